@@ -31,7 +31,33 @@ module.exports = {
       ['^deploy/', '^services/kit/', '^services/[a-z]+/(index|config|main)\\.ts$', '^gateway/(index|config|main)\\.ts$', '^cli/'],
       'Composition sees only the front door of each part.',
     ),
-    only('console-sees-http', '^console/', ['^console/'], 'The console knows the gateway as HTTP alone.'),
+    only(
+      'console-sees-http',
+      '^console/',
+      ['^console/', '^gateway/console/schemas/'],
+      'The console knows the gateway as HTTP alone, and the types of its API from the schemas.',
+    ),
+    {
+      name: 'console-takes-types-only',
+      severity: 'error',
+      from: { path: '^console/' },
+      to: { path: '^gateway/', dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'schemas-are-pure',
+      comment: 'The console’s types come from them, so they must not bring the gateway along.',
+      severity: 'error',
+      from: { path: '^gateway/console/schemas/' },
+      to: {
+        path: '^(services|gateway|proto)/|node_modules/',
+        pathNot: [
+          '^gateway/console/schemas/',
+          '^gateway/formats/(account-schema|rule-keyword)\\.ts$',
+          '^proto/rules/',
+          'node_modules/typebox',
+        ],
+      },
+    },
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
     {
       name: 'resolvable',

@@ -12,7 +12,7 @@ import { errors } from './http/middleware/errors.js';
 import { first } from './http/middleware/request-context.js';
 import { consoleApi } from './console/api.js';
 import { renderConsoleError } from './console/errors.js';
-import { consoleOpenapi } from './console/reference/document.js';
+import { consoleOpenapi } from './console/table/document.js';
 import type { KeyReplica } from './replicas/keys.js';
 import { stateOf } from './http/request-state.js';
 import { getKey, getUsage } from './routes/account.js';

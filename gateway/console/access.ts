@@ -1,9 +1,8 @@
 // What a role may do in an account. Pure.
-import { AppError } from '#client/errors/app-error.js';
+import { fault } from '#client/errors/fault.js';
 import { type Membership, Role } from '#proto/auth/v1/users.js';
-
-/** What can be asked for in an account. */
-export type Permission = 'look' | 'change keys' | 'change money' | 'change members';
+import type { Role as RoleName } from './schemas/members.js';
+import type { Permission } from './schemas/profile.js';
 
 const { ROLE_OWNER: owner, ROLE_ADMIN: admin, ROLE_DEVELOPER: developer, ROLE_BILLING: billing, ROLE_VIEWER: viewer } = Role;
 
@@ -18,8 +17,8 @@ const rolesOf: Readonly<Record<Permission, readonly Role[]>> = {
 export const roleNames = { owner, admin, developer, billing, viewer } as const;
 
 /** The word for a role. */
-export function roleName(role: Role): string {
-  return Object.entries(roleNames).find(([, value]) => value === role)?.[0] ?? 'unknown';
+export function roleName(role: Role): RoleName {
+  return (Object.keys(roleNames) as RoleName[]).find((name) => roleNames[name] === role)!;
 }
 
 /** What a role may do. */
@@ -33,14 +32,13 @@ export function permissionsOf(role: Role): Permission[] {
  */
 export function assertAllowed(memberships: readonly Membership[], isOperator: boolean, accountId: string, permission: Permission): Role {
   const role = isOperator ? owner : memberships.find(({ account }) => account?.id === accountId)?.role;
-  if (role === undefined)
-    throw new AppError('not_found', 'There is no such account, or you do not belong to it.', { details: { what: 'account' } });
+  if (role === undefined) throw fault('no_account_of_yours', {}, { details: { what: 'account' } });
   if (rolesOf[permission].includes(role)) return role;
-  throw new AppError('role_not_permitted', `As ${roleName(role)} of this account you may not ${permission}. Ask an owner or admin.`);
+  throw fault('permission', { role: roleName(role), permission });
 }
 
 /** Only owners make owners, or change one. Raises role_not_permitted. */
 export function assertMayPut(actor: Role, present: Role | undefined, wanted: Role | undefined): void {
   if (actor === owner || (present !== owner && wanted !== owner)) return;
-  throw new AppError('role_not_permitted', 'Only an owner can make somebody an owner, or change or remove one.');
+  throw fault('owners_only', {});
 }

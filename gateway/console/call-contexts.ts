@@ -1,10 +1,11 @@
-// With what patience the console's routes ask the services, and for which user.
+// The context of the console's RPCs: how long they may take, and the user for whom they are made.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type CallContext, callContext } from '#client/call-context.js';
 import type { ConsoleDeps } from './deps.js';
 
-/** Checking a password takes a fifth of a second of a core that may be busy, and an identity provider is asked over the network. */
+/** Checking a password takes a fifth of a second of a core that may be busy, and an identity provider is called over the network. */
 const patientTimeoutMs = 10_000;
+/** A service that does not answer must not hold up what can be shown without it. */
 const briefTimeoutMs = 2000;
 
 /** The user for whom a request is served. */
@@ -39,22 +40,16 @@ export function stillActing<T>(source: AsyncIterable<T>): AsyncIterable<T> {
   return { [Symbol.asyncIterator]: () => steps };
 }
 
-/** For most calls. */
-export function contextOf({ config }: Pick<ConsoleDeps, 'config'>): CallContext {
-  return contextWithin(config.rpcTimeoutMs);
+/** How long an RPC may take: the usual time, less where the answer can do without it, or more where a password is checked. */
+export type Patience = 'usual' | 'brief' | 'patient' | { readonly ms: number };
+
+/** The context of an RPC for the user of the present request. */
+export function contextOf({ config }: Pick<ConsoleDeps, 'config'>, patience: Patience = 'usual'): CallContext {
+  return callContext({ caller: 'gateway', timeoutMs: timeoutMs(patience, config.rpcTimeoutMs), actorToken: acting.getStore()?.token() });
 }
 
-/** For what an answer can do without: a part that is away must not hold up the rest for long. */
-export function briefly({ config }: Pick<ConsoleDeps, 'config'>): CallContext {
-  return contextWithin(Math.min(briefTimeoutMs, config.rpcTimeoutMs));
-}
-
-/** For calls that check or set a password, or follow a sign-in. */
-export function patient(): CallContext {
-  return contextWithin(patientTimeoutMs);
-}
-
-/** For calls that take a time of their own. */
-export function contextWithin(timeoutMs: number): CallContext {
-  return callContext({ caller: 'gateway', timeoutMs, actorToken: acting.getStore()?.token() });
+function timeoutMs(patience: Patience, usualMs: number): number {
+  if (patience === 'usual') return usualMs;
+  if (patience === 'brief') return Math.min(briefTimeoutMs, usualMs);
+  return patience === 'patient' ? patientTimeoutMs : patience.ms;
 }

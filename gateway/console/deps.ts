@@ -1,11 +1,12 @@
 // What the console's API works with.
+import type { Middleware } from 'koa';
 import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
+import type { SpoolState } from '../call/spool/spool.js';
 import type { GatewayConfig } from '../config.js';
 import type { KeyReplica } from '../replicas/keys.js';
 import type { ModelReplica } from '../replicas/models.js';
-import type { SpoolState } from '../call/spool/spool.js';
-import type { OidcSettings } from './oidc/provider.js';
+import type { OidcProvider, OidcSettings } from './oidc/provider.js';
 import type { ConsolePeers } from './peers.js';
 
 /** The settings that the console reads. */
@@ -14,9 +15,9 @@ export type ConsoleConfig = Pick<
   'rpcTimeoutMs' | 'trustProxy' | 'publicUrl' | 'signUp' | 'confirmAboveNanoUsd' | 'oidcSignUp' | 'traceUrl' | keyof OidcSettings
 >;
 
-/** How this gateway itself stands. */
+/** The state of this gateway. */
 export interface GatewayState {
-  /** The parts without which calls cannot be served. */
+  /** The parts that are missing and without which calls cannot be served. */
   readiness(): Promise<string[]>;
   spoolState(): Promise<SpoolState>;
   isDraining(): boolean;
@@ -25,10 +26,18 @@ export interface GatewayState {
   readonly checkpoints: { count(): number };
 }
 
-/** Handed to every route. */
+/** What the console's API is created with. */
 export interface ConsoleDeps extends GatewayState {
   readonly peers: ConsolePeers;
   readonly config: ConsoleConfig;
   readonly clock: Clock;
   readonly log: Logger;
+}
+
+/** Handed to every operation. */
+export interface OperationDeps extends ConsoleDeps {
+  /** Undefined: no identity provider is set up. */
+  readonly oidc: OidcProvider | undefined;
+  /** Serves a call in the chat-completions format whose key is known. */
+  readonly serveCall: (ctx: Parameters<Middleware>[0]) => Promise<void>;
 }

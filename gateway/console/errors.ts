@@ -1,7 +1,8 @@
-// Refusals as the console's API tells them: a code to branch on, a sentence to show, the field where there is one. Pure.
+// Errors of the console's API: a code to branch on, the rule and the parameters by which pages word it, and an English sentence. Pure.
 import type { AppError } from '#client/errors/app-error.js';
 import { Status } from '#client/errors/status.js';
 import type { HttpError } from '../formats/format.js';
+import type { ConsoleError } from './schemas/error.js';
 
 const statusOfGrpc: Partial<Record<Status, number>> = {
   [Status.INVALID_ARGUMENT]: 400,
@@ -17,22 +18,25 @@ const statusOfGrpc: Partial<Record<Status, number>> = {
   [Status.UNIMPLEMENTED]: 405,
 };
 
-// What happened between processes of ours is no fault of the browser's.
+// What happens between our own processes is no fault of the browser's.
 const ours: ReadonlySet<string> = new Set(['internal', 'peer_not_permitted', 'actor_refused']);
 
-/** A refusal as an HTTP answer. */
+/** An error as an HTTP answer. */
 export function renderConsoleError(error: AppError, requestId: string): HttpError {
   const isOurs = ours.has(error.reason);
-  const body = {
-    error: {
-      code: isOurs ? 'internal' : error.reason,
-      message: isOurs ? 'Something went wrong on our side; tell the operator the request id.' : error.message,
-      field: isOurs ? null : (error.details['field'] ?? null),
-      request_id: requestId,
-    },
-  };
+  const { field = null, rule = null, ...params } = error.details;
+  const shown: ConsoleError = isOurs
+    ? {
+        code: 'internal',
+        rule: null,
+        params: {},
+        message: 'Something went wrong on our side; tell the operator the request id.',
+        field: null,
+        request_id: requestId,
+      }
+    : { code: error.reason, rule, params, message: error.message, field, request_id: requestId };
   const retryAfter: Record<string, string> =
     error.retryAfterMs === undefined ? {} : { 'retry-after': String(Math.ceil(error.retryAfterMs / 1000)) };
   const status = isOurs ? 500 : error.reason === 'body_too_large' ? 413 : (statusOfGrpc[error.code] ?? 500);
-  return { status, body, headers: { ...retryAfter, 'cache-control': 'no-store' } };
+  return { status, body: { error: shown }, headers: { ...retryAfter, 'cache-control': 'no-store' } };
 }

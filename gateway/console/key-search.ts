@@ -1,15 +1,11 @@
-// Which keys a list is about: ?q=…, found in the name, the id and the last four characters, and ?state=…, words separated by commas.
-// Pure but for what it is handed.
-import type { Context } from 'koa';
-import { AppError } from '#client/errors/app-error.js';
-import { type KeyStateWord, keyStateWords } from '#rules/key-state.js';
-import { queryText } from './paging.js';
+// Which keys a list shows: ?q=…, found in the name, the id and the last four characters, and ?state=…, words separated by commas.
+import { fieldFault } from '#client/errors/fault.js';
+import { type KeyStateWord, keyStateWords } from '#rules/key-state-words.js';
 
-const textCharactersMax = 200;
 /** How many pages of keys one request reads in search of a page of matches. What is behind them is behind `next`. */
 const readsMax = 20;
 
-/** What a key must be like. */
+/** What a key must match. */
 export interface KeySearch {
   /** In lower case; empty for any. */
   readonly text: string;
@@ -25,19 +21,15 @@ export interface Searched {
   readonly state: KeyStateWord;
 }
 
-/** Reads the address. Raises invalid_request that names the parameter. */
-export function keySearchOf(ctx: Context): KeySearch {
-  const text = queryText(ctx, 'q').trim().toLowerCase();
-  if (text.length > textCharactersMax) throw invalid('q', `must have at most ${textCharactersMax} characters`);
-  const words = queryText(ctx, 'state')
-    .split(',')
-    .filter((word) => word !== '');
+/** The search of a request. Raises invalid_request that names the parameter. */
+export function keySearchOf({ q = '', state = '' }: { readonly q?: string; readonly state?: string }): KeySearch {
+  const words = state.split(',').filter((word) => word !== '');
   const isWord = (word: string): word is KeyStateWord => (keyStateWords as readonly string[]).includes(word);
-  if (!words.every(isWord)) throw invalid('state', `must be of ${keyStateWords.join(', ')}, separated by commas`);
-  return { text, states: words.length === 0 ? undefined : new Set(words) };
+  if (!words.every(isWord)) throw fieldFault('state', 'words_of', { values: keyStateWords.join(', ') });
+  return { text: q.trim().toLowerCase(), states: words.length === 0 ? undefined : new Set(words) };
 }
 
-/** Whether a key is like that. */
+/** Whether the search finds a key. */
 export function isFound(key: Searched, { text, states }: KeySearch): boolean {
   if (states !== undefined && !states.has(key.state)) return false;
   return text === '' || [key.name, key.id, key.last_four].some((each) => each.toLowerCase().includes(text));
@@ -45,7 +37,7 @@ export function isFound(key: Searched, { text, states }: KeySearch): boolean {
 
 /** One page of keys, and the token of the next; empty on the last one. */
 export interface KeyPage<Item> {
-  readonly items: readonly Item[];
+  readonly items: Item[];
   readonly nextPageToken: string;
 }
 
@@ -65,8 +57,4 @@ export async function searchPage<Item extends Searched>(
     if (pageToken === '') break;
   }
   return { items, nextPageToken: pageToken };
-}
-
-function invalid(field: string, must: string): AppError {
-  return new AppError('invalid_request', `${field}: ${must}`, { details: { field } });
 }

@@ -1,13 +1,14 @@
-// Which records a page or a file is about: the filter's, or the one that ?request_id= names, if it fits the rest of the filter.
-import type { Context } from 'koa';
-import { AppError } from '#client/errors/app-error.js';
+// Which records a list or a file is about: those of the filter, or the one that ?request_id= names, if it matches the rest of the filter.
+import { hasReason } from '#client/errors/app-error.js';
+import { fieldFault } from '#client/errors/fault.js';
 import { isId } from '#kit/id.js';
-import { type CallContext } from '#client/call-context.js';
+import type { CallContext } from '#client/call-context.js';
 import { Outcome, type ListUsageRecordsResponse, type UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
-import { contextOf } from './call-contexts.js';
-import type { ConsoleDeps } from './deps.js';
-import { queryText } from './paging.js';
+import type { ConsolePeers } from './peers.js';
+import type { RecordSearch as Query } from './schemas/usage.js';
 import { usageFilterOf } from './usage-filter.js';
+
+type Peers = { readonly metering: Pick<ConsolePeers['metering'], 'listUsageRecords' | 'getUsageRecord'> };
 
 /** What is searched for. */
 export interface RecordSearch {
@@ -16,40 +17,36 @@ export interface RecordSearch {
   readonly requestId: string;
 }
 
-/** Reads the address. Raises invalid_request that names the parameter. */
-export function recordSearchOf(ctx: Context, accountId: string): RecordSearch {
-  const requestId = queryText(ctx, 'request_id').trim();
-  if (requestId !== '' && !isId('req', requestId)) {
-    throw new AppError('invalid_request', 'request_id: must be the whole id of a call, req_ and 32 hexadecimal digits', {
-      details: { field: 'request_id' },
-    });
-  }
-  return { filter: usageFilterOf(ctx, accountId), requestId };
+/** The search of a request. Raises invalid_request that names the parameter. */
+export function recordSearchOf(query: Query, accountId: string): RecordSearch {
+  const requestId = (query.request_id ?? '').trim();
+  if (requestId !== '' && !isId('req', requestId)) throw fieldFault('request_id', 'whole_request_id');
+  return { filter: usageFilterOf(query, accountId), requestId };
 }
 
-/** A page of what is found, newest first. */
+/** A page of the records found, newest first. */
 export async function searchRecords(
   { filter, requestId }: RecordSearch,
   page: { pageSize: number; pageToken: string },
-  { peers, config }: ConsoleDeps,
+  { metering }: Peers,
+  context: CallContext,
 ): Promise<ListUsageRecordsResponse> {
-  const context = contextOf({ config });
-  if (requestId === '') return peers.metering.listUsageRecords({ filter, ...page }, context);
-  const record = await findOne(requestId, filter.accountId, peers.metering, context);
+  if (requestId === '') return metering.listUsageRecords({ filter, ...page }, context);
+  const record = await findOne(requestId, filter.accountId, metering, context);
   return { records: record !== undefined && fits(record, filter) ? [record] : [], nextPageToken: '' };
 }
 
 async function findOne(
   callId: string,
   accountId: string,
-  metering: ConsoleDeps['peers']['metering'],
+  metering: Peers['metering'],
   context: CallContext,
 ): Promise<UsageRecord | undefined> {
   try {
     return (await metering.getUsageRecord({ callId, accountId }, context)).record;
   } catch (error) {
-    // That nothing is found is what a search says with an empty list.
-    if (error instanceof AppError && error.reason === 'not_found') return undefined;
+    // A search that finds nothing returns an empty list.
+    if (hasReason(error, 'not_found')) return undefined;
     throw error;
   }
 }

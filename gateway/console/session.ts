@@ -1,10 +1,12 @@
 // Who is asking: the session cookie, and what keeps other sites from using it.
 import type { Context, Middleware, Next } from 'koa';
-import { AppError, hasReason } from '#client/errors/app-error.js';
+import { hasReason } from '#client/errors/app-error.js';
+import { fault } from '#client/errors/fault.js';
 import type { ActorToken, Client, GetSessionResponse, Role, Session, User } from '#proto/auth/v1/users.js';
-import { assertAllowed, type Permission } from './access.js';
+import { assertAllowed } from './access.js';
 import { type Acting, actingAs, contextOf } from './call-contexts.js';
 import type { ConsoleDeps } from './deps.js';
+import type { Permission } from './schemas/profile.js';
 
 // Behind TLS no neighbouring host of the same domain, and nobody on the way of its plain http, can set a cookie of this name (RFC 6265bis,
 // section 4.1.3.2). Only the one name is read that belongs to the way of the request, or the other would be the way around it.
@@ -33,7 +35,7 @@ export function signedIn(deps: Pick<ConsoleDeps, 'peers' | 'config' | 'clock'>):
   const { peers, config } = deps;
   return async (ctx: Context, next: Next) => {
     const token = tokenOf(ctx);
-    if (token === undefined) throw new AppError('session_unknown', 'Nobody is signed in; sign in first.');
+    if (token === undefined) throw fault('session_unknown', {});
     const request = { token, clientAddress: ctx.ip, accountId: String(ctx['params']?.account ?? '') };
     const read = (): Promise<GetSessionResponse> => peers.users.getSession(request, contextOf({ config }));
     let found: GetSessionResponse;
@@ -107,11 +109,10 @@ export function sameSite(): Middleware {
     if (ctx.method === 'GET' || ctx.method === 'HEAD') return next();
     const [origin, fetchSite] = [ctx.get('origin'), ctx.get('sec-fetch-site')];
     if (ctx.get('x-tollgate-console') !== '1') {
-      throw new AppError('role_not_permitted', 'Changes need the header "x-tollgate-console: 1", which other sites cannot send.');
+      throw fault('console_header', {});
     }
     // Browsers say it themselves where they can (https://www.w3.org/TR/fetch-metadata/), which also holds behind a proxy that changes the host.
-    if (fetchSite !== '' ? fetchSite !== 'same-origin' : origin !== '' && hostOf(origin) !== ctx.host)
-      throw new AppError('role_not_permitted', 'The request comes from another site.');
+    if (fetchSite !== '' ? fetchSite !== 'same-origin' : origin !== '' && hostOf(origin) !== ctx.host) throw fault('other_site', {});
     return next();
   };
 }

@@ -2,7 +2,7 @@
 import { formatUsd } from '#rules/money.js';
 import type { Entry, Statement } from '#proto/ledger/v1/ledger.js';
 import { csvLine } from '../pages/csv.js';
-import { renderEntry } from './render/money.js';
+import { renderEntry } from './render/billing.js';
 import { instant } from './render/values.js';
 
 const columns = [

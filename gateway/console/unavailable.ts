@@ -1,8 +1,8 @@
-// Answers that can do without a service which is away.
+// Answers that can be given without a service that is unavailable.
 import { hasReason } from '#client/errors/app-error.js';
 
-/** What was asked for; undefined when the service did not answer, could not, or failed at it, which it has logged. Any other refusal is raised. */
-export async function unlessAway<T>(asked: Promise<T>): Promise<T | undefined> {
+/** The answer of a service; undefined when it did not answer or failed, which it has logged. Raises every other error. */
+export async function unlessUnavailable<T>(asked: Promise<T>): Promise<T | undefined> {
   try {
     return await asked;
   } catch (error) {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Context } from 'koa';
 import { GroupBy } from '#proto/metering/v1/metering.js';
+import type { UsageGrouping } from './schemas/usage.js';
 import { usageGroupingOf } from './usage-filter.js';
 
-const asked = (address: string) => usageGroupingOf({ query: Object.fromEntries(new URLSearchParams(address)) } as unknown as Context);
+const asked = (address: string) => usageGroupingOf(Object.fromEntries(new URLSearchParams(address)) as UsageGrouping);
 
 describe('what sums are grouped by', () => {
   it.each([
@@ -15,8 +15,6 @@ describe('what sums are grouped by', () => {
   ])('%s', (address, grouping) => expect(asked(address)).toEqual(grouping));
 
   it.each([
-    ['group_by', 'group_by=week'],
-    ['then_by', 'group_by=day&then_by=unspecified'],
     ['then_by', 'then_by=model'],
     ['then_by', 'group_by=model&then_by=model'],
     ['tz_offset', 'tz_offset=1e2'],
@@ -25,7 +23,7 @@ describe('what sums are grouped by', () => {
     ['tz_offset', 'tz_offset=Nepal'],
   ])('is refused with the name of %s: %s', (field, address) => {
     expect(() => asked(address)).toThrow(
-      expect.objectContaining({ reason: 'invalid_request', message: expect.stringContaining(`${field}: `), details: { field } }),
+      expect.objectContaining({ reason: 'invalid_request', details: expect.objectContaining({ field }) }),
     );
   });
 });

@@ -1,5 +1,5 @@
 // The two API references, each written from its OpenAPI document. Pure.
-import { consoleOpenapi } from '../console/reference/document.js';
+import { consoleOpenapi } from '../console/table/document.js';
 import { openapi } from '../formats/openapi.js';
 import { type ApiDocument, openapiPage } from './openapi-page.js';
 
@@ -31,18 +31,19 @@ ${inTables} Fields that are not listed here reach upstreams of the same format, 
 
 const consoleHead = `# Console API reference
 
-What the pages of the [console](console.md) ask: people, keys, usage, money, and what operators do. All addresses are below \`/console/api\`. The same as a
+What the pages of the [console](console.md) call: users, keys, usage, money, and operators' tasks. All addresses are below \`/console/api\`. The same as a
 document for programs: [openapi.json](../console/openapi.json) (OpenAPI ${consoleOpenapi.openapi}). Calls of models are in the [API reference](api.md).
 
-- **Who asks** is told by a session, a cookie that [signing in](#signing-in) sets. What each role may do in an account is told with each route;
-  operators may do everything in every account, and have routes of their own.
-- **Changes** (whatever is not \`GET\`) need the header \`x-tollgate-console: 1\`, which other sites cannot make a browser send.
+- **Authentication** is a session, a cookie that [sign-in](#sign-in) sets. Each operation says which roles may call it;
+  operators may do everything in every account, and have operations of their own.
+- **Changes** (every method but \`GET\`) need the header \`x-tollgate-console: 1\`, which other sites cannot make a browser send.
 - **Amounts** are decimal strings of USD, exact. Times are RFC 3339, in UTC.
-- **Lists** that come in pages have \`next\`: the \`cursor\` of the next page, null on the last. \`{account}\` is the id of an account.
-- **Refusals** are a [Refusal](#refusal). Its codes are the reasons on the page of [errors](errors.md). Possible everywhere are \`invalid_request\` (400),
-  \`session_unknown\` (401), \`role_not_permitted\` (403) and \`not_found\` (404), which an account is to people who do not belong to it,
-  and everything of operators to others. With each route stand those beside them.
-- **Secrets** are in the answer that makes them and in no other.
+- **Lists** that come in pages have \`next\`: the \`cursor\` of the next page, null on the last one. \`{account}\` is the id of an account.
+- **Errors** are an [Error](#error). Its \`code\` is a reason on the page of [errors](errors.md); where a code has many causes, \`rule\` says which one, and
+  \`params\` has its facts, so that a program can word the error in any language. Every operation can answer with \`invalid_request\` (400),
+  \`session_unknown\` (401), \`role_not_permitted\` (403) and \`not_found\` (404), which is also the answer for accounts of others and, to everyone
+  but operators, for operators' paths. Other errors are listed with each operation.
+- **Secrets** are only in the answer that creates them.
 - Fields may be added to answers.
 
 ${inTables}

@@ -3,8 +3,8 @@ import { describe, expect, it } from '@jest/globals';
 import { reasons } from '#rules/reasons.js';
 import { renderings as inChatCompletions } from '../formats/chat-completions/error.js';
 import { renderings as inMessages } from '../formats/messages/error.js';
-import { areas } from '../console/reference/areas.js';
-import { consoleOpenapi } from '../console/reference/document.js';
+import { areas } from '../console/operations/index.js';
+import { consoleOpenapi } from '../console/table/document.js';
 import { openapi } from '../formats/openapi.js';
 import { consoleGroup } from './error-advice.js';
 import { renderPages } from './html-pages.js';
@@ -121,9 +121,9 @@ describe('the API reference', () => {
       .find((each) => each.startsWith('POST /accounts/{account}/keys\n'))!;
     expect(section).toContain('For members who may change keys: owner, admin, developer.');
     expect(section).toContain('| `models` | array of string, null |  | At most 150 of them. |');
-    expect(section).toContain('| `limit_usd` | string, null |  | Decimal USD');
+    expect(section).toContain('| `limit_usd` | string, null |  | A decimal USD amount');
     expect(section).toContain(
-      '| 201 | The secret is in this answer and in no other, ever. { `key`: [Key](#key), `secret`: string or null }. |',
+      '| 201 | This is the only answer that contains the secret. { `key`: [Key](#key), `secret`: string or null }. |',
     );
   });
 

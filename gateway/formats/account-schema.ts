@@ -1,7 +1,25 @@
 // What GET /v1/key, GET /v1/usage/{request id}, the probes and every refusal look like.
 import { Type } from 'typebox';
-import { keyStateWords } from '#rules/key-state.js';
-import { attemptOutcomes } from '../render/attempts.js';
+import { keyStateWords } from '#rules/key-state-words.js';
+
+/** What can become of an attempt at an upstream. */
+export const attemptOutcomes = ['answered', 'broke_off', 'failed', 'abandoned'] as const;
+/** How calls end (docs/charging.md). */
+export const outcomes = [
+  'completed',
+  'max_tokens',
+  'client_disconnected',
+  'rejected',
+  'upstream_error_before_output',
+  'upstream_error_after_output',
+  'timeout',
+  'gateway_lost',
+  'gateway_error',
+] as const;
+/** Where token counts come from. */
+export const usageSources = ['reported', 'estimated'] as const;
+/** The classes of tokens that are priced apart. */
+export const tokenClasses = ['input', 'cache_read', 'cache_write_5m', 'cache_write_1h', 'output', 'reasoning'] as const;
 
 const Usd = Type.String({ description: 'Decimal USD, exact.', examples: ['1.5'] });
 const Count = Type.Integer({ minimum: 0 });
@@ -16,7 +34,7 @@ export const KeyView = Type.Object(
     name: Type.String(),
     last_four: Type.String(),
     account_id: Type.String(),
-    state: Type.Enum([...keyStateWords], {
+    state: Type.Enum(keyStateWords, {
       description: 'Calls are served while it is active or rotating (secrets of before are still accepted).',
     }),
     models: nullable(Type.Array(Type.String(), { description: 'null: all current and future models.' })),
@@ -43,9 +61,9 @@ export const UsageRecordView = Type.Object(
     started_at: Time,
     first_output_ms: nullable(Count),
     duration_ms: Count,
-    outcome: Type.String({ examples: ['completed', 'max_tokens', 'client_disconnected'] }),
+    outcome: Type.Enum(outcomes),
     outcome_detail: nullable(Type.String()),
-    usage_source: Type.String({ examples: ['reported', 'estimated'] }),
+    usage_source: Type.Enum(usageSources),
     quarantined: Type.Boolean({ description: 'The upstream reported figures that cannot be true; they were not used.' }),
     tokens: Type.Object({
       input: Count,
@@ -58,7 +76,7 @@ export const UsageRecordView = Type.Object(
     price_version: nullable(Type.String()),
     line_items: Type.Array(
       Type.Object(
-        { kind: Type.String(), tokens: Count, usd_per_million_tokens: Usd, amount_usd: Usd },
+        { kind: Type.Enum(tokenClasses), tokens: Count, usd_per_million_tokens: Usd, amount_usd: Usd },
         { description: 'amount = tokens × price, rounded up to the nano-dollar.' },
       ),
     ),
@@ -77,7 +95,7 @@ export const attemptFields = {
   number: Type.Integer({ minimum: 1 }),
   started_at: Time,
   duration_ms: Type.Integer({ minimum: 0, description: 'Of the last one, until the call ended.' }),
-  outcome: Type.Enum([...attemptOutcomes], {
+  outcome: Type.Enum(attemptOutcomes, {
     description: 'The answer came from it; it broke off; it failed before it answered; the call ended before any of these.',
   }),
   reason: nullable(Type.String({ description: 'Why it failed: a reason of the list of errors.' })),

@@ -5,7 +5,9 @@ import { type Static, type TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { Errors } from 'typebox/value';
 import { AppError } from '#client/errors/app-error.js';
+import type { FieldRule } from '#rules/error-sentences.js';
 import { unsupportedKeyword } from './fields.js';
+import { ruleKeyword } from './rule-keyword.js';
 
 /** Where in a body: property names and array indexes. */
 export type Path = readonly (string | number)[];
@@ -17,6 +19,13 @@ interface Fault {
   path: Path;
   text: string;
   unsupported: boolean;
+  rule?: BrokenRule;
+}
+
+/** The rule that a value breaks, by which a page can word the fault in its own language. */
+interface BrokenRule {
+  readonly rule: FieldRule;
+  readonly params?: Readonly<Record<string, string>>;
 }
 
 interface Node {
@@ -30,6 +39,7 @@ interface Node {
   properties?: Record<string, Node>;
   required?: string[];
   [unsupportedKeyword]?: string;
+  [ruleKeyword]?: FieldRule;
 }
 
 /** The path as text; the body itself is "body". */
@@ -47,20 +57,37 @@ const faultCharsMax = 500;
 const fieldRequired = 'Field required';
 
 /** An AppError that names the field and the fix. */
-export function fieldError(reason: 'invalid_request' | 'unsupported_field', field: string, text: string): AppError {
+export function fieldError(
+  reason: 'invalid_request' | 'unsupported_field',
+  field: string,
+  text: string,
+  { rule, params }: Partial<BrokenRule> = {},
+): AppError {
   const shown = text.length > faultCharsMax ? `${text.slice(0, faultCharsMax)}…` : text;
   return new AppError(reason, `${field}: ${shown}`, {
-    details: { field, ...(text === fieldRequired ? { code: 'missing_required_parameter' } : {}) },
+    details: {
+      field,
+      ...(rule === undefined ? {} : { rule, ...params }),
+      ...(text === fieldRequired ? { code: 'missing_required_parameter' } : {}),
+    },
   });
 }
 
-/** A function that returns a body as the schema's type, or throws AppError invalid_request or unsupported_field. Compiles once. */
-export function bodyReader<S extends TSchema>(schema: S, style: PathStyle): (body: unknown) => Static<S> {
+/**
+ * A function that returns a body as the schema's type, or throws AppError invalid_request or unsupported_field. Compiles once. With
+ * `withRules` its errors carry the rule that was broken, for pages that word them in another language.
+ */
+export function bodyReader<S extends TSchema>(schema: S, style: PathStyle, { withRules = false } = {}): (body: unknown) => Static<S> {
   const validator = Compile(schema);
   return (body) => {
     if (validator.Check(body)) return body as Static<S>;
     const fault = findFault(schema as Node, body, []) ?? { path: [], text: 'does not match the schema', unsupported: false };
-    throw fieldError(fault.unsupported ? 'unsupported_field' : 'invalid_request', pathText(fault.path, style), fault.text);
+    throw fieldError(
+      fault.unsupported ? 'unsupported_field' : 'invalid_request',
+      pathText(fault.path, style),
+      fault.text,
+      withRules ? fault.rule : undefined,
+    );
   };
 }
 
@@ -86,7 +113,8 @@ function findFault(node: Node, value: unknown, path: Path): Fault | undefined {
   // Only the node's own rules: what is inside is searched one by one, and a hostile body could have faults without number.
   const { items, properties: _properties, required: _required, ...own } = node;
   const [error] = Errors(own as TSchema, value);
-  if (error !== undefined) return faultAt(node, [...path, ...stepsOf(error.instancePath)], leafText(node, value, error.message));
+  if (error !== undefined)
+    return faultAt(node, [...path, ...stepsOf(error.instancePath)], leafText(node, value, error.message), ruleOf(node, value, error));
   if (items === undefined || !Array.isArray(value)) return undefined;
   return firstFault(value, (item, index) => findFault(items, item, [...path, index]));
 }
@@ -105,7 +133,7 @@ function stepsOf(pointer: string): string[] {
 function findObjectFault(node: Node, properties: Record<string, Node>, value: Record<string, unknown>, path: Path): Fault | undefined {
   return firstFault(Object.entries(properties), ([name, property]) => {
     if (value[name] !== undefined) return findFault(property, value[name], [...path, name]);
-    return node.required?.includes(name) ? { path: [...path, name], text: fieldRequired, unsupported: false } : undefined;
+    return node.required?.includes(name) ? missing([...path, name]) : undefined;
   });
 }
 
@@ -115,7 +143,8 @@ function findUnionFault(node: Node, branches: Node[], value: unknown, path: Path
   const solid = branches.filter((branch) => branch.type !== 'null');
   if (sameType.length === 0) {
     if (solid.length === 1) return findFault(solid[0]!, value, path);
-    return faultAt(node, path, `must be ${solid.map((branch) => branch.type).join(' or ')}`);
+    const type = solid.map((branch) => branch.type).join(' or ');
+    return faultAt(node, path, `must be ${type}`, { rule: 'type', params: { type } });
   }
   if (!isObject(value) || sameType.length === 1) return firstFault(sameType, (branch) => findFault(branch, value, path));
   const tag = tagOf(sameType);
@@ -125,16 +154,42 @@ function findUnionFault(node: Node, branches: Node[], value: unknown, path: Path
     const untagged = sameType.find((branch) => branch.required?.includes(tag) === false);
     if (untagged !== undefined) return findFault(untagged, value, path);
   }
-  if (value[tag] === undefined) return { path: [...path, tag], text: fieldRequired, unsupported: false };
+  if (value[tag] === undefined) return missing([...path, tag]);
   const open = sameType.find((branch) => branch.properties?.[tag] !== undefined && tagValues(branch, tag).length === 0);
   if (open !== undefined) return findFault(open, value, path);
   const allowed = sameType.flatMap((branch) => tagValues(branch, tag)).join(', ');
   return faultAt(node, [...path, tag], `${JSON.stringify(value[tag])} is not one of ${allowed}`);
 }
 
-function faultAt(node: Node, path: Path, text: string): Fault {
+function missing(path: Path): Fault {
+  return { path, text: fieldRequired, unsupported: false, rule: { rule: 'required' } };
+}
+
+function faultAt(node: Node, path: Path, text: string, rule?: BrokenRule): Fault {
   const fix = node[unsupportedKeyword];
-  return fix === undefined ? { path, text, unsupported: false } : { path, text: fix, unsupported: true };
+  return fix === undefined ? { path, text, unsupported: false, rule } : { path, text: fix, unsupported: true };
+}
+
+const rulesOfKeywords: Readonly<Record<string, FieldRule>> = {
+  minimum: 'at_least',
+  maximum: 'at_most',
+  minLength: 'min_length',
+  maxLength: 'max_length',
+  minItems: 'min_items',
+  maxItems: 'max_items',
+};
+
+/** The rule of a schema's own keyword, or the one that the schema names. */
+function ruleOf(node: Node, value: unknown, { keyword, params }: { keyword: string; params: object }): BrokenRule | undefined {
+  if (node.const !== undefined) return { rule: 'constant', params: { value: JSON.stringify(node.const) } };
+  if (node.enum !== undefined) return { rule: 'one_of', params: { values: node.enum.join(', ') } };
+  if (keyword === 'type') return { rule: 'type', params: { type: String((params as { type?: unknown }).type) } };
+  if (node[ruleKeyword] !== undefined && typeof value === 'string') return { rule: node[ruleKeyword] };
+  const rule = rulesOfKeywords[keyword];
+  const limit = String((params as { limit?: unknown }).limit);
+  return rule === undefined
+    ? undefined
+    : { rule, params: rule.startsWith('at_least') || rule.startsWith('min') ? { min: limit } : { max: limit } };
 }
 
 function leafText(node: Node, value: unknown, message: string): string {

@@ -49,7 +49,7 @@ const hiddenReasons: ReadonlySet<Reason> = new Set([
   'code_throttled',
 ]);
 
-const ownKeys: ReadonlySet<string> = new Set(['type', 'message', 'code', 'param', 'reason', 'details', 'field']);
+const ownKeys: ReadonlySet<string> = new Set(['type', 'message', 'code', 'param', 'reason', 'details', 'field', 'rule']);
 const amountSuffix = '_nano_usd';
 
 /** A finer code, where there is one: the vendor's own of a request that it refused, which callers' programs know ("content_filter" above all), or that of a field that is not there. */

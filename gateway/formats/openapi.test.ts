@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { Key, KeyState } from '#proto/auth/v1/auth.js';
 import { Balance, KeySpend } from '#proto/ledger/v1/ledger.js';
-import { UsageRecord } from '#proto/metering/v1/metering.js';
+import { TokenClass } from '#proto/inference/v1/tokens.js';
+import { Outcome, UsageRecord, UsageSource } from '#proto/metering/v1/metering.js';
 import { renderKey } from '../render/key.js';
 import { renderUsageRecord, renderUsageRecordAlone } from '../render/usage.js';
 import { KeyView, UsageRecordAlone, UsageRecordView } from './account-schema.js';
@@ -79,7 +80,13 @@ describe('the OpenAPI document', () => {
     const key = Key.fromPartial({ id: 'key_1', state: KeyState.KEY_STATE_ACTIVE, lifetimeLimitNanoUsd: 5n, expiresAtMs: 1n });
     expectToMatch(KeyView, renderKey(key, Balance.fromPartial({}), KeySpend.fromPartial({}), 0));
     expectToMatch(KeyView, renderKey(Key.fromPartial({}), Balance.fromPartial({}), undefined, 0));
-    const record = { call: { id: 'req_1' }, tokens: {}, lineItems: [{ tokens: 1 }] };
+    const record = {
+      call: { id: 'req_1' },
+      outcome: Outcome.OUTCOME_COMPLETED,
+      source: UsageSource.USAGE_SOURCE_REPORTED,
+      tokens: {},
+      lineItems: [{ tokenClass: TokenClass.TOKEN_CLASS_INPUT, tokens: 1 }],
+    };
     expectToMatch(UsageRecordView, renderUsageRecord(UsageRecord.fromPartial(record)));
     const attempts = [{ reason: 'upstream_failed', durationMs: 3 }, { answered: true }];
     expectToMatch(UsageRecordAlone, renderUsageRecordAlone(UsageRecord.fromPartial({ ...record, call: { id: 'req_1', attempts } })));

@@ -1,11 +1,24 @@
 // The attempts of a call at upstreams as JSON: how each went is for everybody who sees the record, at which upstream it was for operators.
 import type { Attempt, UsageRecord } from '#proto/metering/v1/metering.js';
+import type { attemptOutcomes } from '../formats/account-schema.js';
 
-/** What can become of an attempt. */
-export const attemptOutcomes = ['answered', 'broke_off', 'failed', 'abandoned'] as const;
+interface OperatorFields {
+  readonly upstream: { readonly id: string; readonly model: string };
+  readonly http_status: number | null;
+  readonly upstream_request_id: string | null;
+}
+
+/** An attempt as JSON. */
+interface RenderedAttempt extends Partial<OperatorFields> {
+  readonly number: number;
+  readonly started_at: string;
+  readonly duration_ms: number;
+  readonly outcome: (typeof attemptOutcomes)[number];
+  readonly reason: string | null;
+}
 
 /** In order. What an account's people and keys see, or with `forOperators` all that is kept. */
-export function renderAttempts({ call, durationMs }: UsageRecord, forOperators = false): Record<string, unknown>[] {
+export function renderAttempts({ call, durationMs }: UsageRecord, forOperators = false): RenderedAttempt[] {
   const { attempts, startedAtMs } = call!;
   return attempts.map((attempt, index) => ({
     number: index + 1,
@@ -23,7 +36,7 @@ function outcomeOf({ answered, reason }: Attempt): (typeof attemptOutcomes)[numb
   return reason === '' ? 'abandoned' : 'failed';
 }
 
-function operatorFields({ upstreamId, upstreamModel, httpStatus, upstreamRequestId }: Attempt): Record<string, unknown> {
+function operatorFields({ upstreamId, upstreamModel, httpStatus, upstreamRequestId }: Attempt): OperatorFields {
   return {
     upstream: { id: upstreamId, model: upstreamModel },
     http_status: httpStatus === 0 ? null : httpStatus,

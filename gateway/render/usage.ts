@@ -1,20 +1,23 @@
 // A usage record as JSON. Amounts are decimal-string USD.
+import type { Static } from 'typebox';
 import { ApiFormat } from '#proto/inference/v1/inference.js';
-import { TokenClass } from '#proto/inference/v1/tokens.js';
-import type { TokenCounts } from '#proto/inference/v1/tokens.js';
+import { TokenClass, type TokenCounts } from '#proto/inference/v1/tokens.js';
 import { Outcome, UsageSource, type UsageRecord } from '#proto/metering/v1/metering.js';
 import { formatUsd } from '#rules/money.js';
+import type { UsageRecordAlone, UsageRecordView } from '../formats/account-schema.js';
 import { renderAttempts } from './attempts.js';
 
-const word = (name: string, prefix: string): string => name.slice(prefix.length).toLowerCase();
+type View = Static<typeof UsageRecordView>;
+
+const word = <W extends string>(name: string, prefix: string): W => name.slice(prefix.length).toLowerCase() as W;
 
 /** The body of GET /v1/usage/{request id}. */
-export function renderUsageRecordAlone(record: UsageRecord): Record<string, unknown> {
+export function renderUsageRecordAlone(record: UsageRecord): Static<typeof UsageRecordAlone> {
   return { ...renderUsageRecord(record), attempts: renderAttempts(record) };
 }
 
 /** A record in lists. */
-export function renderUsageRecord(record: UsageRecord): Record<string, unknown> {
+export function renderUsageRecord(record: UsageRecord): View {
   const call = record.call!;
   const { settlement } = record;
   return {
@@ -23,7 +26,7 @@ export function renderUsageRecord(record: UsageRecord): Record<string, unknown> 
     account_id: call.accountId,
     key_id: call.keyId,
     model: call.modelId,
-    format: word(ApiFormat[call.format], 'API_FORMAT_').replace('_', '-'),
+    format: word<string>(ApiFormat[call.format], 'API_FORMAT_').replace('_', '-'),
     stream: call.streaming,
     started_at: new Date(Number(call.startedAtMs)).toISOString(),
     first_output_ms: record.firstOutputMs ?? null,
@@ -57,7 +60,7 @@ export function renderUsageRecord(record: UsageRecord): Record<string, unknown> 
 }
 
 /** Token counts by class. */
-export function renderTokens(tokens: TokenCounts): Record<string, number> {
+export function renderTokens(tokens: TokenCounts): View['tokens'] {
   return {
     input: tokens.inputTokens,
     cache_read: tokens.cacheReadTokens,

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { AccountState, Key, KeyState } from '#proto/auth/v1/auth.js';
 import { KeySpend } from '#proto/ledger/v1/ledger.js';
-import { type KeyStanding, keyStateWord, keyStateWords } from './key-state.js';
+import { keyStateWords } from './key-state-words.js';
+import { type KeyStanding, keyStateWord } from './key-state.js';
 
 const nowMs = 1_800_000_000_000;
 const key = (changes: Partial<Key> = {}): Key => Key.fromPartial({ state: KeyState.KEY_STATE_ACTIVE, ...changes });

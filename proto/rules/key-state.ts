@@ -2,12 +2,7 @@
 // together, neither of which knows the other, so it belongs to the contracts. Pure.
 import { AccountState, type Key, KeyState } from '#proto/auth/v1/auth.js';
 import type { KeySpend } from '#proto/ledger/v1/ledger.js';
-
-/** All words, in the order in which one hides those behind it. */
-export const keyStateWords = ['revoked', 'suspended', 'disabled', 'expired', 'limit_reached', 'rotating', 'active'] as const;
-
-/** One of them. Calls are served in the last two only; rotating: secrets of before are accepted for a while. */
-export type KeyStateWord = (typeof keyStateWords)[number];
+import type { KeyStateWord } from './key-state-words.js';
 
 /** What the word follows from. */
 export interface KeyStanding {

@@ -192,7 +192,7 @@ describe.each(modes)('billing in the console’s API, %s', (mode) => {
     ]);
   });
 
-  it('makes a batch that is worth much only when its sum was said again', async () => {
+  it('makes a batch that is worth much only when its sum was repeated', async () => {
     const batch = { amount_usd: '0.25', count: 401 };
     const ask = async (confirm: object): Promise<unknown> => {
       const response = await operator.ask('POST', '/operator/codes', { ...batch, ...confirm });
@@ -202,12 +202,13 @@ describe.each(modes)('billing in the console’s API, %s', (mode) => {
       status: 400,
       code: 'invalid_request',
       field: 'confirm_amount_usd',
-      message: expect.stringContaining('send 100.25 here again'),
+      rule: 'confirm_amount',
+      params: { amount_nano_usd: '100250000000', above_nano_usd: '100000000000' },
     });
     expect(await ask({ confirm_amount_usd: '100' })).toMatchObject({
       status: 400,
       field: 'confirm_amount_usd',
-      message: expect.stringContaining('which is 100.25'),
+      message: expect.stringContaining('which is $100.25'),
     });
     const { data, batch_id } = await operator.must<{ data: Code[]; batch_id: string }>(
       'POST',

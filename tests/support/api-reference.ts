@@ -49,7 +49,7 @@ async function readCheck(baseUrl: string): Promise<AnswerCheck> {
   return async (method, path, response) => {
     const what = `${response.status} to ${method} ${path}`;
     const type = response.headers.get('content-type')?.split(';')[0] ?? '';
-    if (response.status >= 400) return assertOf(what, ['components', 'schemas', 'Refusal'], await response.clone().json());
+    if (response.status >= 400) return assertOf(what, ['components', 'schemas', 'Error'], await response.clone().json());
     const template = templateOf(document, method, path);
     const operation = template === undefined ? undefined : document.paths[template]![method.toLowerCase()]!;
     const documented = operation?.responses[response.status];

@@ -1,24 +1,21 @@
-// What the console tells refusals by in Chinese, held against the reasons and the sentences of the API that refuses.
+// The words of the console for errors, held against the errors that the API can send.
 import { describe, expect, it } from '@jest/globals';
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { Type } from 'typebox';
 import { AppError } from '#client/errors/app-error.js';
+import { fault, fieldFault } from '#client/errors/fault.js';
+import { Role } from '#proto/auth/v1/users.js';
+import { fieldRules, sentences } from '#rules/error-sentences.js';
 import { type Reason, reasons } from '#rules/reasons.js';
-import { inChinese, inChineseAtField, ofCode, ofField, sentences } from '../../console/src/i18n/errors.js';
+import { type ApiFault, chineseFieldRules, chineseSentences, wordsAtField, wordsOf } from '../../console/src/i18n/errors.js';
 import { assertAllowed } from '../../gateway/console/access.js';
 import { renderConsoleError } from '../../gateway/console/errors.js';
+import { bodyReader } from '../../gateway/formats/body-reader.js';
 import { balanceEmpty } from '../../services/ledger/books/refusals.js';
-import { Role } from '#proto/auth/v1/users.js';
 
-/** What a browser is told. */
-function refusalOf(error: AppError): { code: string; field: string | null; message: string } {
-  const { error: refusal } = renderConsoleError(error, 'req_1').body as { error: { code: string; field: string | null; message: string } };
-  return refusal;
+/** What a browser receives. */
+function sent(error: AppError): ApiFault {
+  return (renderConsoleError(error, 'req_1').body as { error: ApiFault }).error;
 }
-
-const codes = [...new Set((Object.keys(reasons) as Reason[]).map((reason) => refusalOf(new AppError(reason, '')).code))];
-// What the console says of answers that it could not read.
-const ownCodes = ['unreachable', 'unexpected_answer'];
 
 function thrownBy(act: () => unknown): AppError {
   try {
@@ -29,72 +26,91 @@ function thrownBy(act: () => unknown): AppError {
   throw new Error('nothing was thrown');
 }
 
-describe('refusals in Chinese', () => {
-  it('has a sentence for every code that the API can answer with, and for no other', () => {
-    expect(Object.keys(ofCode).toSorted()).toEqual([...codes, ...ownCodes].toSorted());
-    for (const text of [...Object.values(ofCode), ...Object.values(ofField)]) expect(text).toMatch(/^\p{Script=Han}.*。$/u);
-    for (const key of Object.keys(ofField)) expect(codes).toContain(key.split(' ')[0]);
+const english: Readonly<Record<string, string>> = Object.assign({}, ...Object.values(sentences));
+const rules = [
+  ...Object.entries(fieldRules).map(([rule, template]) => ({
+    rule,
+    template,
+    chinese: (chineseFieldRules as Record<string, string>)[rule],
+  })),
+  ...Object.entries(english).map(([rule, template]) => ({ rule, template, chinese: (chineseSentences as Record<string, string>)[rule] })),
+];
+const namesIn = (template: string): string[] => [...template.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!).toSorted();
+
+describe('the words for errors', () => {
+  it('exist in both languages for every code', () => {
+    for (const code of Object.keys(reasons) as Reason[]) {
+      expect(english[code]).toMatch(/^[A-Z].*\.$/);
+      expect((chineseSentences as Record<string, string>)[code]).toMatch(/^\p{Script=Han}.*。$/u);
+      expect(namesIn(english[code]!)).toEqual([]);
+    }
   });
 
-  it('knows only sentences that are still told', () => {
-    const root = join(import.meta.dirname, '../..');
-    const files = ['services', 'gateway'].flatMap((folder) =>
-      readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(root, folder, name)),
-    );
-    const told = files
-      .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
-      .map((name) => readFileSync(name, 'utf8'))
-      .join('\n');
-    // A schema library has its own.
-    const ofLibrary = /^must (not have (fewer|more) than|be (>=|<=|integer|number))/;
-    const pieces = sentences
-      .flatMap(([english]) => (ofLibrary.test(english) ? [] : english.split('{}').flatMap((piece) => piece.split(/(?<=[.:,]) | and /))))
-      .map((piece) => piece.replace(/[.:,]? *$/, '').trim())
-      .filter((piece) => piece.length > 3);
-    expect(pieces.length).toBeGreaterThan(80);
-    expect(pieces.filter((piece) => !told.includes(piece))).toEqual([]);
+  it.each(rules)('exist in both languages, with the same facts, for the rule $rule', ({ template, chinese }) => {
+    expect(chinese).toMatch(/\p{Script=Han}/u);
+    // Chinese may leave a fact out that only English grammar needs, but has none that is never sent.
+    expect(namesIn(template)).toEqual(expect.arrayContaining(namesIn(chinese!)));
   });
 
-  it('keeps the facts of a sentence', () => {
-    const poor = balanceEmpty(
-      { creditedNanoUsd: 10_000_000n, spentNanoUsd: 0n, heldNanoUsd: 0n } as Parameters<typeof balanceEmpty>[0],
-      25_000_000n,
+  it('have one meaning per rule', () => {
+    const names = [...Object.keys(fieldRules), ...Object.values(sentences).flatMap((each) => Object.keys(each))];
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  it.each(rules)('follow from the rule $rule and its facts, whatever the API’s own sentence says', ({ rule, template }) => {
+    const params = Object.fromEntries(namesIn(template).map((name) => [name, name.endsWith('_nano_usd') ? '1500000000' : '7']));
+    for (const language of ['en', 'zh-CN'] as const) {
+      const say = (message: string) => wordsOf({ code: 'internal', rule, params, field: null, message }, language);
+      expect(say('must have at most 9 characters')).toEqual(say(''));
+      expect(say('')).toEqual({ text: expect.not.stringMatching(/[{}]/), detail: undefined });
+    }
+  });
+
+  it('say the facts of an error in both languages', () => {
+    const bucket = { creditedNanoUsd: 10_000_000n, spentNanoUsd: 0n, heldNanoUsd: 0n } as Parameters<typeof balanceEmpty>[0];
+    const poor = sent(balanceEmpty(bucket, 25_000_000n));
+    expect(wordsOf(poor, 'zh-CN').text).toBe('账户余额不足：需要 $0.025，可用 $0.01。请为账户充值。');
+    expect(wordsOf(poor, 'en').text).toBe(
+      'The account balance is too low: $0.025 is needed and $0.01 is available. Add credit to the account.',
     );
-    expect(inChinese(refusalOf(poor))).toEqual({ text: '账户余额不足：需要 $0.025，可用 $0.01。请为账户充值。', detail: undefined });
     const membership = { account: { id: 'acct_1' }, role: Role.ROLE_VIEWER } as Parameters<typeof assertAllowed>[0][number];
-    const forbidden = refusalOf(thrownBy(() => assertAllowed([membership], false, 'acct_1', 'change keys')));
-    expect(inChinese(forbidden)).toEqual({ text: '您在此账户的角色是查看者，不能更改密钥。请联系所有者或管理员。', detail: undefined });
+    const forbidden = sent(thrownBy(() => assertAllowed([membership], false, 'acct_1', 'change keys')));
+    expect(wordsOf(forbidden, 'zh-CN').text).toBe('您在此账户的角色是查看者，不能更改密钥。请联系所有者或管理员。');
   });
 
-  it('shows a sentence that it does not know below its own, so that no fact is lost', () => {
-    const message = 'The catalog is being painted until 5 o’clock.';
-    expect(inChinese({ code: 'failed_precondition', field: null, message })).toEqual({
-      text: ofCode['failed_precondition'],
-      detail: message,
-    });
-    expect(inChinese({ code: 'of_tomorrow', field: null, message })).toEqual({ text: message, detail: undefined });
+  it('name the field where the error is shown for the whole request, and not beside the field', () => {
+    const tooLong = sent(fieldFault('name', 'name', { max: 200 }));
+    expect(wordsAtField(tooLong, 'zh-CN')).toBe('须为 1 至 200 个字符，且不能只有空格。');
+    expect(wordsOf(tooLong, 'zh-CN').text).toBe('name：须为 1 至 200 个字符，且不能只有空格。');
+    expect(wordsAtField(tooLong, 'en')).toBe('Must have 1 to 200 characters, not only spaces.');
+    expect(wordsOf(tooLong, 'en').text).toBe('name must have 1 to 200 characters, not only spaces.');
+    expect(wordsAtField(sent(fault('email_taken', {}, { details: { field: 'email' } })), 'zh-CN')).toBe('已有人使用此邮箱地址。');
   });
 
-  it('tells a rule at its field without the name, and elsewhere with it', () => {
-    const refusal = { code: 'invalid_request', field: 'name', message: 'name must have 1 to 200 characters, not only spaces.' };
-    expect(inChineseAtField(refusal)).toBe('须为 1 至 200 个字符，且不能只有空格。');
-    expect(inChinese(refusal)).toEqual({ text: 'name：须为 1 至 200 个字符，且不能只有空格。', detail: undefined });
-    expect(inChineseAtField({ ...refusal, field: 'limit_usd', message: 'limit_usd: must be at most 9,000,000,000' })).toBe(
-      '不能大于 9,000,000,000。',
-    );
-    expect(
-      inChineseAtField({ code: 'already_exists', field: 'email', message: 'Somebody with this e-mail address is known already.' }),
-    ).toBe('已有人使用此邮箱地址。');
-    expect(inChineseAtField({ ...refusal, message: 'name: must be blue' })).toBe(`${ofCode['invalid_request']}must be blue`);
-  });
-
-  it('takes the longest sentence that fits', () => {
-    expect(
-      inChineseAtField({
-        code: 'invalid_request',
-        field: 'key',
-        message: 'key must have at most 200 characters and no control characters.',
+  it('exist for what a schema rejects', () => {
+    const read = bodyReader(
+      Type.Object({
+        name: Type.String({ minLength: 2, maxLength: 3 }),
+        count: Type.Optional(Type.Integer({ minimum: 1, maximum: 5 })),
+        state: Type.Optional(Type.Enum(['on', 'off'])),
       }),
-    ).toBe('最多 200 个字符，且不能含控制字符。');
+      'dots',
+      { withRules: true },
+    );
+    const say = (body: unknown): string => wordsAtField(sent(thrownBy(() => read(body))), 'zh-CN');
+    expect(say({})).toBe('此项必填。');
+    expect(say({ name: 'x' })).toBe('至少 2 个字符。');
+    expect(say({ name: 'xxxx' })).toBe('最多 3 个字符。');
+    expect(say({ name: 'xx', count: 9 })).toBe('不能大于 5。');
+    expect(say({ name: 'xx', count: 0 })).toBe('不能小于 1。');
+    expect(say({ name: 'xx', count: '1' })).toBe('类型须为 integer。');
+    expect(say({ name: 'xx', state: 'up' })).toBe('须为 on, off 之一。');
+  });
+
+  it('show an error of a newer gateway by its code, with the API’s own sentence', () => {
+    const newer = { code: 'failed_precondition', rule: 'of_tomorrow', params: {}, field: null, message: 'The catalog is being painted.' };
+    expect(wordsOf(newer, 'zh-CN')).toEqual({ text: chineseSentences.failed_precondition, detail: newer.message });
+    expect(wordsOf(newer, 'en')).toEqual({ text: newer.message, detail: undefined });
+    expect(wordsOf({ ...newer, code: 'of_tomorrow' }, 'zh-CN')).toEqual({ text: newer.message, detail: undefined });
   });
 });

@@ -1,80 +1,16 @@
 // Statements, holds, deposits and codes of an account. Amounts are decimal-string USD.
+import type { Entry, EntryKind, Hold, Posted, Receipt, Statement, StatementPage } from '../../../gateway/console/schemas/billing.js';
 import { api, apiUrl, type Page } from './client.js';
 
-/** Money that a call in flight has set aside. */
-export interface Hold {
-  readonly request_id: string;
-  readonly key_id: string;
-  readonly amount_usd: string;
-  /** What the call has cost so far. */
-  readonly used_so_far_usd: string;
-  readonly created_at: string;
-  /** When it is freed at the latest, unless the call goes on. */
-  readonly expires_at: string;
-}
-
-/** A month (UTC): opening + deposits + adjustments − charges + refunds = closing. */
-export interface Statement {
-  /** For example `2026-11`. */
-  readonly month: string;
-  readonly from: string;
-  readonly until: string;
-  readonly opening_usd: string;
-  readonly deposits_usd: string;
-  readonly adjustments_usd: string;
-  readonly charges_usd: string;
-  readonly refunds_usd: string;
-  readonly closing_usd: string;
-  readonly lines: number;
-  /** Lines of calls may be in the operator's archive and not here; the figures are of all. */
-  readonly has_archived_lines: boolean;
-  readonly is_closed: boolean;
-}
-
-/** What an entry is. */
-export const lineKinds = ['deposit', 'charge', 'refund', 'adjustment', 'shortfall'] as const;
-export type TokenClass = (typeof lineKinds)[number];
-
+export type { Hold, Receipt, Statement, StatementPage };
 /** An entry of the journal as a line of the statement. */
-export interface Line {
-  readonly id: string;
-  readonly number: number;
-  readonly kind: TokenClass;
-  readonly amount_usd: string;
-  /** What it did to the balance; zero for a shortfall. */
-  readonly effect_usd: string;
-  readonly balance_after_usd: string;
-  readonly request_id: string | null;
-  readonly key_id: string | null;
-  readonly source: 'cash' | 'promotion' | null;
-  readonly reference: string | null;
-  readonly reason: string | null;
-  readonly created_at: string;
-}
-
-/** A month with a page of its lines. */
-export interface StatementPage extends Page<Line> {
-  readonly statement: Statement;
-}
-
-/** What a receipt says. */
-export interface Receipt {
-  readonly number: string;
-  readonly account: { readonly id: string; readonly name: string };
-  readonly created_at: string;
-  readonly amount_usd: string;
-  readonly source: 'cash' | 'promotion';
-  readonly reference: string | null;
-  readonly reason: string | null;
-  readonly balance_after_usd: string;
-}
-
+export type Line = Entry;
 /** What redeeming a code did. */
-export interface Redemption {
-  readonly entry: Line;
-  /** The account had redeemed the code before. */
-  readonly replayed: boolean;
-}
+export type Redemption = Posted;
+export type LineKind = EntryKind;
+
+/** The kinds of entries, in the order of the filter. */
+export const lineKinds = ['deposit', 'charge', 'refund', 'adjustment', 'shortfall'] as const satisfies readonly LineKind[];
 
 const of = (accountId: string): string => `/accounts/${accountId}`;
 

@@ -1,8 +1,9 @@
-// Asks the console's API. Every refusal becomes an ApiError, which the pages show with its field and request id.
+// Calls the console's API. Every error becomes an ApiError, which the pages show with its field and request id.
+import type { ConsoleError } from '../../../gateway/console/schemas/error.js';
 import { gatewayUrl } from '../base.js';
 import { fetchErrors } from '../i18n/error-text.js';
 
-/** A refusal, or an answer that never came. */
+/** An error of the API, or no answer at all. */
 export class ApiError extends Error {
   constructor(
     /** The HTTP status; 0 when there was no answer. */
@@ -15,12 +16,16 @@ export class ApiError extends Error {
     readonly requestId: string | null = null,
     /** Seconds after which to try again. */
     readonly retryAfter: number | null = null,
+    /** What exactly is wrong, where one code has many causes. */
+    readonly rule: string | null = null,
+    /** The facts by which the error is worded. */
+    readonly params: Readonly<Record<string, string>> = {},
   ) {
     super(message);
   }
 }
 
-/** Whether a fault may pass by itself: there was no answer, or a service is away. */
+/** Whether an error may pass by itself: there was no answer, or a service is unavailable. */
 export function mayPass(error: unknown): boolean {
   return error instanceof ApiError && (error.status === 0 || error.status >= 502);
 }
@@ -50,7 +55,7 @@ interface Options {
   readonly idempotencyKey?: string;
 }
 
-/** What is read is given up after so long: a connection that went silent would be waited for without end. */
+/** How long a read waits for its answer: a connection that has gone silent would be waited for without end. */
 const readMsMax = 30_000;
 
 async function ask<T>(method: string, path: string, { query, body, signal, idempotencyKey }: Options = {}): Promise<T> {
@@ -83,19 +88,20 @@ async function ask<T>(method: string, path: string, { query, body, signal, idemp
     signal?.removeEventListener('abort', end);
   }
   if (response.ok) return (text === '' ? undefined : JSON.parse(text)) as T;
-  const refused = refusal(response, text);
-  // That nobody is signed in is an answer to whoever comes; it is shown nowhere.
-  if (refused.code !== 'session_unknown') await fetchErrors();
-  throw refused;
+  const error = errorOf(response, text);
+  // That no user is signed in is shown nowhere.
+  if (error.code !== 'session_unknown') await fetchErrors();
+  throw error;
 }
 
-function refusal(response: Response, text: string): ApiError {
+/** The error of an answer that was not successful. */
+export function errorOf(response: Response, text: string): ApiError {
   const retryAfter = response.headers.get('retry-after');
   const wait = retryAfter === null ? null : Number(retryAfter);
   const requestId = response.headers.get('x-request-id');
   try {
-    const { error } = JSON.parse(text) as { error: { code: string; message: string; field?: string | null; request_id?: string } };
-    return new ApiError(response.status, error.code, error.message, error.field ?? null, error.request_id ?? requestId, wait);
+    const { code, message, field, request_id, rule, params } = (JSON.parse(text) as { error: ConsoleError }).error;
+    return new ApiError(response.status, code, message, field, request_id, wait, rule, params);
   } catch {
     // From a proxy in between.
     return new ApiError(response.status, 'unexpected_answer', `The answer had status ${response.status}.`, null, requestId, wait);

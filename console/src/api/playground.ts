@@ -1,7 +1,7 @@
 // A call from the playground, charged to a key; its answer as it comes.
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { fetchErrors } from '../i18n/error-text.js';
-import { ApiError, apiUrl } from './client.js';
+import { ApiError, apiUrl, errorOf } from './client.js';
 
 /** A turn of a conversation. */
 export interface Turn {
@@ -50,9 +50,8 @@ export async function* callModel(
   });
   const requestId = response.headers.get('x-request-id') ?? '';
   if (!response.ok || response.body === null) {
-    const { error } = (await response.json()) as { error: { code: string; message: string; field: string | null } };
     await fetchErrors();
-    throw new ApiError(response.status, error.code, error.message, error.field, requestId);
+    throw errorOf(response, await response.text());
   }
   onBegun(requestId);
   const events = response.body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream()).getReader();

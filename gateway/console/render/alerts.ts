@@ -1,16 +1,19 @@
-// Alerts and what was sent for them as JSON. Amounts are decimal-string USD. Pure.
+// Alerts and their deliveries as JSON. Amounts are decimal-string USD. Pure.
+import { type Alert as AlertMessage, AlertChannel, type AlertDelivery, type GetAlertResponse } from '#proto/ledger/v1/alerts.js';
 import { formatUsd } from '#rules/money.js';
-import { type Alert, AlertChannel, type AlertDelivery, AlertDeliveryState, type GetAlertResponse } from '#proto/ledger/v1/alerts.js';
+import type { Alert, AlertNow, Delivery } from '../schemas/alerts.js';
+import type { BalanceNow } from '../schemas/billing.js';
+import { words } from './words.js';
 
 const instant = (ms: bigint): string | null => (ms === 0n ? null : new Date(Number(ms)).toISOString());
 
-/** Where a webhook is, for those who may not change it: of many the path is all that keeps others from posting there. */
+/** The host of a webhook, for members who may not change it: the path of many webhooks is their only secret. */
 function hostOf(url: string): string {
   return `${new URL(url).origin}/…`;
 }
 
 /** An alert; one without a threshold was never set. With `isWhole` also the path of its webhook. */
-export function renderAlert(alert: Alert, isWhole = true): Record<string, unknown> {
+export function renderAlert(alert: AlertMessage, isWhole = true): Alert {
   return {
     enabled: alert.enabled,
     threshold_usd: alert.thresholdNanoUsd === 0n ? null : formatUsd(alert.thresholdNanoUsd),
@@ -22,11 +25,11 @@ export function renderAlert(alert: Alert, isWhole = true): Record<string, unknow
   };
 }
 
-/** An alert and how the balance stands to it. */
+/** An alert and the balance that it watches. */
 export function renderAlertNow(
   { alert, settledNanoUsd, availableNanoUsd, low, rearmAtNanoUsd, mailConfigured }: GetAlertResponse,
   isWhole: boolean,
-): Record<string, unknown> {
+): AlertNow {
   return {
     ...renderAlert(alert!, isWhole),
     settled_usd: formatUsd(settledNanoUsd),
@@ -37,20 +40,20 @@ export function renderAlertNow(
   };
 }
 
-/** What a banner needs beside the balance. */
-export function renderLow({ alert, low }: GetAlertResponse): { low: boolean; threshold_usd: string | null } {
+/** What a banner needs in addition to the balance. */
+export function renderLow({ alert, low }: GetAlertResponse): Pick<BalanceNow, 'low' | 'threshold_usd'> {
   return { low, threshold_usd: alert!.enabled && alert!.thresholdNanoUsd !== 0n ? formatUsd(alert!.thresholdNanoUsd) : null };
 }
 
-/** One message to one destination, of which a webhook's path is told with `isWhole` only. */
-export function renderDelivery(delivery: AlertDelivery, isWhole: boolean): Record<string, unknown> {
+/** One message to one destination; without `isWhole` only the host of a webhook is shown. */
+export function renderDelivery(delivery: AlertDelivery, isWhole: boolean): Delivery {
   return {
     id: delivery.id,
     event_id: delivery.eventId,
     test: delivery.test,
-    channel: AlertChannel[delivery.channel].replace('ALERT_CHANNEL_', '').toLowerCase(),
+    channel: words.alertChannel.of(delivery.channel),
     destination: isWhole || delivery.channel !== AlertChannel.ALERT_CHANNEL_WEBHOOK ? delivery.destination : hostOf(delivery.destination),
-    state: AlertDeliveryState[delivery.state].replace('ALERT_DELIVERY_STATE_', '').toLowerCase(),
+    state: words.deliveryState.of(delivery.state),
     attempts: delivery.attempts,
     outcome: delivery.lastResult,
     threshold_usd: formatUsd(delivery.thresholdNanoUsd),

@@ -3,11 +3,21 @@ import { formatUsd } from '#rules/money.js';
 import { type Model, ModelState, type PriceChange, type PriceDiff, type PriceDraft, type PriceVersion } from '#proto/catalog/v1/catalog.js';
 import type { Upstream } from '#proto/inference/v1/inference.js';
 import { renderTokens } from '../../render/usage.js';
-import { words } from './catalog-words.js';
+import type {
+  Change,
+  DatedPrice,
+  Draft,
+  Figures,
+  ModelFields,
+  OperatorModel,
+  Price,
+  PriceDifference,
+} from '../schemas/operator/catalog.js';
 import { instant, maybe, orNull } from './values.js';
+import { words } from './words.js';
 
 /** What a version or a draft charges; null for reasoning: as output. */
-export function renderFigures(price: PriceVersion): Record<string, string | null> {
+export function renderFigures(price: PriceVersion): Figures {
   return {
     input: formatUsd(price.inputNanoUsdPerMtok),
     cache_read: formatUsd(price.cacheReadNanoUsdPerMtok),
@@ -19,7 +29,7 @@ export function renderFigures(price: PriceVersion): Record<string, string | null
 }
 
 /** A price version. */
-export function renderPrice(price: PriceVersion): Record<string, unknown> {
+export function renderPrice(price: PriceVersion): Price {
   return {
     id: price.id,
     effective_from: instant(price.effectiveFromMs),
@@ -29,7 +39,7 @@ export function renderPrice(price: PriceVersion): Record<string, unknown> {
 }
 
 /** All versions of a model, latest start first, with what became of each. */
-export function renderHistory(prices: readonly PriceVersion[], nowMs: number): Record<string, unknown>[] {
+export function renderHistory(prices: readonly PriceVersion[], nowMs: number): DatedPrice[] {
   const inForce = prices.findIndex(({ effectiveFromMs }) => effectiveFromMs <= BigInt(nowMs));
   return prices.map((price, index) => ({
     ...renderPrice(price),
@@ -47,8 +57,8 @@ export interface Surroundings {
   readonly draft: PriceDraft | undefined;
 }
 
-/** The fields of a model that an operator puts: as `tollgate model put` takes them. */
-export function renderModelFields(model: Model): Record<string, unknown> {
+/** The fields of a model that an operator sets, as `tollgate model put` takes them. */
+export function renderModelFields(model: Model): Required<ModelFields> & { id: string } {
   return {
     id: model.id,
     display_name: model.displayName,
@@ -61,14 +71,14 @@ export function renderModelFields(model: Model): Record<string, unknown> {
     capabilities: model.capabilities.map(words.capability.of),
     targets: model.targets.map((target) => ({ upstream_id: target.upstreamId, upstream_model: target.upstreamModel })),
     tokenizer: words.tokenizer.of(model.tokenizer),
-    state: words.state.of(model.state),
+    state: words.modelState.of(model.state),
     image_tokens_max: model.imageTokensMax,
     aliases: model.aliases,
   };
 }
 
 /** A model with its price, and whether calls of it are served, and why not. */
-export function renderOperatorModel(model: Model, { upstreams, scheduled, draft }: Surroundings): Record<string, unknown> {
+export function renderOperatorModel(model: Model, { upstreams, scheduled, draft }: Surroundings): OperatorModel {
   const targets = model.targets.map((target) => ({
     upstream_id: target.upstreamId,
     upstream_model: target.upstreamModel,
@@ -82,7 +92,6 @@ export function renderOperatorModel(model: Model, { upstreams, scheduled, draft 
   return {
     ...renderModelFields(model),
     targets,
-    // Three things that a 0 would not tell apart: nobody has priced it, and so it is refused; it costs nothing; it costs something.
     pricing: model.price === undefined ? 'unpriced' : isFree(model.price) ? 'free' : 'priced',
     price: maybe(model.price, renderPrice),
     next_price: maybe(next, renderPrice),
@@ -109,7 +118,7 @@ function isFree(price: PriceVersion): boolean {
 }
 
 /** A draft. */
-export function renderDraft({ price, version, author, updatedAtMs }: PriceDraft): Record<string, unknown> {
+export function renderDraft({ price, version, author, updatedAtMs }: PriceDraft): Draft {
   return {
     model_id: price!.modelId,
     version: Number(version),
@@ -127,12 +136,12 @@ export interface CallCost {
 }
 
 /** What publishing a draft changes; `costs` are of the diff's typical calls, in their order. */
-export function renderDiff(diff: PriceDiff, costs: readonly CallCost[]): Record<string, unknown> {
+export function renderDiff(diff: PriceDiff, costs: readonly CallCost[]): PriceDifference {
   return {
     before: maybe(diff.before, renderPrice),
     changes: diff.changes.map(renderChange),
     warnings: diff.warnings.map(({ kind, tokenClass }) => ({
-      kind: words.warning.of(kind),
+      kind: words.priceWarning.of(kind),
       class: tokenClass === 0 ? null : words.tokenClass.of(tokenClass),
     })),
     later: diff.later.map(renderPrice),
@@ -145,7 +154,7 @@ export function renderDiff(diff: PriceDiff, costs: readonly CallCost[]): Record<
   };
 }
 
-function renderChange({ tokenClass, beforeNanoUsdPerMtok, afterNanoUsdPerMtok, changeBasisPoints }: PriceChange): Record<string, unknown> {
+function renderChange({ tokenClass, beforeNanoUsdPerMtok, afterNanoUsdPerMtok, changeBasisPoints }: PriceChange): Change {
   return {
     class: words.tokenClass.of(tokenClass),
     before_usd: maybe(beforeNanoUsdPerMtok, formatUsd),

@@ -1,12 +1,15 @@
 // Statements, receipts and redemption codes as JSON. Amounts are decimal-string USD. Pure.
 import type { Account } from '#proto/auth/v1/auth.js';
-import { type Entry, type RedemptionCode, RedemptionCodeState, type Statement } from '#proto/ledger/v1/ledger.js';
+import { type Entry, type RedemptionCode, RedemptionCodeState, type Statement as StatementMessage } from '#proto/ledger/v1/ledger.js';
 import { formatUsd } from '#rules/money.js';
-import { renderEntry } from './money.js';
+import type { Receipt, Statement } from '../schemas/billing.js';
+import type { Code, CodeState } from '../schemas/operator/codes.js';
+import { renderEntry } from './billing.js';
 import { instant, maybe, orNull } from './values.js';
+import { words } from './words.js';
 
 /** The figures of a month. */
-export function renderStatement(statement: Statement): Record<string, unknown> {
+export function renderStatement(statement: StatementMessage): Statement {
   return {
     month: statement.month,
     from: instant(statement.fromMs),
@@ -23,13 +26,13 @@ export function renderStatement(statement: Statement): Record<string, unknown> {
   };
 }
 
-/** A number for people, of the account and of the entry's place in its journal. */
+/** A readable number: the account and the entry's place in its journal. */
 function receiptNumber(entry: Entry): string {
   return `R-${entry.accountId.slice(-8).toUpperCase()}-${String(entry.seq).padStart(6, '0')}`;
 }
 
 /** What a deposit's receipt says. */
-export function renderReceipt(entry: Entry, account: Pick<Account, 'id' | 'name'>): Record<string, unknown> {
+export function renderReceipt(entry: Entry, account: Pick<Account, 'id' | 'name'>): Receipt {
   const { id, created_at, amount_usd, balance_after_usd, source, reference, reason } = renderEntry(entry);
   return {
     number: receiptNumber(entry),
@@ -37,22 +40,22 @@ export function renderReceipt(entry: Entry, account: Pick<Account, 'id' | 'name'
     account: { id: account.id, name: account.name },
     created_at,
     amount_usd,
-    source,
+    source: source!,
     reference,
     reason,
     balance_after_usd,
   };
 }
 
-/** The word for how a code stands. */
-export function codeState(code: RedemptionCode, nowMs: number): string {
+/** The word for the state of a code. */
+export function codeState(code: RedemptionCode, nowMs: number): CodeState {
   const isOpen = code.state === RedemptionCodeState.REDEMPTION_CODE_STATE_OPEN;
   if (isOpen && code.expiresAtMs !== undefined && code.expiresAtMs <= BigInt(nowMs)) return 'expired';
-  return RedemptionCodeState[code.state].replace('REDEMPTION_CODE_STATE_', '').toLowerCase();
+  return words.codeState.of(code.state);
 }
 
 /** A code as operators see it. */
-export function renderCode(code: RedemptionCode, nowMs: number): Record<string, unknown> {
+export function renderCode(code: RedemptionCode, nowMs: number): Code {
   return {
     id: code.id,
     batch_id: code.batchId,

@@ -1,8 +1,9 @@
 // Upstreams and their tests as operators see them: never with a secret. Pure.
+import { type Upstream as UpstreamMessage, type UpstreamTest as TestMessage, ApiFormat } from '#proto/inference/v1/inference.js';
 import { formatUsd } from '#rules/money.js';
-import { type Upstream, type UpstreamTest, ApiFormat } from '#proto/inference/v1/inference.js';
-import { words } from './catalog-words.js';
+import type { Upstream, UpstreamTest } from '../schemas/operator/upstreams.js';
 import { instant, orNull } from './values.js';
+import { words } from './words.js';
 
 /** A model that is routed to an upstream. */
 export interface RoutedModel {
@@ -14,7 +15,7 @@ export interface RoutedModel {
 }
 
 /** An upstream, the models that are routed to it, and how its last test went. */
-export function renderUpstream(upstream: Upstream, routed: readonly RoutedModel[]): Record<string, unknown> {
+export function renderUpstream(upstream: UpstreamMessage, routed: readonly RoutedModel[]): Upstream {
   return {
     id: upstream.id,
     api_format: words.apiFormat.of(upstream.apiFormat),
@@ -38,17 +39,17 @@ export function renderUpstream(upstream: Upstream, routed: readonly RoutedModel[
 }
 
 /** A test with all of its steps. */
-export function renderTest({ startedAtMs: atMs, ok, failedStep, steps, upstreamModel }: UpstreamTest): Record<string, unknown> {
+export function renderTest({ startedAtMs, ok, failedStep, steps, upstreamModel }: TestMessage): UpstreamTest {
   return {
-    at: instant(atMs),
+    at: instant(startedAtMs),
     ok,
     failed_step: orNull(failedStep),
     upstream_model: orNull(upstreamModel),
-    steps: steps.map(({ name, result: outcome, durationMs, detail: what }) => ({
+    steps: steps.map(({ name, result, durationMs, detail }) => ({
       name,
-      outcome: words.outcome.of(outcome),
+      outcome: words.testResult.of(result),
       duration_ms: durationMs,
-      what,
+      what: detail,
     })),
   };
 }

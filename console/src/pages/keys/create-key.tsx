@@ -2,7 +2,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useRef, useState } from 'react';
 import { newIdempotencyKey } from '../../api/client.js';
-import { createKey, isAbout, type KeyWithSecret } from '../../api/keys.js';
+import { createKey, isAbout, type KeyRotated } from '../../api/keys.js';
 import { useZone } from '../../format/time.js';
 import { commonText } from '../../i18n/common.js';
 import { keysText } from '../../i18n/keys.js';
@@ -17,7 +17,7 @@ import { keysKey } from './queries.js';
 
 const formId = 'create-key';
 
-export function CreateKeyDialog({ onClose, onCreated }: { onClose: () => void; onCreated: (created: KeyWithSecret) => void }) {
+export function CreateKeyDialog({ onClose, onCreated }: { onClose: () => void; onCreated: (created: KeyRotated) => void }) {
   const account = useAccount();
   const zone = useZone();
   const [t, common] = [useText(keysText), useText(commonText)];

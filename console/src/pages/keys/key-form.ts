@@ -1,5 +1,5 @@
 // What is filled in when a key is made or changed, and what is sent of it. Pure.
-import type { ApiKey, KeyFields } from '../../api/keys.js';
+import type { ApiKey, CreateKey, UpdateKey } from '../../api/keys.js';
 import type { Zone } from '../../format/time.js';
 
 /** Days until the expiry, or none, or an instant of one's own. */
@@ -69,26 +69,26 @@ export function faultsOf(form: KeyForm, zone: Zone, nowMs: number): KeyFormFault
 }
 
 /** What is sent to make a key of a form without faults. */
-export function newKeyOf(form: KeyForm, zone: Zone, nowMs: number): KeyFields {
+export function newKeyOf(form: KeyForm, zone: Zone, nowMs: number): CreateKey {
   const limit = limitOf(form);
   const expiry = expiryOf(form, zone, nowMs);
   return {
     name: form.name.trim(),
     ...(limit === null ? {} : { limit_usd: limit }),
     ...(expiry == null ? {} : { expires_at: expiry.toISOString() }),
-    ...(form.access === 'some' ? { models: form.models } : {}),
+    ...(form.access === 'some' ? { models: [...form.models] } : {}),
   };
 }
 
 /** What is sent of a changed form: only what differs from the form as it was, so that nothing else is touched. */
-export function changesOf(before: KeyForm, after: KeyForm, zone: Zone, nowMs: number): KeyFields {
+export function changesOf(before: KeyForm, after: KeyForm, zone: Zone, nowMs: number): UpdateKey {
   const differs = (...names: (keyof KeyForm)[]): boolean =>
     names.some((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
   return {
     ...(differs('name') ? { name: after.name.trim() } : {}),
     ...(limitOf(before) === limitOf(after) ? {} : { limit_usd: limitOf(after) }),
     ...(differs('expiry', 'expiresAt') ? { expires_at: expiryOf(after, zone, nowMs)?.toISOString() ?? null } : {}),
-    ...(differs('access', 'models') ? { models: after.access === 'all' ? null : after.models } : {}),
+    ...(differs('access', 'models') ? { models: after.access === 'all' ? null : [...after.models] } : {}),
   };
 }
 

@@ -1,7 +1,7 @@
 // Shows a secret, once. It cannot be lost by accident: neither Escape, nor a press beside it, nor going back or away closes it before the
 // secret was copied, or somebody says that it is saved.
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
-import type { KeyWithSecret } from '../../api/keys.js';
+import type { KeyRotated } from '../../api/keys.js';
 import { clientBaseUrl } from '../../base.js';
 import { storedChoice } from '../../format/stored-choice.js';
 import { keysText } from '../../i18n/keys.js';
@@ -19,7 +19,7 @@ import { suggestedModel } from './suggested-model.js';
 import { useStaying } from '../../session/staying.js';
 
 /** A secret that has just been made. */
-export interface Revealed extends KeyWithSecret {
+export interface Revealed extends KeyRotated {
   /** Of a rotation, when it was; absent for a new key. */
   readonly since?: string;
 }

@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Plus } from 'lucide-react';
 import { useState } from 'react';
 import { Link, useSearchParams } from 'wouter';
-import { type Code, type CodeState, codeStates, listCodes, type MadeCodes, voidCodes } from '../../api/codes.js';
+import { type Code, type CodeState, codeStates, listCodes, type CodesCreated, voidCodes } from '../../api/codes.js';
 import { codesText } from '../../i18n/codes.js';
 import { useText } from '../../i18n/text.js';
 import { Badge } from '../../ui/badge.js';
@@ -35,7 +35,7 @@ export default function Codes() {
   const [params, setParams] = useSearchParams();
   const state = searchable.find((each) => each === params.get('state')) ?? 'all';
   const [isMaking, setMaking] = useState(false);
-  const [made, setMade] = useState<MadeCodes>();
+  const [made, setMade] = useState<CodesCreated>();
   const [voiding, setVoiding] = useState<Voiding>();
   const refresh = () => client.invalidateQueries({ queryKey: codesKey });
   const voids = useMutation({

@@ -1,31 +1,28 @@
 import { describe, expect, it } from '@jest/globals';
+import { type ApiFault, wordsAtField } from '../../i18n/errors.js';
 import { formFaults } from './form-faults.js';
 
-const refused = (field: string | null, message: string) => Object.assign(new Error(message), { field });
+const fault = (field: string | null, rule: string | null, params = {}): Error & ApiFault =>
+  Object.assign(new Error('From the API.'), { code: 'invalid_request', field, rule, params });
+const faultsOf = (error: unknown) => formFaults(error, 'model', (each) => wordsAtField(each, 'en'));
 
 describe('the faults of a form', () => {
-  it('stand at their field, without its name', () => {
-    const { at, shown } = formFaults(refused('model.output_limit_tokens', 'model.output_limit_tokens must be from 1 to 100.'), 'model');
+  it('are shown at their field, without its name', () => {
+    const { at, shown } = faultsOf(fault('model.output_limit_tokens', 'range', { min: '1', max: '100' }));
     expect([at('output_limit_tokens'), at('context_limit_tokens'), shown]).toEqual([
-      'must be from 1 to 100.',
+      'Must be from 1 to 100.',
       undefined,
       ['model.output_limit_tokens'],
     ]);
-    expect(
-      formFaults(refused('model.targets[0].upstream_id', 'model.targets[0].upstream_id: Field required'), 'model').at(
-        'targets[0].upstream_id',
-      ),
-    ).toBe('Field required');
+    expect(faultsOf(fault('model.routes[0].upstream_id', 'required')).at('routes[0].upstream_id')).toBe('Is required.');
   });
 
-  it('of one alias stand at the list of them', () => {
-    expect(formFaults(refused('model.aliases[2]', 'model.aliases[2] must begin with a letter.'), 'model').at('aliases')).toBe(
-      'must begin with a letter.',
-    );
+  it('of one alias are shown at the list of aliases', () => {
+    expect(faultsOf(fault('model.aliases[2]', 'model_name', { max: '200' })).at('aliases')).toContain('begin with a letter');
   });
 
   it('of other fields and other kinds are left to the form as a whole', () => {
-    for (const error of [refused('secret', 'secret is too long.'), refused(null, 'No.'), new Error('broken'), null])
-      expect(formFaults(error, 'model').shown).toEqual([]);
+    for (const error of [fault('secret', 'max_length', { max: '9' }), fault(null, null), new Error('broken'), null])
+      expect(faultsOf(error).shown).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 // Making redemption codes, and showing them the one time that they are shown.
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { type SyntheticEvent, useId, useRef, useState } from 'react';
-import { createCodes, type MadeCodes } from '../../api/codes.js';
+import { createCodes, type CodesCreated } from '../../api/codes.js';
 import { getOperatorSettings, operatorKeys } from '../../api/operator.js';
 import { nanoUsdOf, usdOfNano, usdText } from '../../format/money.js';
 import { codesText } from '../../i18n/codes.js';
@@ -16,7 +16,7 @@ import { fieldError, FormError } from '../../ui/notice.js';
 const nothing = { amount: '', count: '1', again: '', expires: '', note: '' };
 const amountForm = /^\d{1,10}(\.\d{1,9})?$/;
 
-export function MakeCodesDialog({ open, onClose, onMade }: { open: boolean; onClose: () => void; onMade: (made: MadeCodes) => void }) {
+export function MakeCodesDialog({ open, onClose, onMade }: { open: boolean; onClose: () => void; onMade: (made: CodesCreated) => void }) {
   const t = useText(codesText);
   const common = useText(commonText);
   const form = useId();
@@ -118,7 +118,7 @@ function togetherNano({ amount, count }: { readonly amount: string; readonly cou
 }
 
 /** Shows the codes. Only its button closes it: they cannot be shown again. */
-export function MadeCodesDialog({ made, onClose }: { made: MadeCodes; onClose: () => void }) {
+export function MadeCodesDialog({ made, onClose }: { made: CodesCreated; onClose: () => void }) {
   const t = useText(codesText);
   const shown = useRef<HTMLPreElement>(null);
   const text = made.data.map(({ code }) => code).join('\n');

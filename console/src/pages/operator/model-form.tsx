@@ -22,6 +22,7 @@ import { Card } from '../../ui/layout.js';
 import { FormError } from '../../ui/notice.js';
 import { toast } from '../../ui/toast.js';
 import { formFaults } from './form-faults.js';
+import { errorWordsAtField } from '../../i18n/error-text.js';
 
 const blank: ModelFields = {
   display_name: '',
@@ -62,7 +63,7 @@ function NewModel() {
       await client.invalidateQueries({ queryKey: catalogKeys.all });
     },
   });
-  const { at } = formFaults(create.error, 'model');
+  const { at } = formFaults(create.error, 'model', errorWordsAtField);
   return (
     <ModelForm
       initial={blank}
@@ -124,7 +125,7 @@ function ModelForm({ initial, error, busy, submit, onSubmit, known = [], childre
   const [fields, setFields] = useState(initial);
   const [aliases, setAliases] = useState(initial.aliases.join(' '));
   const put = (changes: Partial<ModelFields>): void => setFields({ ...fields, ...changes });
-  const { at, shown } = formFaults(error, 'model');
+  const { at, shown } = formFaults(error, 'model', errorWordsAtField);
   const states: Record<ModelState, string> = { active: t.active, deprecated: t.deprecated, retired: t.retired };
   const modalities = [
     ['text', t.text],
@@ -215,7 +216,7 @@ function ModelForm({ initial, error, busy, submit, onSubmit, known = [], childre
           hint={t.tokenizerHint}
           value={fields.tokenizer}
           onChange={(tokenizer) => put({ tokenizer })}
-          options={['o200k', 'anthropic', 'sandbox'].map((value) => ({ value, label: value }))}
+          options={(['o200k', 'anthropic', 'sandbox'] as const).map((value) => ({ value, label: value }))}
           error={at('tokenizer')}
         />
       </div>
@@ -254,7 +255,7 @@ function fieldsOf(model: WholeModel): ModelFields {
   ) as unknown as ModelFields;
 }
 
-function Choices({
+function Choices<W extends string>({
   legend,
   options,
   chosen,
@@ -262,9 +263,9 @@ function Choices({
   error,
 }: {
   legend: string;
-  options: readonly (readonly [string, string])[];
-  chosen: readonly string[];
-  onChange: (chosen: readonly string[]) => void;
+  options: readonly (readonly [W, string])[];
+  chosen: readonly W[];
+  onChange: (chosen: W[]) => void;
   error: string | undefined;
 }) {
   const id = useId();

@@ -12,6 +12,7 @@ import { fieldError, FormError } from '../../ui/notice.js';
 import { Segmented } from '../../ui/segmented.js';
 import { toast } from '../../ui/toast.js';
 import { formFaults } from './form-faults.js';
+import { errorWordsAtField } from '../../i18n/error-text.js';
 
 type SecretChange = 'keep' | 'replace' | 'drop';
 
@@ -39,7 +40,7 @@ export function UpstreamDialog({ upstream, onClose }: { upstream?: Upstream; onC
     },
   });
   const put = (changes: Partial<UpstreamFields>): void => setFields({ ...fields, ...changes });
-  const { at, shown } = formFaults(save.error, 'upstream');
+  const { at, shown } = formFaults(save.error, 'upstream', errorWordsAtField);
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
     save.mutate();

@@ -1,6 +1,6 @@
 // The upstreams that were tried for a call, in order, and how each attempt went; which they were is for operators alone to see.
 import type { ReactNode } from 'react';
-import type { Attempt, AttemptOutcome, UsageRecord } from '../../api/usage.js';
+import type { Attempt, AttemptOutcome, UsageRecordDetail } from '../../api/usage.js';
 import { gatewayUrl } from '../../base.js';
 import { durationText } from '../../format/number.js';
 import { usageText } from '../../i18n/usage.js';
@@ -16,9 +16,9 @@ const looks = {
   abandoned: { tone: 'warn', icon: 'stopped' },
 } as const satisfies Record<AttemptOutcome, object>;
 
-export function RecordAttempts({ record }: { record: UsageRecord }) {
+export function RecordAttempts({ record }: { record: UsageRecordDetail }) {
   const t = useText(usageText);
-  const { attempts = [], upstream } = record;
+  const { attempts, upstream } = record;
   return (
     <Section title={t.attempts} description={t.attemptsHint}>
       {attempts.length === 0 ? (

@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link, useSearch } from 'wouter';
-import { type Outcome, getRecord, type UsageRecord } from '../../api/usage.js';
+import { getRecord, type Outcome, type UsageRecord, type UsageRecordDetail } from '../../api/usage.js';
 import { getSettings } from '../../api/settings.js';
 import { gatewayUrl } from '../../base.js';
 import { durationText, useNumber } from '../../format/number.js';
@@ -56,7 +56,7 @@ export function RecordDetails({ requestId }: { requestId: string }) {
 /** How a whole answer ends of which nothing was delivered. */
 const undelivered: readonly Outcome[] = ['upstream_error_after_output', 'timeout', 'gateway_error', 'gateway_lost'];
 
-function Details({ record }: { record: UsageRecord }) {
+function Details({ record }: { record: UsageRecordDetail }) {
   const t = useText(usageText);
   return (
     <>

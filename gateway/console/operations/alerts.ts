@@ -1,0 +1,85 @@
+// The low-balance alert of an account.
+import { fieldFault } from '#client/errors/fault.js';
+import type { Role } from '#proto/auth/v1/users.js';
+import { parseUsd } from '#rules/money.js';
+import { permissionsOf } from '../access.js';
+import { noteAudit } from '../audit.js';
+import { renderAlert, renderAlertNow, renderDelivery } from '../render/alerts.js';
+import { orNull } from '../render/values.js';
+import { AlertNow, AlertSaved, DeliveryList, PutAlert, TestDeliveries } from '../schemas/alerts.js';
+import { type Area, ok, operation } from '../table/operation.js';
+
+/** A mail server may be slow, and the user waits for its answer. */
+const testTimeoutMs = 30_000;
+
+export const alerts: Area = {
+  title: 'Alerts',
+  description: 'Who is notified when the balance is low.',
+  operations: [
+    operation({
+      method: 'GET',
+      path: '/accounts/{account}/alerts',
+      summary: 'Show the alert and the balance that it watches.',
+      who: 'look',
+      answers: [ok(AlertNow)],
+      handle: async ({ accountId, role, context }, { peers }) =>
+        renderAlertNow(await peers.alerts.getAlert({ accountId }, context()), mayChange(role)),
+    }),
+    operation({
+      method: 'PUT',
+      path: '/accounts/{account}/alerts',
+      summary: 'Replace the alert; what is left out is off or empty.',
+      who: 'change money',
+      body: PutAlert,
+      answers: [ok(AlertSaved, 'The answer that creates the webhook’s secret is the only one that contains it.')],
+      handle: async ({ ctx, accountId, body, context }, deps) => {
+        const thresholdNanoUsd = parseUsd(body.threshold_usd)!;
+        if (thresholdNanoUsd <= 0n) throw fieldFault('threshold_usd', 'positive');
+        const { alert, webhookSecret } = await deps.peers.alerts.putAlert(
+          {
+            accountId,
+            enabled: body.enabled,
+            thresholdNanoUsd,
+            emails: body.emails ?? [],
+            webhookUrl: body.webhook_url ?? '',
+            rotateWebhookSecret: body.rotate_webhook_secret ?? false,
+          },
+          context(),
+        );
+        const shown = renderAlert(alert!);
+        const { enabled, threshold_usd, emails, webhook_url } = shown;
+        const detail = { enabled, threshold_usd, emails, webhook_url, secret_made: webhookSecret !== '' };
+        await noteAudit(ctx, deps, { accountId, action: 'alert.put', targetId: accountId, detail });
+        return { alert: shown, webhook_secret: orNull(webhookSecret) };
+      },
+    }),
+    operation({
+      method: 'POST',
+      path: '/accounts/{account}/alerts/test',
+      summary: 'Send a test to all destinations now.',
+      who: 'change money',
+      answers: [ok(TestDeliveries, 'The results.')],
+      handle: async ({ ctx, accountId, context }, deps) => {
+        const { deliveries } = await deps.peers.alerts.testAlert({ accountId }, context({ ms: testTimeoutMs }));
+        await noteAudit(ctx, deps, { accountId, action: 'alert.test', targetId: accountId });
+        return { data: deliveries.map((delivery) => renderDelivery(delivery, true)) };
+      },
+    }),
+    operation({
+      method: 'GET',
+      path: '/accounts/{account}/alerts/deliveries',
+      summary: 'List what was sent, newest first.',
+      who: 'look',
+      paged: true,
+      answers: [ok(DeliveryList)],
+      handle: async ({ accountId, role, page, context }, { peers }) => {
+        const { deliveries, nextPageToken } = await peers.alerts.listAlertDeliveries({ accountId, ...page }, context());
+        return { data: deliveries.map((delivery) => renderDelivery(delivery, mayChange(role))), next: orNull(nextPageToken) };
+      },
+    }),
+  ],
+};
+
+function mayChange(role: Role): boolean {
+  return permissionsOf(role).includes('change money');
+}

@@ -1,0 +1,183 @@
+// Balance and billing of an account: the balance, holds, the journal, statements, receipts and redemption codes.
+import { Readable } from 'node:stream';
+import { fault, fieldFault } from '#client/errors/fault.js';
+import { EntryKind, ListEntriesRequest } from '#proto/ledger/v1/ledger.js';
+import { leaving } from '../../http/disconnect-signal.js';
+import { noteAudit } from '../audit.js';
+import { stillActing } from '../call-contexts.js';
+import type { OperationDeps } from '../deps.js';
+import { renderLow } from '../render/alerts.js';
+import { renderBalance, renderEntry, renderHold } from '../render/billing.js';
+import { renderReceipt, renderStatement } from '../render/statement.js';
+import { orNull } from '../render/values.js';
+import { words } from '../render/words.js';
+import {
+  BalanceNow,
+  EntryList,
+  GetStatement,
+  HoldList,
+  ListHolds,
+  Posted,
+  Receipt,
+  RedeemCode,
+  StatementList,
+  StatementPage,
+} from '../schemas/billing.js';
+import { entryKinds } from '../schemas/words.js';
+import { statementCsvEnd, statementCsvLine, statementCsvStart } from '../statement-csv.js';
+import { type Area, type Call, created, ok, operation } from '../table/operation.js';
+
+const exportPageSize = 1000;
+
+export const billing: Area = {
+  title: 'Billing',
+  description: 'The balance of an account, what is held, and its journal.',
+  operations: [
+    operation({
+      method: 'GET',
+      path: '/accounts/{account}/balance',
+      summary: 'Show the balance, and whether it is low.',
+      who: 'look',
+      answers: [ok(BalanceNow)],
+      handle: async ({ accountId, context }, { peers }) => {
+        const [{ balance }, alert] = await Promise.all([
+          peers.ledger.getBalance({ accountId }, context()),
+          peers.alerts.getAlert({ accountId }, context()),
+        ]);
+        return { ...renderBalance(balance!), ...renderLow(alert) };
+      },
+    }),
+    operation({
+      method: 'GET',
+      path: '/accounts/{account}/holds',
+      summary: 'List the funds that are held for calls in flight.',
+      who: 'look',
+      query: ListHolds,
+      answers: [ok(HoldList)],
+      handle: async ({ accountId, page, context }, { peers }) => {
+        const { holds } = await peers.ledger.listOpenHolds({ accountId, pageSize: page.pageSize }, context());
+        return { data: holds.map(renderHold) };
+      },
+    }),
+    operation({
+      method: 'GET',
+      path: '/accounts/{account}/entries',
+      summary: 'List the entries of the journal, newest first.',
+      who: 'look',
+      paged: true,
+      answers: [ok(EntryList)],
+      handle: (call, deps) => listEntries(call, deps, {}),
+    }),
+    operation({
+      method: 'GET',
+      path: '/accounts/{account}/statements',
+      summary: 'List the monthly statements, newest first.',
+      who: 'look',
+      paged: true,
+      answers: [ok(StatementList)],
+      handle: async ({ accountId, page, context }, { peers }) => {
+        const { statements, nextPageToken } = await peers.ledger.listStatements({ accountId, ...page }, context());
+        return { data: statements.map(renderStatement), next: orNull(nextPageToken) };
+      },
+    }),
+    operation({
+      method: 'GET',
+      path: '/accounts/{account}/statements/{month}',
+      summary: 'Show a statement: its figures and a page of its lines.',
+      who: 'look',
+      query: GetStatement,
+      paged: true,
+      answers: [{ ...ok(StatementPage), types: ['text/csv'] }],
+      handle: async (call, deps) => {
+        const { ctx, accountId, params, query, context } = call;
+        const { month } = params;
+        const isFile = query.format === 'csv';
+        const lines = { month, kinds: kindsOf(query.kind), oldestFirst: isFile || query.order === 'oldest' };
+        const { statement } = await deps.peers.ledger.getStatement({ accountId, month }, context());
+        if (!isFile) return { statement: renderStatement(statement!), ...(await listEntries(call, deps, lines)) };
+        ctx.type = 'text/csv; charset=utf-8';
+        ctx.attachment(`statement-${month}.csv`);
+        const left = leaving(ctx.res);
+        return Readable.from(stillActing(csvLines()));
+
+        async function* csvLines(): AsyncGenerator<string, void, void> {
+          yield statementCsvStart(statement!);
+          // An open month ends with the last line that is listed, unless some lines are archived or filtered out.
+          const isWhole = !statement!.hasArchivedEntries && lines.kinds.length === 0;
+          let closingNanoUsd = isWhole ? statement!.openingNanoUsd : statement!.closingNanoUsd;
+          let pageToken = '';
+          do {
+            const request = ListEntriesRequest.fromPartial({ accountId, ...lines, pageSize: exportPageSize, pageToken });
+            const page = await deps.peers.ledger.listEntries(request, context());
+            yield page.entries.map(statementCsvLine).join('');
+            const last = page.entries.at(-1);
+            if (last !== undefined && isWhole) closingNanoUsd = last.creditedAfterNanoUsd - last.spentAfterNanoUsd;
+            pageToken = page.nextPageToken;
+          } while (pageToken !== '' && !left.aborted);
+          yield statementCsvEnd(statement!, closingNanoUsd);
+        }
+      },
+    }),
+    operation({
+      method: 'GET',
+      path: '/accounts/{account}/deposits',
+      summary: 'List the deposits, newest first; each has a receipt.',
+      who: 'look',
+      paged: true,
+      answers: [ok(EntryList)],
+      handle: (call, deps) => listEntries(call, deps, { kinds: [EntryKind.ENTRY_KIND_DEPOSIT] }),
+    }),
+    operation({
+      method: 'GET',
+      path: '/accounts/{account}/receipts/{entry}',
+      summary: 'Show the receipt of a deposit.',
+      who: 'look',
+      answers: [ok(Receipt)],
+      handle: async ({ accountId, params, context }, { peers }) => {
+        const { entry } = await peers.ledger.getEntry({ accountId, entryId: params.entry }, context());
+        if (entry!.kind !== EntryKind.ENTRY_KIND_DEPOSIT) throw fault('receipts_of_deposits', {}, { details: { what: 'receipt' } });
+        const { account } = await peers.auth.getAccount({ accountId }, context());
+        return renderReceipt(entry!, account!);
+      },
+    }),
+    operation({
+      method: 'POST',
+      path: '/accounts/{account}/redemptions',
+      summary: 'Redeem a code, which credits the account once.',
+      who: 'change money',
+      body: RedeemCode,
+      answers: [created(Posted, 'Credited.'), ok(Posted, 'This account had redeemed it before.')],
+      errors: {
+        code_refused: 'There is no such code, or it is used, void or expired.',
+        code_throttled: 'Ten codes were rejected; wait for `retry-after`.',
+      },
+      handle: async ({ ctx, accountId, body, context }, deps) => {
+        const { entry, balance, replayed } = await deps.peers.ledger.redeemCode({ accountId, secret: body.code }, context());
+        const shown = renderEntry(entry!);
+        const detail = { amount_usd: shown.amount_usd, reason: entry!.reason };
+        if (!replayed) await noteAudit(ctx, deps, { accountId, action: 'code.redeem', targetId: entry!.id, detail });
+        if (replayed) ctx.status = 200;
+        return { entry: shown, balance: renderBalance(balance!), replayed };
+      },
+    }),
+  ],
+};
+
+async function listEntries(
+  { accountId, page, context }: Call,
+  { peers }: OperationDeps,
+  which: Parameters<typeof ListEntriesRequest.fromPartial>[0],
+) {
+  const request = ListEntriesRequest.fromPartial({ accountId, ...which, ...page });
+  const { entries, nextPageToken } = await peers.ledger.listEntries(request, context());
+  return { data: entries.map(renderEntry), next: orNull(nextPageToken) };
+}
+
+function kindsOf(text = ''): EntryKind[] {
+  const kinds = text.split(',').filter((word) => word !== '');
+  return kinds.map((kind) => {
+    const known = entryKinds.find((word) => word === kind);
+    if (known === undefined) throw fieldFault('kind', 'words_of', { values: entryKinds.join(', ') });
+    return words.entryKind.value(known);
+  });
+}

@@ -1,0 +1,39 @@
+// The table: all operations of the console's API by area, in the order of the reference.
+import type { Area } from '../table/operation.js';
+import { alerts } from './alerts.js';
+import { billing } from './billing.js';
+import { keys } from './keys.js';
+import { members } from './members.js';
+import { accounts } from './operator/accounts.js';
+import { audit } from './operator/audit.js';
+import { codes } from './operator/codes.js';
+import { health } from './operator/health.js';
+import { models } from './operator/models.js';
+import { money } from './operator/money.js';
+import { prices } from './operator/prices.js';
+import { upstreams } from './operator/upstreams.js';
+import { users } from './operator/users.js';
+import { payments } from './payments.js';
+import { profile } from './profile.js';
+import { signIn } from './sign-in.js';
+import { usage } from './usage.js';
+
+export const areas: readonly Area[] = [
+  signIn,
+  profile,
+  keys,
+  usage,
+  billing,
+  payments,
+  alerts,
+  members,
+  accounts,
+  money,
+  users,
+  audit,
+  models,
+  prices,
+  upstreams,
+  codes,
+  health,
+];

@@ -1,0 +1,212 @@
+// API keys of an account, and calls with them from the playground.
+import { fieldFault } from '#client/errors/fault.js';
+import { CreateKeyRequest, type Key, KeyState, UpdateKeyRequest } from '#proto/auth/v1/auth.js';
+import { parseUsd } from '#rules/money.js';
+import { stateOf } from '../../http/request-state.js';
+import { assertUsable } from '../../replicas/usable-key.js';
+import { updateMaskOf } from '../update-mask.js';
+import { noteAudit } from '../audit.js';
+import type { OperationDeps } from '../deps.js';
+import { keySearchOf, searchPage } from '../key-search.js';
+import { renderConsoleKey } from '../render/keys.js';
+import { orNull } from '../render/values.js';
+import { ApiKey, CreateKey, KeyCreated, KeyList, KeyRotated, KeySearch, RotateKey, UpdateKey } from '../schemas/keys.js';
+import { publicSchema } from '../schemas/shapes.js';
+import { type Area, type Call, created, ok, operation } from '../table/operation.js';
+
+const secretOnce = 'This is the only answer that contains the secret.';
+
+export const keys: Area = {
+  title: 'API keys',
+  description: 'The platform keys of an account.',
+  operations: [
+    operation({
+      method: 'GET',
+      path: '/accounts/{account}/keys',
+      summary: 'List the keys, newest first. A page may be short or empty although more pages follow: only a null `next` marks the end.',
+      who: 'look',
+      query: KeySearch,
+      paged: true,
+      answers: [ok(KeyList)],
+      handle: async (call, deps) => {
+        const { accountId, query, page } = call;
+        const { items, nextPageToken } = await searchPage(keySearchOf(query), page, async (pageSize, pageToken) => {
+          const found = await deps.peers.auth.listKeys({ accountId, pageSize, pageToken, newestFirst: true }, call.context());
+          return { items: await rendered(found.keys, call, deps), nextPageToken: found.nextPageToken };
+        });
+        return { data: items, next: orNull(nextPageToken) };
+      },
+    }),
+    operation({
+      method: 'POST',
+      path: '/accounts/{account}/keys',
+      summary: 'Create a key.',
+      who: 'change keys',
+      idempotency: 'A repeat creates no second key; its answer has no secret.',
+      body: CreateKey,
+      answers: [created(KeyCreated, secretOnce)],
+      handle: async (call, deps) => {
+        const { accountId, body, idempotencyKey, ctx } = call;
+        const { key, secret } = await deps.peers.auth.createKey(
+          CreateKeyRequest.fromPartial({
+            accountId,
+            name: body.name,
+            ...(body.models == null ? {} : { models: { modelIds: body.models } }),
+            ...(body.limit_usd == null ? {} : { lifetimeLimitNanoUsd: limitNanoUsd(body.limit_usd) }),
+            ...(body.expires_at == null ? {} : { expiresAtMs: expiryMs(body.expires_at, deps.clock.nowMs()) }),
+            idempotencyKey,
+          }),
+          call.context(),
+        );
+        await noteAudit(ctx, deps, { accountId, action: 'key.create', targetId: key!.id, detail: { name: key!.name } });
+        return { key: await renderedOne(key!, call, deps), secret: orNull(secret) };
+      },
+    }),
+    operation({
+      method: 'GET',
+      path: '/accounts/{account}/keys/{key}',
+      summary: 'Show a key.',
+      who: 'look',
+      answers: [ok(ApiKey)],
+      handle: async (call, deps) => renderedOne(await ownKey(call, deps), call, deps),
+    }),
+    operation({
+      method: 'PATCH',
+      path: '/accounts/{account}/keys/{key}',
+      summary: 'Change a key: an absent field stays as it is; null removes the limit, the expiry or the restriction to models.',
+      who: 'change keys',
+      body: UpdateKey,
+      answers: [ok(ApiKey)],
+      errors: { failed_precondition: 'The key is revoked.' },
+      handle: async (call, deps) => {
+        const { accountId, body, ctx } = call;
+        const before = await ownKey(call, deps);
+        const { key } = await deps.peers.auth.updateKey(
+          UpdateKeyRequest.fromPartial({
+            keyId: before.id,
+            accountId,
+            name: body.name ?? '',
+            models: body.models === null ? { allModels: true } : { modelIds: body.models ?? [] },
+            ...(typeof body.limit_usd === 'string' ? { lifetimeLimitNanoUsd: limitNanoUsd(body.limit_usd) } : {}),
+            ...(typeof body.expires_at === 'string' ? { expiresAtMs: expiryMs(body.expires_at, deps.clock.nowMs()) } : {}),
+            state: body.state === 'active' ? KeyState.KEY_STATE_ACTIVE : KeyState.KEY_STATE_DISABLED,
+            updateMask: updateMaskOf(body, {
+              name: 'name',
+              models: 'models',
+              limit_usd: 'lifetime_limit_nano_usd',
+              expires_at: 'expires_at_ms',
+              state: 'state',
+            }),
+          }),
+          call.context(),
+        );
+        await noteAudit(ctx, deps, { accountId, action: 'key.update', targetId: before.id, detail: body });
+        return renderedOne(key!, call, deps);
+      },
+    }),
+    operation({
+      method: 'POST',
+      path: '/accounts/{account}/keys/{key}/rotate',
+      summary: 'Rotate the secret of a key; the old one remains valid for `overlap_seconds`, 0 when absent.',
+      who: 'change keys',
+      body: RotateKey,
+      answers: [ok(KeyRotated, secretOnce)],
+      errors: { failed_precondition: 'The key is revoked.' },
+      handle: async (call, deps) => {
+        const { accountId, body, ctx } = call;
+        const { id: keyId } = await ownKey(call, deps);
+        const overlapSeconds = body.overlap_seconds ?? 0;
+        const { key, secret } = await deps.peers.auth.rotateKey({ keyId, accountId, overlapMs: overlapSeconds * 1000 }, call.context());
+        await noteAudit(ctx, deps, { accountId, action: 'key.rotate', targetId: keyId, detail: { overlap_seconds: overlapSeconds } });
+        return { key: await renderedOne(key!, call, deps), secret };
+      },
+    }),
+    operation({
+      method: 'POST',
+      path: '/accounts/{account}/keys/{key}/revoke',
+      summary: 'Revoke a key for good.',
+      who: 'change keys',
+      answers: [ok(ApiKey)],
+      handle: async (call, deps) => {
+        const { accountId, ctx } = call;
+        const { id: keyId } = await ownKey(call, deps);
+        const { key } = await deps.peers.auth.revokeKey({ keyId, accountId }, call.context());
+        await noteAudit(ctx, deps, { accountId, action: 'key.revoke', targetId: keyId });
+        return renderedOne(key!, call, deps);
+      },
+    }),
+    operation({
+      method: 'POST',
+      path: '/accounts/{account}/keys/{key}/chat/completions',
+      summary: 'Call a model from the playground in the chat-completions format, charged to the key.',
+      // Users who may change keys could create one and call with it.
+      who: 'change keys',
+      body: publicSchema('ChatCompletionRequest'),
+      bodyIsForwarded: true,
+      answers: [
+        {
+          ...ok(publicSchema('ChatCompletion'), 'The answer; with "stream": true as server-sent events.'),
+          types: ['text/event-stream'],
+        },
+      ],
+      errors: { key_disabled: 'Or any other reason for which a call with the key is rejected.' },
+      handle: async (call, deps) => {
+        const { accountId, ctx } = call;
+        const key = await ownKey(call, deps);
+        const { account } = await deps.peers.auth.getAccount({ accountId }, call.context());
+        assertUsable(key, { accountState: account!.state, accountStateReason: account!.stateReason }, deps.clock.nowMs());
+        stateOf(ctx).key = key;
+        await deps.serveCall(ctx);
+      },
+    }),
+  ],
+};
+
+/** The key in the path. Raises not_found, also for keys of other accounts. */
+async function ownKey({ accountId, params, context }: Call<'key'>, deps: OperationDeps): Promise<Key> {
+  const { key } = await deps.peers.auth.getKey({ keyId: params.key, accountId }, context());
+  return key!;
+}
+
+/** The keys with what the account, the ledger and metering know of them. */
+async function rendered(keysFound: readonly Key[], { accountId, context }: Call, deps: OperationDeps): Promise<ApiKey[]> {
+  if (keysFound.length === 0) return [];
+  const keyIds = keysFound.map(({ id }) => id);
+  const [{ account }, spend, activity] = await Promise.all([
+    deps.peers.auth.getAccount({ accountId }, context()),
+    deps.peers.ledger.listKeySpend({ accountId, keyIds }, context()),
+    deps.peers.metering.batchGetKeyActivity({ accountId, keyIds }, context()),
+  ]);
+  const nowMs = deps.clock.nowMs();
+  return keysFound.map((key) =>
+    renderConsoleKey({
+      key,
+      spend: spend.keys.find(({ keyId }) => keyId === key.id),
+      activity: activity.keys.find(({ keyId }) => keyId === key.id),
+      accountState: account!.state,
+      nowMs,
+    }),
+  );
+}
+
+async function renderedOne(key: Key, call: Call, deps: OperationDeps): Promise<ApiKey> {
+  return (await rendered([key], call, deps))[0]!;
+}
+
+// Below what a signed integer of 64 bits holds.
+const limitNanoUsdMax = 9_000_000_000n * 1_000_000_000n;
+
+// The services reject these too, but with the names of their own fields.
+function limitNanoUsd(text: string): bigint {
+  const limit = parseUsd(text)!;
+  if (limit <= 0n) throw fieldFault('limit_usd', 'positive_limit');
+  if (limit > limitNanoUsdMax) throw fieldFault('limit_usd', 'at_most', { max: '9,000,000,000' });
+  return limit;
+}
+
+function expiryMs(text: string, nowMs: number): bigint {
+  const ms = Date.parse(text);
+  if (Number.isNaN(ms)) throw fieldFault('expires_at', 'timestamp');
+  if (ms <= nowMs) throw fieldFault('expires_at', 'future_expiry');
+  return BigInt(ms);
+}

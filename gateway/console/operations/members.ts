@@ -1,0 +1,138 @@
+// Who belongs to an account, who is invited, and what was changed there.
+import { fault } from '#client/errors/fault.js';
+import { ListAuditEventsRequest, type Role } from '#proto/auth/v1/users.js';
+import { assertAllowed, assertMayPut, roleName, roleNames } from '../access.js';
+import { noteAudit } from '../audit.js';
+import type { OperationDeps } from '../deps.js';
+import { renderAccountAuditEvent } from '../render/audit.js';
+import { renderMember, renderOpenInvitation } from '../render/users.js';
+import { orNull } from '../render/values.js';
+import { AccountAuditEventList, InvitationCreated, InvitationList, Invite, Member, MemberList, PutMember } from '../schemas/members.js';
+import { type Area, type Call, created, done, ok, operation } from '../table/operation.js';
+
+const errors = { role_not_permitted: 'Also: only owners appoint, change and remove owners.' };
+
+export const members: Area = {
+  title: 'Members',
+  description: 'Who belongs to an account, who is invited, and what they changed.',
+  operations: [
+    operation({
+      method: 'GET',
+      path: '/accounts/{account}/members',
+      summary: 'List the members.',
+      who: 'look',
+      answers: [ok(MemberList)],
+      handle: async ({ accountId, context }, { peers }) => {
+        const { members: found } = await peers.users.listMembers({ accountId }, context());
+        return { data: found.map(renderMember) };
+      },
+    }),
+    operation({
+      method: 'PUT',
+      path: '/accounts/{account}/members/{user}',
+      summary: 'Change the role of a member.',
+      who: 'change members',
+      body: PutMember,
+      answers: [ok(Member)],
+      errors: { ...errors, failed_precondition: 'An account keeps an owner.' },
+      handle: async (call, deps) => {
+        const { ctx, accountId, role: actor, body, params, context } = call;
+        const role = roleNames[body.role];
+        const present = await presentRole(call, deps);
+        // New members are invited, and join only if they accept.
+        if (present === undefined) throw fault('no_member', {}, { details: { what: 'member' } });
+        assertMayPut(actor, present, role);
+        const { member } = await deps.peers.users.putMember({ accountId, userId: params.user, role }, context());
+        const detail = { role: body.role, former_role: roleName(present) };
+        await noteAudit(ctx, deps, { accountId, action: 'member.put', targetId: params.user, detail });
+        return renderMember(member!);
+      },
+    }),
+    operation({
+      method: 'DELETE',
+      path: '/accounts/{account}/members/{user}',
+      summary: 'Remove a member. Every member may leave; removing others needs permission to change members.',
+      who: 'look',
+      answers: [done()],
+      errors: { ...errors, failed_precondition: 'An account keeps an owner.' },
+      handle: async (call, deps) => {
+        const { ctx, accountId, role: actor, params, visitor, context } = call;
+        if (params.user !== visitor.user.id) {
+          assertAllowed(visitor.memberships, visitor.user.isOperator, accountId, 'change members');
+          assertMayPut(actor, await presentRole(call, deps), undefined);
+        }
+        await deps.peers.users.deleteMember({ accountId, userId: params.user }, context());
+        await noteAudit(ctx, deps, { accountId, action: 'member.remove', targetId: params.user });
+      },
+    }),
+    operation({
+      method: 'GET',
+      path: '/accounts/{account}/invitations',
+      summary: 'List the open invitations.',
+      who: 'change members',
+      answers: [ok(InvitationList)],
+      handle: async ({ accountId, context }, { peers }) => {
+        const { invitations } = await peers.users.listInvitations({ accountId }, context());
+        return { data: invitations.map(renderOpenInvitation) };
+      },
+    }),
+    operation({
+      method: 'POST',
+      path: '/accounts/{account}/invitations',
+      summary: 'Invite a member.',
+      who: 'change members',
+      body: Invite,
+      answers: [
+        created(
+          InvitationCreated,
+          'The token of the link is only in this answer and, where mail can be sent, in a mail to the invited user.',
+        ),
+      ],
+      errors: {
+        ...errors,
+        already_exists: 'The user belongs to the account already.',
+        failed_precondition: 'There are 100 open invitations already; revoke some.',
+      },
+      handle: async ({ ctx, accountId, role: actor, body, visitor, context }, deps) => {
+        const role = roleNames[body.role];
+        assertMayPut(actor, undefined, role);
+        const request = { accountId, email: body.email, role, invitedByUserId: visitor.user.id };
+        const { invitation, token } = await deps.peers.users.createInvitation(request, context());
+        const detail = { email: invitation!.email, role: body.role };
+        await noteAudit(ctx, deps, { accountId, action: 'member.invite', targetId: invitation!.id, detail });
+        return { invitation: renderOpenInvitation(invitation!), token };
+      },
+    }),
+    operation({
+      method: 'DELETE',
+      path: '/accounts/{account}/invitations/{id}',
+      summary: 'Revoke an invitation.',
+      who: 'change members',
+      answers: [done()],
+      handle: async ({ ctx, accountId, params: { id: invitationId }, context }, deps) => {
+        await deps.peers.users.revokeInvitation({ accountId, invitationId }, context());
+        await noteAudit(ctx, deps, { accountId, action: 'member.uninvite', targetId: invitationId });
+      },
+    }),
+    operation({
+      method: 'GET',
+      path: '/accounts/{account}/audit',
+      summary: 'List what was changed in the account, newest first.',
+      who: 'change members',
+      paged: true,
+      answers: [ok(AccountAuditEventList)],
+      handle: async ({ accountId, page, context }, { peers }) => {
+        const { events, nextPageToken } = await peers.users.listAuditEvents(
+          ListAuditEventsRequest.fromPartial({ accountId, ...page }),
+          context(),
+        );
+        return { data: events.map(renderAccountAuditEvent), next: orNull(nextPageToken) };
+      },
+    }),
+  ],
+};
+
+async function presentRole({ accountId, params, context }: Call<'user'>, { peers }: OperationDeps): Promise<Role | undefined> {
+  const { members: found } = await peers.users.listMembers({ accountId }, context());
+  return found.find(({ user }) => user?.id === params.user)?.role;
+}

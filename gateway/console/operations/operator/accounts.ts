@@ -1,0 +1,153 @@
+// Accounts, for operators.
+import { type Account as AuthAccount, AccountState, ListAccountsRequest, UpdateAccountRequest } from '#proto/auth/v1/auth.js';
+import { ListUsageRecordsRequest } from '#proto/metering/v1/metering.js';
+import { noteAudit } from '../../audit.js';
+import type { OperationDeps } from '../../deps.js';
+import { renderAccount, renderAccountInList } from '../../render/accounts.js';
+import { instant, orNull } from '../../render/values.js';
+import {
+  Account,
+  AccountDetail,
+  AccountList,
+  ListAccounts,
+  PutAccount,
+  ResumeAccount,
+  SuspendAccount,
+} from '../../schemas/operator/accounts.js';
+import { type Area, type Call, created, ok, operation } from '../../table/operation.js';
+import { unlessUnavailable } from '../../unavailable.js';
+
+const states = { active: AccountState.ACCOUNT_STATE_ACTIVE, suspended: AccountState.ACCOUNT_STATE_SUSPENDED } as const;
+
+export const accounts: Area = {
+  title: 'Operators: accounts',
+  description: 'All accounts.',
+  operations: [
+    operation({
+      method: 'GET',
+      path: '/operator/accounts',
+      summary: 'List the accounts with their money and keys, newest first.',
+      who: 'operator',
+      query: ListAccounts,
+      paged: true,
+      answers: [ok(AccountList)],
+      handle: async ({ query, page, context }, { peers: { auth, ledger } }) => {
+        const request = ListAccountsRequest.fromPartial({
+          ...page,
+          search: query.search ?? '',
+          state: query.state === undefined ? AccountState.ACCOUNT_STATE_UNSPECIFIED : states[query.state],
+          newestFirst: true,
+          withKeyCounts: true,
+        });
+        const { accounts: found, keyCounts, nextPageToken } = await auth.listAccounts(request, context());
+        // Accounts are auth's, so they are listed without their money while the ledger is unavailable.
+        const money =
+          found.length === 0
+            ? undefined
+            : await unlessUnavailable(ledger.batchGetBalances({ accountIds: found.map(({ id }) => id) }, context('brief')));
+        const data = found.map((account, index) => renderAccountInList(account, money?.balances[index], keyCounts[index]!));
+        return { data, next: orNull(nextPageToken) };
+      },
+    }),
+    operation({
+      method: 'POST',
+      path: '/operator/accounts',
+      summary: 'Create an account.',
+      who: 'operator',
+      idempotency: 'A repeat creates no second account.',
+      body: PutAccount,
+      answers: [created(Account)],
+      handle: async ({ ctx, body: { name }, idempotencyKey, context }, deps) => {
+        const { account } = await deps.peers.auth.createAccount({ name, idempotencyKey }, context());
+        await noteAudit(ctx, deps, { accountId: account!.id, action: 'account.create', targetId: account!.id, detail: { name } });
+        return renderAccount(account!);
+      },
+    }),
+    operation({
+      method: 'GET',
+      path: '/operator/accounts/{account}',
+      summary: 'Show an account with its money and its last call.',
+      who: 'operator',
+      answers: [ok(AccountDetail)],
+      handle: async (call, deps) => {
+        const { context } = call;
+        const account = await accountInPath(call, deps);
+        const { ledger, metering, auth } = deps.peers;
+        const accountId = account.id;
+        const [{ keyCounts }, money, used] = await Promise.all([
+          auth.listAccounts(ListAccountsRequest.fromPartial({ search: accountId, withKeyCounts: true }), context()),
+          unlessUnavailable(ledger.getBalance({ accountId }, context('brief'))),
+          unlessUnavailable(
+            metering.listUsageRecords(ListUsageRecordsRequest.fromPartial({ filter: { accountId }, pageSize: 1 }), context('brief')),
+          ),
+        ]);
+        const last = used?.records[0]?.call;
+        return {
+          ...renderAccountInList(account, money?.balance, keyCounts[0] ?? 0),
+          last_call: last === undefined ? null : { request_id: last.id, at: instant(last.startedAtMs) },
+          away: [...(money === undefined ? (['ledger'] as const) : []), ...(used === undefined ? (['metering'] as const) : [])],
+        };
+      },
+    }),
+    operation({
+      method: 'PATCH',
+      path: '/operator/accounts/{account}',
+      summary: 'Rename an account.',
+      who: 'operator',
+      body: PutAccount,
+      answers: [ok(Account)],
+      handle: async (call, deps) => {
+        const { ctx, body, context } = call;
+        const before = await accountInPath(call, deps);
+        const request = UpdateAccountRequest.fromPartial({ accountId: before.id, name: body.name, updateMask: ['name'] });
+        const { account } = await deps.peers.auth.updateAccount(request, context());
+        const detail = { before: { name: before.name }, after: { name: account!.name } };
+        await noteAudit(ctx, deps, { accountId: before.id, action: 'account.rename', targetId: before.id, detail });
+        return renderAccount(account!);
+      },
+    }),
+    operation({
+      method: 'POST',
+      path: '/operator/accounts/{account}/suspend',
+      summary: 'Suspend an account: its keys are rejected within a second.',
+      who: 'operator',
+      body: SuspendAccount,
+      answers: [ok(Account)],
+      handle: (call, deps) => setState(call, deps, 'suspend'),
+    }),
+    operation({
+      method: 'POST',
+      path: '/operator/accounts/{account}/resume',
+      summary: 'Serve an account again.',
+      who: 'operator',
+      body: ResumeAccount,
+      answers: [ok(Account)],
+      handle: (call, deps) => setState(call, deps, 'resume'),
+    }),
+  ],
+};
+
+async function setState(
+  call: Call<'account', unknown, { readonly reason?: string | null }>,
+  deps: OperationDeps,
+  action: 'suspend' | 'resume',
+): Promise<Account> {
+  const { ctx, body, context } = call;
+  const reason = body.reason ?? '';
+  const before = await accountInPath(call, deps);
+  const change = action === 'suspend' ? { state: states.suspended, stateReason: reason } : { state: states.active, stateReason: '' };
+  const { account } = await deps.peers.auth.updateAccount(
+    UpdateAccountRequest.fromPartial({ accountId: before.id, ...change, updateMask: ['state', 'state_reason'] }),
+    context(),
+  );
+  const shown = (each: AuthAccount) => ({ state: renderAccount(each).state, state_reason: renderAccount(each).state_reason });
+  const detail = { reason, before: shown(before), after: shown(account!) };
+  await noteAudit(ctx, deps, { accountId: before.id, action: `account.${action}`, targetId: before.id, detail });
+  return renderAccount(account!);
+}
+
+/** The account in the path. Raises not_found. */
+export async function accountInPath({ params, context }: Call<'account'>, { peers }: OperationDeps): Promise<AuthAccount> {
+  const { account } = await peers.auth.getAccount({ accountId: params.account }, context());
+  return account!;
+}

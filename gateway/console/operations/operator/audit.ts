@@ -1,0 +1,114 @@
+// The audit log, for operators: found, exported and verified.
+import { Readable } from 'node:stream';
+import type { Static } from 'typebox';
+import { fieldFault } from '#client/errors/fault.js';
+import { ListAuditEventsRequest } from '#proto/auth/v1/users.js';
+import { leaving } from '../../../http/disconnect-signal.js';
+import { csvLine } from '../../../pages/csv.js';
+import { stillActing } from '../../call-contexts.js';
+import { renderAuditEvent } from '../../render/audit.js';
+import { orNull } from '../../render/values.js';
+import { AuditCheck, AuditEventList, AuditFilter, ExportAudit, VerifyAudit } from '../../schemas/operator/audit.js';
+import { type Area, file, ok, operation } from '../../table/operation.js';
+import { instantOf } from '../../usage-filter.js';
+
+const exportPageSize = 1000;
+const verifyTimeoutMs = 60_000;
+const columns = [
+  'at',
+  'number',
+  'actor',
+  'actor_user_id',
+  'address',
+  'caller',
+  'account_id',
+  'action',
+  'target_id',
+  'detail',
+  'id',
+  'hash',
+] as const;
+
+export const audit: Area = {
+  title: 'Operators: audit log',
+  description: 'What was changed, everywhere. Events are only ever added.',
+  operations: [
+    operation({
+      method: 'GET',
+      path: '/operator/audit',
+      summary: 'List the audit events, newest first.',
+      who: 'operator',
+      query: AuditFilter,
+      paged: true,
+      answers: [ok(AuditEventList)],
+      handle: async ({ query, page, context }, { peers }) => {
+        const { events, nextPageToken } = await peers.users.listAuditEvents({ ...filterOf(query), ...page }, context());
+        return { data: events.map(renderAuditEvent), next: orNull(nextPageToken) };
+      },
+    }),
+    operation({
+      method: 'GET',
+      path: '/operator/audit/export',
+      summary: 'Download exactly the events of the filter as a file.',
+      who: 'operator',
+      query: ExportAudit,
+      answers: [file('The file, streamed; each line of jsonl is an audit event.', 'text/csv', 'application/x-ndjson')],
+      handle: async ({ ctx, query, context }, { peers }) => {
+        const { format = 'csv' } = query;
+        const filter = ListAuditEventsRequest.fromPartial(filterOf(query));
+        // The first page is read before the head is sent, so that a fault of the filter is an answer of its own.
+        const first = await peers.users.listAuditEvents({ ...filter, pageSize: exportPageSize }, context());
+        const left = leaving(ctx.res);
+        ctx.type = format === 'csv' ? 'text/csv; charset=utf-8' : 'application/x-ndjson';
+        ctx.attachment(`audit.${format}`);
+        return Readable.from(stillActing(lines()));
+
+        async function* lines(): AsyncGenerator<string, void, void> {
+          if (format === 'csv') yield csvLine(columns);
+          for (let page = first; ;) {
+            const events = page.events.map(renderAuditEvent);
+            yield events
+              .map((event) =>
+                format === 'csv'
+                  ? csvLine(columns.map((column) => (column === 'detail' ? JSON.stringify(event.detail) : (event[column] ?? ''))))
+                  : `${JSON.stringify(event)}\n`,
+              )
+              .join('');
+            if (page.nextPageToken === '' || left.aborted) return;
+            page = await peers.users.listAuditEvents({ ...filter, pageSize: exportPageSize, pageToken: page.nextPageToken }, context());
+          }
+        }
+      },
+    }),
+    operation({
+      method: 'POST',
+      path: '/operator/audit/verify',
+      summary: 'Recompute the chain; with the number and hash of an event, also check that it is still there.',
+      who: 'operator',
+      body: VerifyAudit,
+      answers: [ok(AuditCheck)],
+      handle: async ({ body: { number, hash }, context }, { peers }) => {
+        if ((number == null) !== (hash == null)) throw fieldFault(number == null ? 'number' : 'hash', 'number_and_hash');
+        const seen = { number: BigInt(number ?? 0), hash: Buffer.from(hash ?? '', 'hex') };
+        const found = await peers.users.verifyAuditLog(seen, context({ ms: verifyTimeoutMs }));
+        return {
+          ok: found.fault === '',
+          fault: orNull(found.fault),
+          entries_checked: Number(found.eventsChecked),
+          last: found.lastNumber === 0n ? null : { number: Number(found.lastNumber), hash: Buffer.from(found.lastHash).toString('hex') },
+        };
+      },
+    }),
+  ],
+};
+
+function filterOf(query: Static<typeof AuditFilter>) {
+  return {
+    accountId: query.account ?? '',
+    actor: query.actor ?? '',
+    action: query.action ?? '',
+    targetId: query.target ?? '',
+    fromMs: instantOf('from', query.from),
+    untilMs: instantOf('until', query.until),
+  };
+}

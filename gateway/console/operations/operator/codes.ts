@@ -1,0 +1,88 @@
+// Redemption codes, for operators.
+import { fieldFault } from '#client/errors/fault.js';
+import { newId } from '#kit/id.js';
+import { CreateRedemptionCodesRequest, ListRedemptionCodesRequest, RedemptionCodeState } from '#proto/ledger/v1/ledger.js';
+import { parseUsd } from '#rules/money.js';
+import { noteAudit } from '../../audit.js';
+import { renderCode } from '../../render/statement.js';
+import { orNull } from '../../render/values.js';
+import { words } from '../../render/words.js';
+import { CodeList, CodesCreated, CreateCodes, ListCodes, Voided } from '../../schemas/operator/codes.js';
+import { type Area, created, ok, operation } from '../../table/operation.js';
+import { assertConfirmed } from './confirm.js';
+
+export const codes: Area = {
+  title: 'Operators: redemption codes',
+  description: 'Each credits one account once.',
+  operations: [
+    operation({
+      method: 'GET',
+      path: '/operator/codes',
+      summary: 'List the codes, newest first.',
+      who: 'operator',
+      query: ListCodes,
+      paged: true,
+      answers: [ok(CodeList)],
+      handle: async ({ query, page, context }, { peers, clock }) => {
+        const state =
+          query.state === undefined ? RedemptionCodeState.REDEMPTION_CODE_STATE_UNSPECIFIED : words.codeState.value(query.state);
+        const request = ListRedemptionCodesRequest.fromPartial({ ...page, state, batchId: query.batch ?? '' });
+        const { codes: found, nextPageToken } = await peers.ledger.listRedemptionCodes(request, context());
+        const nowMs = clock.nowMs();
+        return { data: found.map((code) => renderCode(code, nowMs)), next: orNull(nextPageToken) };
+      },
+    }),
+    operation({
+      method: 'POST',
+      path: '/operator/codes',
+      summary: 'Create a batch of codes, one when `count` is absent.',
+      who: 'operator',
+      body: CreateCodes,
+      answers: [created(CodesCreated, 'This is the only answer that contains the codes.')],
+      errors: {
+        invalid_request:
+          'Also: the codes are worth more than `confirm_above_usd` together, and `confirm_amount_usd` does not repeat that sum.',
+      },
+      handle: async ({ ctx, body, visitor, context }, deps) => {
+        const nowMs = deps.clock.nowMs();
+        const request = CreateRedemptionCodesRequest.fromPartial({
+          batchId: newId('batch'),
+          amountNanoUsd: parseUsd(body.amount_usd)!,
+          count: body.count ?? 1,
+          note: body.note ?? '',
+          createdBy: visitor.user.email,
+          ...(body.expires_at == null ? {} : { expiresAtMs: futureMs(body.expires_at, nowMs) }),
+        });
+        if (request.amountNanoUsd === 0n) throw fieldFault('amount_usd', 'positive');
+        assertConfirmed(request.amountNanoUsd * BigInt(request.count), body, deps);
+        const { codes: made, secrets } = await deps.peers.ledger.createRedemptionCodes(request, context());
+        const { amount_usd, expires_at = null, note = null } = body;
+        const detail = { amount_usd, count: made.length, expires_at, note };
+        await noteAudit(ctx, deps, { accountId: '', action: 'code.create', targetId: request.batchId, detail });
+        return {
+          batch_id: request.batchId,
+          data: made.map((code, index) => ({ ...renderCode(code, nowMs), code: secrets[index] ?? null })),
+        };
+      },
+    }),
+    operation({
+      method: 'POST',
+      path: '/operator/codes/{id}/void',
+      summary: 'Void a code, or with the id of a batch all of its codes that are not redeemed.',
+      who: 'operator',
+      answers: [ok(Voided)],
+      errors: { failed_precondition: 'The code is redeemed.' },
+      handle: async ({ ctx, params: { id }, context }, deps) => {
+        const { voided } = await deps.peers.ledger.voidRedemptionCodes({ id }, context());
+        if (voided > 0) await noteAudit(ctx, deps, { accountId: '', action: 'code.void', targetId: id, detail: { voided } });
+        return { voided };
+      },
+    }),
+  ],
+};
+
+function futureMs(text: string, nowMs: number): bigint {
+  const ms = Date.parse(text);
+  if (!(ms > nowMs)) throw fieldFault('expires_at', 'future');
+  return BigInt(ms);
+}

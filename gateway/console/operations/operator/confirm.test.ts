@@ -1,0 +1,24 @@
+import { describe, expect, it } from '@jest/globals';
+import { assertConfirmed } from './confirm.js';
+
+const deps = { config: { confirmAboveNanoUsd: 100_000_000_000n } };
+const refused = (amountNanoUsd: bigint, confirm?: string | null) => () =>
+  assertConfirmed(amountNanoUsd, { confirm_amount_usd: confirm }, deps);
+
+describe('an amount', () => {
+  it('up to the threshold is sent once', () => {
+    expect(refused(100_000_000_000n)).not.toThrow();
+    expect(refused(100_000_000_000n, null)).not.toThrow();
+  });
+
+  it('above it is repeated', () => {
+    expect(refused(100_000_000_001n)).toThrow('must repeat the amount, $100.000000001, because it is above $100');
+    expect(refused(100_000_000_001n, '100')).toThrow('is not the amount, which is $100.000000001');
+    expect(refused(100_000_000_001n, '100.000000001')).not.toThrow();
+    expect(refused(250_500_000_000n, '250.50')).not.toThrow();
+  });
+
+  it('that is repeated without need has to be the same too', () => {
+    expect(refused(5_000_000_000n, '6')).toThrow('is not the amount, which is $5');
+  });
+});

@@ -1,0 +1,18 @@
+// Large amounts have to be sent twice, so that a slip of the finger does not move them.
+import { fieldFault } from '#client/errors/fault.js';
+import { parseUsd } from '#rules/money.js';
+import type { OperationDeps } from '../../deps.js';
+
+const field = 'confirm_amount_usd';
+
+/** `amountNanoUsd` is all that the request gives or takes. Raises invalid_request for a large amount that was not repeated, and for another amount. */
+export function assertConfirmed(
+  amountNanoUsd: bigint,
+  body: { readonly [field]?: string | null | undefined },
+  { config }: { readonly config: Pick<OperationDeps['config'], 'confirmAboveNanoUsd'> },
+): void {
+  const repeated = body[field] == null ? undefined : parseUsd(body[field]);
+  if (repeated === undefined && amountNanoUsd > config.confirmAboveNanoUsd)
+    throw fieldFault(field, 'confirm_amount', { amount_nano_usd: amountNanoUsd, above_nano_usd: config.confirmAboveNanoUsd });
+  if (repeated !== undefined && repeated !== amountNanoUsd) throw fieldFault(field, 'confirm_mismatch', { amount_nano_usd: amountNanoUsd });
+}

@@ -1,0 +1,162 @@
+// Models, for operators.
+import { hasReason } from '#client/errors/app-error.js';
+import { fault } from '#client/errors/fault.js';
+import { Model, ModelState } from '#proto/catalog/v1/catalog.js';
+import { noteAudit } from '../../audit.js';
+import type { OperationDeps } from '../../deps.js';
+import { renderFigures, renderHistory, renderModelFields, renderOperatorModel } from '../../render/catalog.js';
+import { words } from '../../render/words.js';
+import { CatalogFile, CreateModel, OperatorModelList, UpdateModel, WholeModel } from '../../schemas/operator/catalog.js';
+import { type Area, type Call, created, ok, operation } from '../../table/operation.js';
+import { draftWithDiff } from './prices.js';
+
+type Rpc = Pick<Call, 'context'>;
+
+export const models: Area = {
+  title: 'Operators: models',
+  description: 'The models of the catalog, and whether they are served.',
+  operations: [
+    operation({
+      method: 'GET',
+      path: '/operator/models',
+      summary: 'List all models, retired ones too; never in pages.',
+      who: 'operator',
+      answers: [ok(OperatorModelList)],
+      handle: async (call, deps) => {
+        const { catalog } = deps.peers;
+        const [{ models: found, scheduledPrices: scheduled }, upstreams, { drafts }] = await Promise.all([
+          catalog.listModels({}, call.context()),
+          upstreamsById(call, deps),
+          catalog.listPriceDrafts({}, call.context()),
+        ]);
+        const draftOf = new Map(drafts.map((draft) => [draft.price!.modelId, draft]));
+        return {
+          data: found.map((model) => renderOperatorModel(model, { upstreams, scheduled, draft: draftOf.get(model.id) })),
+          next: null,
+        };
+      },
+    }),
+    operation({
+      method: 'POST',
+      path: '/operator/models',
+      summary: 'Create a model.',
+      who: 'operator',
+      fieldPaths: 'brackets',
+      body: CreateModel,
+      answers: [created(WholeModel)],
+      errors: { already_exists: 'The id or an alias already names a model.' },
+      handle: async (call, deps) => {
+        const { ctx, body, context } = call;
+        const { id } = body.model;
+        const { models: found } = await deps.peers.catalog.listModels({}, context());
+        if (found.some((each) => each.id === id)) throw fault('model_exists', { id }, { details: { field: 'model.id' } });
+        const wanted = changed(Model.fromPartial({ state: ModelState.MODEL_STATE_ACTIVE }), body.model);
+        const { model } = await deps.peers.catalog.putModel({ model: { ...wanted, id } }, context());
+        const detail = renderModelFields(model!);
+        await noteAudit(ctx, deps, { accountId: '', action: 'model.create', targetId: model!.id, detail });
+        return wholeModel(model!.id, call, deps);
+      },
+    }),
+    operation({
+      method: 'GET',
+      path: '/operator/models/{model}',
+      summary: 'Show a model, by its id or an alias, with all of its prices and its draft.',
+      who: 'operator',
+      answers: [ok(WholeModel)],
+      errors: { model_unknown: 'There is no such model.' },
+      handle: (call, deps) => wholeModel(call.params.model, call, deps),
+    }),
+    operation({
+      method: 'PATCH',
+      path: '/operator/models/{model}',
+      summary: 'Change a model: what is absent stays as it is. Set its state to retire it.',
+      who: 'operator',
+      fieldPaths: 'brackets',
+      body: UpdateModel,
+      answers: [ok(WholeModel)],
+      errors: { already_exists: 'An alias names another model.', model_unknown: 'There is no such model.' },
+      handle: async (call, deps) => {
+        const {
+          ctx,
+          body: { model: changes },
+          params,
+          context,
+        } = call;
+        const { model: present } = await deps.peers.catalog.getModel({ modelId: params.model }, context());
+        const { model } = await deps.peers.catalog.putModel({ model: changed(present!, changes) }, context());
+        const isRetired = changes.state === 'retired' && present!.state !== ModelState.MODEL_STATE_RETIRED;
+        const action = isRetired ? 'model.retire' : 'model.update';
+        await noteAudit(ctx, deps, { accountId: '', action, targetId: model!.id, detail: difference(present!, model!) });
+        return wholeModel(model!.id, call, deps);
+      },
+    }),
+    operation({
+      method: 'GET',
+      path: '/operator/catalog.json',
+      summary: 'Download all models with their prices in force, as `tollgate model import` takes them.',
+      who: 'operator',
+      answers: [ok(CatalogFile)],
+      handle: async ({ ctx, context }, { peers }) => {
+        const { models: found } = await peers.catalog.listModels({}, context());
+        ctx.attachment('catalog.json');
+        return {
+          models: found.map((model) => ({
+            ...renderModelFields(model),
+            usd_per_million_tokens: model.price === undefined ? null : renderFigures(model.price),
+          })),
+        };
+      },
+    }),
+  ],
+};
+
+async function wholeModel(modelId: string, call: Rpc, deps: OperationDeps): Promise<WholeModel> {
+  const { catalog } = deps.peers;
+  const { model } = await catalog.getModel({ modelId }, call.context());
+  const [{ prices }, upstreams, draft] = await Promise.all([
+    catalog.listPriceVersions({ modelId: model!.id }, call.context()),
+    upstreamsById(call, deps),
+    draftWithDiff(model!.id, call, deps).catch((error: unknown) => {
+      if (hasReason(error, 'not_found')) return null;
+      throw error;
+    }),
+  ]);
+  const nowMs = deps.clock.nowMs();
+  const scheduled = prices.filter(({ effectiveFromMs }) => effectiveFromMs > BigInt(nowMs)).reverse();
+  return { ...renderOperatorModel(model!, { upstreams, scheduled, draft: undefined }), prices: renderHistory(prices, nowMs), draft };
+}
+
+async function upstreamsById({ context }: Rpc, { peers }: OperationDeps) {
+  const { upstreams } = await peers.inference.listUpstreams({}, context());
+  return new Map(upstreams.map((upstream) => [upstream.id, upstream]));
+}
+
+/** The model with the fields of a body put in place. */
+function changed(model: Model, body: UpdateModel): Model {
+  const maybe = <T, R>(value: T | undefined, present: R, read: (value: T) => R): R => (value === undefined ? present : read(value));
+  return {
+    ...model,
+    displayName: body.display_name ?? model.displayName,
+    description: body.description ?? model.description,
+    provider: body.provider ?? model.provider,
+    contextLimitTokens: body.context_limit_tokens ?? model.contextLimitTokens,
+    outputLimitTokens: body.output_limit_tokens ?? model.outputLimitTokens,
+    inputModalities: maybe(body.input_modalities, model.inputModalities, (list) => list.map(words.modality.value)),
+    outputModalities: maybe(body.output_modalities, model.outputModalities, (list) => list.map(words.modality.value)),
+    capabilities: maybe(body.capabilities, model.capabilities, (list) => list.map(words.capability.value)),
+    targets: maybe(body.targets, model.targets, (list) =>
+      list.map((target) => ({ upstreamId: target.upstream_id, upstreamModel: target.upstream_model })),
+    ),
+    tokenizer: maybe(body.tokenizer, model.tokenizer, words.tokenizer.value),
+    state: maybe(body.state, model.state, words.modelState.value),
+    imageTokensMax: body.image_tokens_max ?? model.imageTokensMax,
+    aliases: body.aliases ?? model.aliases,
+  };
+}
+
+/** For the audit log: each field that changed, before and after. */
+function difference(before: Model, after: Model): Record<string, unknown> {
+  const [old, now] = [renderModelFields(before), renderModelFields(after)];
+  const names = (Object.keys(now) as (keyof typeof now)[]).filter((name) => JSON.stringify(old[name]) !== JSON.stringify(now[name]));
+  return Object.fromEntries(names.map((name) => [name, { before: old[name], after: now[name] }]));
+}

@@ -1,0 +1,145 @@
+// Money into and out of accounts, for operators: always as new entries of the journal, each posted once for its Idempotency-Key.
+import { fault, fieldFault } from '#client/errors/fault.js';
+import { DepositSource, type Entry, EntryKind, type RefundResponse } from '#proto/ledger/v1/ledger.js';
+import { formatUsd, parseUsd } from '#rules/money.js';
+import { noteAudit } from '../../audit.js';
+import type { OperationDeps } from '../../deps.js';
+import { effectNanoUsd, renderBalance, renderEntry } from '../../render/billing.js';
+import { Posted } from '../../schemas/billing.js';
+import { Credit, Debit, OperatorSettings, Reverse } from '../../schemas/operator/accounts.js';
+import { type Area, type Call, created, ok, operation } from '../../table/operation.js';
+import { accountInPath } from './accounts.js';
+import { assertConfirmed } from './confirm.js';
+
+const answers = [created(Posted, 'Posted.'), ok(Posted, 'The answer to a repeat.')] as const;
+const idempotency = 'Required. A repeat with the same value moves nothing.';
+const errors = { invalid_request: 'Also: an amount above `confirm_above_usd` was not repeated in `confirm_amount_usd`.' };
+const sources = { cash: DepositSource.DEPOSIT_SOURCE_CASH, promotion: DepositSource.DEPOSIT_SOURCE_PROMOTION } as const;
+
+export const money: Area = {
+  title: 'Operators: money',
+  description: 'Money into and out of accounts, always as new entries of the journal.',
+  operations: [
+    operation({
+      method: 'POST',
+      path: '/operator/accounts/{account}/credits',
+      summary: 'Add funds.',
+      who: 'operator',
+      idempotency,
+      idempotencyRequired: true,
+      body: Credit,
+      answers,
+      errors,
+      handle: async (call, deps) => {
+        const { body, idempotencyKey, context } = call;
+        const amountNanoUsd = amountOf(body, deps);
+        const { id: accountId } = await accountInPath(call, deps);
+        const { ledger } = deps.peers;
+        const reason = reasonOf(body);
+        const posted =
+          body.source === 'correction'
+            ? await ledger.adjust({ idempotencyKey, accountId, amountNanoUsd, reason, linkedEntryId: '' }, context())
+            : await ledger.deposit({ idempotencyKey, accountId, amountNanoUsd, reason, source: sources[body.source] }, context());
+        const detail = { source: body.source, reason: body.reason, reference: body.reference ?? null };
+        return answer(call, deps, 'account.credit', posted, detail);
+      },
+    }),
+    operation({
+      method: 'POST',
+      path: '/operator/accounts/{account}/debits',
+      summary: 'Take funds away, never below zero.',
+      who: 'operator',
+      idempotency,
+      idempotencyRequired: true,
+      body: Debit,
+      answers,
+      errors: { ...errors, balance_empty: 'The account has less than that.' },
+      handle: async (call, deps) => {
+        const { body, idempotencyKey, context } = call;
+        const amountNanoUsd = -amountOf(body, deps);
+        const { id: accountId } = await accountInPath(call, deps);
+        const request = { idempotencyKey, accountId, amountNanoUsd, reason: reasonOf(body), linkedEntryId: '' };
+        const posted = await deps.peers.ledger.adjust(request, context());
+        return answer(call, deps, 'account.debit', posted, { reason: body.reason, reference: body.reference ?? null });
+      },
+    }),
+    operation({
+      method: 'POST',
+      path: '/operator/accounts/{account}/entries/{entry}/reverse',
+      summary: 'Reverse an entry, once; of a charge, refund what is left of it.',
+      who: 'operator',
+      body: Reverse,
+      answers,
+      errors: { ...errors, failed_precondition: 'The entry took nothing and added nothing, or nothing is left of it.' },
+      handle: async (call, deps) => {
+        const { body, params, context } = call;
+        const { id: accountId } = await accountInPath(call, deps);
+        const { ledger } = deps.peers;
+        const { entry } = await ledger.getEntry({ accountId, entryId: params.entry }, context());
+        const effect = effectNanoUsd(entry!);
+        if (effect === 0n) throw fault('nothing_to_reverse', {});
+        assertConfirmed(entry!.amountNanoUsd, body, deps);
+        const { reason } = body;
+        // The reversed entry is the idempotency key, so that no entry is reversed twice by anyone.
+        const idempotencyKey = `reverse ${entry!.id}`;
+        const posted =
+          entry!.kind === EntryKind.ENTRY_KIND_CHARGE
+            ? await ledger.refund({ idempotencyKey, accountId, holdId: entry!.reference, amountNanoUsd: undefined, reason }, context())
+            : await ledger.adjust({ idempotencyKey, accountId, amountNanoUsd: -effect, reason, linkedEntryId: entry!.id }, context());
+        return answer(call, deps, 'account.reverse', posted, { reason, reversed_entry_id: entry!.id });
+      },
+    }),
+    operation({
+      method: 'GET',
+      path: '/operator/settings',
+      summary: 'Show what pages need to know before money moves.',
+      who: 'operator',
+      answers: [ok(OperatorSettings)],
+      handle: (_call, { config }) => ({ confirm_above_usd: formatUsd(config.confirmAboveNanoUsd) }),
+    }),
+  ],
+};
+
+async function answer(
+  { ctx }: Pick<Call, 'ctx'>,
+  deps: OperationDeps,
+  action: string,
+  { entry, balance, replayed }: Pick<RefundResponse, 'entry' | 'balance' | 'replayed'>,
+  detail: object,
+): Promise<Posted> {
+  await note(ctx, deps, action, entry!, balance!.availableNanoUsd, replayed, detail);
+  if (replayed) ctx.status = 200;
+  return { entry: renderEntry(entry!), balance: renderBalance(balance!), replayed };
+}
+
+async function note(
+  ctx: Call['ctx'],
+  deps: OperationDeps,
+  action: string,
+  entry: Entry,
+  after: bigint,
+  replayed: boolean,
+  detail: object,
+): Promise<void> {
+  // A repeat did nothing, and the first time is in the log.
+  if (replayed) return;
+  const amounts = {
+    amount_usd: formatUsd(entry.amountNanoUsd),
+    before: { available_usd: formatUsd(after - effectNanoUsd(entry)) },
+    after: { available_usd: formatUsd(after) },
+  };
+  await noteAudit(ctx, deps, { accountId: entry.accountId, action, targetId: entry.id, detail: { ...detail, ...amounts } });
+}
+
+/** The amount of the request. Raises invalid_request for zero, and for a large one that was not confirmed. */
+function amountOf(body: Pick<Debit, 'amount_usd' | 'confirm_amount_usd'>, deps: OperationDeps): bigint {
+  const amountNanoUsd = parseUsd(body.amount_usd)!;
+  if (amountNanoUsd === 0n) throw fieldFault('amount_usd', 'positive');
+  assertConfirmed(amountNanoUsd, body, deps);
+  return amountNanoUsd;
+}
+
+/** The ledger keeps one text; the reference comes after the reason. */
+function reasonOf({ reason, reference }: Pick<Debit, 'reason' | 'reference'>): string {
+  return reference == null || reference.trim() === '' ? reason : `${reason} (${reference.trim()})`;
+}

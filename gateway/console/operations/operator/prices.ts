@@ -1,0 +1,135 @@
+// Prices of models, for operators: draft, compare, publish.
+import { fieldFault } from '#client/errors/fault.js';
+import { type PriceDiff, type PriceDraft, PriceVersion } from '#proto/catalog/v1/catalog.js';
+import { formatUsd, parseUsd } from '#rules/money.js';
+import { unitPriceNanoUsdMax } from '#rules/pricing.js';
+import { noteAudit } from '../../audit.js';
+import type { OperationDeps } from '../../deps.js';
+import { type CallCost, renderDiff, renderDraft, renderPrice } from '../../render/catalog.js';
+import { ComparedDraft, DiscardDraft, DraftList, Price, PublishDraft, PutDraft } from '../../schemas/operator/catalog.js';
+import { type Area, type Call, created, done, ok, operation } from '../../table/operation.js';
+
+type Rpc = Pick<Call, 'context'>;
+
+export const prices: Area = {
+  title: 'Operators: prices',
+  description: 'A price is drafted, compared with the present one, and published.',
+  operations: [
+    operation({
+      method: 'GET',
+      path: '/operator/price-drafts',
+      summary: 'List the drafts; never in pages.',
+      who: 'operator',
+      answers: [ok(DraftList)],
+      handle: async ({ context }, { peers }) => {
+        const { drafts } = await peers.catalog.listPriceDrafts({}, context());
+        return { data: drafts.map(renderDraft), next: null };
+      },
+    }),
+    operation({
+      method: 'GET',
+      path: '/operator/price-drafts/{model}',
+      summary: 'Show a draft and what publishing it would change.',
+      who: 'operator',
+      answers: [ok(ComparedDraft)],
+      handle: (call, deps) => draftWithDiff(call.params.model, call, deps),
+    }),
+    operation({
+      method: 'PUT',
+      path: '/operator/price-drafts/{model}',
+      summary: 'Save a draft; it takes effect only when it is published.',
+      who: 'operator',
+      fieldPaths: 'brackets',
+      body: PutDraft,
+      answers: [ok(ComparedDraft)],
+      errors: { failed_precondition: 'The draft is not the one that `replaces_version` names.' },
+      handle: async (call, deps) => {
+        const { ctx, body, params, visitor, context } = call;
+        const { usd_per_million_tokens: usd, effective_from, replaces_version } = body;
+        const figure = (name: keyof typeof usd): bigint => nanoUsdOf(`usd_per_million_tokens.${name}`, usd[name]!);
+        const price = PriceVersion.fromPartial({
+          modelId: params.model,
+          effectiveFromMs: effective_from == null ? 0n : startMs(effective_from, deps.clock.nowMs()),
+          inputNanoUsdPerMtok: figure('input'),
+          cacheReadNanoUsdPerMtok: figure('cache_read'),
+          cacheWrite5mNanoUsdPerMtok: figure('cache_write_5m'),
+          cacheWrite1hNanoUsdPerMtok: figure('cache_write_1h'),
+          outputNanoUsdPerMtok: figure('output'),
+          ...(usd.reasoning == null ? {} : { reasoningNanoUsdPerMtok: figure('reasoning') }),
+        });
+        const author = visitor.user.email;
+        const { draft, diff } = await deps.peers.catalog.putPriceDraft(
+          { price, author, ...(replaces_version == null ? {} : { replacesVersion: BigInt(replaces_version) }) },
+          context(),
+        );
+        const detail = renderDraft(draft!);
+        await noteAudit(ctx, deps, { accountId: '', action: 'price.draft', targetId: draft!.price!.modelId, detail });
+        return compared(draft!, diff!, call, deps);
+      },
+    }),
+    operation({
+      method: 'DELETE',
+      path: '/operator/price-drafts/{model}',
+      summary: 'Discard a draft.',
+      who: 'operator',
+      query: DiscardDraft,
+      answers: [done()],
+      errors: { failed_precondition: 'The draft has changed.' },
+      handle: async ({ ctx, params: { model: modelId }, query: { version }, context }, deps) => {
+        const request = { modelId, ...(version === undefined ? {} : { version: BigInt(version) }) };
+        await deps.peers.catalog.deletePriceDraft(request, context());
+        const detail = version === undefined ? {} : { version };
+        await noteAudit(ctx, deps, { accountId: '', action: 'price.discard', targetId: modelId, detail });
+      },
+    }),
+    operation({
+      method: 'POST',
+      path: '/operator/prices/{model}',
+      summary: 'Publish a draft as it was compared; a repeat is answered as the first time.',
+      who: 'operator',
+      fieldPaths: 'brackets',
+      body: PublishDraft,
+      answers: [created(Price)],
+      errors: { failed_precondition: 'The draft or the price that it replaces has changed.' },
+      handle: async ({ ctx, body, params, context }, deps) => {
+        const { draft_version, before_price_id } = body;
+        const request = { modelId: params.model, version: BigInt(draft_version), beforePriceId: before_price_id ?? '' };
+        const { price } = await deps.peers.catalog.publishPriceDraft(request, context());
+        const detail = { draft_version, before_price_id, ...renderPrice(price!) };
+        await noteAudit(ctx, deps, { accountId: '', action: 'price.publish', targetId: price!.modelId, detail });
+        return renderPrice(price!);
+      },
+    }),
+  ],
+};
+
+/** The draft of a model and its difference. Raises model_unknown and not_found. */
+export async function draftWithDiff(modelId: string, call: Rpc, deps: OperationDeps): Promise<ComparedDraft> {
+  const { draft, diff } = await deps.peers.catalog.getPriceDraft({ modelId }, call.context());
+  return compared(draft!, diff!, call, deps);
+}
+
+async function compared(draft: PriceDraft, diff: PriceDiff, { context }: Rpc, { peers }: OperationDeps): Promise<ComparedDraft> {
+  const tokens = diff.typicalCalls.map((call) => call.tokens!);
+  const both = diff.before === undefined ? [draft.price!] : [draft.price!, diff.before];
+  // Metering estimates with the function that charges calls, so that what is shown is what will be charged.
+  const { estimates } = await peers.metering.estimateCharges({ prices: both, tokens }, context());
+  const costs = tokens.map((_, index): CallCost => ({
+    after: estimates[index]!.chargeNanoUsd,
+    before: estimates[tokens.length + index]?.chargeNanoUsd,
+  }));
+  return { ...renderDraft(draft), diff: renderDiff(diff, costs) };
+}
+
+function nanoUsdOf(field: string, usd: string): bigint {
+  const nanoUsd = parseUsd(usd)!;
+  if (nanoUsd > unitPriceNanoUsdMax) throw fieldFault(field, 'at_most', { max: formatUsd(unitPriceNanoUsdMax) });
+  return nanoUsd;
+}
+
+function startMs(text: string, nowMs: number): bigint {
+  const ms = Date.parse(text);
+  if (Number.isNaN(ms)) throw fieldFault('effective_from', 'timestamp');
+  if (ms < nowMs) throw fieldFault('effective_from', 'future_start');
+  return BigInt(ms);
+}

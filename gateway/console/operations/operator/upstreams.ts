@@ -1,0 +1,186 @@
+// Upstreams, for operators. Their secrets go in and never come out.
+import { fault } from '#client/errors/fault.js';
+import { ModelState } from '#proto/catalog/v1/catalog.js';
+import { Upstream as UpstreamMessage } from '#proto/inference/v1/inference.js';
+import { TokenCounts } from '#proto/inference/v1/tokens.js';
+import { noteAudit } from '../../audit.js';
+import type { OperationDeps } from '../../deps.js';
+import { renderTest, renderUpstream, type RoutedModel } from '../../render/upstreams.js';
+import { words } from '../../render/words.js';
+import {
+  CreateUpstream,
+  DeleteUpstream,
+  TestUpstream,
+  UpdateUpstream,
+  Upstream,
+  UpstreamList,
+  UpstreamTest,
+} from '../../schemas/operator/upstreams.js';
+import { type Area, type Call, created, done, ok, operation } from '../../table/operation.js';
+
+// The service ends a test within 15 s, and its answer takes a moment.
+const testTimeoutMs = 25_000;
+/** The most that the call of a test uses, by the contract of the test. */
+const trialTokens = TokenCounts.fromPartial({ inputTokens: 66, outputTokens: 1 });
+const modelsNamed = 10;
+const locked = { failed_precondition: 'It is built in or set by the environment.' };
+
+export const upstreams: Area = {
+  title: 'Operators: upstreams',
+  description: 'Where calls go. Secrets go in and never come out.',
+  operations: [
+    operation({
+      method: 'GET',
+      path: '/operator/upstreams',
+      summary: 'List the upstreams with their last tests; never in pages.',
+      who: 'operator',
+      answers: [ok(UpstreamList)],
+      handle: async (call, deps) => {
+        const [found, routed] = await Promise.all([listUpstreams(call, deps), routedModels(call, deps)]);
+        return { data: found.map((upstream) => renderUpstream(upstream, routed.get(upstream.id) ?? [])), next: null };
+      },
+    }),
+    operation({
+      method: 'POST',
+      path: '/operator/upstreams',
+      summary: 'Create an upstream.',
+      who: 'operator',
+      fieldPaths: 'brackets',
+      body: CreateUpstream,
+      answers: [created(Upstream)],
+      errors: { already_exists: 'An upstream with this id already exists.' },
+      handle: async (call, deps) => {
+        const {
+          ctx,
+          body: { upstream: fields, secret },
+          context,
+        } = call;
+        const { id } = fields;
+        if ((await find(id, call, deps)) !== undefined) throw fault('upstream_exists', { id }, { details: { field: 'upstream.id' } });
+        const upstream = UpstreamMessage.fromPartial({
+          id,
+          apiFormat: words.apiFormat.value(fields.api_format),
+          baseUrl: fields.base_url,
+          allowPrivateNetwork: fields.allow_private_network ?? false,
+          enabled: fields.enabled ?? true,
+        });
+        await deps.peers.inference.putUpstream({ upstream, secret: secret ?? '' }, context());
+        const detail = { ...fields, secret: secretWord(secret ?? '') };
+        await noteAudit(ctx, deps, { accountId: '', action: 'upstream.create', targetId: id, detail });
+        return shown(id, call, deps);
+      },
+    }),
+    operation({
+      method: 'PATCH',
+      path: '/operator/upstreams/{id}',
+      summary: 'Change an upstream: what is absent stays as it is, the secret too.',
+      who: 'operator',
+      fieldPaths: 'brackets',
+      body: UpdateUpstream,
+      answers: [ok(Upstream)],
+      errors: locked,
+      handle: async (call, deps) => {
+        const { ctx, body, context } = call;
+        const present = await mustFind(call, deps);
+        const fields = body.upstream ?? {};
+        const upstream = UpstreamMessage.fromPartial({
+          id: present.id,
+          apiFormat: fields.api_format === undefined ? present.apiFormat : words.apiFormat.value(fields.api_format),
+          baseUrl: fields.base_url ?? present.baseUrl,
+          allowPrivateNetwork: fields.allow_private_network ?? present.allowPrivateNetwork,
+          enabled: fields.enabled ?? present.enabled,
+        });
+        const secret = body.secret === undefined ? undefined : (body.secret ?? '');
+        await deps.peers.inference.putUpstream({ upstream, ...(secret === undefined ? {} : { secret }) }, context());
+        const detail = { ...fields, ...(secret === undefined ? {} : { secret: secretWord(secret) }) };
+        await noteAudit(ctx, deps, { accountId: '', action: 'upstream.update', targetId: present.id, detail });
+        return shown(present.id, call, deps);
+      },
+    }),
+    operation({
+      method: 'DELETE',
+      path: '/operator/upstreams/{id}',
+      summary: 'Delete an upstream.',
+      who: 'operator',
+      query: DeleteUpstream,
+      answers: [done()],
+      errors: { failed_precondition: 'Models are routed to it, or it is built in or set by the environment.' },
+      handle: async (call, deps) => {
+        const { ctx, query, context } = call;
+        const { id } = await mustFind(call, deps);
+        const used = ((await routedModels(call, deps)).get(id) ?? []).filter(({ isRetired }) => !isRetired).map(({ modelId }) => modelId);
+        if (used.length > 0 && query.force !== 'true') {
+          const models = used.slice(0, modelsNamed).join(', ') + (used.length > modelsNamed ? ', …' : '');
+          throw fault('upstream_in_use', { id, models });
+        }
+        await deps.peers.inference.deleteUpstream({ upstreamId: id }, context());
+        await noteAudit(ctx, deps, { accountId: '', action: 'upstream.delete', targetId: id, detail: { routed_models: used } });
+      },
+    }),
+    operation({
+      method: 'POST',
+      path: '/operator/upstreams/{id}/test',
+      summary: 'Test an upstream step by step; with `upstream_model`, by a call too.',
+      who: 'operator',
+      fieldPaths: 'brackets',
+      body: TestUpstream,
+      answers: [ok(UpstreamTest, 'The results, which are kept with the upstream.')],
+      handle: async (call, deps) => {
+        const {
+          ctx,
+          body: { upstream_model },
+          context,
+        } = call;
+        const { id } = await mustFind(call, deps);
+        const request = { upstreamId: id, ...(upstream_model == null ? {} : { upstreamModel: upstream_model }) };
+        const { test } = await deps.peers.inference.testUpstream(request, context({ ms: testTimeoutMs }));
+        const detail = { ok: test!.ok, failed_step: test!.failedStep, upstream_model: upstream_model ?? null };
+        await noteAudit(ctx, deps, { accountId: '', action: 'upstream.test', targetId: id, detail });
+        return renderTest(test!);
+      },
+    }),
+  ],
+};
+
+type Rpc = Pick<Call, 'context'>;
+
+async function shown(id: string, call: Rpc, deps: OperationDeps): Promise<Upstream> {
+  const [upstream, routed] = await Promise.all([find(id, call, deps), routedModels(call, deps)]);
+  if (upstream === undefined) throw fault('no_such_id', { what: 'upstream' });
+  return renderUpstream(upstream, routed.get(id) ?? []);
+}
+
+async function mustFind(call: Call<'id'>, deps: OperationDeps): Promise<UpstreamMessage> {
+  const upstream = await find(call.params.id, call, deps);
+  if (upstream === undefined) throw fault('no_such_id', { what: 'upstream' });
+  return upstream;
+}
+
+async function find(id: string, call: Rpc, deps: OperationDeps): Promise<UpstreamMessage | undefined> {
+  return (await listUpstreams(call, deps)).find((upstream) => upstream.id === id);
+}
+
+async function listUpstreams({ context }: Rpc, { peers }: OperationDeps): Promise<UpstreamMessage[]> {
+  return (await peers.inference.listUpstreams({ withTests: true }, context())).upstreams;
+}
+
+/** The models that are routed to each upstream, by its id. */
+async function routedModels({ context }: Rpc, { peers }: OperationDeps): Promise<Map<string, RoutedModel[]>> {
+  const { models } = await peers.catalog.listModels({}, context());
+  const prices = models.flatMap(({ price }) => (price === undefined ? [] : [price]));
+  const { estimates } = await peers.metering.estimateCharges({ prices, tokens: [trialTokens] }, context());
+  const trialOf = new Map(prices.map((price, index) => [price.modelId, estimates[index]!.chargeNanoUsd]));
+  const routed = new Map<string, RoutedModel[]>();
+  for (const { id, targets, state } of models) {
+    for (const { upstreamId, upstreamModel } of targets) {
+      const entry = { modelId: id, upstreamModel, isRetired: state === ModelState.MODEL_STATE_RETIRED, trialNanoUsd: trialOf.get(id) };
+      routed.set(upstreamId, [...(routed.get(upstreamId) ?? []), entry]);
+    }
+  }
+  return routed;
+}
+
+/** For the audit log, which learns that a secret changed and nothing of it. */
+function secretWord(secret: string): string {
+  return secret === '' ? 'none' : 'set';
+}

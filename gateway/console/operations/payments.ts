@@ -1,0 +1,87 @@
+// Adding funds through a payment provider.
+import { createHash, randomUUID } from 'node:crypto';
+import { fault, fieldFault } from '#client/errors/fault.js';
+import type { GetPaymentOptionsResponse } from '#proto/ledger/v1/payments.js';
+import { formatUsd, parseUsd } from '#rules/money.js';
+import { noteAudit } from '../audit.js';
+import { publicAddress } from '../public-address.js';
+import { renderEntry } from '../render/billing.js';
+import { orNull } from '../render/values.js';
+import { BeginPayment, Payment, PaymentBegun, PaymentOptions } from '../schemas/payments.js';
+import { type Area, created, ok, operation } from '../table/operation.js';
+
+export const payments: Area = {
+  title: 'Payments',
+  description: 'Adding funds through a payment provider, where one is set up.',
+  operations: [
+    operation({
+      method: 'GET',
+      path: '/accounts/{account}/payments',
+      summary: 'Show whether and how much can be paid.',
+      who: 'look',
+      answers: [ok(PaymentOptions)],
+      handle: async ({ context }, { peers }) => {
+        const { provider, minNanoUsd, maxNanoUsd } = await peers.payments.getPaymentOptions({}, context());
+        return { provider: orNull(provider), currency: 'usd' as const, min_usd: formatUsd(minNanoUsd), max_usd: formatUsd(maxNanoUsd) };
+      },
+    }),
+    operation({
+      method: 'POST',
+      path: '/accounts/{account}/payments',
+      summary: 'Begin a payment.',
+      who: 'change money',
+      idempotency: 'A repeat with the same amount leads to the same page of the provider.',
+      body: BeginPayment,
+      answers: [created(PaymentBegun)],
+      errors: { failed_precondition: 'No provider is set up.' },
+      handle: async ({ ctx, accountId, body, idempotencyKey, context }, deps) => {
+        const options = await deps.peers.payments.getPaymentOptions({}, context());
+        if (options.provider === '') throw fault('no_payments', {});
+        const amountNanoUsd = checkedAmount(body.amount_usd, options);
+        const billingPage = `${publicAddress(ctx, deps.config)}/console/accounts/${accountId}/billing`;
+        const { paymentId, url, provider } = await deps.peers.payments.beginPayment(
+          {
+            accountId,
+            amountNanoUsd,
+            idempotencyKey: referenceOf(idempotencyKey, amountNanoUsd),
+            doneUrl: `${billingPage}?payment={payment}`,
+            cancelledUrl: `${billingPage}?payment=cancelled`,
+          },
+          context('patient'),
+        );
+        const detail = { provider, amount_usd: formatUsd(amountNanoUsd) };
+        await noteAudit(ctx, deps, { accountId, action: 'payment.begin', targetId: paymentId, detail });
+        return { id: paymentId, url, ...detail };
+      },
+    }),
+    operation({
+      method: 'GET',
+      path: '/accounts/{account}/payments/{payment}',
+      summary: 'Show whether a payment has been credited.',
+      who: 'look',
+      answers: [ok(Payment)],
+      errors: { failed_precondition: 'No provider is set up.' },
+      handle: async ({ accountId, params: { payment: paymentId }, context }, { peers }) => {
+        const { entry } = await peers.payments.getPayment({ accountId, paymentId }, context('patient'));
+        return entry === undefined
+          ? { id: paymentId, state: 'waiting' as const, amount_usd: null, entry: null }
+          : { id: paymentId, state: 'paid' as const, amount_usd: formatUsd(entry.amountNanoUsd), entry: renderEntry(entry) };
+      },
+    }),
+  ],
+};
+
+/** A repeat leads to the same page of the provider; another amount with the same key is another payment. */
+function referenceOf(idempotencyKey: string, amountNanoUsd: bigint): string {
+  if (idempotencyKey === '') return randomUUID();
+  const text = JSON.stringify([idempotencyKey, String(amountNanoUsd)]);
+  return createHash('sha256').update(text).digest('hex').slice(0, 32);
+}
+
+// The service rejects these too, but with the name of its own field.
+function checkedAmount(text: string, { minNanoUsd: min, maxNanoUsd: max }: GetPaymentOptionsResponse): bigint {
+  const nanoUsd = parseUsd(text)!;
+  if (nanoUsd % 10_000_000n !== 0n) throw fieldFault('amount_usd', 'whole_cents');
+  if (nanoUsd < min || nanoUsd > max) throw fieldFault('amount_usd', 'amount_range', { min_nano_usd: min, max_nano_usd: max });
+  return nanoUsd;
+}

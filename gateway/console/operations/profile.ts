@@ -1,0 +1,158 @@
+// The signed-in user: name, password, identities and sessions.
+import { RevokeSessionsRequest } from '#proto/auth/v1/users.js';
+import { updateMaskOf } from '../update-mask.js';
+import { noteAudit } from '../audit.js';
+import { beginOidc } from '../oidc/sign-in.js';
+import { renderIdentity, renderMe, renderSession, renderUser } from '../render/users.js';
+import { User } from '../schemas/members.js';
+import {
+  ConnectIdentity,
+  Ended,
+  GatewaySettings,
+  IdentityBegun,
+  IdentityList,
+  Me,
+  SessionList,
+  SetPassword,
+  UpdateMe,
+} from '../schemas/profile.js';
+import { type Area, done, ok, operation } from '../table/operation.js';
+
+const passwordErrors = {
+  sign_in_refused: 'The present password is wrong or missing.',
+  sign_in_throttled: 'Too many attempts failed; wait for `retry-after`.',
+};
+
+export const profile: Area = {
+  title: 'Profile',
+  description: 'What users see and change of themselves.',
+  operations: [
+    operation({
+      method: 'GET',
+      path: '/me',
+      summary: 'Show the signed-in user and the accounts of that user.',
+      who: 'signed in',
+      answers: [ok(Me)],
+      handle: ({ visitor }) => renderMe(visitor),
+    }),
+    operation({
+      method: 'PATCH',
+      path: '/me',
+      summary: 'Change the user’s name, or with the present password the address.',
+      who: 'signed in',
+      body: UpdateMe,
+      answers: [ok(User)],
+      errors: { ...passwordErrors, already_exists: 'The address is in use.' },
+      handle: async ({ ctx, body, visitor, context }, deps) => {
+        const { user: before, session } = visitor;
+        const request = {
+          sessionId: session.id,
+          name: body.name ?? '',
+          email: body.email ?? '',
+          currentPassword: body.current_password ?? '',
+          updateMask: updateMaskOf({ name: body.name ?? undefined, email: body.email ?? undefined }, { name: 'name', email: 'email' }),
+        };
+        const { user } = await deps.peers.users.updateProfile(request, context('patient'));
+        const detail = {
+          ...(user!.name === before.name ? {} : { name: user!.name }),
+          ...(user!.email === before.email ? {} : { email: user!.email, former_email: before.email }),
+        };
+        if (Object.keys(detail).length > 0)
+          await noteAudit(ctx, deps, { accountId: '', action: 'profile.update', targetId: before.id, detail });
+        return renderUser(user!);
+      },
+    }),
+    operation({
+      method: 'PUT',
+      path: '/me/password',
+      summary: 'Change the user’s password.',
+      who: 'signed in',
+      body: SetPassword,
+      answers: [done()],
+      errors: passwordErrors,
+      handle: async ({ ctx, body, visitor: { session, user }, context }, deps) => {
+        const request = { sessionId: session.id, currentPassword: body.current_password ?? '', newPassword: body.new_password };
+        await deps.peers.users.setPassword(request, context('patient'));
+        await noteAudit(ctx, deps, { accountId: '', action: 'profile.password', targetId: user.id });
+      },
+    }),
+    operation({
+      method: 'GET',
+      path: '/me/identities',
+      summary: 'List the identities with which the user signs in.',
+      who: 'signed in',
+      answers: [ok(IdentityList)],
+      handle: async ({ visitor, context }, { peers, oidc }) => {
+        const { identities } = await peers.users.listIdentities({ userId: visitor.user.id }, context('patient'));
+        return { data: identities.map((identity) => renderIdentity(identity, oidc)) };
+      },
+    }),
+    operation({
+      method: 'POST',
+      path: '/me/identities',
+      summary: 'Begin to connect an identity.',
+      who: 'signed in',
+      body: ConnectIdentity,
+      answers: [ok(IdentityBegun, 'Where the browser goes; it comes back through /oidc/callback.')],
+      errors: { ...passwordErrors, not_found: 'No identity provider is set up.' },
+      handle: async ({ ctx, body, visitor: { session }, context }, deps) => {
+        const request = { sessionId: session.id, currentPassword: body.current_password ?? '' };
+        await deps.peers.users.confirmPassword(request, context('patient'));
+        return { location: await beginOidc(ctx, deps, { to: 'settings', session: session.id }) };
+      },
+    }),
+    operation({
+      method: 'DELETE',
+      path: '/me/identities/{id}',
+      summary: 'Disconnect an identity.',
+      who: 'signed in',
+      answers: [done()],
+      errors: { failed_precondition: 'It is the only way for the user to sign in.' },
+      handle: async ({ ctx, params: { id: identityId }, visitor: { user }, context }, deps) => {
+        await deps.peers.users.disconnectIdentity({ userId: user.id, identityId }, context('patient'));
+        await noteAudit(ctx, deps, { accountId: '', action: 'profile.disconnect', targetId: identityId });
+      },
+    }),
+    operation({
+      method: 'GET',
+      path: '/me/sessions',
+      summary: 'List the user’s sessions.',
+      who: 'signed in',
+      answers: [ok(SessionList)],
+      handle: async ({ visitor, context }, { peers }) => {
+        const { sessions } = await peers.users.listSessions({ userId: visitor.user.id }, context('patient'));
+        return { data: sessions.map((session) => renderSession(session, visitor.session.id)) };
+      },
+    }),
+    operation({
+      method: 'DELETE',
+      path: '/me/sessions',
+      summary: 'Sign out everywhere else.',
+      who: 'signed in',
+      answers: [ok(Ended)],
+      handle: async ({ visitor: { user, session }, context }, { peers }) => {
+        const request = RevokeSessionsRequest.fromPartial({ userId: user.id, exceptSessionId: session.id });
+        return { ended: (await peers.users.revokeSessions(request, context('patient'))).revoked };
+      },
+    }),
+    operation({
+      method: 'DELETE',
+      path: '/me/sessions/{id}',
+      summary: 'End one session.',
+      who: 'signed in',
+      answers: [ok(Ended)],
+      handle: async ({ params, visitor, context }, { peers }) => {
+        const request = RevokeSessionsRequest.fromPartial({ userId: visitor.user.id, sessionId: params.id });
+        return { ended: (await peers.users.revokeSessions(request, context('patient'))).revoked };
+      },
+    }),
+    operation({
+      method: 'GET',
+      path: '/settings',
+      summary: 'Show the settings of this gateway that pages need.',
+      who: 'signed in',
+      answers: [ok(GatewaySettings)],
+      handle: (_call, { config }) => ({ trace_url: config.traceUrl ?? null }),
+    }),
+  ],
+};

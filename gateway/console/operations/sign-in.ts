@@ -1,0 +1,204 @@
+// How users sign up, sign in and sign out.
+import type { Context } from 'koa';
+import { fault } from '#client/errors/fault.js';
+import { RevokeSessionsRequest, type SignedIn } from '#proto/auth/v1/users.js';
+import { noteAudit } from '../audit.js';
+import { renderInvitation } from '../render/users.js';
+import { OfferedInvitation } from '../schemas/members.js';
+import {
+  AcceptInvitation,
+  FinishOidc,
+  LinkToken,
+  RequestPasswordReset,
+  ResetPassword,
+  SignedUp,
+  SignIn,
+  SignInOptions,
+  SignUp,
+  StartOidc,
+} from '../schemas/sign-in.js';
+import { finishOidc, startOidc } from '../oidc/sign-in.js';
+import { asVisitor, clearSession, clientOf, setSession, visitorIf } from '../session.js';
+import { type Area, created, done, ok, operation } from '../table/operation.js';
+import { unlessUnavailable } from '../unavailable.js';
+
+const signedInAnswer = 'Signed in; the cookie is set.';
+const errors = {
+  sign_in_refused: 'It does not say which part was wrong.',
+  sign_in_throttled: 'Too many attempts failed; wait for `retry-after`.',
+};
+
+export const signIn: Area = {
+  title: 'Sign-in',
+  description: 'Sessions are a cookie, which these operations set.',
+  operations: [
+    operation({
+      method: 'GET',
+      path: '/sign-in-options',
+      summary: 'Show the ways to sign in other than a password.',
+      who: 'anyone',
+      answers: [ok(SignInOptions)],
+      handle: async ({ context }, { peers, config, oidc }) => {
+        const mail = await unlessUnavailable(peers.users.getMailOptions({}, context('brief')));
+        return {
+          sign_up: config.signUp,
+          password_reset: mail?.canMail === true,
+          oidc: oidc === undefined ? null : { name: oidc.name },
+        };
+      },
+    }),
+    operation({
+      method: 'POST',
+      path: '/session',
+      summary: 'Sign in with an address and a password.',
+      who: 'anyone',
+      body: SignIn,
+      answers: [done(signedInAnswer)],
+      errors,
+      handle: async ({ ctx, body, context }, { peers }) =>
+        begin(ctx, (await peers.users.signIn({ ...body, client: clientOf(ctx) }, context('patient'))).signedIn),
+    }),
+    operation({
+      method: 'POST',
+      path: '/session/link',
+      summary: 'Sign in with the token of a link, once.',
+      who: 'anyone',
+      body: LinkToken,
+      answers: [done(signedInAnswer)],
+      errors,
+      handle: async ({ ctx, body, context }, { peers }) =>
+        begin(ctx, (await peers.users.redeemSignInLink({ ...body, client: clientOf(ctx) }, context('patient'))).signedIn),
+    }),
+    operation({
+      method: 'DELETE',
+      path: '/session',
+      summary: 'Sign out.',
+      who: 'signed in',
+      answers: [done('Signed out; the cookie is gone.')],
+      handle: async ({ ctx, visitor: { user, session }, context }, { peers }) => {
+        await peers.users.revokeSessions(RevokeSessionsRequest.fromPartial({ userId: user.id, sessionId: session.id }), context('patient'));
+        clearSession(ctx);
+      },
+    }),
+    operation({
+      method: 'POST',
+      path: '/sign-up',
+      summary: 'Create a user, an account that the user owns, and a session.',
+      who: 'anyone',
+      body: SignUp,
+      answers: [created(SignedUp, signedInAnswer)],
+      errors: { not_found: 'Sign-up is closed.', already_exists: 'The address is in use.' },
+      handle: async ({ ctx, body, context }, deps) => {
+        if (!deps.config.signUp) throw fault('no_sign_up', {}, { details: { what: 'path' } });
+        const { email, name, password, account_name: accountName } = body;
+        const request = { email, name, password, accountName, client: clientOf(ctx) };
+        const { signedIn, account } = await deps.peers.users.signUp(request, context('patient'));
+        begin(ctx, signedIn);
+        await noteAudit(ctx, deps, {
+          accountId: account!.id,
+          action: 'account.sign_up',
+          targetId: signedIn!.user!.id,
+          actor: signedIn!.user!,
+        });
+        return { account_id: account!.id };
+      },
+    }),
+    operation({
+      method: 'POST',
+      path: '/password-reset',
+      summary: 'Mail a link with which a new password can be set within an hour.',
+      who: 'anyone',
+      body: RequestPasswordReset,
+      answers: [done('The same whether or not a user has this address.')],
+      errors: { sign_in_throttled: 'Too many were requested from this network; wait for `retry-after`.' },
+      handle: async ({ ctx, body, context }, { peers }) => {
+        await peers.users.requestPasswordReset({ ...body, client: clientOf(ctx) }, context('patient'));
+      },
+    }),
+    operation({
+      method: 'POST',
+      path: '/password-reset/finish',
+      summary: 'Set a new password with the token of such a link, once: all sessions of the user end, and a new one begins.',
+      who: 'anyone',
+      body: ResetPassword,
+      answers: [done(signedInAnswer)],
+      errors: { sign_in_refused: 'The link was used, has expired or never existed.' },
+      handle: async ({ ctx, body, context }, deps) => {
+        const request = { token: body.token, newPassword: body.new_password, client: clientOf(ctx) };
+        const { signedIn } = await deps.peers.users.resetPassword(request, context('patient'));
+        begin(ctx, signedIn);
+        const { user } = signedIn!;
+        await noteAudit(ctx, deps, { accountId: '', action: 'profile.password_reset', targetId: user!.id, actor: user! });
+      },
+    }),
+    operation({
+      method: 'POST',
+      path: '/invitation',
+      summary: 'Show an invitation by its token.',
+      // The token is in the body because addresses are logged.
+      who: 'anyone',
+      body: LinkToken,
+      answers: [ok(OfferedInvitation)],
+      handle: async ({ body, context }, { peers }) => {
+        const { invitation, userExists } = await peers.users.getInvitation(body, context('patient'));
+        return { ...renderInvitation(invitation!), is_known: userExists };
+      },
+    }),
+    operation({
+      method: 'POST',
+      path: '/invitation/accept',
+      summary: 'Accept an invitation: a membership and a session.',
+      who: 'anyone',
+      body: AcceptInvitation,
+      answers: [done(signedInAnswer)],
+      errors,
+      handle: async ({ ctx, body, context }, deps) => {
+        const { users } = deps.peers;
+        const { token, name, password } = body;
+        const { invitation } = await users.getInvitation({ token }, context('patient'));
+        const present = await visitorIf(ctx, deps);
+        const request = { token, name: name ?? '', password: password ?? '', client: clientOf(ctx), sessionId: present?.session.id ?? '' };
+        const { signedIn } = await asVisitor(ctx, () => users.acceptInvitation(request, context('patient')));
+        begin(ctx, signedIn);
+        const { user, session } = signedIn!;
+        await noteAudit(ctx, deps, {
+          accountId: invitation!.accountId,
+          action: 'member.accept',
+          targetId: user!.id,
+          detail: { invitation: invitation!.id },
+          actor: user!,
+        });
+        // The new session's cookie replaces the previous one, which nobody could end any more.
+        if (present !== undefined && present.session.id !== session!.id)
+          await asVisitor(ctx, () =>
+            users.revokeSessions(
+              RevokeSessionsRequest.fromPartial({ userId: present.user.id, sessionId: present.session.id }),
+              context('patient'),
+            ),
+          );
+      },
+    }),
+    operation({
+      method: 'GET',
+      path: '/oidc/start',
+      summary: 'Send a browser to the identity provider.',
+      who: 'anyone',
+      query: StartOidc,
+      answers: [{ status: 303, description: 'To the provider, or to the sign-in page with `?problem=`.' }],
+      handle: ({ ctx, query }, deps) => startOidc(ctx, deps, query.to ?? ''),
+    }),
+    operation({
+      method: 'GET',
+      path: '/oidc/callback',
+      summary: 'Receive a browser from the identity provider.',
+      who: 'anyone',
+      query: FinishOidc,
+      answers: [{ status: 303, description: 'To a page of the console, or to the sign-in page with `?problem=`.' }],
+      handle: (call, deps) => finishOidc(call, deps),
+    }),
+  ],
+};
+
+function begin(ctx: Context, signedIn: SignedIn | undefined): void {
+  setSession(ctx, signedIn!.token, signedIn!.session!.expiresAtMs);
+}

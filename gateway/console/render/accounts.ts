@@ -1,0 +1,23 @@
+// Accounts as operators see them. Pure.
+import { type Account as AccountMessage, AccountState } from '#proto/auth/v1/auth.js';
+import type { Balance } from '#proto/ledger/v1/ledger.js';
+import type { Account, AccountInList } from '../schemas/operator/accounts.js';
+import { renderBalance } from './billing.js';
+import { instant, orNull } from './values.js';
+
+/** An account. */
+export function renderAccount(account: AccountMessage): Account {
+  const isSuspended = account.state === AccountState.ACCOUNT_STATE_SUSPENDED;
+  return {
+    id: account.id,
+    name: account.name,
+    state: isSuspended ? 'suspended' : 'active',
+    state_reason: orNull(account.stateReason),
+    created_at: instant(account.createdAtMs),
+  };
+}
+
+/** An account with its money, null when that is unknown, and how many keys it has that are not revoked. */
+export function renderAccountInList(account: AccountMessage, balance: Balance | undefined, keys: number): AccountInList {
+  return { ...renderAccount(account), balance: balance === undefined ? null : renderBalance(balance), keys };
+}

@@ -1,0 +1,79 @@
+// Balances, holds and entries as JSON. Amounts are decimal-string USD. Pure.
+import {
+  type Balance as BalanceMessage,
+  BookAccount,
+  type Entry as EntryMessage,
+  EntryKind,
+  type Hold as HoldMessage,
+} from '#proto/ledger/v1/ledger.js';
+import { formatUsd } from '#rules/money.js';
+import type { Balance, Entry, Hold } from '../schemas/billing.js';
+import type { RecordHold } from '../schemas/usage.js';
+import { instant, orNull } from './values.js';
+import { words } from './words.js';
+
+/** The balance of an account. */
+export function renderBalance(balance: BalanceMessage): Balance {
+  return {
+    available_usd: formatUsd(balance.availableNanoUsd),
+    held_usd: formatUsd(balance.heldNanoUsd),
+    settled_usd: formatUsd(balance.availableNanoUsd + balance.heldNanoUsd),
+    credited_usd: formatUsd(balance.creditedNanoUsd),
+    spent_usd: formatUsd(balance.spentNanoUsd),
+  };
+}
+
+/** Funds held for a call in flight. */
+export function renderHold(hold: HoldMessage): Hold {
+  return {
+    request_id: hold.id,
+    key_id: hold.keyId,
+    amount_usd: formatUsd(hold.amountNanoUsd),
+    used_so_far_usd: formatUsd(hold.checkpointNanoUsd),
+    created_at: instant(hold.createdAtMs),
+    expires_at: instant(hold.expiresAtMs),
+  };
+}
+
+/** What an entry added to the account's money; below zero for what it took. A shortfall is our expense. */
+export function effectNanoUsd({ credit, debit, amountNanoUsd }: EntryMessage): bigint {
+  if (credit === BookAccount.BOOK_ACCOUNT_CUSTOMER) return amountNanoUsd;
+  return debit === BookAccount.BOOK_ACCOUNT_CUSTOMER ? -amountNanoUsd : 0n;
+}
+
+/** Where deposited money came from. */
+function sourceOf({ kind, debit }: EntryMessage): 'cash' | 'promotion' | null {
+  if (kind !== EntryKind.ENTRY_KIND_DEPOSIT) return null;
+  return debit === BookAccount.BOOK_ACCOUNT_PROMOTION ? 'promotion' : 'cash';
+}
+
+/** What became of the funds that were held for a call. */
+export function renderRecordHold(hold: HoldMessage): RecordHold {
+  return {
+    ...renderHold(hold),
+    state: words.holdState.of(hold.state),
+    captured_usd: formatUsd(hold.capturedNanoUsd),
+    shortfall_usd: formatUsd(hold.shortfallNanoUsd),
+    refunded_usd: formatUsd(hold.refundedNanoUsd),
+  };
+}
+
+/** An entry: its effect on the balance, and the balance after it. */
+export function renderEntry(entry: EntryMessage): Entry {
+  const isCall = [EntryKind.ENTRY_KIND_CHARGE, EntryKind.ENTRY_KIND_SHORTFALL, EntryKind.ENTRY_KIND_REFUND].includes(entry.kind);
+  return {
+    id: entry.id,
+    number: Number(entry.seq),
+    kind: words.entryKind.of(entry.kind),
+    amount_usd: formatUsd(entry.amountNanoUsd),
+    effect_usd: formatUsd(effectNanoUsd(entry)),
+    balance_after_usd: formatUsd(entry.creditedAfterNanoUsd - entry.spentAfterNanoUsd),
+    request_id: isCall ? entry.reference : null,
+    key_id: orNull(entry.keyId),
+    source: sourceOf(entry),
+    reference: isCall || entry.reference === '' ? null : entry.reference,
+    reason: orNull(entry.reason),
+    corrects_entry_id: orNull(entry.linkedEntryId),
+    created_at: instant(entry.createdAtMs),
+  };
+}

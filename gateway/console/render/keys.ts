@@ -1,0 +1,39 @@
+// Keys with their spending and activity as JSON. Amounts are decimal-string USD. Pure.
+import type { KeyActivity } from '#proto/metering/v1/metering.js';
+import { type KeyStanding, keyStateWord } from '#rules/key-state.js';
+import { formatUsd } from '#rules/money.js';
+import type { ApiKey } from '../schemas/keys.js';
+import { instant, maybe } from './values.js';
+
+/** What auth, the ledger and metering know of a key. */
+export interface ConsoleKey extends KeyStanding {
+  /** Absent: the key was never used. */
+  readonly activity: KeyActivity | undefined;
+}
+
+/** A key, what it has spent, and when it was used last. */
+export function renderConsoleKey(standing: ConsoleKey): ApiKey {
+  const { key, spend, activity } = standing;
+  const spent = spend?.spentNanoUsd ?? 0n;
+  const held = spend?.heldNanoUsd ?? 0n;
+  const limit = key.lifetimeLimitNanoUsd;
+  const remaining = limit === undefined ? undefined : limit - spent - held;
+  return {
+    id: key.id,
+    name: key.name,
+    last_four: key.lastFour,
+    state: keyStateWord(standing),
+    models: key.models === undefined || key.models.allModels ? null : key.models.modelIds,
+    limit_usd: maybe(limit, formatUsd),
+    spent_usd: formatUsd(spent),
+    held_usd: formatUsd(held),
+    remaining_usd: maybe(remaining, (left) => formatUsd(left < 0n ? 0n : left)),
+    expires_at: maybe(key.expiresAtMs, instant),
+    created_at: instant(key.createdAtMs),
+    revoked_at: maybe(key.revokedAtMs, instant),
+    former_secrets_until: maybe(key.previousSecretsExpireAtMs, instant),
+    last_used_at: maybe(activity?.lastStartedAtMs, instant),
+    last_used_model: maybe(activity?.lastModelId, (model) => model),
+    last_used_request_id: maybe(activity?.lastCallId, (id) => id),
+  };
+}

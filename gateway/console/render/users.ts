@@ -1,0 +1,103 @@
+// Users, sessions, members and invitations as JSON. Pure.
+import {
+  type Identity as IdentityMessage,
+  type Invitation as InvitationMessage,
+  MailState,
+  type Member as MemberMessage,
+  type Session as SessionMessage,
+  type User as UserMessage,
+} from '#proto/auth/v1/users.js';
+import { AccountState } from '#proto/auth/v1/auth.js';
+import { permissionsOf, roleName } from '../access.js';
+import type { LinkMail, Member, OfferedInvitation, OpenInvitation, User } from '../schemas/members.js';
+import type { OperatorUser } from '../schemas/operator/users.js';
+import type { Identity, Me, Session } from '../schemas/profile.js';
+import type { Visitor } from '../session.js';
+import { instant, orNull } from './values.js';
+
+/** What users and their fellow members see of a user. */
+export function renderUser(user: UserMessage): User {
+  return { id: user.id, email: user.email, name: user.name, is_operator: user.isOperator, has_password: user.hasPassword };
+}
+
+/** A user as operators see one. */
+export function renderOperatorUser(user: UserMessage): OperatorUser {
+  return { ...renderUser(user), is_disabled: user.isDisabled, email_verified: user.emailVerified, created_at: instant(user.createdAtMs) };
+}
+
+/** The signed-in user and the accounts of that user. */
+export function renderMe({ user, session, memberships }: Visitor): Me {
+  return {
+    user: renderUser(user),
+    session: { id: session.id, by_link: session.signedInWithLink, expires_at: instant(session.expiresAtMs) },
+    accounts: memberships.map(({ account, role }) => ({
+      id: account!.id,
+      name: account!.name,
+      suspended: account!.state === AccountState.ACCOUNT_STATE_SUSPENDED,
+      role: roleName(role),
+      permissions: permissionsOf(role),
+    })),
+  };
+}
+
+/** A session. */
+export function renderSession(session: SessionMessage, presentId: string): Session {
+  return {
+    id: session.id,
+    present: session.id === presentId,
+    created_at: instant(session.createdAtMs),
+    last_used_at: instant(session.lastUsedAtMs),
+    expires_at: instant(session.expiresAtMs),
+    address: session.client?.address ?? '',
+    user_agent: session.client?.userAgent ?? '',
+  };
+}
+
+/** An identity with which a user signs in, with the name of the provider where it is still the one that is set up. */
+export function renderIdentity(
+  identity: IdentityMessage,
+  provider: { readonly issuer: string; readonly name: string } | undefined,
+): Identity {
+  const bare = (issuer: string): string => issuer.replace(/\/$/, '');
+  const isPresent = provider !== undefined && bare(provider.issuer) === bare(identity.issuer);
+  return {
+    id: identity.id,
+    provider: isPresent ? provider.name : identity.issuer,
+    email: orNull(identity.email),
+    created_at: instant(identity.createdAtMs),
+  };
+}
+
+/** A member of an account. */
+export function renderMember({ user, role, joinedAtMs }: MemberMessage): Member {
+  return { ...renderUser(user!), role: roleName(role), since: instant(joinedAtMs) };
+}
+
+/** An invitation, without its link. */
+export function renderInvitation(invitation: InvitationMessage): Omit<OfferedInvitation, 'is_known'> {
+  return {
+    id: invitation.id,
+    account_id: invitation.accountId,
+    account_name: invitation.accountName,
+    email: invitation.email,
+    role: roleName(invitation.role),
+    created_at: instant(invitation.createdAtMs),
+    expires_at: instant(invitation.expiresAtMs),
+  };
+}
+
+/** An open invitation with the state of its mail, for members who may revoke it. */
+export function renderOpenInvitation(invitation: InvitationMessage): OpenInvitation {
+  return { ...renderInvitation(invitation), mail: renderLinkMail(invitation.mailState, invitation.mailError) };
+}
+
+/** The state of a mail, and why it failed. */
+export function renderLinkMail(state: MailState, words: string): LinkMail {
+  return { state: mailStates[state] ?? 'none', words: orNull(words) };
+}
+
+const mailStates: Partial<Record<MailState, LinkMail['state']>> = {
+  [MailState.MAIL_STATE_PENDING]: 'pending',
+  [MailState.MAIL_STATE_SENT]: 'sent',
+  [MailState.MAIL_STATE_FAILED]: 'failed',
+};

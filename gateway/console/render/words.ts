@@ -1,0 +1,59 @@
+// The words of the console's API and the values of the contracts' enums that they stand for. Pure.
+import { Capability, Modality, ModelState, PriceWarning_Kind, Tokenizer } from '#proto/catalog/v1/catalog.js';
+import { ApiFormat, TestResult } from '#proto/inference/v1/inference.js';
+import { TokenClass } from '#proto/inference/v1/tokens.js';
+import { AlertChannel, AlertDeliveryState } from '#proto/ledger/v1/alerts.js';
+import { EntryKind, HoldState, RedemptionCodeState } from '#proto/ledger/v1/ledger.js';
+import { DriftCheck, GroupBy, Outcome } from '#proto/metering/v1/metering.js';
+import { outcomes } from '../../formats/account-schema.js';
+import * as all from '../schemas/words.js';
+
+/** A generated enum with both of its directions. */
+type Generated = Readonly<Record<string, string | number>>;
+
+/** The words of one enum. */
+export interface EnumWords<E extends number, W extends string> {
+  readonly generated: Generated;
+  readonly prefix: string;
+  readonly all: readonly W[];
+  of(value: E): W;
+  value(word: W): E;
+}
+
+function wordsOf<E extends number, const W extends string>(
+  generated: Generated,
+  prefix: string,
+  words: readonly W[],
+  _of: readonly E[],
+): EnumWords<E, W> {
+  return {
+    generated,
+    prefix,
+    all: words,
+    of: (value) => String(generated[value]).slice(prefix.length).toLowerCase() as W,
+    value: (word) => generated[prefix + word.toUpperCase()] as E,
+  };
+}
+
+/** For the type of an enum's values. */
+const of = <E extends number>(): readonly E[] => [];
+
+/** The words of each enum; a test compares them with the contracts. */
+export const words = {
+  entryKind: wordsOf(EntryKind, 'ENTRY_KIND_', all.entryKinds, of<EntryKind>()),
+  holdState: wordsOf(HoldState, 'HOLD_STATE_', all.holdStates, of<HoldState>()),
+  codeState: wordsOf(RedemptionCodeState, 'REDEMPTION_CODE_STATE_', all.codeStates, of<RedemptionCodeState>()),
+  alertChannel: wordsOf(AlertChannel, 'ALERT_CHANNEL_', all.alertChannels, of<AlertChannel>()),
+  deliveryState: wordsOf(AlertDeliveryState, 'ALERT_DELIVERY_STATE_', all.deliveryStates, of<AlertDeliveryState>()),
+  outcome: wordsOf(Outcome, 'OUTCOME_', outcomes, of<Outcome>()),
+  groupBy: wordsOf(GroupBy, 'GROUP_BY_', all.groupings, of<GroupBy>()),
+  driftCheck: wordsOf(DriftCheck, 'DRIFT_CHECK_', all.driftChecks, of<DriftCheck>()),
+  modality: wordsOf(Modality, 'MODALITY_', all.modalities, of<Modality>()),
+  capability: wordsOf(Capability, 'CAPABILITY_', all.capabilities, of<Capability>()),
+  modelState: wordsOf(ModelState, 'MODEL_STATE_', all.modelStates, of<ModelState>()),
+  tokenizer: wordsOf(Tokenizer, 'TOKENIZER_', all.tokenizers, of<Tokenizer>()),
+  tokenClass: wordsOf(TokenClass, 'TOKEN_CLASS_', all.tokenClasses, of<TokenClass>()),
+  priceWarning: wordsOf(PriceWarning_Kind, 'KIND_', all.priceWarnings, of<PriceWarning_Kind>()),
+  apiFormat: wordsOf(ApiFormat, 'API_FORMAT_', all.apiFormats, of<ApiFormat>()),
+  testResult: wordsOf(TestResult, 'TEST_RESULT_', all.testResults, of<TestResult>()),
+};

@@ -1,0 +1,60 @@
+// The low-balance alert of an account.
+import { type Static, Type } from 'typebox';
+import { allOf, Count, Flag, listOf, nullable, optional, Text, textOf, Time, Usd, UsdBelowBillion, view } from './shapes.js';
+import { alertChannels, deliveryStates } from './words.js';
+
+const alertFields = {
+  enabled: Flag,
+  threshold_usd: nullable(Usd, 'Null: it was never set.'),
+  emails: Type.Array(Text),
+  webhook_url: nullable(Text),
+  fired: Type.Boolean({ description: 'It has been sent, and is not sent again until the balance has clearly risen.' }),
+  fired_at: nullable(Time),
+  updated_at: nullable(Time),
+};
+export const Alert = view('Alert', alertFields);
+export type Alert = Static<typeof Alert>;
+
+export const AlertNow = view('AlertNow', {
+  ...alertFields,
+  settled_usd: Usd,
+  available_usd: Usd,
+  low: Flag,
+  rearm_at_usd: nullable(Usd, 'The balance at which it can be sent again.'),
+  mail_configured: Type.Boolean({ description: 'Whether this gateway can send mail.' }),
+});
+export type AlertNow = Static<typeof AlertNow>;
+
+export const AlertSaved = Type.Object({ alert: Alert, webhook_secret: nullable(Text, 'Only in the answer that creates it.') });
+export type AlertSaved = Static<typeof AlertSaved>;
+
+/** One message to one destination. */
+export const Delivery = view('AlertDelivery', {
+  id: Text,
+  event_id: Text,
+  test: Flag,
+  channel: Type.Enum(alertChannels),
+  destination: Text,
+  state: Type.Enum(deliveryStates),
+  attempts: Count,
+  outcome: Type.String({ description: 'Of the last attempt, in words.' }),
+  threshold_usd: Usd,
+  settled_usd: Usd,
+  available_usd: Usd,
+  created_at: nullable(Time),
+  next_attempt_at: nullable(Time),
+  ended_at: nullable(Time),
+});
+export type Delivery = Static<typeof Delivery>;
+export const DeliveryList = listOf(Delivery);
+export const TestDeliveries = allOf(Delivery);
+
+/** The whole alert: what is left out is off or empty. */
+export const PutAlert = Type.Object({
+  enabled: Type.Boolean(),
+  threshold_usd: UsdBelowBillion,
+  emails: optional(Type.Array(textOf(0, 300), { maxItems: 20 })),
+  webhook_url: optional(textOf(0, 4096)),
+  rotate_webhook_secret: optional(Type.Boolean()),
+});
+export type PutAlert = Static<typeof PutAlert>;

@@ -1,0 +1,96 @@
+// Balance and billing of an account.
+import { type Static, Type } from 'typebox';
+import { allOf, choice, Count, Limit, listOf, nullable, parameter, Text, textOf, Time, Usd, usd, view } from './shapes.js';
+import { entryKinds } from './words.js';
+
+const balanceFields = {
+  available_usd: Usd,
+  held_usd: usd('Held for calls in flight.'),
+  settled_usd: usd('Available and held together.'),
+  credited_usd: Usd,
+  spent_usd: Usd,
+};
+
+export const Balance = view('Balance', balanceFields);
+export type Balance = Static<typeof Balance>;
+export const BalanceNow = view('BalanceNow', {
+  ...balanceFields,
+  low: Type.Boolean({ description: 'The alert is on and settled_usd is below its threshold.' }),
+  threshold_usd: nullable(Usd),
+});
+export type BalanceNow = Static<typeof BalanceNow>;
+
+export const holdFields = { request_id: Text, key_id: Text, amount_usd: Usd, used_so_far_usd: Usd, created_at: Time, expires_at: Time };
+/** What is held for a call in flight. */
+export const Hold = view('Hold', holdFields);
+export type Hold = Static<typeof Hold>;
+export const HoldList = allOf(Hold);
+export const ListHolds = Type.Object({ limit: Limit });
+
+/** An entry of the journal. */
+export const Entry = view('Entry', {
+  id: Text,
+  number: Type.Integer({ description: 'Its place in the journal of the account.' }),
+  kind: Type.Enum(entryKinds),
+  amount_usd: Usd,
+  effect_usd: usd('What it added to the balance; below zero for what it took, zero for a shortfall.'),
+  balance_after_usd: usd('The balance after it, held funds included.'),
+  request_id: nullable(Text, 'The call that it is about.'),
+  key_id: nullable(Text),
+  source: nullable(Type.Enum(['cash', 'promotion']), 'Of a deposit.'),
+  reference: nullable(Text),
+  reason: nullable(Text),
+  corrects_entry_id: nullable(Text),
+  created_at: Time,
+});
+export type Entry = Static<typeof Entry>;
+export type EntryKind = Entry['kind'];
+export const EntryList = listOf(Entry);
+
+/** The answer to what moves money. */
+export const Posted = view('Posted', {
+  entry: Entry,
+  balance: Balance,
+  replayed: Type.Boolean({ description: 'This answers a repeat, which moved nothing.' }),
+});
+export type Posted = Static<typeof Posted>;
+
+/** A month (UTC): opening + deposits + adjustments − charges + refunds = closing. */
+export const Statement = view('Statement', {
+  month: Text,
+  from: Time,
+  until: Time,
+  opening_usd: Usd,
+  deposits_usd: Usd,
+  adjustments_usd: Usd,
+  charges_usd: Usd,
+  refunds_usd: Usd,
+  closing_usd: Usd,
+  lines: Count,
+  has_archived_lines: Type.Boolean({ description: 'Some lines are in an archive and not listed here; the figures include them.' }),
+  is_closed: Type.Boolean({ description: 'The month is over and will not change.' }),
+});
+export type Statement = Static<typeof Statement>;
+export const StatementList = listOf(Statement);
+export const StatementPage = Type.Object({ statement: Statement, ...EntryList.properties });
+export type StatementPage = Static<typeof StatementPage>;
+export const GetStatement = Type.Object({
+  kind: parameter(`Words of ${entryKinds.join(', ')}, separated by commas.`),
+  order: choice(['newest', 'oldest'], 'Which lines come first; newest when absent.'),
+  format: choice(['json', 'csv'], 'csv for all lines as a file; json when absent.'),
+});
+
+export const Receipt = view('Receipt', {
+  number: Text,
+  entry_id: Text,
+  account: Type.Object({ id: Text, name: Text }),
+  created_at: Time,
+  amount_usd: Usd,
+  source: Type.Enum(['cash', 'promotion']),
+  reference: nullable(Text),
+  reason: nullable(Text),
+  balance_after_usd: Usd,
+});
+export type Receipt = Static<typeof Receipt>;
+
+export const RedeemCode = Type.Object({ code: textOf(1, 100) });

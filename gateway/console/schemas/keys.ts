@@ -1,0 +1,62 @@
+// API keys of an account.
+import { type Static, Type } from 'typebox';
+import { keyStateWords } from '#rules/key-state-words.js';
+import { brokenAs, Instant, listOf, Name, nullable, optional, parameter, Text, Time, Usd, UsdBody, view } from './shapes.js';
+
+/** A key without its secret. */
+export const ApiKey = view('Key', {
+  id: Text,
+  name: Text,
+  last_four: Text,
+  state: Type.Enum(keyStateWords, {
+    description: 'Calls are served while it is active or rotating (previous secrets remain valid for a while).',
+  }),
+  models: nullable(Type.Array(Text), 'Null: all present and future models.'),
+  limit_usd: nullable(Usd, 'The most that the key may ever spend.'),
+  spent_usd: Usd,
+  held_usd: Usd,
+  remaining_usd: nullable(Usd, 'Null: the key has no limit.'),
+  expires_at: nullable(Time),
+  created_at: Time,
+  revoked_at: nullable(Time),
+  former_secrets_until: nullable(Time, 'Previous secrets remain valid until then.'),
+  last_used_at: nullable(Time, 'When the last call that has ended began; null: no call is on record.'),
+  last_used_model: nullable(Text),
+  last_used_request_id: nullable(Text),
+});
+export type ApiKey = Static<typeof ApiKey>;
+export type KeyState = ApiKey['state'];
+
+export const KeyList = listOf(ApiKey);
+export const KeyCreated = Type.Object({ key: ApiKey, secret: nullable(Text, 'Null in the answer to a repeat.') });
+export type KeyCreated = Static<typeof KeyCreated>;
+export const KeyRotated = Type.Object({ key: ApiKey, secret: Text });
+export type KeyRotated = Static<typeof KeyRotated>;
+
+export const KeySearch = Type.Object({
+  q: Type.Optional(Type.String({ maxLength: 200, description: 'Found in the name, the id or the last four characters.' })),
+  state: parameter(`Words of ${keyStateWords.join(', ')}, separated by commas.`),
+});
+
+const Models = Type.Array(
+  Type.String({ pattern: '^[\\x21-\\x7e]{1,200}$', description: 'An id from GET /v1/models.', ...brokenAs('model_ids') }),
+  {
+    minItems: 1,
+    maxItems: 150,
+  },
+);
+
+export const CreateKey = Type.Object({ name: Name, models: optional(Models), limit_usd: optional(UsdBody), expires_at: optional(Instant) });
+export type CreateKey = Static<typeof CreateKey>;
+
+/** Absent leaves a field as it is; null removes the limit, the expiry or the restriction to models. */
+export const UpdateKey = Type.Object({
+  name: Type.Optional(Name),
+  models: optional(Models),
+  limit_usd: optional(UsdBody),
+  expires_at: optional(Instant),
+  state: Type.Optional(Type.Enum(['active', 'disabled'])),
+});
+export type UpdateKey = Static<typeof UpdateKey>;
+
+export const RotateKey = Type.Object({ overlap_seconds: optional(Type.Integer({ minimum: 0, maximum: 2_592_000 })) });

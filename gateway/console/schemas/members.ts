@@ -1,0 +1,68 @@
+// Who belongs to an account, who is invited, and what was changed there.
+import { type Static, Type } from 'typebox';
+import { allOf, Email, Flag, listOf, nullable, Text, Time, view } from './shapes.js';
+import { roles } from './words.js';
+
+export const Role = Type.Enum(roles);
+export type Role = Static<typeof Role>;
+
+/** What users and their fellow members see of a user. */
+export const userFields = { id: Text, email: Text, name: Text, is_operator: Flag, has_password: Flag };
+export const User = view('User', userFields);
+export type User = Static<typeof User>;
+
+export const Member = view('Member', { ...userFields, role: Role, since: Time });
+export type Member = Static<typeof Member>;
+export const MemberList = allOf(Member);
+
+/** Of an invitation, without its link. */
+const invitationFields = {
+  id: Text,
+  account_id: Text,
+  account_name: Text,
+  email: Text,
+  role: Role,
+  created_at: Time,
+  expires_at: Time,
+};
+
+/** The mail with a link. */
+export const LinkMail = view('LinkMail', {
+  state: Type.Enum(['none', 'pending', 'sent', 'failed'], { description: 'None where no mail can be sent.' }),
+  words: nullable(Text, 'Why it failed, for users.'),
+});
+export type LinkMail = Static<typeof LinkMail>;
+
+export const OpenInvitation = view('Invitation', { ...invitationFields, mail: LinkMail });
+export type OpenInvitation = Static<typeof OpenInvitation>;
+export const InvitationList = allOf(OpenInvitation);
+export const InvitationCreated = Type.Object({ invitation: OpenInvitation, token: Text });
+export type InvitationCreated = Static<typeof InvitationCreated>;
+
+/** An invitation as its link shows it. */
+export const OfferedInvitation = view(
+  'OfferedInvitation',
+  { ...invitationFields, is_known: Flag },
+  'is_known: a user with this address has a password here already.',
+);
+export type OfferedInvitation = Static<typeof OfferedInvitation>;
+
+/** Of an audit event. */
+export const auditFields = {
+  id: Text,
+  at: Time,
+  actor: nullable(Text),
+  address: nullable(Text),
+  action: Text,
+  target_id: Text,
+  detail: Type.Unsafe<Record<string, unknown>>(
+    Type.Object({}, { additionalProperties: true, description: 'What was changed; its fields depend on the action.' }),
+  ),
+};
+export const AccountAuditEvent = view('AccountAuditEvent', auditFields);
+export type AccountAuditEvent = Static<typeof AccountAuditEvent>;
+export const AccountAuditEventList = listOf(AccountAuditEvent);
+
+export const PutMember = Type.Object({ role: Role });
+export const Invite = Type.Object({ email: Email, role: Role });
+export type Invite = Static<typeof Invite>;

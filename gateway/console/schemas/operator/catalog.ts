@@ -1,0 +1,179 @@
+// Models and their prices, for operators.
+import { type Static, Type } from 'typebox';
+import { brokenAs, Count, Flag, Instant, listOf, nullable, optional, Text, textOf, Time, Usd, view } from '../shapes.js';
+import { capabilities, modalities, modelStates, tokenClasses, priceWarnings, tokenizers } from '../words.js';
+
+export const Figures = view(
+  'Figures',
+  {
+    input: Usd,
+    cache_read: Usd,
+    cache_write_5m: Usd,
+    cache_write_1h: Usd,
+    output: Usd,
+    reasoning: nullable(Usd, 'Null: charged as output.'),
+  },
+  'USD per million tokens.',
+);
+
+const priceFields = { id: Text, effective_from: Time, usd_per_million_tokens: Figures, created_at: Time };
+export const Price = view('Price', priceFields);
+export const DatedPrice = view('PriceInHistory', {
+  ...priceFields,
+  state: Type.Enum(['in_force', 'scheduled', 'past']),
+  effective_until: nullable(Time),
+});
+
+const draftFields = {
+  model_id: Text,
+  version: Type.Integer({ description: 'Counts up with each change of the draft.' }),
+  author: nullable(Text),
+  updated_at: Time,
+  effective_from: nullable(Time, 'Null: when it is published.'),
+  usd_per_million_tokens: Figures,
+};
+export const Draft = view('Draft', draftFields);
+
+const Percent = Type.String({ pattern: '^-?\\d+\\.\\d{2}$', description: 'For example "-33.33".' });
+export const PriceDifference = view('PriceDifference', {
+  before: nullable(Price, 'Null: the model has no price.'),
+  changes: Type.Array(
+    Type.Object({
+      class: Type.Enum(tokenClasses),
+      before_usd: nullable(Usd),
+      after_usd: nullable(Usd),
+      change_percent: nullable(Percent),
+    }),
+  ),
+  warnings: Type.Array(Type.Object({ kind: Type.Enum(priceWarnings), class: nullable(Type.Enum(tokenClasses)) })),
+  later: Type.Array(Price, { description: 'Prices that start after it.' }),
+  typical_calls: Type.Array(
+    Type.Object({
+      name: Text,
+      tokens: Type.Object({
+        input: Count,
+        cache_read: Count,
+        cache_write_5m: Count,
+        cache_write_1h: Count,
+        output: Count,
+        reasoning: Count,
+      }),
+      before_usd: nullable(Usd),
+      after_usd: nullable(Usd),
+    }),
+    { description: 'What they cost before and after, computed by the function that charges calls.' },
+  ),
+});
+export const ComparedDraft = view('DraftWithDifference', { ...draftFields, diff: PriceDifference });
+
+const modelFields = {
+  id: Text,
+  display_name: Text,
+  description: Text,
+  provider: Text,
+  context_limit_tokens: Count,
+  output_limit_tokens: Count,
+  input_modalities: Type.Array(Type.Enum(modalities)),
+  output_modalities: Type.Array(Type.Enum(modalities)),
+  capabilities: Type.Array(Type.Enum(capabilities)),
+  targets: Type.Array(Type.Object({ upstream_id: Text, upstream_model: Text })),
+  tokenizer: Type.Enum(tokenizers),
+  state: Type.Enum(modelStates),
+  image_tokens_max: Count,
+  aliases: Type.Array(Text),
+};
+const servedFields = {
+  ...modelFields,
+  targets: Type.Array(Type.Object({ upstream_id: Text, upstream_model: Text, state: Type.Enum(['ok', 'disabled', 'unknown_upstream']) })),
+  pricing: Type.Enum(['unpriced', 'free', 'priced'], { description: 'An unpriced model is refused.' }),
+  price: nullable(Price, 'The price in force.'),
+  next_price: nullable(Price),
+  served: Flag,
+  not_served_because: nullable(Type.Enum(['retired', 'unpriced', 'no_enabled_upstream'])),
+  created_at: Time,
+};
+export const OperatorModel = view('ModelInList', { ...servedFields, draft: nullable(Draft) });
+export const WholeModel = view('Model', { ...servedFields, prices: Type.Array(DatedPrice), draft: nullable(ComparedDraft) });
+
+export const OperatorModelList = listOf(OperatorModel);
+export const DraftList = listOf(Draft);
+export const CatalogFile = Type.Object({
+  models: Type.Array(view('ModelInFile', { ...modelFields, usd_per_million_tokens: nullable(Figures, 'Null: unpriced.') })),
+});
+export type Figures = Static<typeof Figures>;
+export type TokenClass = keyof Figures;
+export type Price = Static<typeof Price>;
+export type DatedPrice = Static<typeof DatedPrice>;
+export type Draft = Static<typeof Draft>;
+export type ComparedDraft = Static<typeof ComparedDraft>;
+export type PriceDifference = Static<typeof PriceDifference>;
+export type Change = PriceDifference['changes'][number];
+export type WarningKind = PriceDifference['warnings'][number]['kind'];
+export type TypicalCall = PriceDifference['typical_calls'][number];
+export type OperatorModel = Static<typeof OperatorModel>;
+export type ModelState = OperatorModel['state'];
+export type WholeModel = Static<typeof WholeModel>;
+
+const Tokens = Type.Integer({ minimum: 0, maximum: 4_294_967_295 });
+const FigureBody = Type.String({ pattern: '^\\d{1,6}(\\.\\d{1,9})?$', description: 'Decimal USD per million tokens.', ...brokenAs('usd') });
+
+const modelBody = {
+  display_name: textOf(0, 300),
+  description: textOf(0, 3000),
+  provider: textOf(0, 200),
+  context_limit_tokens: Tokens,
+  output_limit_tokens: Tokens,
+  input_modalities: Type.Array(Type.Enum(modalities), { maxItems: 16 }),
+  output_modalities: Type.Array(Type.Enum(modalities), { maxItems: 16 }),
+  capabilities: Type.Array(Type.Enum(capabilities), { maxItems: 16 }),
+  targets: Type.Array(Type.Object({ upstream_id: textOf(0, 100), upstream_model: textOf(0, 300) }), { maxItems: 50 }),
+  tokenizer: Type.Enum(tokenizers),
+  state: Type.Enum(modelStates),
+  image_tokens_max: Tokens,
+  aliases: Type.Array(textOf(0, 200), { maxItems: 50 }),
+};
+
+const ModelBody = Type.Object(modelBody);
+/** What an operator sets of a model. */
+export type ModelFields = Static<typeof ModelBody>;
+
+const FiguresBody = Type.Object({
+  input: FigureBody,
+  cache_read: FigureBody,
+  cache_write_5m: FigureBody,
+  cache_write_1h: FigureBody,
+  output: FigureBody,
+  // Absent or null: charged as output.
+  reasoning: optional(FigureBody),
+});
+
+export const CreateModel = Type.Object({
+  model: Type.Object({
+    id: textOf(0, 200),
+    ...modelBody,
+    description: Type.Optional(modelBody.description),
+    provider: Type.Optional(modelBody.provider),
+    capabilities: Type.Optional(modelBody.capabilities),
+    image_tokens_max: Type.Optional(modelBody.image_tokens_max),
+    aliases: Type.Optional(modelBody.aliases),
+    state: Type.Optional(modelBody.state),
+  }),
+});
+/** What is absent stays as it is. */
+export const UpdateModel = Type.Object({ model: Type.Partial(ModelBody) });
+export type UpdateModel = Static<typeof UpdateModel>['model'];
+/** Without effective_from the price starts when it is published; replaces_version is the version that was shown, 0 for none. */
+export const PutDraft = Type.Object({
+  usd_per_million_tokens: FiguresBody,
+  effective_from: optional(Instant),
+  replaces_version: optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+});
+export type PutDraft = Static<typeof PutDraft>;
+/** before_price_id is that of the difference that was shown, null where the model had no price. */
+export const PublishDraft = Type.Object({
+  draft_version: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+  before_price_id: Type.Union([textOf(0, 100), Type.Null()]),
+});
+export const DiscardDraft = Type.Object({
+  version: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'The version that was shown.' })),
+});

@@ -1,0 +1,60 @@
+// Upstreams and their tests, for operators.
+import { type Static, Type } from 'typebox';
+import { choice, Count, Flag, listOf, nullable, optional, Text, textOf, Time, Usd, view } from '../shapes.js';
+import { testResults, apiFormats } from '../words.js';
+
+export const UpstreamTest = view('UpstreamTest', {
+  at: Time,
+  ok: Flag,
+  failed_step: nullable(Text),
+  upstream_model: nullable(Text),
+  steps: Type.Array(Type.Object({ name: Text, outcome: Type.Enum(testResults), duration_ms: Count, what: Text })),
+});
+
+export const Upstream = view('Upstream', {
+  id: Text,
+  api_format: Type.Enum(apiFormats),
+  base_url: nullable(Text),
+  has_secret: Flag,
+  secret_last_four: nullable(Text, 'Null where there is no secret, or one of fewer than 12 characters.'),
+  allow_private_network: Flag,
+  enabled: Flag,
+  locked: nullable(Type.Enum(['built_in', 'environment']), 'Why it cannot be changed here.'),
+  managed_by: nullable(Text, 'The environment variable that sets it.'),
+  created_at: nullable(Time),
+  last_test: nullable(UpstreamTest),
+  models: Type.Array(Type.Object({ id: Text, upstream_model: Text, retired: Flag, trial_cost_usd: nullable(Usd) }), {
+    description: 'Models that are routed to it; trial_cost_usd is the most that a test with the model costs.',
+  }),
+});
+
+export type UpstreamTest = Static<typeof UpstreamTest>;
+export type Upstream = Static<typeof Upstream>;
+export const UpstreamList = listOf(Upstream);
+
+const upstreamBody = {
+  api_format: Type.Enum(['chat_completions', 'messages']),
+  base_url: textOf(0, 2048),
+  allow_private_network: Type.Boolean(),
+  enabled: Type.Boolean(),
+};
+const UpstreamBody = Type.Object(upstreamBody);
+/** What an operator sets of an upstream. */
+export type UpstreamFields = Static<typeof UpstreamBody>;
+
+export const CreateUpstream = Type.Object({
+  upstream: Type.Object({
+    id: textOf(0, 100),
+    ...upstreamBody,
+    allow_private_network: Type.Optional(Type.Boolean()),
+    enabled: Type.Optional(Type.Boolean()),
+  }),
+  secret: optional(textOf(0, 1024)),
+});
+/** What is absent stays as it is, the secret too; an empty secret or null removes it. */
+export const UpdateUpstream = Type.Object({
+  upstream: Type.Optional(Type.Partial(UpstreamBody)),
+  secret: optional(textOf(0, 1024)),
+});
+export const TestUpstream = Type.Object({ upstream_model: optional(textOf(1, 200)) });
+export const DeleteUpstream = Type.Object({ force: choice(['true', 'false'], 'true: even where models are routed to it.') });

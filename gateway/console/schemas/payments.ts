@@ -1,0 +1,30 @@
+// Adding funds through a payment provider.
+import { type Static, Type } from 'typebox';
+import { Entry } from './billing.js';
+import { nullable, Text, Usd, UsdBelowBillion, view } from './shapes.js';
+
+export const PaymentOptions = view('PaymentOptions', {
+  provider: nullable(Text, 'Null: no provider is set up here.'),
+  currency: Type.Literal('usd'),
+  min_usd: Usd,
+  max_usd: Usd,
+});
+export type PaymentOptions = Static<typeof PaymentOptions>;
+
+export const PaymentBegun = view('PaymentBegun', {
+  id: Text,
+  url: Type.String({ description: 'The page of the provider, to which the browser goes.' }),
+  provider: Text,
+  amount_usd: Usd,
+});
+export type PaymentBegun = Static<typeof PaymentBegun>;
+
+export const Payment = view('Payment', {
+  id: Text,
+  state: Type.Enum(['waiting', 'paid']),
+  amount_usd: nullable(Usd),
+  entry: nullable(Entry),
+});
+export type Payment = Static<typeof Payment>;
+
+export const BeginPayment = Type.Object({ amount_usd: UsdBelowBillion });

@@ -1,0 +1,45 @@
+// The signed-in user, and where that user is signed in.
+import { type Static, Type } from 'typebox';
+import { Role, User } from './members.js';
+import { allOf, Count, Email, Flag, Name, nullable, optional, Password, Text, Time, view } from './shapes.js';
+import { permissions } from './words.js';
+
+export const Me = view('Me', {
+  user: User,
+  session: Type.Object({ id: Text, by_link: Flag, expires_at: Time }),
+  accounts: Type.Array(Type.Object({ id: Text, name: Text, suspended: Flag, role: Role, permissions: Type.Array(Type.Enum(permissions)) })),
+});
+export type Me = Static<typeof Me>;
+export type AccountOfMine = Me['accounts'][number];
+export type Permission = (typeof permissions)[number];
+
+export const Session = view('Session', {
+  id: Text,
+  present: Type.Boolean({ description: 'The session of this request.' }),
+  created_at: Time,
+  last_used_at: Time,
+  expires_at: Time,
+  address: Text,
+  user_agent: Text,
+});
+export type Session = Static<typeof Session>;
+export const SessionList = allOf(Session);
+
+/** An identity at a provider with which a user signs in. */
+export const Identity = view('Identity', { id: Text, provider: Text, email: nullable(Text), created_at: Time });
+export type Identity = Static<typeof Identity>;
+export const IdentityList = allOf(Identity);
+export const IdentityBegun = Type.Object({ location: Text });
+
+/** How many sessions were ended. */
+export const Ended = Type.Object({ ended: Count });
+export type Ended = Static<typeof Ended>;
+
+export const GatewaySettings = Type.Object({ trace_url: nullable(Text, 'An address with {trace_id} in it; null: traces are not shown.') });
+export type GatewaySettings = Static<typeof GatewaySettings>;
+
+export const UpdateMe = Type.Object({ name: optional(Name), email: optional(Email), current_password: optional(Password) });
+export type UpdateMe = Static<typeof UpdateMe>;
+export const SetPassword = Type.Object({ current_password: optional(Password), new_password: Password });
+export type SetPassword = Static<typeof SetPassword>;
+export const ConnectIdentity = Type.Object({ current_password: optional(Password) });

@@ -1,0 +1,91 @@
+// Usage of an account: records of calls and sums over them.
+import { type Static, Type } from 'typebox';
+import { attemptFields, attemptsMean, outcomes, UsageRecordView } from '../../formats/account-schema.js';
+import { holdFields } from './billing.js';
+import { allOf, choice, Count, Limit, listOf, nullable, parameter, Text, Usd, view } from './shapes.js';
+import { groupings, holdStates } from './words.js';
+
+const operatorsOnly = { description: 'For operators only.' };
+
+export const AttemptView = view('Attempt', {
+  ...attemptFields,
+  upstream: Type.Optional(Type.Object({ id: Text, model: Text }, operatorsOnly)),
+  http_status: Type.Optional(
+    nullable(Type.Integer(), 'From the upstream; null where there was no response, or it was successful. For operators only.'),
+  ),
+  upstream_request_id: Type.Optional(
+    nullable(Text, 'The upstream’s own id of the request; not kept of a call’s only attempt if that succeeded. For operators only.'),
+  ),
+});
+export type Attempt = Static<typeof AttemptView>;
+
+export const UsageRecordDetail = view('UsageRecordDetail', {
+  ...UsageRecordView.properties,
+  attempts: Type.Array(AttemptView, { description: attemptsMean }),
+  upstream: Type.Optional(
+    Type.Object({ id: Text, model: Text }, { description: 'The upstream that served the call; for operators only.' }),
+  ),
+});
+export type UsageRecordDetail = Static<typeof UsageRecordDetail>;
+export type UsageRecord = Static<typeof UsageRecordView>;
+export type Outcome = UsageRecord['outcome'];
+export type TokenClass = UsageRecord['line_items'][number]['kind'];
+export const RecordList = listOf(UsageRecordView);
+export const ErrorList = allOf(UsageRecordView);
+
+/** What the ledger held for a call, and what became of it. */
+export const RecordHold = view('RecordHold', {
+  ...holdFields,
+  state: Type.Enum(holdStates),
+  captured_usd: Usd,
+  shortfall_usd: Usd,
+  refunded_usd: Usd,
+});
+export type RecordHold = Static<typeof RecordHold>;
+
+export const UsageTotal = view('UsageTotal', {
+  name: nullable(Text, 'Of the group; null where nothing is grouped.'),
+  then_name: nullable(Text, 'Of the group within it.'),
+  calls: Count,
+  errors: Type.Integer({ minimum: 0, description: 'Calls that failed. Client disconnects are not counted.' }),
+  quarantined: Type.Integer({ minimum: 0, description: 'Calls whose upstream reported implausible figures.' }),
+  mean_duration_ms: nullable(Count),
+  mean_first_output_ms: nullable(Count, 'Null where no call had output.'),
+  charge_usd: Usd,
+  tokens: Type.Object({ input: Count, cache_read: Count, cache_write: Count, output: Count, reasoning: Count }),
+});
+export type UsageTotal = Static<typeof UsageTotal>;
+export type TokenSums = UsageTotal['tokens'];
+export const TotalList = allOf(UsageTotal);
+
+const filter = {
+  key: parameter('The id of a key.'),
+  model: parameter('The id of a model.'),
+  outcome: Type.Optional(Type.Enum(outcomes, { description: 'How the calls ended.' })),
+  from: parameter('Calls that started then or later: a date or an instant.'),
+  until: parameter('Calls that started before then.'),
+};
+export const UsageFilter = Type.Object(filter);
+export type UsageFilter = Static<typeof UsageFilter>;
+
+export const RecordSearch = Type.Object({ ...filter, request_id: parameter('One call, by its whole id.') });
+export type RecordSearch = Static<typeof RecordSearch>;
+
+export const ExportRecords = Type.Object({
+  ...RecordSearch.properties,
+  format: choice(['csv', 'jsonl'], 'csv when absent.'),
+});
+
+export const ListErrors = Type.Object({ limit: Limit });
+
+const grouping = {
+  group_by: Type.Optional(Type.Enum(groupings, { description: 'One group over all when absent.' })),
+  then_by: Type.Optional(Type.Enum(groupings, { description: 'Groups within each group.' })),
+  tz_offset: parameter('Where days and hours begin: minutes east of UTC, a multiple of 15; 0 when absent.'),
+};
+export const UsageTotals = Type.Object({
+  ...filter,
+  ...grouping,
+  request_id: parameter('Rejected: sums are over all calls of a filter.'),
+});
+export type UsageGrouping = Pick<Static<typeof UsageTotals>, keyof typeof grouping>;

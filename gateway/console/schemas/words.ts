@@ -1,0 +1,43 @@
+// The words by which the console's API calls the values of the contracts' enums. A test compares them with the contracts.
+
+export const roles = ['owner', 'admin', 'developer', 'billing', 'viewer'] as const;
+export const permissions = ['look', 'change keys', 'change money', 'change members'] as const;
+
+export const entryKinds = ['deposit', 'charge', 'shortfall', 'adjustment', 'refund'] as const;
+export const holdStates = ['open', 'settled', 'released', 'expired'] as const;
+export const codeStates = ['open', 'claimed', 'redeemed', 'void'] as const;
+export const alertChannels = ['mail', 'webhook'] as const;
+export const deliveryStates = ['pending', 'delivered', 'failed', 'withdrawn'] as const;
+
+export const groupings = ['key', 'model', 'day', 'outcome', 'hour'] as const;
+export const driftChecks = [
+  'charge',
+  'price',
+  'settlement',
+  'hold',
+  'record_missing',
+  'hold_overdue',
+  'unsettled',
+  'rejected',
+  'totals',
+  'books',
+  'outbox_lost',
+] as const;
+
+export const modalities = ['text', 'image', 'document', 'audio'] as const;
+export const capabilities = ['tools', 'reasoning', 'structured_output', 'prompt_cache', 'sampling'] as const;
+export const modelStates = ['active', 'deprecated', 'retired'] as const;
+export const tokenizers = ['sandbox', 'o200k', 'anthropic'] as const;
+export const tokenClasses = ['input', 'cache_read', 'cache_write_5m', 'cache_write_1h', 'output', 'reasoning'] as const;
+export const priceWarnings = [
+  'free',
+  'zero',
+  'output_below_input',
+  'large_change',
+  'first_price',
+  'no_change',
+  'start_passed',
+  'ended_by_later',
+] as const;
+export const apiFormats = ['chat_completions', 'messages', 'sandbox'] as const;
+export const testResults = ['ok', 'failed', 'skipped', 'not_run'] as const;

@@ -1,0 +1,169 @@
+// The OpenAPI document of the console's API, derived from the table of operations. Pure.
+import type { TSchema } from 'typebox';
+import { AppError } from '#client/errors/app-error.js';
+import type { Reason } from '#rules/reasons.js';
+import { permissionsOf, roleNames } from '../access.js';
+import { renderConsoleError } from '../errors.js';
+import { areas } from '../operations/index.js';
+import { ConsoleError } from '../schemas/error.js';
+import type { Answer, Operation } from './operation.js';
+import { queryOf } from './request.js';
+
+const schemas = new Map<string, unknown>();
+
+/** A schema in which each part with a name is a reference to it. */
+function referring(schema: unknown): unknown {
+  if (typeof schema !== 'object' || schema === null) return schema;
+  if (Array.isArray(schema)) return schema.map(referring);
+  const { title } = schema as { title?: unknown };
+  if (typeof title !== 'string') return inside(schema);
+  if (!schemas.has(title)) {
+    // Named before its parts are, so that names come in the order in which a reader meets them.
+    schemas.set(title, undefined);
+    schemas.set(title, inside(schema));
+  }
+  return { $ref: `#/components/schemas/${title}` };
+}
+
+function inside(schema: object): object {
+  return Object.fromEntries(
+    Object.entries(schema).map(([keyword, value]) => [
+      keyword,
+      // The names below `properties` are those of fields, which may be called as keywords are.
+      keyword === 'properties'
+        ? Object.fromEntries(Object.entries(value as object).map(([name, property]) => [name, referring(property)]))
+        : referring(value),
+    ]),
+  );
+}
+
+const json = (schema: TSchema): object => ({ 'application/json': { schema: referring(schema) } });
+
+const pathParameters: Readonly<Record<string, string>> = {
+  account: 'The id of an account.',
+  key: 'The id of a key.',
+  entry: 'The id of an entry.',
+  user: 'The id of a user.',
+  payment: 'The id of a payment.',
+  month: 'A month of UTC, for example 2026-11.',
+  id: 'The id.',
+  model: 'The id of a model or an alias; slashes may be raw or encoded.',
+};
+
+function parametersOf(operation: Operation): object[] {
+  const { method, path, idempotency, idempotencyRequired = false } = operation;
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) =>
+    name === 'account'
+      ? { $ref: '#/components/parameters/Account' }
+      : { name, in: 'path', required: true, description: pathParameters[name!], schema: { type: 'string' } },
+  );
+  const inQuery = Object.entries(queryOf(operation).properties as Record<string, TSchema & { description?: string }>).map(
+    ([name, { description, ...schema }]) => ({ name, in: 'query', description, schema }),
+  );
+  const header = {
+    name: 'Idempotency-Key',
+    in: 'header',
+    required: idempotencyRequired,
+    description: idempotency,
+    schema: { type: 'string' },
+  };
+  return [
+    ...inPath,
+    ...(method === 'GET' ? [] : [{ $ref: '#/components/parameters/Console' }]),
+    ...inQuery,
+    ...(idempotency === undefined ? [] : [header]),
+  ];
+}
+
+function whoText({ who }: Operation): string {
+  if (who === 'anyone') return 'Needs no session.';
+  if (who === 'signed in') return 'For signed-in users.';
+  if (who === 'operator') return 'For operators.';
+  const roles = Object.entries(roleNames).filter(([, role]) => permissionsOf(role).includes(who));
+  return roles.length === Object.keys(roleNames).length
+    ? 'For all members of the account.'
+    : `For members who may ${who}: ${roles.map(([name]) => name).join(', ')}.`;
+}
+
+function answerOf({ description, schema, types = [] }: Answer): object {
+  const others = Object.fromEntries(types.map((type) => [type, { schema: { type: 'string' } }]));
+  return schema === undefined && types.length === 0
+    ? { description }
+    : { description, content: { ...(schema === undefined ? {} : json(schema)), ...others } };
+}
+
+/** Errors by their status. */
+function errorsOf(errors: NonNullable<Operation['errors']>): object {
+  const texts = new Map<number, string[]>();
+  for (const [reason, why] of Object.entries(errors)) {
+    const { status } = renderConsoleError(new AppError(reason as Reason, ''), '');
+    texts.set(status, [...(texts.get(status) ?? []), `\`${reason}\`: ${why}`]);
+  }
+  return Object.fromEntries([...texts].map(([status, lines]) => [status, { description: lines.join(' '), content: json(ConsoleError) }]));
+}
+
+function operationOf(operation: Operation, tag: string): object {
+  const { who, summary, body, answers, errors = {} } = operation;
+  return {
+    tags: [tag],
+    summary,
+    description: whoText(operation),
+    ...(who === 'anyone' ? { security: [] } : {}),
+    parameters: parametersOf(operation),
+    ...(body === undefined ? {} : { requestBody: { required: true, content: json(body) } }),
+    responses: {
+      ...Object.fromEntries(answers.map((answer) => [answer.status, answerOf(answer)])),
+      ...errorsOf(errors),
+      default: { $ref: '#/components/responses/Error' },
+    },
+  };
+}
+
+function pathsOf(): Record<string, Record<string, object>> {
+  const paths: Record<string, Record<string, object>> = {};
+  for (const { title, operations } of areas) {
+    for (const operation of operations) (paths[operation.path] ??= {})[operation.method.toLowerCase()] = operationOf(operation, title);
+  }
+  return paths;
+}
+
+const paths = pathsOf();
+const error = { description: 'An error, with a code of the page of errors.', content: json(ConsoleError) };
+
+/** The document of GET /console/openapi.json. */
+export const consoleOpenapi = {
+  openapi: '3.1.0',
+  info: {
+    title: 'Tollgate console',
+    version: '1',
+    description: 'What the pages of the console call. Fields may be added to answers.',
+    license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+  },
+  // As seen from the address of the document.
+  servers: [{ url: './api' }],
+  security: [{ session: [] }],
+  tags: areas.map(({ title, description }) => ({ name: title, description })),
+  paths,
+  components: {
+    securitySchemes: {
+      session: {
+        type: 'apiKey',
+        in: 'cookie',
+        name: 'tollgate_session',
+        description: 'Set by every operation that signs a user in; behind TLS its name is __Host-tollgate_session.',
+      },
+    },
+    parameters: {
+      Account: { name: 'account', in: 'path', required: true, description: pathParameters['account'], schema: { type: 'string' } },
+      Console: {
+        name: 'x-tollgate-console',
+        in: 'header',
+        required: true,
+        description: 'Other sites cannot make a browser send it.',
+        schema: { const: '1' },
+      },
+    },
+    responses: { Error: error },
+    schemas: Object.fromEntries(schemas),
+  },
+};

@@ -1,0 +1,70 @@
+// Reads what an operation takes: the parameters of its address, its body and its Idempotency-Key, each against its schema.
+import type { Context } from 'koa';
+import { type TObject, type TSchema, Type } from 'typebox';
+import { fieldFault } from '#client/errors/fault.js';
+import { bodyReader, type PathStyle } from '../../formats/body-reader.js';
+import { readJson } from '../../http/middleware/json-body.js';
+import { Limit, parameter } from '../schemas/shapes.js';
+import type { Call, Operation } from './operation.js';
+
+/** No body of the console's has a reason to be larger. */
+const bodyBytesMax = 64 * 1024;
+const idempotencyKeyCharsMax = 128;
+const pageSizeDefault = 50;
+
+/** The parameters of lists. */
+export const paging = Type.Object({ limit: Limit, cursor: parameter('The `next` of the previous page.') });
+
+/** What an operation takes in its address. */
+export function queryOf({ query, paged }: Operation): TObject {
+  return Type.Object({ ...query?.properties, ...(paged === true ? paging.properties : {}) });
+}
+
+/** The readers of an operation; each raises invalid_request that names the field. */
+export function readers(operation: Operation) {
+  const { body, bodyIsForwarded, fieldPaths = 'dots', idempotency, idempotencyRequired } = operation;
+  const readQuery = queryReader(queryOf(operation));
+  const readBody = body === undefined || bodyIsForwarded === true ? undefined : bodyChecker(body, fieldPaths);
+  return {
+    query: readQuery,
+    body: async (ctx: Context): Promise<unknown> => readBody?.(await readJson(ctx, bodyBytesMax)),
+    idempotencyKey: (ctx: Context, scope: string): string =>
+      idempotency === undefined ? '' : idempotencyKeyOf(ctx, scope, idempotencyRequired === true),
+  };
+}
+
+/** Takes the first value of each parameter; an empty one counts as absent. Parameters that are not in the schema are ignored. */
+function queryReader(schema: TObject) {
+  const check = bodyReader(schema, 'dots', { withRules: true });
+  const properties = Object.entries(schema.properties as Record<string, { type?: string }>);
+  return (ctx: Context): Pick<Call, 'query' | 'page'> => {
+    const query: Record<string, unknown> = {};
+    for (const [name, { type }] of properties) {
+      const text = [ctx.query[name] ?? ''].flat()[0] ?? '';
+      if (text !== '') query[name] = type === 'integer' && /^-?\d{1,15}$/.test(text) ? Number(text) : text;
+    }
+    const { limit, cursor } = check(query) as { limit?: number; cursor?: string };
+    return { query, page: { pageSize: limit ?? pageSizeDefault, pageToken: cursor ?? '' } };
+  };
+}
+
+/** Rejects a field that the schema does not have: a misspelt one would else mean its default. */
+function bodyChecker(schema: TSchema, style: PathStyle) {
+  const check = bodyReader(schema, style, { withRules: true });
+  const fields = Object.keys((schema as { properties?: object }).properties ?? {});
+  return (value: unknown): unknown => {
+    const body = check(value);
+    const unknown = Object.keys(body as object).find((name) => !fields.includes(name));
+    if (unknown !== undefined) throw fieldFault(unknown.slice(0, 100), 'unknown_field', { fields: fields.join(', ') });
+    return body;
+  };
+}
+
+function idempotencyKeyOf(ctx: Context, scope: string, required: boolean): string {
+  const given = ctx.get('idempotency-key');
+  // A key cut short could equal another one.
+  if (given.length > idempotencyKeyCharsMax || (required && given === '')) {
+    throw fieldFault('idempotency-key', 'length', { min: 1, max: idempotencyKeyCharsMax });
+  }
+  return given === '' ? '' : `${scope} ${given}`;
+}

@@ -1,0 +1,59 @@
+// The routes of the table: each request is checked as its operation declares, then handed to its handler.
+import Router from '@koa/router';
+import type { Context, Middleware } from 'koa';
+import { fault } from '#client/errors/fault.js';
+import { Role } from '#proto/auth/v1/users.js';
+import { contextOf } from '../call-contexts.js';
+import type { OperationDeps } from '../deps.js';
+import { accountOf, signedIn, visitorOf } from '../session.js';
+import type { Area, Call, Operation } from './operation.js';
+import { readers } from './request.js';
+
+/** Adds a route for each operation. */
+export function addRoutes(router: Router, areas: readonly Area[], deps: OperationDeps): void {
+  for (const operation of areas.flatMap(({ operations }) => operations)) {
+    // Ids of models may hold slashes.
+    const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => (name === 'model' ? '*model' : `:${name}`));
+    router.register(path, [operation.method], [routeOf(operation, deps)]);
+  }
+}
+
+function routeOf(operation: Operation, deps: OperationDeps): Middleware {
+  const { who, answers } = operation;
+  const read = readers(operation);
+  const session = signedIn(deps);
+  const handle = operation.handle as (call: Call, deps: OperationDeps) => unknown;
+  // Everything runs within the session, for whose user its RPCs are made.
+  return (ctx: Context) => (who === 'anyone' ? serve(ctx) : session(ctx, () => serve(ctx)));
+
+  async function serve(ctx: Context): Promise<void> {
+    const { accountId, role } = admitted(ctx, who);
+    const { query, page } = read.query(ctx);
+    const idempotencyKey = read.idempotencyKey(ctx, accountId === '' ? 'console' : accountId);
+    const body = await read.body(ctx);
+    ctx.status = answers[0]!.status;
+    const call: Call = {
+      ctx,
+      params: ctx['params'] as Record<string, string>,
+      query,
+      page,
+      idempotencyKey,
+      body,
+      accountId,
+      role,
+      get visitor() {
+        return visitorOf(ctx);
+      },
+      context: (patience) => contextOf(deps, patience),
+    };
+    const answer = await handle(call, deps);
+    if (answer !== undefined) ctx.body = answer;
+  }
+}
+
+/** Raises not_found for operations that are not the user's, so that nobody learns what exists, and role_not_permitted. */
+function admitted(ctx: Context, who: Operation['who']): { accountId: string; role: Role } {
+  if (who === 'operator' && !visitorOf(ctx).user.isOperator) throw fault('no_path', {}, { details: { what: 'path' } });
+  if (who === 'anyone' || who === 'signed in' || who === 'operator') return { accountId: '', role: Role.ROLE_UNSPECIFIED };
+  return accountOf(ctx, who);
+}

@@ -1,0 +1,286 @@
+// What Tollgate says of each error that it words itself: one English sentence per rule, with {parameters}. Services throw by these rules
+// (kit/errors/fault.ts), so that an error carries its rule and parameters; the console words them in both of its languages. Pure.
+import { formatUsd } from './money.js';
+import type { Reason } from './reasons.js';
+
+/** What a parameter may be; `*_nano_usd` is an amount in nano-USD. */
+export type Value = string | number | bigint;
+
+/** What a field must be. Each completes the sentence "<field> …". */
+export const fieldRules = {
+  required: 'is required',
+  unknown_field: 'is not a field of this request; its fields are {fields}',
+  constant: 'must be {value}',
+  one_of: 'must be one of {values}',
+  words_of: 'must be words of {values}, separated by commas',
+  type: 'must be {type}',
+  integer: 'must be an integer',
+  number: 'must be a number',
+  at_least: 'must be at least {min}',
+  at_most: 'must be at most {max}',
+  min_length: 'must have at least {min} characters',
+  max_length: 'must have at most {max} characters',
+  length: 'must have {min} to {max} characters',
+  min_items: 'must have at least {min} entries',
+  max_items: 'must have at most {max} entries',
+  name: 'must have 1 to {max} characters, not only spaces',
+  no_control_characters: 'must not have control characters such as line breaks',
+  printable: 'must have at most {max} characters and no control characters',
+  pattern: 'must be {form}',
+  usd: 'must be a decimal USD amount, for example "5" or "0.25"',
+  timestamp: 'must be a valid timestamp with a zone, for example 2027-01-31T12:00:00Z',
+  date: 'must be a date or a timestamp, for example 2026-11-20 or 2026-11-20T12:00:00Z',
+  email: 'must be an e-mail address such as ada@example.com',
+  http_url: 'must be an address that begins with https:// or http://',
+  no_credentials: 'must not contain a user name or password',
+  no_query: 'must have neither a query nor a fragment',
+  public_address: 'must be a public address: connections to private, link-local and reserved ones are not made',
+  refused_address: 'names an address to which no connection is made: {why}',
+  not_without_webhook: 'must be false where there is no webhook',
+  month: 'must be a month such as 2026-11',
+  given: 'must be given; it appears in the journal',
+  emails: 'must be e-mail addresses such as ada@example.com',
+  max_emails: 'must have at most {max} addresses',
+  upstream_id: 'must have 1 to {max} of the characters a-z 0-9 - _',
+  secret_characters: 'must have at most {max} printable ASCII characters without spaces',
+  new_secret: 'must be sent again, or be empty, because base_url leads to another server than before',
+  range: 'must be from {min} to {max}',
+  distinct_known: 'must name known words, each once',
+  some_distinct_known: 'must name at least one known word, each once',
+  at_most_field: 'must not be more than {other}',
+  distinct_aliases: 'must differ from each other and from the id',
+  hash: 'must be 64 hexadecimal digits in lower case',
+  id: 'must be "{prefix}_" and 32 hexadecimal digits in lower case',
+  account_search: 'looks like an account id, which is "acct_" and up to 32 hexadecimal digits in lower case',
+  role: 'must be owner, admin, developer, billing or viewer',
+  page_token: 'must be the cursor of an earlier page of the same list',
+  audit_action: 'must be an action such as key.create, or the word before its dot',
+
+  positive: 'must be above 0',
+  positive_limit: 'must be above 0; leave it out for a key without a limit',
+  whole_cents: 'must be in whole cents',
+  amount_range: 'must be from {min_nano_usd} to {max_nano_usd}',
+  confirm_amount: 'must repeat the amount, {amount_nano_usd}, because it is above {above_nano_usd}',
+  confirm_mismatch: 'is not the amount, which is {amount_nano_usd}',
+  future: 'must be in the future',
+  future_expiry: 'must be in the future; disable or revoke a key to stop it now',
+  future_start: 'is in the past; choose a later time, or none to start when it is published',
+  model_ids: 'must be ids of models: 1 to 200 ASCII characters without spaces',
+  some_models: 'must name at least one model, or be left out for all models',
+  max_models: 'must name at most {max} models',
+  model_name: 'must have 1 to {max} of the characters a-z 0-9 . _ : / - and begin with a letter or a digit',
+
+  needs_group_by: 'needs group_by',
+  other_group: 'must differ from group_by',
+  tz_offset: 'must be minutes east of UTC, a multiple of 15 from {min} to {max}',
+  whole_request_id: 'must be the whole id of a call, "req_" and 32 hexadecimal digits',
+  not_with_sums: 'names one call; sums are over all calls of a filter',
+  number_and_hash: 'is required, because number and hash go together',
+} as const;
+
+/** One of them. */
+export type FieldRule = keyof typeof fieldRules;
+
+/**
+ * Whole sentences by their reasons, each under the name of its rule. Every reason has one under its own name, which is said where
+ * nothing more is known and therefore has no parameters.
+ */
+export const sentences = {
+  invalid_request: { invalid_request: 'Something in the request is missing, malformed or out of range.' },
+  unsupported_field: { unsupported_field: 'Something in the request is not supported here.' },
+  context_length_exceeded: {
+    context_length_exceeded:
+      'The conversation and the requested output are longer than the context of the model. Shorten the conversation, lower the output cap, or use a model with a longer context.',
+  },
+  body_too_large: { body_too_large: 'The request is too large. Make it smaller and try again.' },
+  idempotency_mismatch: {
+    idempotency_mismatch: 'The same idempotency key was used before with other parameters. Nothing was changed.',
+    batch_mismatch: 'Other codes were created with this batch id before.',
+  },
+  idempotency_in_progress: { idempotency_in_progress: 'The same operation is still in progress. Try again shortly.' },
+  idempotency_answer_gone: {
+    idempotency_answer_gone: 'This call was charged, but its answer is no longer kept. Send it again with a new key.',
+  },
+  not_found: {
+    not_found: 'There is nothing here.',
+    no_path: 'There is nothing at this path.',
+    no_such_id: 'There is no {what} with this id.',
+    no_account_of_yours: 'There is no such account, or you do not belong to it.',
+    no_member: 'This account has no member with this id. Send them an invitation.',
+    no_sign_up: 'Sign-up is closed here. Ask for an invitation.',
+    no_provider: 'No identity provider is set up here.',
+    receipts_of_deposits: 'Only deposits have receipts.',
+    no_statement: 'The account has no statement for {month}.',
+    no_entry: 'The account has no such entry, or it is archived.',
+    no_charge: 'The account has no charge for the call {id}.',
+    no_draft: 'There is no price draft for "{model}".',
+  },
+  already_exists: {
+    already_exists: 'It already exists.',
+    email_taken: 'A user with this e-mail address already exists.',
+    email_taken_meanwhile: 'A user with this e-mail address was created meanwhile. Sign in and try again.',
+    member_exists: 'This user already belongs to the account. Change the role instead.',
+    identity_taken: 'This identity is connected to another user here.',
+    model_exists: 'A model "{id}" already exists.',
+    upstream_exists: 'An upstream "{id}" already exists.',
+    name_taken: '"{name}" already names the model "{model}". Choose another name.',
+    start_taken: 'Another price of "{model}" starts at the same millisecond. Choose another start.',
+  },
+  failed_precondition: {
+    failed_precondition: 'The present state does not allow this.',
+    key_unchangeable: 'The key is revoked and cannot be changed. Create a new key.',
+    key_unrotatable: 'The key is revoked and cannot be rotated. Create a new key.',
+    last_owner: 'An account needs at least one owner. Make another member an owner first.',
+    last_operator: 'This is the last operator who can sign in. Make another user an operator first.',
+    only_sign_in: 'This is the only way for you to sign in. Set a password first.',
+    identities_full: 'A user can have at most {max} identities. Disconnect one first.',
+    invitations_full:
+      'This account has {max} open invitations, which is the maximum. Revoke some, or wait until one is accepted or expires.',
+    not_yourself: 'You cannot disable yourself. Ask another operator.',
+    no_payments: 'No payment provider is set up here. Ask the operator to add funds.',
+    nothing_to_reverse: 'This entry took nothing from the account and added nothing, so there is nothing to reverse.',
+    charge_not_final: 'The charge for the call {id} is not final yet. Try again when the call is settled.',
+    refund_too_large:
+      'At most {refundable_nano_usd} of the call {id} can be refunded: {captured_nano_usd} was charged and {refunded_nano_usd} was refunded before.',
+    credit_limit: 'An account can be credited at most {max_nano_usd} in total.',
+    code_redeemed: 'The code is redeemed. Correct the balance of the account instead.',
+    no_alert_destination: 'The alert has neither an e-mail address nor a webhook. Save one first.',
+    too_many_groups: 'There are more than {max} groups. Narrow the filter.',
+    models_full: 'The catalog already has {max} models, which is the maximum.',
+    prices_full: '"{model}" already has {max} price versions, which is the maximum.',
+    draft_changed: 'The price draft for "{model}" has changed since it was shown. Review it again.',
+    draft_gone: 'The price draft for "{model}" was published or discarded. Review the price again.',
+    price_changed: 'The price of "{model}" that this draft replaces has changed since you compared them. Review the difference again.',
+    upstream_in_use: 'These models are routed to "{id}": {models}. Change their targets first, or disable the upstream.',
+    upstream_locked: 'The upstream "{id}" is built in or set by configuration, and cannot be changed here.',
+    upstreams_full: 'There are {max} upstreams already. Delete one first.',
+    secret_unreadable: 'The stored secret cannot be decrypted with the present key. Send the secret again.',
+  },
+  method_not_allowed: { method_not_allowed: 'This address does not support the operation. Reload the page and try again.' },
+  key_missing: { key_missing: 'The request has no platform key.' },
+  key_malformed: { key_malformed: 'What was sent is not a platform key. It may have been copied incompletely.' },
+  key_unknown: { key_unknown: 'There is no such key; check that it was copied whole and belongs to this service.' },
+  key_revoked: {
+    key_revoked: 'This platform key is revoked. Use another key.',
+    named_key_revoked: 'The platform key ending in {last_four} was revoked. Use another key.',
+  },
+  key_disabled: {
+    key_disabled: 'This platform key is disabled. Enable it or use another key.',
+    named_key_disabled: 'The platform key ending in {last_four} is disabled. Enable it or use another key.',
+  },
+  key_expired: {
+    key_expired: 'This platform key has expired. Use another key.',
+    named_key_expired: 'The platform key ending in {last_four} expired at {expired_at}. Use another key.',
+  },
+  account_suspended: { account_suspended: 'The account of this platform key is suspended. Contact the operator.' },
+  model_not_permitted: { model_not_permitted: 'This key may not use the model. Use another model, or change the models of the key.' },
+  peer_not_permitted: { peer_not_permitted: 'This process may not make the call.' },
+  sign_in_refused: { sign_in_refused: 'Sign-in failed: the details do not match, or the link has expired.' },
+  sign_in_throttled: {
+    sign_in_throttled: 'There were too many attempts. Try again later.',
+    attempts_throttled: 'There were too many attempts. Try again in {minutes} minutes.',
+    failures_throttled: 'There were too many failed attempts. Try again in {minutes} minutes, or sign in with a link.',
+  },
+  session_unknown: { session_unknown: 'You are not signed in. Sign in first.' },
+  role_not_permitted: {
+    role_not_permitted: 'Your role does not allow this. Ask an owner or admin.',
+    permission: 'As {role} of this account you may not {permission}. Ask an owner or admin.',
+    owners_only: 'Only an owner can make another user an owner, or change or remove an owner.',
+    console_header: 'Changes need the header "x-tollgate-console: 1", which other sites cannot send.',
+    other_site: 'The request comes from another site.',
+  },
+  actor_refused: { actor_refused: 'The acting user could not be verified.' },
+  model_unknown: {
+    model_unknown: 'There is no such model. Choose one from the list of models.',
+    no_model_named: 'There is no model named "{name}".',
+  },
+  model_unpriced: {
+    model_unpriced: 'The model has no price in force and cannot be called. Use another model, or ask the operator to publish a price.',
+  },
+  model_unavailable: { model_unavailable: 'No upstream serves this model at the moment. Use another model, or try again later.' },
+  balance_empty: {
+    balance_empty: 'The account balance is too low for the highest possible cost of this call. Add funds, or lower the output cap.',
+    balance_needed:
+      'The account balance is too low: {needed_nano_usd} is needed and {available_nano_usd} is available. Add credit to the account.',
+  },
+  balance_held: {
+    balance_held: 'The account balance is held by calls in flight. Try again when they have ended.',
+    balance_needed_held:
+      'The account balance is held by calls in flight: {needed_nano_usd} is needed, {available_nano_usd} is available and {held_nano_usd} is held. Try again when they have ended.',
+  },
+  key_limit_reached: {
+    key_limit_reached: 'The spending limit of this key does not cover the call. Raise the limit or use another key.',
+    key_limit_needed:
+      'The spending limit of this key is reached: {needed_nano_usd} is needed and {available_nano_usd} is left of {limit_nano_usd}, with {spent_nano_usd} spent. Raise the limit or use another key.',
+    key_limit_held:
+      'The spending limit of this key is reached: {needed_nano_usd} is needed and {available_nano_usd} is left of {limit_nano_usd}, with {spent_nano_usd} spent and {held_nano_usd} held by calls in flight. Raise the limit or use another key.',
+  },
+  hold_closed: { hold_closed: 'The hold of this call has ended. Try again.' },
+  code_refused: { code_refused: 'The code does not exist, was used, or is no longer valid.' },
+  code_throttled: {
+    code_throttled: 'Too many codes were rejected. Try again later.',
+    codes_throttled: 'Too many codes were rejected. Try again in {minutes} minutes.',
+  },
+  call_closed: { call_closed: 'The call was recorded as lost. Its charge is in its usage record.' },
+  upstream_rejected: { upstream_rejected: 'The provider of the model rejected the request.' },
+  upstream_rate_limited: { upstream_rate_limited: 'The provider of the model accepts no more calls at the moment. Try again shortly.' },
+  upstream_overloaded: { upstream_overloaded: 'The provider of the model is overloaded. Try again shortly.' },
+  upstream_unavailable: {
+    upstream_unavailable:
+      'The external provider cannot be reached or rejected our credentials. Try again shortly; if it persists, contact the operator.',
+    payments_unavailable: 'The payment provider does not respond. Try again shortly.',
+  },
+  upstream_failed: { upstream_failed: 'The external provider returned an error or broke off. Try again.' },
+  upstream_timeout: { upstream_timeout: 'The provider of the model did not answer in time. Try again.' },
+  overloaded: {
+    overloaded: 'There are too many requests at the moment; nothing was done. Try again shortly.',
+    payments_per_minute: 'An account can begin at most {max} payments per minute. Try again in a minute.',
+    alerts_per_hour: 'An account can send at most {max} messages per hour. Try again later.',
+    sign_ins_busy: 'Too many users are signing in at the moment. Try again in a few seconds.',
+  },
+  service_unavailable: {
+    service_unavailable: 'A part of the gateway cannot be reached at the moment. Try again shortly.',
+    statements_pending: 'The statements of this account are being computed from its journal. Try again shortly.',
+  },
+  deadline_exceeded: { deadline_exceeded: 'The operation did not finish in time. Try again.' },
+  cancelled: { cancelled: 'The request was cancelled.' },
+  unimplemented: { unimplemented: 'This version does not offer the function.' },
+  internal: { internal: 'Something went wrong on our side. Try again; if it persists, give the request id to the operator.' },
+} as const satisfies { readonly [R in Reason]: Readonly<Record<R, string> & Record<string, string>> };
+
+type Sentences = typeof sentences;
+/** The rule of a sentence. */
+export type Rule = { [R in keyof Sentences]: keyof Sentences[R] }[keyof Sentences] & string;
+
+/** The names of the parameters of a template. */
+export type ParamsOf<Template extends string> = Template extends `${string}{${infer Name}}${infer Rest}` ? Name | ParamsOf<Rest> : never;
+/** The template of a rule. */
+export type TemplateOf<R extends Rule> = {
+  [S in keyof Sentences]: R extends keyof Sentences[S] ? Sentences[S][R] : never;
+}[keyof Sentences] &
+  string;
+
+const found = new Map<string, { reason: Reason; template: string }>(
+  Object.entries(sentences).flatMap(([reason, rules]) =>
+    Object.entries(rules).map(([rule, template]) => [rule, { reason: reason as Reason, template }] as const),
+  ),
+);
+
+/** The reason of an error with this rule. */
+export function reasonOf(rule: Rule): Reason {
+  return found.get(rule)!.reason;
+}
+
+/** The sentence of a rule. */
+export function templateOf<R extends Rule>(rule: R): TemplateOf<R> {
+  return found.get(rule)!.template as TemplateOf<R>;
+}
+
+/** A template with its parameters in place. */
+export function fill(template: string, params: Readonly<Record<string, Value>>): string {
+  return template.replace(/\{(\w+)\}/g, (whole, name: string) => {
+    const value = params[name];
+    if (value === undefined) return whole;
+    return name.endsWith('_nano_usd') ? `$${formatUsd(BigInt(value))}` : String(value);
+  });
+}
