@@ -6,7 +6,7 @@ NODE_BIN = $(shell scripts/node-path.sh)
 WITH_NODE = PATH="$(NODE_BIN):$$PATH" NODE_COMPILE_CACHE="$(CURDIR)/node_modules/.cache/compile"
 # What scripts/ensure-galera.sh takes out of a package lies there.
 WITH_GALERA = PATH="$(NODE_BIN):$(CURDIR)/.toolchain/galera:$$PATH" NODE_COMPILE_CACHE="$(CURDIR)/node_modules/.cache/compile"
-JEST = $(WITH_NODE) NODE_OPTIONS="--experimental-vm-modules --no-warnings" npx --no-install jest
+JEST = $(WITH_NODE) NODE_OPTIONS="--no-warnings" npx --no-install jest
 
 # No test asserts how long it takes, so a slow machine must not fail one.
 PATIENTLY = --testTimeout=30000
@@ -44,12 +44,12 @@ check: packages static ## the fast loop: format, lint, types, import rules, unit
 # their tests tell a call from a lost one by a second. tests/support/sequencer.ts has the order.
 test: test-programs packages static built ## everything: unit tests on SQLite and MariaDB, end-to-end tests in both modes
 	@TOLLGATE_TEST_MYSQL=1 $(JEST) --selectProjects unit --maxWorkers=3 $(PATIENTLY)
-	@$(JEST) --selectProjects e2e --maxWorkers=2 --forceExit
+	@$(JEST) --selectProjects e2e --maxWorkers=2
 
 nightly: test-programs packages built ## the long forms of the tests, an hour or so: 200 kills, 10 rounds on Galera, 100,000 ledger histories, the whole console on MariaDB
-	@TOLLGATE_TEST_BROWSER_MODES=all $(JEST) --selectProjects e2e --maxWorkers=1 --forceExit --testPathPatterns tests/console/
-	@TOLLGATE_TEST_KILLS=200 $(JEST) --selectProjects e2e --maxWorkers=1 --forceExit --testPathPatterns tests/kill/
-	@TOLLGATE_TEST_GALERA_ROUNDS=10 $(JEST) --selectProjects e2e --maxWorkers=1 --forceExit --testPathPatterns tests/operations/galera.test
+	@TOLLGATE_TEST_BROWSER_MODES=all $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/console/
+	@TOLLGATE_TEST_KILLS=200 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/kill/
+	@TOLLGATE_TEST_GALERA_ROUNDS=10 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/operations/galera.test
 	@TOLLGATE_TEST_MYSQL=1 TOLLGATE_TEST_HISTORIES=100000 $(JEST) --selectProjects unit --maxWorkers=1 --testPathPatterns services/ledger/model
 
 static: packages

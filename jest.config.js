@@ -1,26 +1,9 @@
-// Jest runs the TypeScript sources as ES modules through swc, with the same import names as the build.
+// Tests run from the TypeScript sources, in processes that load each module once (tests/support/runner).
 const shared = {
-  transform: {
-    '^.+\\.ts$': [
-      '@swc/jest',
-      {
-        jsc: { parser: { syntax: 'typescript' }, target: 'es2023', experimental: { keepImportAttributes: true } },
-        module: { type: 'es6' },
-        sourceMaps: 'inline',
-      },
-    ],
-  },
-  extensionsToTreatAsEsm: ['.ts'],
-  moduleNameMapper: {
-    '^#kit/(.*)\\.js$': '<rootDir>/services/kit/$1.ts',
-    '^#client/(.*)\\.js$': '<rootDir>/proto/client/$1.ts',
-    '^#google/(.*)\\.js$': '<rootDir>/proto/gen/google/$1.ts',
-    '^#rules/(.*)\\.js$': '<rootDir>/proto/rules/$1.ts',
-    '^#proto/(.*)\\.js$': '<rootDir>/proto/gen/tollgate/$1.ts',
-    '^(\\.{1,2}/.*)\\.js$': '$1',
-  },
+  runner: '<rootDir>/tests/support/runner/runner.ts',
+  // Jest itself loads only the runner and what sets a run up, which Node reads as they are.
+  transform: {},
   modulePathIgnorePatterns: ['<rootDir>/dist[./]', '<rootDir>/data/', '<rootDir>/.toolchain/'],
-  testEnvironment: 'node',
 };
 
 // What only a server can do is tested in files of this name. On SQLite alone there is no test in them, which Jest takes for a fault.
@@ -33,7 +16,6 @@ export default {
     {
       ...shared,
       displayName: 'unit',
-      runner: '<rootDir>/tests/support/runner/runner.ts',
       // Beside the code they test; on SQLite, and on MySQL too with TOLLGATE_TEST_MYSQL=1 (a private server, started and ended with
       // the run) or with TOLLGATE_TEST_MYSQL_URL (a server that runs already).
       globalSetup: '<rootDir>/tests/support/mariadb-setup.ts',

@@ -1,6 +1,5 @@
-// The operator's command for tests: the same code as `tollgate`, in one process for the whole of a test file.
+// The operator's command for tests: the same code as `tollgate`, in one process for all test files of a worker.
 import { createInterface } from 'node:readline';
-import { afterAll } from '@jest/globals';
 import { type Child, cleanEnv, startScript } from './process.js';
 
 /** What a command came to. */
@@ -14,10 +13,7 @@ let host: Child | undefined;
 let runs = 0;
 const waiting = new Map<number, (result: CommandResult) => void>();
 
-// At the end of its input the process is done.
-afterAll(() => void host?.process.stdin!.end());
-
-/** Runs the command; the process that does is started with the first and ends with the tests of the file. */
+/** Runs the command; the process that does is started with the first and ends with the test process. */
 export function runCommand(args: readonly string[], env: Record<string, string>, stdin = ''): Promise<CommandResult> {
   const { process: child } = (host ??= startHost());
   const id = (runs += 1);

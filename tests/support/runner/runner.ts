@@ -15,7 +15,11 @@ interface Watcher {
 export default class SharedModulesRunner {
   readonly supportsEventEmitters = false;
 
-  constructor(private readonly globalConfig: Config.GlobalConfig) {}
+  private readonly globalConfig: Config.GlobalConfig;
+
+  constructor(globalConfig: Config.GlobalConfig) {
+    this.globalConfig = globalConfig;
+  }
 
   async runTests(
     tests: readonly Test[],
