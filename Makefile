@@ -94,8 +94,9 @@ packages:
 # Install scripts are not run: every package here ships what it needs, and none needs a compiler.
 NPM_CI = $(WITH_NODE) npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 
+# A checkout that has the packages for tests keeps them.
 node_modules/.for-run: package.json package-lock.json
-	@$(NPM_CI) --omit=dev
+	@if [ -e node_modules/.for-tests ]; then $(NPM_CI) && touch node_modules/.for-tests; else $(NPM_CI) --omit=dev; fi
 	@touch $@
 
 node_modules/.for-tests: package.json package-lock.json
