@@ -107,8 +107,9 @@ describe.each(testEngines)('the catalog on %s', (engine) => {
       await watching.next();
       const next = await publish({ outputNanoUsdPerMtok: 1n });
       expect(next.effectiveFromMs).toBe(BigInt(clock.nowMs() + 1000));
+      // The change before it may be pushed first.
       let pushed = (await watching.next()).value;
-      while (pushed.snapshot === undefined) pushed = (await watching.next()).value;
+      while (!pushed.snapshot?.scheduledPrices.length) pushed = (await watching.next()).value;
       expect(pushed.snapshot).toMatchObject({ models: [{ price: old }], scheduledPrices: [next] });
       await watching.return?.();
       clock.advance(1000);
