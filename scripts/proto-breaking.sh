@@ -1,11 +1,9 @@
 #!/bin/sh
-# Compares the protobuf files with those of the last release tag; says so aloud when there is none yet.
+# Compares the contracts with proto/baseline.binpb, the image of the contracts that callers were promised, and fails for every change that would
+# break them. `--accept` makes the present contracts the baseline: before the first release, and after an announced break.
 set -eu
-cd "$(dirname "$0")/.."
-tag=$(git describe --tags --abbrev=0 --match 'v*' 2>/dev/null || true)
-if [ -z "$tag" ]; then
-  echo 'proto: no release tag yet, so nothing to compare with'
-  exit 0
+cd "$(dirname "$0")/../proto"
+if [ "${1:-}" = --accept ]; then
+  exec npx --no-install buf build . --exclude-source-info -o baseline.binpb
 fi
-cd proto
-exec npx --no-install buf breaking . --against "../.git#tag=$tag,subdir=proto"
+exec npx --no-install buf breaking . --against baseline.binpb
