@@ -1,0 +1,62 @@
+// The programs of docs/grpc.md, run as they are printed, by a caller that an operator has added.
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { freePort } from '../support/process.js';
+import { startSystem, type System } from '../support/system.js';
+
+const run = promisify(execFile);
+const page = readFileSync('docs/grpc.md', 'utf8');
+
+/** The block of the page that is marked for this test. */
+function block(name: string): string {
+  const found = new RegExp(`\`\`\`\\w+ test=${name}\\n([^]*?)\`\`\``).exec(page);
+  expect(found).not.toBeNull();
+  return found![1]!;
+}
+
+describe('the page for internal callers', () => {
+  let system: System;
+  let folder: string;
+  let env: Record<string, string>;
+
+  beforeAll(async () => {
+    const address = `127.0.0.1:${await freePort()}`;
+    system = await startSystem('single', { TOLLGATE_GRPC_LISTEN: address });
+    folder = mkdtempSync(join(tmpdir(), 'tollgate-docs-'));
+    const [, command] = /\n\.\/tollgate (caller add [^\n]+)\n/.exec(page)!;
+    await system.cli(...command!.replace('--out certs', '').trim().split(/ +/), '--out', join(folder, 'certs'));
+    const account = await system.json<{ id: string }>('account', 'list');
+    env = { ...process.env, ADDRESS: address, ACCOUNT: account.id, MODEL: 'sandbox/echo' } as Record<string, string>;
+  });
+
+  afterAll(async () => {
+    await system?.stop();
+    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('reads a balance with grpcurl', async () => {
+    const path = `${resolve('.toolchain/bin')}:${process.env['PATH']}`;
+    const { stdout } = await run('sh', ['-c', block('grpcurl')], { cwd: folder, env: { ...env, PATH: path } });
+    expect(JSON.parse(stdout)).toMatchObject({ balance: { accountId: env['ACCOUNT'] } });
+  });
+
+  it('reads a balance, creates a key and charges for a product with Node', async () => {
+    const { stdout: packed } = await run(process.execPath, ['scripts/client-pack.js', folder]);
+    writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }');
+    await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', `./${packed.trim()}`], { cwd: folder });
+    writeFileSync(join(folder, 'program.js'), block('node'));
+    const { stdout } = await run(process.execPath, ['program.js'], { cwd: folder, env });
+    expect(stdout).toMatch(/^available \d+n\nkey key_[0-9a-f]{32} 55\ncharged \d+n\n$/);
+  });
+
+  it('reads a balance and an error with Python', async () => {
+    const { stdout: python } = await run('sh', ['scripts/ensure-python-grpc.sh']);
+    writeFileSync(join(folder, 'program.py'), block('python'));
+    const { stdout } = await run(python.trim(), ['program.py'], { cwd: folder, env });
+    expect(stdout).toMatch(/^available \d+\nrefused INVALID_REQUEST \{.*'field': 'account_id'.*\}\n$/);
+  });
+});
