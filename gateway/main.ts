@@ -1,5 +1,6 @@
 // The process of the gateway when it runs apart.
 import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
+import { CallerServiceDefinition } from '#proto/auth/v1/callers.js';
 import { UserServiceDefinition } from '#proto/auth/v1/users.js';
 import { CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
 import { InferenceServiceDefinition } from '#proto/inference/v1/inference.js';
@@ -34,6 +35,7 @@ await runProcess({
       peers: {
         auth: host.dial(peers.auth).client(AuthServiceDefinition),
         users: host.dial(peers.auth).client(UserServiceDefinition),
+        callers: host.dial(peers.auth).client(CallerServiceDefinition),
         catalog: host.dial(peers.catalog).client(CatalogServiceDefinition),
         ledger: batchClient(LedgerServiceDefinition, host.dial(peers.ledger).client(LedgerServiceDefinition), holds).client,
         alerts: host.dial(peers.ledger).client(AlertServiceDefinition),

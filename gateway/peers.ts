@@ -10,6 +10,7 @@ import type { MeteringService } from '#proto/metering/v1/metering.js';
 export interface GatewayPeers {
   readonly auth: Pick<AuthService, 'authenticate' | 'watchKeys'> & ConsolePeers['auth'];
   readonly users: ConsolePeers['users'];
+  readonly callers: ConsolePeers['callers'];
   readonly catalog: Pick<CatalogService, 'watchCatalog' | 'listPriceVersions'> & ConsolePeers['catalog'];
   readonly ledger: Pick<LedgerService, 'hold' | 'release' | 'getBalance' | 'listKeySpend'> & ConsolePeers['ledger'];
   readonly alerts: ConsolePeers['alerts'];

@@ -47,6 +47,7 @@ const operatorPages: Readonly<Record<string, ComponentType>> = {
   '/operator/accounts': lazy(() => import('./pages/operator/accounts.js')),
   '/operator/accounts/:id': lazy(() => import('./pages/operator/account.js')),
   '/operator/users': lazy(() => import('./pages/operator/users.js')),
+  '/operator/callers': lazy(() => import('./pages/operator/callers.js')),
   '/operator/models': lazy(() => import('./pages/operator/models.js')),
   '/operator/models/*id': lazy(() => import('./pages/operator/model.js')),
   '/operator/upstreams': lazy(() => import('./pages/operator/upstreams.js')),

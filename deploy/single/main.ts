@@ -120,6 +120,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     peers: {
       auth: localClient(AuthServiceDefinition, decorateService(AuthServiceDefinition, auth.service, chain), as),
       users: localClient(UserServiceDefinition, users, as),
+      callers: localClient(CallerServiceDefinition, decorateService(CallerServiceDefinition, auth.callers.service, chain), as),
       catalog: localClient(CatalogServiceDefinition, catalogService, as),
       ledger: localClient(LedgerServiceDefinition, ledgerService, as),
       alerts: localClient(AlertServiceDefinition, decorateService(AlertServiceDefinition, alerts.service, chain), as),

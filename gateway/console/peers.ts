@@ -1,5 +1,6 @@
 // What the console needs of the services.
 import type { AuthService } from '#proto/auth/v1/auth.js';
+import type { CallerService } from '#proto/auth/v1/callers.js';
 import type { UserService } from '#proto/auth/v1/users.js';
 import type { CatalogService } from '#proto/catalog/v1/catalog.js';
 import type { InferenceService } from '#proto/inference/v1/inference.js';
@@ -27,6 +28,7 @@ export interface ConsolePeers {
     | 'revokeKey'
   >;
   readonly users: UserService;
+  readonly callers: Pick<CallerService, 'listCallers'>;
   readonly ledger: Pick<
     LedgerService,
     | 'getBalance'

@@ -163,6 +163,7 @@ const views: readonly View[] = [
     act: (page) => page.getByRole('button', { name: 'Actions for owner@example.com' }).click(),
   },
   { name: 'operator-users-add', path: () => '/operator/users', act: (page) => page.getByRole('button', { name: 'Add a person' }).click() },
+  { name: 'operator-callers', path: () => '/operator/callers' },
   { name: 'operator-audit', path: () => '/operator/audit' },
   { name: 'operator-health', path: () => '/operator/health' },
   { name: 'operator-models', path: () => '/operator/models' },

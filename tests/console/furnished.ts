@@ -23,6 +23,16 @@ const password = 'correct horse battery';
 
 /** Furnishes an account of a fresh system. Its owner is an operator too. */
 export async function furnish(system: System): Promise<Furnished> {
+  await system.cli(
+    'caller',
+    'add',
+    'billing-team',
+    '--may',
+    'ledger.read',
+    'metering.read',
+    '--identity',
+    'spiffe://example.com/ns/billing/sa/monthly-report',
+  );
   const owner = { email: 'owner@example.com', password };
   const { id: accountId } = await system.json<{ id: string }>('account', 'create', 'Acme Robotics');
   await system.cli('balance', 'deposit', '25', '--account', accountId, '--reason', 'invoice 2026-117');

@@ -10,6 +10,7 @@ import type {
   Reverse,
 } from '../../../gateway/console/schemas/operator/accounts.js';
 import type { AuditCheck, AuditEvent } from '../../../gateway/console/schemas/operator/audit.js';
+import type { Caller } from '../../../gateway/console/schemas/operator/callers.js';
 import type { Health, LedgerCheck } from '../../../gateway/console/schemas/operator/health.js';
 import type { CreateUser, OperatorUser, SignInLink, UpdateUser, UserCreated } from '../../../gateway/console/schemas/operator/users.js';
 import type { Ended } from '../../../gateway/console/schemas/profile.js';
@@ -20,6 +21,7 @@ export type {
   AccountInList as OperatorAccount,
   AuditCheck,
   AuditEvent,
+  Caller,
   Entry as JournalEntry,
   Health,
   LedgerCheck,
@@ -35,6 +37,7 @@ export const operatorKeys = {
   entries: (id: string) => ['operator', 'entries', id] as const,
   settings: ['operator', 'settings'],
   users: ['operator', 'users'],
+  callers: ['operator', 'callers'],
   audit: ['operator', 'audit'],
   health: ['operator', 'health'],
 } as const;
@@ -63,6 +66,8 @@ export const createUser = (body: CreateUser) => api.post<UserCreated>('/operator
 export const updateUser = (id: string, body: UpdateUser) => api.patch<OperatorUser>(`/operator/users/${id}`, { body });
 export const createLink = (id: string) => api.post<SignInLink>(`/operator/users/${id}/link`, { body: {} });
 export const endAllSessions = (id: string) => api.delete<Ended>(`/operator/users/${id}/sessions`);
+
+export const listCallers = (signal?: AbortSignal) => api.get<Page<Caller>>('/operator/callers', { signal });
 
 /** The filter of the audit log, as it stands in the address. */
 export type AuditFilter = Readonly<Record<'actor' | 'action' | 'account' | 'target' | 'from' | 'until', string>>;

@@ -16,6 +16,7 @@ import {
   UserCog,
   Users,
   Wallet,
+  Waypoints,
   MessageSquareText,
   type LucideIcon,
 } from 'lucide-react';
@@ -54,6 +55,7 @@ export function accountNavigation(account: AccountInUse): NavigationItem[] {
 export const operatorNavigation: readonly NavigationItem[] = [
   { text: 'accounts', to: '/operator/accounts', icon: Building2, shortcut: 'o' },
   { text: 'users', to: '/operator/users', icon: UserCog },
+  { text: 'callers', to: '/operator/callers', icon: Waypoints },
   { text: 'prices', to: '/operator/models', icon: Tags },
   { text: 'upstreams', to: '/operator/upstreams', icon: Plug },
   { text: 'codes', to: '/operator/codes', icon: Ticket },

@@ -6,6 +6,7 @@ import { keys } from './keys.js';
 import { members } from './members.js';
 import { accounts } from './operator/accounts.js';
 import { audit } from './operator/audit.js';
+import { callers } from './operator/callers.js';
 import { codes } from './operator/codes.js';
 import { health } from './operator/health.js';
 import { models } from './operator/models.js';
@@ -30,6 +31,7 @@ export const areas: readonly Area[] = [
   accounts,
   money,
   users,
+  callers,
   audit,
   models,
   prices,
