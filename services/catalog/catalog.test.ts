@@ -69,7 +69,10 @@ describe.each(testEngines)('the catalog on %s', (engine) => {
       ['an id that is an alias', { id: 'small', aliases: [] }, 'model.id'],
     ])('refuses %s of another model', async (_, fields, field) => {
       await put();
-      expect(await refusal(put({ id: 'acme/other', ...fields }))).toEqual({ reason: 'already_exists', details: { field } });
+      expect(await refusal(put({ id: 'acme/other', ...fields }))).toMatchObject({
+        reason: 'already_exists',
+        details: { field, rule: 'name_taken' },
+      });
     });
 
     it('gives each name to one model only, however many ask at once', async () => {

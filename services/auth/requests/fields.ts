@@ -1,6 +1,7 @@
 // The rules of single request fields. Each function gives back the value to work with or raises invalid_request, whose
 // details.field names the field.
 import { AppError } from '#client/errors/app-error.js';
+import { fieldFault } from '#client/errors/fault.js';
 import { idToBytes } from '#kit/id.js';
 import type { ModelPermission } from '#proto/auth/v1/auth.js';
 
@@ -33,25 +34,24 @@ export function keyIdBytes(keyId: string): Buffer {
 
 function idBytes(field: string, prefix: string, id: string): Buffer {
   const bytes = idToBytes(prefix, id);
-  if (bytes === undefined) throw invalidField(field, `${field} must be "${prefix}_" and 32 hexadecimal digits in lower case.`);
+  if (bytes === undefined) throw fieldFault(field, 'id', { prefix });
   return bytes;
 }
 
 /** A name that people can read: 1 to 200 characters, not blank, without control characters. */
 export function checkedName(name: string): string {
   const length = [...name].length;
-  if (name.trim() === '' || length > nameCharactersMax)
-    throw invalidField('name', `name must have 1 to ${nameCharactersMax} characters, not only spaces.`);
-  if (/\p{Cc}/u.test(name)) throw invalidField('name', 'name must not have control characters such as line breaks.');
+  if (name.trim() === '' || length > nameCharactersMax) throw fieldFault('name', 'name', { max: nameCharactersMax });
+  if (/\p{Cc}/u.test(name)) throw fieldFault('name', 'no_control_characters');
   return name;
 }
 
 /** A text to search for, without spaces around it; empty for none. What begins like an account's id is one, or the first digits of one. */
 export function checkedSearch(search: string): string {
   const text = search.trim();
-  if ([...text].length > searchCharactersMax) throw invalidField('search', `search must have at most ${searchCharactersMax} characters.`);
+  if ([...text].length > searchCharactersMax) throw fieldFault('search', 'max_length', { max: searchCharactersMax });
   if (text.startsWith('acct_') && !/^acct_[0-9a-f]{0,32}$/.test(text)) {
-    throw invalidField('search', 'search looks like an account id, which is "acct_" and up to 32 hexadecimal digits in lower case.');
+    throw fieldFault('search', 'account_search');
   }
   return text;
 }
@@ -60,10 +60,7 @@ export function checkedSearch(search: string): string {
 export function checkedIdempotencyKey(idempotencyKey: string): string | undefined {
   if (idempotencyKey === '') return undefined;
   if (idempotencyKey.length > idempotencyKeyCharactersMax || /\p{Cc}/u.test(idempotencyKey)) {
-    throw invalidField(
-      'idempotency_key',
-      `idempotency_key must have at most ${idempotencyKeyCharactersMax} characters and no control characters.`,
-    );
+    throw fieldFault('idempotency_key', 'printable', { max: idempotencyKeyCharactersMax });
   }
   return idempotencyKey;
 }

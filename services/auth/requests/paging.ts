@@ -1,4 +1,5 @@
 // Pages by keyset: a page begins behind the last id of the one before, so that no row is skipped or repeated while others are added.
+import { fieldFault } from '#client/errors/fault.js';
 import { idToBytes } from '#kit/id.js';
 import { invalidField } from './fields.js';
 
@@ -31,7 +32,7 @@ export function parsePageRequest(request: PageRequest, idPrefix: string): PageSt
   const size = pageSize === 0 ? pageSizeDefault : pageSize;
   if (pageToken === '') return { size, after: undefined };
   const after = idToBytes(idPrefix, Buffer.from(pageToken, 'base64url').toString());
-  if (after === undefined) throw invalidField('page_token', 'page_token must be the next_page_token of an earlier page of the same list.');
+  if (after === undefined) throw fieldFault('page_token', 'page_token');
   return { size, after };
 }
 

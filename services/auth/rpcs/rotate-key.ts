@@ -1,5 +1,5 @@
 // RotateKey: gives a key a new secret; previous secrets remain valid for the overlap.
-import { AppError } from '#client/errors/app-error.js';
+import { fault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import { KeyState, type RotateKeyRequest, type RotateKeyResponse } from '#proto/auth/v1/auth.js';
 import type { RpcDeps } from '../deps.js';
@@ -16,8 +16,7 @@ export async function rotateKey(request: RotateKeyRequest, _context: CallContext
   const rotation = { secretHash: hashSecret(secret), lastFour: lastFour(secret), nowMs: BigInt(deps.clock.nowMs()), overlapMs };
   const rotated = await deps.keys.rotate(own.id, rotation, (before) => {
     own.check(before);
-    if (before.state === KeyState.KEY_STATE_REVOKED)
-      throw new AppError('failed_precondition', 'The key is revoked and cannot be rotated; create a new key.');
+    if (before.state === KeyState.KEY_STATE_REVOKED) throw fault('key_unrotatable', {});
   });
   const key = found(rotated, 'key');
   deps.feed.wake();

@@ -1,4 +1,5 @@
 // UpdateAccount: renames, suspends or resumes an account.
+import { fieldFault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import { type Account, AccountState, type UpdateAccountRequest, type UpdateAccountResponse } from '#proto/auth/v1/auth.js';
 import type { RpcDeps } from '../deps.js';
@@ -31,9 +32,8 @@ export async function updateAccount(request: UpdateAccountRequest, _context: Cal
 }
 
 function checkedReason(reason: string): string {
-  if ([...reason].length > reasonCharsMax)
-    throw invalidField('state_reason', `state_reason must have at most ${reasonCharsMax} characters.`);
-  if (/\p{Cc}/u.test(reason)) throw invalidField('state_reason', 'state_reason must not have control characters such as line breaks.');
+  if ([...reason].length > reasonCharsMax) throw fieldFault('state_reason', 'max_length', { max: reasonCharsMax });
+  if (/\p{Cc}/u.test(reason)) throw fieldFault('state_reason', 'no_control_characters');
   return reason;
 }
 

@@ -1,6 +1,6 @@
 // UpdateKey: renames, restricts, limits, disables or enables a key.
 import { isDeepStrictEqual } from 'node:util';
-import { AppError } from '#client/errors/app-error.js';
+import { fault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import { type Key, KeyState, type UpdateKeyRequest, type UpdateKeyResponse } from '#proto/auth/v1/auth.js';
 import type { RpcDeps } from '../deps.js';
@@ -19,7 +19,7 @@ export async function updateKey(request: UpdateKeyRequest, _context: CallContext
   const changed = await deps.keys.change(own.id, (before) => {
     own.check(before);
     if (before.state === KeyState.KEY_STATE_REVOKED) {
-      throw new AppError('failed_precondition', 'The key is revoked and cannot be changed; create a new key.');
+      throw fault('key_unchangeable', {});
     }
     const after: Key = { ...before, ...wanted };
     return isDeepStrictEqual(after, before) ? before : after;

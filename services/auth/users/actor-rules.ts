@@ -1,6 +1,7 @@
 // What a user may do to users, beyond the role that the contract requires: act on oneself only, and leave owners to owners. A caller without
 // an actor acts in its own name, for which the contract requires its grant alone.
 import { AppError } from '#client/errors/app-error.js';
+import { fault } from '#client/errors/fault.js';
 import type { Actor, CallContext } from '#client/call-context.js';
 import { type UserService, Role } from '#proto/auth/v1/users.js';
 import { accountIdBytes } from '../requests/fields.js';
@@ -13,8 +14,7 @@ export function withActorRules(service: UserService, { members }: Pick<PeopleDep
     if (actor === undefined || actor.isOperator) return;
     const present = (await members.ofAccount(accountIdBytes(account))).find(({ user }) => user?.id === userId)?.role;
     // Users who do not belong to the account yet are invited, so that they can decline.
-    if (present === undefined)
-      throw new AppError('not_found', 'No member of the account has this id; invite the user.', { details: { what: 'member' } });
+    if (present === undefined) throw fault('no_member', {}, { details: { what: 'member' } });
     assertMayGive(actor, account, present, wanted);
   };
   return {

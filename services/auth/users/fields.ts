@@ -1,7 +1,7 @@
 // The rules of single fields of requests about people. Each gives back the value to work with or raises invalid_request.
+import { fieldFault } from '#client/errors/fault.js';
 import { idToBytes } from '#kit/id.js';
 import { type Client, Role } from '#proto/auth/v1/users.js';
-import { invalidField } from '../requests/fields.js';
 
 const emailCharsMax = 254;
 const passwordCharsMin = 10;
@@ -14,7 +14,7 @@ const searchCharsMax = 200;
 export function checkedEmail(email: string): string {
   const address = email.trim().toLowerCase();
   if (address.length > emailCharsMax || !/^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u.test(address)) {
-    throw invalidField('email', 'email must be an e-mail address such as ada@example.com.');
+    throw fieldFault('email', 'email');
   }
   return address;
 }
@@ -23,7 +23,7 @@ export function checkedEmail(email: string): string {
 export function checkedPassword(password: string, field = 'password'): string {
   const length = [...password].length;
   if (length < passwordCharsMin || length > passwordCharsMax) {
-    throw invalidField(field, `${field} must have ${passwordCharsMin} to ${passwordCharsMax} characters.`);
+    throw fieldFault(field, 'length', { min: passwordCharsMin, max: passwordCharsMax });
   }
   return password;
 }
@@ -31,21 +31,20 @@ export function checkedPassword(password: string, field = 'password'): string {
 /** A text to search for, without spaces around it. */
 export function checkedSearch(search: string): string {
   const text = search.trim();
-  if ([...text].length > searchCharsMax) throw invalidField('search', `search must have at most ${searchCharsMax} characters.`);
+  if ([...text].length > searchCharsMax) throw fieldFault('search', 'max_length', { max: searchCharsMax });
   return text;
 }
 
 /** A role that somebody can have. */
 export function checkedRole(role: Role): Role {
-  if (role < Role.ROLE_OWNER || role > Role.ROLE_VIEWER)
-    throw invalidField('role', 'role must be owner, admin, developer, billing or viewer.');
+  if (role < Role.ROLE_OWNER || role > Role.ROLE_VIEWER) throw fieldFault('role', 'role');
   return role;
 }
 
 /** The bytes of an id with this prefix. */
 export function checkedId(field: string, prefix: string, id: string): Buffer {
   const bytes = idToBytes(prefix, id);
-  if (bytes === undefined) throw invalidField(field, `${field} must be "${prefix}_" and 32 hexadecimal digits in lower case.`);
+  if (bytes === undefined) throw fieldFault(field, 'id', { prefix });
   return bytes;
 }
 

@@ -26,7 +26,7 @@ describe.each(testEngines)('invitations on %s', (engine) => {
   };
   const refused = expect.objectContaining({
     reason: 'failed_precondition',
-    message: expect.stringMatching(/^100 invitations .* take back some/),
+    details: { rule: 'invitations_full', max: '100' },
   });
 
   it('are a hundred at most, of which those that were taken back or have ended do not count', async () => {

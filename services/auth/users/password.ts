@@ -1,7 +1,7 @@
 // Passwords: Argon2id (RFC 9106) with the parameters that OWASP recommends, in the PHC string form.
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
-import { AppError } from '#client/errors/app-error.js';
+import { fault } from '#client/errors/fault.js';
 
 const derive = promisify(argon2);
 
@@ -41,8 +41,7 @@ export async function isPassword(password: string, stored: string | undefined): 
 }
 
 async function bounded<T>(work: () => Promise<T>): Promise<T> {
-  if (underWay >= underWayMax)
-    throw new AppError('overloaded', 'Too many people sign in at the moment; try again in a few seconds.', { retryAfterMs: 2000 });
+  if (underWay >= underWayMax) throw fault('sign_ins_busy', {}, { retryAfterMs: 2000 });
   underWay += 1;
   try {
     return await work();

@@ -1,5 +1,5 @@
 // Checks a password, and lets nobody try many: neither for one e-mail address nor from one network address.
-import { AppError } from '#client/errors/app-error.js';
+import { fault } from '#client/errors/fault.js';
 import type { PeopleDeps } from './deps.js';
 import { networkOf } from './network.js';
 import { isPassword } from './password.js';
@@ -28,7 +28,7 @@ export async function assertNotThrottled(
   const seen = await failures.count(scopeHash(scope), nowMs);
   if (seen.failures < max) return;
   const retryAfterMs = seen.endsAtMs - nowMs;
-  throw new AppError('sign_in_throttled', `There were too many attempts; try again in ${minutes(retryAfterMs)}.`, { retryAfterMs });
+  throw fault('attempts_throttled', { minutes: Math.ceil(retryAfterMs / 60_000) }, { retryAfterMs });
 }
 
 /** Counts an attempt of the scope. */
@@ -56,11 +56,7 @@ export async function checkPassword(
     const seen = await failures.count(scope, nowMs);
     if (seen.failures < max) continue;
     const retryAfterMs = seen.endsAtMs - nowMs;
-    throw new AppError(
-      'sign_in_throttled',
-      `There were too many failed attempts; try again in ${minutes(retryAfterMs)}, or sign in by a link.`,
-      { retryAfterMs },
-    );
+    throw fault('failures_throttled', { minutes: Math.ceil(retryAfterMs / 60_000) }, { retryAfterMs });
   }
   if (await isPassword(password, stored)) {
     await failures.clear(scopes[0]!.scope);
@@ -68,9 +64,4 @@ export async function checkPassword(
   }
   for (const { scope } of scopes) await failures.add(scope, nowMs);
   return false;
-}
-
-function minutes(ms: number): string {
-  const count = Math.ceil(ms / 60_000);
-  return count === 1 ? '1 minute' : `${count} minutes`;
 }

@@ -118,9 +118,9 @@ describe.each(testEngines)('price drafts on %s', (engine) => {
   it('are not published over a price that came after the comparison', async () => {
     const { version } = await put();
     await service.publishPrice({ price: examplePrice({ inputNanoUsdPerMtok: 5n }) }, context);
-    expect(await refusal(publish(version, { beforePriceId: '' }))).toEqual({
+    expect(await refusal(publish(version, { beforePriceId: '' }))).toMatchObject({
       reason: 'failed_precondition',
-      details: { field: 'before_price_id' },
+      details: { field: 'before_price_id', rule: 'price_changed' },
     });
     const { diff } = await service.getPriceDraft({ modelId }, context);
     clock.advance(1);

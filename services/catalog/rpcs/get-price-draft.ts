@@ -1,5 +1,6 @@
 // Shows the draft of a model and what publishing it would change.
 import { AppError } from '#client/errors/app-error.js';
+import { fault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import type { GetPriceDraftRequest, GetPriceDraftResponse } from '#proto/catalog/v1/catalog.js';
 import type { RpcDeps } from '../deps.js';
@@ -21,5 +22,5 @@ export async function getPriceDraft(
 
 /** The refusal where a model has no draft. */
 export function noDraft(modelId: string): AppError {
-  return new AppError('not_found', `There is no price draft of "${modelId}".`, { details: { what: 'price draft' } });
+  return fault('no_draft', { model: modelId });
 }

@@ -1,5 +1,5 @@
 // Makes a draft the model's price from its start on.
-import { AppError } from '#client/errors/app-error.js';
+import { fault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import type { PublishPriceDraftRequest, PublishPriceDraftResponse } from '#proto/catalog/v1/catalog.js';
 import { addPrice } from '../prices/add-price.js';
@@ -30,13 +30,7 @@ export async function publishPriceDraft(
     const versions = await change.prices(model.id);
     const before = priceInForce(versions, Number(startOf(wanted, versions, nowMs)))?.id ?? '';
     if (beforePriceId !== undefined && beforePriceId !== before) {
-      throw new AppError(
-        'failed_precondition',
-        `The price of "${model.id}" that this draft replaces has changed since you compared them. Look at the difference again.`,
-        {
-          details: { field: 'before_price_id' },
-        },
-      );
+      throw fault('price_changed', { model: model.id }, { details: { field: 'before_price_id' } });
     }
     const added = await addPrice(change, wanted, nowMs, '', version);
     await change.removeDraft(model.id);

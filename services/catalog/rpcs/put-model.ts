@@ -1,5 +1,6 @@
 // Creates a model, or replaces all of its fields but the prices.
 import { AppError } from '#client/errors/app-error.js';
+import { fault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import { Model, type PutModelRequest, type PutModelResponse } from '#proto/catalog/v1/catalog.js';
 import type { RpcDeps } from '../deps.js';
@@ -26,7 +27,7 @@ export async function putModel(
     const previous = models.find(({ id }) => id === model.id);
     refuseTakenNames(model, models);
     if (previous === undefined && models.length >= modelsMax) {
-      throw new AppError('failed_precondition', `The catalog already has ${modelsMax} models, and that is the most it can have.`);
+      throw fault('models_full', { max: modelsMax });
     }
     const next: StoredModel = {
       origin: 'operator',
@@ -44,8 +45,6 @@ function refuseTakenNames(model: Model, models: readonly Model[]): void {
   for (const name of [model.id, ...model.aliases]) {
     const owner = findByName(others, name);
     if (owner === undefined) continue;
-    throw new AppError('already_exists', `"${name}" already names the model "${owner.id}"; choose another name.`, {
-      details: { field: name === model.id ? 'model.id' : 'model.aliases' },
-    });
+    throw fault('name_taken', { name, model: owner.id }, { details: { field: name === model.id ? 'model.id' : 'model.aliases' } });
   }
 }

@@ -1,5 +1,5 @@
 // Removes a stored upstream. Calls under way with it go on to their end.
-import { AppError } from '#client/errors/app-error.js';
+import { fault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import type { DeleteUpstreamRequest, DeleteUpstreamResponse } from '#proto/inference/v1/inference.js';
 import type { RpcDeps } from '../deps.js';
@@ -13,7 +13,7 @@ export async function deleteUpstream(
 ): Promise<DeleteUpstreamResponse> {
   refuseManaged(upstreamId, deps.registry);
   const isDeleted = await deps.store.delete(upstreamId);
-  if (!isDeleted) throw new AppError('not_found', 'There is no upstream with this id.', { details: { what: 'upstream' } });
+  if (!isDeleted) throw fault('no_such_id', { what: 'upstream' });
   await deps.registry.reload();
   return {};
 }

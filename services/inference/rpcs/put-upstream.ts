@@ -1,5 +1,6 @@
 // Creates or replaces a stored upstream; its secret goes in sealed and never comes out.
 import { AppError } from '#client/errors/app-error.js';
+import { fault, fieldFault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import type { PutUpstreamRequest, PutUpstreamResponse, Upstream } from '#proto/inference/v1/inference.js';
 import type { RpcDeps } from '../deps.js';
@@ -23,7 +24,7 @@ export async function putUpstream(
   refuseManaged(wanted.id, deps.registry);
   const row = await deps.store.put(wanted.id, (present, stored) => {
     if (present === undefined && stored >= storedUpstreamsMax) {
-      throw new AppError('failed_precondition', `There are ${storedUpstreamsMax} upstreams already; delete one first.`);
+      throw fault('upstreams_full', { max: storedUpstreamsMax });
     }
     return { ...wanted, ...sealedSecret(secret, wanted, present, deps), createdAtMs: BigInt(deps.clock.nowMs()) };
   });
@@ -34,7 +35,7 @@ export async function putUpstream(
 /** Raises failed_precondition for an upstream that only the configuration changes. */
 export function refuseManaged(id: string, registry: UpstreamRegistry): void {
   if (!registry.isManaged(id)) return;
-  throw new AppError('failed_precondition', `The upstream "${id}" is built in or set by configuration, and is not changed here.`);
+  throw fault('upstream_locked', { id });
 }
 
 type Wanted = Pick<UpstreamRow, 'id' | 'apiFormat' | 'baseUrl' | 'allowPrivateNetwork' | 'enabled'>;
@@ -62,14 +63,12 @@ function sealedSecret(
 ): Pick<UpstreamRow, 'sealedSecret' | 'secretLastFour'> {
   if (secret === undefined && present?.sealedSecret !== undefined && originOf(present.baseUrl) !== originOf(wanted.baseUrl)) {
     // Else whoever may change an address could have a secret sent to a server of their own, and so read it.
-    throw new AppError('invalid_request', 'base_url leads to another server than before; send the secret again, or an empty one.', {
-      details: { field: 'secret' },
-    });
+    throw fieldFault('secret', 'new_secret');
   }
   const kept =
     secret === undefined && present?.sealedSecret !== undefined ? box.open(present.sealedSecret, secretPurpose(present)) : secret;
   if (secret === undefined && present?.sealedSecret !== undefined && kept === undefined) {
-    throw new AppError('failed_precondition', 'The present secret cannot be decrypted with the present key; send the secret again.');
+    throw fault('secret_unreadable', {});
   }
   if (kept === undefined || kept === '') return { sealedSecret: undefined, secretLastFour: '' };
   // What is sealed for the same address stays as it is, and with it what a test has found.

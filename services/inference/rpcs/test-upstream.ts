@@ -1,5 +1,5 @@
 // Tests an upstream for the operator, and keeps what was found.
-import { AppError } from '#client/errors/app-error.js';
+import { fault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import { type TestUpstreamRequest, type TestUpstreamResponse, ApiFormat } from '#proto/inference/v1/inference.js';
 import type { RpcDeps } from '../deps.js';
@@ -13,10 +13,7 @@ export async function testUpstream(
 ): Promise<TestUpstreamResponse> {
   const known = await deps.registry.find(upstreamId);
   if (known.remote === undefined && known.shown.apiFormat !== ApiFormat.API_FORMAT_SANDBOX) {
-    throw new AppError(
-      'failed_precondition',
-      'The secret of this upstream cannot be decrypted with the present key; put the secret again.',
-    );
+    throw fault('secret_unreadable', {});
   }
   const test = await testConnection(known, upstreamModel, signal, deps);
   await deps.store.keepTest(upstreamId, known.remote?.row, test);

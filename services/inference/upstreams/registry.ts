@@ -1,6 +1,7 @@
 // Which upstreams exist, and in which order a call tries them. Stored ones are re-read at most every second, so that a change made
 // through one replica acts on all.
 import { AppError } from '#client/errors/app-error.js';
+import { fault } from '#client/errors/fault.js';
 import type { Target, Upstream as UpstreamMessage } from '#proto/inference/v1/inference.js';
 import type { SecretBox } from '#kit/secrets/secret-box.js';
 import type { UpstreamRow, UpstreamStore } from '../store.js';
@@ -69,7 +70,7 @@ export class UpstreamRegistry {
   async find(id: string): Promise<KnownUpstream> {
     await this.reload();
     const known = this.#managed.get(id) ?? this.#stored.get(id);
-    if (known === undefined) throw new AppError('not_found', 'There is no upstream with this id.', { details: { what: 'upstream' } });
+    if (known === undefined) throw fault('no_such_id', { what: 'upstream' });
     return known;
   }
 

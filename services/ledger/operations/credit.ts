@@ -1,6 +1,6 @@
 // Deposit and adjust: change what an account was credited, once per idempotency key. Pure.
 import { AppError } from '#client/errors/app-error.js';
-import { formatUsd } from '#rules/money.js';
+import { fault } from '#client/errors/fault.js';
 import { accountAvailableNanoUsd, creditedNanoUsdMax, emptyAccount } from '../books/buckets.js';
 import { balanceAfter, depositPosting, type EntryText, post, type Posting, postings, seqOfEntry } from '../books/journal.js';
 import {
@@ -55,7 +55,7 @@ export function repeat(
 
 function overfull(account: AccountBucket, amountNanoUsd: bigint): Applied<never> | undefined {
   if (account.creditedNanoUsd + amountNanoUsd <= creditedNanoUsdMax) return undefined;
-  return refused(new AppError('failed_precondition', `An account can be credited at most $${formatUsd(creditedNanoUsdMax)} in all.`));
+  return refused(fault('credit_limit', { max_nano_usd: creditedNanoUsdMax }));
 }
 
 function credit(

@@ -1,6 +1,7 @@
 // Refund: gives back a final charge, all of it or a part, once per idempotency key. Pure.
 import assert from 'node:assert/strict';
 import { AppError } from '#client/errors/app-error.js';
+import { fault } from '#client/errors/fault.js';
 import { formatUsd } from '#rules/money.js';
 import { HoldState } from '#proto/ledger/v1/ledger.js';
 import { emptyKey } from '../books/buckets.js';
@@ -14,7 +15,7 @@ export function applyRefund(touched: Touched, operation: RefundOperation, nowMs:
   if (repeated !== undefined) return repeated;
   const { account: before, hold } = touched;
   if (hold?.keyId === undefined) {
-    return refused(new AppError('not_found', `The account has no charge of the call ${operation.holdId}.`, { details: { what: 'hold' } }));
+    return refused(fault('no_charge', { id: operation.holdId }));
   }
   // A call that expired may yet be settled at its true cost, which is reckoned from what was captured.
   if (hold.state === HoldState.HOLD_STATE_OPEN || hold.state === HoldState.HOLD_STATE_EXPIRED) return refused(notFinal(hold));

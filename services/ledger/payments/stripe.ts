@@ -2,6 +2,7 @@
 import type Stripe from 'stripe';
 import type { Clock } from '#kit/clock.js';
 import { AppError } from '#client/errors/app-error.js';
+import { fault } from '#client/errors/fault.js';
 import type { Logger } from '#kit/log.js';
 import type { Checkout, Paid, PaymentEvent, PaymentProvider } from './provider.js';
 import { stampOf, accountOfStamp } from './stamp.js';
@@ -159,9 +160,7 @@ export class StripeProvider implements PaymentProvider {
     } catch (error) {
       const { type, code, message } = error as { type?: string; code?: string; message?: string };
       this.deps.log.error({ err: { type, code, message } }, 'Stripe refused a request or could not be reached');
-      throw new AppError('upstream_unavailable', 'The payment provider does not answer as it should; try again in a while.', {
-        cause: error,
-      });
+      throw fault('payments_unavailable', {}, { cause: error });
     }
   }
 

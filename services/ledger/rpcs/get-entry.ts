@@ -1,5 +1,5 @@
 // GetEntry: one entry of the journal.
-import { AppError } from '#client/errors/app-error.js';
+import { fault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import type { GetEntryRequest, GetEntryResponse } from '#proto/ledger/v1/ledger.js';
 import { emptyAccount } from '../books/buckets.js';
@@ -16,7 +16,6 @@ export async function getEntry(request: GetEntryRequest, _context: CallContext, 
     seq === undefined
       ? []
       : await deps.months.entries(accountId, { fromSeq: seq, endSeq: seq + 1n, kinds: [] }, { oldestFirst: true, limit: 1 });
-  if (entry === undefined)
-    throw new AppError('not_found', 'The account has no such entry, or it is archived.', { details: { what: 'entry' } });
+  if (entry === undefined) throw fault('no_entry', {});
   return { entry };
 }

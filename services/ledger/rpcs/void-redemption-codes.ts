@@ -1,5 +1,6 @@
 // VoidRedemptionCodes: takes unredeemed codes out of use.
 import { AppError } from '#client/errors/app-error.js';
+import { fault } from '#client/errors/fault.js';
 import { isId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import {
@@ -28,7 +29,7 @@ export async function voidRedemptionCodes(
   const code = await codes.byId(codeId);
   if (code === undefined) throw unknown('code');
   if (code.state === State.REDEMPTION_CODE_STATE_VOID) return { voided: 0 };
-  throw new AppError('failed_precondition', 'The code is redeemed; correct the balance of the account instead.');
+  throw fault('code_redeemed', {});
 }
 
 function unknown(what: string): AppError {

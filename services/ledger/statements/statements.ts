@@ -1,5 +1,5 @@
 // An account's months as they are now, read without locks.
-import { AppError } from '#client/errors/app-error.js';
+import { fault } from '#client/errors/fault.js';
 import type { Statement } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
 import { figuresOf, monthAt, type MonthFigures, monthText, startOfMonthMs } from './months.js';
@@ -41,7 +41,6 @@ export async function statementsOf(
 /** The figures of a month. Raises not_found. */
 export function monthIn(months: readonly MonthFigures[], month: number): MonthFigures {
   const found = months.find((figures) => figures.month === month);
-  if (found === undefined)
-    throw new AppError('not_found', `The account has no statement of ${monthText(month)}.`, { details: { what: 'statement' } });
+  if (found === undefined) throw fault('no_statement', { month: monthText(month) });
   return found;
 }

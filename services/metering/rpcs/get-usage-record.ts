@@ -1,5 +1,5 @@
 // One record by call id.
-import { AppError } from '#client/errors/app-error.js';
+import { fault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import type { GetUsageRecordRequest, GetUsageRecordResponse } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
@@ -17,7 +17,7 @@ export async function getUsageRecord(
   if (accountId !== '') requireId('acct', accountId, 'account_id');
   const record = await findRecord(db, callId);
   if (record === undefined || (accountId !== '' && record.call?.accountId !== accountId)) {
-    throw new AppError('not_found', 'There is no usage record with this id.', { details: { what: 'usage_record' } });
+    throw fault('no_such_id', { what: 'usage_record' });
   }
   return { record };
 }

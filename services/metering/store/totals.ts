@@ -1,5 +1,6 @@
 // Sums over usage, in groups and groups within those.
 import { AppError } from '#client/errors/app-error.js';
+import { fault } from '#client/errors/fault.js';
 import type { Database } from '#kit/db/open.js';
 import type { PlainTransaction } from '#kit/db/plain-transaction.js';
 import { asBytes, asNumber, asText } from '#kit/db/values.js';
@@ -153,7 +154,7 @@ async function readRecords(tx: PlainTransaction, question: Question): Promise<Gr
 }
 
 function tooManyGroups(): AppError {
-  return new AppError('failed_precondition', `There are more than ${groupsMax} groups; narrow the filter.`);
+  return fault('too_many_groups', { max: groupsMax });
 }
 
 function isTime(groupBy: GroupBy): boolean {

@@ -1,5 +1,5 @@
 // AcceptInvitation: makes the invited a member and begins their session.
-import { AppError } from '#client/errors/app-error.js';
+import { fault } from '#client/errors/fault.js';
 import { idToBytes, newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import type { AcceptInvitationRequest, AcceptInvitationResponse, Client, Invitation, User } from '#proto/auth/v1/users.js';
@@ -61,10 +61,7 @@ async function invited(
     emailVerified,
   };
   const added = await users.add({ user, password: await hashPassword(checkedPassword(password)) });
-  if (!added)
-    throw new AppError('already_exists', 'Somebody with this e-mail address was added meanwhile; sign in and try again.', {
-      details: { field: 'email' },
-    });
+  if (!added) throw fault('email_taken_meanwhile', {}, { details: { field: 'email' } });
   log.info({ user_id: user.id }, 'person added by invitation');
   return user;
 }

@@ -1,5 +1,5 @@
 // ConnectIdentity: connects an identity with the person of a session.
-import { AppError } from '#client/errors/app-error.js';
+import { fault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import type { ConnectIdentityRequest, ConnectIdentityResponse } from '#proto/auth/v1/users.js';
 import { checkedClaims, newIdentity } from '../claims.js';
@@ -17,8 +17,7 @@ export async function connectIdentity(
   const claims = checkedClaims(request.claims);
   const { userId, person } = await personOfSession(request.sessionId, deps);
   const before = await identities.list(userId);
-  if (before.length >= identitiesMax)
-    throw new AppError('failed_precondition', `A person has at most ${identitiesMax} identities; disconnect one first.`);
+  if (before.length >= identitiesMax) throw fault('identities_full', { max: identitiesMax });
   const identity = newIdentity(claims, clock.nowMs());
   if (await identities.add(userId, identity)) {
     log.info({ user_id: person.user.id, issuer: claims.issuer }, 'identity connected');
@@ -26,6 +25,6 @@ export async function connectIdentity(
   }
   const owner = await identities.findUser(claims);
   const own = owner?.equals(userId) === true ? before.find(({ issuer }) => issuer === claims.issuer) : undefined;
-  if (own === undefined) throw new AppError('already_exists', 'This identity is connected with another person here.');
+  if (own === undefined) throw fault('identity_taken', {});
   return { identity: own };
 }

@@ -1,5 +1,5 @@
 // Invite: asks somebody into an account.
-import { AppError } from '#client/errors/app-error.js';
+import { fault } from '#client/errors/fault.js';
 import { idToBytes, newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import { type Invitation, type CreateInvitationRequest, type CreateInvitationResponse, MailState } from '#proto/auth/v1/users.js';
@@ -23,7 +23,7 @@ export async function invite(request: CreateInvitationRequest, _context: CallCon
   const known = await users.findByEmail(email);
   const memberships = known === undefined ? [] : await members.ofUser(idToBytes('user', known.user.id)!);
   if (memberships.some((membership) => membership.account?.id === account.id)) {
-    throw new AppError('already_exists', 'They belong to the account already; change their role instead.', { details: { field: 'email' } });
+    throw fault('member_exists', {}, { details: { field: 'email' } });
   }
   const nowMs = clock.nowMs();
   const { token, hash } = mintToken();

@@ -1,5 +1,5 @@
 // DisconnectIdentity: ends the connection of a person with an identity.
-import { AppError } from '#client/errors/app-error.js';
+import { fault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import type { DisconnectIdentityRequest, DisconnectIdentityResponse } from '#proto/auth/v1/users.js';
 import { found } from '../../requests/found.js';
@@ -20,8 +20,7 @@ export async function disconnectIdentity(
     present.find((identity) => identity.id === request.identityId),
     'identity',
   );
-  if (!user.hasPassword && present.length === 1)
-    throw new AppError('failed_precondition', 'This is the only way in which you can sign in; set a password first.');
+  if (!user.hasPassword && present.length === 1) throw fault('only_sign_in', {});
   found((await identities.remove(userId, id)) ? true : undefined, 'identity');
   log.info({ user_id: user.id }, 'identity disconnected');
   return {};

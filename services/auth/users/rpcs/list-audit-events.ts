@@ -1,4 +1,5 @@
 // ListAuditEvents: what was noted, newest first, by pages.
+import { fieldFault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import type { ListAuditEventsRequest, ListAuditEventsResponse } from '#proto/auth/v1/users.js';
 import { invalidField } from '../../requests/fields.js';
@@ -15,10 +16,9 @@ export async function listAuditEvents(
 ): Promise<ListAuditEventsResponse> {
   const { accountId, actor, action, targetId, fromMs, untilMs } = request;
   for (const [field, text] of Object.entries({ account_id: accountId, actor, target_id: targetId })) {
-    if (text.length > filterCharsMax) throw invalidField(field, `${field} must have at most ${filterCharsMax} characters.`);
+    if (text.length > filterCharsMax) throw fieldFault(field, 'max_length', { max: filterCharsMax });
   }
-  if (!/^[a-z_.]{0,64}$/.test(action))
-    throw invalidField('action', 'action must be a word such as key.create, or what stands before its dot.');
+  if (!/^[a-z_.]{0,64}$/.test(action)) throw fieldFault('action', 'audit_action');
   if (fromMs < 0n || untilMs < 0n)
     throw invalidField(fromMs < 0n ? 'from_ms' : 'until_ms', 'An instant is in epoch milliseconds; 0 is no bound.');
   const filter = { accountId, actor: actor.trim(), action, targetId, fromMs, untilMs };

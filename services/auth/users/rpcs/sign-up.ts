@@ -1,8 +1,9 @@
 // SignUp: adds a person who comes by themself, with an account that they own.
+import { fieldFault } from '#client/errors/fault.js';
 import { newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import type { SignUpRequest, SignUpResponse } from '#proto/auth/v1/users.js';
-import { checkedName, invalidField } from '../../requests/fields.js';
+import { checkedName } from '../../requests/fields.js';
 import { beginSession } from '../begin-session.js';
 import type { PeopleDeps } from '../deps.js';
 import { checkedClient, checkedEmail, checkedPassword } from '../fields.js';
@@ -45,6 +46,6 @@ function checkedAccountName(name: string): string {
   try {
     return checkedName(name);
   } catch {
-    throw invalidField('account_name', 'account_name must have 1 to 200 characters, not only spaces, and no control characters.');
+    throw fieldFault('account_name', 'name', { max: 200 });
   }
 }

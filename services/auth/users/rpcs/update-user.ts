@@ -1,5 +1,5 @@
 // UpdateUser: renames, disables or enables a user, changes the email address, or makes the user an operator.
-import { AppError } from '#client/errors/app-error.js';
+import { fault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import type { UpdateUserRequest, UpdateUserResponse } from '#proto/auth/v1/users.js';
 import { checkedName } from '../../requests/fields.js';
@@ -24,8 +24,7 @@ export async function updateUser(
   const email = mask.has('email') ? checkedEmail(request.email) : undefined;
   const change = { name, isDisabled, isOperator, ...(email === undefined ? {} : { email, emailVerified: true }) };
   const changed = await (request.keepLastOperator ? users.updateKeepingAnOperator(id, change) : users.update(id, change));
-  if (changed === false)
-    throw new AppError('failed_precondition', 'This is the last operator who can sign in; make somebody else an operator first.');
+  if (changed === false) throw fault('last_operator', {});
   const user = found(changed, 'user');
   // Sessions ask for their person each time, so that disabling acts at once; without the sessions it also acts for good.
   if (isDisabled === true) await sessions.end(id, { butId: undefined });

@@ -1,5 +1,6 @@
 // The SQL of memberships and invitations.
 import { AppError } from '#client/errors/app-error.js';
+import { fault } from '#client/errors/fault.js';
 import type { Knex } from 'knex';
 import type { Database } from '#kit/db/open.js';
 import { asBigInt, asBytes, asNumber, asText } from '#kit/db/values.js';
@@ -130,16 +131,13 @@ export class MemberStore {
 }
 
 function tooManyOpen(): AppError {
-  return new AppError(
-    'failed_precondition',
-    `${openInvitationsMax} invitations of this account are open, and there can be no more; take back some that are not needed, or wait until one is accepted or ends.`,
-  );
+  return fault('invitations_full', { max: openInvitationsMax });
 }
 
 /** The account's row is the lock of its members and invitations, so that of two owners who leave at once one stays. */
 async function lockAccount(tx: Knex.Transaction, accountId: Buffer): Promise<void> {
   const account: Row | undefined = await tx('account').where({ id: accountId }).forUpdate().first('id');
-  if (account === undefined) throw new AppError('not_found', 'There is no account with this id.', { details: { what: 'account' } });
+  if (account === undefined) throw fault('no_such_id', { what: 'account' });
 }
 
 async function lockedMembers(tx: Knex.Transaction, accountId: Buffer): Promise<Map<string, Role>> {
@@ -159,7 +157,7 @@ async function endInvitationsBy(tx: Knex.Transaction, accountId: Buffer, userId:
 
 function assertOwned(members: ReadonlyMap<string, Role>): void {
   if ([...members.values()].includes(Role.ROLE_OWNER)) return;
-  throw new AppError('failed_precondition', 'An account has at least one owner; make somebody else an owner first.');
+  throw fault('last_owner', {});
 }
 
 function invitationQuery(knex: Knex): Knex.QueryBuilder {

@@ -4,6 +4,7 @@ import { isDuplicate } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
 import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';
 import { AppError } from '#client/errors/app-error.js';
+import { fault } from '#client/errors/fault.js';
 import { idFromBytes, idToBytes } from '#kit/id.js';
 import type { User } from '#proto/auth/v1/users.js';
 import type { Row } from '../../store/rows.js';
@@ -22,7 +23,7 @@ export type PersonChange = Partial<Pick<User, 'name' | 'email' | 'emailVerified'
 
 /** The refusal of an address that is somebody's. */
 export function emailTaken(): AppError {
-  return new AppError('already_exists', 'Somebody with this e-mail address is known already.', { details: { field: 'email' } });
+  return fault('email_taken', {}, { details: { field: 'email' } });
 }
 
 /** Inserts a person, in a transaction of the caller's or alone. Raises a duplicate of the database for an address that is somebody's. */

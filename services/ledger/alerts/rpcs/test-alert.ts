@@ -1,6 +1,7 @@
 // TestAlert: sends a test to every destination and waits for what comes of it.
 import type { CallContext } from '#client/call-context.js';
 import { AppError } from '#client/errors/app-error.js';
+import { fault } from '#client/errors/fault.js';
 import type { TestAlertRequest, TestAlertResponse } from '#proto/ledger/v1/alerts.js';
 import { checkedId } from '../../requests/fields.js';
 import type { AlertDeps } from '../deps.js';
@@ -14,7 +15,7 @@ export async function testAlert(request: TestAlertRequest, _context: CallContext
   const accountId = checkedId('account_id', 'acct', request.accountId);
   const alert = await deps.alerts.find(accountId);
   if (alert === undefined || (alert.emails.length === 0 && alert.webhookUrl === '')) {
-    throw new AppError('failed_precondition', 'The alert names neither a mail address nor a webhook; save one first.');
+    throw fault('no_alert_destination', {});
   }
   const tests = await begun(alert, deps);
   const ended = await Promise.all(tests.map((test) => sent(test, deps)));
