@@ -88,7 +88,7 @@ describe.each(testEngines)('people who come by themselves on %s', (engine) => {
 
   it('sign in by an identity again and again, whatever becomes of its address', async () => {
     const given = claims('ida@example.com');
-    await expect(byIdentity(given)).rejects.toEqual(refused('unknown_person'));
+    await expect(byIdentity(given)).rejects.toEqual(refused('unknown_user'));
     const first = await byIdentity(given, true);
     expect(first).toMatchObject({
       isNew: true,
@@ -161,7 +161,7 @@ describe.each(testEngines)('people who come by themselves on %s', (engine) => {
     await auth.users.setPassword({ sessionId: session!.id, currentPassword: '', newPassword: 'a phrase of the victim' }, operator);
     await expect(sessionOf(signedIn!.token)).rejects.toMatchObject({ reason: 'session_unknown' });
     await expect(signIn('victim4@example.com')).rejects.toMatchObject({ reason: 'sign_in_refused' });
-    await expect(byIdentity(mallorys)).rejects.toEqual(refused('unknown_person'));
+    await expect(byIdentity(mallorys)).rejects.toEqual(refused('unknown_user'));
     // Of somebody whose address was always theirs nothing is taken.
     const owner = claims('owner@example.com');
     await byIdentity(owner, true);
@@ -233,7 +233,7 @@ describe.each(testEngines)('people who come by themselves on %s', (engine) => {
       auth.users.disconnectIdentity({ userId: other.signedIn!.user!.id, identityId: identity!.id }, operator),
     ).rejects.toMatchObject({ reason: 'not_found' });
     await disconnect(user!.id);
-    await expect(byIdentity(given)).rejects.toEqual(refused('unknown_person'));
+    await expect(byIdentity(given)).rejects.toEqual(refused('unknown_user'));
     await expect(disconnect(other.signedIn!.user!.id)).rejects.toMatchObject({ reason: 'failed_precondition' });
   });
 

@@ -13,7 +13,7 @@ const messages = {
   disabled: 'This person may not sign in any more; ask the operator.',
   email_unverified: 'The identity provider has not verified the e-mail address; verify it there first.',
   email_taken: 'Somebody with this e-mail address is known here already. Sign in as before, and connect the identity in the settings.',
-  unknown_person: 'Nobody with this e-mail address is known here; ask for an invitation.',
+  unknown_user: 'Nobody with this e-mail address is known here; ask for an invitation.',
 } as const;
 
 /** Raises invalid_request, and sign_in_refused with details.why. */
@@ -27,7 +27,7 @@ export async function signInWithIdentity(
   const known = (await connected(claims, deps)) ?? (await byEmail(claims, deps));
   if (known?.isDisabled === true) throw refusal('disabled');
   if (known !== undefined) return { signedIn: await beginSession(known, client, false, context, deps), isNew: false };
-  if (!request.maySignUp) throw refusal('unknown_person');
+  if (!request.maySignUp) throw refusal('unknown_user');
   return { signedIn: await beginSession(await added(claims, deps), client, false, context, deps), isNew: true };
 }
 
