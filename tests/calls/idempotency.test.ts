@@ -411,9 +411,11 @@ describe.each(modes)('an idempotency key whose answers are kept for a second, %s
     const call = () => chat(system, system.firstKey, {}, { headers: { 'idempotency-key': 'order-1' } });
     const first = await call();
     expect(first.status).toBe(200);
-    await sleep(1100);
-    const later = await call();
-    expect([later.status, later.headers.get('idempotency-replayed')]).toEqual([200, null]);
+    const later = await eventually(async () => {
+      const again = await call();
+      return again.headers.get('idempotency-replayed') === null ? again : undefined;
+    });
+    expect(later.status).toBe(200);
     const { id } = await system.json<{ id: string }>('account', 'list');
     const { rows, balance } = await settled(system, id, 2);
     expect(rows.map((row) => row.id).toSorted()).toEqual([first, later].map((response) => response.headers.get('x-request-id')).toSorted());

@@ -110,6 +110,9 @@ describeIfDistributed('a distributed system that loses a process', () => {
     return response.status === 503 ? ((await response.json()) as { missing: string[] }).missing : [];
   };
 
+  /** Waits until the gateway reports that it misses a process. */
+  const untilMissing = (name: ProcessName): Promise<true> => eventually(async () => ((await missing()).includes(name) ? true : undefined));
+
   async function untilReady(): Promise<void> {
     await eventually(async () => ((await missing()).length === 0 ? true : undefined), restartedMsMax);
   }
@@ -137,7 +140,7 @@ describeIfDistributed('a distributed system that loses a process', () => {
       expect(await observe(system, system.firstKey, chatPath, short)).toMatchObject({ status: 200 });
       const refusal = { status: 503, reason: 'service_unavailable', retryAfter: '1' };
       expect(await observe(system, unknown, chatPath, short)).toMatchObject(refusal);
-      await sleep(1000);
+      await eventually(async () => ((await observe(system, system.firstKey, chatPath, short)).status === 503 ? true : undefined));
       expect(await observe(system, system.firstKey, chatPath, short)).toMatchObject(refusal);
       expect(await missing()).toContain('auth');
     });
@@ -147,8 +150,7 @@ describeIfDistributed('a distributed system that loses a process', () => {
 
   it('lets no call in without the ledger, and ends well those that are under way', async () => {
     const outage = await outageOf('ledger', async () => {
-      await sleep(300);
-      expect(await missing()).toContain('ledger');
+      await untilMissing('ledger');
     });
     expect(outage.during.filter((call) => call.status === 200)).toEqual([]);
     expectServed(outage.inFlight);
@@ -157,8 +159,7 @@ describeIfDistributed('a distributed system that loses a process', () => {
 
   it('ends calls well without metering, and soon lets no new ones in', async () => {
     const outage = await outageOf('metering', async () => {
-      await sleep(300);
-      expect(await missing()).toContain('metering');
+      await untilMissing('metering');
     });
     expectServed(outage.inFlight);
     // Those that were let in before the outage was known have ended well too.
@@ -168,8 +169,7 @@ describeIfDistributed('a distributed system that loses a process', () => {
 
   it('refuses calls without inference, and tells those under way that they were cut', async () => {
     const outage = await outageOf('inference', async () => {
-      // Inference is asked every second.
-      await sleep(1300);
+      await untilMissing('inference');
       const doctor = await system.tryCli('doctor');
       expect(doctor.code).toBe(1);
       expect(doctor.stdout).toMatch(/FAIL\s+inference/);
