@@ -41,7 +41,9 @@ const seconds: Readonly<Record<string, number>> = {
   'tests/console/catalog.test.ts': 26,
   'tests/console/billing.test.ts': 24,
   'tests/console/alerts.test.ts': 24,
+  'services/kit/rpc/batch.test.ts': 20,
   'services/metering/reconcile/reconcile.test.ts': 19,
+  'services/kit/rpc/transports.test.ts': 18,
   'services/kit/db/mysql/nodes.mysql.test.ts': 18,
 };
 const secondsOfOthers = 10;
