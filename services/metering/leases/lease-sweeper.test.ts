@@ -190,6 +190,26 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     expect(harness.lines).toHaveLength(1);
   });
 
+  it('are given one lease to be seen again after the wall clock was set, forwards or back', async () => {
+    const { service } = await harness.replica();
+    const lost = call();
+    harness.clock.advance(leaseMs);
+    for (const stepMs of [leaseMs * 10, -leaseMs * 10]) {
+      await checkpoint(service, { call: lost, tokens: tokens({ inputTokens: 100 }) });
+      harness.clock.step(stepMs);
+      await aWhile();
+      expect(await find(service, lost.id)).toBeUndefined();
+      harness.clock.advance(leaseMs - 1);
+      await aWhile();
+      expect(await find(service, lost.id)).toBeUndefined();
+    }
+    // Nobody sees it again.
+    harness.clock.step(leaseMs * 10);
+    await aWhile();
+    harness.clock.advance(leaseMs + 1);
+    await until(async () => (await find(service, lost.id)) !== undefined);
+  });
+
   it('are given one lease to come back after metering itself was away', async () => {
     const before = await harness.replica();
     const running = call();
