@@ -14,7 +14,7 @@ import {
 } from '#proto/inference/v1/inference.js';
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { Hold, type HoldRequest, type ReleaseRequest } from '#proto/ledger/v1/ledger.js';
-import { Outcome, type RecordUsageRequest, UsageRecord, UsageSource } from '#proto/metering/v1/metering.js';
+import { type CheckpointUsageRequest, Outcome, type RecordUsageRequest, UsageRecord, UsageSource } from '#proto/metering/v1/metering.js';
 import { systemClock } from '#kit/clock.js';
 import { parseSettings } from '#kit/config/settings.js';
 import { AppError } from '#client/errors/app-error.js';
@@ -55,6 +55,8 @@ interface World {
   releases: ReleaseRequest[];
   records: RecordUsageRequest[];
   generated: GenerateRequest[];
+  /** The usage of each checkpoint. */
+  checkpoints: TokenCounts[];
 }
 
 interface Play {
@@ -68,6 +70,8 @@ interface Play {
   streaming?: boolean;
   /** Metering says that the call is closed, this long after its start. */
   closesAfterMs?: number;
+  /** How often the usage so far is noted. */
+  checkpointMs?: number;
   permitted?: string[];
   needs?: ModalityNeed[];
   responseFormat?: ResponseFormat;
@@ -86,7 +90,7 @@ const happy: Script = async function* () {
 
 /** Runs one call against fakes of the services and returns what each of them saw. */
 async function play(options: Play = {}): Promise<World & { error?: AppError }> {
-  const world: World = { steps: [], holds: [], releases: [], records: [], generated: [] };
+  const world: World = { steps: [], holds: [], releases: [], records: [], generated: [], checkpoints: [] };
   const log = createLogger({ name: 'test', level: 'silent' });
   const config = parseSettings(gatewaySettings, {});
   let recordAttempts = 0;
@@ -114,7 +118,10 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
           replayed: false,
         };
       },
-      checkpointUsage: async () => ({ open: [options.closesAfterMs === undefined] }),
+      async checkpointUsage({ items }: CheckpointUsageRequest) {
+        for (const { tokens } of items) world.checkpoints.push(tokens!);
+        return { open: items.map(() => options.closesAfterMs === undefined) };
+      },
     },
     inference: {
       generate(request: GenerateRequest, context: CallContext) {
@@ -132,8 +139,8 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
   const price = PriceVersion.fromPartial({ id: newId('price'), inputNanoUsdPerMtok: 100_000_000n, outputNanoUsdPerMtok: 400_000_000n });
   const patience = { rpcTimeoutMs: 100, spoolAfterMs: 0, patienceMs: 300, persistenceMs: 600 };
   const recorder = createRecorder({ metering: peers.metering, clock: systemClock, log, ...patience }, () => fullSpool);
-  const checkpoints = createCheckpoints({ metering: peers.metering, log, intervalMs: options.closesAfterMs ?? 1000, rpcTimeoutMs: 100 });
-  if (options.closesAfterMs !== undefined) await checkpoints.start();
+  const checkpoints = createCheckpoints({ metering: peers.metering, log, intervalMs: options.closesAfterMs ?? options.checkpointMs ?? 1000, rpcTimeoutMs: 100 });
+  if (options.closesAfterMs !== undefined || options.checkpointMs !== undefined) await checkpoints.start();
   const steps = meteredCall(
     {
       id: newId('req'),
@@ -316,6 +323,19 @@ describe('a metered call', () => {
     const { error, records } = await play({ streaming: false, script: failing([batch([started, blockStart, delta], 3)], reason) });
     expect(error?.reason).toBe(reason);
     expect(records).toEqual([expect.objectContaining({ outcome, free: true, tokens: expect.objectContaining({ outputTokens: 3 }) })]);
+  });
+
+  it('that is free stays free in checkpoints until it is on record', async () => {
+    const { checkpoints, records } = await play({
+      checkpointMs: 5,
+      script: failing([batch([started], 0)], 'upstream_failed'),
+      record: (attempt) => {
+        if (attempt < 3) throw new AppError('service_unavailable', 'Away.');
+      },
+    });
+    expect(records).toMatchObject([{ free: true, tokens: { inputTokens: 10 } }]);
+    expect(checkpoints.length).toBeGreaterThan(2);
+    for (const tokens of checkpoints) expect(tokens).toEqual(TokenCounts.fromPartial({}));
   });
 
   it('is an error when the upstream ends without finishing', async () => {

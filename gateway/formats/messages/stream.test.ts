@@ -9,6 +9,7 @@ import {
   counts,
   delta,
   finished,
+  foreign,
   reasoningBlock,
   redactedBlock,
   refusalBlock,
@@ -37,6 +38,13 @@ function dataOf(...events: Event[]): Data[] {
 const blocksOf = (...events: Event[]): Data[] => dataOf(...events).slice(1, -2);
 
 describe('a messages stream', () => {
+  it('keeps an end that only this format has until the call is on record', () => {
+    const stream = messages.stream(answerContext);
+    const before = stream.push([started, foreign({ type: 'novel' }), foreign({ type: 'novel_end' }, true), finished()]);
+    expect(framesOf(before).map(({ event }) => event)).toEqual(['message_start', 'novel']);
+    expect(framesOf(stream.finish(counts)).map(({ event }) => event)).toEqual(['novel_end', 'message_delta', 'message_stop']);
+  });
+
   it('goes from message_start over the blocks to message_stop', () => {
     expect(dataOf(...textBlock(0, 'Hel', 'lo'))).toEqual([
       {

@@ -179,6 +179,14 @@ describe.each(testEngines)('people on %s', (engine) => {
     await signIn('gone@example.com');
   });
 
+  it('are out by the flag alone, though their session is still there', async () => {
+    const user = await add('flagged@example.com');
+    const { token } = await signIn('flagged@example.com');
+    await sessionOf(token);
+    await auth.db.knex('person').where({ email: user.email }).update({ is_disabled: 1 });
+    await expect(sessionOf(token)).rejects.toMatchObject({ reason: 'session_unknown' });
+  });
+
   it('belong to accounts in roles, and an account keeps an owner', async () => {
     const [owner, other] = [await add('owner@example.com'), await add('other@example.com')];
     const put = (user: User, role: Role) => auth.users.putMember({ accountId: account.id, userId: user.id, role }, operator);

@@ -1,0 +1,61 @@
+import { EventEmitter } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from '@jest/globals';
+import { createSseWriter } from './sse.js';
+
+/** A response whose reader takes `room` frames and then nothing until it drains. */
+class SlowResponse extends EventEmitter {
+  headersSent = false;
+  destroyed = false;
+  readonly written: string[] = [];
+  readonly socket = { setNoDelay: () => undefined };
+  constructor(private room: number) {
+    super();
+  }
+  get writableNeedDrain(): boolean {
+    return this.room <= 0;
+  }
+  writeHead(): void {
+    this.headersSent = true;
+  }
+  write(frames: string): boolean {
+    this.written.push(frames);
+    this.room -= 1;
+    return this.room > 0;
+  }
+  destroy(): void {
+    this.destroyed = true;
+    this.emit('close');
+  }
+}
+
+function writerTo(response: SlowResponse, slowReaderTimeoutMs = 60_000) {
+  const options = { headers: {}, keepAlive: ': ping\n\n', keepAliveIntervalMs: 60_000, slowReaderTimeoutMs };
+  return createSseWriter(response as unknown as ServerResponse, options);
+}
+
+describe('a stream of events', () => {
+  it('waits for a reader that has no room, and goes on when it has', async () => {
+    const response = new SlowResponse(2);
+    const writer = writerTo(response);
+    await writer.write('one');
+    let isReady = false;
+    const written = writer.write('two').then(() => (isReady = true));
+    await sleep(10);
+    expect([isReady, response.written]).toEqual([false, ['one', 'two']]);
+    response.emit('drain');
+    await written;
+    response.destroy();
+  });
+
+  it('goes on when its reader disconnects, and cuts off one that takes nothing', async () => {
+    const gone = new SlowResponse(1);
+    const written = writerTo(gone).write('one');
+    gone.destroy();
+    await written;
+    const stuck = new SlowResponse(1);
+    await writerTo(stuck, 10).write('one');
+    expect(stuck.destroyed).toBe(true);
+  });
+});
