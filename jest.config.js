@@ -24,7 +24,7 @@ export default {
       // What two parts make together, by their pure functions, is in tests/translation.
       testMatch: [
         '<rootDir>/{proto,services,gateway,cli,deploy,console}/**/*.test.ts',
-        '<rootDir>/tests/{translation,support}/**/*.test.ts',
+        '<rootDir>/tests/{translation,support,mutation}/**/*.test.ts',
       ],
       testPathIgnorePatterns: withServer === '1' || serverUrl !== undefined ? [] : [needServer],
     },
@@ -33,7 +33,7 @@ export default {
       displayName: 'e2e',
       // By behaviour, against whole gateways in processes of their own.
       testMatch: ['<rootDir>/tests/**/*.test.ts'],
-      testPathIgnorePatterns: ['<rootDir>/tests/(translation|support)/'],
+      testPathIgnorePatterns: ['<rootDir>/tests/(translation|support|mutation)/'],
       setupFilesAfterEnv: ['<rootDir>/tests/support/timeouts.ts'],
     },
   ],

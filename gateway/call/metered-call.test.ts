@@ -72,6 +72,8 @@ interface Play {
   closesAfterMs?: number;
   /** How often the usage so far is noted. */
   checkpointMs?: number;
+  /** Nothing can be recorded now. */
+  isRecordingAway?: boolean;
   permitted?: string[];
   needs?: ModalityNeed[];
   responseFormat?: ResponseFormat;
@@ -139,7 +141,12 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
   const price = PriceVersion.fromPartial({ id: newId('price'), inputNanoUsdPerMtok: 100_000_000n, outputNanoUsdPerMtok: 400_000_000n });
   const patience = { rpcTimeoutMs: 100, spoolAfterMs: 0, patienceMs: 300, persistenceMs: 600 };
   const recorder = createRecorder({ metering: peers.metering, clock: systemClock, log, ...patience }, () => fullSpool);
-  const checkpoints = createCheckpoints({ metering: peers.metering, log, intervalMs: options.closesAfterMs ?? options.checkpointMs ?? 1000, rpcTimeoutMs: 100 });
+  const checkpoints = createCheckpoints({
+    metering: peers.metering,
+    log,
+    intervalMs: options.closesAfterMs ?? options.checkpointMs ?? 1000,
+    rpcTimeoutMs: 100,
+  });
   if (options.closesAfterMs !== undefined || options.checkpointMs !== undefined) await checkpoints.start();
   const steps = meteredCall(
     {
@@ -174,7 +181,7 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
         resolve: () => ({ model, price, targets: [{ upstreamId: 'first', upstreamModel: 'x' }] }),
       } as unknown as Parameters<typeof meteredCall>[1]['models'],
       checkpoints,
-      recorder,
+      recorder: options.isRecordingAway === true ? { ...recorder, assertRecording: refuse } : recorder,
       readOn: new ReadOn({ readOnTimeMs: 30, readOnTokensMax: 10, readOnCallsMax: 1, ...options.readOn }),
       unknownHolds: createUnknownHolds({ ledger: peers.ledger, clock: systemClock, log, rpcTimeoutMs: 100, holdTtlMs: 1000 }),
       config,
@@ -194,6 +201,10 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
     await checkpoints.stop();
   }
 }
+
+const refuse = (): never => {
+  throw new AppError('service_unavailable', 'Nothing can be recorded now.');
+};
 
 const failing = (before: GenerateResponse[], reason: ConstructorParameters<typeof AppError>[0]): Script =>
   async function* () {
@@ -323,6 +334,12 @@ describe('a metered call', () => {
     const { error, records } = await play({ streaming: false, script: failing([batch([started, blockStart, delta], 3)], reason) });
     expect(error?.reason).toBe(reason);
     expect(records).toEqual([expect.objectContaining({ outcome, free: true, tokens: expect.objectContaining({ outputTokens: 3 }) })]);
+  });
+
+  it('is refused before any money is held while nothing can be recorded', async () => {
+    const { error, holds, generated } = await play({ isRecordingAway: true });
+    expect(error?.reason).toBe('service_unavailable');
+    expect([holds, generated]).toEqual([[], []]);
   });
 
   it('that is free stays free in checkpoints until it is on record', async () => {

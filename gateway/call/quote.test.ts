@@ -25,9 +25,9 @@ function quoteOf(forModel: Model, atPrice: PriceVersion, inputTokensMax: number,
 
 describe('a quote', () => {
   it('is all or nothing when the caller gave a cap', () => {
-    const quote = quoteOf(model, price, 100, 50);
+    const quote = quoteOf(model, price, 100, 3000);
     expect(quote.minAmountNanoUsd).toBe(quote.amountNanoUsd);
-    expect(quote.outputCapTokens).toBe(50);
+    expect(quote.outputCapTokens).toBe(3000);
   });
 
   it('asks for the model’s limit but takes less when the caller gave no cap', () => {

@@ -146,6 +146,9 @@ describe('the bound of a cost', () => {
 
   it('reserves nothing for classes that are free', () => {
     expect(costAtMost(costBound(price({}), 1000, 3), 1000)).toBe(0n);
+    const dear = price(Object.fromEntries(priceFields.map((field) => [field, unitPriceNanoUsdMax])));
+    // Without input no line of the input is rounded, only those of output and reasoning.
+    expect(costBound(dear, 0, 1).inputNanoUsd).toBe(1n);
     expect(costAtMost(costBound(price({ inputNanoUsdPerMtok: 1_000_000n }), 1000, 1), 1000)).toBe(1000n);
     expect(costAtMost(costBound(price({ outputNanoUsdPerMtok: 1_000_000n, reasoningNanoUsdPerMtok: 0n }), 1000, 1), 1000)).toBe(1000n);
   });

@@ -58,9 +58,17 @@ export function renderRecordHold(hold: HoldMessage): RecordHold {
   };
 }
 
+/** Kinds of entries that are about a call. */
+const callKinds: readonly EntryKind[] = [
+  EntryKind.ENTRY_KIND_CHARGE,
+  EntryKind.ENTRY_KIND_CHARGE_CORRECTION,
+  EntryKind.ENTRY_KIND_SHORTFALL,
+  EntryKind.ENTRY_KIND_REFUND,
+];
+
 /** An entry: its effect on the balance, and the balance after it. */
 export function renderEntry(entry: EntryMessage): Entry {
-  const isCall = [EntryKind.ENTRY_KIND_CHARGE, EntryKind.ENTRY_KIND_SHORTFALL, EntryKind.ENTRY_KIND_REFUND].includes(entry.kind);
+  const isCall = callKinds.includes(entry.kind);
   return {
     id: entry.id,
     number: Number(entry.seq),

@@ -8,6 +8,7 @@ import {
   counts,
   delta,
   finished,
+  foreign,
   reasoningBlock,
   refusalBlock,
   started,
@@ -37,6 +38,13 @@ function chunksOf(context: typeof answerContext, ...events: Event[]): Chunk[] {
 const deltasOf = (...events: Event[]): object[] => chunksOf(answerContext, ...events).map(({ choices }) => choices[0]!.delta);
 
 describe('a chat-completions stream', () => {
+  it('refuses more ends of other choices than an answer can have', () => {
+    const stream = chatCompletions.stream(answerContext);
+    const end = foreign({ choices: [{ index: 1, delta: {}, finish_reason: 'stop' }] }, true);
+    stream.push([started, ...Array.from({ length: 128 }, () => end)]);
+    expect(() => stream.push([end])).toThrow('more often');
+  });
+
   it('opens with the role, ends with one finish chunk and [DONE]', () => {
     const chunks = chunksOf(answerContext, ...textBlock(0, 'Hel', '', 'lo'));
     expect(chunks.map(({ choices }) => choices[0])).toEqual([

@@ -38,6 +38,13 @@ function dataOf(...events: Event[]): Data[] {
 const blocksOf = (...events: Event[]): Data[] => dataOf(...events).slice(1, -2);
 
 describe('a messages stream', () => {
+  it('refuses more ends than an answer can have', () => {
+    const stream = messages.stream(answerContext);
+    const ends = Array.from({ length: 128 }, () => foreign({ type: 'novel_end' }, true));
+    stream.push([started, ...ends]);
+    expect(() => stream.push([foreign({ type: 'novel_end' }, true)])).toThrow('too often');
+  });
+
   it('keeps an end that only this format has until the call is on record', () => {
     const stream = messages.stream(answerContext);
     const before = stream.push([started, foreign({ type: 'novel' }), foreign({ type: 'novel_end' }, true), finished()]);

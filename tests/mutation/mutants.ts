@@ -1,0 +1,186 @@
+// The guards of the money path, each broken in one way. The text has to occur exactly once in its file: a change of a guard changes its mutant.
+
+/** One guard, broken. */
+export interface Mutant {
+  readonly name: string;
+  readonly file: string;
+  readonly from: string;
+  readonly to: string;
+  /** The tests of which one has to fail. */
+  readonly tests: readonly string[];
+}
+
+type Break = readonly [name: string, from: string, to: string];
+
+function of(file: string, tests: readonly string[], breaks: readonly Break[]): Mutant[] {
+  return breaks.map(([name, from, to]) => ({ name, file, from, to, tests }));
+}
+
+const call = 'gateway/call/metered-call.test.ts';
+const progress = 'gateway/call/progress.test.ts';
+const chat = ['gateway/formats/chat-completions/stream.test.ts', 'gateway/formats/chat-completions/rest.test.ts'];
+const messages = ['gateway/formats/messages/stream.test.ts', 'gateway/formats/messages/rest.test.ts'];
+
+/** All of them. */
+export const mutants: readonly Mutant[] = [
+  ...of(
+    'proto/rules/pricing.ts',
+    ['proto/rules/pricing.test.ts'],
+    [
+      ['lines are rounded down', '(dividend + divisor - 1n) / divisor', 'dividend / divisor'],
+      ['free lines are counted as priced', 'if (price > 0n) priced += 1;', 'priced += 1;'],
+      ['nothing is reserved for rounding', 'Math.max(0, priced - 1)', '0'],
+      ['too much is reserved for rounding', 'Math.max(0, priced - 1)', 'priced'],
+      ['the first price bounds a side', 'if (price > highest) highest = price;', 'if (highest === 0n) highest = price;'],
+      ['one answer bounds many', 'output.highest * BigInt(answers)', 'output.highest'],
+      ['reasoning is charged twice', 'counts.outputTokens - counts.reasoningTokens', 'counts.outputTokens'],
+      ['reasoning without a price is a line', '? 0 : counts.reasoningTokens', '? counts.reasoningTokens : counts.reasoningTokens'],
+      [
+        'cache writes of an hour are charged as of five minutes',
+        '(prices) => prices.cacheWrite1hNanoUsdPerMtok',
+        '(prices) => prices.cacheWrite5mNanoUsdPerMtok',
+      ],
+      ['one token more is affordable', 'Number(tokens);', 'Number(tokens) + 1;'],
+      ['an amount below the input affords output', 'if (amountNanoUsd < inputNanoUsd) return 0;', ''],
+      ['prices have no upper bound', ' || nanoUsd > unitPriceNanoUsdMax', ''],
+      ['prices may be negative', 'nanoUsd < 0n || ', ''],
+      ['an empty prompt reserves rounding', 'inputTokensMax === 0 ? 0n : ', ''],
+    ],
+  ),
+  ...of(
+    'proto/rules/outcomes.ts',
+    ['proto/rules/outcomes.test.ts'],
+    [
+      ['a disconnect is always charged', 'return !hasBegun;', 'return false;'],
+      ['a failed whole answer is charged', '!(hasOutput && streaming)', '!hasOutput'],
+      ['a failure before output is charged', '!(hasOutput && streaming)', '!streaming'],
+      ['a finished answer hides a disconnect', 'if (hasLeft || (!isFinished', 'if ((hasLeft && !isFinished) || (!isFinished'],
+      ['a rejection is a fault of the gateway', 'if (isRejection && !hasOutput) return Outcome.OUTCOME_REJECTED;', ''],
+      ['the cap is not noted', 'isCapped ? Outcome.OUTCOME_MAX_TOKENS : Outcome.OUTCOME_COMPLETED', 'Outcome.OUTCOME_COMPLETED'],
+      ['a deadline is a fault of the gateway', " || reason === 'deadline_exceeded'", ''],
+      ['disconnects are errors', "charged: 'if_begun', isError: false", "charged: 'if_begun', isError: true"],
+    ],
+  ),
+  ...of(
+    'gateway/call/quote.ts',
+    ['gateway/call/quote.test.ts'],
+    [
+      ['images are free of bounds', 'inputTokensMax + images * (imageTokensMax || imageTokensMaxDefault)', 'inputTokensMax'],
+      ['a document is bounded by the text', 'if (documents > 0) return contextLimitTokens;', ''],
+      [
+        'a cap of the caller is not lowered to the limit',
+        'Math.min(maxOutputTokens ?? model.outputLimitTokens, model.outputLimitTokens)',
+        '(maxOutputTokens ?? model.outputLimitTokens)',
+      ],
+      ['a cap of the caller is held in part', 'maxOutputTokens === undefined ? costAtMost', 'true ? costAtMost'],
+    ],
+  ),
+  ...of(
+    'gateway/call/metered-call.ts',
+    [call],
+    [
+      ['what is free is charged in checkpoints', 'outcome?.free === true ? noTokens : progress.tokens', 'progress.tokens'],
+      ['the price is that of now', 'deps.models.resolve(request.parsed.model, startedAtMs)', 'deps.models.resolve(request.parsed.model)'],
+      ['the cap of one answer is the cap of all', 'capTokens * Math.max(1, choices)', 'capTokens'],
+      ['the cap is not what is affordable', 'maxOutputTokens: held.outputCapTokens,', 'maxOutputTokens: 1_000_000,'],
+      [
+        'an upstream that breaks off is taken for finished',
+        'if (progress.finished === undefined) throw new AppError(',
+        'if (false) throw new AppError(',
+      ],
+      ['a hold without an answer is not released', 'if (isUnknownOutcome(error)) throw', 'if (false) throw'],
+      [
+        'the end is shown before the record',
+        'recorded = await recording.record.catch',
+        'recorded = await Promise.resolve({} as Recorded).catch',
+      ],
+      ['a key may use any model', 'assertPermitted(request.key, callable.model);', ''],
+      ['calls run while nothing can be recorded', 'deps.recorder.assertRecording();', ''],
+    ],
+  ),
+  ...of(
+    'gateway/call/progress.ts',
+    [progress, call],
+    [
+      [
+        'what is read after a disconnect is charged',
+        'if (!this.hasLeft) this.tokens = batch.usageSoFar;',
+        'this.tokens = batch.usageSoFar;',
+      ],
+      ['an estimate of the end counts after a disconnect', 'event.value.usageReported || !this.hasLeft', 'true'],
+      [
+        'what is read after a disconnect is unbounded',
+        'Math.max(outputTokens, this.outputTokensRead + roughTokens(batch.events))',
+        'outputTokens',
+      ],
+      ['a finished answer is left', 'this.hasLeft = this.finished === undefined;', 'this.hasLeft = true;'],
+    ],
+  ),
+  ...of(
+    'gateway/call/outcome.ts',
+    [progress, call, 'gateway/call/recorder.test.ts'],
+    [
+      ['estimates are reported', 'finished?.usageReported === true', 'true'],
+      ['a withheld stream is free', 'if (!free || !isFinished) return request;', 'if (!isFinished) return request;'],
+      ['a withheld answer keeps its answer', 'free, storedAnswer: Buffer.alloc(0) }', 'free }'],
+      ['a step back of the clock breaks the record', 'Math.max(0, Math.trunc(toMs - fromMs))', 'Math.trunc(toMs - fromMs)'],
+    ],
+  ),
+  ...of('gateway/formats/chat-completions/stream.ts', chat, [
+    ['another end is sent before the record', "this.heldEnds.push(frame);\n    return '';", 'return frame;'],
+    [
+      'the end is sent before the record',
+      'this.end(event.value.stopReason, extraJson);',
+      "{ this.end(event.value.stopReason, extraJson); frames += 'data: [DONE]\\n\\n'; }",
+    ],
+    ['usage comes unasked', 'const total = this.context.includeUsage ?', 'const total = true ?'],
+    ['a call without arguments has none', 'return this.argumentsChunk(opened, \'"{}"\');', "return '';"],
+    ['ends are held without bound', 'if (this.heldEnds.length >= heldEndsMax)', 'if (false)'],
+  ]),
+  ...of('gateway/formats/messages/stream.ts', messages, [
+    ['another end is sent before the record', "this.heldEnds.push(event);\n    return '';", 'return event;'],
+    ['ends are held without bound', 'if (this.heldEnds.length >= heldEndsMax)', 'if (false)'],
+    ['ends that were held are lost', "${this.heldEnds.join('')}", ''],
+    [
+      'blocks are interleaved',
+      "return this.queue[0] === block ? this.write(block) : '';\n  }\n\n  private addDelta",
+      'return this.write(block);\n  }\n\n  private addDelta',
+    ],
+  ]),
+  ...of(
+    'gateway/http/sse.ts',
+    ['gateway/http/sse.test.ts'],
+    [
+      [
+        'a stream does not wait for its reader',
+        'if (!response.write(frames)) await drained(response, options.slowReaderTimeoutMs);',
+        'response.write(frames);',
+      ],
+      [
+        'a reader that takes nothing is never cut off',
+        'setTimeout(() => response.destroy(), timeoutMs)',
+        'setTimeout(() => undefined, timeoutMs)',
+      ],
+    ],
+  ),
+  ...of(
+    'gateway/console/session.ts',
+    ['gateway/console/session.test.ts'],
+    [['sec-fetch-site is not checked', "fetchSite !== '' ? fetchSite !== 'same-origin' : ", '']],
+  ),
+  ...of(
+    'services/metering/leases/lease-grace.ts',
+    ['services/metering/leases/lease-sweeper.test.ts'],
+    [['a step of the clock ends every lease', 'if (Math.abs(offsetMs - this.offsetMs) > stepMsMin) this.begin();', '']],
+  ),
+  ...of(
+    'services/metering/records/usage-record.ts',
+    ['services/metering/rpcs/record-usage.test.ts'],
+    [['an outcome that is never charged is', "ended.free || outcomeRules[ended.outcome].charged === 'never'", 'ended.free']],
+  ),
+  ...of(
+    'services/auth/users/rpcs/get-session.ts',
+    ['services/auth/users/users.test.ts'],
+    [['a disabled user has a session', ' || person.user.isDisabled', '']],
+  ),
+];
