@@ -207,7 +207,7 @@ describe.each(testEngines)('the ledger on %s', (engine) => {
     expect(settled.hold).toMatchObject({ capturedNanoUsd: 90n, state: HoldState.HOLD_STATE_SETTLED });
     const [refund, charge] = await entriesOf(customer.accountId);
     expect(refund).toMatchObject({
-      kind: EntryKind.ENTRY_KIND_REFUND,
+      kind: EntryKind.ENTRY_KIND_CHARGE_CORRECTION,
       amountNanoUsd: 30n,
       linkedEntryId: charge!.id,
       spentAfterNanoUsd: 90n,

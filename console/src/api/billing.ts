@@ -10,7 +10,14 @@ export type Redemption = Posted;
 export type LineKind = EntryKind;
 
 /** The kinds of entries, in the order of the filter. */
-export const lineKinds = ['deposit', 'charge', 'refund', 'adjustment', 'shortfall'] as const satisfies readonly LineKind[];
+export const lineKinds = [
+  'deposit',
+  'charge',
+  'charge_correction',
+  'refund',
+  'adjustment',
+  'shortfall',
+] as const satisfies readonly LineKind[];
 
 const of = (accountId: string): string => `/accounts/${accountId}`;
 

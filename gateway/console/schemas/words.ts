@@ -3,7 +3,7 @@
 export const roles = ['owner', 'admin', 'developer', 'billing', 'viewer'] as const;
 export const permissions = ['look', 'change keys', 'change money', 'change members'] as const;
 
-export const entryKinds = ['deposit', 'charge', 'shortfall', 'adjustment', 'refund'] as const;
+export const entryKinds = ['deposit', 'charge', 'charge_correction', 'shortfall', 'adjustment', 'refund'] as const;
 export const holdStates = ['open', 'settled', 'released', 'expired'] as const;
 export const codeStates = ['open', 'claimed', 'redeemed', 'void'] as const;
 export const alertChannels = ['mail', 'webhook'] as const;

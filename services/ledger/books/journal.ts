@@ -25,6 +25,7 @@ export const postings = {
     debit: BookAccount.BOOK_ACCOUNT_SHORTFALL_EXPENSE,
     credit: BookAccount.BOOK_ACCOUNT_REVENUE,
   },
+  chargeCorrection: { kind: EntryKind.ENTRY_KIND_CHARGE_CORRECTION, debit: BookAccount.BOOK_ACCOUNT_REVENUE, credit: customer },
   refund: { kind: EntryKind.ENTRY_KIND_REFUND, debit: BookAccount.BOOK_ACCOUNT_REFUND, credit: customer },
   adjustmentUp: { kind: EntryKind.ENTRY_KIND_ADJUSTMENT, debit: BookAccount.BOOK_ACCOUNT_ADJUSTMENT, credit: customer },
   adjustmentDown: { kind: EntryKind.ENTRY_KIND_ADJUSTMENT, debit: customer, credit: BookAccount.BOOK_ACCOUNT_ADJUSTMENT },
@@ -37,7 +38,12 @@ export function depositPosting(source: DepositSource): Posting {
 
 /** Whether an entry of this kind is about a hold; the others are about a deposit or an adjustment. */
 export function isOfHold(kind: EntryKind): boolean {
-  return kind === EntryKind.ENTRY_KIND_CHARGE || kind === EntryKind.ENTRY_KIND_SHORTFALL || kind === EntryKind.ENTRY_KIND_REFUND;
+  return (
+    kind === EntryKind.ENTRY_KIND_CHARGE ||
+    kind === EntryKind.ENTRY_KIND_CHARGE_CORRECTION ||
+    kind === EntryKind.ENTRY_KIND_SHORTFALL ||
+    kind === EntryKind.ENTRY_KIND_REFUND
+  );
 }
 
 /** What an entry adds to (or, negative, takes from) the sums of its account. */
@@ -50,6 +56,7 @@ export function effectOf(entry: Pick<Entry, 'kind' | 'credit' | 'amountNanoUsd'>
       return { creditedNanoUsd: credit === customer ? amountNanoUsd : -amountNanoUsd, spentNanoUsd: 0n };
     case EntryKind.ENTRY_KIND_CHARGE:
       return { creditedNanoUsd: 0n, spentNanoUsd: amountNanoUsd };
+    case EntryKind.ENTRY_KIND_CHARGE_CORRECTION:
     case EntryKind.ENTRY_KIND_REFUND:
       return { creditedNanoUsd: 0n, spentNanoUsd: -amountNanoUsd };
     case EntryKind.ENTRY_KIND_SHORTFALL:

@@ -11,7 +11,7 @@ export interface Outcome {
   readonly state: HoldState;
   readonly captureNanoUsd?: bigint;
   readonly shortfallNanoUsd?: bigint;
-  readonly refundNanoUsd?: bigint;
+  readonly correctionNanoUsd?: bigint;
 }
 
 /** What an open hold sets aside; an ended one sets nothing aside. */
@@ -22,7 +22,7 @@ export function reservedNanoUsd(hold: HoldRecord): bigint {
 /** The rows of account, key and hold after the hold has ended so, with one entry for each amount that is not zero. */
 export function closeHold(touched: Touched, hold: HoldRecord, outcome: Outcome, nowMs: number): Changes & { hold: HoldRecord } {
   assert(hold.keyId !== undefined, 'A tombstone is never closed again.');
-  const { captureNanoUsd = 0n, shortfallNanoUsd = 0n, refundNanoUsd = 0n } = outcome;
+  const { captureNanoUsd = 0n, shortfallNanoUsd = 0n, correctionNanoUsd = 0n } = outcome;
   const key = touched.key ?? emptyKey(hold.accountId, hold.keyId);
   const before = touched.account ?? emptyAccount(hold.accountId);
   let account = { ...before, heldNanoUsd: before.heldNanoUsd - reservedNanoUsd(hold) };
@@ -31,7 +31,7 @@ export function closeHold(touched: Touched, hold: HoldRecord, outcome: Outcome, 
   const bookings: [Posting, EntryText][] = [
     [postings.charge, { ...text, amountNanoUsd: captureNanoUsd }],
     [postings.shortfall, { ...text, amountNanoUsd: shortfallNanoUsd }],
-    [postings.refund, { ...text, amountNanoUsd: refundNanoUsd, linkedEntryId: entryId(hold.accountId, hold.lastSeq) }],
+    [postings.chargeCorrection, { ...text, amountNanoUsd: correctionNanoUsd, linkedEntryId: entryId(hold.accountId, hold.lastSeq) }],
   ];
   for (const [posting, entryText] of bookings) {
     if (entryText.amountNanoUsd === 0n) continue;
@@ -44,12 +44,12 @@ export function closeHold(touched: Touched, hold: HoldRecord, outcome: Outcome, 
     key: {
       ...key,
       heldNanoUsd: key.heldNanoUsd - reservedNanoUsd(hold),
-      spentNanoUsd: key.spentNanoUsd + captureNanoUsd - refundNanoUsd,
+      spentNanoUsd: key.spentNanoUsd + captureNanoUsd - correctionNanoUsd,
     },
     hold: {
       ...hold,
       state: outcome.state,
-      capturedNanoUsd: hold.capturedNanoUsd + captureNanoUsd - refundNanoUsd,
+      capturedNanoUsd: hold.capturedNanoUsd + captureNanoUsd - correctionNanoUsd,
       shortfallNanoUsd: hold.shortfallNanoUsd + shortfallNanoUsd,
       lastSeq: entries.at(-1)?.seq ?? hold.lastSeq,
       chargeSeq: entries.find((entry) => entry.kind === EntryKind.ENTRY_KIND_CHARGE)?.seq ?? hold.chargeSeq,

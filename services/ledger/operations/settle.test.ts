@@ -6,7 +6,7 @@ import { entriesOf, expectRefused, outcomeRows, replyOf } from '../testing/outco
 import { account, accountId, expired, hold, key, keyId, nowMs, settleOperation, tombstone, touched } from '../testing/records.js';
 
 const { HOLD_STATE_SETTLED, HOLD_STATE_RELEASED } = HoldState;
-const { ENTRY_KIND_CHARGE, ENTRY_KIND_SHORTFALL, ENTRY_KIND_REFUND } = EntryKind;
+const { ENTRY_KIND_CHARGE, ENTRY_KIND_SHORTFALL, ENTRY_KIND_CHARGE_CORRECTION } = EntryKind;
 const row = outcomeRows('S');
 
 describe('Settle', () => {
@@ -85,7 +85,7 @@ describe('Settle', () => {
   row('S5', 'gives back what expiry took too much, to the account and to the key', () => {
     const applied = apply(touched(expired), settleOperation(45n), nowMs);
     expect(applied.changes.hold).toMatchObject({ state: HOLD_STATE_SETTLED, capturedNanoUsd: 45n, shortfallNanoUsd: 0n });
-    expect(entriesOf(applied)).toEqual([[ENTRY_KIND_REFUND, 15n]]);
+    expect(entriesOf(applied)).toEqual([[ENTRY_KIND_CHARGE_CORRECTION, 15n]]);
     expect(applied.changes.entries?.[0]?.linkedEntryId).toBe(entryId(accountId, 9n));
     expect(applied.changes.account?.spentNanoUsd).toBe(45n);
     expect(applied.changes.key?.spentNanoUsd).toBe(45n);

@@ -34,7 +34,7 @@ function settle(touched: Touched, hold: HoldRecord, costNanoUsd: bigint, nowMs: 
   const state = HoldState.HOLD_STATE_SETTLED;
   const dueNanoUsd = costNanoUsd - hold.capturedNanoUsd;
   if (dueNanoUsd < 0n) {
-    const changes = closeHold(touched, hold, { state, refundNanoUsd: -dueNanoUsd }, nowMs);
+    const changes = closeHold(touched, hold, { state, correctionNanoUsd: -dueNanoUsd }, nowMs);
     return done({ hold: changes.hold, replayed: false }, changes);
   }
   const account = touched.account ?? emptyAccount(hold.accountId);

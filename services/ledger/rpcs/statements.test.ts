@@ -33,6 +33,7 @@ const {
   ENTRY_KIND_DEPOSIT: deposit,
   ENTRY_KIND_ADJUSTMENT: adjustment,
   ENTRY_KIND_CHARGE: charge,
+  ENTRY_KIND_CHARGE_CORRECTION: correction,
   ENTRY_KIND_REFUND: refund,
   ENTRY_KIND_SHORTFALL: shortfall,
 } = EntryKind;
@@ -92,14 +93,18 @@ describe.each(testEngines)('statements on %s', (engine) => {
       expect(await linesOf(accountId, { month: month.month })).toEqual(lines.toReversed());
       expect(BigInt(lines.length)).toBe(month.entries);
       expect(month.openingNanoUsd + effects(lines)).toBe(month.closingNanoUsd);
-      expect({ deposits: amounts(lines, deposit), charges: amounts(lines, charge), refunds: amounts(lines, refund) }).toEqual({
+      expect({
+        deposits: amounts(lines, deposit),
+        charges: amounts(lines, charge) - amounts(lines, correction),
+        refunds: amounts(lines, refund),
+      }).toEqual({
         deposits: month.depositsNanoUsd,
         charges: month.chargesNanoUsd,
         refunds: month.refundsNanoUsd,
       });
       expect(effects(lines.filter(({ kind }) => kind === adjustment))).toBe(month.adjustmentsNanoUsd);
       for (const line of lines) expect(line.seq).toBe(number++);
-      for (const kinds of [[deposit], [refund, shortfall], [charge], [charge, adjustment]]) {
+      for (const kinds of [[deposit], [refund, shortfall], [charge], [correction, adjustment]]) {
         const wanted = lines.filter(({ kind }) => kinds.includes(kind));
         expect(await linesOf(accountId, { month: month.month, kinds, oldestFirst: true })).toEqual(wanted);
       }
@@ -147,7 +152,7 @@ describe.each(testEngines)('statements on %s', (engine) => {
           });
           ledger.clock.advance(10_000);
           await ledger.service.expireHolds({ limit: 0 });
-          // A late settlement gives back what expiry took too much.
+          // A late settlement corrects what the expiry captured too much.
           if (kind === 'late') await ledger.service.settle(settleRequest(customer, hold!.id, 0n));
         }
       }

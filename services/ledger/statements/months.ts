@@ -78,7 +78,10 @@ export function isNoted(entry: Pick<Entry, 'kind'>): boolean {
   return entry.kind !== EntryKind.ENTRY_KIND_CHARGE;
 }
 
-/** The figures of one month of an account. All but the adjustments are zero or more. */
+/**
+ * The figures of one month of an account. All but the adjustments and the charges are zero or more: the charges are net of corrections,
+ * which may belong to charges of the month before.
+ */
 export interface MonthFigures {
   readonly month: number;
   readonly openingNanoUsd: bigint;
@@ -125,7 +128,7 @@ function between(opening: MonthOpening, next: MonthOpening): MonthFigures {
     openingNanoUsd: opening.creditedNanoUsd - opening.spentNanoUsd,
     depositsNanoUsd,
     adjustmentsNanoUsd: next.creditedNanoUsd - opening.creditedNanoUsd - depositsNanoUsd,
-    // What is spent is what was charged less what was given back.
+    // What is spent is what was charged, net of corrections, less what was refunded.
     chargesNanoUsd: next.spentNanoUsd - opening.spentNanoUsd + refundsNanoUsd,
     refundsNanoUsd,
     closingNanoUsd: next.creditedNanoUsd - next.spentNanoUsd,

@@ -191,7 +191,9 @@ function checkHold(hold: StoredHold, known: Known, entries: readonly Entry[]): v
   const { state, capturedNanoUsd: captured, shortfallNanoUsd: shortfall } = hold;
   assert.equal(
     spentOn(hold),
-    of(BOOK_ACCOUNT_CUSTOMER, BOOK_ACCOUNT_REVENUE) - of(BOOK_ACCOUNT_REFUND, BOOK_ACCOUNT_CUSTOMER),
+    of(BOOK_ACCOUNT_CUSTOMER, BOOK_ACCOUNT_REVENUE) -
+      of(BOOK_ACCOUNT_REVENUE, BOOK_ACCOUNT_CUSTOMER) -
+      of(BOOK_ACCOUNT_REFUND, BOOK_ACCOUNT_CUSTOMER),
     'the entries of a hold',
   );
   assert.equal(hold.refundedNanoUsd, known.refunded, 'what was given back of a hold');

@@ -83,6 +83,7 @@ const kindNames = new Map<EntryKind, Line['kind']>([
   [EntryKind.ENTRY_KIND_DEPOSIT, 'deposit'],
   [EntryKind.ENTRY_KIND_ADJUSTMENT, 'adjustment'],
   [EntryKind.ENTRY_KIND_CHARGE, 'charge'],
+  [EntryKind.ENTRY_KIND_CHARGE_CORRECTION, 'correction'],
   [EntryKind.ENTRY_KIND_REFUND, 'refund'],
   [EntryKind.ENTRY_KIND_SHORTFALL, 'shortfall'],
 ]);

@@ -36,7 +36,7 @@ interface ModelHold {
 
 /** A line that the journal must have. */
 export interface Line {
-  readonly kind: 'deposit' | 'promotion' | 'adjustment' | 'charge' | 'refund' | 'shortfall';
+  readonly kind: 'deposit' | 'promotion' | 'adjustment' | 'charge' | 'correction' | 'refund' | 'shortfall';
   /** What the account's money goes up or down by; for a shortfall, which costs the account nothing, what we pay. */
   readonly amount: bigint;
   readonly about: string;
@@ -110,7 +110,7 @@ export class ReferenceLedger {
 
   private writeAbout(name: string, hold: ModelHold, line: Pick<Line, 'kind' | 'amount'>): void {
     if (line.amount === 0n) return;
-    const corrects = line.kind === 'refund' ? hold.lastLine : 0;
+    const corrects = line.kind === 'correction' ? hold.lastLine : 0;
     hold.lastLine = this.write(hold.accountId, { ...line, about: name.split(' ')[1]!, keyId: hold.keyId!, corrects });
     if (line.kind === 'charge') hold.chargeLine = hold.lastLine;
   }
@@ -202,7 +202,7 @@ export class ReferenceLedger {
     hold.state = 'settled';
     this.holds.set(name, hold);
     this.knownAccounts.add(accountId);
-    if (hold.captured < before) this.writeAbout(name, hold, { kind: 'refund', amount: before - hold.captured });
+    if (hold.captured < before) this.writeAbout(name, hold, { kind: 'correction', amount: before - hold.captured });
     else this.writeAbout(name, hold, { kind: 'charge', amount: hold.captured - before });
     this.writeAbout(name, hold, { kind: 'shortfall', amount: hold.shortfall });
     return { ...outcome(hold), replayed: false };

@@ -172,13 +172,13 @@ export class Rebuild {
       refundedNanoUsd: 0n,
       seqs: new Set(),
     };
-    if (entry.kind === EntryKind.ENTRY_KIND_REFUND) {
+    if (entry.kind === EntryKind.ENTRY_KIND_REFUND || entry.kind === EntryKind.ENTRY_KIND_CHARGE_CORRECTION) {
       const linkedSeq = seqOfLink(entry);
       if (!sums.seqs.has(linkedSeq)) this.expectEqual(`link of entry ${entry.seq}`, linkedSeq, [...sums.seqs].at(-1) ?? 0n);
     }
     sums.seqs.add(entry.seq);
-    // What a settlement corrects was never rightly captured; what an operator gives back was.
-    if (isGivenBack(entry)) sums.refundedNanoUsd += entry.amountNanoUsd;
+    // What a settlement corrects was never rightly captured; what is refunded was.
+    if (entry.kind === EntryKind.ENTRY_KIND_REFUND) sums.refundedNanoUsd += entry.amountNanoUsd;
     else sums.capturedNanoUsd += spentNanoUsd;
     if (sums.refundedNanoUsd > sums.capturedNanoUsd)
       this.expectEqual(`refunded up to entry ${entry.seq}`, sums.refundedNanoUsd, sums.capturedNanoUsd);
@@ -221,11 +221,6 @@ export function driftOfHold({ hold, hasItsEntry }: UnexplainedHold): VerifyRespo
   const endsAtCheckpoint = state === HoldState.HOLD_STATE_RELEASED || state === HoldState.HOLD_STATE_EXPIRED;
   if (endsAtCheckpoint) return drift('checkpoint at the end of', checkpointNanoUsd, capturedNanoUsd);
   return drift('state of', BigInt(state), BigInt(HoldState.HOLD_STATE_SETTLED));
-}
-
-/** Whether somebody gave money back by Refund; the other refunds correct what was captured. */
-function isGivenBack(entry: Entry): boolean {
-  return entry.kind === EntryKind.ENTRY_KIND_REFUND && entry.idempotencyKey !== '';
 }
 
 /** The number of the entry that this one is linked to; 0 for none of its account. */

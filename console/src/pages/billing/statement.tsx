@@ -124,7 +124,14 @@ function Figures({ statement }: { statement: Statement }) {
   );
 }
 
-const tones = { deposit: 'good', charge: 'plain', refund: 'info', adjustment: 'warn', shortfall: 'plain' } as const;
+const tones = {
+  deposit: 'good',
+  charge: 'plain',
+  charge_correction: 'plain',
+  refund: 'info',
+  adjustment: 'warn',
+  shortfall: 'plain',
+} as const;
 
 function Lines({ lines }: { lines: readonly Line[] }) {
   const t = useText(billingText);

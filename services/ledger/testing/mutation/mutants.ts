@@ -122,12 +122,12 @@ export const mutants: readonly Mutant[] = [
     ['an ended hold frees money again', 'hold.state === HoldState.HOLD_STATE_OPEN ? hold.amountNanoUsd : 0n', 'hold.amountNanoUsd'],
     [
       'the spend of the key is forgotten',
-      'spentNanoUsd: key.spentNanoUsd + captureNanoUsd - refundNanoUsd',
+      'spentNanoUsd: key.spentNanoUsd + captureNanoUsd - correctionNanoUsd',
       'spentNanoUsd: key.spentNanoUsd',
     ],
     [
       'what expiry took too much stays spent by the key',
-      'spentNanoUsd: key.spentNanoUsd + captureNanoUsd - refundNanoUsd',
+      'spentNanoUsd: key.spentNanoUsd + captureNanoUsd - correctionNanoUsd',
       'spentNanoUsd: key.spentNanoUsd + captureNanoUsd',
     ],
     [
@@ -138,7 +138,7 @@ export const mutants: readonly Mutant[] = [
     ['a hold forgets its last entry', 'lastSeq: entries.at(-1)?.seq ?? hold.lastSeq', 'lastSeq: hold.lastSeq'],
     [
       'a hold forgets an earlier capture',
-      'capturedNanoUsd: hold.capturedNanoUsd + captureNanoUsd - refundNanoUsd',
+      'capturedNanoUsd: hold.capturedNanoUsd + captureNanoUsd - correctionNanoUsd',
       'capturedNanoUsd: captureNanoUsd',
     ],
   ]),
