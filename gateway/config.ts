@@ -179,34 +179,6 @@ export const gatewaySettings = {
     },
     show: formatUsd,
   },
-  signUp: flag('TOLLGATE_GATEWAY_SIGN_UP', 'anybody who reaches the console may sign up, with an account of their own', { default: false }),
-  oidcIssuer: {
-    env: 'TOLLGATE_GATEWAY_OIDC_ISSUER',
-    description: 'address of an OpenID Connect provider by which people sign in to the console',
-    default: undefined,
-    parse(value: string) {
-      const url = baseUrl(value);
-      const { protocol, hostname } = new URL(url);
-      if (protocol !== 'https:' && !['localhost', '127.0.0.1', '[::1]'].includes(hostname))
-        throw new Error('must begin with https://, unless it is on this machine');
-      // As it was written, since a provider may end its name with a slash.
-      return value;
-    },
-  },
-  oidcClientId: optionalText(
-    'TOLLGATE_GATEWAY_OIDC_CLIENT_ID',
-    'as which client the gateway is known to that provider; its redirect address is <public address>/console/api/oidc/callback',
-  ),
-  oidcClientSecret: optionalText('TOLLGATE_GATEWAY_OIDC_CLIENT_SECRET', 'the secret of that client; none for a public client', {
-    secret: true,
-  }),
-  oidcName: text('TOLLGATE_GATEWAY_OIDC_NAME', 'what people know that provider as', { default: 'single sign-on' }),
-  oidcScopes: text('TOLLGATE_GATEWAY_OIDC_SCOPES', 'what that provider is asked to tell', { default: 'openid email profile' }),
-  oidcSignUp: flag(
-    'TOLLGATE_GATEWAY_OIDC_SIGN_UP',
-    'whoever that provider lets in with a verified e-mail address may come, with an account of their own',
-    { default: false },
-  ),
 } satisfies Settings;
 
 /** An address without a trailing slash. */

@@ -2,7 +2,6 @@
 import Router from '@koa/router';
 import type { Context, Middleware, Next } from 'koa';
 import type { ConsoleDeps } from './deps.js';
-import { createOidc } from './oidc/provider.js';
 import { areas } from './operations/index.js';
 import { sameSite } from './session.js';
 import { addRoutes } from './table/router.js';
@@ -13,7 +12,6 @@ export function consoleApi(deps: ConsoleDeps, call: readonly Middleware[]): Rout
   router.use(noStore(), sameSite());
   addRoutes(router, areas, {
     ...deps,
-    oidc: createOidc(deps.config, deps),
     serveCall: (ctx) => serve(call, ctx),
   });
   return router;

@@ -6,14 +6,10 @@ import type { SpoolState } from '../call/spool/spool.js';
 import type { GatewayConfig } from '../config.js';
 import type { KeyReplica } from '../replicas/keys.js';
 import type { ModelReplica } from '../replicas/models.js';
-import type { OidcProvider, OidcSettings } from './oidc/provider.js';
 import type { ConsolePeers } from './peers.js';
 
 /** The settings that the console reads. */
-export type ConsoleConfig = Pick<
-  GatewayConfig,
-  'rpcTimeoutMs' | 'trustProxy' | 'publicUrl' | 'signUp' | 'confirmAboveNanoUsd' | 'oidcSignUp' | 'traceUrl' | keyof OidcSettings
->;
+export type ConsoleConfig = Pick<GatewayConfig, 'rpcTimeoutMs' | 'trustProxy' | 'publicUrl' | 'confirmAboveNanoUsd' | 'traceUrl'>;
 
 /** The state of this gateway. */
 export interface GatewayState {
@@ -36,8 +32,6 @@ export interface ConsoleDeps extends GatewayState {
 
 /** Handed to every operation. */
 export interface OperationDeps extends ConsoleDeps {
-  /** Undefined: no identity provider is set up. */
-  readonly oidc: OidcProvider | undefined;
   /** Serves a call in the chat-completions format whose key is known. */
   readonly serveCall: (ctx: Parameters<Middleware>[0]) => Promise<void>;
 }

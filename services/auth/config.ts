@@ -1,4 +1,5 @@
 // The settings of auth.
+import { signInSettings } from './users/oidc/settings.js';
 import { duration, type Settings, type Values } from '#kit/config/settings.js';
 
 /** Every setting, each with a default that serves. */
@@ -38,6 +39,7 @@ export const authSettings = {
       default: 30 * 86_400_000,
     },
   ),
+  ...signInSettings,
   mailRetryMs: duration(
     'TOLLGATE_AUTH_MAIL_RETRY',
     'how long a mail that was not taken waits for its second try; the third and fourth come after 6 and 30 times as long',

@@ -20,6 +20,7 @@ import { migrations } from './migrations/index.js';
 import { withActorRules } from './users/actor-rules.js';
 import type { PeopleDeps } from './users/deps.js';
 import { MailSender } from './users/mail/mail-sender.js';
+import { createOidc, type OidcProvider } from './users/oidc/provider.js';
 import { peopleService } from './users/service.js';
 import { AuditStore } from './users/store/audit.js';
 import { FailureStore } from './users/store/failures.js';
@@ -52,6 +53,8 @@ export interface AuthDeps {
   readonly publicUrl: string | undefined;
   /** The 32 bytes under which signing keys are sealed in the database, the same for every replica. */
   readonly secretKey: Buffer;
+  /** In place of the one that the settings name, for tests. */
+  readonly identityProvider?: OidcProvider;
 }
 
 // The rest of the interval is for the read itself and the way to the watcher, so that no heartbeat comes after it was promised.
@@ -66,7 +69,7 @@ export interface AuthModule extends ServiceModule<AuthService> {
 }
 
 /** Auth over its own database. `start` migrates and begins to look for changes; `stop` ends every watch. */
-export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicUrl, secretKey }: AuthDeps): AuthModule {
+export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicUrl, secretKey, identityProvider }: AuthDeps): AuthModule {
   const { heartbeatIntervalMs } = config;
   const feed = new ChangeFeed(new ChangeStore(db), { pollIntervalMs: heartbeatIntervalMs * pollShareOfHeartbeat }, log);
   const accounts = new AccountStore(db);
@@ -87,7 +90,9 @@ export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicU
     mailBudget,
     mailSender,
     actorTokens: new ActorTokens(signingKeys, clock),
+    identityProvider: identityProvider ?? createOidc(config, { clock, log }),
     lifetimes: config,
+    config,
     clock,
     log,
   };

@@ -18,11 +18,11 @@ describe.each(modes)('coming into the console, %s', (mode) => {
     idp = await startIdp();
     system = await startSystem(mode, {
       TOLLGATE_LOG_LEVEL: 'trace',
-      TOLLGATE_GATEWAY_SIGN_UP: 'true',
-      TOLLGATE_GATEWAY_OIDC_ISSUER: idp.issuer,
-      TOLLGATE_GATEWAY_OIDC_CLIENT_ID: idp.clientId,
-      TOLLGATE_GATEWAY_OIDC_CLIENT_SECRET: idp.clientSecret,
-      TOLLGATE_GATEWAY_OIDC_NAME: 'Acme ID',
+      TOLLGATE_AUTH_SIGN_UP: 'true',
+      TOLLGATE_AUTH_OIDC_ISSUER: idp.issuer,
+      TOLLGATE_AUTH_OIDC_CLIENT_ID: idp.clientId,
+      TOLLGATE_AUTH_OIDC_CLIENT_SECRET: idp.clientSecret,
+      TOLLGATE_AUTH_OIDC_NAME: 'Acme ID',
     });
     idp.redirectUris.add(`${system.baseUrl}/console/api/oidc/callback`);
   });
@@ -244,7 +244,7 @@ describe.each(modes)('coming into the console, %s', (mode) => {
 
 describe('a console behind a proxy', () => {
   it('counts sign-ups by the address that the proxy saw, whatever the caller said before it', async () => {
-    const system = await startSystem('single', { TOLLGATE_GATEWAY_SIGN_UP: 'true', TOLLGATE_GATEWAY_TRUST_PROXY: 'true' });
+    const system = await startSystem('single', { TOLLGATE_AUTH_SIGN_UP: 'true', TOLLGATE_GATEWAY_TRUST_PROXY: 'true' });
     try {
       const signUp = async (index: number, client: string): Promise<number> => {
         const fields = { email: `p${index}@example.com`, name: 'P', password: 'correct horse battery', account_name: 'P' };
@@ -264,8 +264,8 @@ describe('a console whose ways are shut', () => {
   let system: System;
   beforeAll(async () => {
     system = await startSystem('single', {
-      TOLLGATE_GATEWAY_OIDC_ISSUER: `http://127.0.0.1:${await freePort()}`,
-      TOLLGATE_GATEWAY_OIDC_CLIENT_ID: 'tollgate',
+      TOLLGATE_AUTH_OIDC_ISSUER: `http://127.0.0.1:${await freePort()}`,
+      TOLLGATE_AUTH_OIDC_CLIENT_ID: 'tollgate',
     });
   });
   afterAll(() => system?.stop());
@@ -286,9 +286,9 @@ describe('a console whose ways are shut', () => {
   it('lets in only whom it knows when nobody may sign up, and behind TLS keeps its cookies to TLS', async () => {
     const idp = await startIdp();
     const other = await startSystem('single', {
-      TOLLGATE_GATEWAY_OIDC_ISSUER: idp.issuer,
-      TOLLGATE_GATEWAY_OIDC_CLIENT_ID: idp.clientId,
-      TOLLGATE_GATEWAY_OIDC_CLIENT_SECRET: idp.clientSecret,
+      TOLLGATE_AUTH_OIDC_ISSUER: idp.issuer,
+      TOLLGATE_AUTH_OIDC_CLIENT_ID: idp.clientId,
+      TOLLGATE_AUTH_OIDC_CLIENT_SECRET: idp.clientSecret,
       TOLLGATE_GATEWAY_TRUST_PROXY: 'true',
     });
     try {

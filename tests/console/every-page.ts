@@ -262,10 +262,10 @@ export function lookAtEveryPage(width: number): void {
     beforeAll(async () => {
       // Every way in is offered; nobody asks the provider, which is not there.
       system = await startSystem('single', {
-        TOLLGATE_GATEWAY_SIGN_UP: 'true',
-        TOLLGATE_GATEWAY_OIDC_ISSUER: 'http://127.0.0.1:9',
-        TOLLGATE_GATEWAY_OIDC_CLIENT_ID: 'tollgate',
-        TOLLGATE_GATEWAY_OIDC_NAME: 'Acme ID',
+        TOLLGATE_AUTH_SIGN_UP: 'true',
+        TOLLGATE_AUTH_OIDC_ISSUER: 'http://127.0.0.1:9',
+        TOLLGATE_AUTH_OIDC_CLIENT_ID: 'tollgate',
+        TOLLGATE_AUTH_OIDC_NAME: 'Acme ID',
       });
       [chromium, furnished] = await Promise.all([startChromium(), furnish(system)]);
       signedIn = await newMember(chromium, system, furnished.owner, { width });

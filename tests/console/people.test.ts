@@ -21,11 +21,11 @@ describe.each(browserModes)('people in the console, %s', (mode) => {
   beforeAll(async () => {
     idp = await startIdp();
     system = await startSystem(mode, {
-      TOLLGATE_GATEWAY_SIGN_UP: 'true',
-      TOLLGATE_GATEWAY_OIDC_ISSUER: idp.issuer,
-      TOLLGATE_GATEWAY_OIDC_CLIENT_ID: idp.clientId,
-      TOLLGATE_GATEWAY_OIDC_CLIENT_SECRET: idp.clientSecret,
-      TOLLGATE_GATEWAY_OIDC_NAME: 'Acme ID',
+      TOLLGATE_AUTH_SIGN_UP: 'true',
+      TOLLGATE_AUTH_OIDC_ISSUER: idp.issuer,
+      TOLLGATE_AUTH_OIDC_CLIENT_ID: idp.clientId,
+      TOLLGATE_AUTH_OIDC_CLIENT_SECRET: idp.clientSecret,
+      TOLLGATE_AUTH_OIDC_NAME: 'Acme ID',
     });
     idp.redirectUris.add(`${system.baseUrl}/console/api/oidc/callback`);
     chromium = await startChromium();

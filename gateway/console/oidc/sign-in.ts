@@ -1,15 +1,15 @@
 // Signing in through an identity provider: to it, and back.
 import type { Context } from 'koa';
 import { AppError, toAppError } from '#client/errors/app-error.js';
-import { fault } from '#client/errors/fault.js';
+import type { IdentityResponse } from '#proto/auth/v1/users.js';
 import { noteAudit } from '../audit.js';
+import { contextOf } from '../call-contexts.js';
 import type { OperationDeps } from '../deps.js';
 import { publicAddress } from '../public-address.js';
 import { asVisitor, clientOf, setSession, visitorIf, visitorOf } from '../session.js';
 import type { Call } from '../table/operation.js';
 import { type Flow, keepFlow, takeFlow } from './flow.js';
 import { pagePath } from './page-path.js';
-import type { OidcProvider } from './provider.js';
 
 /** Sends the browser to the provider, and afterwards to the page `to`. */
 export async function startOidc(ctx: Context, deps: OperationDeps, to: string): Promise<void> {
@@ -22,29 +22,28 @@ export async function startOidc(ctx: Context, deps: OperationDeps, to: string): 
 }
 
 /** The address to which the browser is sent, having given it what it needs on the way back. Raises not_found and as `begin`. */
-export async function beginOidc(ctx: Context, { config, oidc }: OperationDeps, flow: Pick<Flow, 'to' | 'session'>): Promise<string> {
-  if (oidc === undefined) throw fault('no_provider', {}, { details: { what: 'path' } });
-  const { location, challenge } = await oidc.begin(redirectUri(ctx, config));
-  keepFlow(ctx, { ...challenge, ...flow });
+export async function beginOidc(ctx: Context, { config, peers }: OperationDeps, flow: Pick<Flow, 'to' | 'session'>): Promise<string> {
+  const { location, challenge } = await peers.users.beginIdentitySignIn(
+    { redirectUri: redirectUri(ctx, config) },
+    contextOf({ config }, 'patient'),
+  );
+  keepFlow(ctx, { ...challenge!, ...flow });
   return location;
 }
 
 /** Signs in the user whom the provider has sent back, or connects the identity with the user who is signed in. */
 export async function finishOidc({ ctx, context }: Pick<Call, 'ctx' | 'context'>, deps: OperationDeps): Promise<void> {
-  const { oidc } = deps;
   const flow = takeFlow(ctx);
   const page = flow?.session === undefined ? '../../sign-in' : '../../settings';
   try {
-    if (oidc === undefined || flow === undefined)
+    if (flow === undefined)
       throw new AppError('sign_in_refused', 'The way through the identity provider took too long, or began elsewhere.', {
         details: { why: 'expired' },
       });
-    const claims = await oidc.finish(redirectUri(ctx, deps.config), ctx.search, flow);
-    if (flow.session !== undefined) return await connect(ctx, deps, flow.session, claims);
-    const { signedIn } = await deps.peers.users.signInWithIdentity(
-      { claims, maySignUp: deps.config.signUp || deps.config.oidcSignUp, client: clientOf(ctx) },
-      context('patient'),
-    );
+    const { state, nonce, verifier } = flow;
+    const response = { redirectUri: redirectUri(ctx, deps.config), query: ctx.search, challenge: { state, nonce, verifier } };
+    if (flow.session !== undefined) return await connect(ctx, deps, flow.session, response);
+    const { signedIn } = await deps.peers.users.signInWithIdentity({ response, client: clientOf(ctx) }, context('patient'));
     setSession(ctx, signedIn!.token, signedIn!.session!.expiresAtMs);
     // Relative, so that it holds below any path of a proxy; and always a page of the console.
     redirect(ctx, `../../${pagePath(flow.to)}`);
@@ -53,16 +52,11 @@ export async function finishOidc({ ctx, context }: Pick<Call, 'ctx' | 'context'>
   }
 
   /** Connects the identity with the user who began, if the same user comes back. */
-  async function connect(
-    ctx: Context,
-    deps: OperationDeps,
-    sessionId: string,
-    claims: Awaited<ReturnType<OidcProvider['finish']>>,
-  ): Promise<void> {
+  async function connect(ctx: Context, deps: OperationDeps, sessionId: string, response: IdentityResponse): Promise<void> {
     const visitor = await visitorIf(ctx, deps);
     if (visitor?.session.id !== sessionId)
       throw new AppError('sign_in_refused', 'Another user is signed in now.', { details: { why: 'expired' } });
-    const { identity } = await asVisitor(ctx, () => deps.peers.users.connectIdentity({ sessionId, claims }, context('patient')));
+    const { identity } = await asVisitor(ctx, () => deps.peers.users.connectIdentity({ sessionId, response }, context('patient')));
     await noteAudit(ctx, deps, {
       accountId: '',
       action: 'profile.connect',

@@ -82,9 +82,10 @@ export const profile: Area = {
       summary: 'List the identities with which the user signs in.',
       who: 'signed in',
       answers: [ok(IdentityList)],
-      handle: async ({ visitor, context }, { peers, oidc }) => {
+      handle: async ({ visitor, context }, { peers }) => {
         const { identities } = await peers.users.listIdentities({ userId: visitor.user.id }, context('patient'));
-        return { data: identities.map((identity) => renderIdentity(identity, oidc)) };
+        const { identityProvider } = await peers.users.getSignInOptions({}, context('patient'));
+        return { data: identities.map((identity) => renderIdentity(identity, identityProvider)) };
       },
     }),
     operation({

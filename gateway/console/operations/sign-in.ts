@@ -1,6 +1,5 @@
 // How users sign up, sign in and sign out.
 import type { Context } from 'koa';
-import { fault } from '#client/errors/fault.js';
 import { RevokeSessionsRequest, type SignedIn } from '#proto/auth/v1/users.js';
 import { noteAudit } from '../audit.js';
 import { renderInvitation } from '../render/users.js';
@@ -38,12 +37,12 @@ export const signIn: Area = {
       summary: 'Show the ways to sign in other than a password.',
       who: 'anyone',
       answers: [ok(SignInOptions)],
-      handle: async ({ context }, { peers, config, oidc }) => {
-        const mail = await unlessUnavailable(peers.users.getMailOptions({}, context('brief')));
+      handle: async ({ context }, { peers }) => {
+        const options = await unlessUnavailable(peers.users.getSignInOptions({}, context('brief')));
         return {
-          sign_up: config.signUp,
-          password_reset: mail?.canMail === true,
-          oidc: oidc === undefined ? null : { name: oidc.name },
+          sign_up: options?.signUp === true,
+          password_reset: options?.passwordReset === true,
+          oidc: options?.identityProvider === undefined ? null : { name: options.identityProvider.name },
         };
       },
     }),
@@ -89,7 +88,6 @@ export const signIn: Area = {
       answers: [created(SignedUp, signedInAnswer)],
       errors: { not_found: 'Sign-up is closed.', already_exists: 'The address is in use.' },
       handle: async ({ ctx, body, context }, deps) => {
-        if (!deps.config.signUp) throw fault('no_sign_up', {}, { details: { what: 'path' } });
         const { email, name, password, account_name: accountName } = body;
         const request = { email, name, password, accountName, client: clientOf(ctx) };
         const { signedIn, account } = await deps.peers.users.signUp(request, context('patient'));

@@ -7,11 +7,13 @@ import { createLogger } from '#kit/log.js';
 import type { ServiceModule } from '#kit/lifecycle.js';
 import { type CallContext, callContext } from '#client/call-context.js';
 import type { CallerService } from '#proto/auth/v1/callers.js';
-import type { UserService, SignedIn } from '#proto/auth/v1/users.js';
+import type { IdentityResponse, SignedIn, UserService } from '#proto/auth/v1/users.js';
 import type { Mailer } from '#kit/mail/mailer.js';
 import { createTestDatabase } from '#kit/testing/database.js';
 import { type Account, type AuthService, CreateAccountRequest, CreateKeyRequest, type DeepPartial, type Key } from '#proto/auth/v1/auth.js';
 import { type AuthModule, authSettings, createAuth } from '../index.js';
+import type { IdentityClaims } from '../users/claims.js';
+import type { OidcProvider } from '../users/oidc/provider.js';
 
 /** As the operator calls. */
 export const operator = callContext({ caller: 'operator' });
@@ -25,6 +27,8 @@ export function actingAs({ session, user }: SignedIn, roles: Readonly<Record<str
 
 /** Auth and what surrounds it. */
 export interface TestAuth {
+  /** Who may sign up; in force at once. */
+  readonly config: { signUp: boolean; oidcSignUp: boolean };
   readonly service: AuthService;
   readonly users: UserService;
   readonly callers: CallerService;
@@ -41,6 +45,20 @@ export interface TestAuth {
   stop(): Promise<void>;
 }
 
+/** An identity provider that reports the claims which its response holds. */
+const identityProvider: OidcProvider = {
+  name: 'Test ID',
+  issuer: 'https://id.example.com',
+  begin: async (redirectUri) => ({ location: redirectUri, challenge: { state: '', nonce: '', verifier: '' } }),
+  finish: async (_redirectUri, query) => JSON.parse(query) as IdentityClaims,
+};
+
+/** The response of that provider. */
+export function identityResponse(claims: IdentityClaims): IdentityResponse {
+  const challenge = { state: '', nonce: '', verifier: '' };
+  return { redirectUri: 'https://ai.example.com/callback', query: JSON.stringify(claims), challenge };
+}
+
 /** Starts auth on an empty database of this engine; without mail unless there is a mailer and an address. */
 export async function startTestAuth(
   engine: Engine,
@@ -51,13 +69,11 @@ export async function startTestAuth(
   const logLines: string[] = [];
   const log = createLogger({ name: 'auth', level: 'trace' }, { write: (line) => void logLines.push(line) });
   const secretKey = randomBytes(32);
+  const config = { ...parseSettings(authSettings, {}), heartbeatIntervalMs: 250, mailRetryMs: 20, signUp: true };
   const replicas: { module: ServiceModule<AuthService>; db: Database }[] = [];
 
   const start = async (on: Database): Promise<AuthModule> => {
-    const module = createAuth(
-      { ...parseSettings(authSettings, {}), heartbeatIntervalMs: 250, mailRetryMs: 20 },
-      { db: on, clock, log, mailer, publicUrl, secretKey },
-    );
+    const module = createAuth(config, { db: on, clock, log, mailer, publicUrl, secretKey, identityProvider });
     await module.start();
     return module;
   };
@@ -69,6 +85,7 @@ export async function startTestAuth(
     return replica;
   };
   return {
+    config,
     service: module.service,
     users: module.users.service,
     callers: module.callers.service,

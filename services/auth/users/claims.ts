@@ -1,14 +1,47 @@
 // What an identity provider says of somebody, brought into the form in which it is kept. Pure.
 import { newId } from '#kit/id.js';
-import type { IdentityClaims } from '#proto/auth/v1/users.js';
+import type { IdentityResponse } from '#proto/auth/v1/users.js';
+import { fault } from '#client/errors/fault.js';
 import { invalidField } from '../requests/fields.js';
 import { checkedEmail } from './fields.js';
+import type { OidcProvider } from './oidc/provider.js';
 import type { NewIdentity } from './store/identities.js';
+
+/** What an identity provider asserts about a user. */
+export interface IdentityClaims {
+  /** Issuer and subject together identify one identity permanently. */
+  readonly issuer: string;
+  readonly subject: string;
+  readonly email: string;
+  /** The provider has verified the address. */
+  readonly emailVerified: boolean;
+  readonly name: string;
+}
 
 const issuerCharsMax = 300;
 /** OpenID Connect Core 1.0, section 2. */
 const subjectCharsMax = 255;
 const nameCharsMax = 200;
+
+const queryCharsMax = 8000;
+
+/** Raises what the provider's `finish` raises, and invalid_request. */
+export async function claimsOfResponse(
+  response: IdentityResponse | undefined,
+  provider: Pick<OidcProvider, 'finish'> | undefined,
+): Promise<IdentityClaims> {
+  const { redirectUri = '', query = '', challenge } = response ?? {};
+  if (challenge === undefined || !URL.canParse(redirectUri))
+    throw invalidField('response', 'response must have a redirect_uri and a challenge.');
+  if (query.length > queryCharsMax) throw invalidField('response.query', `response.query must have at most ${queryCharsMax} characters.`);
+  return checkedClaims(await providerOf(provider).finish(redirectUri, query, challenge));
+}
+
+/** The provider. Raises not_found when none is configured. */
+export function providerOf<P>(provider: P | undefined): P {
+  if (provider === undefined) throw fault('no_provider', {}, { details: { what: 'path' } });
+  return provider;
+}
 
 /** Raises invalid_request. An address that is none is taken for unverified, and a name that could not be shown for none. */
 export function checkedClaims(claims: IdentityClaims | undefined): IdentityClaims {

@@ -4,6 +4,7 @@ import type { Logger } from '#kit/log.js';
 import type { ActorTokens } from '../actors/actor-tokens.js';
 import type { AccountStore } from '../store/accounts.js';
 import type { MailSender } from './mail/mail-sender.js';
+import type { OidcProvider } from './oidc/provider.js';
 import type { AuditStore } from './store/audit.js';
 import type { FailureStore } from './store/failures.js';
 import type { IdentityStore } from './store/identities.js';
@@ -23,6 +24,14 @@ export interface Lifetimes {
   readonly invitationMs: number;
 }
 
+/** Who may sign up. */
+export interface SignUpRules {
+  /** Anyone. */
+  readonly signUp: boolean;
+  /** Every user of the identity provider with a verified address. */
+  readonly oidcSignUp: boolean;
+}
+
 /** Handed to every RPC about people. */
 export interface PeopleDeps {
   readonly users: PersonStore;
@@ -36,7 +45,10 @@ export interface PeopleDeps {
   readonly mailBudget: MailBudget;
   readonly mailSender: MailSender;
   readonly actorTokens: ActorTokens;
+  /** Undefined: nobody signs in with an identity. */
+  readonly identityProvider: OidcProvider | undefined;
   readonly lifetimes: Lifetimes;
+  readonly config: SignUpRules;
   readonly clock: Clock;
   readonly log: Logger;
 }

@@ -12,7 +12,8 @@ import { createUser } from './rpcs/create-user.js';
 import { disconnectIdentity } from './rpcs/disconnect-identity.js';
 import { revokeSessions } from './rpcs/revoke-sessions.js';
 import { getInvitation } from './rpcs/get-invitation.js';
-import { getMailOptions } from './rpcs/get-mail-options.js';
+import { beginIdentitySignIn } from './rpcs/begin-identity-sign-in.js';
+import { getSignInOptions } from './rpcs/get-sign-in-options.js';
 import { getSession } from './rpcs/get-session.js';
 import { invite } from './rpcs/create-invitation.js';
 import { listAuditEvents } from './rpcs/list-audit-events.js';
@@ -53,7 +54,8 @@ export function peopleService(deps: PeopleDeps): UserService {
       signIn,
       requestPasswordReset,
       resetPassword,
-      getMailOptions,
+      getSignInOptions,
+      beginIdentitySignIn,
       createSignInLink,
       redeemSignInLink,
       getSession,

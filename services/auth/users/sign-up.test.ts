@@ -4,7 +4,6 @@ import { testEngines } from '#kit/testing/database.js';
 import {
   type Client,
   CreateUserRequest,
-  IdentityClaims,
   Role,
   SignUpRequest,
   type SignedIn,
@@ -13,7 +12,8 @@ import {
   type User,
 } from '#proto/auth/v1/users.js';
 import type { CallContext } from '#client/call-context.js';
-import { actingAs, newAccount, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
+import type { IdentityClaims } from './claims.js';
+import { actingAs, identityResponse, newAccount, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
 import { attemptsMax, failureWindowMs } from './throttle.js';
 import { maskOf } from '../testing/mask-of.js';
 
@@ -42,10 +42,22 @@ describe.each(testEngines)('people who come by themselves on %s', (engine) => {
       operator,
     );
   const sessionOf = (token: string) => auth.users.getSession({ token, clientAddress: '', accountId: '' }, operator);
-  const claims = (email: string, fields: Partial<IdentityClaims> = {}): IdentityClaims =>
-    IdentityClaims.fromPartial({ issuer, subject: `subject ${(subjects += 1)}`, email, emailVerified: true, name: 'Grace', ...fields });
-  const byIdentity = (given: IdentityClaims, maySignUp = false) =>
-    auth.users.signInWithIdentity({ claims: given, maySignUp, client: client() }, operator);
+  const claims = (email: string, fields: Partial<IdentityClaims> = {}): IdentityClaims => ({
+    issuer,
+    subject: `subject ${(subjects += 1)}`,
+    email,
+    emailVerified: true,
+    name: 'Grace',
+    ...fields,
+  });
+  const byIdentity = async (given: IdentityClaims, maySignUp = false) => {
+    auth.config.signUp = maySignUp;
+    try {
+      return await auth.users.signInWithIdentity({ response: identityResponse(given), client: client() }, operator);
+    } finally {
+      auth.config.signUp = true;
+    }
+  };
   const refused = (why: string) => expect.objectContaining({ reason: 'sign_in_refused', details: expect.objectContaining({ why }) });
 
   it('sign up with an account of their own, once for an address', async () => {
@@ -72,6 +84,12 @@ describe.each(testEngines)('people who come by themselves on %s', (engine) => {
       reason: 'invalid_request',
       details: { field: 'password' },
     });
+  });
+
+  it('cannot sign up where that is not open', async () => {
+    auth.config.signUp = false;
+    await expect(signUp('closed@example.com')).rejects.toMatchObject({ reason: 'not_found' });
+    auth.config.signUp = true;
   });
 
   it('cannot sign up without end from one network, of which an IPv6 address is only a part', async () => {
@@ -155,7 +173,7 @@ describe.each(testEngines)('people who come by themselves on %s', (engine) => {
   it('get an address back by a link and a new password, without whoever wrote it first', async () => {
     const mallorys = claims('mallory@elsewhere.example.com');
     const { signedIn } = await signUp('victim4@example.com');
-    await auth.users.connectIdentity({ sessionId: signedIn!.session!.id, claims: mallorys }, operator);
+    await auth.users.connectIdentity({ sessionId: signedIn!.session!.id, response: identityResponse(mallorys) }, operator);
     const { token } = await auth.users.createSignInLink({ email: 'victim4@example.com', sendMail: false }, operator);
     const { session } = (await auth.users.redeemSignInLink({ token, client: client() }, operator)).signedIn!;
     await auth.users.setPassword({ sessionId: session!.id, currentPassword: '', newPassword: 'a phrase of the victim' }, operator);
@@ -219,7 +237,7 @@ describe.each(testEngines)('people who come by themselves on %s', (engine) => {
   it('connect and disconnect identities, but keep a way in', async () => {
     const { session, user } = await signIn((await add('connect@example.com')).email);
     const given = claims('elsewhere@example.com');
-    const connect = (sessionId: string) => auth.users.connectIdentity({ sessionId, claims: given }, operator);
+    const connect = (sessionId: string) => auth.users.connectIdentity({ sessionId, response: identityResponse(given) }, operator);
     const { identity } = await connect(session!.id);
     expect((await connect(session!.id)).identity).toEqual(identity);
     expect((await byIdentity(given)).signedIn!.user!.id).toBe(user!.id);

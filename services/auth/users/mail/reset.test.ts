@@ -5,14 +5,13 @@ import { testEngines } from '#kit/testing/database.js';
 import {
   type Client,
   CreateUserRequest,
-  IdentityClaims,
   MailState,
   type SignedIn,
   SignUpRequest,
   UpdateUserRequest,
   type User,
 } from '#proto/auth/v1/users.js';
-import { operator, startTestAuth, type TestAuth } from '../../testing/auth.js';
+import { identityResponse, operator, startTestAuth, type TestAuth } from '../../testing/auth.js';
 import { resetLifeMs, resetsPerHourMax } from '../rpcs/request-password-reset.js';
 import { mailWindowMs } from '../store/mail-budget.js';
 import { attemptsMax, failuresMax } from '../throttle.js';
@@ -160,22 +159,21 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
       SignUpRequest.fromPartial({ email: 'victim@example.com', name: 'Not the victim', password, accountName: 'A', client: client() }),
       operator,
     );
-    const mallorys = IdentityClaims.fromPartial({
+    const mallorys = identityResponse({
       issuer: 'https://id.example.com',
       subject: 'mallory',
       email: 'mallory@example.com',
       emailVerified: true,
       name: 'M',
     });
-    await auth.users.connectIdentity({ sessionId: signedIn!.session!.id, claims: mallorys }, operator);
+    await auth.users.connectIdentity({ sessionId: signedIn!.session!.id, response: mallorys }, operator);
     for (let attempt = 0; attempt < failuresMax.email; attempt += 1)
       await signIn('victim@example.com', 'a wrong guess').catch(() => undefined);
     await expect(signIn('victim@example.com')).rejects.toMatchObject({ reason: 'sign_in_throttled' });
     await reset(await askedToken('victim@example.com'));
     await signIn('victim@example.com', changed);
-    await expect(auth.users.signInWithIdentity({ claims: mallorys, maySignUp: false, client: client() }, operator)).rejects.toMatchObject(
-      refused,
-    );
+    auth.config.signUp = false;
+    await expect(auth.users.signInWithIdentity({ response: mallorys, client: client() }, operator)).rejects.toMatchObject(refused);
     await expect(sessionOf(signedIn!.token)).rejects.toMatchObject({ reason: 'session_unknown' });
   });
 
@@ -216,10 +214,10 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
   });
 
   it('is said to be out of reach where no mail can be sent', async () => {
-    expect(await auth.users.getMailOptions({}, operator)).toEqual({ canMail: true });
+    expect(await auth.users.getSignInOptions({}, operator)).toMatchObject({ passwordReset: true });
     const mute = await startTestAuth(engine);
     try {
-      expect(await mute.users.getMailOptions({}, operator)).toEqual({ canMail: false });
+      expect(await mute.users.getSignInOptions({}, operator)).toMatchObject({ passwordReset: false });
       await mute.users.createUser(CreateUserRequest.fromPartial({ email: 'ada@example.com', name: 'Ada', password }), operator);
       expect(await mute.users.requestPasswordReset({ email: 'ada@example.com', client: client() }, operator)).toEqual({});
     } finally {

@@ -2,7 +2,7 @@
 import { fault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import type { ConnectIdentityRequest, ConnectIdentityResponse } from '#proto/auth/v1/users.js';
-import { checkedClaims, newIdentity } from '../claims.js';
+import { claimsOfResponse, newIdentity } from '../claims.js';
 import type { PeopleDeps } from '../deps.js';
 import { personOfSession } from '../current-password.js';
 import { identitiesMax } from '../store/identities.js';
@@ -14,7 +14,7 @@ export async function connectIdentity(
   deps: PeopleDeps,
 ): Promise<ConnectIdentityResponse> {
   const { identities, clock, log } = deps;
-  const claims = checkedClaims(request.claims);
+  const claims = await claimsOfResponse(request.response, deps.identityProvider);
   const { userId, person } = await personOfSession(request.sessionId, deps);
   const before = await identities.list(userId);
   if (before.length >= identitiesMax) throw fault('identities_full', { max: identitiesMax });

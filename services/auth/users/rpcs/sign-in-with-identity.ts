@@ -2,9 +2,9 @@
 import { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
-import type { IdentityClaims, SignInWithIdentityRequest, SignInWithIdentityResponse, User } from '#proto/auth/v1/users.js';
+import type { SignInWithIdentityRequest, SignInWithIdentityResponse, User } from '#proto/auth/v1/users.js';
 import { beginSession } from '../begin-session.js';
-import { checkedClaims, newIdentity } from '../claims.js';
+import { claimsOfResponse, type IdentityClaims, newIdentity } from '../claims.js';
 import type { PeopleDeps } from '../deps.js';
 import { checkedClient } from '../fields.js';
 import { newAccountOf } from '../new-account.js';
@@ -16,18 +16,18 @@ const messages = {
   unknown_user: 'Nobody with this e-mail address is known here; ask for an invitation.',
 } as const;
 
-/** Raises invalid_request, and sign_in_refused with details.why. */
+/** Raises invalid_request, not_found, service_unavailable, overloaded, and sign_in_refused with details.why. */
 export async function signInWithIdentity(
   request: SignInWithIdentityRequest,
   context: CallContext,
   deps: PeopleDeps,
 ): Promise<SignInWithIdentityResponse> {
-  const claims = checkedClaims(request.claims);
+  const claims = await claimsOfResponse(request.response, deps.identityProvider);
   const client = checkedClient(request.client);
   const known = (await connected(claims, deps)) ?? (await byEmail(claims, deps));
   if (known?.isDisabled === true) throw refusal('disabled');
   if (known !== undefined) return { signedIn: await beginSession(known, client, false, context, deps), isNew: false };
-  if (!request.maySignUp) throw refusal('unknown_user');
+  if (!deps.config.signUp && !deps.config.oidcSignUp) throw refusal('unknown_user');
   return { signedIn: await beginSession(await added(claims, deps), client, false, context, deps), isNew: true };
 }
 

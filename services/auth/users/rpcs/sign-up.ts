@@ -1,5 +1,5 @@
 // SignUp: adds a person who comes by themself, with an account that they own.
-import { fieldFault } from '#client/errors/fault.js';
+import { fault, fieldFault } from '#client/errors/fault.js';
 import { newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import type { SignUpRequest, SignUpResponse } from '#proto/auth/v1/users.js';
@@ -12,9 +12,10 @@ import { hashPassword } from '../password.js';
 import { emailTaken } from '../store/users.js';
 import { addressScope, assertNotThrottled, attemptsMax, noteAttempt } from '../throttle.js';
 
-/** Raises invalid_request, already_exists, sign_in_throttled and overloaded. */
+/** Raises not_found where sign-up is not open, invalid_request, already_exists, sign_in_throttled and overloaded. */
 export async function signUp(request: SignUpRequest, context: CallContext, deps: PeopleDeps): Promise<SignUpResponse> {
-  const { identities, clock, log } = deps;
+  const { identities, config, clock, log } = deps;
+  if (!config.signUp) throw fault('no_sign_up', {}, { details: { what: 'path' } });
   const client = checkedClient(request.client);
   const email = checkedEmail(request.email);
   const name = checkedName(request.name);

@@ -4,7 +4,7 @@ import * as oidc from 'openid-client';
 import { AppError } from '#client/errors/app-error.js';
 import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
-import { IdentityClaims } from '#proto/auth/v1/users.js';
+import type { IdentityClaims } from '../claims.js';
 
 /** How the provider is set up. */
 export interface OidcSettings {
@@ -46,7 +46,7 @@ export function createOidc(settings: OidcSettings, { clock, log }: { clock: Cloc
   if (issuer === undefined || clientId === undefined) {
     throw new AppError(
       'failed_precondition',
-      'TOLLGATE_GATEWAY_OIDC_ISSUER and TOLLGATE_GATEWAY_OIDC_CLIENT_ID need each other; set both or none.',
+      'TOLLGATE_AUTH_OIDC_ISSUER and TOLLGATE_AUTH_OIDC_CLIENT_ID need each other; set both or none.',
     );
   }
   let underWay = 0;
@@ -136,13 +136,13 @@ async function claimsOf(
   const isShort = said['email'] === undefined && config.serverMetadata().userinfo_endpoint !== undefined;
   const more: Record<string, unknown> = isShort ? await oidc.fetchUserInfo(config, tokens.access_token, sub) : said;
   const text = (value: unknown): string => (typeof value === 'string' ? value : '');
-  return IdentityClaims.fromPartial({
+  return {
     issuer: iss,
     subject: sub,
     email: text(more['email']),
     emailVerified: more['email_verified'] === true,
     name: text(more['name']),
-  });
+  };
 }
 
 /** A word for what went wrong, without anything that was sent. */

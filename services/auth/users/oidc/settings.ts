@@ -1,0 +1,36 @@
+// Who may sign up, and the identity provider with which users sign in; off unless they are set.
+import { flag, optionalText, text } from '#kit/config/settings.js';
+
+/** The settings of sign-up and of the identity provider. */
+export const signInSettings = {
+  signUp: flag('TOLLGATE_AUTH_SIGN_UP', 'anyone who reaches the console may sign up, with an account of their own', { default: false }),
+  oidcIssuer: {
+    env: 'TOLLGATE_AUTH_OIDC_ISSUER',
+    description: 'address of an OpenID Connect provider with which users sign in to the console',
+    default: undefined,
+    parse(value: string) {
+      const url = URL.canParse(value) ? new URL(value) : undefined;
+      if (url === undefined || url.search !== '' || url.hash !== '' || url.username !== '')
+        throw new Error('must be an address such as https://id.example.com');
+      const { protocol, hostname } = url;
+      if (protocol !== 'https:' && !['localhost', '127.0.0.1', '[::1]'].includes(hostname))
+        throw new Error('must begin with https://, unless it is on this machine');
+      // As it was written, since a provider may end its name with a slash.
+      return value;
+    },
+  },
+  oidcClientId: optionalText(
+    'TOLLGATE_AUTH_OIDC_CLIENT_ID',
+    'as which client Tollgate is known to that provider; its redirect address is <public address>/console/api/oidc/callback',
+  ),
+  oidcClientSecret: optionalText('TOLLGATE_AUTH_OIDC_CLIENT_SECRET', 'the secret of that client; none for a public client', {
+    secret: true,
+  }),
+  oidcName: text('TOLLGATE_AUTH_OIDC_NAME', 'the name by which users know that provider', { default: 'single sign-on' }),
+  oidcScopes: text('TOLLGATE_AUTH_OIDC_SCOPES', 'which scopes are requested of that provider', { default: 'openid email profile' }),
+  oidcSignUp: flag(
+    'TOLLGATE_AUTH_OIDC_SIGN_UP',
+    'every user of that provider with a verified email address may sign up, with an account of their own',
+    { default: false },
+  ),
+};

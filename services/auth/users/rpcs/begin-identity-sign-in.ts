@@ -1,0 +1,16 @@
+// BeginIdentitySignIn: where to send a browser that signs in at the identity provider.
+import type { CallContext } from '#client/call-context.js';
+import type { BeginIdentitySignInRequest, BeginIdentitySignInResponse } from '#proto/auth/v1/users.js';
+import { invalidField } from '../../requests/fields.js';
+import { providerOf } from '../claims.js';
+import type { PeopleDeps } from '../deps.js';
+
+/** Raises invalid_request, not_found, service_unavailable and overloaded. */
+export async function beginIdentitySignIn(
+  { redirectUri }: BeginIdentitySignInRequest,
+  _context: CallContext,
+  { identityProvider }: PeopleDeps,
+): Promise<BeginIdentitySignInResponse> {
+  if (!URL.canParse(redirectUri)) throw invalidField('redirect_uri', 'redirect_uri must be an address.');
+  return providerOf(identityProvider).begin(redirectUri);
+}

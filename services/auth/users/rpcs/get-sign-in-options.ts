@@ -1,0 +1,17 @@
+// GetSignInOptions: the ways in which users can sign in here.
+import type { CallContext } from '#client/call-context.js';
+import type { GetSignInOptionsRequest, GetSignInOptionsResponse } from '#proto/auth/v1/users.js';
+import type { PeopleDeps } from '../deps.js';
+
+/** Raises nothing. */
+export async function getSignInOptions(
+  _request: GetSignInOptionsRequest,
+  _context: CallContext,
+  { mailSender, identityProvider, config }: PeopleDeps,
+): Promise<GetSignInOptionsResponse> {
+  return {
+    signUp: config.signUp,
+    passwordReset: mailSender.address('') !== undefined,
+    identityProvider: identityProvider === undefined ? undefined : { issuer: identityProvider.issuer, name: identityProvider.name },
+  };
+}
