@@ -51,7 +51,7 @@ nightly: test-programs packages built ## the long forms of the tests, an hour or
 	@TOLLGATE_TEST_KILLS=200 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/kill/
 	@TOLLGATE_TEST_GALERA_ROUNDS=10 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/operations/galera.test
 	@TOLLGATE_TEST_MUTANTS=all $(JEST) --selectProjects unit --maxWorkers=1 --testPathPatterns tests/mutation/
-	@TOLLGATE_TEST_MYSQL=1 TOLLGATE_TEST_HISTORIES=100000 $(JEST) --selectProjects unit --maxWorkers=1 --testPathPatterns services/ledger/model
+	@TOLLGATE_TEST_MYSQL=1 TOLLGATE_TEST_HISTORIES=100000 $(JEST) --selectProjects unit --maxWorkers=1 --testPathPatterns services/ledger/books/model
 
 static: packages
 	@$(WITH_NODE) npm run -s lint

@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import Sequencer from './sequencer.js';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import Sequencer, { seconds } from './sequencer.js';
 
 const order = (maxWorkers: number, ...names: string[]): string[] => {
   const sequencer = new Sequencer({ contexts: [], globalConfig: { maxWorkers } } as never);
@@ -8,6 +10,10 @@ const order = (maxWorkers: number, ...names: string[]): string[] => {
 };
 
 describe('the order of the files', () => {
+  it('names files that exist', () => {
+    expect(Object.keys(seconds).filter((path) => !existsSync(join(import.meta.dirname, '../..', path)))).toEqual([]);
+  });
+
   it('has the long ones first', () => {
     expect(order(1, 'tests/operations/trace.test.ts', 'tests/calls/streams.test.ts', 'tests/operations/outages.test.ts')).toEqual([
       'tests/operations/outages.test.ts',

@@ -8,7 +8,7 @@ const { default: TestSequencer } = createRequire(import.meta.url)('@jest/test-se
 type Test = Parameters<InstanceType<typeof TestSequencer>['sort']>[0][number];
 
 /** Seconds that files take on two cores, from the root of the checkout; those that are not here take less. */
-const seconds: Readonly<Record<string, number>> = {
+export const seconds: Readonly<Record<string, number>> = {
   'tests/console/every-page-wide.test.ts': 190,
   'tests/console/every-page-narrow.test.ts': 180,
   'tests/kill/disk-full.test.ts': 116,
@@ -23,7 +23,7 @@ const seconds: Readonly<Record<string, number>> = {
   'tests/console/usage.test.ts': 50,
   'tests/money/money.test.ts': 49,
   'tests/console/home.test.ts': 49,
-  'tests/console/users.test.ts': 47,
+  'tests/console/people.test.ts': 47,
   'tests/console/keys.test.ts': 45,
   'tests/console/operator.test.ts': 45,
   'tests/money/charges-four-paths.test.ts': 42,
