@@ -1,5 +1,4 @@
 // What every command is given: the world outside the process, its output, and the services of a gateway.
-import { audited } from './audited.js';
 import { type CliConfig, parseCliConfig } from './config.js';
 import { connect, type Services } from './connect.js';
 import { Output, type Sink } from './output.js';
@@ -12,8 +11,6 @@ export interface World extends Sink {
   /** Asks without showing what is typed; undefined when nobody is there to ask. */
   askSecret(question: string): Promise<string | undefined>;
   nowMs(): number;
-  /** Of the person at this machine, for the audit log; absent: unknown. */
-  readonly userName?: string | undefined;
   /** Of this command. */
   readonly version: string;
 }
@@ -41,7 +38,7 @@ export function createCli(world: World, isJson: () => boolean): Cli {
     async withServices(work) {
       const services = await connect(config());
       try {
-        return await work(audited(services, world.userName, (text) => world.stderr(`${text}\n`)));
+        return await work(services);
       } finally {
         services.close();
       }

@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 // The process `tollgate`.
 import { createRequire } from 'node:module';
-import { userInfo } from 'node:os';
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -27,15 +26,6 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   throw error;
 });
 
-/** Some machines have no name for the user. */
-function userName(): string | undefined {
-  try {
-    return userInfo().username;
-  } catch {
-    return undefined;
-  }
-}
-
 // As built: this file is dist/cli/main.js.
 const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
 
@@ -47,7 +37,6 @@ const exitCode = await run(process.argv.slice(2), {
   askSecret,
   nowMs: () => Date.now(),
   version,
-  userName: userName(),
 });
 
 // Not left to Node, which would wait for the connection to a service that hangs; but only after all has been written.

@@ -38,7 +38,7 @@ export async function openBooks(engine: Engine, accounts: number, lanes: number)
   const { url, drop } = await newDatabase(engine);
   const db = openDatabase(url, { poolMax: connections });
   await migrate(db, migrations);
-  const store = createStore(db);
+  const store = createStore(db, { appendRecords: async () => undefined, wake: () => undefined });
   const lane = createOperationLane({ config: { queueMax: 100_000, lanes }, engine, store, clock: systemClock });
   const customers = Array.from({ length: accounts }, () => ({ accountId: newId('acct'), keyId: newId('key') }));
   await Promise.all(

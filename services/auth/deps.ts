@@ -1,4 +1,5 @@
 // What the RPCs of auth work with.
+import type { AuditLog } from '#kit/audit/audit-outbox.js';
 import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
@@ -13,6 +14,7 @@ export interface RpcDeps {
   readonly accounts: AccountStore;
   readonly keys: KeyStore;
   readonly idempotency: IdempotencyStore;
+  readonly audit: AuditLog;
   readonly feed: ChangeFeed;
   /** The longest silence that watchers are told to expect. */
   readonly heartbeatIntervalMs: number;

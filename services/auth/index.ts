@@ -79,6 +79,7 @@ export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicU
   const signingKeys = new SigningKeys({ store, box: new SecretBox(secretKey), clock, log, lifeMs: config.signingKeyMs });
   const audit = new AuditStore(db, clock);
   const users: PeopleDeps = {
+    db,
     users: new PersonStore(db),
     sessions: new SessionStore(db),
     failures: new FailureStore(db, failureWindowMs),
@@ -113,6 +114,7 @@ export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicU
       accounts,
       keys: new KeyStore(db),
       idempotency: new IdempotencyStore(db),
+      audit,
       feed,
       heartbeatIntervalMs,
       clock,

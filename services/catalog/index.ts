@@ -29,12 +29,12 @@ export interface CatalogDeps {
 /** The catalog over its own database. `start` migrates, adds the seed's missing models and begins to look for changes. */
 export function createCatalog(config: CatalogConfig, { db, clock, log, auth }: CatalogDeps): ServiceModule<CatalogService> {
   const { pollIntervalMs, heartbeatIntervalMs } = config;
-  const store = new CatalogStore(db);
   const audit = new AuditOutbox({ db, receiver: auth, caller: 'catalog', clock, log });
+  const store = new CatalogStore(db, audit);
   const feed = new CatalogFeed({ store, clock, log, pollIntervalMs, heartbeatIntervalMs });
   return {
     name: 'catalog',
-    service: catalogService({ db, store, feed, audit, clock, heartbeatIntervalMs }),
+    service: catalogService({ db, store, feed, clock, heartbeatIntervalMs }),
     async start() {
       await migrate(db, migrations);
       audit.start();

@@ -1,4 +1,6 @@
 // The only SQL of the inference service.
+import type { Knex } from 'knex';
+import type { AuditChange } from '#kit/audit/audit-outbox.js';
 import { isDuplicate } from '#kit/db/errors.js';
 import { migrate } from '#kit/db/migrate.js';
 import type { Database } from '#kit/db/open.js';
@@ -46,21 +48,26 @@ export class UpstreamStore {
    * Creates or replaces the upstream `id` with what `change` makes of the present row, in one transaction. The creation time of an
    * existing row stays. `change` also learns how many upstreams are stored, and may throw.
    */
-  async put(id: string, change: (present: UpstreamRow | undefined, stored: number) => UpstreamRow): Promise<UpstreamRow> {
+  async put(
+    id: string,
+    change: (present: UpstreamRow | undefined, stored: number) => UpstreamRow,
+    audit: AuditChange<UpstreamRow | undefined>,
+  ): Promise<UpstreamRow> {
     try {
-      return await this.#putOnce(id, change);
+      return await this.#putOnce(id, change, audit);
     } catch (error) {
       // Two replicas created it at the same moment: the second now replaces what the first made.
       if (!isDuplicate(error)) throw error;
-      return this.#putOnce(id, change);
+      return this.#putOnce(id, change, audit);
     }
   }
 
-  /** Removes an upstream and its test; false when there was none. */
-  async delete(id: string): Promise<boolean> {
+  /** Removes an upstream and its test; false when there was none. `audit` runs in the same transaction. */
+  async delete(id: string, audit: (tx: Knex.Transaction) => Promise<void>): Promise<boolean> {
     return this.db.transaction(async (tx) => {
       const deleted = await tx('upstream').where({ id }).delete();
       await tx('upstream_test').where({ upstream_id: id }).delete();
+      if (deleted === 1) await audit(tx);
       return deleted === 1;
     });
   }
@@ -76,11 +83,17 @@ export class UpstreamStore {
 
   /**
    * Keeps a test in place of the one before. `tested` is the stored upstream as it was tested; where it has been changed or removed
-   * since, nothing is kept. Absent for upstreams that are not stored.
+   * since, nothing is kept. Absent for upstreams that are not stored. `audit` runs in the same transaction.
    */
-  async keepTest(upstreamId: string, tested: UpstreamRow | undefined, test: UpstreamTest): Promise<void> {
+  async keepTest(
+    upstreamId: string,
+    tested: UpstreamRow | undefined,
+    test: UpstreamTest,
+    audit: (tx: Knex.Transaction) => Promise<void>,
+  ): Promise<void> {
     const row = { at_ms: test.startedAtMs, result: Buffer.from(UpstreamTest.encode(test).finish()) };
     await this.db.transaction(async (tx) => {
+      await audit(tx);
       if (tested !== undefined) {
         const [present] = await tx('upstream').select(columns).where({ id: upstreamId }).forUpdate();
         if (present === undefined || !isSameToTest(fromRow(present), tested)) return;
@@ -97,7 +110,11 @@ export class UpstreamStore {
     await this.db.knex('upstream').select('id').limit(1);
   }
 
-  async #putOnce(id: string, change: (present: UpstreamRow | undefined, stored: number) => UpstreamRow): Promise<UpstreamRow> {
+  async #putOnce(
+    id: string,
+    change: (present: UpstreamRow | undefined, stored: number) => UpstreamRow,
+    audit: AuditChange<UpstreamRow | undefined>,
+  ): Promise<UpstreamRow> {
     return this.db.transaction(async (tx) => {
       const [presentRow] = await tx('upstream').select(columns).where({ id }).forUpdate();
       const present = presentRow === undefined ? undefined : fromRow(presentRow);
@@ -111,6 +128,7 @@ export class UpstreamStore {
       else await tx('upstream').where({ id }).update(toRow(row));
       // What was found of another address or with another secret would mislead.
       if (present !== undefined && !isSameToTest(present, row)) await tx('upstream_test').where({ upstream_id: id }).delete();
+      await audit(tx, present, row);
       return row;
     });
   }

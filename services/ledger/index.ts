@@ -49,7 +49,9 @@ export interface LedgerModule extends ServiceModule<LedgerService> {
 export function createLedger(config: LedgerConfig, { db, clock, log, access, auth }: LedgerDeps): LedgerModule {
   const auditLog = new AuditOutbox({ db, receiver: auth, caller: 'ledger', clock, log });
   const metrics = new LedgerMetrics();
-  const lane = metrics.watchLane(createOperationLane({ config, engine: db.engine, store: metrics.watchStore(createStore(db)), clock }));
+  const lane = metrics.watchLane(
+    createOperationLane({ config, engine: db.engine, store: metrics.watchStore(createStore(db, auditLog)), clock }),
+  );
   const deps: RpcDeps = {
     lane,
     reads: new Reads(db),

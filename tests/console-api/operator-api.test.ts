@@ -183,8 +183,7 @@ describe.each(modes)('the operator’s part of the console’s API, %s', (mode) 
         detail: {
           amount_usd: '20',
           source: 'cash',
-          reason: 'invoice 7',
-          reference: 'INV-7',
+          reason: 'invoice 7 (INV-7)',
           before: { available_usd: '0' },
           after: { available_usd: '20' },
         },

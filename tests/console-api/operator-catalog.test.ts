@@ -422,8 +422,11 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
       actor: 'operator@example.com',
       detail: { usd_per_million_tokens: { output: '2.5' } },
     });
-    expect(of('model.retire', 'acme/fast')[0]).toMatchObject({ detail: { state: { before: 'active', after: 'retired' } } });
-    expect(of('upstream.update', 'acme').map(({ detail }) => detail)).toEqual([{ enabled: true, secret: 'set' }, { enabled: false }]);
+    expect(of('model.retire', 'acme/fast')[0]).toMatchObject({ detail: { before: { state: 'active' }, after: { state: 'retired' } } });
+    expect(of('upstream.update', 'acme').map(({ detail }) => detail)).toMatchObject([
+      { after: { enabled: true }, secret: 'set' },
+      { after: { enabled: false } },
+    ]);
     for (const action of ['model.create', 'price.draft', 'price.discard', 'upstream.create', 'upstream.test', 'upstream.delete'])
       expect(data.map((entry) => entry.action)).toContain(action);
     for (const secret of [stubApiKey, 'sk-wrong']) expect(JSON.stringify(data)).not.toContain(secret);

@@ -2,11 +2,10 @@
 import type { Context } from 'koa';
 import { AppError, toAppError } from '#client/errors/app-error.js';
 import type { IdentityResponse } from '#proto/auth/v1/users.js';
-import { noteAudit } from '../audit.js';
 import { contextOf } from '../call-contexts.js';
 import type { OperationDeps } from '../deps.js';
 import { publicAddress } from '../public-address.js';
-import { asVisitor, clientOf, setSession, visitorIf, visitorOf } from '../session.js';
+import { asVisitor, clientOf, setSession, visitorIf } from '../session.js';
 import type { Call } from '../table/operation.js';
 import { type Flow, keepFlow, takeFlow } from './flow.js';
 import { pagePath } from './page-path.js';
@@ -56,13 +55,7 @@ export async function finishOidc({ ctx, context }: Pick<Call, 'ctx' | 'context'>
     const visitor = await visitorIf(ctx, deps);
     if (visitor?.session.id !== sessionId)
       throw new AppError('sign_in_refused', 'Another user is signed in now.', { details: { why: 'expired' } });
-    const { identity } = await asVisitor(ctx, () => deps.peers.users.connectIdentity({ sessionId, response }, context('patient')));
-    await noteAudit(ctx, deps, {
-      accountId: '',
-      action: 'profile.connect',
-      targetId: identity!.id,
-      detail: { user: visitorOf(ctx).user.id, issuer: identity!.issuer, email: identity!.email },
-    });
+    await asVisitor(ctx, () => deps.peers.users.connectIdentity({ sessionId, response }, context('patient')));
     redirect(ctx, '../../settings?connected=1');
   }
 }

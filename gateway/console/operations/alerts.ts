@@ -3,7 +3,6 @@ import { fieldFault } from '#client/errors/fault.js';
 import type { Role } from '#proto/auth/v1/users.js';
 import { parseUsd } from '#rules/money.js';
 import { permissionsOf } from '../access.js';
-import { noteAudit } from '../audit.js';
 import { renderAlert, renderAlertNow, renderDelivery } from '../render/alerts.js';
 import { orNull } from '../render/values.js';
 import { AlertNow, AlertSaved, DeliveryList, PutAlert, TestDeliveries } from '../schemas/alerts.js';
@@ -32,7 +31,7 @@ export const alerts: Area = {
       who: 'change money',
       body: PutAlert,
       answers: [ok(AlertSaved, 'The answer that creates the webhook’s secret is the only one that contains it.')],
-      handle: async ({ ctx, accountId, body, context }, deps) => {
+      handle: async ({ accountId, body, context }, deps) => {
         const thresholdNanoUsd = parseUsd(body.threshold_usd)!;
         if (thresholdNanoUsd <= 0n) throw fieldFault('threshold_usd', 'positive');
         const { alert, webhookSecret } = await deps.peers.alerts.putAlert(
@@ -47,9 +46,6 @@ export const alerts: Area = {
           context(),
         );
         const shown = renderAlert(alert!);
-        const { enabled, threshold_usd, emails, webhook_url } = shown;
-        const detail = { enabled, threshold_usd, emails, webhook_url, secret_made: webhookSecret !== '' };
-        await noteAudit(ctx, deps, { accountId, action: 'alert.put', targetId: accountId, detail });
         return { alert: shown, webhook_secret: orNull(webhookSecret) };
       },
     }),
@@ -59,9 +55,8 @@ export const alerts: Area = {
       summary: 'Send a test to all destinations now.',
       who: 'change money',
       answers: [ok(TestDeliveries, 'The results.')],
-      handle: async ({ ctx, accountId, context }, deps) => {
+      handle: async ({ accountId, context }, deps) => {
         const { deliveries } = await deps.peers.alerts.testAlert({ accountId }, context({ ms: testTimeoutMs }));
-        await noteAudit(ctx, deps, { accountId, action: 'alert.test', targetId: accountId });
         return { data: deliveries.map((delivery) => renderDelivery(delivery, true)) };
       },
     }),

@@ -3,7 +3,6 @@ import { Readable } from 'node:stream';
 import { fault, fieldFault } from '#client/errors/fault.js';
 import { EntryKind, ListEntriesRequest } from '#proto/ledger/v1/ledger.js';
 import { leaving } from '../../http/disconnect-signal.js';
-import { noteAudit } from '../audit.js';
 import { stillActing } from '../call-contexts.js';
 import type { OperationDeps } from '../deps.js';
 import { renderLow } from '../render/alerts.js';
@@ -154,8 +153,6 @@ export const billing: Area = {
       handle: async ({ ctx, accountId, body, context }, deps) => {
         const { entry, balance, replayed } = await deps.peers.ledger.redeemCode({ accountId, secret: body.code }, context());
         const shown = renderEntry(entry!);
-        const detail = { amount_usd: shown.amount_usd, reason: entry!.reason };
-        if (!replayed) await noteAudit(ctx, deps, { accountId, action: 'code.redeem', targetId: entry!.id, detail });
         if (replayed) ctx.status = 200;
         return { entry: shown, balance: renderBalance(balance!), replayed };
       },

@@ -5,7 +5,6 @@ import { parseUsd } from '#rules/money.js';
 import { stateOf } from '../../http/request-state.js';
 import { assertUsable } from '../../replicas/usable-key.js';
 import { updateMaskOf } from '../update-mask.js';
-import { noteAudit } from '../audit.js';
 import type { OperationDeps } from '../deps.js';
 import { keySearchOf, searchPage } from '../key-search.js';
 import { renderConsoleKey } from '../render/keys.js';
@@ -46,7 +45,7 @@ export const keys: Area = {
       body: CreateKey,
       answers: [created(KeyCreated, secretOnce)],
       handle: async (call, deps) => {
-        const { accountId, body, idempotencyKey, ctx } = call;
+        const { accountId, body, idempotencyKey } = call;
         const { key, secret } = await deps.peers.auth.createKey(
           CreateKeyRequest.fromPartial({
             accountId,
@@ -58,7 +57,6 @@ export const keys: Area = {
           }),
           call.context(),
         );
-        await noteAudit(ctx, deps, { accountId, action: 'key.create', targetId: key!.id, detail: { name: key!.name } });
         return { key: await renderedOne(key!, call, deps), secret: orNull(secret) };
       },
     }),
@@ -79,7 +77,7 @@ export const keys: Area = {
       answers: [ok(ApiKey)],
       errors: { failed_precondition: 'The key is revoked.' },
       handle: async (call, deps) => {
-        const { accountId, body, ctx } = call;
+        const { accountId, body } = call;
         const before = await ownKey(call, deps);
         const { key } = await deps.peers.auth.updateKey(
           UpdateKeyRequest.fromPartial({
@@ -100,7 +98,6 @@ export const keys: Area = {
           }),
           call.context(),
         );
-        await noteAudit(ctx, deps, { accountId, action: 'key.update', targetId: before.id, detail: body });
         return renderedOne(key!, call, deps);
       },
     }),
@@ -113,11 +110,10 @@ export const keys: Area = {
       answers: [ok(KeyRotated, secretOnce)],
       errors: { failed_precondition: 'The key is revoked.' },
       handle: async (call, deps) => {
-        const { accountId, body, ctx } = call;
+        const { accountId, body } = call;
         const { id: keyId } = await ownKey(call, deps);
         const overlapSeconds = body.overlap_seconds ?? 0;
         const { key, secret } = await deps.peers.auth.rotateKey({ keyId, accountId, overlapMs: overlapSeconds * 1000 }, call.context());
-        await noteAudit(ctx, deps, { accountId, action: 'key.rotate', targetId: keyId, detail: { overlap_seconds: overlapSeconds } });
         return { key: await renderedOne(key!, call, deps), secret };
       },
     }),
@@ -128,10 +124,9 @@ export const keys: Area = {
       who: 'change keys',
       answers: [ok(ApiKey)],
       handle: async (call, deps) => {
-        const { accountId, ctx } = call;
+        const { accountId } = call;
         const { id: keyId } = await ownKey(call, deps);
         const { key } = await deps.peers.auth.revokeKey({ keyId, accountId }, call.context());
-        await noteAudit(ctx, deps, { accountId, action: 'key.revoke', targetId: keyId });
         return renderedOne(key!, call, deps);
       },
     }),

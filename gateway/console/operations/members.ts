@@ -1,8 +1,7 @@
 // Who belongs to an account, who is invited, and what was changed there.
 import { fault } from '#client/errors/fault.js';
 import { ListAuditEventsRequest, type Role } from '#proto/auth/v1/users.js';
-import { assertAllowed, assertMayPut, roleName, roleNames } from '../access.js';
-import { noteAudit } from '../audit.js';
+import { assertAllowed, assertMayPut, roleNames } from '../access.js';
 import type { OperationDeps } from '../deps.js';
 import { renderAccountAuditEvent } from '../render/audit.js';
 import { renderMember, renderOpenInvitation } from '../render/users.js';
@@ -36,15 +35,13 @@ export const members: Area = {
       answers: [ok(Member)],
       errors: { ...errors, failed_precondition: 'An account keeps an owner.' },
       handle: async (call, deps) => {
-        const { ctx, accountId, role: actor, body, params, context } = call;
+        const { accountId, role: actor, body, params, context } = call;
         const role = roleNames[body.role];
         const present = await presentRole(call, deps);
         // New members are invited, and join only if they accept.
         if (present === undefined) throw fault('no_member', {}, { details: { what: 'member' } });
         assertMayPut(actor, present, role);
         const { member } = await deps.peers.users.putMember({ accountId, userId: params.user, role }, context());
-        const detail = { role: body.role, former_role: roleName(present) };
-        await noteAudit(ctx, deps, { accountId, action: 'member.put', targetId: params.user, detail });
         return renderMember(member!);
       },
     }),
@@ -56,13 +53,12 @@ export const members: Area = {
       answers: [done()],
       errors: { ...errors, failed_precondition: 'An account keeps an owner.' },
       handle: async (call, deps) => {
-        const { ctx, accountId, role: actor, params, visitor, context } = call;
+        const { accountId, role: actor, params, visitor, context } = call;
         if (params.user !== visitor.user.id) {
           assertAllowed(visitor.memberships, visitor.user.isOperator, accountId, 'change members');
           assertMayPut(actor, await presentRole(call, deps), undefined);
         }
         await deps.peers.users.deleteMember({ accountId, userId: params.user }, context());
-        await noteAudit(ctx, deps, { accountId, action: 'member.remove', targetId: params.user });
       },
     }),
     operation({
@@ -93,13 +89,11 @@ export const members: Area = {
         already_exists: 'The user belongs to the account already.',
         failed_precondition: 'There are 100 open invitations already; revoke some.',
       },
-      handle: async ({ ctx, accountId, role: actor, body, visitor, context }, deps) => {
+      handle: async ({ accountId, role: actor, body, visitor, context }, deps) => {
         const role = roleNames[body.role];
         assertMayPut(actor, undefined, role);
         const request = { accountId, email: body.email, role, invitedByUserId: visitor.user.id };
         const { invitation, token } = await deps.peers.users.createInvitation(request, context());
-        const detail = { email: invitation!.email, role: body.role };
-        await noteAudit(ctx, deps, { accountId, action: 'member.invite', targetId: invitation!.id, detail });
         return { invitation: renderOpenInvitation(invitation!), token };
       },
     }),
@@ -109,9 +103,8 @@ export const members: Area = {
       summary: 'Revoke an invitation.',
       who: 'change members',
       answers: [done()],
-      handle: async ({ ctx, accountId, params: { id: invitationId }, context }, deps) => {
+      handle: async ({ accountId, params: { id: invitationId }, context }, deps) => {
         await deps.peers.users.revokeInvitation({ accountId, invitationId }, context());
-        await noteAudit(ctx, deps, { accountId, action: 'member.uninvite', targetId: invitationId });
       },
     }),
     operation({

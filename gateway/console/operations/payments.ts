@@ -3,7 +3,6 @@ import { createHash, randomUUID } from 'node:crypto';
 import { fault, fieldFault } from '#client/errors/fault.js';
 import type { GetPaymentOptionsResponse } from '#proto/ledger/v1/payments.js';
 import { formatUsd, parseUsd } from '#rules/money.js';
-import { noteAudit } from '../audit.js';
 import { publicAddress } from '../public-address.js';
 import { renderEntry } from '../render/billing.js';
 import { orNull } from '../render/values.js';
@@ -50,7 +49,6 @@ export const payments: Area = {
           context('patient'),
         );
         const detail = { provider, amount_usd: formatUsd(amountNanoUsd) };
-        await noteAudit(ctx, deps, { accountId, action: 'payment.begin', targetId: paymentId, detail });
         return { id: paymentId, url, ...detail };
       },
     }),

@@ -1,7 +1,6 @@
 // The signed-in user: name, password, identities and sessions.
 import { RevokeSessionsRequest } from '#proto/auth/v1/users.js';
 import { updateMaskOf } from '../update-mask.js';
-import { noteAudit } from '../audit.js';
 import { beginOidc } from '../oidc/sign-in.js';
 import { renderIdentity, renderMe, renderSession, renderUser } from '../render/users.js';
 import { User } from '../schemas/members.js';
@@ -43,8 +42,8 @@ export const profile: Area = {
       body: UpdateMe,
       answers: [ok(User)],
       errors: { ...passwordErrors, already_exists: 'The address is in use.' },
-      handle: async ({ ctx, body, visitor, context }, deps) => {
-        const { user: before, session } = visitor;
+      handle: async ({ body, visitor, context }, deps) => {
+        const { user: session } = visitor;
         const request = {
           sessionId: session.id,
           name: body.name ?? '',
@@ -53,12 +52,6 @@ export const profile: Area = {
           updateMask: updateMaskOf({ name: body.name ?? undefined, email: body.email ?? undefined }, { name: 'name', email: 'email' }),
         };
         const { user } = await deps.peers.users.updateProfile(request, context('patient'));
-        const detail = {
-          ...(user!.name === before.name ? {} : { name: user!.name }),
-          ...(user!.email === before.email ? {} : { email: user!.email, former_email: before.email }),
-        };
-        if (Object.keys(detail).length > 0)
-          await noteAudit(ctx, deps, { accountId: '', action: 'profile.update', targetId: before.id, detail });
         return renderUser(user!);
       },
     }),
@@ -70,10 +63,9 @@ export const profile: Area = {
       body: SetPassword,
       answers: [done()],
       errors: passwordErrors,
-      handle: async ({ ctx, body, visitor: { session, user }, context }, deps) => {
+      handle: async ({ body, visitor: { session }, context }, deps) => {
         const request = { sessionId: session.id, currentPassword: body.current_password ?? '', newPassword: body.new_password };
         await deps.peers.users.setPassword(request, context('patient'));
-        await noteAudit(ctx, deps, { accountId: '', action: 'profile.password', targetId: user.id });
       },
     }),
     operation({
@@ -109,9 +101,8 @@ export const profile: Area = {
       who: 'signed in',
       answers: [done()],
       errors: { failed_precondition: 'It is the only way for the user to sign in.' },
-      handle: async ({ ctx, params: { id: identityId }, visitor: { user }, context }, deps) => {
+      handle: async ({ params: { id: identityId }, visitor: { user }, context }, deps) => {
         await deps.peers.users.disconnectIdentity({ userId: user.id, identityId }, context('patient'));
-        await noteAudit(ctx, deps, { accountId: '', action: 'profile.disconnect', targetId: identityId });
       },
     }),
     operation({

@@ -1,7 +1,6 @@
 // How users sign up, sign in and sign out.
 import type { Context } from 'koa';
 import { RevokeSessionsRequest, type SignedIn } from '#proto/auth/v1/users.js';
-import { noteAudit } from '../audit.js';
 import { renderInvitation } from '../render/users.js';
 import { OfferedInvitation } from '../schemas/members.js';
 import {
@@ -92,12 +91,6 @@ export const signIn: Area = {
         const request = { email, name, password, accountName, client: clientOf(ctx) };
         const { signedIn, account } = await deps.peers.users.signUp(request, context('patient'));
         begin(ctx, signedIn);
-        await noteAudit(ctx, deps, {
-          accountId: account!.id,
-          action: 'account.sign_up',
-          targetId: signedIn!.user!.id,
-          actor: signedIn!.user!,
-        });
         return { account_id: account!.id };
       },
     }),
@@ -125,8 +118,7 @@ export const signIn: Area = {
         const request = { token: body.token, newPassword: body.new_password, client: clientOf(ctx) };
         const { signedIn } = await deps.peers.users.resetPassword(request, context('patient'));
         begin(ctx, signedIn);
-        const { user } = signedIn!;
-        await noteAudit(ctx, deps, { accountId: '', action: 'profile.password_reset', targetId: user!.id, actor: user! });
+        const {} = signedIn!;
       },
     }),
     operation({
@@ -153,19 +145,12 @@ export const signIn: Area = {
       handle: async ({ ctx, body, context }, deps) => {
         const { users } = deps.peers;
         const { token, name, password } = body;
-        const { invitation } = await users.getInvitation({ token }, context('patient'));
+        const {} = await users.getInvitation({ token }, context('patient'));
         const present = await visitorIf(ctx, deps);
         const request = { token, name: name ?? '', password: password ?? '', client: clientOf(ctx), sessionId: present?.session.id ?? '' };
         const { signedIn } = await asVisitor(ctx, () => users.acceptInvitation(request, context('patient')));
         begin(ctx, signedIn);
-        const { user, session } = signedIn!;
-        await noteAudit(ctx, deps, {
-          accountId: invitation!.accountId,
-          action: 'member.accept',
-          targetId: user!.id,
-          detail: { invitation: invitation!.id },
-          actor: user!,
-        });
+        const { session } = signedIn!;
         // The new session's cookie replaces the previous one, which nobody could end any more.
         if (present !== undefined && present.session.id !== session!.id)
           await asVisitor(ctx, () =>

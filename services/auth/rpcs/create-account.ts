@@ -8,8 +8,8 @@ import { found } from '../requests/found.js';
 import { firstOrRepeat, repeatableCall } from '../requests/repeat.js';
 
 /** Creates an account, or finds the first one on a repeat. Raises invalid_request and idempotency_mismatch. */
-export async function createAccount(request: CreateAccountRequest, _context: CallContext, deps: RpcDeps): Promise<CreateAccountResponse> {
-  const { accounts, clock, feed, idempotency, log } = deps;
+export async function createAccount(request: CreateAccountRequest, context: CallContext, deps: RpcDeps): Promise<CreateAccountResponse> {
+  const { accounts, audit, clock, feed, idempotency, log } = deps;
   const name = checkedName(request.name);
   const call = repeatableCall('create_account', request.idempotencyKey, CreateAccountRequest.encode({ name, idempotencyKey: '' }).finish());
 
@@ -23,7 +23,8 @@ export async function createAccount(request: CreateAccountRequest, _context: Cal
       version: 1n,
       stateReason: '',
     };
-    if (!(await accounts.add(account, call))) return undefined;
+    const event = { action: 'account.create', accountId: account.id, targetId: account.id, detail: { name } };
+    if (!(await accounts.add(account, call, (tx) => audit.append(tx, context, event)))) return undefined;
     feed.wake();
     log.info({ account_id: account.id }, 'account created');
     return account;

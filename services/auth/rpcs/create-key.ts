@@ -10,8 +10,8 @@ import { found } from '../requests/found.js';
 import { firstOrRepeat, repeatableCall } from '../requests/repeat.js';
 
 /** Creates a key, or finds the first one, without its secret, on a repeat. Raises invalid_request, not_found and idempotency_mismatch. */
-export async function createKey(request: CreateKeyRequest, _context: CallContext, deps: RpcDeps): Promise<CreateKeyResponse> {
-  const { accounts, clock, feed, idempotency, keys, log } = deps;
+export async function createKey(request: CreateKeyRequest, context: CallContext, deps: RpcDeps): Promise<CreateKeyResponse> {
+  const { accounts, audit, clock, feed, idempotency, keys, log } = deps;
   const accountId = accountIdBytes(request.accountId);
   const checked = checkedRequest(request);
   const call = repeatableCall('create_key', request.idempotencyKey, CreateKeyRequest.encode(checked).finish());
@@ -20,7 +20,8 @@ export async function createKey(request: CreateKeyRequest, _context: CallContext
     found(await accounts.find(accountId), 'account');
     const secret = mintSecret();
     const key = newKey(checked, secret, clock);
-    if (!(await keys.add(key, hashSecret(secret), call))) return undefined;
+    const event = { action: 'key.create', accountId: key.accountId, targetId: key.id, detail: { name: key.name } };
+    if (!(await keys.add(key, hashSecret(secret), call, (tx) => audit.append(tx, context, event)))) return undefined;
     feed.wake();
     log.info({ key_id: key.id, account_id: key.accountId }, 'key created');
     return { key, secret };

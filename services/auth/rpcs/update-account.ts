@@ -1,5 +1,6 @@
 // UpdateAccount: renames, suspends or resumes an account.
 import { fieldFault } from '#client/errors/fault.js';
+import { type AuditEvent, changedFields } from '#kit/audit/audit-event.js';
 import type { CallContext } from '#client/call-context.js';
 import { type Account, AccountState, type UpdateAccountRequest, type UpdateAccountResponse } from '#proto/auth/v1/auth.js';
 import type { RpcDeps } from '../deps.js';
@@ -12,23 +13,37 @@ const reasonCharsMax = 500;
 const fields = ['name', 'state', 'state_reason'] as const;
 
 /** Changes the fields of the mask. Raises invalid_request and not_found. */
-export async function updateAccount(request: UpdateAccountRequest, _context: CallContext, deps: RpcDeps): Promise<UpdateAccountResponse> {
+export async function updateAccount(request: UpdateAccountRequest, context: CallContext, deps: RpcDeps): Promise<UpdateAccountResponse> {
   const id = accountIdBytes(request.accountId);
   const mask = checkedUpdateMask(request.updateMask, fields);
   const name = mask.has('name') ? checkedName(request.name) : undefined;
   const state = mask.has('state') ? checkedState(request.state) : undefined;
   const reason = mask.has('state_reason') ? checkedReason(request.stateReason) : undefined;
 
-  const changed = await deps.accounts.change(id, (before) => {
+  const change = (before: Account): Account => {
     const isSuspended = (state ?? before.state) === AccountState.ACCOUNT_STATE_SUSPENDED;
     const stateReason = isSuspended ? (reason ?? before.stateReason) : '';
     const after: Account = { ...before, name: name ?? before.name, state: state ?? before.state, stateReason };
     return after.name === before.name && after.state === before.state && after.stateReason === before.stateReason ? before : after;
-  });
+  };
+  const changed = await deps.accounts.change(id, change, (tx, before, after) =>
+    deps.audit.append(tx, context, auditEvent(before, after, reason)),
+  );
   const account = found(changed, 'account');
   deps.feed.wake();
   deps.log.info({ account_id: account.id, version: account.version.toString() }, 'account updated');
   return { account };
+}
+
+function auditEvent(before: Account, after: Account, reason = ''): AuditEvent {
+  const isSuspended = after.state === AccountState.ACCOUNT_STATE_SUSPENDED;
+  const word = before.state !== after.state ? (isSuspended ? 'suspend' : 'resume') : before.name !== after.name ? 'rename' : 'update';
+  const detail = { ...(reason === '' ? {} : { reason }), ...changedFields(auditDetail(before), auditDetail(after)) };
+  return { action: `account.${word}`, accountId: after.id, targetId: after.id, detail };
+}
+
+function auditDetail({ name, state, stateReason }: Account): object {
+  return { name, state: state === AccountState.ACCOUNT_STATE_SUSPENDED ? 'suspended' : 'active', state_reason: stateReason };
 }
 
 function checkedReason(reason: string): string {

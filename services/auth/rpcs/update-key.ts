@@ -1,8 +1,10 @@
 // UpdateKey: renames, restricts, limits, disables or enables a key.
 import { isDeepStrictEqual } from 'node:util';
+import { changedFields } from '#kit/audit/audit-event.js';
 import { fault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import { type Key, KeyState, type UpdateKeyRequest, type UpdateKeyResponse } from '#proto/auth/v1/auth.js';
+import { formatUsd } from '#rules/money.js';
 import type { RpcDeps } from '../deps.js';
 import { checkedExpiry, checkedLifetimeLimit, checkedModels, checkedName, invalidField } from '../requests/fields.js';
 import { found } from '../requests/found.js';
@@ -12,22 +14,40 @@ import { checkedUpdateMask } from '../requests/update-mask.js';
 const fields = ['name', 'models', 'lifetime_limit_nano_usd', 'expires_at_ms', 'state'] as const;
 
 /** Changes the fields of the mask. Raises invalid_request, not_found, and failed_precondition for a revoked key. */
-export async function updateKey(request: UpdateKeyRequest, _context: CallContext, deps: RpcDeps): Promise<UpdateKeyResponse> {
+export async function updateKey(request: UpdateKeyRequest, context: CallContext, deps: RpcDeps): Promise<UpdateKeyResponse> {
   const own = ownKey(request);
   const wanted = wantedFields(request, deps.clock.nowMs());
 
-  const changed = await deps.keys.change(own.id, (before) => {
+  const change = (before: Key): Key => {
     own.check(before);
     if (before.state === KeyState.KEY_STATE_REVOKED) {
       throw fault('key_unchangeable', {});
     }
     const after: Key = { ...before, ...wanted };
     return isDeepStrictEqual(after, before) ? before : after;
-  });
+  };
+  const changed = await deps.keys.change(own.id, change, (tx, before, after) =>
+    deps.audit.append(tx, context, {
+      action: 'key.update',
+      accountId: after.accountId,
+      targetId: after.id,
+      detail: { name: after.name, ...changedFields(auditDetail(before), auditDetail(after)) },
+    }),
+  );
   const key = found(changed, 'key');
   deps.feed.wake();
   deps.log.info({ key_id: key.id, version: key.version.toString() }, 'key updated');
   return { key };
+}
+
+function auditDetail({ name, models, lifetimeLimitNanoUsd, expiresAtMs, state }: Key): object {
+  return {
+    name,
+    models: models?.allModels === true ? 'all' : models?.modelIds,
+    lifetime_limit_usd: lifetimeLimitNanoUsd === undefined ? null : formatUsd(lifetimeLimitNanoUsd),
+    expires_at: expiresAtMs === undefined ? null : new Date(Number(expiresAtMs)).toISOString(),
+    state: state === KeyState.KEY_STATE_DISABLED ? 'disabled' : 'active',
+  };
 }
 
 /** The fields of the key that the request sets, and only those. */

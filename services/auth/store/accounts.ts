@@ -1,6 +1,7 @@
 // The SQL of accounts.
 import assert from 'node:assert/strict';
 import type { Knex } from 'knex';
+import type { AuditChange } from '#kit/audit/audit-outbox.js';
 import type { Database } from '#kit/db/open.js';
 import { idToBytes } from '#kit/id.js';
 import type { Account, AccountState } from '#proto/auth/v1/auth.js';
@@ -42,13 +43,14 @@ export async function insertAccount(
 export class AccountStore {
   constructor(private readonly db: Database) {}
 
-  /** Adds an account. False when `call` was made before: then nothing was added. */
-  add(account: Account, call: RepeatableCall | undefined): Promise<boolean> {
+  /** Adds an account. False when `call` was made before: then nothing was added. `audit` runs in the same transaction. */
+  add(account: Account, call: RepeatableCall | undefined, audit: (tx: Knex.Transaction) => Promise<void>): Promise<boolean> {
     const id = idToBytes('acct', account.id);
     assert(id !== undefined);
-    return createOnce(this.db, call, { id, atMs: account.createdAtMs }, async (tx) =>
-      insertAccount(tx, account, await nextChangeNumber(tx)),
-    );
+    return createOnce(this.db, call, { id, atMs: account.createdAtMs }, async (tx) => {
+      await insertAccount(tx, account, await nextChangeNumber(tx));
+      await audit(tx);
+    });
   }
 
   /** The account with this id. */
@@ -85,9 +87,10 @@ export class AccountStore {
 
   /**
    * Replaces the account by what `change` makes of it, with the next version. Where `change` gives back the same object, nothing
-   * is written. `change` may run more than once, and what it throws leaves the account as it was. Undefined when there is none.
+   * is written. `change` may run more than once, and what it throws leaves the account as it was. Undefined when there is none. `audit`
+   * runs in the same transaction, for a change that was written.
    */
-  change(id: Buffer, change: (account: Account) => Account): Promise<Account | undefined> {
+  change(id: Buffer, change: (account: Account) => Account, audit: AuditChange<Account>): Promise<Account | undefined> {
     return this.db.transaction(async (tx) => {
       const row: Row | undefined = await tx('account')
         .where({ id })
@@ -110,6 +113,7 @@ export class AccountStore {
           change_number: changeNumber,
         });
       assert.equal(updated, 1);
+      await audit(tx, before, after);
       return { ...after, version };
     });
   }

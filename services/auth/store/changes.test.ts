@@ -25,6 +25,7 @@ describe.each(testEngines)('the order of changes on %s', (engine) => {
     await test.drop();
   });
 
+  const unaudited = async (): Promise<void> => undefined;
   const account = (name: string): Account =>
     Account.fromPartial({ id: newId('acct'), name, state: AccountState.ACCOUNT_STATE_ACTIVE, createdAtMs: 1n, version: 1n });
   const namesAfter = async (number: number): Promise<(string | undefined)[]> =>
@@ -33,7 +34,7 @@ describe.each(testEngines)('the order of changes on %s', (engine) => {
   it('lets no later change be seen before an earlier one that commits late', async () => {
     const before = await reader.lastNumber();
     const early = account('early');
-    await accounts.add(early, undefined);
+    await accounts.add(early, undefined, unaudited);
     const start = before + 1;
 
     let commitEarly = (): void => {};
@@ -47,7 +48,7 @@ describe.each(testEngines)('the order of changes on %s', (engine) => {
       await mayCommit;
     });
     await taken;
-    const lateCommit = accounts.add(account('late'), undefined);
+    const lateCommit = accounts.add(account('late'), undefined, unaudited);
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(await namesAfter(start)).toEqual([]);
 
@@ -59,15 +60,15 @@ describe.each(testEngines)('the order of changes on %s', (engine) => {
   it('gives the latest state once, where a thing changed several times', async () => {
     const start = await reader.lastNumber();
     const changing = account('first name');
-    await accounts.add(changing, undefined);
-    await accounts.add(account('other'), undefined);
-    await accounts.change(Buffer.from(changing.id.slice('acct_'.length), 'hex'), (now) => ({ ...now, name: 'second name' }));
+    await accounts.add(changing, undefined, unaudited);
+    await accounts.add(account('other'), undefined, unaudited);
+    await accounts.change(Buffer.from(changing.id.slice('acct_'.length), 'hex'), (now) => ({ ...now, name: 'second name' }), unaudited);
     expect(await namesAfter(start)).toEqual(['other', 'second name']);
   });
 
   it('is read in bounded steps that join without a gap', async () => {
     const start = await reader.lastNumber();
-    for (const name of ['a', 'b', 'c', 'd', 'e']) await accounts.add(account(name), undefined);
+    for (const name of ['a', 'b', 'c', 'd', 'e']) await accounts.add(account(name), undefined, unaudited);
     const seen: (string | undefined)[] = [];
     let cursor = start;
     let steps = 0;

@@ -1,5 +1,7 @@
 // The SQL of platform keys.
 import assert from 'node:assert/strict';
+import type { Knex } from 'knex';
+import type { AuditChange } from '#kit/audit/audit-outbox.js';
 import type { Database } from '#kit/db/open.js';
 import { asBigInt, asBytes, asNumber, asText } from '#kit/db/values.js';
 import { idFromBytes, idToBytes } from '#kit/id.js';
@@ -43,8 +45,8 @@ function foundKey(row: Row, secretExpiresAtMs: bigint | undefined): FoundKey {
 export class KeyStore {
   constructor(private readonly db: Database) {}
 
-  /** Adds a key to an account that exists. False when `call` was made before: then nothing was added. */
-  add(key: Key, secretHash: Buffer, call: RepeatableCall | undefined): Promise<boolean> {
+  /** Adds a key to an account that exists. False when `call` was made before: then nothing was added. `audit` runs in the same transaction. */
+  add(key: Key, secretHash: Buffer, call: RepeatableCall | undefined, audit: (tx: Knex.Transaction) => Promise<void>): Promise<boolean> {
     const id = idToBytes('key', key.id);
     const accountId = idToBytes('acct', key.accountId);
     assert(id !== undefined && accountId !== undefined && secretHash.length === 32);
@@ -60,6 +62,7 @@ export class KeyStore {
         version: key.version,
         change_number: changeNumber,
       });
+      await audit(tx);
     });
   }
 
@@ -99,7 +102,12 @@ export class KeyStore {
    * Puts a new secret in the place of the present one, which joins those of before. What `check` throws leaves the key as it was.
    * Undefined when there is none. Hashes of before are kept after their end: whoever still sends one is told what became of it.
    */
-  rotate(id: Buffer, { secretHash, lastFour, nowMs, overlapMs }: Rotation, check: (key: Key) => void): Promise<Key | undefined> {
+  rotate(
+    id: Buffer,
+    { secretHash, lastFour, nowMs, overlapMs }: Rotation,
+    check: (key: Key) => void,
+    audit: AuditChange<Key>,
+  ): Promise<Key | undefined> {
     return this.db.transaction(async (tx) => {
       const row: Row | undefined = await tx('platform_key')
         .where({ id })
@@ -125,7 +133,9 @@ export class KeyStore {
           change_number: changeNumber,
         });
       assert.equal(updated, 1);
-      return { ...before, lastFour, version, secretVersion, previousSecretsExpireAtMs };
+      const after = { ...before, lastFour, version, secretVersion, previousSecretsExpireAtMs };
+      await audit(tx, before, after);
+      return after;
     });
   }
 
@@ -160,9 +170,10 @@ export class KeyStore {
 
   /**
    * Replaces the key by what `change` makes of it, with the next version. Where `change` gives back the same object, nothing is
-   * written. `change` may run more than once, and what it throws leaves the key as it was. Undefined when there is none.
+   * written. `change` may run more than once, and what it throws leaves the key as it was. Undefined when there is none. `audit` runs in
+   * the same transaction, for a change that was written.
    */
-  change(id: Buffer, change: (key: Key) => Key): Promise<Key | undefined> {
+  change(id: Buffer, change: (key: Key) => Key, audit: AuditChange<Key>): Promise<Key | undefined> {
     return this.db.transaction(async (tx) => {
       const row: Row | undefined = await tx('platform_key')
         .where({ id })
@@ -178,6 +189,7 @@ export class KeyStore {
         .where({ id, version: before.version })
         .update({ ...changeableKeyColumns(after), version, change_number: changeNumber });
       assert.equal(updated, 1);
+      await audit(tx, before, after);
       return { ...after, version };
     });
   }

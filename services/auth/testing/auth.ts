@@ -46,7 +46,7 @@ export interface TestAuth {
 }
 
 /** An identity provider that reports the claims which its response holds. */
-const identityProvider: OidcProvider = {
+export const identityProvider: OidcProvider = {
   name: 'Test ID',
   issuer: 'https://id.example.com',
   begin: async (redirectUri) => ({ location: redirectUri, challenge: { state: '', nonce: '', verifier: '' } }),

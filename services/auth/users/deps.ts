@@ -1,5 +1,6 @@
 // What the RPCs about people work with.
 import type { Clock } from '#kit/clock.js';
+import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
 import type { ActorTokens } from '../actors/actor-tokens.js';
 import type { AccountStore } from '../store/accounts.js';
@@ -34,6 +35,7 @@ export interface SignUpRules {
 
 /** Handed to every RPC about people. */
 export interface PeopleDeps {
+  readonly db: Database;
   readonly users: PersonStore;
   readonly sessions: SessionStore;
   readonly failures: FailureStore;

@@ -15,7 +15,7 @@ import { getInvitation } from './rpcs/get-invitation.js';
 import { beginIdentitySignIn } from './rpcs/begin-identity-sign-in.js';
 import { getSignInOptions } from './rpcs/get-sign-in-options.js';
 import { getSession } from './rpcs/get-session.js';
-import { invite } from './rpcs/create-invitation.js';
+import { createInvitation } from './rpcs/create-invitation.js';
 import { listAuditEvents } from './rpcs/list-audit-events.js';
 import { listIdentities } from './rpcs/list-identities.js';
 import { listInvitations } from './rpcs/list-invitations.js';
@@ -61,7 +61,7 @@ export function peopleService(deps: PeopleDeps): UserService {
       getSession,
       listSessions,
       revokeSessions,
-      createInvitation: invite,
+      createInvitation,
       listInvitations,
       getInvitation,
       revokeInvitation,

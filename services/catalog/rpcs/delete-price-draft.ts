@@ -1,6 +1,7 @@
 // Throws the draft of a model away.
 import type { CallContext } from '#client/call-context.js';
 import type { DeletePriceDraftRequest, DeletePriceDraftResponse } from '#proto/catalog/v1/catalog.js';
+import { priceDetail } from '../audit-details.js';
 import type { RpcDeps } from '../deps.js';
 import { modelNamed } from '../models/model.js';
 import { noDraft } from './get-price-draft.js';
@@ -9,7 +10,7 @@ import { draftChanged } from './put-price-draft.js';
 /** Raises model_unknown, not_found when there is no draft, failed_precondition when it is not of the version that was named. */
 export async function deletePriceDraft(
   { modelId, version }: DeletePriceDraftRequest,
-  _context: CallContext,
+  context: CallContext,
   { store }: RpcDeps,
 ): Promise<DeletePriceDraftResponse> {
   await store.change(async (change) => {
@@ -18,6 +19,8 @@ export async function deletePriceDraft(
     if (present === undefined) throw noDraft(model.id);
     if (version !== undefined && version !== present.version) throw draftChanged(model.id, present);
     await change.removeDraft(model.id);
+    const detail = { version: present.version, ...priceDetail(present.price!) };
+    await change.audit(context, { action: 'price.discard', targetId: model.id, detail });
   });
   return {};
 }

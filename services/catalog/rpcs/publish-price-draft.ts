@@ -3,6 +3,7 @@ import { fault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import type { PublishPriceDraftRequest, PublishPriceDraftResponse } from '#proto/catalog/v1/catalog.js';
 import { addPrice } from '../prices/add-price.js';
+import { priceDetail } from '../audit-details.js';
 import type { RpcDeps } from '../deps.js';
 import { modelNamed } from '../models/model.js';
 import { priceInForce, startOf } from '../prices/price.js';
@@ -15,7 +16,7 @@ import { draftChanged } from './put-price-draft.js';
  */
 export async function publishPriceDraft(
   request: PublishPriceDraftRequest,
-  _context: CallContext,
+  context: CallContext,
   { store, feed, clock }: RpcDeps,
 ): Promise<PublishPriceDraftResponse> {
   const { version, beforePriceId } = request;
@@ -34,6 +35,8 @@ export async function publishPriceDraft(
     }
     const added = await addPrice(change, wanted, nowMs, '', version);
     await change.removeDraft(model.id);
+    const detail = { draft_version: version, before_price_id: before === '' ? null : before, price_id: added.id, ...priceDetail(added) };
+    await change.audit(context, { action: 'price.publish', targetId: model.id, detail });
     return added;
   });
   feed.changed();

@@ -3,6 +3,7 @@ import { AppError } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
 import type { PublishPriceRequest, PublishPriceResponse } from '#proto/catalog/v1/catalog.js';
 import { addPrice } from '../prices/add-price.js';
+import { priceDetail } from '../audit-details.js';
 import type { RpcDeps } from '../deps.js';
 import { refuseFaults } from '../fault.js';
 import { modelNamed } from '../models/model.js';
@@ -15,7 +16,7 @@ import { priceFaults } from '../prices/price.js';
  */
 export async function publishPrice(
   request: PublishPriceRequest,
-  _context: CallContext,
+  context: CallContext,
   { store, feed, clock }: RpcDeps,
 ): Promise<PublishPriceResponse> {
   const wanted = request.price;
@@ -24,7 +25,15 @@ export async function publishPrice(
   const price = await store.change(async (change) => {
     const model = modelNamed(await change.models(), wanted.modelId);
     // The clock is read within the change: waiting for its turn must not let a start slip into the past.
-    return addPrice(change, { ...wanted, modelId: model.id }, clock.nowMs(), 'price.');
+    const published = await addPrice(change, { ...wanted, modelId: model.id }, clock.nowMs(), 'price.');
+    // A repeat finds the version that is there.
+    if (change.written)
+      await change.audit(context, {
+        action: 'price.publish',
+        targetId: model.id,
+        detail: { price_id: published.id, ...priceDetail(published) },
+      });
+    return published;
   });
   feed.changed();
   return { price };

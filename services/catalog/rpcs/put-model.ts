@@ -1,8 +1,10 @@
 // Creates a model, or replaces all of its fields but the prices.
+import { type AuditEvent, changedFields } from '#kit/audit/audit-event.js';
 import { AppError } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
-import { Model, type PutModelRequest, type PutModelResponse } from '#proto/catalog/v1/catalog.js';
+import { Model, ModelState, type PutModelRequest, type PutModelResponse } from '#proto/catalog/v1/catalog.js';
+import { modelDetail } from '../audit-details.js';
 import type { RpcDeps } from '../deps.js';
 import { refuseFaults } from '../fault.js';
 import { findByName, modelFaults, modelsMax } from '../models/model.js';
@@ -13,11 +15,7 @@ import type { StoredModel } from '../store/rows.js';
  * Stores the model; from then on it is the operator's, and the seed file leaves it alone. Raises invalid_request for a field
  * out of bounds, already_exists when the id or an alias names another model, failed_precondition when the catalog is full.
  */
-export async function putModel(
-  request: PutModelRequest,
-  _context: CallContext,
-  { store, feed, clock }: RpcDeps,
-): Promise<PutModelResponse> {
+export async function putModel(request: PutModelRequest, context: CallContext, { store, feed, clock }: RpcDeps): Promise<PutModelResponse> {
   const { model } = request;
   if (model === undefined) throw new AppError('invalid_request', 'model is missing.', { details: { field: 'model' } });
   refuseFaults('model', modelFaults(model));
@@ -34,10 +32,21 @@ export async function putModel(
       model: Model.fromPartial({ ...model, price: undefined, createdAtMs: previous?.createdAtMs ?? BigInt(nowMs) }),
     };
     await (previous === undefined ? change.insertModel(next) : change.updateModel(next));
+    const event = modelEvent(previous, next.model);
+    if (event !== undefined) await change.audit(context, event);
     return { ...next.model, price: priceInForce(await change.prices(model.id), nowMs) };
   });
   feed.changed();
   return { model: stored };
+}
+
+/** Undefined where the model stays as it is. */
+function modelEvent(before: Model | undefined, after: Model): AuditEvent | undefined {
+  const targetId = after.id;
+  if (before === undefined) return { action: 'model.create', targetId, detail: modelDetail(after) };
+  const detail = changedFields(modelDetail(before), modelDetail(after));
+  const isRetired = after.state === ModelState.MODEL_STATE_RETIRED && before.state !== after.state;
+  return detail === undefined ? undefined : { action: isRetired ? 'model.retire' : 'model.update', targetId, detail };
 }
 
 function refuseTakenNames(model: Model, models: readonly Model[]): void {

@@ -3,6 +3,7 @@ import { AppError } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
 import { PriceDraft, PriceVersion, type PutPriceDraftRequest, type PutPriceDraftResponse } from '#proto/catalog/v1/catalog.js';
 import { refuseBadStart } from '../prices/add-price.js';
+import { priceDetail } from '../audit-details.js';
 import type { RpcDeps } from '../deps.js';
 import { refuseFaults } from '../fault.js';
 import { modelNamed } from '../models/model.js';
@@ -17,7 +18,7 @@ const authorCharsMax = 200;
  */
 export async function putPriceDraft(
   { price: wanted, author, replacesVersion }: PutPriceDraftRequest,
-  _context: CallContext,
+  context: CallContext,
   { store, clock }: RpcDeps,
 ): Promise<PutPriceDraftResponse> {
   if (wanted === undefined) throw new AppError('invalid_request', 'price is missing.', { details: { field: 'price' } });
@@ -34,6 +35,7 @@ export async function putPriceDraft(
     // The revision grows with every change and is never used twice, and so is the version.
     const draft = PriceDraft.fromPartial({ price, version: change.revision, author, updatedAtMs: BigInt(nowMs) });
     await change.putDraft(draft);
+    await change.audit(context, { action: 'price.draft', targetId: model.id, detail: { version: draft.version, ...priceDetail(price) } });
     return { draft, diff: priceDiff(model, price, await change.prices(model.id), nowMs) };
   });
 }

@@ -23,7 +23,7 @@ describe.each(testEngines)('planting the seed on %s', (engine) => {
   beforeEach(async () => {
     test = await createTestDatabase(engine);
     await migrate(test.db, migrations);
-    store = new CatalogStore(test.db);
+    store = new CatalogStore(test.db, { append: async () => undefined });
     clock = new ManualClock();
   });
 

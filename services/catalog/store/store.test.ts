@@ -16,7 +16,7 @@ describe.each(testEngines)('the store on %s', (engine) => {
   beforeEach(async () => {
     test = await createTestDatabase(engine);
     await migrate(test.db, migrations);
-    store = new CatalogStore(test.db);
+    store = new CatalogStore(test.db, { append: async () => undefined });
   });
 
   afterEach(() => test.drop());

@@ -1,8 +1,11 @@
 // The only SQL of the catalog.
 import assert from 'node:assert';
 import type { Knex } from 'knex';
+import type { AuditEvent } from '#kit/audit/audit-event.js';
+import type { AuditLog } from '#kit/audit/audit-outbox.js';
 import type { Database } from '#kit/db/open.js';
 import { asBigInt } from '#kit/db/values.js';
+import type { CallContext } from '#client/call-context.js';
 import type { PriceDraft, PriceVersion } from '#proto/catalog/v1/catalog.js';
 import {
   draftColumns,
@@ -28,7 +31,10 @@ export interface StoredCatalog {
 
 /** Reads and changes the catalog's tables. */
 export class CatalogStore {
-  constructor(private readonly db: Database) {}
+  constructor(
+    private readonly db: Database,
+    private readonly auditLog: AuditLog,
+  ) {}
 
   /** Grows by one with every change, whichever replica made it. One row by its key: cheap enough to poll. */
   async revision(): Promise<bigint> {
@@ -75,7 +81,7 @@ export class CatalogStore {
   change<T>(work: (change: CatalogChange) => Promise<T>): Promise<T> {
     return this.db.transaction(async (tx) => {
       const revision = (await readRevision(tx('catalog_state').forUpdate())) + 1n;
-      const change = new CatalogChange(tx, revision);
+      const change = new CatalogChange(tx, this.auditLog, revision);
       const result = await work(change);
       if (change.written) await tx('catalog_state').where({ id: stateId }).update({ revision });
       return result;
@@ -90,9 +96,15 @@ export class CatalogChange {
 
   constructor(
     private readonly tx: Knex.Transaction,
+    private readonly auditLog: AuditLog,
     /** The catalog's if anything is written: larger than in every change before. */
     readonly revision: bigint,
   ) {}
+
+  /** Adds an audit event that describes the change. */
+  audit(context: CallContext, event: AuditEvent): Promise<void> {
+    return this.auditLog.append(this.tx, context, event);
+  }
 
   models(): Promise<StoredModel[]> {
     return readModels(this.tx);

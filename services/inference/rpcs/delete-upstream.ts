@@ -8,11 +8,13 @@ import { refuseManaged } from './put-upstream.js';
 /** InferenceService.DeleteUpstream. */
 export async function deleteUpstream(
   { upstreamId }: DeleteUpstreamRequest,
-  _context: CallContext,
+  context: CallContext,
   deps: RpcDeps,
 ): Promise<DeleteUpstreamResponse> {
   refuseManaged(upstreamId, deps.registry);
-  const isDeleted = await deps.store.delete(upstreamId);
+  const isDeleted = await deps.store.delete(upstreamId, (tx) =>
+    deps.audit.append(tx, context, { action: 'upstream.delete', targetId: upstreamId }),
+  );
   if (!isDeleted) throw fault('no_such_id', { what: 'upstream' });
   await deps.registry.reload();
   return {};

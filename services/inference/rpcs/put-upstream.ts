@@ -1,8 +1,9 @@
 // Creates or replaces a stored upstream; its secret goes in sealed and never comes out.
+import { type AuditEvent, changedFields } from '#kit/audit/audit-event.js';
 import { AppError } from '#client/errors/app-error.js';
 import { fault, fieldFault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
-import type { PutUpstreamRequest, PutUpstreamResponse, Upstream } from '#proto/inference/v1/inference.js';
+import { type PutUpstreamRequest, type PutUpstreamResponse, type Upstream, ApiFormat } from '#proto/inference/v1/inference.js';
 import type { RpcDeps } from '../deps.js';
 import { lastFour } from '#kit/secrets/secret-box.js';
 import { storedUpstreamsMax, type UpstreamRow } from '../store.js';
@@ -16,17 +17,21 @@ const secretCharsMax = 1024;
 /** InferenceService.PutUpstream. */
 export async function putUpstream(
   { upstream, secret }: PutUpstreamRequest,
-  _context: CallContext,
+  context: CallContext,
   deps: RpcDeps,
 ): Promise<PutUpstreamResponse> {
   const wanted = checkUpstream(upstream);
   checkSecret(secret);
   refuseManaged(wanted.id, deps.registry);
-  const row = await deps.store.put(wanted.id, (present, stored) => {
+  const change = (present: UpstreamRow | undefined, stored: number): UpstreamRow => {
     if (present === undefined && stored >= storedUpstreamsMax) {
       throw fault('upstreams_full', { max: storedUpstreamsMax });
     }
     return { ...wanted, ...sealedSecret(secret, wanted, present, deps), createdAtMs: BigInt(deps.clock.nowMs()) };
+  };
+  const row = await deps.store.put(wanted.id, change, async (tx, before, after) => {
+    const event = upstreamEvent(before, after!, secret);
+    if (event !== undefined) await deps.audit.append(tx, context, event);
   });
   await deps.registry.reload();
   return { upstream: toMessage(row) };
@@ -36,6 +41,25 @@ export async function putUpstream(
 export function refuseManaged(id: string, registry: UpstreamRegistry): void {
   if (!registry.isManaged(id)) return;
   throw fault('upstream_locked', { id });
+}
+
+/** Says of the secret only whether it was set or removed. Undefined where nothing has changed. */
+function upstreamEvent(before: UpstreamRow | undefined, after: UpstreamRow, secret: string | undefined): AuditEvent | undefined {
+  const targetId = after.id;
+  const secretWord = secret === undefined ? {} : { secret: secret === '' ? 'removed' : 'set' };
+  if (before === undefined) return { action: 'upstream.create', targetId, detail: { ...auditDetail(after), ...secretWord } };
+  const changed = changedFields(auditDetail(before), auditDetail(after));
+  if (changed === undefined && secret === undefined) return undefined;
+  return { action: 'upstream.update', targetId, detail: { ...secretWord, ...changed } };
+}
+
+function auditDetail({ apiFormat, baseUrl, allowPrivateNetwork, enabled }: UpstreamRow): object {
+  return {
+    api_format: ApiFormat[apiFormat].slice('API_FORMAT_'.length).toLowerCase(),
+    base_url: baseUrl,
+    allow_private_network: allowPrivateNetwork,
+    enabled,
+  };
 }
 
 type Wanted = Pick<UpstreamRow, 'id' | 'apiFormat' | 'baseUrl' | 'allowPrivateNetwork' | 'enabled'>;

@@ -8,15 +8,18 @@ import { testConnection } from '../upstreams/connection-test/connection-test.js'
 /** InferenceService.TestUpstream. */
 export async function testUpstream(
   { upstreamId, upstreamModel }: TestUpstreamRequest,
-  { signal }: CallContext,
+  context: CallContext,
   deps: RpcDeps,
 ): Promise<TestUpstreamResponse> {
   const known = await deps.registry.find(upstreamId);
   if (known.remote === undefined && known.shown.apiFormat !== ApiFormat.API_FORMAT_SANDBOX) {
     throw fault('secret_unreadable', {});
   }
-  const test = await testConnection(known, upstreamModel, signal, deps);
-  await deps.store.keepTest(upstreamId, known.remote?.row, test);
+  const test = await testConnection(known, upstreamModel, context.signal, deps);
+  const detail = { ok: test.ok, failed_step: test.failedStep, upstream_model: test.upstreamModel };
+  await deps.store.keepTest(upstreamId, known.remote?.row, test, (tx) =>
+    deps.audit.append(tx, context, { action: 'upstream.test', targetId: upstreamId, detail }),
+  );
   deps.log.info({ upstream: upstreamId, ok: test.ok, failed_step: test.failedStep }, 'upstream tested');
   return { test };
 }

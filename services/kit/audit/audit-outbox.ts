@@ -18,6 +18,9 @@ export interface AuditLog {
   append(tx: Knex.Transaction, context: Pick<CallContext, 'caller' | 'actor'>, event: AuditEvent): Promise<void>;
 }
 
+/** Describes a change that a store makes, in the transaction of the change. */
+export type AuditChange<T> = (tx: Knex.Transaction, before: T, after: T) => Promise<void>;
+
 /** The keeper of the audit log. It appends an event once, however often it is sent. */
 export interface AuditReceiver {
   appendAuditEvents(request: { events: (AuditRecord & { number: bigint; hash: Buffer })[] }, context: CallContext): Promise<unknown>;

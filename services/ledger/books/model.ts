@@ -1,4 +1,5 @@
 // What the ledger's rules speak of: buckets, holds, operations, and what an operation changes. Plain data, never mutated.
+import type { AuditRecord } from '#kit/audit/audit-event.js';
 import type { AppError } from '#client/errors/app-error.js';
 import type { Balance, DepositSource, Entry, HoldState } from '#proto/ledger/v1/ledger.js';
 
@@ -156,6 +157,9 @@ export interface ExpireOperation extends OfHold {
   readonly expiredAtMs: number;
 }
 
+/** Describes what an operation did, for the audit log; called once it is done, and not for a repeat. */
+export type OperationAudit = (reply: CreditReply) => AuditRecord;
+
 interface Credit {
   readonly accountId: string;
   readonly idempotencyKey: string;
@@ -163,6 +167,7 @@ interface Credit {
   readonly fingerprint: string;
   readonly amountNanoUsd: bigint;
   readonly reason: string;
+  readonly audit?: OperationAudit;
 }
 
 export interface DepositOperation extends Credit {
@@ -184,6 +189,7 @@ export interface RefundOperation extends OfHold {
   /** Undefined: all that is left of the charge. */
   readonly amountNanoUsd: bigint | undefined;
   readonly reason: string;
+  readonly audit?: OperationAudit;
 }
 
 /** Everything that changes the books. */

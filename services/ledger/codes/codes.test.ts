@@ -1,5 +1,6 @@
 // A code credits one account once, whoever tries it how often, and whatever breaks in between.
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { AuditOutbox } from '#kit/audit/audit-outbox.js';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import { failureOf } from '#kit/testing/waiting.js';
@@ -114,6 +115,7 @@ describe.each(testEngines)('redemption codes on %s', (engine) => {
       log: ledger.log,
       codes,
       clock: ledger.clock,
+      auditLog: new AuditOutbox({ db: ledger.db, receiver: ledger.auth, caller: 'ledger', clock: ledger.clock, log: ledger.log }),
     };
     // Whoever has just claimed one is still at it.
     expect(await completeClaims(deps)).toBe(0);

@@ -1,8 +1,11 @@
 // Redeeming a code: it is given to an account first, in one statement of which many who try at once one succeeds, and then deposited
 // under an idempotency key of its own. Whatever breaks off in between, the deposit is made once: by a repeat, or by the sweeper.
+import type { AuditRecord } from '#kit/audit/audit-event.js';
 import { AppError } from '#client/errors/app-error.js';
 import type { Waiter } from '#kit/batch-lane.js';
 import { DepositSource, RedemptionCodeState as State } from '#proto/ledger/v1/ledger.js';
+import type { CallContext } from '#client/call-context.js';
+import { entryEvent } from '../books/audit-events.js';
 import type { RpcDeps } from '../deps.js';
 import type { CreditReply } from '../books/model.js';
 import { perform } from '../lane/perform.js';
@@ -17,10 +20,11 @@ export const refusalWindowMs = 15 * 60_000;
 const orphanedAfterMs = 30_000;
 const orphansMax = 50;
 
-type Deps = Pick<RpcDeps, 'lane' | 'log' | 'codes' | 'clock'>;
+type Deps = Pick<RpcDeps, 'lane' | 'log' | 'codes' | 'clock' | 'auditLog'>;
+type By = Pick<CallContext, 'caller' | 'actor'>;
 
 /** Credits the account with a code. Raises code_refused, code_throttled, and what a deposit raises. */
-export async function redeem(accountId: string, secret: string, waiter: Waiter, deps: Deps): Promise<CreditReply> {
+export async function redeem(accountId: string, secret: string, by: By, waiter: Waiter, deps: Deps): Promise<CreditReply> {
   const { codes, clock } = deps;
   const nowMs = clock.nowMs();
   const { refusals, endsAtMs } = await codes.refusals(accountId, nowMs, refusalWindowMs);
@@ -34,7 +38,7 @@ export async function redeem(accountId: string, secret: string, waiter: Waiter, 
     await codes.addRefusal(accountId, nowMs, refusalWindowMs);
     throw new AppError('code_refused', 'The code is not known, or was used before, or is no longer valid.', { details: { field: 'code' } });
   }
-  return deposit(code, accountId, waiter, deps);
+  return deposit(code, accountId, by, waiter, deps);
 }
 
 /** The code, if it is this account's now. */
@@ -47,7 +51,7 @@ async function claimed(accountId: string, characters: string | undefined, nowMs:
 }
 
 /** Makes the deposit of a claimed code, or finds the one that was made. */
-async function deposit(code: CodeRecord, accountId: string, waiter: Waiter, deps: Deps): Promise<CreditReply> {
+async function deposit(code: CodeRecord, accountId: string, by: By, waiter: Waiter, deps: Deps): Promise<CreditReply> {
   const operation = depositOperation({
     idempotencyKey: `redemption ${code.id}`,
     accountId,
@@ -55,7 +59,8 @@ async function deposit(code: CodeRecord, accountId: string, waiter: Waiter, deps
     source: DepositSource.DEPOSIT_SOURCE_PROMOTION,
     reason: `redemption code ending in ${code.lastFour}`,
   });
-  const reply = await perform(operation, waiter, deps);
+  const audit = (done: CreditReply): AuditRecord => deps.auditLog.record(by, entryEvent('code.redeem', done, { code_id: code.id }));
+  const reply = await perform({ ...operation, audit }, waiter, deps);
   if (code.state === State.REDEMPTION_CODE_STATE_CLAIMED) await deps.codes.complete(code.hash, reply.entry.seq);
   return reply;
 }
@@ -68,8 +73,8 @@ export async function completeClaims(deps: Deps): Promise<number> {
   const orphans = await deps.codes.claimedUntil(deps.clock.nowMs() - orphanedAfterMs, orphansMax);
   const faults: unknown[] = [];
   for (const code of orphans) {
-    await deposit(code, code.accountId!, { signal: new AbortController().signal, deadlineMs: undefined }, deps).catch((error: unknown) =>
-      faults.push(error),
+    await deposit(code, code.accountId!, { caller: 'ledger' }, { signal: new AbortController().signal, deadlineMs: undefined }, deps).catch(
+      (error: unknown) => faults.push(error),
     );
   }
   if (faults.length > 0) throw faults[0];

@@ -14,6 +14,7 @@ import { createOperationLane } from './operation-lane.js';
 import { checkpointOperation, holdOperation, releaseOperation, settleOperation } from '../requests/operations.js';
 import { accountColumns, accountScope } from '../store/rows.js';
 import { createStore } from '../store/store.js';
+import { unaudited } from '../testing/lane-books.js';
 import { quietConfig, startTestLedger, type TestLedger } from '../testing/ledger.js';
 import { type Customer, fundedCustomer, holdRequest, refusalOf, settleRequest } from '../testing/requests.js';
 
@@ -32,7 +33,7 @@ describe.each(testEngines)('the lane of operations on %s', (engine) => {
 
   /** A lane of its own over the ledger's database, and the kinds of operations that each transaction had. */
   function watchedLane() {
-    const store = createStore(ledger.db);
+    const store = createStore(ledger.db, unaudited);
     const batches: Operation['kind'][][] = [];
     const lane = createOperationLane({
       // With one lane all that arrives together shares a transaction, whatever the slots of the accounts.
@@ -181,7 +182,7 @@ describe.each(testEngines)('the lane of operations on %s', (engine) => {
 describe('the lane of operations', () => {
   it('tries once, and not each operation by itself, when the database is away', async () => {
     const db = openDatabase('mysql://nobody@127.0.0.1:1/nothing');
-    const store = createStore(db);
+    const store = createStore(db, unaudited);
     let executions = 0;
     const lane = createOperationLane({
       config: { ...quietConfig, lanes: 1 },

@@ -17,6 +17,11 @@ export function paymentKey(provider: string, paymentId: string): string {
   return `${provider}:${paymentId}`;
 }
 
+/** The provider's proof moves the money, whichever process or user brings it. */
+function inNameOf(provider: string, { signal, deadlineMs }: CallContext): CallContext {
+  return { signal, caller: provider, ...(deadlineMs === undefined ? {} : { deadlineMs }) };
+}
+
 /** Books what a provider told. Raises what the ledger raises, so that the provider tells it again. */
 export async function book(provider: string, event: PaymentEvent, context: CallContext, deps: BookingDeps): Promise<void> {
   switch (event.kind) {
@@ -48,7 +53,7 @@ export async function bookPaid(
   const reason = `${provider} ${paymentId}`;
   const { entry, replayed } = await ledger.deposit(
     { idempotencyKey, accountId, amountNanoUsd, source: DepositSource.DEPOSIT_SOURCE_CASH, reason },
-    context,
+    inNameOf(provider, context),
   );
   if (!replayed)
     log.info({ provider, payment_id: paymentId, account_id: accountId, amount_usd: formatUsd(amountNanoUsd) }, 'a payment was credited');
@@ -76,7 +81,7 @@ async function bookRefund(
         reason: `refund of ${provider} ${payment.paymentId}`,
         linkedEntryId,
       },
-      context,
+      inNameOf(provider, context),
     );
   const facts = { provider, payment_id: payment.paymentId, account_id: accountId, refunded_usd: formatUsd(amountNanoUsd) };
   try {

@@ -4,6 +4,7 @@ import { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import { type CreateRedemptionCodesRequest, type CreateRedemptionCodesResponse, RedemptionCodeState } from '#proto/ledger/v1/ledger.js';
+import { formatUsd } from '#rules/money.js';
 import { hashOfCode, mintCode, readCode } from '../codes/code-secret.js';
 import { toCodeMessage } from '../codes/message.js';
 import type { RpcDeps } from '../deps.js';
@@ -16,8 +17,8 @@ const noteCharactersMax = 200;
 /** Raises invalid_request, and idempotency_mismatch when the batch was made with other parameters. */
 export async function createRedemptionCodes(
   request: CreateRedemptionCodesRequest,
-  _context: CallContext,
-  { codes, clock }: RpcDeps,
+  context: CallContext,
+  { auditLog, codes, clock }: RpcDeps,
 ): Promise<CreateRedemptionCodesResponse> {
   const batchId = checkedId('batch_id', 'batch', request.batchId);
   const amountNanoUsd = checkedAmount('amount_nano_usd', request.amountNanoUsd, 1n);
@@ -49,8 +50,15 @@ export async function createRedemptionCodes(
     };
     return { secret, record };
   });
+  const expiresAt = expiresAtMs === undefined ? null : new Date(expiresAtMs).toISOString();
+  const detail = { amount_usd: formatUsd(amountNanoUsd), count, expires_at: expiresAt, note };
+  const event = { action: 'code.create', targetId: batchId, detail };
   try {
-    await codes.add(made.map(({ record }) => record));
+    await codes.add(
+      made.map(({ record }) => record),
+      (tx) => auditLog.appendRecords(tx, [auditLog.record(context, event)]),
+    );
+    auditLog.wake();
   } catch (error) {
     if (isDuplicate(error)) return replay(await codes.ofBatch(batchId), { amountNanoUsd, count, note, expiresAtMs });
     throw error;

@@ -10,5 +10,5 @@ const secretCharactersMax = 100;
 /** Raises code_refused, code_throttled, failed_precondition (more than an account can hold) and invalid_request. */
 export async function redeemCode(request: RedeemCodeRequest, context: CallContext, deps: RpcDeps): Promise<RedeemCodeResponse> {
   const accountId = checkedId('account_id', 'acct', request.accountId);
-  return redeem(accountId, checkedText('code', request.secret, secretCharactersMax), context, deps);
+  return redeem(accountId, checkedText('code', request.secret, secretCharactersMax), context, context, deps);
 }

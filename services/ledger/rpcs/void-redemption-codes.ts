@@ -14,17 +14,19 @@ import { checkedId } from '../requests/fields.js';
 /** A repeat finds nothing left to do. Raises not_found, invalid_request, and failed_precondition for a code that is redeemed. */
 export async function voidRedemptionCodes(
   { id }: VoidRedemptionCodesRequest,
-  _context: CallContext,
-  { codes, clock }: RpcDeps,
+  context: CallContext,
+  { auditLog, codes, clock }: RpcDeps,
 ): Promise<VoidRedemptionCodesResponse> {
   const nowMs = clock.nowMs();
+  const audit = (tx: Parameters<typeof auditLog.append>[0], voided: number): Promise<void> =>
+    auditLog.append(tx, context, { action: 'code.void', targetId: id, detail: { voided } });
   if (isId('batch', id)) {
-    const voided = await codes.void({ batchId: id }, nowMs);
+    const voided = await codes.void({ batchId: id }, nowMs, audit);
     if (voided === 0 && (await codes.ofBatch(id)).length === 0) throw unknown('batch');
     return { voided };
   }
   const codeId = checkedId('id', 'code', id);
-  const voided = await codes.void({ id: codeId }, nowMs);
+  const voided = await codes.void({ id: codeId }, nowMs, audit);
   if (voided === 1) return { voided };
   const code = await codes.byId(codeId);
   if (code === undefined) throw unknown('code');

@@ -1,5 +1,6 @@
 // Redemption codes in the database, and how often an account's were refused. No code is of an account until somebody redeems it, so its
 // slot is that of its hash.
+import type { Knex } from 'knex';
 import type { Database, Engine } from '#kit/db/open.js';
 import { isDuplicate } from '#kit/db/errors.js';
 import type { PlainTransaction, Row } from '#kit/db/plain-transaction.js';
@@ -41,14 +42,15 @@ export interface CodeRecord {
 export class Codes {
   constructor(private readonly db: Database) {}
 
-  /** Adds codes, all or none. Raises the driver's duplicate error when the batch is there. */
-  async add(codes: readonly CodeRecord[]): Promise<void> {
-    await this.db.plainTransaction((tx: PlainTransaction) =>
-      tx.insert(
+  /** Adds codes, all or none. Raises the driver's duplicate error when the batch is there. `audit` runs in the same transaction. */
+  async add(codes: readonly CodeRecord[], audit: (tx: PlainTransaction) => Promise<void>): Promise<void> {
+    await this.db.plainTransaction(async (tx: PlainTransaction) => {
+      await tx.insert(
         codeTable,
         codes.map((code) => fromCode(code, tx.engine)),
-      ),
-    );
+      );
+      await audit(tx);
+    });
   }
 
   async byHash(hash: Buffer): Promise<CodeRecord | undefined> {
@@ -102,13 +104,20 @@ export class Codes {
     return rows.map((row) => toCode(codeTable.valuesOf(row)));
   }
 
-  /** Takes open codes out of use; how many. */
-  async void(which: { id: string } | { batchId: string }, nowMs: number): Promise<number> {
+  /** Takes open codes out of use; how many. `audit` runs in the same transaction, unless there were none. */
+  async void(
+    which: { id: string } | { batchId: string },
+    nowMs: number,
+    audit: (tx: Knex.Transaction, voided: number) => Promise<void>,
+  ): Promise<number> {
     const named = 'id' in which ? { id: bytesOf('code', which.id) } : { batch_id: bytesOf('batch', which.batchId) };
-    return this.db
-      .knex('redemption_code')
-      .where({ ...named, state: State.REDEMPTION_CODE_STATE_OPEN })
-      .update({ state: State.REDEMPTION_CODE_STATE_VOID, ended_at_ms: nowMs });
+    return this.db.transaction(async (tx) => {
+      const voided = await tx('redemption_code')
+        .where({ ...named, state: State.REDEMPTION_CODE_STATE_OPEN })
+        .update({ state: State.REDEMPTION_CODE_STATE_VOID, ended_at_ms: nowMs });
+      if (voided > 0) await audit(tx, voided);
+      return voided;
+    });
   }
 
   async byId(id: string): Promise<CodeRecord | undefined> {

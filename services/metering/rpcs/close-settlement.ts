@@ -1,6 +1,7 @@
 // Gives a refused charge up for good, with a reason that is kept.
 import type { CallContext } from '#client/call-context.js';
 import type { CloseSettlementRequest, CloseSettlementResponse } from '#proto/metering/v1/metering.js';
+import { formatUsd } from '#rules/money.js';
 import type { RpcDeps } from '../deps.js';
 import { closeRefused } from '../store/unsettled.js';
 import { requireId, requireThat } from '../requests/validate-call.js';
@@ -11,11 +12,18 @@ const reasonCharsMax = 500;
 export async function closeSettlement(
   { callId, reason }: CloseSettlementRequest,
   context: CallContext,
-  { db, clock, log }: RpcDeps,
+  { audit, db, clock, log }: RpcDeps,
 ): Promise<CloseSettlementResponse> {
   requireId('req', callId, 'call_id');
   requireThat(reason.trim() !== '' && reason.length <= reasonCharsMax, 'reason', `must be given, in at most ${reasonCharsMax} characters`);
-  const charge = await closeRefused(db, callId, reason, clock.nowMs());
+  const charge = await closeRefused(db, callId, reason, clock.nowMs(), (tx, { accountId, chargeNanoUsd }) =>
+    audit.append(tx, context, {
+      action: 'settlement.close',
+      accountId,
+      targetId: callId,
+      detail: { reason, charge_usd: formatUsd(chargeNanoUsd) },
+    }),
+  );
   log.warn(
     { caller: context.caller, call_id: callId, account_id: charge.accountId, charge_nano_usd: String(charge.chargeNanoUsd), reason },
     'a refused charge was given up',

@@ -10,10 +10,12 @@ import { requireId } from '../requests/validate-call.js';
 export async function retrySettlement(
   { callId }: RetrySettlementRequest,
   context: CallContext,
-  { db, clock, log }: RpcDeps,
+  { audit, db, clock, log }: RpcDeps,
 ): Promise<RetrySettlementResponse> {
   if (callId !== '') requireId('req', callId, 'call_id');
-  const retried = await retryRefused(db, callId === '' ? undefined : callId, clock.nowMs());
+  const retried = await retryRefused(db, callId === '' ? undefined : callId, clock.nowMs(), (tx, count) =>
+    audit.append(tx, context, { action: 'settlement.retry', targetId: callId, detail: { retried: count } }),
+  );
   if (callId !== '' && retried === 0) {
     throw new AppError('not_found', `The ledger has not refused the charge of the call ${callId}; see \`tollgate usage unsettled\`.`, {
       details: { what: 'settlement' },

@@ -1,4 +1,5 @@
 // Charges that the ledger has not taken, for operators: listed, offered again, or given up.
+import type { Knex } from 'knex';
 import { AppError } from '#client/errors/app-error.js';
 import type { Database } from '#kit/db/open.js';
 import { asBigInt, asBytes, asNumber, asText } from '#kit/db/values.js';
@@ -46,15 +47,30 @@ export async function unsettledAfter(
   }));
 }
 
-/** Makes refused charges due now, one or (without an id) all; how many. */
-export async function retryRefused(db: Database, callId: string | undefined, nowMs: number): Promise<number> {
-  const query = db.knex('outbox').where({ state: failed });
-  if (callId !== undefined) query.where({ id: bytesOf('req', callId) });
-  return query.update({ state: pending, next_attempt_at_ms: nowMs });
+/** Makes refused charges due now, one or (without an id) all; how many. `audit` runs in the same transaction. */
+export async function retryRefused(
+  db: Database,
+  callId: string | undefined,
+  nowMs: number,
+  audit: (tx: Knex.Transaction, retried: number) => Promise<void>,
+): Promise<number> {
+  return db.transaction(async (tx) => {
+    const query = tx('outbox').where({ state: failed });
+    if (callId !== undefined) query.where({ id: bytesOf('req', callId) });
+    const retried = await query.update({ state: pending, next_attempt_at_ms: nowMs });
+    if (retried > 0) await audit(tx, retried);
+    return retried;
+  });
 }
 
 /** Moves a refused charge to those that were given up. Raises not_found, and failed_precondition for one that the ledger has not refused. */
-export async function closeRefused(db: Database, callId: string, reason: string, nowMs: number): Promise<UnsettledCharge> {
+export async function closeRefused(
+  db: Database,
+  callId: string,
+  reason: string,
+  nowMs: number,
+  audit: (tx: Knex.Transaction, charge: UnsettledCharge) => Promise<void>,
+): Promise<UnsettledCharge> {
   const id = bytesOf('req', callId);
   return db.transaction(async (tx) => {
     const row: (CommonRow & { state: unknown }) | undefined = await tx('outbox')
@@ -73,7 +89,9 @@ export async function closeRefused(db: Database, callId: string, reason: string,
     await tx('outbox').where({ id }).delete();
     const { state: _state, ...kept } = row;
     await tx('closed_settlement').insert({ ...kept, reason, closed_at_ms: nowMs });
-    return { ...chargeOf(row), state: UnsettledState.UNSETTLED_STATE_CLOSED, closedAtMs: BigInt(nowMs), closeReason: reason };
+    const charge = { ...chargeOf(row), state: UnsettledState.UNSETTLED_STATE_CLOSED, closedAtMs: BigInt(nowMs), closeReason: reason };
+    await audit(tx, charge);
+    return charge;
   });
 }
 

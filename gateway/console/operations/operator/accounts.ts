@@ -1,7 +1,6 @@
 // Accounts, for operators.
 import { type Account as AuthAccount, AccountState, ListAccountsRequest, UpdateAccountRequest } from '#proto/auth/v1/auth.js';
 import { ListUsageRecordsRequest } from '#proto/metering/v1/metering.js';
-import { noteAudit } from '../../audit.js';
 import type { OperationDeps } from '../../deps.js';
 import { renderAccount, renderAccountInList } from '../../render/accounts.js';
 import { instant, orNull } from '../../render/values.js';
@@ -57,9 +56,8 @@ export const accounts: Area = {
       idempotency: 'A repeat creates no second account.',
       body: PutAccount,
       answers: [created(Account)],
-      handle: async ({ ctx, body: { name }, idempotencyKey, context }, deps) => {
+      handle: async ({ body: { name }, idempotencyKey, context }, deps) => {
         const { account } = await deps.peers.auth.createAccount({ name, idempotencyKey }, context());
-        await noteAudit(ctx, deps, { accountId: account!.id, action: 'account.create', targetId: account!.id, detail: { name } });
         return renderAccount(account!);
       },
     }),
@@ -97,12 +95,10 @@ export const accounts: Area = {
       body: PutAccount,
       answers: [ok(Account)],
       handle: async (call, deps) => {
-        const { ctx, body, context } = call;
+        const { body, context } = call;
         const before = await accountInPath(call, deps);
         const request = UpdateAccountRequest.fromPartial({ accountId: before.id, name: body.name, updateMask: ['name'] });
         const { account } = await deps.peers.auth.updateAccount(request, context());
-        const detail = { before: { name: before.name }, after: { name: account!.name } };
-        await noteAudit(ctx, deps, { accountId: before.id, action: 'account.rename', targetId: before.id, detail });
         return renderAccount(account!);
       },
     }),
@@ -132,7 +128,7 @@ async function setState(
   deps: OperationDeps,
   action: 'suspend' | 'resume',
 ): Promise<Account> {
-  const { ctx, body, context } = call;
+  const { body, context } = call;
   const reason = body.reason ?? '';
   const before = await accountInPath(call, deps);
   const change = action === 'suspend' ? { state: states.suspended, stateReason: reason } : { state: states.active, stateReason: '' };
@@ -140,9 +136,6 @@ async function setState(
     UpdateAccountRequest.fromPartial({ accountId: before.id, ...change, updateMask: ['state', 'state_reason'] }),
     context(),
   );
-  const shown = (each: AuthAccount) => ({ state: renderAccount(each).state, state_reason: renderAccount(each).state_reason });
-  const detail = { reason, before: shown(before), after: shown(account!) };
-  await noteAudit(ctx, deps, { accountId: before.id, action: `account.${action}`, targetId: before.id, detail });
   return renderAccount(account!);
 }
 

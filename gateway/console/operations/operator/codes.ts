@@ -3,7 +3,6 @@ import { fieldFault } from '#client/errors/fault.js';
 import { newId } from '#kit/id.js';
 import { CreateRedemptionCodesRequest, ListRedemptionCodesRequest, RedemptionCodeState } from '#proto/ledger/v1/ledger.js';
 import { parseUsd } from '#rules/money.js';
-import { noteAudit } from '../../audit.js';
 import { renderCode } from '../../render/statement.js';
 import { orNull } from '../../render/values.js';
 import { words } from '../../render/words.js';
@@ -43,7 +42,7 @@ export const codes: Area = {
         invalid_request:
           'Also: the codes are worth more than `confirm_above_usd` together, and `confirm_amount_usd` does not repeat that sum.',
       },
-      handle: async ({ ctx, body, visitor, context }, deps) => {
+      handle: async ({ body, visitor, context }, deps) => {
         const nowMs = deps.clock.nowMs();
         const request = CreateRedemptionCodesRequest.fromPartial({
           batchId: newId('batch'),
@@ -56,9 +55,6 @@ export const codes: Area = {
         if (request.amountNanoUsd === 0n) throw fieldFault('amount_usd', 'positive');
         assertConfirmed(request.amountNanoUsd * BigInt(request.count), body, deps);
         const { codes: made, secrets } = await deps.peers.ledger.createRedemptionCodes(request, context());
-        const { amount_usd, expires_at = null, note = null } = body;
-        const detail = { amount_usd, count: made.length, expires_at, note };
-        await noteAudit(ctx, deps, { accountId: '', action: 'code.create', targetId: request.batchId, detail });
         return {
           batch_id: request.batchId,
           data: made.map((code, index) => ({ ...renderCode(code, nowMs), code: secrets[index] ?? null })),
@@ -72,9 +68,8 @@ export const codes: Area = {
       who: 'operator',
       answers: [ok(Voided)],
       errors: { failed_precondition: 'The code is redeemed.' },
-      handle: async ({ ctx, params: { id }, context }, deps) => {
+      handle: async ({ params: { id }, context }, deps) => {
         const { voided } = await deps.peers.ledger.voidRedemptionCodes({ id }, context());
-        if (voided > 0) await noteAudit(ctx, deps, { accountId: '', action: 'code.void', targetId: id, detail: { voided } });
         return { voided };
       },
     }),

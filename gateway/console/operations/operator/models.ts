@@ -2,7 +2,6 @@
 import { hasReason } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
 import { Model, ModelState } from '#proto/catalog/v1/catalog.js';
-import { noteAudit } from '../../audit.js';
 import type { OperationDeps } from '../../deps.js';
 import { renderFigures, renderHistory, renderModelFields, renderOperatorModel } from '../../render/catalog.js';
 import { words } from '../../render/words.js';
@@ -46,14 +45,12 @@ export const models: Area = {
       answers: [created(WholeModel)],
       errors: { already_exists: 'The id or an alias already names a model.' },
       handle: async (call, deps) => {
-        const { ctx, body, context } = call;
+        const { body, context } = call;
         const { id } = body.model;
         const { models: found } = await deps.peers.catalog.listModels({}, context());
         if (found.some((each) => each.id === id)) throw fault('model_exists', { id }, { details: { field: 'model.id' } });
         const wanted = changed(Model.fromPartial({ state: ModelState.MODEL_STATE_ACTIVE }), body.model);
         const { model } = await deps.peers.catalog.putModel({ model: { ...wanted, id } }, context());
-        const detail = renderModelFields(model!);
-        await noteAudit(ctx, deps, { accountId: '', action: 'model.create', targetId: model!.id, detail });
         return wholeModel(model!.id, call, deps);
       },
     }),
@@ -77,16 +74,12 @@ export const models: Area = {
       errors: { already_exists: 'An alias names another model.', model_unknown: 'There is no such model.' },
       handle: async (call, deps) => {
         const {
-          ctx,
           body: { model: changes },
           params,
           context,
         } = call;
         const { model: present } = await deps.peers.catalog.getModel({ modelId: params.model }, context());
         const { model } = await deps.peers.catalog.putModel({ model: changed(present!, changes) }, context());
-        const isRetired = changes.state === 'retired' && present!.state !== ModelState.MODEL_STATE_RETIRED;
-        const action = isRetired ? 'model.retire' : 'model.update';
-        await noteAudit(ctx, deps, { accountId: '', action, targetId: model!.id, detail: difference(present!, model!) });
         return wholeModel(model!.id, call, deps);
       },
     }),
@@ -152,11 +145,4 @@ function changed(model: Model, body: UpdateModel): Model {
     imageTokensMax: body.image_tokens_max ?? model.imageTokensMax,
     aliases: body.aliases ?? model.aliases,
   };
-}
-
-/** For the audit log: each field that changed, before and after. */
-function difference(before: Model, after: Model): Record<string, unknown> {
-  const [old, now] = [renderModelFields(before), renderModelFields(after)];
-  const names = (Object.keys(now) as (keyof typeof now)[]).filter((name) => JSON.stringify(old[name]) !== JSON.stringify(now[name]));
-  return Object.fromEntries(names.map((name) => [name, { before: old[name], after: now[name] }]));
 }

@@ -1,8 +1,7 @@
 // Money into and out of accounts, for operators: always as new entries of the journal, each posted once for its Idempotency-Key.
 import { fault, fieldFault } from '#client/errors/fault.js';
-import { DepositSource, type Entry, EntryKind, type RefundResponse } from '#proto/ledger/v1/ledger.js';
+import { DepositSource, EntryKind, type RefundResponse } from '#proto/ledger/v1/ledger.js';
 import { formatUsd, parseUsd } from '#rules/money.js';
-import { noteAudit } from '../../audit.js';
 import type { OperationDeps } from '../../deps.js';
 import { effectNanoUsd, renderBalance, renderEntry } from '../../render/billing.js';
 import { Posted } from '../../schemas/billing.js';
@@ -40,8 +39,7 @@ export const money: Area = {
           body.source === 'correction'
             ? await ledger.adjust({ idempotencyKey, accountId, amountNanoUsd, reason, linkedEntryId: '' }, context())
             : await ledger.deposit({ idempotencyKey, accountId, amountNanoUsd, reason, source: sources[body.source] }, context());
-        const detail = { source: body.source, reason: body.reason, reference: body.reference ?? null };
-        return answer(call, deps, 'account.credit', posted, detail);
+        return answer(call, posted);
       },
     }),
     operation({
@@ -60,7 +58,7 @@ export const money: Area = {
         const { id: accountId } = await accountInPath(call, deps);
         const request = { idempotencyKey, accountId, amountNanoUsd, reason: reasonOf(body), linkedEntryId: '' };
         const posted = await deps.peers.ledger.adjust(request, context());
-        return answer(call, deps, 'account.debit', posted, { reason: body.reason, reference: body.reference ?? null });
+        return answer(call, posted);
       },
     }),
     operation({
@@ -86,7 +84,7 @@ export const money: Area = {
           entry!.kind === EntryKind.ENTRY_KIND_CHARGE
             ? await ledger.refund({ idempotencyKey, accountId, holdId: entry!.reference, amountNanoUsd: undefined, reason }, context())
             : await ledger.adjust({ idempotencyKey, accountId, amountNanoUsd: -effect, reason, linkedEntryId: entry!.id }, context());
-        return answer(call, deps, 'account.reverse', posted, { reason, reversed_entry_id: entry!.id });
+        return answer(call, posted);
       },
     }),
     operation({
@@ -100,35 +98,9 @@ export const money: Area = {
   ],
 };
 
-async function answer(
-  { ctx }: Pick<Call, 'ctx'>,
-  deps: OperationDeps,
-  action: string,
-  { entry, balance, replayed }: Pick<RefundResponse, 'entry' | 'balance' | 'replayed'>,
-  detail: object,
-): Promise<Posted> {
-  await note(ctx, deps, action, entry!, balance!.availableNanoUsd, replayed, detail);
+function answer({ ctx }: Pick<Call, 'ctx'>, { entry, balance, replayed }: Pick<RefundResponse, 'entry' | 'balance' | 'replayed'>): Posted {
   if (replayed) ctx.status = 200;
   return { entry: renderEntry(entry!), balance: renderBalance(balance!), replayed };
-}
-
-async function note(
-  ctx: Call['ctx'],
-  deps: OperationDeps,
-  action: string,
-  entry: Entry,
-  after: bigint,
-  replayed: boolean,
-  detail: object,
-): Promise<void> {
-  // A repeat did nothing, and the first time is in the log.
-  if (replayed) return;
-  const amounts = {
-    amount_usd: formatUsd(entry.amountNanoUsd),
-    before: { available_usd: formatUsd(after - effectNanoUsd(entry)) },
-    after: { available_usd: formatUsd(after) },
-  };
-  await noteAudit(ctx, deps, { accountId: entry.accountId, action, targetId: entry.id, detail: { ...detail, ...amounts } });
 }
 
 /** The amount of the request. Raises invalid_request for zero, and for a large one that was not confirmed. */

@@ -3,7 +3,6 @@ import { fieldFault } from '#client/errors/fault.js';
 import { type PriceDiff, type PriceDraft, PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { formatUsd, parseUsd } from '#rules/money.js';
 import { unitPriceNanoUsdMax } from '#rules/pricing.js';
-import { noteAudit } from '../../audit.js';
 import type { OperationDeps } from '../../deps.js';
 import { type CallCost, renderDiff, renderDraft, renderPrice } from '../../render/catalog.js';
 import { ComparedDraft, DiscardDraft, DraftList, Price, PublishDraft, PutDraft } from '../../schemas/operator/catalog.js';
@@ -44,7 +43,7 @@ export const prices: Area = {
       answers: [ok(ComparedDraft)],
       errors: { failed_precondition: 'The draft is not the one that `replaces_version` names.' },
       handle: async (call, deps) => {
-        const { ctx, body, params, visitor, context } = call;
+        const { body, params, visitor, context } = call;
         const { usd_per_million_tokens: usd, effective_from, replaces_version } = body;
         const figure = (name: keyof typeof usd): bigint => nanoUsdOf(`usd_per_million_tokens.${name}`, usd[name]!);
         const price = PriceVersion.fromPartial({
@@ -62,8 +61,6 @@ export const prices: Area = {
           { price, author, ...(replaces_version == null ? {} : { replacesVersion: BigInt(replaces_version) }) },
           context(),
         );
-        const detail = renderDraft(draft!);
-        await noteAudit(ctx, deps, { accountId: '', action: 'price.draft', targetId: draft!.price!.modelId, detail });
         return compared(draft!, diff!, call, deps);
       },
     }),
@@ -75,11 +72,9 @@ export const prices: Area = {
       query: DiscardDraft,
       answers: [done()],
       errors: { failed_precondition: 'The draft has changed.' },
-      handle: async ({ ctx, params: { model: modelId }, query: { version }, context }, deps) => {
+      handle: async ({ params: { model: modelId }, query: { version }, context }, deps) => {
         const request = { modelId, ...(version === undefined ? {} : { version: BigInt(version) }) };
         await deps.peers.catalog.deletePriceDraft(request, context());
-        const detail = version === undefined ? {} : { version };
-        await noteAudit(ctx, deps, { accountId: '', action: 'price.discard', targetId: modelId, detail });
       },
     }),
     operation({
@@ -91,12 +86,10 @@ export const prices: Area = {
       body: PublishDraft,
       answers: [created(Price)],
       errors: { failed_precondition: 'The draft or the price that it replaces has changed.' },
-      handle: async ({ ctx, body, params, context }, deps) => {
+      handle: async ({ body, params, context }, deps) => {
         const { draft_version, before_price_id } = body;
         const request = { modelId: params.model, version: BigInt(draft_version), beforePriceId: before_price_id ?? '' };
         const { price } = await deps.peers.catalog.publishPriceDraft(request, context());
-        const detail = { draft_version, before_price_id, ...renderPrice(price!) };
-        await noteAudit(ctx, deps, { accountId: '', action: 'price.publish', targetId: price!.modelId, detail });
         return renderPrice(price!);
       },
     }),

@@ -3,7 +3,6 @@ import { fault } from '#client/errors/fault.js';
 import { ModelState } from '#proto/catalog/v1/catalog.js';
 import { Upstream as UpstreamMessage } from '#proto/inference/v1/inference.js';
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
-import { noteAudit } from '../../audit.js';
 import type { OperationDeps } from '../../deps.js';
 import { renderTest, renderUpstream, type RoutedModel } from '../../render/upstreams.js';
 import { words } from '../../render/words.js';
@@ -51,7 +50,6 @@ export const upstreams: Area = {
       errors: { already_exists: 'An upstream with this id already exists.' },
       handle: async (call, deps) => {
         const {
-          ctx,
           body: { upstream: fields, secret },
           context,
         } = call;
@@ -65,8 +63,6 @@ export const upstreams: Area = {
           enabled: fields.enabled ?? true,
         });
         await deps.peers.inference.putUpstream({ upstream, secret: secret ?? '' }, context());
-        const detail = { ...fields, secret: secretWord(secret ?? '') };
-        await noteAudit(ctx, deps, { accountId: '', action: 'upstream.create', targetId: id, detail });
         return shown(id, call, deps);
       },
     }),
@@ -80,7 +76,7 @@ export const upstreams: Area = {
       answers: [ok(Upstream)],
       errors: locked,
       handle: async (call, deps) => {
-        const { ctx, body, context } = call;
+        const { body, context } = call;
         const present = await mustFind(call, deps);
         const fields = body.upstream ?? {};
         const upstream = UpstreamMessage.fromPartial({
@@ -92,8 +88,6 @@ export const upstreams: Area = {
         });
         const secret = body.secret === undefined ? undefined : (body.secret ?? '');
         await deps.peers.inference.putUpstream({ upstream, ...(secret === undefined ? {} : { secret }) }, context());
-        const detail = { ...fields, ...(secret === undefined ? {} : { secret: secretWord(secret) }) };
-        await noteAudit(ctx, deps, { accountId: '', action: 'upstream.update', targetId: present.id, detail });
         return shown(present.id, call, deps);
       },
     }),
@@ -106,7 +100,7 @@ export const upstreams: Area = {
       answers: [done()],
       errors: { failed_precondition: 'Models are routed to it, or it is built in or set by the environment.' },
       handle: async (call, deps) => {
-        const { ctx, query, context } = call;
+        const { query, context } = call;
         const { id } = await mustFind(call, deps);
         const used = ((await routedModels(call, deps)).get(id) ?? []).filter(({ isRetired }) => !isRetired).map(({ modelId }) => modelId);
         if (used.length > 0 && query.force !== 'true') {
@@ -114,7 +108,6 @@ export const upstreams: Area = {
           throw fault('upstream_in_use', { id, models });
         }
         await deps.peers.inference.deleteUpstream({ upstreamId: id }, context());
-        await noteAudit(ctx, deps, { accountId: '', action: 'upstream.delete', targetId: id, detail: { routed_models: used } });
       },
     }),
     operation({
@@ -127,15 +120,12 @@ export const upstreams: Area = {
       answers: [ok(UpstreamTest, 'The results, which are kept with the upstream.')],
       handle: async (call, deps) => {
         const {
-          ctx,
           body: { upstream_model },
           context,
         } = call;
         const { id } = await mustFind(call, deps);
         const request = { upstreamId: id, ...(upstream_model == null ? {} : { upstreamModel: upstream_model }) };
         const { test } = await deps.peers.inference.testUpstream(request, context({ ms: testTimeoutMs }));
-        const detail = { ok: test!.ok, failed_step: test!.failedStep, upstream_model: upstream_model ?? null };
-        await noteAudit(ctx, deps, { accountId: '', action: 'upstream.test', targetId: id, detail });
         return renderTest(test!);
       },
     }),
@@ -178,9 +168,4 @@ async function routedModels({ context }: Rpc, { peers }: OperationDeps): Promise
     }
   }
   return routed;
-}
-
-/** For the audit log, which learns that a secret changed and nothing of it. */
-function secretWord(secret: string): string {
-  return secret === '' ? 'none' : 'set';
 }

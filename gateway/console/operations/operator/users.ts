@@ -1,7 +1,6 @@
 // Users, for operators: found, created, disabled, made operators, sent a sign-in link, and signed out everywhere.
 import { fault } from '#client/errors/fault.js';
 import { CreateUserRequest, RevokeSessionsRequest, ListUsersRequest, UpdateUserRequest, type User } from '#proto/auth/v1/users.js';
-import { noteAudit } from '../../audit.js';
 import type { OperationDeps } from '../../deps.js';
 import { updateMaskOf } from '../../update-mask.js';
 import { publicAddress } from '../../public-address.js';
@@ -38,7 +37,7 @@ export const users: Area = {
       answers: [created(UserCreated)],
       errors: { already_exists: 'A user with this address already exists.' },
       handle: async (call, deps) => {
-        const { ctx, body, context } = call;
+        const { body, context } = call;
         const request = CreateUserRequest.fromPartial({
           email: body.email,
           name: body.name ?? body.email.trim(),
@@ -46,9 +45,7 @@ export const users: Area = {
           isOperator: body.is_operator ?? false,
         });
         const { user } = await deps.peers.users.createUser(request, context('patient'));
-        const { email, name, isOperator, hasPassword } = user!;
-        const detail = { email, name, is_operator: isOperator, has_password: hasPassword };
-        await noteAudit(ctx, deps, { accountId: '', action: 'user.create', targetId: user!.id, detail });
+        const { hasPassword } = user!;
         const link = hasPassword ? null : await createLink(call, user!, deps);
         return { user: renderOperatorUser(user!), link };
       },
@@ -62,7 +59,7 @@ export const users: Area = {
       answers: [ok(OperatorUser)],
       errors: { failed_precondition: 'It would disable yourself, or the last operator who can sign in.' },
       handle: async (call, deps) => {
-        const { ctx, body, visitor, context } = call;
+        const { body, visitor, context } = call;
         const before = await userInPath(call, deps);
         if (before.id === visitor.user.id && body.is_disabled === true) throw fault('not_yourself', {});
         const { user } = await deps.peers.users.updateUser(
@@ -76,9 +73,6 @@ export const users: Area = {
           }),
           context(),
         );
-        const shown = (each: User) => ({ name: each.name, is_disabled: each.isDisabled, is_operator: each.isOperator });
-        const detail = { email: before.email, before: shown(before), after: shown(user!) };
-        await noteAudit(ctx, deps, { accountId: '', action: 'user.update', targetId: before.id, detail });
         return renderOperatorUser(user!);
       },
     }),
@@ -97,14 +91,13 @@ export const users: Area = {
       who: 'operator',
       answers: [ok(Ended)],
       handle: async (call, deps) => {
-        const { ctx, visitor, context } = call;
+        const { visitor, context } = call;
         const user = await userInPath(call, deps);
         const exceptSessionId = user.id === visitor.user.id ? visitor.session.id : '';
         const { revoked: ended } = await deps.peers.users.revokeSessions(
           RevokeSessionsRequest.fromPartial({ userId: user.id, exceptSessionId }),
           context(),
         );
-        await noteAudit(ctx, deps, { accountId: '', action: 'user.end_sessions', targetId: user.id, detail: { email: user.email, ended } });
         return { ended };
       },
     }),
@@ -116,7 +109,6 @@ async function createLink({ ctx, context }: Pick<Call, 'ctx' | 'context'>, user:
     { email: user.email, sendMail: true },
     context(),
   );
-  await noteAudit(ctx, deps, { accountId: '', action: 'user.link', targetId: user.id, detail: { email: user.email } });
   // Browsers do not send the fragment, so that no log of addresses contains the token.
   return {
     url: `${publicAddress(ctx, deps.config)}/console/link#${token}`,

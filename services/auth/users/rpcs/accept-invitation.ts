@@ -1,10 +1,10 @@
 // AcceptInvitation: makes the invited a member and begins their session.
-import { fault } from '#client/errors/fault.js';
 import { idToBytes, newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import type { AcceptInvitationRequest, AcceptInvitationResponse, Client, Invitation, User } from '#proto/auth/v1/users.js';
 import { checkedName } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
+import { provenActor, roleWord } from '../audit-details.js';
 import { beginSession, signInRefused } from '../begin-session.js';
 import type { PeopleDeps } from '../deps.js';
 import { checkedClient, checkedId, checkedPassword } from '../fields.js';
@@ -18,33 +18,44 @@ export async function acceptInvitation(
   context: CallContext,
   deps: PeopleDeps,
 ): Promise<AcceptInvitationResponse> {
-  const { members, clock } = deps;
+  const { audit, db, members, users, clock, log } = deps;
   const client = checkedClient(request.client);
   const invitation = found(await members.findInvitation(hashToken(request.token), clock.nowMs()), 'invitation');
-  const user = await invited(invitation, request, client, deps);
+  const { user, newPassword } = await invited(invitation, request, client, deps);
   const accountId = idToBytes('acct', invitation.accountId)!;
-  // Whoever ends the invitation may use it, and nobody after them.
-  found((await members.endInvitation(accountId, idToBytes('inv', invitation.id)!)) ? true : undefined, 'invitation');
   const userId = idToBytes('user', user.id)!;
-  // Whoever has become a member meanwhile keeps the role that they were given.
-  const isMember = (await members.ofUser(userId)).some(({ account }) => account?.id === invitation.accountId);
-  if (!isMember) await members.put(accountId, userId, invitation.role, clock.nowMs());
+  await db.transaction(async (tx) => {
+    if (newPassword !== undefined) await users.add(tx, { user, password: newPassword });
+    // Only one request can use the invitation.
+    found(await members.endInvitation(tx, accountId, idToBytes('inv', invitation.id)!), 'invitation');
+    // A user who has become a member meanwhile keeps the role that they were given.
+    const isMember = (await members.ofUser(userId, tx)).some(({ account }) => account?.id === invitation.accountId);
+    if (!isMember) await members.put(tx, accountId, userId, invitation.role, clock.nowMs());
+    await audit.append(tx, context, {
+      action: 'member.accept',
+      accountId: invitation.accountId,
+      targetId: user.id,
+      detail: { email: user.email, role: roleWord(invitation.role), invitation: invitation.id },
+      actor: provenActor(user, client),
+    });
+  });
+  if (newPassword !== undefined) log.info({ user_id: user.id }, 'user added by invitation');
   return { signedIn: await beginSession(user, client, false, context, deps) };
 }
 
-/** The person who is known by the address, if the password or the session is theirs, or a new one. */
+/** The user who has the address, if the password or the session is theirs; or a new user, with the hash of their password. */
 async function invited(
   { email, invitedByUserId }: Invitation,
   { name, password, sessionId }: AcceptInvitationRequest,
   { address }: Client,
   deps: PeopleDeps,
-): Promise<User> {
-  const { users, clock, log } = deps;
+): Promise<{ user: User; newPassword?: string }> {
+  const { users, clock } = deps;
   const known = await users.findByEmail(email);
   if (known !== undefined) {
-    if (sessionId !== '' && (await isSessionOf(known.user, sessionId, deps))) return known.user;
+    if (sessionId !== '' && (await isSessionOf(known.user, sessionId, deps))) return { user: known.user };
     if (!(await checkPassword({ email, address }, password, known.password, deps))) throw signInRefused();
-    return known.user;
+    return { user: known.user };
   }
   const nowMs = clock.nowMs();
   // Members see the links of the invitations that they make, so that one of them could have accepted it. Only the operator is believed.
@@ -60,10 +71,7 @@ async function invited(
     createdAtMs: BigInt(nowMs),
     emailVerified,
   };
-  const added = await users.add({ user, password: await hashPassword(checkedPassword(password)) });
-  if (!added) throw fault('email_taken_meanwhile', {}, { details: { field: 'email' } });
-  log.info({ user_id: user.id }, 'person added by invitation');
-  return user;
+  return { user, newPassword: await hashPassword(checkedPassword(password)) };
 }
 
 async function isSessionOf(user: User, sessionId: string, { sessions, clock }: PeopleDeps): Promise<boolean> {

@@ -2,24 +2,36 @@
 import { fault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import type { ConnectIdentityRequest, ConnectIdentityResponse } from '#proto/auth/v1/users.js';
+import { sessionActor } from '../audit-details.js';
 import { claimsOfResponse, newIdentity } from '../claims.js';
 import type { PeopleDeps } from '../deps.js';
 import { personOfSession } from '../current-password.js';
-import { identitiesMax } from '../store/identities.js';
+import { identitiesMax, unlessDuplicate } from '../store/identities.js';
 
 /** Raises invalid_request, not_found, failed_precondition for too many, and already_exists for another person's. A repeat changes nothing. */
 export async function connectIdentity(
   request: ConnectIdentityRequest,
-  _context: CallContext,
+  context: CallContext,
   deps: PeopleDeps,
 ): Promise<ConnectIdentityResponse> {
-  const { identities, clock, log } = deps;
+  const { audit, db, identities, clock, log } = deps;
   const claims = await claimsOfResponse(request.response, deps.identityProvider);
-  const { userId, person } = await personOfSession(request.sessionId, deps);
+  const who = await personOfSession(request.sessionId, deps);
+  const { userId, person } = who;
   const before = await identities.list(userId);
   if (before.length >= identitiesMax) throw fault('identities_full', { max: identitiesMax });
   const identity = newIdentity(claims, clock.nowMs());
-  if (await identities.add(userId, identity)) {
+  const connect = (): Promise<void> =>
+    db.transaction(async (tx) => {
+      await identities.add(tx, userId, identity);
+      await audit.append(tx, context, {
+        action: 'profile.connect',
+        targetId: identity.id,
+        detail: { user: person.user.id, issuer: claims.issuer, email: claims.email },
+        actor: sessionActor(who, context),
+      });
+    });
+  if (await unlessDuplicate(connect)) {
     log.info({ user_id: person.user.id, issuer: claims.issuer }, 'identity connected');
     return { identity: { id: identity.id, issuer: claims.issuer, email: claims.email, createdAtMs: identity.createdAtMs } };
   }

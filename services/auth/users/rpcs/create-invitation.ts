@@ -5,6 +5,7 @@ import type { CallContext } from '#client/call-context.js';
 import { type Invitation, type CreateInvitationRequest, type CreateInvitationResponse, MailState } from '#proto/auth/v1/users.js';
 import { accountIdBytes } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
+import { roleWord } from '../audit-details.js';
 import type { PeopleDeps } from '../deps.js';
 import { checkedEmail, checkedId, checkedRole } from '../fields.js';
 import { invitationLetter } from '../mail/mail-templates.js';
@@ -15,8 +16,12 @@ import { mintToken } from '../token.js';
 export const mailsPerHourMax = { account: 20, person: 30 } as const;
 
 /** Raises invalid_request, not_found, already_exists for somebody who belongs to the account, and failed_precondition while too many invitations of it are open. */
-export async function invite(request: CreateInvitationRequest, _context: CallContext, deps: PeopleDeps): Promise<CreateInvitationResponse> {
-  const { accounts, users, members, lifetimes, clock, log } = deps;
+export async function createInvitation(
+  request: CreateInvitationRequest,
+  context: CallContext,
+  deps: PeopleDeps,
+): Promise<CreateInvitationResponse> {
+  const { accounts, audit, db, users, members, lifetimes, clock, log } = deps;
   const account = found(await accounts.find(accountIdBytes(request.accountId)), 'account');
   checkedId('invited_by_user_id', 'user', request.invitedByUserId);
   const email = checkedEmail(request.email);
@@ -39,7 +44,11 @@ export async function invite(request: CreateInvitationRequest, _context: CallCon
     mailState: MailState.MAIL_STATE_UNSPECIFIED,
     mailError: '',
   };
-  await members.invite(invitation, hash);
+  await db.transaction(async (tx) => {
+    await members.invite(tx, invitation, hash);
+    const detail = { email, role: roleWord(invitation.role) };
+    await audit.append(tx, context, { action: 'member.invite', accountId: account.id, targetId: invitation.id, detail });
+  });
   log.info({ invitation_id: invitation.id, account_id: account.id }, 'invited');
   const { state, words } = await mail(invitation, token, deps);
   return { invitation: { ...invitation, mailState: state, mailError: words }, token };

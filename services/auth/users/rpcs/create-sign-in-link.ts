@@ -12,14 +12,17 @@ import { mintToken } from '../token.js';
 /** Raises invalid_request and not_found. */
 export async function createSignInLink(
   request: CreateSignInLinkRequest,
-  _context: CallContext,
+  context: CallContext,
   deps: PeopleDeps,
 ): Promise<CreateSignInLinkResponse> {
-  const { users, sessions, lifetimes, clock, log } = deps;
+  const { audit, db, users, sessions, lifetimes, clock, log } = deps;
   const { user } = found(await users.findByEmail(checkedEmail(request.email)), 'user');
   const { token, hash } = mintToken();
   const expiresAtMs = clock.nowMs() + lifetimes.linkMs;
-  await sessions.addLink(idToBytes('user', user.id)!, hash, expiresAtMs);
+  await db.transaction(async (tx) => {
+    await sessions.addLink(tx, idToBytes('user', user.id)!, hash, expiresAtMs);
+    await audit.append(tx, context, { action: 'user.link', targetId: user.id, detail: { email: user.email } });
+  });
   log.info({ user_id: user.id }, 'sign-in link made');
   const { state, words } = request.sendMail ? await mail(user, token, hash, expiresAtMs, deps) : off;
   return { token, expiresAtMs: BigInt(expiresAtMs), mailState: state, mailError: words };

@@ -3,16 +3,16 @@ import { newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import type { CreateUserRequest, CreateUserResponse } from '#proto/auth/v1/users.js';
 import { checkedName } from '../../requests/fields.js';
+import { userDetail } from '../audit-details.js';
 import type { PeopleDeps } from '../deps.js';
 import { checkedEmail, checkedPassword } from '../fields.js';
 import { hashPassword } from '../password.js';
-import { emailTaken } from '../store/users.js';
 
 /** Raises invalid_request, already_exists and overloaded. */
 export async function createUser(
   request: CreateUserRequest,
-  _context: CallContext,
-  { users, clock, log }: PeopleDeps,
+  context: CallContext,
+  { audit, db, users, clock, log }: PeopleDeps,
 ): Promise<CreateUserResponse> {
   const nowMs = clock.nowMs();
   const user = {
@@ -26,7 +26,11 @@ export async function createUser(
     emailVerified: true,
   };
   const password = request.password === '' ? undefined : await hashPassword(checkedPassword(request.password));
-  if (!(await users.add({ user, password }))) throw emailTaken();
+  await db.transaction(async (tx) => {
+    await users.add(tx, { user, password });
+    const detail = { ...userDetail(user), has_password: user.hasPassword };
+    await audit.append(tx, context, { action: 'user.create', targetId: user.id, detail });
+  });
   log.info({ user_id: user.id, is_operator: user.isOperator }, 'person added');
   return { user };
 }

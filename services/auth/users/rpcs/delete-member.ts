@@ -9,11 +9,21 @@ import { checkedId } from '../fields.js';
 /** Raises invalid_request, not_found, and failed_precondition when the account would be without an owner. */
 export async function deleteMember(
   request: DeleteMemberRequest,
-  _context: CallContext,
-  { members, log }: PeopleDeps,
+  context: CallContext,
+  { audit, db, users, members, log }: PeopleDeps,
 ): Promise<DeleteMemberResponse> {
-  const removed = await members.remove(accountIdBytes(request.accountId), checkedId('user_id', 'user', request.userId));
-  found(removed ? true : undefined, 'member');
+  const accountId = accountIdBytes(request.accountId);
+  const userId = checkedId('user_id', 'user', request.userId);
+  const email = (await users.find(userId))?.user.email;
+  await db.transaction(async (tx) => {
+    found((await members.remove(tx, accountId, userId)) ? true : undefined, 'member');
+    await audit.append(tx, context, {
+      action: 'member.remove',
+      accountId: request.accountId,
+      targetId: request.userId,
+      detail: { email },
+    });
+  });
   log.info({ account_id: request.accountId, user_id: request.userId }, 'member removed');
   return {};
 }

@@ -9,19 +9,23 @@ import { checkedId } from '../fields.js';
 /** Raises invalid_request, not_found and failed_precondition. */
 export async function disconnectIdentity(
   request: DisconnectIdentityRequest,
-  _context: CallContext,
-  { identities, users, log }: PeopleDeps,
+  context: CallContext,
+  { audit, db, identities, users, log }: PeopleDeps,
 ): Promise<DisconnectIdentityResponse> {
   const userId = checkedId('user_id', 'user', request.userId);
   const id = checkedId('identity_id', 'idn', request.identityId);
   const { user } = found(await users.find(userId), 'user');
   const present = await identities.list(userId);
-  found(
+  const { issuer, email } = found(
     present.find((identity) => identity.id === request.identityId),
     'identity',
   );
   if (!user.hasPassword && present.length === 1) throw fault('only_sign_in', {});
-  found((await identities.remove(userId, id)) ? true : undefined, 'identity');
+  await db.transaction(async (tx) => {
+    found((await identities.remove(tx, userId, id)) ? true : undefined, 'identity');
+    const detail = { user: user.id, issuer, email };
+    await audit.append(tx, context, { action: 'profile.disconnect', targetId: request.identityId, detail });
+  });
   log.info({ user_id: user.id }, 'identity disconnected');
   return {};
 }

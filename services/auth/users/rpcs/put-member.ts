@@ -3,20 +3,26 @@ import type { CallContext } from '#client/call-context.js';
 import type { PutMemberRequest, PutMemberResponse } from '#proto/auth/v1/users.js';
 import { accountIdBytes } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
+import { roleWord } from '../audit-details.js';
 import type { PeopleDeps } from '../deps.js';
 import { checkedId, checkedRole } from '../fields.js';
 
 /** Raises invalid_request, not_found, and failed_precondition when the account would be without an owner. */
 export async function putMember(
   request: PutMemberRequest,
-  _context: CallContext,
-  { users, members, clock, log }: PeopleDeps,
+  context: CallContext,
+  { audit, db, users, members, clock, log }: PeopleDeps,
 ): Promise<PutMemberResponse> {
   const accountId = accountIdBytes(request.accountId);
   const userId = checkedId('user_id', 'user', request.userId);
   const role = checkedRole(request.role);
   const { user } = found(await users.find(userId), 'user');
-  await members.put(accountId, userId, role, clock.nowMs());
+  await db.transaction(async (tx) => {
+    const former = await members.put(tx, accountId, userId, role, clock.nowMs());
+    if (former === role) return;
+    const detail = { email: user.email, role: roleWord(role), ...(former === undefined ? {} : { former_role: roleWord(former) }) };
+    await audit.append(tx, context, { action: 'member.put', accountId: request.accountId, targetId: user.id, detail });
+  });
   log.info({ account_id: request.accountId, user_id: user.id, role }, 'member put');
   return { member: (await members.ofAccount(accountId)).find((member) => member.user!.id === user.id) };
 }

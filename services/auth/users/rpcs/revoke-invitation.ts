@@ -3,16 +3,26 @@ import type { CallContext } from '#client/call-context.js';
 import type { RevokeInvitationRequest, RevokeInvitationResponse } from '#proto/auth/v1/users.js';
 import { accountIdBytes } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
+import { roleWord } from '../audit-details.js';
 import type { PeopleDeps } from '../deps.js';
 import { checkedId } from '../fields.js';
 
 /** Raises invalid_request and not_found. */
 export async function revokeInvitation(
   request: RevokeInvitationRequest,
-  _context: CallContext,
-  { members }: PeopleDeps,
+  context: CallContext,
+  { audit, db, members }: PeopleDeps,
 ): Promise<RevokeInvitationResponse> {
-  const ended = await members.endInvitation(accountIdBytes(request.accountId), checkedId('invitation_id', 'inv', request.invitationId));
-  found(ended ? true : undefined, 'invitation');
+  const accountId = accountIdBytes(request.accountId);
+  const id = checkedId('invitation_id', 'inv', request.invitationId);
+  await db.transaction(async (tx) => {
+    const { email, role } = found(await members.endInvitation(tx, accountId, id), 'invitation');
+    await audit.append(tx, context, {
+      action: 'member.uninvite',
+      accountId: request.accountId,
+      targetId: request.invitationId,
+      detail: { email, role: roleWord(role) },
+    });
+  });
   return {};
 }

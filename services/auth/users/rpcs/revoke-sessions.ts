@@ -7,15 +7,19 @@ import { checkedId } from '../fields.js';
 /** Raises invalid_request. */
 export async function revokeSessions(
   request: RevokeSessionsRequest,
-  _context: CallContext,
-  { sessions, log }: PeopleDeps,
+  context: CallContext,
+  { audit, db, users, sessions, log }: PeopleDeps,
 ): Promise<RevokeSessionsResponse> {
   const userId = checkedId('user_id', 'user', request.userId);
   const butId = request.exceptSessionId === '' ? undefined : checkedId('except_session_id', 'sess', request.exceptSessionId);
-  const ended = await sessions.end(
-    userId,
-    request.sessionId === '' ? { butId } : { id: checkedId('session_id', 'sess', request.sessionId) },
-  );
+  const which = request.sessionId === '' ? { butId } : { id: checkedId('session_id', 'sess', request.sessionId) };
+  const email = (await users.find(userId))?.user.email;
+  const ended = await db.transaction(async (tx) => {
+    const count = await sessions.end(tx, userId, which);
+    if (count > 0)
+      await audit.append(tx, context, { action: 'user.end_sessions', targetId: request.userId, detail: { email, ended: count } });
+    return count;
+  });
   log.info({ user_id: request.userId, ended }, 'sessions ended');
   return { revoked: ended };
 }

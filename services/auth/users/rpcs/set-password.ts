@@ -1,6 +1,7 @@
 // SetPassword: sets the password of the person of a session.
 import type { CallContext } from '#client/call-context.js';
 import type { SetPasswordRequest, SetPasswordResponse } from '#proto/auth/v1/users.js';
+import { sessionActor } from '../audit-details.js';
 import type { PeopleDeps } from '../deps.js';
 import { checkedId, checkedPassword } from '../fields.js';
 import { hashPassword } from '../password.js';
@@ -10,19 +11,23 @@ import { assertPresentPassword, personOfSession } from '../current-password.js';
 const linkTrustMs = 15 * 60_000;
 
 /** Raises invalid_request, not_found, sign_in_refused for a wrong present password, sign_in_throttled and overloaded. */
-export async function setPassword(request: SetPasswordRequest, _context: CallContext, deps: PeopleDeps): Promise<SetPasswordResponse> {
-  const { identities, users, resets, sessions, clock, log } = deps;
+export async function setPassword(request: SetPasswordRequest, context: CallContext, deps: PeopleDeps): Promise<SetPasswordResponse> {
+  const { audit, db, identities, users, resets, sessions, clock, log } = deps;
   const sessionId = checkedId('session_id', 'sess', request.sessionId);
   const password = checkedPassword(request.newPassword, 'new_password');
   const who = await personOfSession(request.sessionId, deps);
   const { session, userId } = who;
   const isTrusted = session.signedInWithLink && BigInt(clock.nowMs()) < session.createdAtMs + BigInt(linkTrustMs);
   if (!isTrusted) await assertPresentPassword(who, request.currentPassword, deps);
-  await users.update(userId, { password: await hashPassword(password) });
-  await sessions.end(userId, { butId: sessionId });
-  await resets.endAll(userId);
-  // Who comes by a link may not be who wrote the address first, and whom an identity of theirs would still let in. They connect their own again.
-  if (isTrusted && !who.person.user.emailVerified) await identities.removeAll(userId);
+  const hashed = await hashPassword(password);
+  await db.transaction(async (tx) => {
+    await users.update(tx, userId, { password: hashed });
+    await sessions.end(tx, userId, { butId: sessionId });
+    await resets.endAll(tx, userId);
+    // The user of a link may not be the one who entered the address first and could still sign in with their identity. They connect their own again.
+    if (isTrusted && !who.person.user.emailVerified) await identities.removeAll(tx, userId);
+    await audit.append(tx, context, { action: 'profile.password', targetId: session.userId, actor: sessionActor(who, context) });
+  });
   log.info({ user_id: session.userId }, 'password set');
   return {};
 }

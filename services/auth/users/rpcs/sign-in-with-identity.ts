@@ -2,12 +2,14 @@
 import { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
-import type { SignInWithIdentityRequest, SignInWithIdentityResponse, User } from '#proto/auth/v1/users.js';
+import type { Client, SignInWithIdentityRequest, SignInWithIdentityResponse, User } from '#proto/auth/v1/users.js';
+import { provenActor } from '../audit-details.js';
 import { beginSession } from '../begin-session.js';
 import { claimsOfResponse, type IdentityClaims, newIdentity } from '../claims.js';
 import type { PeopleDeps } from '../deps.js';
 import { checkedClient } from '../fields.js';
 import { newAccountOf } from '../new-account.js';
+import { unlessDuplicate } from '../store/identities.js';
 
 const messages = {
   disabled: 'This person may not sign in any more; ask the operator.',
@@ -24,11 +26,11 @@ export async function signInWithIdentity(
 ): Promise<SignInWithIdentityResponse> {
   const claims = await claimsOfResponse(request.response, deps.identityProvider);
   const client = checkedClient(request.client);
-  const known = (await connected(claims, deps)) ?? (await byEmail(claims, deps));
+  const known = (await connected(claims, deps)) ?? (await byEmail(claims, client, context, deps));
   if (known?.isDisabled === true) throw refusal('disabled');
   if (known !== undefined) return { signedIn: await beginSession(known, client, false, context, deps), isNew: false };
   if (!deps.config.signUp && !deps.config.oidcSignUp) throw refusal('unknown_user');
-  return { signedIn: await beginSession(await added(claims, deps), client, false, context, deps), isNew: true };
+  return { signedIn: await beginSession(await added(claims, client, context, deps), client, false, context, deps), isNew: true };
 }
 
 async function connected(claims: IdentityClaims, { identities, users }: PeopleDeps): Promise<User | undefined> {
@@ -37,18 +39,41 @@ async function connected(claims: IdentityClaims, { identities, users }: PeopleDe
 }
 
 /** The person of the verified address, who is connected from now on; undefined when there is none. */
-async function byEmail(claims: IdentityClaims, { identities, users, clock, log }: PeopleDeps): Promise<User | undefined> {
+async function byEmail(
+  claims: IdentityClaims,
+  client: Client,
+  context: CallContext,
+  { audit, db, identities, users, clock, log }: PeopleDeps,
+): Promise<User | undefined> {
   if (!claims.emailVerified) throw refusal('email_unverified');
   const person = await users.findByEmail(claims.email);
   if (person === undefined || person.user.isDisabled) return person?.user;
   // Whoever signed up with an address that is not theirs would else wait here for its owner.
   if (!person.user.emailVerified) throw refusal('email_taken');
-  if (!(await identities.addByEmail(person.user, newIdentity(claims, clock.nowMs())))) throw refusal('email_taken');
+  const { user } = person;
+  const identity = newIdentity(claims, clock.nowMs());
+  const isConnected = await unlessDuplicate(() =>
+    db.transaction(async (tx) => {
+      if (!(await identities.addByEmail(tx, user, identity))) throw refusal('email_taken');
+      await audit.append(tx, context, {
+        action: 'profile.connect',
+        targetId: identity.id,
+        detail: { user: user.id, issuer: claims.issuer, email: claims.email },
+        actor: provenActor(user, client),
+      });
+    }),
+  );
+  if (!isConnected) throw refusal('email_taken');
   log.info({ user_id: person.user.id, issuer: claims.issuer }, 'identity connected by e-mail address');
-  return person.user;
+  return user;
 }
 
-async function added(claims: IdentityClaims, { identities, clock, log }: PeopleDeps): Promise<User> {
+async function added(
+  claims: IdentityClaims,
+  client: Client,
+  context: CallContext,
+  { audit, db, identities, clock, log }: PeopleDeps,
+): Promise<User> {
   const nowMs = clock.nowMs();
   const name = claims.name === '' ? claims.email.slice(0, 200) : claims.name;
   const user = {
@@ -62,7 +87,19 @@ async function added(claims: IdentityClaims, { identities, clock, log }: PeopleD
     emailVerified: true,
   };
   const account = newAccountOf(name, nowMs);
-  if (!(await identities.addWithAccount({ user, password: undefined }, account, newIdentity(claims, nowMs)))) throw refusal('email_taken');
+  const isAdded = await unlessDuplicate(() =>
+    db.transaction(async (tx) => {
+      await identities.addWithAccount(tx, { user, password: undefined }, account, newIdentity(claims, nowMs));
+      await audit.append(tx, context, {
+        action: 'account.sign_up',
+        accountId: account.id,
+        targetId: user.id,
+        detail: { email: user.email, issuer: claims.issuer },
+        actor: provenActor(user, client),
+      });
+    }),
+  );
+  if (!isAdded) throw refusal('email_taken');
   log.info({ user_id: user.id, account_id: account.id, issuer: claims.issuer }, 'signed up by identity');
   return user;
 }

@@ -4,17 +4,19 @@ import { newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import type { SignUpRequest, SignUpResponse } from '#proto/auth/v1/users.js';
 import { checkedName } from '../../requests/fields.js';
+import { provenActor } from '../audit-details.js';
 import { beginSession } from '../begin-session.js';
 import type { PeopleDeps } from '../deps.js';
 import { checkedClient, checkedEmail, checkedPassword } from '../fields.js';
 import { newAccountOf } from '../new-account.js';
 import { hashPassword } from '../password.js';
+import { unlessDuplicate } from '../store/identities.js';
 import { emailTaken } from '../store/users.js';
 import { addressScope, assertNotThrottled, attemptsMax, noteAttempt } from '../throttle.js';
 
 /** Raises not_found where sign-up is not open, invalid_request, already_exists, sign_in_throttled and overloaded. */
 export async function signUp(request: SignUpRequest, context: CallContext, deps: PeopleDeps): Promise<SignUpResponse> {
-  const { identities, config, clock, log } = deps;
+  const { audit, db, identities, config, clock, log } = deps;
   if (!config.signUp) throw fault('no_sign_up', {}, { details: { what: 'path' } });
   const client = checkedClient(request.client);
   const email = checkedEmail(request.email);
@@ -38,7 +40,14 @@ export async function signUp(request: SignUpRequest, context: CallContext, deps:
     emailVerified: false,
   };
   const account = newAccountOf(accountName, nowMs);
-  if (!(await identities.addWithAccount({ user, password }, account, undefined))) throw emailTaken();
+  const isAdded = await unlessDuplicate(() =>
+    db.transaction(async (tx) => {
+      await identities.addWithAccount(tx, { user, password }, account, undefined);
+      const actor = provenActor(user, client);
+      await audit.append(tx, context, { action: 'account.sign_up', accountId: account.id, targetId: user.id, detail: { email }, actor });
+    }),
+  );
+  if (!isAdded) throw emailTaken();
   log.info({ user_id: user.id, account_id: account.id }, 'signed up');
   return { signedIn: await beginSession(user, client, false, context, deps), account };
 }

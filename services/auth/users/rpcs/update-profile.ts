@@ -5,34 +5,44 @@ import type { UpdateProfileRequest, UpdateProfileResponse, User } from '#proto/a
 import { checkedName } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
 import { checkedUpdateMask } from '../../requests/update-mask.js';
+import { sessionActor } from '../audit-details.js';
 import type { PeopleDeps } from '../deps.js';
 import { checkedEmail } from '../fields.js';
-import { assertPresentPassword, personOfSession } from '../current-password.js';
+import { assertPresentPassword, personOfSession, type SessionPerson } from '../current-password.js';
+import type { PersonChange } from '../store/users.js';
 import { assertNotThrottled, attemptsMax, noteAttempt } from '../throttle.js';
 
 /** Raises invalid_request, not_found, already_exists, sign_in_refused for a wrong present password, sign_in_throttled and overloaded. */
-export async function updateProfile(
-  request: UpdateProfileRequest,
-  _context: CallContext,
-  deps: PeopleDeps,
-): Promise<UpdateProfileResponse> {
+export async function updateProfile(request: UpdateProfileRequest, context: CallContext, deps: PeopleDeps): Promise<UpdateProfileResponse> {
   const mask = checkedUpdateMask(request.updateMask, ['name', 'email']);
   const name = mask.has('name') ? checkedName(request.name) : undefined;
   const who = await personOfSession(request.sessionId, deps);
   const wanted = mask.has('email') ? checkedEmail(request.email) : undefined;
-  if (wanted === undefined || wanted === who.person.user.email)
-    return { user: found(await deps.users.update(who.userId, { name }), 'user') };
+  if (wanted === undefined || wanted === who.person.user.email) return { user: await changed(who, { name }, context, deps) };
   // Nobody learns the addresses of others one by one.
   const scope = `taken ${who.person.user.id}`;
   await assertNotThrottled(scope, attemptsMax.takenEmail, deps);
   await assertPresentPassword(who, request.currentPassword, deps);
   let user: User;
   try {
-    user = found(await deps.users.update(who.userId, { name, email: wanted, emailVerified: false }), 'user');
+    user = await changed(who, { name, email: wanted, emailVerified: false }, context, deps);
   } catch (error) {
     if (hasReason(error, 'already_exists')) await noteAttempt(scope, deps);
     throw error;
   }
   deps.log.info({ user_id: user.id }, 'e-mail address changed by its person');
   return { user };
+}
+
+async function changed(who: SessionPerson, change: PersonChange, context: CallContext, { audit, db, users }: PeopleDeps): Promise<User> {
+  return db.transaction(async (tx) => {
+    const { before, after } = found(await users.update(tx, who.userId, change), 'user');
+    const detail = {
+      ...(after.name === before.name ? {} : { name: after.name }),
+      ...(after.email === before.email ? {} : { email: after.email, former_email: before.email }),
+    };
+    if (Object.keys(detail).length > 0)
+      await audit.append(tx, context, { action: 'profile.update', targetId: after.id, detail, actor: sessionActor(who, context) });
+    return after;
+  });
 }

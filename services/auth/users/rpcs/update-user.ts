@@ -1,10 +1,12 @@
 // UpdateUser: renames, disables or enables a user, changes the email address, or makes the user an operator.
+import { changedFields } from '#kit/audit/audit-event.js';
 import { fault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import type { UpdateUserRequest, UpdateUserResponse } from '#proto/auth/v1/users.js';
 import { checkedName } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
 import { checkedUpdateMask } from '../../requests/update-mask.js';
+import { userDetail } from '../audit-details.js';
 import type { PeopleDeps } from '../deps.js';
 import { checkedEmail, checkedId } from '../fields.js';
 
@@ -13,8 +15,8 @@ const fields = ['name', 'is_disabled', 'is_operator', 'email'] as const;
 /** Changes the fields of the mask. Raises invalid_request, not_found, already_exists and failed_precondition. */
 export async function updateUser(
   request: UpdateUserRequest,
-  _context: CallContext,
-  { users, sessions, log }: PeopleDeps,
+  context: CallContext,
+  { audit, db, users, sessions, log }: PeopleDeps,
 ): Promise<UpdateUserResponse> {
   const id = checkedId('user_id', 'user', request.userId);
   const mask = checkedUpdateMask(request.updateMask, fields);
@@ -23,11 +25,16 @@ export async function updateUser(
   const name = mask.has('name') ? checkedName(request.name) : undefined;
   const email = mask.has('email') ? checkedEmail(request.email) : undefined;
   const change = { name, isDisabled, isOperator, ...(email === undefined ? {} : { email, emailVerified: true }) };
-  const changed = await (request.keepLastOperator ? users.updateKeepingAnOperator(id, change) : users.update(id, change));
-  if (changed === false) throw fault('last_operator', {});
-  const user = found(changed, 'user');
-  // Sessions ask for their person each time, so that disabling acts at once; without the sessions it also acts for good.
-  if (isDisabled === true) await sessions.end(id, { butId: undefined });
+  const user = await db.transaction(async (tx) => {
+    if (request.keepLastOperator && !(await users.keepsAnOperator(tx, id, change))) throw fault('last_operator', {});
+    const { before, after } = found(await users.update(tx, id, change), 'user');
+    // Sessions ask for their person each time, so that disabling acts at once; without the sessions it also acts for good.
+    if (isDisabled === true) await sessions.end(tx, id, { butId: undefined });
+    const changed = changedFields(userDetail(before), userDetail(after));
+    if (changed !== undefined)
+      await audit.append(tx, context, { action: 'user.update', targetId: after.id, detail: { email: after.email, ...changed } });
+    return after;
+  });
   log.info({ user_id: user.id, is_disabled: user.isDisabled, is_operator: user.isOperator }, 'person updated');
   return { user };
 }

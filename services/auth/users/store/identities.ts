@@ -53,55 +53,52 @@ export class IdentityStore {
     }));
   }
 
-  /** Connects an identity; false when it is somebody's already. */
-  add(userId: Buffer, identity: NewIdentity): Promise<boolean> {
-    return unlessDuplicate(() => insertIdentity(this.db.knex, userId, identity));
+  /** Connects an identity. Raises a duplicate of the database when it is connected already. */
+  async add(tx: Knex.Transaction, userId: Buffer, identity: NewIdentity): Promise<void> {
+    await insertIdentity(tx, userId, identity);
   }
 
   /**
    * Connects an identity with the person of a proven address, unless they are disabled, the address has changed hands meanwhile, or they
    * are connected with another identity of the same provider. False when it was not done.
    */
-  addByEmail(user: User, identity: NewIdentity): Promise<boolean> {
+  async addByEmail(tx: Knex.Transaction, user: User, identity: NewIdentity): Promise<boolean> {
     const id = idToBytes('user', user.id)!;
-    return this.db.transaction(async (tx) => {
-      const person: Row | undefined = await tx('person')
-        .where({ id, email: user.email, email_verified: 1, is_disabled: 0 })
-        .forUpdate()
-        .first('id');
-      if (person === undefined) return false;
-      const other: Row | undefined = await tx('person_identity').where({ user_id: id, issuer: identity.claims.issuer }).first('id');
-      if (other !== undefined) return false;
-      await insertIdentity(tx, id, identity);
-      return true;
-    });
+    const person: Row | undefined = await tx('person')
+      .where({ id, email: user.email, email_verified: 1, is_disabled: 0 })
+      .forUpdate()
+      .first('id');
+    if (person === undefined) return false;
+    const other: Row | undefined = await tx('person_identity').where({ user_id: id, issuer: identity.claims.issuer }).first('id');
+    if (other !== undefined) return false;
+    await insertIdentity(tx, id, identity);
+    return true;
   }
 
-  async remove(userId: Buffer, id: Buffer): Promise<boolean> {
-    return (await this.db.knex('person_identity').where({ user_id: userId, id }).delete()) > 0;
+  async remove(tx: Knex.Transaction, userId: Buffer, id: Buffer): Promise<boolean> {
+    return (await tx('person_identity').where({ user_id: userId, id }).delete()) > 0;
   }
 
   /** Ends all connections of a person. */
-  async removeAll(userId: Buffer): Promise<void> {
-    await this.db.knex('person_identity').where({ user_id: userId }).delete();
+  async removeAll(tx: Knex.Transaction, userId: Buffer): Promise<void> {
+    await tx('person_identity').where({ user_id: userId }).delete();
   }
 
-  /** Adds a person with an account that they own and, where they come by one, their identity: all or nothing. False when the address or the identity is somebody's. */
-  addWithAccount(person: Person, account: Account, identity: NewIdentity | undefined): Promise<boolean> {
+  /**
+   * Adds a user with an account that they own and the identity with which they signed up, if any. Raises a duplicate of the database when
+   * another user has the address or the identity.
+   */
+  async addWithAccount(tx: Knex.Transaction, person: Person, account: Account, identity: NewIdentity | undefined): Promise<void> {
     const userId = idToBytes('user', person.user.id)!;
-    return unlessDuplicate(() =>
-      this.db.transaction(async (tx) => {
-        await insertPerson(tx, person);
-        if (identity !== undefined) await insertIdentity(tx, userId, identity);
-        await insertAccount(tx, account, await nextChangeNumber(tx));
-        await tx('member').insert({
-          account_id: idToBytes('acct', account.id),
-          user_id: userId,
-          role: Role.ROLE_OWNER,
-          since_ms: account.createdAtMs,
-        });
-      }),
-    );
+    await insertPerson(tx, person);
+    if (identity !== undefined) await insertIdentity(tx, userId, identity);
+    await insertAccount(tx, account, await nextChangeNumber(tx));
+    await tx('member').insert({
+      account_id: idToBytes('acct', account.id),
+      user_id: userId,
+      role: Role.ROLE_OWNER,
+      since_ms: account.createdAtMs,
+    });
   }
 }
 
@@ -124,7 +121,8 @@ async function insertIdentity(knex: Knex, userId: Buffer, { id, claims, createdA
   });
 }
 
-async function unlessDuplicate(work: () => Promise<void>): Promise<boolean> {
+/** Runs the transaction; false when it was refused because another user has the address or the identity. */
+export async function unlessDuplicate(work: () => Promise<void>): Promise<boolean> {
   try {
     await work();
     return true;

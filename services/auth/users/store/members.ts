@@ -20,9 +20,8 @@ export const openInvitationsMax = 100;
 export class MemberStore {
   constructor(private readonly db: Database) {}
 
-  async ofUser(userId: Buffer): Promise<Membership[]> {
-    const rows: Row[] = await this.db
-      .knex('member')
+  async ofUser(userId: Buffer, knex: Knex = this.db.knex): Promise<Membership[]> {
+    const rows: Row[] = await knex('member')
       .join('account', 'account.id', 'member.account_id')
       .where('member.user_id', userId)
       .orderBy('member.since_ms')
@@ -42,54 +41,49 @@ export class MemberStore {
     return rows.map((row) => ({ user: userOfJoin(row), role: asNumber(row['role']) as Role, joinedAtMs: asBigInt(row['since_ms']) }));
   }
 
-  /** Makes somebody a member or changes their role. Raises failed_precondition when the account would be without an owner. */
-  async put(accountId: Buffer, userId: Buffer, role: Role, nowMs: number): Promise<void> {
-    await this.db.transaction(async (tx) => {
-      const members = await lockedMembers(tx, accountId);
-      const before = members.get(userId.toString('hex'));
-      members.set(userId.toString('hex'), role);
-      assertOwned(members);
-      if (before === undefined) await tx('member').insert({ account_id: accountId, user_id: userId, role, since_ms: nowMs });
-      else await tx('member').where({ account_id: accountId, user_id: userId }).update({ role });
-      if (role !== Role.ROLE_OWNER) await endInvitationsBy(tx, accountId, userId, role);
-    });
+  /** Makes a user a member or changes their role, and returns the former role. Raises failed_precondition when the account would be without an owner. */
+  async put(tx: Knex.Transaction, accountId: Buffer, userId: Buffer, role: Role, nowMs: number): Promise<Role | undefined> {
+    const members = await lockedMembers(tx, accountId);
+    const before = members.get(userId.toString('hex'));
+    members.set(userId.toString('hex'), role);
+    assertOwned(members);
+    if (before === undefined) await tx('member').insert({ account_id: accountId, user_id: userId, role, since_ms: nowMs });
+    else await tx('member').where({ account_id: accountId, user_id: userId }).update({ role });
+    if (role !== Role.ROLE_OWNER) await endInvitationsBy(tx, accountId, userId, role);
+    return before;
   }
 
   /** Ends a membership; false when there was none. Raises failed_precondition when the account would be without an owner. */
-  remove(accountId: Buffer, userId: Buffer): Promise<boolean> {
-    return this.db.transaction(async (tx) => {
-      const members = await lockedMembers(tx, accountId);
-      if (!members.delete(userId.toString('hex'))) return false;
-      assertOwned(members);
-      await tx('member').where({ account_id: accountId, user_id: userId }).delete();
-      await endInvitationsBy(tx, accountId, userId, undefined);
-      return true;
-    });
+  async remove(tx: Knex.Transaction, accountId: Buffer, userId: Buffer): Promise<boolean> {
+    const members = await lockedMembers(tx, accountId);
+    if (!members.delete(userId.toString('hex'))) return false;
+    assertOwned(members);
+    await tx('member').where({ account_id: accountId, user_id: userId }).delete();
+    await endInvitationsBy(tx, accountId, userId, undefined);
+    return true;
   }
 
   /** Keeps an invitation in the place of an earlier one of the same address. Raises not_found, and failed_precondition where too many are open. */
-  async invite(invitation: Invitation, tokenHash: Buffer): Promise<void> {
+  async invite(tx: Knex.Transaction, invitation: Invitation, tokenHash: Buffer): Promise<void> {
     const accountId = idToBytes('acct', invitation.accountId)!;
-    await this.db.transaction(async (tx) => {
-      await lockAccount(tx, accountId);
-      const open: Row[] = await tx('invitation')
-        .where({ account_id: accountId })
-        .where('expires_at_ms', '>', Number(invitation.createdAtMs))
-        .limit(openInvitationsMax)
-        .select('email');
-      // In the place of one that is open there is always room.
-      if (open.length >= openInvitationsMax && !open.some((row) => asText(row['email']) === invitation.email)) throw tooManyOpen();
-      await tx('invitation').where({ account_id: accountId, email: invitation.email }).delete();
-      await tx('invitation').insert({
-        id: idToBytes('inv', invitation.id),
-        token_hash: tokenHash,
-        account_id: accountId,
-        email: invitation.email,
-        role: invitation.role,
-        invited_by: idToBytes('user', invitation.invitedByUserId),
-        created_at_ms: invitation.createdAtMs,
-        expires_at_ms: invitation.expiresAtMs,
-      });
+    await lockAccount(tx, accountId);
+    const open: Row[] = await tx('invitation')
+      .where({ account_id: accountId })
+      .where('expires_at_ms', '>', Number(invitation.createdAtMs))
+      .limit(openInvitationsMax)
+      .select('email');
+    // In the place of one that is open there is always room.
+    if (open.length >= openInvitationsMax && !open.some((row) => asText(row['email']) === invitation.email)) throw tooManyOpen();
+    await tx('invitation').where({ account_id: accountId, email: invitation.email }).delete();
+    await tx('invitation').insert({
+      id: idToBytes('inv', invitation.id),
+      token_hash: tokenHash,
+      account_id: accountId,
+      email: invitation.email,
+      role: invitation.role,
+      invited_by: idToBytes('user', invitation.invitedByUserId),
+      created_at_ms: invitation.createdAtMs,
+      expires_at_ms: invitation.expiresAtMs,
     });
   }
 
@@ -120,9 +114,12 @@ export class MemberStore {
     return row === undefined ? undefined : toInvitation(row, nowMs);
   }
 
-  /** Uses an invitation up; false when another was faster or it has ended. */
-  async endInvitation(accountId: Buffer, id: Buffer): Promise<boolean> {
-    return (await this.db.knex('invitation').where({ account_id: accountId, id }).delete()) > 0;
+  /** Uses an invitation up and returns it; undefined when another request was faster or it has ended. */
+  async endInvitation(tx: Knex.Transaction, accountId: Buffer, id: Buffer): Promise<Pick<Invitation, 'email' | 'role'> | undefined> {
+    const row: Row | undefined = await tx('invitation').where({ account_id: accountId, id }).forUpdate().first('email', 'role');
+    if (row === undefined) return undefined;
+    await tx('invitation').where({ account_id: accountId, id }).delete();
+    return { email: asText(row['email']), role: asNumber(row['role']) as Role };
   }
 
   async sweep(beforeMs: number): Promise<void> {

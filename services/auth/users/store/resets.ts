@@ -1,4 +1,5 @@
 // The SQL of links by which people set a new password.
+import type { Knex } from 'knex';
 import type { Database } from '#kit/db/open.js';
 import { asBytes } from '#kit/db/values.js';
 import type { Row } from '../../store/rows.js';
@@ -24,14 +25,14 @@ export class ResetStore {
     return row === undefined ? undefined : asBytes(row['user_id']);
   }
 
-  /** Uses a link up; false when another was faster. */
-  async take(tokenHash: Buffer): Promise<boolean> {
-    return (await this.db.knex('password_reset').where({ token_hash: tokenHash }).delete()) > 0;
+  /** Uses a link up; false when another request was faster. */
+  async take(tx: Knex.Transaction, tokenHash: Buffer): Promise<boolean> {
+    return (await tx('password_reset').where({ token_hash: tokenHash }).delete()) > 0;
   }
 
   /** Ends all links of a person. */
-  async endAll(userId: Buffer): Promise<void> {
-    await this.db.knex('password_reset').where({ user_id: userId }).delete();
+  async endAll(tx: Knex.Transaction, userId: Buffer): Promise<void> {
+    await tx('password_reset').where({ user_id: userId }).delete();
   }
 
   async sweep(beforeMs: number): Promise<void> {

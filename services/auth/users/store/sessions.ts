@@ -1,5 +1,6 @@
 // The SQL of sessions and of the links that begin one.
 import assert from 'node:assert/strict';
+import type { Knex } from 'knex';
 import type { Database } from '#kit/db/open.js';
 import { asBigInt, asBytes, asNumber, asText } from '#kit/db/values.js';
 import { idFromBytes, idToBytes } from '#kit/id.js';
@@ -65,8 +66,8 @@ export class SessionStore {
   }
 
   /** Ends one session of a person, or all but one; how many. */
-  async end(userId: Buffer, which: { id: Buffer } | { butId: Buffer | undefined }): Promise<number> {
-    const query = this.db.knex('session').where({ user_id: userId });
+  async end(tx: Knex.Transaction, userId: Buffer, which: { id: Buffer } | { butId: Buffer | undefined }): Promise<number> {
+    const query = tx('session').where({ user_id: userId });
     if ('id' in which) query.where({ id: which.id });
     else if (which.butId !== undefined) query.whereNot({ id: which.butId });
     return query.delete();
@@ -79,11 +80,9 @@ export class SessionStore {
   }
 
   /** Keeps a link in the place of all earlier ones of the person. */
-  async addLink(userId: Buffer, tokenHash: Buffer, expiresAtMs: number): Promise<void> {
-    await this.db.transaction(async (tx) => {
-      await tx('sign_in_link').where({ user_id: userId }).delete();
-      await tx('sign_in_link').insert({ token_hash: tokenHash, user_id: userId, expires_at_ms: expiresAtMs });
-    });
+  async addLink(tx: Knex.Transaction, userId: Buffer, tokenHash: Buffer, expiresAtMs: number): Promise<void> {
+    await tx('sign_in_link').where({ user_id: userId }).delete();
+    await tx('sign_in_link').insert({ token_hash: tokenHash, user_id: userId, expires_at_ms: expiresAtMs });
   }
 
   /** Whether a link can still be used. */
@@ -95,8 +94,8 @@ export class SessionStore {
   }
 
   /** Ends the link of a person. */
-  async endLink(userId: Buffer): Promise<void> {
-    await this.db.knex('sign_in_link').where({ user_id: userId }).delete();
+  async endLink(tx: Knex.Transaction, userId: Buffer): Promise<void> {
+    await tx('sign_in_link').where({ user_id: userId }).delete();
   }
 
   /** Uses a link up; whose it was, or undefined when it was used, has ended or never was. */

@@ -52,13 +52,12 @@ export function userOfJoin(row: Row): User {
 export class PersonStore {
   constructor(private readonly db: Database) {}
 
-  /** Adds a person; false when the address is somebody's. */
-  async add({ user, password }: Person): Promise<boolean> {
+  /** Adds a user. Raises already_exists for an address that another user has. */
+  async add(tx: Knex.Transaction, person: Person): Promise<void> {
     try {
-      await insertPerson(this.db.knex, { user, password });
-      return true;
+      await insertPerson(tx, person);
     } catch (error) {
-      if (isDuplicate(error)) return false;
+      if (isDuplicate(error)) throw emailTaken();
       throw error;
     }
   }
@@ -103,34 +102,27 @@ export class PersonStore {
     return rows.map((row) => toPerson(row).user);
   }
 
-  /** Sets these columns; the person after it, or undefined when there is none. Raises already_exists for an address that is another's. */
-  async update(id: Buffer, change: PersonChange): Promise<User | undefined> {
-    await setColumns(this.db.knex, id, change);
-    return (await this.find(id))?.user;
+  /** Sets these columns; the user before and after, or undefined when there is none. Raises already_exists for an address that another user has. */
+  async update(tx: Knex.Transaction, id: Buffer, change: PersonChange): Promise<{ before: User; after: User } | undefined> {
+    const row: Row | undefined = await tx('person')
+      .where({ id })
+      .forUpdate()
+      .first(...columns);
+    if (row === undefined) return undefined;
+    await setColumns(tx, id, change);
+    const changed: Row = await tx('person')
+      .where({ id })
+      .first(...columns);
+    return { before: toPerson(row).user, after: toPerson(changed).user };
   }
 
-  /**
-   * The same, if somebody who is an operator and not disabled is left after it: false when not, and then nothing has changed.
-   */
-  async updateKeepingAnOperator(id: Buffer, change: PersonChange): Promise<User | false | undefined> {
-    return this.db.transaction(async (tx) => {
-      // In the order of their ids, so that two operators who demote each other wait and do not both succeed.
-      const operators: Row[] = await tx('person').where({ is_operator: 1, is_disabled: 0 }).orderBy('id').forUpdate().select('id');
-      const row: Row | undefined = await tx('person')
-        .where({ id })
-        .first(...columns);
-      if (row === undefined) return undefined;
-      const { user } = toPerson(row);
-      const staysOne = (change.isOperator ?? user.isOperator) && !(change.isDisabled ?? user.isDisabled);
-      const isOne = user.isOperator && !user.isDisabled;
-      if (isOne && !staysOne && operators.length === 1) return false;
-      await setColumns(tx, id, change);
-      return toPerson(
-        (await tx('person')
-          .where({ id })
-          .first(...columns)) as Row,
-      ).user;
-    });
+  /** Whether an operator who can sign in is left after this change. No other change of operators happens until the transaction ends. */
+  async keepsAnOperator(tx: Knex.Transaction, id: Buffer, change: PersonChange): Promise<boolean> {
+    // In the order of their ids, so that two operators who demote each other wait and do not both succeed.
+    const operators: Row[] = await tx('person').where({ is_operator: 1, is_disabled: 0 }).orderBy('id').forUpdate().select('id');
+    const isOne = operators.some((row) => asBytes(row['id']).equals(id));
+    const staysOne = change.isOperator !== false && change.isDisabled !== true;
+    return !isOne || staysOne || operators.length > 1;
   }
 }
 

@@ -2,17 +2,19 @@
 import { randomBytes } from 'node:crypto';
 import type { CallContext } from '#client/call-context.js';
 import type { PutAlertRequest, PutAlertResponse } from '#proto/ledger/v1/alerts.js';
+import { formatUsd } from '#rules/money.js';
 import { checkedAmount, checkedId, invalidField } from '../../requests/fields.js';
 import type { AlertDeps } from '../deps.js';
 import { checkedEmails, checkedWebhookUrl } from '../fields.js';
+import type { AlertRecord } from '../model.js';
 import { toAlertMessage } from '../render.js';
 import { sealPurpose } from '../try-delivery.js';
 
 /** Raises invalid_request. */
 export async function putAlert(
   request: PutAlertRequest,
-  _context: CallContext,
-  { alerts, box, clock, config }: AlertDeps,
+  context: CallContext,
+  { alerts, auditLog, box, clock, config }: AlertDeps,
 ): Promise<PutAlertResponse> {
   const accountId = checkedId('account_id', 'acct', request.accountId);
   const { enabled } = request;
@@ -21,7 +23,7 @@ export async function putAlert(
   const webhookUrl = checkedWebhookUrl(request.webhookUrl, config.alertPrivateWebhooks);
   if (request.rotateWebhookSecret && webhookUrl === '') throw invalidField('rotate_webhook_secret', 'false where there is no webhook');
   let webhookSecret = '';
-  const alert = await alerts.put(accountId, (present) => {
+  const change = (present: AlertRecord | undefined): AlertRecord => {
     const isSecretNew = webhookUrl !== '' && (request.rotateWebhookSecret || present?.sealedSecret === undefined);
     webhookSecret = isSecretNew ? `whsec_${randomBytes(32).toString('base64url')}` : '';
     const sealedSecret = isSecretNew ? box.seal(webhookSecret, sealPurpose(accountId)) : present?.sealedSecret;
@@ -40,6 +42,21 @@ export async function putAlert(
       version: (present?.version ?? 0) + 1,
       updatedAtMs: clock.nowMs(),
     };
-  });
+  };
+  const detail = {
+    enabled,
+    threshold_usd: formatUsd(thresholdNanoUsd),
+    emails,
+    // The path of a webhook is often its secret.
+    webhook: webhookUrl === '' ? null : new URL(webhookUrl).origin,
+  };
+  const alert = await alerts.put(accountId, change, (tx) =>
+    auditLog.append(tx, context, {
+      action: 'alert.put',
+      accountId,
+      targetId: accountId,
+      detail: { ...detail, webhook_secret: webhookSecret === '' ? 'kept' : 'new' },
+    }),
+  );
   return { alert: toAlertMessage(accountId, alert), webhookSecret };
 }

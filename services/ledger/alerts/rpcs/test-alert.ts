@@ -11,19 +11,19 @@ import { moneyOf, toDeliveryMessage } from '../render.js';
 import { claimMs, tryDelivery } from '../try-delivery.js';
 
 /** Raises invalid_request, failed_precondition (no destination) and overloaded (too many messages within an hour). */
-export async function testAlert(request: TestAlertRequest, _context: CallContext, deps: AlertDeps): Promise<TestAlertResponse> {
+export async function testAlert(request: TestAlertRequest, context: CallContext, deps: AlertDeps): Promise<TestAlertResponse> {
   const accountId = checkedId('account_id', 'acct', request.accountId);
   const alert = await deps.alerts.find(accountId);
   if (alert === undefined || (alert.emails.length === 0 && alert.webhookUrl === '')) {
     throw fault('no_alert_destination', {});
   }
-  const tests = await begun(alert, deps);
+  const tests = await begun(alert, context, deps);
   const ended = await Promise.all(tests.map((test) => sent(test, deps)));
   return { deliveries: ended.map(toDeliveryMessage) };
 }
 
 /** Stored as if a first try were under way, so that no delivery worker claims them meanwhile. */
-async function begun(alert: AlertRecord, { deliveries, reads, clock }: AlertDeps): Promise<Delivery[]> {
+async function begun(alert: AlertRecord, context: CallContext, { auditLog, deliveries, reads, clock }: AlertDeps): Promise<Delivery[]> {
   const { accountId } = alert;
   const nowMs = clock.nowMs();
   const tests = messagesOf(alert, {
@@ -37,7 +37,7 @@ async function begun(alert: AlertRecord, { deliveries, reads, clock }: AlertDeps
       retryAfterMs: hourMs,
     });
   }
-  for (const test of tests) await deliveries.add(test);
+  await deliveries.add(tests, (tx) => auditLog.append(tx, context, { action: 'alert.test', accountId, targetId: accountId }));
   return tests;
 }
 

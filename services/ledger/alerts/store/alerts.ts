@@ -1,5 +1,6 @@
 // The SQL of alerts.
 import type { Knex } from 'knex';
+import type { AuditChange } from '#kit/audit/audit-outbox.js';
 import { isDuplicate } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
 import type { Row } from '#kit/db/plain-transaction.js';
@@ -80,8 +81,12 @@ export class AlertStore {
     };
   }
 
-  /** Stores what `change` makes of the present alert; of two who change at once, one sees what the other did. */
-  async put(accountId: string, change: (present: AlertRecord | undefined) => AlertRecord): Promise<AlertRecord> {
+  /** Stores what `change` makes of the present alert; of two who change at once, one sees what the other did. `audit` runs in the same transaction. */
+  async put(
+    accountId: string,
+    change: (present: AlertRecord | undefined) => AlertRecord,
+    audit: AuditChange<AlertRecord | undefined>,
+  ): Promise<AlertRecord> {
     const store = () =>
       this.db.transaction(async (tx) => {
         const key = accountColumns(accountId, this.db.engine);
@@ -90,9 +95,11 @@ export class AlertStore {
           .where(key)
           .forUpdate()
           .first();
-        const alert = change(row === undefined ? undefined : toAlert(row));
+        const before = row === undefined ? undefined : toAlert(row);
+        const alert = change(before);
         if (row === undefined) await tx('alert').insert({ slot: key.slot, ...fromAlert(alert, key.account_id) });
         else await tx('alert').where(key).update(fromAlert(alert, key.account_id));
+        await audit(tx, before, alert);
         return alert;
       });
     return store().catch((error: unknown) => {

@@ -1,4 +1,5 @@
 // The SQL of messages: a queue that several processes work off, and a log.
+import type { Knex } from 'knex';
 import type { Database } from '#kit/db/open.js';
 import type { Row } from '#kit/db/plain-transaction.js';
 import { asNumber } from '#kit/db/values.js';
@@ -26,8 +27,12 @@ export interface Outcome {
 export class DeliveryStore {
   constructor(private readonly db: Database) {}
 
-  async add(delivery: Delivery): Promise<void> {
-    await this.db.knex('alert_delivery').insert(deliveryRow(delivery, this.db.engine));
+  /** Adds messages, all or none. `audit` runs in the same transaction. */
+  async add(deliveries: readonly Delivery[], audit: (tx: Knex.Transaction) => Promise<void>): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      for (const delivery of deliveries) await tx('alert_delivery').insert(deliveryRow(delivery, this.db.engine));
+      await audit(tx);
+    });
   }
 
   /** Messages whose time has come, the longest waiting first. */

@@ -1,0 +1,128 @@
+// Every RPC that changes something an operator or an owner cares about leaves one audit event, and a repeat leaves none.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { newId } from '#kit/id.js';
+import { type Actor, callContext } from '#client/call-context.js';
+import { eventually } from '#kit/testing/waiting.js';
+import { accessTable } from '#proto/access.js';
+import { CreateAccountRequest } from '#proto/auth/v1/auth.js';
+import { type AuditEvent, ListAuditEventsRequest } from '#proto/auth/v1/users.js';
+import { exampleModel } from '../services/catalog/testing/examples.js';
+import { auditedCalls } from './testing/audited-calls.js';
+import { startServices, type TestServices } from './testing/services.js';
+
+/** RPCs that only read, by the first word of their names. */
+const reads = /^(Get|List|Find|Watch|Verify|Authenticate|Estimate|Count|Reconcile|Batch(?=.))/;
+
+const isCall = 'The journal and the usage records are the trail of calls.';
+
+/** RPCs that change something and leave no event. */
+const unaudited: Readonly<Record<string, string>> = {
+  'ledger.v1.LedgerService/Hold': isCall,
+  'ledger.v1.LedgerService/Checkpoint': isCall,
+  'ledger.v1.LedgerService/Settle': isCall,
+  'ledger.v1.LedgerService/Release': isCall,
+  'ledger.v1.LedgerService/Batch': isCall,
+  'ledger.v1.LedgerService/ExpireHolds': isCall,
+  'metering.v1.MeteringService/CheckpointUsage': isCall,
+  'metering.v1.MeteringService/RecordUsage': isCall,
+  'metering.v1.MeteringService/Batch': isCall,
+  'metering.v1.MeteringService/ReserveIdempotencyKey': isCall,
+  'metering.v1.MeteringService/ReleaseIdempotencyKey': isCall,
+  'inference.v1.InferenceService/Generate': isCall,
+  'ledger.v1.PaymentService/BeginPayment': 'It changes nothing here; the payment leaves account.credit when it is made.',
+  'ledger.v1.PaymentService/RecordPaymentEvent': 'It calls Deposit and Adjust in the name of the provider, which leave their events.',
+  'auth.v1.CallerService/ReportCallersSeen': 'It changes nothing that a caller may do.',
+  'auth.v1.UserService/SignIn': 'A session is shown by ListSessions.',
+  'auth.v1.UserService/RedeemSignInLink': 'A session is shown by ListSessions; CreateSignInLink leaves an event.',
+  'auth.v1.UserService/BeginIdentitySignIn': 'It changes nothing.',
+  'auth.v1.UserService/ConfirmPassword': 'It changes nothing.',
+  'auth.v1.UserService/RequestPasswordReset': 'It changes nothing until ResetPassword, which leaves an event.',
+  'auth.v1.UserService/AppendAudit': 'It is the audit log.',
+  'auth.v1.UserService/AppendAuditEvents': 'It is the audit log.',
+};
+
+// Passwords are hashed, each for a fifth of a second of a core.
+const slowTestMs = 60_000;
+const operator = callContext({ caller: 'operator' });
+describe('the audit trail', () => {
+  let services: TestServices;
+  beforeAll(async () => {
+    services = await startServices();
+  });
+  afterAll(() => services.stop());
+
+  /** All events, oldest first, once every outbox is empty. */
+  async function trail(): Promise<AuditEvent[]> {
+    const { auth: _auth, ...others } = services.databases;
+    for (const { knex } of Object.values(others)) {
+      await eventually(async () => (Number((await knex('audit_outbox').count({ events: '*' }))[0]!['events']) === 0 ? true : undefined));
+    }
+    const { events } = await services.users.listAuditEvents(ListAuditEventsRequest.fromPartial({ pageSize: 200 }), operator);
+    return events.toSorted((a, b) => Number(a.number - b.number));
+  }
+
+  it('has a case or a reason for every RPC that is not a read', () => {
+    const changing = Object.keys(accessTable)
+      .map((name) => name.replace(/^tollgate\./, ''))
+      .filter((name) => !reads.test(name.slice(name.indexOf('/') + 1)));
+    const audited = auditedCalls(services).map(({ rpc }) => rpc);
+    expect([...new Set([...audited, ...Object.keys(unaudited)])].toSorted()).toEqual(changing.toSorted());
+    expect(audited.filter((rpc) => rpc in unaudited)).toEqual([]);
+  });
+
+  it(
+    'has one event of each change with its actor, and none of a repeat',
+    async () => {
+      for (const { rpc, action, by = 'operator CLI', prepare, call, isIdempotent = false } of auditedCalls(services)) {
+        await prepare?.();
+        const before = (await trail()).length;
+        await call();
+        const [event, ...more] = (await trail()).slice(before);
+        expect([rpc, event?.action, event?.actorName, more.length]).toEqual([rpc, action, by, 0]);
+        if (!isIdempotent) continue;
+        const after = (await trail()).length;
+        await call();
+        expect([rpc, (await trail()).length - after]).toEqual([rpc, 0]);
+      }
+      const entries = await trail();
+      expect(await services.users.verifyAuditLog({ number: 0n, hash: Buffer.alloc(0) }, operator)).toMatchObject({
+        fault: '',
+        lastNumber: BigInt(entries.length),
+      });
+      expect(JSON.stringify(entries, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value))).not.toMatch(
+        /sk-|correct horse/,
+      );
+    },
+    slowTestMs,
+  );
+
+  it('names the user for whom a process acts, with their address', async () => {
+    const actor: Actor = {
+      userId: newId('user'),
+      sessionId: newId('sess'),
+      email: 'grace@example.com',
+      isOperator: true,
+      roles: new Map(),
+      clientAddress: '192.0.2.44',
+    };
+    const before = (await trail()).length;
+    await services.catalog.putModel(
+      { model: exampleModel({ description: 'By Grace.' }) },
+      { ...callContext({ caller: 'billing-team' }), actor },
+    );
+    await trail();
+    await services.auth.createAccount(CreateAccountRequest.fromPartial({ name: 'Hers' }), {
+      ...callContext({ caller: 'billing-team' }),
+      actor,
+    });
+    expect((await trail()).slice(before)).toMatchObject(
+      ['model.update', 'account.create'].map((action) => ({
+        action,
+        actorUserId: actor.userId,
+        actorName: 'grace@example.com',
+        clientAddress: '192.0.2.44',
+        caller: 'billing-team',
+      })),
+    );
+  });
+});
