@@ -1,16 +1,8 @@
-// The unit tests over a mutant: one process, and nothing that they share with others.
+// The unit tests over a mutant, which the loader of sources (../support/runner/typescript.ts) puts into its file.
 import config from '../../jest.config.js';
 
-const { transform, extensionsToTreatAsEsm, moduleNameMapper, modulePathIgnorePatterns, testEnvironment, setupFilesAfterEnv } =
-  config.projects.find(({ displayName }) => displayName === 'unit');
-const [[pattern, [, options]]] = Object.entries(transform);
+const { runner, transform, modulePathIgnorePatterns, setupFilesAfterEnv } = config.projects.find(
+  ({ displayName }) => displayName === 'unit',
+);
 
-export default {
-  rootDir: '../..',
-  transform: { [pattern]: ['<rootDir>/tests/mutation/transform.js', options] },
-  extensionsToTreatAsEsm,
-  moduleNameMapper,
-  modulePathIgnorePatterns,
-  testEnvironment,
-  setupFilesAfterEnv,
-};
+export default { rootDir: '../..', runner, transform, modulePathIgnorePatterns, setupFilesAfterEnv };

@@ -12,6 +12,15 @@ const aliases = Object.entries(imports).map(
   ([name, built]) => [name.replace('*.js', ''), built.replace('./dist/', root).replace('*.js', '')] as const,
 );
 
+/** A fault to be put into a source, for tests of the tests (tests/mutation). */
+const mutant = JSON.parse(process.env['TOLLGATE_MUTANT'] ?? 'null') as { file: string; from: string; to: string } | null;
+
+/** The text of a source, with the mutant if it is its file. */
+function sourceOf(path: string): string {
+  const source = readFileSync(path, 'utf8');
+  return mutant !== null && path.endsWith(`/${mutant.file}`) ? source.replace(mutant.from, () => mutant.to) : source;
+}
+
 registerHooks({
   resolve(name, context, next) {
     if (name === '@jest/globals') return next('./globals.ts', { ...context, parentURL: import.meta.url });
@@ -23,7 +32,7 @@ registerHooks({
   load(url, context, next) {
     if (!/\.ts(\?|$)/.test(url) || url.startsWith(packages)) return next(url, context);
     const filename = fileURLToPath(url);
-    const { code } = transformSync(readFileSync(filename, 'utf8'), {
+    const { code } = transformSync(sourceOf(filename), {
       filename,
       configFile: false,
       swcrc: false,
