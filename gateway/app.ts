@@ -11,7 +11,7 @@ import { authenticate } from './http/middleware/authenticate.js';
 import { errors } from './http/middleware/errors.js';
 import { first } from './http/middleware/request-context.js';
 import { consoleApi } from './console/api.js';
-import { renderConsoleError } from './console/errors.js';
+import { renderConsoleError } from './console/table/error.js';
 import { consoleOpenapi } from './console/table/document.js';
 import type { KeyReplica } from './replicas/keys.js';
 import { stateOf } from './http/request-state.js';

@@ -184,7 +184,7 @@ function OfAccount({ children }: { children: ReactNode }) {
   const me = useMe();
   const id = useParams<{ account: string }>().account ?? '';
   const own = me.accounts.find((each) => each.id === id);
-  // Operators have every account as its owner has it (gateway/console/access.ts).
+  // Operators have every account as its owner has it (gateway/console/session/access.ts).
   const foreign = useQuery({
     queryKey: operatorKeys.account(id),
     queryFn: ({ signal }) => getAccount(id, signal),

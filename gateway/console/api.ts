@@ -3,7 +3,7 @@ import Router from '@koa/router';
 import type { Context, Middleware, Next } from 'koa';
 import type { ConsoleDeps } from './deps.js';
 import { areas } from './operations/index.js';
-import { sameSite } from './session.js';
+import { sameSite } from './session/session.js';
 import { addRoutes } from './table/router.js';
 
 /** The routes below /console/api. `call` serves a call in the chat-completions format once its key is known. */

@@ -1,7 +1,7 @@
 // The page of errors, made from the tables that errors are rendered by, so that it cannot fall behind. Pure.
 import { AppError } from '#client/errors/app-error.js';
 import type { Reason } from '#rules/reasons.js';
-import { renderConsoleError } from '../console/errors.js';
+import { renderConsoleError } from '../console/table/error.js';
 import { renderError as asChatCompletion, renderings as inChatCompletions } from '../formats/chat-completions/error.js';
 import type { Rendering } from '../formats/error-details.js';
 import { renderError as asMessage, renderings as inMessages } from '../formats/messages/error.js';

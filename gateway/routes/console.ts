@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import type { Context, Middleware } from 'koa';
 import { AppError } from '#client/errors/app-error.js';
-import { type AppFile, type AppFiles, readAppFiles } from '../console/app-files.js';
+import { type AppFile, type AppFiles, readAppFiles } from './console-files.js';
 
 /** Allows what the console holds: its own files and its own API; no script or style in the page itself. */
 const contentSecurityPolicy = [

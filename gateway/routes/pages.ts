@@ -5,7 +5,7 @@ import { hasReason } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 import { callContext } from '#client/call-context.js';
 import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
-import { publicAddress } from '../console/public-address.js';
+import { publicAddress } from '../http/public-address.js';
 import { renderCatalog } from '../formats/models.js';
 import type { CatalogModel } from '../formats/models-schema.js';
 import { catalogCsv } from '../pages/catalog-csv.js';

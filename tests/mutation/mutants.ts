@@ -164,8 +164,8 @@ export const mutants: readonly Mutant[] = [
     ],
   ),
   ...of(
-    'gateway/console/session.ts',
-    ['gateway/console/session.test.ts'],
+    'gateway/console/session/session.ts',
+    ['gateway/console/session/session.test.ts'],
     [['sec-fetch-site is not checked', "fetchSite !== '' ? fetchSite !== 'same-origin' : ", '']],
   ),
   ...of(

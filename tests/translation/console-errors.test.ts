@@ -7,8 +7,8 @@ import { Role } from '#proto/auth/v1/users.js';
 import { fieldRules, sentences } from '#rules/error-sentences.js';
 import { type Reason, reasons } from '#rules/reasons.js';
 import { type ApiFault, chineseFieldRules, chineseSentences, wordsAtField, wordsOf } from '../../console/src/i18n/errors.js';
-import { assertAllowed } from '../../gateway/console/access.js';
-import { renderConsoleError } from '../../gateway/console/errors.js';
+import { assertAllowed } from '../../gateway/console/session/access.js';
+import { renderConsoleError } from '../../gateway/console/table/error.js';
 import { bodyReader } from '../../gateway/formats/body-reader.js';
 import { balanceEmpty } from '../../services/ledger/books/refusals.js';
 

@@ -2,10 +2,10 @@
 import type { Context } from 'koa';
 import { AppError, toAppError } from '#client/errors/app-error.js';
 import type { IdentityResponse } from '#proto/auth/v1/users.js';
-import { contextOf } from '../call-contexts.js';
+import { contextOf } from '../session/call-contexts.js';
 import type { OperationDeps } from '../deps.js';
-import { publicAddress } from '../public-address.js';
-import { asVisitor, clientOf, setSession, visitorIf } from '../session.js';
+import { publicAddress } from '../../http/public-address.js';
+import { asVisitor, clientOf, setSession, visitorIf } from '../session/session.js';
 import type { Call } from '../table/operation.js';
 import { type Flow, keepFlow, takeFlow } from './flow.js';
 import { pagePath } from './page-path.js';

@@ -2,7 +2,7 @@
 import { fieldFault } from '#client/errors/fault.js';
 import type { Role } from '#proto/auth/v1/users.js';
 import { parseUsd } from '#rules/money.js';
-import { permissionsOf } from '../access.js';
+import { permissionsOf } from '../session/access.js';
 import { renderAlert, renderAlertNow, renderDelivery } from '../render/alerts.js';
 import { orNull } from '../render/values.js';
 import { AlertNow, AlertSaved, DeliveryList, PutAlert, TestDeliveries } from '../schemas/alerts.js';

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { fault, fieldFault } from '#client/errors/fault.js';
 import { EntryKind, ListEntriesRequest } from '#proto/ledger/v1/ledger.js';
 import { leaving } from '../../http/disconnect-signal.js';
-import { stillActing } from '../call-contexts.js';
+import { stillActing } from '../session/call-contexts.js';
 import type { OperationDeps } from '../deps.js';
 import { renderLow } from '../render/alerts.js';
 import { renderBalance, renderEntry, renderHold } from '../render/billing.js';
@@ -23,7 +23,7 @@ import {
   StatementPage,
 } from '../schemas/billing.js';
 import { entryKinds } from '../schemas/words.js';
-import { statementCsvEnd, statementCsvLine, statementCsvStart } from '../statement-csv.js';
+import { statementCsvEnd, statementCsvLine, statementCsvStart } from '../exports/statement-csv.js';
 import { type Area, type Call, created, ok, operation } from '../table/operation.js';
 
 const exportPageSize = 1000;

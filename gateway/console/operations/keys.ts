@@ -4,9 +4,9 @@ import { CreateKeyRequest, type Key, KeyState, UpdateKeyRequest } from '#proto/a
 import { parseUsd } from '#rules/money.js';
 import { stateOf } from '../../http/request-state.js';
 import { assertUsable } from '../../replicas/usable-key.js';
-import { updateMaskOf } from '../update-mask.js';
+import { updateMaskOf } from '../table/update-mask.js';
 import type { OperationDeps } from '../deps.js';
-import { keySearchOf, searchPage } from '../key-search.js';
+import { keySearchOf, searchPage } from '../search/key-search.js';
 import { renderConsoleKey } from '../render/keys.js';
 import { orNull } from '../render/values.js';
 import { ApiKey, CreateKey, KeyCreated, KeyList, KeyRotated, KeySearch, RotateKey, UpdateKey } from '../schemas/keys.js';

@@ -1,7 +1,7 @@
 // Who belongs to an account, who is invited, and what was changed there.
 import { fault } from '#client/errors/fault.js';
 import { ListAuditEventsRequest, type Role } from '#proto/auth/v1/users.js';
-import { assertAllowed, assertMayPut, roleNames } from '../access.js';
+import { assertAllowed, assertMayPut, roleNames } from '../session/access.js';
 import type { OperationDeps } from '../deps.js';
 import { renderAccountAuditEvent } from '../render/audit.js';
 import { renderMember, renderOpenInvitation } from '../render/users.js';

@@ -1,6 +1,6 @@
 // The signed-in user: name, password, identities and sessions.
 import { RevokeSessionsRequest } from '#proto/auth/v1/users.js';
-import { updateMaskOf } from '../update-mask.js';
+import { updateMaskOf } from '../table/update-mask.js';
 import { beginOidc } from '../oidc/sign-in.js';
 import { renderIdentity, renderMe, renderSession, renderUser } from '../render/users.js';
 import { User } from '../schemas/members.js';

@@ -16,7 +16,7 @@ import {
   StartOidc,
 } from '../schemas/sign-in.js';
 import { finishOidc, startOidc } from '../oidc/sign-in.js';
-import { asVisitor, clearSession, clientOf, setSession, visitorIf } from '../session.js';
+import { asVisitor, clearSession, clientOf, setSession, visitorIf } from '../session/session.js';
 import { type Area, created, done, ok, operation } from '../table/operation.js';
 import { unlessUnavailable } from '../unavailable.js';
 

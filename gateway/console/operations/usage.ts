@@ -7,9 +7,9 @@ import { errorOutcomes } from '#rules/outcomes.js';
 import { leaving } from '../../http/disconnect-signal.js';
 import { renderAttempts } from '../../render/attempts.js';
 import { renderUsageRecord } from '../../render/usage.js';
-import { stillActing } from '../call-contexts.js';
-import { recordCsvHead, recordCsvLine } from '../record-csv.js';
-import { recordSearchOf, searchRecords } from '../record-search.js';
+import { stillActing } from '../session/call-contexts.js';
+import { recordCsvHead, recordCsvLine } from '../exports/record-csv.js';
+import { recordSearchOf, searchRecords } from '../search/record-search.js';
 import { renderRecordHold } from '../render/billing.js';
 import { orNull } from '../render/values.js';
 import {
@@ -24,7 +24,7 @@ import {
   UsageTotals,
 } from '../schemas/usage.js';
 import { type Area, file, ok, operation } from '../table/operation.js';
-import { usageFilterOf, usageGroupingOf } from '../usage-filter.js';
+import { usageFilterOf, usageGroupingOf } from '../search/usage-filter.js';
 
 const exportPageSize = 1000;
 

@@ -8,11 +8,11 @@ import {
   type User as UserMessage,
 } from '#proto/auth/v1/users.js';
 import { AccountState } from '#proto/auth/v1/auth.js';
-import { permissionsOf, roleName } from '../access.js';
+import { permissionsOf, roleName } from '../session/access.js';
 import type { LinkMail, Member, OfferedInvitation, OpenInvitation, User } from '../schemas/members.js';
 import type { OperatorUser } from '../schemas/operator/users.js';
 import type { Identity, Me, Session } from '../schemas/profile.js';
-import type { Visitor } from '../session.js';
+import type { Visitor } from '../session/session.js';
 import { instant, orNull } from './values.js';
 
 /** What users and their fellow members see of a user. */

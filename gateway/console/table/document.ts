@@ -2,8 +2,8 @@
 import type { TSchema } from 'typebox';
 import { AppError } from '#client/errors/app-error.js';
 import type { Reason } from '#rules/reasons.js';
-import { permissionsOf, roleNames } from '../access.js';
-import { renderConsoleError } from '../errors.js';
+import { permissionsOf, roleNames } from '../session/access.js';
+import { renderConsoleError } from './error.js';
 import { areas } from '../operations/index.js';
 import { ConsoleError } from '../schemas/error.js';
 import type { Answer, Operation } from './operation.js';

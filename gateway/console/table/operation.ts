@@ -6,9 +6,9 @@ import type { CallContext } from '#client/call-context.js';
 import type { Role } from '#proto/auth/v1/users.js';
 import type { Reason } from '#rules/reasons.js';
 import type { Permission } from '../schemas/profile.js';
-import type { Patience } from '../call-contexts.js';
+import type { Patience } from '../session/call-contexts.js';
 import type { OperationDeps } from '../deps.js';
-import type { Visitor } from '../session.js';
+import type { Visitor } from '../session/session.js';
 
 /** Who may call an operation; a permission is one in the account of the path. */
 export type Who = 'anyone' | 'signed in' | Permission | 'operator';

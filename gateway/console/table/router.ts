@@ -3,9 +3,9 @@ import Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import { fault } from '#client/errors/fault.js';
 import { Role } from '#proto/auth/v1/users.js';
-import { contextOf } from '../call-contexts.js';
+import { contextOf } from '../session/call-contexts.js';
 import type { OperationDeps } from '../deps.js';
-import { accountOf, signedIn, visitorOf } from '../session.js';
+import { accountOf, signedIn, visitorOf } from '../session/session.js';
 import type { Area, Call, Operation } from './operation.js';
 import { readers } from './request.js';
 

@@ -5,12 +5,12 @@ import { fieldFault } from '#client/errors/fault.js';
 import { ListAuditEventsRequest } from '#proto/auth/v1/users.js';
 import { leaving } from '../../../http/disconnect-signal.js';
 import { csvLine } from '../../../pages/csv.js';
-import { stillActing } from '../../call-contexts.js';
+import { stillActing } from '../../session/call-contexts.js';
 import { renderAuditEvent } from '../../render/audit.js';
 import { orNull } from '../../render/values.js';
 import { AuditCheck, AuditEventList, AuditFilter, ExportAudit, VerifyAudit } from '../../schemas/operator/audit.js';
 import { type Area, file, ok, operation } from '../../table/operation.js';
-import { instantOf } from '../../usage-filter.js';
+import { instantOf } from '../../search/usage-filter.js';
 
 const exportPageSize = 1000;
 const verifyTimeoutMs = 60_000;

@@ -2,8 +2,8 @@
 import { fault } from '#client/errors/fault.js';
 import { CreateUserRequest, RevokeSessionsRequest, ListUsersRequest, UpdateUserRequest, type User } from '#proto/auth/v1/users.js';
 import type { OperationDeps } from '../../deps.js';
-import { updateMaskOf } from '../../update-mask.js';
-import { publicAddress } from '../../public-address.js';
+import { updateMaskOf } from '../../table/update-mask.js';
+import { publicAddress } from '../../../http/public-address.js';
 import { renderLinkMail, renderOperatorUser } from '../../render/users.js';
 import { instant, orNull } from '../../render/values.js';
 import { CreateUser, ListUsers, OperatorUser, SignInLink, UpdateUser, UserCreated, UserList } from '../../schemas/operator/users.js';

@@ -1,8 +1,8 @@
 // Errors of the console's API: a code to branch on, the rule and the parameters by which pages word it, and an English sentence. Pure.
 import type { AppError } from '#client/errors/app-error.js';
 import { Status } from '#client/errors/status.js';
-import type { HttpError } from '../formats/format.js';
-import type { ConsoleError } from './schemas/error.js';
+import type { HttpError } from '../../formats/format.js';
+import type { ConsoleError } from '../schemas/error.js';
 
 const statusOfGrpc: Partial<Record<Status, number>> = {
   [Status.INVALID_ARGUMENT]: 400,

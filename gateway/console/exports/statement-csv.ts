@@ -1,9 +1,9 @@
 // A statement as CSV (RFC 4180): what there was, every line with what there was after it, and what there is. Pure.
 import { formatUsd } from '#rules/money.js';
 import type { Entry, Statement } from '#proto/ledger/v1/ledger.js';
-import { csvLine } from '../pages/csv.js';
-import { renderEntry } from './render/billing.js';
-import { instant } from './render/values.js';
+import { csvLine } from '../../pages/csv.js';
+import { renderEntry } from '../render/billing.js';
+import { instant } from '../render/values.js';
 
 const columns = [
   'created_at',

@@ -5,8 +5,8 @@ import { fault } from '#client/errors/fault.js';
 import type { ActorToken, Client, GetSessionResponse, Role, Session, User } from '#proto/auth/v1/users.js';
 import { assertAllowed } from './access.js';
 import { type Acting, actingAs, contextOf } from './call-contexts.js';
-import type { ConsoleDeps } from './deps.js';
-import type { Permission } from './schemas/profile.js';
+import type { ConsoleDeps } from '../deps.js';
+import type { Permission } from '../schemas/profile.js';
 
 // Behind TLS no neighbouring host of the same domain, and nobody on the way of its plain http, can set a cookie of this name (RFC 6265bis,
 // section 4.1.3.2). Only the one name is read that belongs to the way of the request, or the other would be the way around it.

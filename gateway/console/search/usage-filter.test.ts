@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { GroupBy } from '#proto/metering/v1/metering.js';
-import type { UsageGrouping } from './schemas/usage.js';
+import type { UsageGrouping } from '../schemas/usage.js';
 import { usageGroupingOf } from './usage-filter.js';
 
 const asked = (address: string) => usageGroupingOf(Object.fromEntries(new URLSearchParams(address)) as UsageGrouping);

@@ -4,8 +4,8 @@ import { fieldFault } from '#client/errors/fault.js';
 import { isId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import { Outcome, type ListUsageRecordsResponse, type UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
-import type { ConsolePeers } from './peers.js';
-import type { RecordSearch as Query } from './schemas/usage.js';
+import type { ConsolePeers } from '../peers.js';
+import type { RecordSearch as Query } from '../schemas/usage.js';
 import { usageFilterOf } from './usage-filter.js';
 
 type Peers = { readonly metering: Pick<ConsolePeers['metering'], 'listUsageRecords' | 'getUsageRecord'> };

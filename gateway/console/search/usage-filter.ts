@@ -1,8 +1,8 @@
 // The filter and the grouping of usage records, both in the address. Pure.
 import { fieldFault } from '#client/errors/fault.js';
 import { GroupBy, Outcome, type UsageFilter as Filter } from '#proto/metering/v1/metering.js';
-import { words } from './render/words.js';
-import type { UsageFilter, UsageGrouping as Grouping } from './schemas/usage.js';
+import { words } from '../render/words.js';
+import type { UsageFilter, UsageGrouping as Grouping } from '../schemas/usage.js';
 
 // The time zones of the world.
 const offsetMinutesMin = -720;

@@ -1,7 +1,7 @@
 // The context of the console's RPCs: how long they may take, and the user for whom they are made.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type CallContext, callContext } from '#client/call-context.js';
-import type { ConsoleDeps } from './deps.js';
+import type { ConsoleDeps } from '../deps.js';
 
 /** Checking a password takes a fifth of a second of a core that may be busy, and an identity provider is called over the network. */
 const patientTimeoutMs = 10_000;

@@ -1,8 +1,8 @@
 // What a role may do in an account. Pure.
 import { fault } from '#client/errors/fault.js';
 import { type Membership, Role } from '#proto/auth/v1/users.js';
-import type { Role as RoleName } from './schemas/members.js';
-import type { Permission } from './schemas/profile.js';
+import type { Role as RoleName } from '../schemas/members.js';
+import type { Permission } from '../schemas/profile.js';
 
 const { ROLE_OWNER: owner, ROLE_ADMIN: admin, ROLE_DEVELOPER: developer, ROLE_BILLING: billing, ROLE_VIEWER: viewer } = Role;
 

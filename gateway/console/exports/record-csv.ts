@@ -1,7 +1,7 @@
 // A usage record as a line of CSV (RFC 4180). Pure.
 import { formatUsd } from '#rules/money.js';
 import { Outcome, type UsageRecord } from '#proto/metering/v1/metering.js';
-import { csvLine } from '../pages/csv.js';
+import { csvLine } from '../../pages/csv.js';
 
 const columns: readonly [string, (record: UsageRecord) => string | number][] = [
   ['started_at', ({ call }) => new Date(Number(call!.startedAtMs)).toISOString()],

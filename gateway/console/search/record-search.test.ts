@@ -3,7 +3,7 @@ import { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
 import { Outcome, UsageRecord } from '#proto/metering/v1/metering.js';
 import { neverAborted } from '#client/call-context.js';
-import type { ConsolePeers } from './peers.js';
+import type { ConsolePeers } from '../peers.js';
 import { recordSearchOf, searchRecords } from './record-search.js';
 
 const accountId = newId('acct');
