@@ -1,10 +1,10 @@
-// What GET /v1/key, GET /v1/usage/{request id}, the probes and every refusal look like.
+// The schemas of GET /v1/key, GET /v1/usage/{request id}, the probes and every error.
 import { Type } from 'typebox';
 import { keyStateWords } from '#rules/key-state-words.js';
 
-/** What can become of an attempt at an upstream. */
+/** The possible outcomes of an attempt at an upstream. */
 export const attemptOutcomes = ['answered', 'broke_off', 'failed', 'abandoned'] as const;
-/** How calls end (docs/charging.md). */
+/** The possible outcomes of a call (docs/charging.md). */
 export const outcomes = [
   'completed',
   'max_tokens',
@@ -18,7 +18,7 @@ export const outcomes = [
 ] as const;
 /** Where token counts come from. */
 export const usageSources = ['reported', 'estimated'] as const;
-/** The classes of tokens that are priced apart. */
+/** The classes of tokens that are priced separately. */
 export const tokenClasses = ['input', 'cache_read', 'cache_write_5m', 'cache_write_1h', 'output', 'reasoning'] as const;
 
 const Usd = Type.String({ description: 'Decimal USD, exact.', examples: ['1.5'] });
@@ -90,7 +90,7 @@ export const UsageRecordView = Type.Object(
   { title: 'UsageRecord' },
 );
 
-/** One attempt at an upstream, as it is shown to everybody who sees the record. */
+/** The fields of one attempt at an upstream that are shown to every user who can see the record. */
 export const attemptFields = {
   number: Type.Integer({ minimum: 1 }),
   started_at: Time,
@@ -101,7 +101,7 @@ export const attemptFields = {
   reason: nullable(Type.String({ description: 'Why it failed: a reason of the list of errors.' })),
 };
 
-/** What attempts are in a record that is shown alone. */
+/** Describes the attempts in a single record. */
 export const attemptsMean =
   'The upstreams that were tried, in order. Empty: none had answered or failed when the call ended, or attempts were not kept yet.';
 
@@ -111,7 +111,7 @@ export const UsageRecordAlone = Type.Object(
   { title: 'UsageRecord' },
 );
 
-/** The body of a refusal, in either dialect. */
+/** The body of an error, in either format. */
 export const ErrorBody = Type.Object(
   {
     type: Type.Literal('error'),

@@ -1,19 +1,19 @@
-// The content blocks of an answer, put together from its events: what both formats' whole answers are rendered from.
+// The content blocks of an answer, assembled from its events: the source of both formats' whole answers.
 import { type BlockStart, type Event, StopReason } from '#proto/inference/v1/inference.js';
 
-/** One block of an answer, as far as its events go. */
+/** Holds one block of an answer, as far as its events have arrived. */
 export interface Block {
   kind: 'text' | 'refusal' | 'reasoning' | 'toolCall' | 'foreign';
-  /** Of a text, refusal or reasoning block. */
+  /** The text of a text, refusal or reasoning block. */
   text: string;
-  /** Of a reasoning block; empty when the vendor made none. */
+  /** The signature of a reasoning block; empty if the vendor sent none. */
   signature: string;
-  /** Of a redacted reasoning block; its text is then empty. */
+  /** The data of a redacted reasoning block; its text is then empty. */
   redactedData: string;
-  /** Of a tool call. */
+  /** The id of a tool call. */
   id: string;
   name: string;
-  /** A call of a custom tool, whose arguments are free text. */
+  /** Whether it is a call of a custom tool, whose arguments are free text. */
   isCustom: boolean;
   /** JSON as the model wrote it, possibly invalid or empty. */
   argumentsJson: string;
@@ -27,9 +27,9 @@ export interface Block {
 export class Blocks {
   readonly list: Block[] = [];
   stopReason = StopReason.STOP_REASON_UNSPECIFIED;
-  /** The stop sequence that was met; empty when none or unknown. */
+  /** The stop sequence that was matched; empty if none or unknown. */
   stopSequence = '';
-  /** Whether the finished event has come. */
+  /** Whether the finished event has arrived. */
   finished = false;
   private readonly byIndex = new Map<number, Block>();
 
@@ -37,7 +37,7 @@ export class Blocks {
     for (const event of events) this.add(event);
   }
 
-  /** Takes one event; returns the block that it belongs to, if it belongs to one. */
+  /** Adds one event. Returns the block that it belongs to, if any. */
   add({ event }: Event): Block | undefined {
     switch (event?.$case) {
       case 'blockStart': {
@@ -66,14 +66,14 @@ export class Blocks {
     }
   }
 
-  /** The text of all blocks of a kind, joined; undefined when there is no such block. */
+  /** Returns the joined text of all blocks of a kind; undefined if there is no such block. */
   textOf(kind: Block['kind']): string | undefined {
     const blocks = this.list.filter((block) => block.kind === kind);
     return blocks.length === 0 ? undefined : blocks.map((block) => block.text).join('');
   }
 }
 
-/** A block that has just begun. */
+/** Returns a block that has just begun. */
 export function emptyBlock({ block }: BlockStart): Block {
   const empty: Block = {
     kind: block?.$case ?? 'text',

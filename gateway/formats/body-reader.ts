@@ -1,6 +1,6 @@
-// Validates a body against its schema: a compiled check on the way of every call, and, only when it fails, a search for the one
-// fault that helps the caller. A compiled validator says yes or no; a schema library's list of errors names every branch of
-// every union that did not match, of which a person needs one.
+// Validates a body against its schema: a compiled check for every call and, only if it fails, a search for the one
+// fault that helps the caller. A compiled validator only says yes or no; a schema library's list of errors names every branch of
+// every union that did not match, of which the caller needs only one.
 import { type Static, type TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { Errors } from 'typebox/value';
@@ -9,7 +9,7 @@ import type { FieldRule } from '#rules/error-sentences.js';
 import { unsupportedKeyword } from './fields.js';
 import { ruleKeyword } from './rule-keyword.js';
 
-/** Where in a body: property names and array indexes. */
+/** A place in a body: property names and array indexes. */
 export type Path = readonly (string | number)[];
 
 /** How a format writes a path: messages[0].content or messages.0.content. */
@@ -22,7 +22,7 @@ interface Fault {
   rule?: BrokenRule;
 }
 
-/** The rule that a value breaks, by which a page can word the fault in its own language. */
+/** Describes the rule that a value breaks, so that a page can word the fault in its own language. */
 interface BrokenRule {
   readonly rule: FieldRule;
   readonly params?: Readonly<Record<string, string>>;
@@ -42,7 +42,7 @@ interface Node {
   [ruleKeyword]?: FieldRule;
 }
 
-/** The path as text; the body itself is "body". */
+/** Returns the path as text; the body itself is "body". */
 export function pathText(path: Path, style: PathStyle): string {
   if (path.length === 0) return 'body';
   return path
@@ -50,13 +50,13 @@ export function pathText(path: Path, style: PathStyle): string {
     .join('');
 }
 
-// A text may hold what the caller sent, such as an id, and that may be as long as a body.
+// A text may quote what the caller sent, such as an id, which may be as long as a body.
 const faultCharsMax = 500;
 
-/** The text for a field that is not there, in the words of the messages format's vendor; the other format has a code for it. */
+/** The text for a missing field, in the words of the messages format's vendor; the other format has a code for it. */
 const fieldRequired = 'Field required';
 
-/** An AppError that names the field and the fix. */
+/** Returns an AppError that names the field and the fix. */
 export function fieldError(
   reason: 'invalid_request' | 'unsupported_field',
   field: string,
@@ -74,8 +74,8 @@ export function fieldError(
 }
 
 /**
- * A function that returns a body as the schema's type, or throws AppError invalid_request or unsupported_field. Compiles once. With
- * `withRules` its errors carry the rule that was broken, for pages that word them in another language.
+ * Returns a function that returns a body as the schema's type, or raises invalid_request or unsupported_field. Compiles once. With
+ * `withRules`, its errors carry the broken rule, for pages that word them in another language.
  */
 export function bodyReader<S extends TSchema>(schema: S, style: PathStyle, { withRules = false } = {}): (body: unknown) => Static<S> {
   const validator = Compile(schema);
@@ -93,7 +93,7 @@ export function bodyReader<S extends TSchema>(schema: S, style: PathStyle, { wit
 
 const checks = new WeakMap<Node, (value: unknown) => boolean>();
 
-/** Whether a value is of a part of a schema. Compiled when first asked and kept: a hostile body is long and wrong at its end. */
+/** Reports whether a value matches a part of a schema. Compiled on first use and kept: a hostile body is long and wrong at its end. */
 function matches(node: Node, value: unknown): boolean {
   let check = checks.get(node);
   if (check === undefined) {
@@ -104,13 +104,13 @@ function matches(node: Node, value: unknown): boolean {
   return check(value);
 }
 
-/** The first fault in a value; undefined when it is of the schema. */
+/** Returns the first fault in a value; undefined if it matches the schema. */
 function findFault(node: Node, value: unknown, path: Path): Fault | undefined {
   if (matches(node, value)) return undefined;
   if (node.anyOf !== undefined) return findUnionFault(node, node.anyOf, value, path);
   const inside = node.properties !== undefined && isObject(value) ? findObjectFault(node, node.properties, value, path) : undefined;
   if (inside !== undefined) return inside;
-  // Only the node's own rules: what is inside is searched one by one, and a hostile body could have faults without number.
+  // Checks only the node's own rules: nested values are searched one by one, and a hostile body could have any number of faults.
   const { items, properties: _properties, required: _required, ...own } = node;
   const [error] = Errors(own as TSchema, value);
   if (error !== undefined)
@@ -119,10 +119,10 @@ function findFault(node: Node, value: unknown, path: Path): Fault | undefined {
   return firstFault(value, (item, index) => findFault(items, item, [...path, index]));
 }
 
-// A caller chooses the names in its maps, and they may be as long as a body.
+// The caller chooses the names in its maps, and they may be as long as a body.
 const stepCharsMax = 64;
 
-/** The steps of a JSON pointer: the entry of a map at fault. */
+/** Returns the steps of a JSON pointer to the invalid entry of a map. */
 function stepsOf(pointer: string): string[] {
   return pointer
     .split('/')
@@ -137,7 +137,7 @@ function findObjectFault(node: Node, properties: Record<string, Node>, value: Re
   });
 }
 
-/** The fault in the branch that the value was meant for, judged by its JSON type and its tag (such as role or type). */
+/** Returns the fault in the branch that the value was meant for, judged by its JSON type and its tag (such as role or type). */
 function findUnionFault(node: Node, branches: Node[], value: unknown, path: Path): Fault | undefined {
   const sameType = branches.filter((branch) => branch.type === undefined || branch.type === jsonType(value, branch.type));
   const solid = branches.filter((branch) => branch.type !== 'null');
@@ -179,7 +179,7 @@ const rulesOfKeywords: Readonly<Record<string, FieldRule>> = {
   maxItems: 'max_items',
 };
 
-/** The rule of a schema's own keyword, or the one that the schema names. */
+/** Returns the rule of a schema's own keyword, or the one that the schema names. */
 function ruleOf(node: Node, value: unknown, { keyword, params }: { keyword: string; params: object }): BrokenRule | undefined {
   if (node.const !== undefined) return { rule: 'constant', params: { value: JSON.stringify(node.const) } };
   if (node.enum !== undefined) return { rule: 'one_of', params: { values: node.enum.join(', ') } };
@@ -195,13 +195,13 @@ function ruleOf(node: Node, value: unknown, { keyword, params }: { keyword: stri
 function leafText(node: Node, value: unknown, message: string): string {
   if (node.const !== undefined) return `must be ${JSON.stringify(node.const)}`;
   if (node.enum !== undefined) return `must be one of ${node.enum.join(', ')}`;
-  // Nobody should have to read a regular expression.
+  // Callers should not have to read a regular expression.
   if (node.pattern !== undefined && node.description !== undefined && typeof value === 'string')
     return `is not of this form: ${node.description}`;
   return message;
 }
 
-/** The property that tells the branches of a union apart: one that is a constant in the first. */
+/** Returns the property that distinguishes the branches of a union: one that is a constant in the first branch. */
 function tagOf(branches: Node[]): string {
   const [tag] = Object.keys(branches[0]!.properties ?? {}).filter((name) => tagValues(branches[0]!, name).length > 0);
   return tag ?? 'type';

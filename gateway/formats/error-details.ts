@@ -1,46 +1,46 @@
-// The part of a refusal's body that both dialects share: what a program can read.
+// The machine-readable part of an error body that both formats share.
 import { type AppError, internalMessage } from '#client/errors/app-error.js';
 import type { Reason } from '#rules/reasons.js';
 import { formatUsd } from '#rules/money.js';
 
-/** How one dialect tells a reason. */
+/** Describes how one format reports a reason. */
 export interface Rendering {
   status: number;
-  /** The vendor's word in error.type. */
+  /** The vendor's value of error.type. */
   type: string;
-  /** error.code: the vendor's word where there is one, else ours. */
+  /** error.code: the vendor's value if there is one, otherwise ours. */
   code: string | null;
   /**
-   * Whether a repeat of the same request can help. "later": in a second, or when the error says. "when-told": only where the error says when.
-   * "unsaid": libraries know by the status, and how long to wait they only hear where somebody knows.
+   * Whether a retry of the same request can help. "later": in a second, or when the error says. "when-told": only if the error says when.
+   * "unsaid": libraries decide by the status, and the wait is sent only if it is known.
    */
   retry: 'never' | 'later' | 'when-told' | 'unsaid';
 }
 
-/** How a dialect tells every reason. */
+/** Maps every reason to how a format reports it. */
 export type Renderings = Readonly<Record<Reason, Rendering>>;
 
-/** The error object of both dialects. */
+/** The error object of both formats. */
 export interface ErrorObject {
   type: string;
   message: string;
   code: string | null;
   /** The field at fault. */
   param: string | null;
-  /** Our own reason, finer than the vendor's words. */
+  /** Our own reason, more specific than the vendor's values. */
   reason: Reason;
-  /** Particulars such as needed and available, which are decimal USD. */
+  /** Details such as needed and available, which are decimal USD. */
   [detail: string]: string | null;
 }
 
-// These say what happened inside; to a caller they are all the same fault of ours.
+// These describe internal failures; to a caller they are all the same internal error.
 const hiddenReasons: ReadonlySet<Reason> = new Set([
   'internal',
   'peer_not_permitted',
   'actor_refused',
   'hold_closed',
   'call_closed',
-  // Of the console, which tells them in its own form.
+  // Reasons of the console, which returns them in its own form.
   'sign_in_refused',
   'sign_in_throttled',
   'session_unknown',
@@ -52,12 +52,12 @@ const hiddenReasons: ReadonlySet<Reason> = new Set([
 const ownKeys: ReadonlySet<string> = new Set(['type', 'message', 'code', 'param', 'reason', 'details', 'field', 'rule']);
 const amountSuffix = '_nano_usd';
 
-/** A finer code, where there is one: the vendor's own of a request that it refused, which callers' programs know ("content_filter" above all), or that of a field that is not there. */
+/** Returns a more specific code if there is one: the vendor's own for a request that it refused, which clients know (above all "content_filter"), or that of a missing field. */
 function codeOf({ reason, details }: AppError, code: string | null): string | null {
   return reason === 'upstream_rejected' || reason === 'invalid_request' ? (details['code'] ?? code) : code;
 }
 
-/** Builds the error object. Amounts become decimal USD: needed_nano_usd "1500000000" is told as needed "1.5". */
+/** Builds the error object. Amounts become decimal USD: needed_nano_usd "1500000000" is returned as needed "1.5". */
 export function errorObject(error: AppError, { type, code }: Rendering): ErrorObject {
   if (hiddenReasons.has(error.reason)) return { type, message: internalMessage, code, param: null, reason: 'internal' };
   const object: ErrorObject = {
@@ -75,16 +75,16 @@ export function errorObject(error: AppError, { type, code }: Rendering): ErrorOb
   return object;
 }
 
-// Some client libraries sleep for as long as they are told, and others stop retrying beyond a minute.
+// Some client libraries sleep for as long as the header says, and others stop retrying beyond a minute.
 const retryAfterSecondsMax = 60;
 
-/** The headers that tell client libraries whether and when to repeat. */
+/** Returns the headers that tell client libraries whether and when to retry. */
 export function retryHeaders(error: AppError, { retry, status }: Rendering): Record<string, string> {
   const { retryAfterMs = retry === 'later' ? 1000 : undefined } = error;
   if (retry === 'never' || (retry === 'when-told' && retryAfterMs === undefined)) return { 'x-should-retry': 'false' };
   if (retryAfterMs === undefined) return {};
   const seconds = Math.ceil(retryAfterMs / 1000);
   const wait = { 'retry-after': String(Math.min(Math.max(seconds, 1), retryAfterSecondsMax)) };
-  // No library repeats a 402 of its own accord; that one can be worth it (calls in flight hold what is missing) has to be said.
+  // No library retries a 402 by itself, so the response must say if a retry can help (calls in flight hold the missing amount).
   return status === 402 ? { ...wait, 'x-should-retry': 'true' } : wait;
 }

@@ -1,42 +1,42 @@
-// The words in which both request schemas say, field by field, what is honoured, ignored and refused.
+// The vocabulary in which both request schemas declare, field by field, what is honoured, ignored and refused.
 import { type Static, type TNull, type TObject, type TOptional, type TSchema, type TUnion, type TUnsafe, Type } from 'typebox';
 
-/** Schema keyword: a value that does not match is a feature that is not offered; the text names the fix. */
+/** Schema keyword: a value that does not match is an unsupported feature; the text names the fix. */
 export const unsupportedKeyword = 'x-tollgate-unsupported';
-/** Schema keyword: accepted without effect, and told to the caller in x-tollgate-dropped-params. */
+/** Schema keyword: accepted without effect, and reported to the caller in x-tollgate-dropped-params. */
 export const ignoredKeyword = 'x-tollgate-ignored';
-/** Schema keyword: reaches upstreams of the caller's own format; where another one answers it is dropped, and the caller is told. */
+/** Schema keyword: reaches upstreams of the caller's own format; if another one answers, it is dropped and reported to the caller. */
 export const nativeOnlyKeyword = 'x-tollgate-native-only';
 
-/** A field that may be absent or null. */
+/** Returns a schema for a field that may be absent or null. */
 export function optional<S extends TSchema>(schema: S, options: Record<string, unknown> = {}): TOptional<TUnion<[S, TNull]>> {
   return Type.Optional(Type.Union([schema, Type.Null()], options));
 }
 
-/** Options of a schema whose other values exist in the vendor's format but would be wrong to drop. */
+/** Returns options for a schema whose other values exist in the vendor's format but must not be dropped silently. */
 export function elseUnsupported(fix: string): Record<string, string> {
   return { [unsupportedKeyword]: fix };
 }
 
-/** Fields that may only be absent or null, because they would change the answer. */
+/** Returns schemas for fields that must be absent or null, because they would change the answer. */
 export function refused<const Names extends string>(fixes: Record<Names, string>): Record<Names, TOptional<TNull>> {
   const entries = Object.entries<string>(fixes).map(([name, fix]) => [name, Type.Optional(Type.Null(elseUnsupported(fix)))]);
   return Object.fromEntries(entries) as Record<Names, TOptional<TNull>>;
 }
 
-/** Options of a schema whose values only upstreams of the caller's format get. */
+/** Options for a schema whose values reach only upstreams of the caller's format. */
 export const nativeOnly = { [nativeOnlyKeyword]: true };
 
-/** Fields that upstreams of the caller's format get whatever their value, and that others do without. */
+/** Returns schemas for fields that reach upstreams of the caller's format with any value, and are dropped for others. */
 export function passedOn<const Names extends string>(...names: Names[]): Record<Names, TOptional<TSchema>> {
   const entries = names.map((name) => [name, Type.Optional(Type.Unknown(nativeOnly))]);
   return Object.fromEntries(entries) as Record<Names, TOptional<TSchema>>;
 }
 
-/** Stands, in types only, for every word that is not one of the known ones, so that a `type` still tells the known kinds apart. */
+/** Represents, in types only, every unknown word, so that a `type` still distinguishes the known kinds. */
 declare const otherWord: unique symbol;
 
-/** An object of a kind that is not known here: its tag is any other word, and what else it holds is its vendor's to judge. */
+/** Returns a schema for an object of unknown kind: its tag is any other word, and its other fields are for its vendor to validate. */
 export function unknownKind<const Tag extends string = 'type'>(
   known: readonly string[],
   tag = 'type' as Tag,
@@ -47,13 +47,13 @@ export function unknownKind<const Tag extends string = 'type'>(
   return Type.Object({ [tag]: word } as Record<Tag, TUnsafe<typeof otherWord>>);
 }
 
-/** Fields that are accepted whatever their value and have no effect here. */
+/** Returns schemas for fields that are accepted with any value and have no effect. */
 export function ignored<const Names extends string>(...names: Names[]): Record<Names, TOptional<TSchema>> {
   const entries = names.map((name) => [name, Type.Optional(Type.Unknown({ [ignoredKeyword]: true }))]);
   return Object.fromEntries(entries) as Record<Names, TOptional<TSchema>>;
 }
 
-/** Names that servers take for a vendor's state, another cap, more answers, or another model, server or account than the one that is priced here. */
+/** Names that servers read as a vendor's state, another cap, more answers, or another model, server or account than the priced one. */
 export const redirecting = [
   ...([
     'api_base',
@@ -67,7 +67,7 @@ export const redirecting = [
     'model_list',
   ] as const),
   ...(['models', 'organization', 'preset', 'provider', 'route', 'user_config'] as const),
-  // Several servers read these before the cap that they are sent (llama.cpp its n_predict), or make answers beside the one that is charged.
+  // Several servers prefer these to the cap that we send (llama.cpp its n_predict), or generate more answers than the one that is charged.
   ...([
     'max_new_tokens',
     'max_output_tokens',
@@ -78,21 +78,21 @@ export const redirecting = [
     'n_cmpl',
     'num_return_sequences',
   ] as const),
-  // What they name is kept in the one account that the vendor sees.
+  // These name state in the single account that the vendor sees.
   ...(['previous_response_id', 'conversation', 'conversation_id', 'thread_id', 'assistant_id'] as const),
 ] as const;
 
-/** The longest conversation, as the vendor of the messages format has it (https://platform.claude.com/docs/en/api/messages). */
+/** Maximum number of messages, as set by the vendor of the messages format (https://platform.claude.com/docs/en/api/messages). */
 export const messagesMax = 100_000;
 
 /** A positive token count that fits the common call. */
 export const Tokens = Type.Integer({ minimum: 1, maximum: 0xffff_ffff });
 
-// A caller chooses the names of its fields, so they are cut to what may stand in a response header.
+// The caller chooses the names of its fields, so only names that are safe in a response header are kept.
 const headerSafeName = /^[\w.:-]{1,64}$/;
 const droppedFieldsMax = 32;
 
-/** Collects the names of fields without effect: each once, safe in a header, at most 32. */
+/** Collects the names of fields without effect: each once, safe for a header, at most 32. */
 export class DroppedFields {
   readonly names: string[] = [];
 

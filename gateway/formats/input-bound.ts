@@ -1,14 +1,14 @@
-// How many tokens a prompt can have at most, so that the hold covers the call whatever the vendor's tokenizer makes of it.
+// The maximum number of tokens of a prompt, so that the hold covers the call whatever the vendor's tokenizer counts.
 import type { Part, Prompt } from '#proto/inference/v1/inference.js';
 
-// No tokenizer in use makes more tokens than bytes; the constants cover what vendors add around messages and tools.
+// No tokenizer in use produces more tokens than bytes; the constants cover what vendors add around messages and tools.
 const messageOverhead = 64;
 const toolOverhead = 512;
 const toolsOverhead = 1024;
 
 /**
- * The UTF-8 bytes of everything in the prompt that is text, 64 for each message, 512 for each tool, and 1024 if there are tools.
- * What has no common form comes on top (`Demands.foreignTokensMax`), images and documents are counted by the piece.
+ * Returns the UTF-8 bytes of all text in the prompt, plus 64 for each message, 512 for each tool, and 1024 if there are tools.
+ * Content without a common form is added separately (`Demands.foreignTokensMax`); images and documents are counted by number.
  */
 export function inputTokensMax(prompt: Prompt): number {
   let bound = prompt.system.length * messageOverhead + prompt.messages.length * messageOverhead;
@@ -46,7 +46,7 @@ function partBytes(part: NonNullable<Part['part']>): number {
       );
     }
     case 'image':
-      // Counted by the piece: its bytes say nothing about its tokens.
+      // Counted by number: its bytes say nothing about its tokens.
       return 0;
   }
 }

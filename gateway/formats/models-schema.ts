@@ -1,10 +1,10 @@
-// Models as JSON: one shape that serves the clients of both formats, with what only Tollgate tells about a model beside it.
+// Models as JSON: one shape for the clients of both formats, plus the fields that only Tollgate returns.
 import { type Static, Type } from 'typebox';
 
 const UsdPerMillionTokens = Type.String({ description: 'Decimal USD, exact.', examples: ['2.5'] });
 const nullableText = Type.Union([Type.String(), Type.Null()]);
 
-/** A model as GET /v1/models and GET /v1/models/{id} show it. */
+/** A model in GET /v1/models and GET /v1/models/{id}. */
 export const ModelView = Type.Object(
   {
     id: Type.String({ description: 'The value to send as `model`.', examples: ['sandbox/echo'] }),
@@ -61,7 +61,7 @@ export const ModelList = Type.Object(
 );
 export type ModelList = Static<typeof ModelList>;
 
-/** A model as GET /v1/catalog shows it. */
+/** A model in GET /v1/catalog. */
 export const CatalogModel = Type.Object(
   { ...ModelView.properties, available: Type.Boolean({ description: 'Priced, and served by an upstream that is set up here.' }) },
   { title: 'CatalogModel' },

@@ -4,7 +4,7 @@ import { AppError } from '#client/errors/app-error.js';
 import { formatUsd } from '#rules/money.js';
 import type { Catalog, ModelList, ModelView } from './models-schema.js';
 
-/** The query of GET /v1/models, as it came. */
+/** Holds the query of GET /v1/models, unparsed. */
 export interface Paging {
   limit?: string | undefined;
   afterId?: string | undefined;
@@ -15,8 +15,8 @@ const pageSizeDefault = 20;
 const pageSizeMax = 1000;
 
 /**
- * The list in the order given: all of it when no paging is asked for, because clients of the chat-completions format cannot
- * page; else one page. Raises invalid_request on a limit or id that is none.
+ * Returns the list in the given order: all of it if no paging is requested, because clients of the chat-completions format cannot
+ * page; otherwise one page. Raises invalid_request for an invalid limit or id.
  */
 export function renderModelList(models: readonly Model[], paging: Paging = {}): ModelList {
   const { page, hasMore } = pageOf(models, paging);
@@ -24,7 +24,7 @@ export function renderModelList(models: readonly Model[], paging: Paging = {}): 
   return { object: 'list', data, has_more: hasMore, first_id: data.at(0)?.id ?? null, last_id: data.at(-1)?.id ?? null };
 }
 
-/** One model. */
+/** Returns one model. */
 export function renderModel(model: Model): ModelView {
   const createdAtMs = Number(model.createdAtMs);
   return {
@@ -48,7 +48,7 @@ export function renderModel(model: Model): ModelView {
   };
 }
 
-/** Every model with its limits and prices, for everybody; `isServed` says whether an upstream can be reached for it. */
+/** Returns every model with its limits and prices, for any caller; `isServed` says whether an upstream for it is available. */
 export function renderCatalog(models: readonly Model[], isServed: (model: Model) => boolean): Catalog {
   const data = models.map((model) => ({ ...renderModel(model), available: model.price !== undefined && isServed(model) }));
   return { object: 'list', data };

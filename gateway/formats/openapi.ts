@@ -1,4 +1,4 @@
-// The OpenAPI document, made of the very schemas that validate requests and that answers are tested against.
+// The OpenAPI document, built from the schemas that validate requests and that answers are tested against.
 import type { TSchema } from 'typebox';
 import { ErrorBody, Health, KeyView, TokenCount, UsageRecordAlone } from './account-schema.js';
 import { ChatCompletion, ChatCompletionChunk } from './chat-completions/answer-schema.js';
@@ -40,7 +40,7 @@ const ok = (description: string, schema: TSchema, headers: object = {}): object 
 });
 const refusal = (name: string): object => ({ $ref: `#/components/responses/${name}` });
 
-/** Refusals by the status they come with, on the routes that they are possible on. */
+/** Errors by status, on the routes where they are possible. */
 const keyed = { 401: refusal('Unauthenticated'), 403: refusal('Forbidden'), '5XX': refusal('Failed') };
 const generating = {
   400: refusal('Invalid'),
@@ -134,7 +134,7 @@ function generation(
   };
 }
 
-/** Of routes that anybody may ask. */
+/** Marks routes that need no key. */
 const open = { description: 'Needs no key.', security: [] };
 
 const paths = {

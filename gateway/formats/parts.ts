@@ -1,11 +1,11 @@
-// Makes the parts of a common message.
+// Creates the parts of a common message.
 import type { DocumentPart, ImagePart, Part } from '#proto/inference/v1/inference.js';
 
 export function textPart(text: string): Part {
   return { part: { $case: 'text', value: { text } } };
 }
 
-/** `detail` is auto, low, high or original; empty where the vendor decides. */
+/** Returns an image part. `detail` is auto, low, high or original; empty lets the vendor decide. */
 export function imagePart(source: ImagePart['source'], detail = ''): Part {
   return { part: { $case: 'image', value: { source, detail } } };
 }
@@ -15,7 +15,7 @@ export function documentPart(source: DocumentPart['source'], about: { title?: st
   return { part: { $case: 'document', value: { source, title, context, filename } } };
 }
 
-/** A piece of the prompt up to which the caller wants it cached; undefined: no mark. */
+/** Returns a part with a mark to cache the prompt up to it; without a mark if `cacheTtl` is undefined. */
 export function cachedUpTo(part: Part, cacheTtl: CacheTtl | undefined): Part {
   return cacheTtl === undefined ? part : { ...part, cacheTtl };
 }
@@ -27,12 +27,12 @@ export function toolCallPart(id: string, name: string, argumentsJson: string): P
   return { part: { $case: 'toolCall', value: { id, name, argumentsJson } } };
 }
 
-/** `content` instead of `text` where the result is more than text. */
+/** Returns a tool result part, with `content` instead of `text` if the result is more than text. */
 export function toolResultPart(toolCallId: string, text: string, isError: boolean, content: Part[] = []): Part {
   return { part: { $case: 'toolResult', value: { toolCallId, text, isError, content } } };
 }
 
-/** `redactedData` of a redacted block, whose text is empty. */
+/** Returns a reasoning part. `redactedData` is that of a redacted block, whose text is empty. */
 export function reasoningPart(text: string, signature: string, redactedData: string): Part {
   return { part: { $case: 'reasoning', value: { text, signature, redactedData } } };
 }

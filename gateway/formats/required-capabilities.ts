@@ -1,4 +1,4 @@
-// What a body asks for beside its meaning, gathered while it is translated: what only some models read, what only upstreams of its own
+// The required capabilities of a body, collected while it is translated: what only some models read, what only upstreams of its own
 // format can honour, and how much of it has no common form.
 import type { TObject, TSchema } from 'typebox';
 import { Modality } from '#proto/catalog/v1/catalog.js';
@@ -7,60 +7,60 @@ import { DroppedFields, ignoredKeyword, nativeOnlyKeyword } from './fields.js';
 import type { ModalityNeed } from './format.js';
 import { isKnownInOtherCase } from './native-fields.js';
 
-// One refusal is enough to pass a target over and to tell the caller why; a hostile body could have thousands.
+// One refusal is enough to skip a target and to tell the caller why; a hostile body could have thousands.
 const refusalsMax = 8;
 /** The tokens that a vendor puts before the model for a tool whose schema is implied by its type. */
 const impliedToolTokens = 2048;
 
-/** Gathers demands; names and refusals are bounded, the rest are counts. */
+/** Collects the required capabilities; names and refusals are bounded, the rest are counts. */
 export class Demands {
   /** Fields without effect on any route. */
   readonly dropped = new DroppedFields();
-  /** Fields that only upstreams of the caller's format get; others do without. */
+  /** Fields that reach only upstreams of the caller's format and are dropped for others. */
   readonly droppedElsewhere = new DroppedFields();
   /** Fields that only upstreams of the caller's format can honour; at most 8. */
   readonly refusedElsewhere: Refusal[] = [];
-  /** What the model must read beside text: one need for each modality, with the first field. */
+  /** The modalities beside text that the model must read, each with the first field that needs it. */
   readonly needs: ModalityNeed[] = [];
   images = 0;
   documents = 0;
-  /** The most tokens of what has no common form; to be added to the bound of the prompt. */
+  /** Maximum tokens of content without a common form, to be added to the bound of the prompt. */
   foreignTokensMax = 0;
 
-  /** The model must read this modality. */
+  /** Requires the model to read this modality. */
   need(modality: Modality, field: string): void {
     if (!this.needs.some((need) => need.modality === modality)) this.needs.push({ modality, field });
   }
 
-  /** One image. */
+  /** Counts one image. */
   addImage(field: string): void {
     this.images += 1;
     this.need(Modality.MODALITY_IMAGE, field);
   }
 
-  /** One document whose tokens cannot be told from its bytes: a PDF, one behind a url, or one of unknown content. */
+  /** Counts one document whose tokens cannot be derived from its bytes: a PDF, one behind a url, or one of unknown content. */
   addDocument(field: string): void {
     this.documents += 1;
     this.need(Modality.MODALITY_DOCUMENT, field);
   }
 
-  /** A value that the model may read and that has no common form: no tokenizer makes more tokens of it than its JSON has bytes. */
+  /** Counts a value without a common form that the model may read: no tokenizer produces more tokens for it than its JSON has bytes. */
   addForeign(value: unknown): void {
     this.foreignTokensMax += Buffer.byteLength(JSON.stringify(value) ?? '');
   }
 
-  /** A tool whose schema is implied by its type, so that it is longer than it looks. */
+  /** Counts a tool whose schema is implied by its type, so that it is longer than its JSON. */
   addImpliedTool(tool: unknown): void {
     this.foreignTokensMax += impliedToolTokens;
     this.addForeign(tool);
   }
 
-  /** Only upstreams of the caller's format can do this; the text completes "<field>: …" and names the fix. */
+  /** Refuses a field on upstreams of other formats; the text completes "<field>: …" and names the fix. */
   refuseElsewhere(field: string, text: string): void {
     if (this.refusedElsewhere.length < refusalsMax) this.refusedElsewhere.push({ field, text });
   }
 
-  /** Sorts the fields of an object that are present: what its schema ignores, or knows in other case, is dropped; what it passes on or does not know is dropped elsewhere. */
+  /** Classifies the fields of an object: those that its schema ignores, or knows in another case, are dropped; those that it passes on or does not know are dropped elsewhere. */
   addUnhonoured(value: object, schema: TObject, prefix = ''): void {
     const properties: Record<string, TSchema> = schema.properties;
     for (const [name, field] of Object.entries(value)) {

@@ -1,27 +1,27 @@
-// The rest of an answer: what an upstream said beside the meaning of its events, for callers who speak its format. Here is how pieces
-// of it are put together and how they are joined to what the encoders write. Pure.
+// The rest of an answer: what an upstream sent beside the meaning of its events, for callers of its format. This file merges the pieces
+// and adds them to what the encoders write. Pure.
 
-/** A JSON object that this process has parsed itself, and so may change. */
+/** A JSON object that this process has parsed itself and so may modify. */
 export type JsonObject = Record<string, unknown>;
 
-/** Whether a JSON value is an object. */
+/** Reports whether a JSON value is an object. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The object in a text that inference has made of one. */
+/** Parses an object that inference has serialised. */
 export function parseObject(json: string): JsonObject {
   const value: unknown = JSON.parse(json);
   if (!isObject(value)) throw new TypeError('The rest of an answer is an object.');
   return value;
 }
 
-/** JSON on one line, as a server-sent event needs it: a line break in JSON is never part of a value. */
+/** Returns JSON on one line, as a server-sent event requires: a line break in JSON is never part of a value. */
 export function oneLine(json: string): string {
   return json.replaceAll(/[\r\n]+/g, ' ');
 }
 
-/** The object without some of its fields. */
+/** Returns the object without some of its fields. */
 export function without(object: JsonObject, names: ReadonlySet<string>): JsonObject {
   const rest: JsonObject = {};
   // An assignment to __proto__ would change the prototype instead of a field.
@@ -29,21 +29,21 @@ export function without(object: JsonObject, names: ReadonlySet<string>): JsonObj
   return rest;
 }
 
-/** An object in a field; an empty one where there is none. */
+/** Returns the object in a field; an empty one if there is none. */
 export function objectIn(object: JsonObject, name: string): JsonObject {
   const value = object[name];
   return isObject(value) ? value : {};
 }
 
-/** How texts come: those of a delta are pieces of one text, all others stand for themselves. */
+/** How texts are merged: those of a delta are pieces of one text, all others are complete. */
 export type Texts = 'pieces' | 'whole';
 
-// Said again with every piece, not piece by piece.
+// Repeated with every piece, not sent piece by piece.
 const labels = new Set(['format', 'id', 'index', 'name', 'object', 'role', 'signature', 'status', 'type']);
 
 /**
- * Adds what came later to what came before, as the vendors' own libraries do: lists are joined, objects merged, pieces of text joined,
- * anything else replaced. In deltas, list items of the same index are pieces of one item. A null says nothing new.
+ * Merges a later piece into the earlier ones, as the vendors' own libraries do: lists are joined, objects merged, pieces of text joined,
+ * anything else replaced. In deltas, list items of the same index are pieces of one item. A null is ignored.
  */
 export function mergeInto(target: JsonObject, addition: JsonObject, texts: Texts): void {
   for (const [name, value] of Object.entries(addition)) {
@@ -74,7 +74,7 @@ function addItem(list: unknown[], item: unknown, texts: Texts): void {
   else list.push(item);
 }
 
-/** Ours with what the rest has beside it; ours wins wherever it says something. */
+/** Returns our fields plus the other fields of the rest; ours take precedence. */
 export function filled(ours: JsonObject, rest: JsonObject): JsonObject {
   const all: JsonObject = { ...ours };
   for (const [name, value] of Object.entries(rest)) {

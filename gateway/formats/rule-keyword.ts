@@ -1,2 +1,2 @@
-/** Schema keyword: the rule of an error sentence that a value which does not match breaks. */
+/** Schema keyword: names the rule that a value breaks if it does not match, for the error message. */
 export const ruleKeyword = 'x-tollgate-rule';

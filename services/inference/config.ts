@@ -1,7 +1,7 @@
-// What the inference service can be told by its environment.
+// The settings that the inference service reads from its environment.
 import { duration, integer, oneOf, optionalText, type Settings, text, type Values } from '#kit/config/settings.js';
 
-/** Settings of the inference service. All have defaults; without vendor keys only the sandbox and stored upstreams serve. */
+/** Settings of the inference service. All have defaults; without vendor keys only the sandbox and stored upstreams are available. */
 export const inferenceSettings = {
   openaiApiKey: optionalText('OPENAI_API_KEY', 'key of an OpenAI account; brings the managed upstream "openai"', { secret: true }),
   openaiBaseUrl: text('OPENAI_BASE_URL', 'where the managed upstream "openai" is', { default: 'https://api.openai.com/v1' }),

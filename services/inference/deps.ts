@@ -1,4 +1,4 @@
-// What the RPCs of inference work with.
+// The dependencies of inference's RPCs.
 import type { AuditLog } from '#kit/audit/audit-outbox.js';
 import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
@@ -8,7 +8,7 @@ import type { SecretBox } from '#kit/secrets/secret-box.js';
 import type { UpstreamStore } from './store.js';
 import type { UpstreamRegistry } from './upstreams/registry.js';
 
-/** Handed to every RPC. */
+/** Holds the dependencies passed to every RPC. */
 export interface RpcDeps {
   readonly db: Database;
   readonly config: InferenceConfig;

@@ -1,4 +1,4 @@
-// The front door of inference: everything that composition may import.
+// The public entry point of inference: everything that other modules may import to compose a process.
 import { AuditOutbox, type AuditReceiver } from '#kit/audit/audit-outbox.js';
 import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
@@ -14,7 +14,7 @@ import { UpstreamRegistry } from './upstreams/registry.js';
 export { type InferenceConfig, inferenceSettings } from './config.js';
 export { ensureSecretKey } from '#kit/secrets/secret-key.js';
 
-/** What inference needs from its process. */
+/** The dependencies that the process provides to inference. */
 export interface InferenceDeps {
   readonly db: Database;
   readonly clock: Clock;
@@ -25,7 +25,7 @@ export interface InferenceDeps {
   readonly auth: AuditReceiver;
 }
 
-/** Inference over its own database. Raises invalid_request when a configured base url is malformed. */
+/** Creates inference over its own database. Raises invalid_request when a configured base url is malformed. */
 export function createInference(
   config: InferenceConfig,
   { db, clock, log, secretKey, auth }: InferenceDeps,

@@ -1,4 +1,4 @@
-// The process of inference when it runs apart.
+// The process of inference when it runs as a separate service.
 import { CallerServiceDefinition } from '#proto/auth/v1/callers.js';
 import { UserServiceDefinition } from '#proto/auth/v1/users.js';
 import { InferenceServiceDefinition } from '#proto/inference/v1/inference.js';

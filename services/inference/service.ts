@@ -1,4 +1,4 @@
-// InferenceService: its RPCs, bound to what they need.
+// InferenceService: its RPCs, bound to their dependencies.
 import { getHealth } from '#kit/process/get-health.js';
 import { bindRpcs } from '#kit/rpc/bind-rpcs.js';
 import type { InferenceService } from '#proto/inference/v1/inference.js';
@@ -10,7 +10,7 @@ import { listUpstreams } from './rpcs/list-upstreams.js';
 import { putUpstream } from './rpcs/put-upstream.js';
 import { testUpstream } from './rpcs/test-upstream.js';
 
-/** The implementation of the contract over these dependencies. */
+/** Returns the implementation of the contract over these dependencies. */
 export function inferenceService(deps: RpcDeps): InferenceService {
   return bindRpcs<InferenceService, RpcDeps>(
     { generate, countTokens, listUpstreams, putUpstream, deleteUpstream, testUpstream, getHealth },

@@ -8,10 +8,10 @@ import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js
 import { UpstreamTest, type ApiFormat } from '#proto/inference/v1/inference.js';
 import { migrations } from './migrations/index.js';
 
-/** Most upstreams that may be stored. */
+/** Maximum number of stored upstreams. */
 export const storedUpstreamsMax = 500;
 
-// Upstreams that are built in or configured have tests too.
+// Built-in and configured upstreams have tests too.
 const managedTestsMax = 100;
 
 /** A stored upstream. */
@@ -19,7 +19,7 @@ export interface UpstreamRow {
   readonly id: string;
   readonly apiFormat: ApiFormat;
   readonly baseUrl: string;
-  /** As SecretBox made it; absent when the upstream needs no secret. */
+  /** Sealed by SecretBox; absent when the upstream needs no secret. */
   readonly sealedSecret: string | undefined;
   readonly secretLastFour: string;
   readonly allowPrivateNetwork: boolean;
@@ -29,7 +29,7 @@ export interface UpstreamRow {
 
 const columns = ['id', 'api_format', 'base_url', 'sealed_secret', 'secret_last_four', 'allow_private_network', 'enabled', 'created_at_ms'];
 
-/** Upstreams in a database. */
+/** Stores upstreams in a database. */
 export class UpstreamStore {
   constructor(private readonly db: Database) {}
 
@@ -38,15 +38,15 @@ export class UpstreamStore {
     await migrate(this.db, migrations);
   }
 
-  /** All upstreams, ordered by id. */
+  /** Returns all upstreams, ordered by id. */
   async list(): Promise<UpstreamRow[]> {
     const rows = await this.db.knex('upstream').select(columns).orderBy('id').limit(storedUpstreamsMax);
     return rows.map(fromRow);
   }
 
   /**
-   * Creates or replaces the upstream `id` with what `change` makes of the present row, in one transaction. The creation time of an
-   * existing row stays. `change` also learns how many upstreams are stored, and may throw.
+   * Creates or replaces the upstream `id` with the result of `change` on the current row, in one transaction. The creation time of an
+   * existing row is kept. `change` also receives the number of stored upstreams, and may throw.
    */
   async put(
     id: string,
@@ -56,7 +56,7 @@ export class UpstreamStore {
     try {
       return await this.#putOnce(id, change, audit);
     } catch (error) {
-      // Two replicas created it at the same moment: the second now replaces what the first made.
+      // Two replicas created it at the same moment: the second now replaces the row of the first.
       if (!isDuplicate(error)) throw error;
       return this.#putOnce(id, change, audit);
     }
@@ -72,7 +72,7 @@ export class UpstreamStore {
     });
   }
 
-  /** The last test of each upstream that has one, by the upstream's id. */
+  /** Returns the last test of each upstream that has one, by the upstream's id. */
   async tests(): Promise<Map<string, UpstreamTest>> {
     const rows = await this.db
       .knex('upstream_test')
@@ -82,8 +82,8 @@ export class UpstreamStore {
   }
 
   /**
-   * Keeps a test in place of the one before. `tested` is the stored upstream as it was tested; where it has been changed or removed
-   * since, nothing is kept. Absent for upstreams that are not stored. `audit` runs in the same transaction.
+   * Stores a test in place of the previous one. `tested` is the stored upstream as it was tested; if it has been changed or removed
+   * since, nothing is stored. It is absent for upstreams that are not stored. `audit` runs in the same transaction.
    */
   async keepTest(
     upstreamId: string,
@@ -126,7 +126,7 @@ export class UpstreamStore {
       };
       if (present === undefined) await tx('upstream').insert(toRow(row));
       else await tx('upstream').where({ id }).update(toRow(row));
-      // What was found of another address or with another secret would mislead.
+      // A result for another address or secret would mislead.
       if (present !== undefined && !isSameToTest(present, row)) await tx('upstream_test').where({ upstream_id: id }).delete();
       await audit(tx, present, row);
       return row;
@@ -134,7 +134,7 @@ export class UpstreamStore {
   }
 }
 
-/** Whether a test of the one holds for the other. */
+/** Reports whether a test of one row is also valid for the other. */
 function isSameToTest(one: UpstreamRow, other: UpstreamRow): boolean {
   const facts = ({ apiFormat, baseUrl, allowPrivateNetwork, sealedSecret }: UpstreamRow): string =>
     JSON.stringify([apiFormat, baseUrl, allowPrivateNetwork, sealedSecret]);

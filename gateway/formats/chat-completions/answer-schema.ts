@@ -1,4 +1,4 @@
-// The chat-completions format as schemas: what an answer looks like. Whatever the upstream says beside this stands beside it.
+// The chat-completions format as schemas: what an answer looks like. Other fields that the upstream sends are kept beside these.
 import { Type } from 'typebox';
 import type { ValueOf } from '../fields.js';
 

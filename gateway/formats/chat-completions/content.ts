@@ -10,10 +10,10 @@ import type { ContentPart, FilePart, ImagePart } from './message-schema.js';
 const imageTypes = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'];
 const details = ['auto', 'low', 'high', 'original'];
 const textTypes = /^(text\/.*|application\/(json|xml|yaml|x-yaml|toml|javascript|x-ndjson)|.*\+(json|xml))$/;
-/** How every PDF begins, in base64. */
+/** The first bytes of every PDF, in base64. */
 const pdfStart = 'JVBERi0';
 
-/** Translates content; `path` is where it stands. Empty text is left out, for vendors refuse it. Raises invalid_request or unsupported_field. */
+/** Translates content at `path`. Empty text is left out, because vendors reject it. Raises invalid_request or unsupported_field. */
 export function contentParts(content: string | readonly ContentPart[], path: string, demands: Demands): Part[] {
   if (typeof content === 'string') return content === '' ? [] : [textPart(content)];
   const parts: Part[] = [];
@@ -46,7 +46,7 @@ function contentPart(part: ContentPart, path: string, demands: Demands): Part | 
     default:
       assertNoFileIds(part, path);
       demands.addForeign(part);
-      // It may be a url, and what is behind it as long as the context allows.
+      // It may be a url, and the document behind it may fill the context.
       demands.documents += 1;
       demands.refuseElsewhere(
         `${path}.type`,
@@ -106,25 +106,25 @@ interface Markable {
   prompt_cache_breakpoint?: Mark;
 }
 
-/** How long the caller wants the prompt up to here cached; undefined: it does not say. */
+/** Returns how long the caller wants the prompt up to here cached; undefined if it does not say. */
 export function cacheTtl(marked: object): CacheTtl | undefined {
   const { cache_control: control, prompt_cache_breakpoint: breakpoint } = marked as Markable;
   if (control !== null && control !== undefined) return control.ttl === '1h' ? '1h' : '5m';
   if (breakpoint === null || breakpoint === undefined) return undefined;
-  // The vendor's lifetimes are 30m and 12h at least, which 5m would cut short.
+  // The vendor's lifetimes are at least 30m and 12h, which 5m would cut short.
   return breakpoint.ttl === null || breakpoint.ttl === undefined ? '5m' : '1h';
 }
 
 const marks = ['cache_control', 'prompt_cache_breakpoint'];
 
-/** Counts what stands in a part beside its content, for a model behind this format may read it. */
+/** Counts the fields of a part beside its content, because a model behind this format may read them. */
 function countOthers(part: object, content: string, demands: Demands): void {
   for (const [name, value] of Object.entries(part)) {
     if (name !== 'type' && name !== content && value !== null && !marks.includes(name)) demands.addForeign(value);
   }
 }
 
-/** Raises unsupported_field when there is a file id of a vendor in a value. Bodies are bounded in depth. */
+/** Raises unsupported_field if a value contains a vendor's file id. Bodies are bounded in depth. */
 export function assertNoFileIds(value: unknown, path: string): void {
   if (typeof value !== 'object' || value === null) return;
   for (const [name, field] of Object.entries(value)) {

@@ -7,10 +7,10 @@ import { assertNoFileIds, cacheTtl, contentParts } from './content.js';
 import type { ChatMessage, MessageOf } from './message-schema.js';
 import { reasoningFields, replayedReasoning } from './reasoning.js';
 
-/** Instructions before the conversation, and the conversation. */
+/** Holds the instructions before the conversation, and the conversation. */
 export type Conversation = Pick<Prompt, 'system' | 'systemCacheTtls' | 'messages'>;
 
-/** Translates; raises invalid_request when tool calls and results do not pair up or nothing is left to answer. */
+/** Translates the messages. Raises invalid_request if tool calls and results do not pair up or there is nothing left to answer. */
 export function translateConversation(messages: readonly ChatMessage[], demands: Demands): Conversation {
   const conversation: Conversation = { system: [], systemCacheTtls: {}, messages: [] };
   const pending = new PendingCalls();
@@ -42,13 +42,13 @@ function addMessage(conversation: Conversation, message: Exclude<ChatMessage, { 
   if (message.role === 'assistant') addParts(messages, Role.ROLE_ASSISTANT, parts);
   else if (message.role === 'user') addParts(messages, Role.ROLE_USER, parts);
   else if (messages.length === 0) addSystem(conversation, parts);
-  // Moving later instructions to the top would change their meaning, and break a vendor's prompt cache.
+  // Moving later instructions to the top would change their meaning and break a vendor's prompt cache.
   else addParts(messages, Role.ROLE_SYSTEM, parts);
 }
 
 const mediaTypes: ReadonlySet<unknown> = new Set(['image_url', 'file']);
 
-/** Only users show images and files: in other messages no other format has them, and the common prompt neither. */
+/** Removes images and files: only user messages may have them in other formats and in the common prompt. */
 function withoutMedia(
   parts: Part[],
   content: MessageOf<'assistant' | 'system' | 'developer'>['content'],
@@ -72,12 +72,12 @@ function addSystem({ system, systemCacheTtls }: Conversation, parts: readonly Pa
   }
 }
 
-/** Skips a message without parts: vendors refuse empty text, and clients replay the empty answers that they got. */
+/** Adds a message unless it has no parts: vendors reject empty text, and clients replay the empty answers that they received. */
 function addParts(messages: Message[], role: Role, parts: Part[]): void {
   if (parts.length > 0) messages.push({ role, parts });
 }
 
-/** A mark on a message is one on its last part. */
+/** Applies a cache mark on a message to its last part. */
 function markLast(parts: Part[], message: ChatMessage): void {
   const last = parts.at(-1);
   if (last !== undefined) parts[parts.length - 1] = cachedUpTo(last, cacheTtl(message));
@@ -100,7 +100,7 @@ function assistantParts(message: MessageOf<'assistant'>, path: string, demands: 
   return parts;
 }
 
-/** The results of one turn's calls stand in one message; some vendors refuse them apart. */
+/** Puts the results of one turn's calls in one message; some vendors reject separate ones. */
 function addToolResult(messages: Message[], message: MessageOf<'tool'>, path: string, demands: Demands): void {
   const part = toolResult(message, path, demands);
   const last = messages.at(-1);
@@ -118,7 +118,7 @@ function toolResult(message: MessageOf<'tool'>, path: string, demands: Demands):
   return ttl === undefined ? part : { ...part, cacheTtl: ttl };
 }
 
-// `parsed` is a note of the official library's: the content once more.
+// `parsed` is added by the official library and repeats the content.
 const translated: ReadonlySet<string> = new Set([
   'role',
   'content',
@@ -130,17 +130,17 @@ const translated: ReadonlySet<string> = new Set([
   ...reasoningFields,
 ]);
 
-/** Other fields reach upstreams of this format only, where a model may read them. */
+/** Notes the other fields, which reach only upstreams of this format, where a model may read them. */
 function noteOthers(message: ChatMessage, demands: Demands): void {
   for (const [name, value] of Object.entries(message)) {
-    // Libraries send answers back as they got them, with lists of nothing.
+    // Libraries send answers back as they received them, with empty lists.
     if (translated.has(name) || value === null || value === undefined || (Array.isArray(value) && value.length === 0)) continue;
     demands.droppedElsewhere.add(`messages.${name}`);
     demands.addForeign(value);
   }
 }
 
-/** The tool calls of the latest assistant message that still lack a result. */
+/** Holds the tool calls of the latest assistant message that still lack a result. */
 class PendingCalls {
   private readonly ids = new Set<string>();
   private field = '';

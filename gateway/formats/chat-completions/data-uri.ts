@@ -1,17 +1,17 @@
-// Data URIs (RFC 2397), in which this format brings images and files.
+// Data URIs (RFC 2397), which carry images and files in this format.
 
 export interface DataUri {
-  /** In lower case and without parameters; text/plain when the URI names none. */
+  /** In lower case and without parameters; text/plain if the URI names none. */
   readonly mediaType: string;
   readonly isBase64: boolean;
-  /** As it stands after the comma. */
+  /** The text after the comma, unchanged. */
   readonly data: string;
 }
 
-// No media type in use is nearly as long; beyond this a comma belongs to something else.
+// No media type in use comes near this length; a later comma belongs to something else.
 const headCharsMax = 256;
 
-/** The pieces of a data URI; undefined when the text is none. The data itself is not looked at, for it may be long. */
+/** Returns the pieces of a data URI; undefined if the text is not one. The data itself is not inspected, because it may be long. */
 export function readDataUri(text: string): DataUri | undefined {
   if (text.slice(0, 5).toLowerCase() !== 'data:') return undefined;
   const comma = text.slice(0, headCharsMax).indexOf(',');
@@ -20,7 +20,7 @@ export function readDataUri(text: string): DataUri | undefined {
   return { mediaType: mediaType.trim() || 'text/plain', isBase64: parameters.at(-1)?.trim() === 'base64', data: text.slice(comma + 1) };
 }
 
-/** The data as UTF-8 text; undefined when its escapes are malformed. */
+/** Returns the data as UTF-8 text; undefined if its escapes are malformed. */
 export function textOf({ isBase64, data }: DataUri): string | undefined {
   if (isBase64) return Buffer.from(data, 'base64').toString();
   try {

@@ -1,4 +1,4 @@
-// Refusals in the words of the chat-completions format.
+// Errors in the chat-completions format.
 import type { AppError } from '#client/errors/app-error.js';
 import { errorObject, type Rendering, type Renderings, retryHeaders } from '../error-details.js';
 import type { HttpError } from '../format.js';
@@ -15,7 +15,7 @@ const failed = (status: number, code: string | null, retry: Rendering['retry']):
 });
 const limited: Rendering = { status: 429, type: 'requests', code: 'rate_limit_exceeded', retry: 'unsaid' };
 
-/** How this format tells every reason. */
+/** Maps every reason to this format's error. */
 export const renderings: Renderings = {
   invalid_request: invalid('invalid_value'),
   unsupported_field: invalid('unsupported_parameter'),
@@ -37,7 +37,7 @@ export const renderings: Renderings = {
   key_disabled: forbidden('key_disabled'),
   account_suspended: forbidden('account_suspended'),
   model_not_permitted: forbidden('model_not_permitted'),
-  // What only the console meets, which tells it in its own form.
+  // Only the console returns these, in its own form.
   sign_in_refused: failed(500, null, 'never'),
   sign_in_throttled: failed(500, null, 'never'),
   session_unknown: failed(500, null, 'never'),
@@ -53,7 +53,7 @@ export const renderings: Renderings = {
 
   balance_empty: unpaid('balance_empty'),
   balance_held: { ...unpaid('balance_held'), retry: 'later' },
-  // Calls in flight may hold what is missing.
+  // Calls in flight may hold the missing amount.
   key_limit_reached: { ...unpaid('key_limit_reached'), retry: 'when-told' },
   hold_closed: failed(500, null, 'unsaid'),
   call_closed: failed(500, null, 'unsaid'),
@@ -73,14 +73,14 @@ export const renderings: Renderings = {
   internal: failed(500, null, 'unsaid'),
 };
 
-/** A refusal as an HTTP answer. The body also holds what clients of the messages format read. */
+/** Returns an error as an HTTP response. The body also holds what clients of the messages format read. */
 export function renderError(error: AppError, requestId: string): HttpError {
   const rendering = renderings[error.reason];
   const body = { type: 'error', error: errorObject(error, rendering), request_id: requestId };
   return { status: rendering.status, body, headers: retryHeaders(error, rendering) };
 }
 
-/** A refusal inside a stream that has begun. */
+/** Returns the frame for an error inside a stream that has begun. */
 export function renderErrorFrame(error: AppError, requestId: string): string {
   return `data: ${JSON.stringify(renderError(error, requestId).body)}\n\n`;
 }

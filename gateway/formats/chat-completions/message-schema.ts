@@ -1,10 +1,10 @@
-// The messages of a chat-completions request, and what they are made of, as schemas.
+// The messages of a chat-completions request and their parts, as schemas.
 import { Type } from 'typebox';
 import { elseUnsupported, optional, refused, unknownKind, type ValueOf } from '../fields.js';
 
-/** How long the prompt up to a mark is to be cached, in the words that several vendors and gateways share. */
+/** How long to cache the prompt up to a mark, in the form that several vendors and gateways share. */
 export const CacheControl = Type.Object({ type: optional(Type.String()), ttl: optional(Type.Enum(['5m', '1h'])) });
-/** The same in the words of this format's vendor; 5m and 1h are the nearest that are priced. */
+/** The same in the form of this format's vendor; 5m and 1h are the nearest lifetimes with a price. */
 const CacheBreakpoint = Type.Object({ mode: optional(Type.String()), ttl: optional(Type.String()) });
 const marks = { cache_control: optional(CacheControl), prompt_cache_breakpoint: optional(CacheBreakpoint) };
 
@@ -63,14 +63,14 @@ const ToolCall = Type.Union([
   Type.Object({ ...callId, ...unknownKind(['function', 'custom']).properties }),
 ]);
 
-/** Signed reasoning, replayed so that a vendor who signs can take it up again. */
+/** Signed reasoning, replayed so that the vendor that signed it can continue from it. */
 const ThinkingBlock = Type.Object({
   type: Type.String(),
   thinking: optional(Type.String()),
   signature: optional(Type.String()),
   data: optional(Type.String()),
 });
-/** The same in the words of another gateway (https://openrouter.ai/docs/guides/best-practices/reasoning-tokens). */
+/** The same in the form of another gateway (https://openrouter.ai/docs/guides/best-practices/reasoning-tokens). */
 const ReasoningDetail = Type.Object({
   type: Type.String(),
   text: optional(Type.String()),
@@ -119,8 +119,8 @@ export const ChatMessageParam = Type.Union(
 
 /** A message as callers may send it. */
 export type ChatMessageParam = ValueOf<typeof ChatMessageParam>;
-/** A message in the present words of the format. */
+/** A message in the current version of the format. */
 export type ChatMessage = Exclude<ChatMessageParam, { role: 'function' }>;
 export type MessageOf<R extends ChatMessage['role']> = Extract<ChatMessage, { role: R }>;
-/** Any piece of content that is more than a string. */
+/** Any part of content that is not a plain string. */
 export type ContentPart = Exclude<ValueOf<typeof UserContent>, string>[number] | Exclude<ValueOf<typeof AssistantContent>, string>[number];

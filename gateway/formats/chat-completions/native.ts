@@ -8,12 +8,12 @@ import { assertNoFileIds } from './content.js';
 import { withoutLeftovers } from './replayed.js';
 import { ChatCompletionRequest } from './schema.js';
 
-/** What is ours to say; ids of people among it. */
+/** Fields that we always set ourselves, including ids of end users. */
 const oursToSay = ['model', 'stream', 'stream_options', 'max_tokens', 'max_completion_tokens', 'user', 'safety_identifier'];
 
 const properties: Record<string, object> = ChatCompletionRequest.properties;
 
-/** Sorts the top-level fields: which are dropped, which are dropped elsewhere, and how much of what passes on has no common form. */
+/** Classifies the top-level fields: which are dropped, which are dropped elsewhere, and how much of what is passed on has no common form. */
 export function noteFields(body: ChatCompletionRequest, demands: Demands): void {
   demands.addUnhonoured(body, ChatCompletionRequest);
   for (const [name, value] of Object.entries(body)) {
@@ -23,10 +23,10 @@ export function noteFields(body: ChatCompletionRequest, demands: Demands): void 
   }
 }
 
-/** The body without what is ours or has no effect on any route, and with all that was gathered while reading it. */
+/** Returns the body without the fields that we set or that have no effect on any route, and with everything that was collected while reading it. */
 export function nativeChatCompletions(body: ChatCompletionRequest, demands: Demands, accountId: string): NativeRequest {
   const fields = { ...body, messages: withoutLeftovers(body.messages) };
-  // Keys of different accounts are not to meet in the one account that the vendor sees, nor is a caller's word to be read there.
+  // Cache keys of different accounts must not collide in the single account that the vendor sees, nor may the caller's text be readable there.
   if (typeof body.prompt_cache_key === 'string') fields.prompt_cache_key = endUserOf(`${accountId} ${body.prompt_cache_key}`);
   if (body.tools?.some(hasNull) === true) fields.tools = body.tools.map((tool) => (hasNull(tool) ? withoutNulls(tool) : tool));
   return {
@@ -43,7 +43,7 @@ export function nativeChatCompletions(body: ChatCompletionRequest, demands: Dema
 
 type Tool = NonNullable<ChatCompletionRequest['tools']>[number];
 
-/** Libraries write these fields of a function as null where there is nothing to say, which vendors refuse. */
+/** Libraries write these fields of a function as null when they are unset, which vendors reject. */
 const optionalOfFunctions = ['description', 'parameters', 'strict'];
 
 function hasNull(tool: Tool): boolean {
@@ -60,7 +60,7 @@ function withoutNulls(tool: Tool): Tool {
   } as Tool;
 }
 
-/** Vendors refuse these where there are no tools, though they say nothing then; and an empty list of tools. */
+/** Vendors reject these fields when there are no tools, although they have no effect then; and an empty list of tools. */
 const toolFields = ['tools', 'tool_choice', 'parallel_tool_calls'];
 
 function passesOn(name: string, body: ChatCompletionRequest): boolean {

@@ -1,4 +1,4 @@
-// How much a chat-completions request wants the model to think, and the reasoning of earlier answers that it brings back.
+// The reasoning effort of a chat-completions request, and the reasoning of earlier answers that it replays.
 import type { Part, Reasoning } from '#proto/inference/v1/inference.js';
 import type { Demands } from '../required-capabilities.js';
 import { reasoningPart } from '../parts.js';
@@ -8,7 +8,7 @@ import type { ChatCompletionRequest } from './schema.js';
 const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 const tokensMax = 0xffff_ffff;
 
-/** `reasoning_effort`; where it is absent what other gateways and vendors call `reasoning` or `thinking`. */
+/** Translates `reasoning_effort` or, if it is absent, what other gateways and vendors call `reasoning` or `thinking`. */
 export function translateReasoning(body: ChatCompletionRequest, demands: Demands): Reasoning | undefined {
   const { reasoning_effort: effort, reasoning, thinking } = body;
   const sources = [
@@ -59,15 +59,15 @@ function isTokens(value: unknown): value is number {
   return Number.isInteger(value) && Number(value) >= 1 && Number(value) <= tokensMax;
 }
 
-/** The fields that bring reasoning back, the most telling first: they repeat each other. */
+/** The fields that replay reasoning, the most complete first: they repeat each other. */
 export const reasoningFields = ['thinking_blocks', 'reasoning_details', 'reasoning_content', 'reasoning'] as const;
 
-/** The reasoning of an earlier answer. What stands in the other fields is only counted. */
+/** Returns the reasoning of an earlier answer. The content of the other fields is only counted. */
 export function replayedReasoning(message: MessageOf<'assistant'>, demands: Demands): Part[] {
   const found = reasoningFields.map((field) => ({ field, parts: readers[field](message) })).find(({ parts }) => parts.length > 0);
   for (const field of reasoningFields) {
     const value = message[field];
-    // The details may hold what was sealed for another vendor.
+    // The details may hold reasoning that another vendor sealed.
     const isCounted = field === found?.field && field !== 'reasoning_details';
     if (!isCounted && value !== null && value !== undefined) demands.addForeign(value);
   }
@@ -82,7 +82,7 @@ const readers: Record<(typeof reasoningFields)[number], ReasoningReader> = {
   reasoning_details: ({ reasoning_details: details }) =>
     (details ?? [])
       .map(({ text, summary, signature, data, format }) =>
-        // Sealed reasoning is of use only to the vendor who sealed it; the common form is that of the messages format.
+        // Sealed reasoning is useful only to the vendor that sealed it; the common form is that of the messages format.
         reasoningPart(text ?? summary ?? '', signature ?? '', format?.startsWith('anthropic') === true ? (data ?? '') : ''),
       )
       .filter(hasContent),

@@ -1,17 +1,17 @@
-// Answers that come back as history, without what only answers have and what libraries keep in them for themselves. Pure.
+// Cleans answers that are replayed as history: removes fields that only answers have and fields that libraries add. Pure.
 
 type Json = Record<string, unknown>;
 
 /**
- * The openai libraries put what they have read into the message (`parsed`, `parsed_arguments`), and the one for Python the place in the
- * list (`index`); all of them say null for what is not there. Vendors refuse these in a request, and mean nothing by them.
+ * The openai libraries add what they have parsed to the message (`parsed`, `parsed_arguments`), and the one for Python adds the position in the
+ * list (`index`); all of them write null for absent fields. Vendors reject these in a request, and they have no meaning there.
  */
 const messageLeftovers = ['parsed', 'annotations'];
 const callLeftovers = ['index'];
 const functionLeftovers = ['parsed_arguments'];
 const refusedAsNull = ['audio', 'function_call', 'tool_calls', 'name'];
 
-/** The messages of a body as vendors take them; those that need no change are the same objects. */
+/** Returns the messages of a body in the form that vendors accept; those that need no change are the same objects. */
 export function withoutLeftovers<T extends object>(messages: readonly T[]): T[] {
   return messages.map((message) => ('role' in message && message.role === 'assistant' ? (cleanMessage(message as Json) as T) : message));
 }
@@ -25,7 +25,7 @@ function cleanMessage(message: Json): Json {
   return Array.isArray(calls) ? { ...cleaned, tool_calls: calls.map(cleanCall) } : cleaned;
 }
 
-/** Some libraries write an empty list where an answer calls nothing: "[] is too short", says the vendor. */
+/** Reports whether a field is an empty list of tool calls, which some libraries write and the vendor rejects: "[] is too short". */
 function isNoCall(name: string, value: unknown): boolean {
   return name === 'tool_calls' && Array.isArray(value) && value.length === 0;
 }

@@ -49,14 +49,14 @@ export function parseChatCompletions(value: unknown, { accountId = '' }: FormatH
       choices: body.n ?? 1,
     },
     includeUsage: body.stream_options?.include_usage === true,
-    // Upstreams of this format are told of all the tools, and which of them are allowed.
+    // Upstreams of this format receive all tools, and which of them are allowed.
     inputTokensMax: inputTokensMax({ ...prompt, tools }) + demands.foreignTokensMax,
     images: demands.images,
     documents: demands.documents,
     needs: demands.needs,
     droppedFields: demands.dropped.names,
   };
-  // The newer name wins: clients that send both fill the older one for servers that know no other.
+  // The newer name takes precedence: clients that send both set the older one for servers that know only that.
   const maxOutputTokens = body.max_completion_tokens ?? body.max_tokens;
   if (maxOutputTokens !== null && maxOutputTokens !== undefined) parsed.maxOutputTokens = maxOutputTokens;
   return parsed;
@@ -64,7 +64,7 @@ export function parseChatCompletions(value: unknown, { accountId = '' }: FormatH
 
 function translateStop(stop: ChatCompletionRequest['stop']): string[] {
   const sequences = typeof stop === 'string' ? [stop] : (stop ?? []);
-  // An empty sequence would end every answer before it begins; no vendor takes it.
+  // An empty sequence would end every answer before it begins; no vendor accepts it.
   return sequences.filter((sequence) => sequence !== '');
 }
 
@@ -86,7 +86,7 @@ function translateFormat({ response_format: format }: ChatCompletionRequest, dem
   return undefined;
 }
 
-/** Answers of a kind that only upstreams of this format give: the caller would read fields that are not there. */
+/** Refuses, on other formats, answers that only upstreams of this format can give: the caller would read missing fields. */
 function refuseAnswersElsewhere(body: ChatCompletionRequest, demands: Demands): void {
   const topLogprobs = body.top_logprobs ?? 0;
   if (topLogprobs > 0 && body.logprobs !== true) throw fieldError('invalid_request', 'top_logprobs', 'needs "logprobs": true');

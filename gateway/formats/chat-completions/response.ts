@@ -61,7 +61,7 @@ function messageOf(blocks: Blocks, toolCalls: JsonObject[]): JsonObject {
   const signed = signedReasoning(blocks.list);
   return {
     role: 'assistant',
-    // Clients that print the content of an answer without calls expect a string, be it empty.
+    // Clients that print the content of an answer without calls expect a string, even if it is empty.
     content: text === '' && (toolCalls.length > 0 || refusal !== '') ? null : text,
     refusal: refusal === '' ? null : refusal,
     ...(reasoning === undefined || reasoning === '' ? {} : { reasoning_content: reasoning }),
@@ -79,7 +79,7 @@ function toolCallOf(block: Block): JsonObject {
   };
 }
 
-/** Reasoning that its vendor signed or sealed, in the form in which the caller may send it back; empty when there is none. */
+/** Returns reasoning that its vendor signed or sealed, in the form in which the caller may send it back; empty if there is none. */
 export function signedReasoning(blocks: readonly Block[]): ThinkingBlock[] {
   return blocks.flatMap((block): ThinkingBlock[] => {
     if (block.redactedData !== '') return [{ type: 'redacted_thinking', data: block.redactedData }];
@@ -87,19 +87,19 @@ export function signedReasoning(blocks: readonly Block[]): ThinkingBlock[] {
   });
 }
 
-/** The answer's id: the request id's digits behind this format's prefix. */
+/** Returns the answer's id: this format's prefix and the digits of the request id. */
 export function answerId(requestId: string): string {
   return `chatcmpl-${requestId.replace(/^req_/, '')}`;
 }
 
-/** When the answer began, in whole seconds. */
+/** Returns when the answer began, in whole seconds of Unix time. */
 export function createdSeconds(context: AnswerContext): number {
   return Math.floor(context.createdAtMs / 1000);
 }
 
 /**
- * The finish reason. What the answer holds decides first, for some upstreams say "stop" after tool calls and agents then halt; then what
- * the events say; then `native`, the upstream's own word where that says more than that the model was done.
+ * Returns the finish reason. The content of the answer takes precedence, because some upstreams say "stop" after tool calls and agents then halt; then
+ * the events; then `native`, the upstream's own label if it says more than that the model was done.
  */
 export function finishReason(stopReason: StopReason, hasToolCalls: boolean, native = ''): string {
   switch (stopReason) {
@@ -114,10 +114,10 @@ export function finishReason(stopReason: StopReason, hasToolCalls: boolean, nati
   }
 }
 
-// Each has a common form, so what the events say is the better word.
+// Each has a common form, so the stop reason of the events takes precedence.
 const knownReasons = new Set(['stop', 'length', 'tool_calls', 'function_call', 'content_filter']);
 
-/** Token counts in this format's words: all input in prompt_tokens, all output in completion_tokens; and what the upstream counts beside. */
+/** Returns the token counts in this format: all input in prompt_tokens, all output in completion_tokens, plus other figures of the upstream. */
 export function usageOf(counts: TokenCounts, rest: JsonObject = {}): JsonObject {
   const cacheWriteTokens = counts.cacheWrite5mTokens + counts.cacheWrite1hTokens;
   const promptTokens = counts.inputTokens + counts.cacheReadTokens + cacheWriteTokens;

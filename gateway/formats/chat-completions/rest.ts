@@ -1,8 +1,8 @@
-// The rest of a chat-completions answer: taken apart by where it belongs in a chunk, and put together over a whole answer. Pure.
+// The rest of a chat-completions answer: split by its place in a chunk, and assembled over a whole answer. Pure.
 import type { Event } from '#proto/inference/v1/inference.js';
 import { filled, isObject, type JsonObject, mergeInto, objectIn, parseObject, without } from '../rest.js';
 
-/** The rest of one chunk. */
+/** Holds the rest of one chunk. */
 export interface ChunkRest {
   /** Fields of the chunk itself. */
   readonly top: JsonObject;
@@ -10,24 +10,24 @@ export interface ChunkRest {
   readonly choice: JsonObject;
   /** Fields of the delta of choice 0, without its tool calls. */
   readonly delta: JsonObject;
-  /** What stood in tool calls of choice 0 beside their meaning, each with its index. */
+  /** Fields of choice 0's tool calls beside their meaning, each with its index. */
   readonly toolCalls: readonly JsonObject[];
   /** Fields of the usage. */
   readonly usage: JsonObject;
-  /** A finish reason of choice 0 that has no common form; empty when there is none. */
+  /** A finish reason of choice 0 that has no common form; empty if there is none. */
   readonly finishReason: string;
-  /** Of a foreign chunk: the other choices, as they came. */
+  /** The other choices of a foreign chunk, unchanged. */
   readonly others: readonly JsonObject[];
 }
 
-// A caller is told our id and time, the catalog's model and the recorded usage; an error key would make an error of the chunk.
+// The caller gets our id and time, the catalog's model and the recorded usage; an error key would turn the chunk into an error.
 const oursInChunk = new Set(['id', 'object', 'created', 'model', 'choices', 'usage', 'error']);
 const oursInChoice = new Set(['index', 'delta', 'finish_reason']);
 const oursInDelta = new Set(['role', 'content', 'refusal', 'tool_calls']);
 const oursInToolCall = new Set(['index', 'id', 'type']);
 const toolCallsOnly = new Set(['tool_calls']);
 
-/** Takes a rest apart. */
+/** Parses a rest into its places in a chunk. */
 export function chunkRestOf(json: string): ChunkRest {
   const chunk = parseObject(json);
   const choices = objectsIn(chunk['choices']);
@@ -47,7 +47,7 @@ export function chunkRestOf(json: string): ChunkRest {
   };
 }
 
-/** The most answers side by side that the format has. */
+/** Maximum number of choices in the format. */
 const choicesMax = 128;
 
 function isOtherIndex(index: unknown): boolean {
@@ -59,14 +59,14 @@ function objectsIn(value: unknown): JsonObject[] {
 }
 
 /**
- * The tool call that a piece of a rest belongs to: that of its index, else the one that its event is about; undefined when there is none.
- * `begun` is how many calls have begun.
+ * Returns the tool call that a piece of a rest belongs to: that of its index, otherwise the one of its event; undefined if there is none.
+ * `begun` is the number of calls that have begun.
  */
 function toolIndexOf(index: unknown, own: number | undefined, begun: number): number | undefined {
   return Number.isInteger(index) && (index as number) >= 0 && (index as number) < begun ? (index as number) : own;
 }
 
-/** The tool calls of a chunk with their rest: the call that the chunk is about, if any, and those that only the rest speaks of. */
+/** Returns the tool calls of a chunk with their rest: the call that the chunk is about, if any, and those that only the rest mentions. */
 export function toolCallsWith(rest: readonly JsonObject[], own: JsonObject | undefined, begun: number): JsonObject[] {
   const calls = own === undefined ? [] : [own];
   for (const call of rest) {
@@ -79,7 +79,7 @@ export function toolCallsWith(rest: readonly JsonObject[], own: JsonObject | und
   return calls;
 }
 
-/** The rest of an answer that is told whole. */
+/** Collects the rest of a whole answer. */
 export class AnswerRest {
   readonly top: JsonObject = {};
   readonly choice: JsonObject = {};
@@ -89,18 +89,18 @@ export class AnswerRest {
   readonly #toolCalls: JsonObject = {};
   readonly #others = new Map<number, { choice: JsonObject; message: JsonObject; finishReason: string }>();
 
-  /** Takes what an event has of a rest. `toolIndex` is the number of the tool call that the event is about, if any; `begun` how many have begun. */
+  /** Adds the rest of an event. `toolIndex` is the number of the tool call that the event is about, if any; `begun` is how many have begun. */
   add({ event, extraJson }: Event, toolIndex: number | undefined, begun: number): void {
     if (extraJson !== undefined) this.#merge(chunkRestOf(extraJson), toolIndex, begun);
     if (event?.$case === 'foreign') this.#merge(chunkRestOf(event.value.json), undefined, begun);
   }
 
-  /** What a tool call has beside its meaning. */
+  /** Returns what a tool call has beside its meaning. */
   ofToolCall(index: number): JsonObject {
     return objectIn(this.#toolCalls, String(index));
   }
 
-  /** The other choices, in their order. */
+  /** Returns the other choices, in their order. */
   others(): JsonObject[] {
     const sorted = [...this.#others].toSorted(([left], [right]) => left - right);
     return sorted.map(([index, { choice, message, finishReason }]) => ({
@@ -134,7 +134,7 @@ export class AnswerRest {
   }
 }
 
-/** A message whose tool calls were put together by their indexes, which only streams have. */
+/** Returns a message without the indexes that its tool calls were assembled by, which only streams have. */
 function withWholeToolCalls(message: JsonObject): JsonObject {
   const calls = objectsIn(message['tool_calls']);
   if (calls.length === 0) return without(message, toolCallsOnly);

@@ -1,4 +1,4 @@
-// The chat-completions format as schemas: what a request may hold.
+// The chat-completions format as schemas: what a request may contain.
 import { Type } from 'typebox';
 import {
   elseUnsupported,
@@ -17,7 +17,7 @@ import {
 import { type ChatMessage, ChatMessageParam } from './message-schema.js';
 import { FunctionChoiceParam, FunctionParam, ToolChoiceParam, ToolParam } from './tool-schema.js';
 
-/** The most tools in a request, as the vendor has it. */
+/** Maximum number of tools in a request, as set by the vendor. */
 const toolsMax = 128;
 
 const JsonSchemaForm = Type.Object({
@@ -39,7 +39,7 @@ const notBlocked = Type.Optional(
 const ignoredAs = { [ignoredKeyword]: true };
 const noSearch = 'what a vendor searches costs more than tokens; search on your side and send what you found';
 
-/** The body of POST /v1/chat/completions. Fields beyond these reach upstreams of this format only. */
+/** The body of POST /v1/chat/completions. Other fields reach only upstreams of this format. */
 export const ChatCompletionRequest = Type.Object(
   {
     model: Type.String({ minLength: 1, description: 'A catalog id, see GET /v1/models.' }),
@@ -86,7 +86,7 @@ export const ChatCompletionRequest = Type.Object(
       plugins: 'what a vendor runs costs more than tokens; leave it out',
     }),
     ...passedOn('verbosity', 'prompt_cache_options', 'prompt_cache_retention'),
-    // They change the price.
+    // These change the price.
     ...ignored('service_tier', 'store', 'prediction'),
     ...ignored(...redirecting, 'fallbacks', 'container', 'inference_geo', 'speed', 'thread'),
   },
@@ -95,7 +95,7 @@ export const ChatCompletionRequest = Type.Object(
 
 /** A validated body of POST /v1/chat/completions. */
 export type ChatCompletionParams = ValueOf<typeof ChatCompletionRequest>;
-/** The same in the present words of the format. */
+/** The same in the current version of the format. */
 export type ChatCompletionRequest = Omit<ChatCompletionParams, 'messages' | 'functions' | 'function_call'> & {
   messages: readonly ChatMessage[];
 };

@@ -14,28 +14,28 @@ export function streamChatCompletion(context: StreamContext): StreamEncoder {
   return new ChatCompletionStream(context);
 }
 
-/** More ends of other choices than the format has choices are refused. */
+/** Maximum number of finishes of other choices: more than the format has choices are rejected. */
 const heldEndsMax = 128;
 
 interface OpenBlock {
   block: Block;
-  /** Of a tool call: its own counter, for block indexes count text too. */
+  /** The index of a tool call. It has its own counter, because block indexes count text too. */
   toolIndex: number;
   hasArguments: boolean;
 }
 
 class ChatCompletionStream implements StreamEncoder {
-  // A chunk is written around its delta as text: serialising the unchanging rest again for every token would cost more.
+  // A chunk is written as text around its delta: serialising the constant fields again for every token would cost more.
   private fixed: JsonObject;
   private head: string;
   private readonly tail: string;
   private hasBegun = false;
-  /** Whether each tool call so far is one of a custom tool. */
+  /** For each tool call so far, whether it calls a custom tool. */
   private readonly toolCalls: boolean[] = [];
   private stopReason: StopReason | undefined;
   private readonly open = new Map<number, OpenBlock>();
   private readonly reasoning: Block[] = [];
-  /** What belongs into the next chunk beside its delta. */
+  /** What belongs in the next chunk beside its delta. */
   private rest: ChunkRest | undefined;
   private lastRest: ChunkRest | undefined;
   private readonly heldEnds: string[] = [];
@@ -48,7 +48,7 @@ class ChatCompletionStream implements StreamEncoder {
       model: context.model,
     };
     this.head = headOf(this.fixed);
-    // Once the caller has asked for usage, the key stands in every chunk and is null in all but the last.
+    // If the caller requested usage, the key is in every chunk and is null in all but the last.
     this.tail = context.includeUsage ? ',"usage":null}\n\n' : '}\n\n';
   }
 
@@ -63,7 +63,7 @@ class ChatCompletionStream implements StreamEncoder {
       else if (event.$case === 'blockStop') frames += this.stopBlock(event.value.index);
       else if (event.$case === 'foreign') frames += this.foreign(event.value.json, event.value.isEnd);
       else if (event.$case === 'finished') this.end(event.value.stopReason, extraJson);
-      // What no chunk of the event has taken gets one of its own.
+      // A rest that no chunk of the event carried gets its own chunk.
       if (this.rest !== undefined) frames += this.chunk('{}');
     }
     return frames;
@@ -72,7 +72,7 @@ class ChatCompletionStream implements StreamEncoder {
   finish(usage: TokenCounts): string {
     assert(this.stopReason !== undefined, 'a stream ends only after its finished event');
     const signed = signedReasoning(this.reasoning);
-    // Once and whole, for accumulators of this format overwrite or refuse a list that comes in pieces.
+    // Sent once and whole, because accumulators of this format overwrite or reject a list that arrives in pieces.
     const replay = signed.length === 0 ? '' : this.chunk(JSON.stringify({ thinking_blocks: signed }));
     const others = this.heldEnds.join('');
     this.rest = this.lastRest;
@@ -85,7 +85,7 @@ class ChatCompletionStream implements StreamEncoder {
     this.hasBegun = true;
     if (extraJson !== undefined) {
       this.rest = chunkRestOf(extraJson);
-      // Tiers and fingerprints stand in every chunk, as their vendors have it; lists and objects are told once.
+      // Tiers and fingerprints are in every chunk, as their vendors send them; lists and objects are sent once.
       this.fixed = { ...this.fixed, ...Object.fromEntries(Object.entries(this.rest.top).filter(([, value]) => typeof value !== 'object')) };
       this.head = headOf(this.fixed);
     }
@@ -132,7 +132,7 @@ class ChatCompletionStream implements StreamEncoder {
     }
   }
 
-  /** Callers parse the arguments of every call, so a call without any gets an empty object. */
+  /** Ends a block. Callers parse the arguments of every call, so a call without any gets an empty object. */
   private stopBlock(index: number): string {
     const opened = this.open.get(index);
     this.open.delete(index);
@@ -146,11 +146,11 @@ class ChatCompletionStream implements StreamEncoder {
     );
   }
 
-  /** A chunk of which no event could be made. */
+  /** Writes a chunk that could not be converted to events. */
   private foreign(json: string, isEnd: boolean): string {
     const rest = chunkRestOf(json);
     const hasOwn = [rest.choice, rest.delta, ...rest.toolCalls].some((part) => Object.keys(part).length > 0);
-    // Many a caller reads choices[0] of whatever comes, so a chunk of none gets an empty one.
+    // Many clients read choices[0] of every chunk, so a chunk without choices gets an empty one.
     return this.hold(
       rest,
       isEnd,
@@ -158,7 +158,7 @@ class ChatCompletionStream implements StreamEncoder {
     );
   }
 
-  /** The end of another choice waits for the end of the call. */
+  /** Holds the finish of another choice until the end of the call. */
   private hold(rest: ChunkRest, isEnd: boolean, frame: string): string {
     if (!isEnd && rest.others.every((choice) => choice['finish_reason'] === null)) return frame;
     if (this.heldEnds.length >= heldEndsMax)
@@ -180,7 +180,7 @@ class ChatCompletionStream implements StreamEncoder {
   private ownChoice(rest: ChunkRest, delta: JsonObject, finish: string | null): JsonObject {
     const [own] = Array.isArray(delta['tool_calls']) ? delta['tool_calls'] : [];
     const calls = toolCallsWith(rest.toolCalls, isObject(own) ? own : undefined, this.toolCalls.length);
-    // Readers of this format expect a text in every fragment of a call.
+    // Clients of this format expect text in every fragment of a call.
     const whole = calls.map((call) =>
       this.toolCalls[Number(call['index'])] === true ? { custom: { input: '' }, ...call } : { function: { arguments: '' }, ...call },
     );

@@ -6,13 +6,13 @@ import { assertNoFileIds, cacheTtl } from './content.js';
 import type { ChatCompletionRequest } from './schema.js';
 import type { FunctionToolParam, ToolChoiceParam, ToolParam } from './tool-schema.js';
 
-// Run by the vendor: they cost by the call, bring as much input as they like, or reach into the account there.
+// Tools that the vendor runs: they are charged per call, add unbounded input, or access the account at the vendor.
 const serverTools =
   /(?<!tool_?)search|web_?fetch|code_?(execution|interpreter)|^mcp|url_?context|google|^builtin|retrieval|image_?generation|document_?library|^connector/i;
 
 const only = 'choose a model behind an upstream of the chat-completions format';
 
-/** Translates the function tools; others reach upstreams of this format only. Raises invalid_request or unsupported_field. */
+/** Translates the function tools; others reach only upstreams of this format. Raises invalid_request or unsupported_field. */
 export function translateTools(params: readonly ToolParam[], demands: Demands): Tool[] {
   const names = new Set<string>();
   const tools: Tool[] = [];
@@ -67,13 +67,13 @@ function noteOthers(value: object, translated: readonly string[], prefix: string
   }
 }
 
-/** The tools that the model is told of, and the choice among them. */
+/** Holds the tools that are offered to the model, and the choice among them. */
 export interface Choice {
   offered: Tool[];
   toolChoice: ToolChoice | undefined;
 }
 
-/** Translates `tool_choice` and `parallel_tool_calls`; raises invalid_request when the choice cannot be met. */
+/** Translates `tool_choice` and `parallel_tool_calls`. Raises invalid_request if the choice cannot be honoured. */
 export function translateToolChoice(body: ChatCompletionRequest, tools: Tool[], demands: Demands): Choice {
   const params = body.tools ?? [];
   const choice = body.tool_choice ?? undefined;
@@ -92,7 +92,7 @@ export function translateToolChoice(body: ChatCompletionRequest, tools: Tool[], 
     case 'function':
     case 'custom':
       assertOffered([choice], params);
-      // A model that knows no custom tools is passed over for the tool itself.
+      // A model without custom tools is already skipped because of the tool itself.
       return choice.type === 'custom' ? open() : chosen(Mode.MODE_NAMED, choice.function.name);
     case 'allowed_tools': {
       const { mode, tools: allowed } = choice.allowed_tools;
@@ -119,7 +119,7 @@ function passChoiceOn(field: string, choice: ToolChoiceParam, open: () => Choice
 
 type Named = ToolParam | Exclude<ToolChoiceParam, string>;
 
-/** The name of a function or custom tool; undefined for kinds that may go by names that only their vendor knows. */
+/** Returns the name of a function or custom tool; undefined for kinds whose names only their vendor may know. */
 function nameOf(named: Named): string | undefined {
   if (named.type === 'function') return named.function.name;
   return named.type === 'custom' ? named.custom.name : undefined;

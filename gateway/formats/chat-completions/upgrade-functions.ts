@@ -1,11 +1,11 @@
-// The deprecated words of the format – functions, function_call and the role "function" – in its present words, so that all that follows
-// knows tools only. Answers come in the present words too.
+// Converts the deprecated parts of the format – functions, function_call and the role "function" – to the current ones, so that the rest of the code
+// handles only tools. Answers use the current form too.
 import { fieldError } from '../body-reader.js';
 import type { ChatMessage, ChatMessageParam } from './message-schema.js';
 import type { ChatCompletionParams, ChatCompletionRequest } from './schema.js';
 import type { ToolChoiceParam } from './tool-schema.js';
 
-/** The body without the deprecated words; itself when it has none. Raises invalid_request for a result without its call. */
+/** Returns the body without the deprecated parts; the same body if it has none. Raises invalid_request for a result without its call. */
 export function upgradeFunctions(body: ChatCompletionParams): ChatCompletionRequest {
   const { functions, function_call: choice, ...rest } = body;
   const messages = upgradeMessages(body.messages);
@@ -24,7 +24,7 @@ function upgradeChoice(choice: NonNullable<ChatCompletionParams['function_call']
 
 function upgradeMessages(messages: readonly ChatMessageParam[]): readonly ChatMessage[] {
   if (!messages.some(isDeprecated)) return messages as readonly ChatMessage[];
-  // The deprecated result names no call: it answers the latest one.
+  // The deprecated result does not name a call: it answers the latest one.
   let openCall: string | undefined;
   return messages.map((message, index): ChatMessage => {
     if (message.role === 'function') {
@@ -41,7 +41,7 @@ function upgradeMessages(messages: readonly ChatMessageParam[]): readonly ChatMe
     }
     if (!isDeprecated(message)) return message;
     const { function_call: call, ...rest } = message;
-    // Made of its place, so that a conversation sent again is the same to a vendor's prompt cache.
+    // Derived from its position, so that a conversation sent again is identical for a vendor's prompt cache.
     openCall = `call_function_${index}`;
     return { ...rest, tool_calls: [...(rest.tool_calls ?? []), { id: openCall, type: 'function', function: call! }] };
   });

@@ -1,4 +1,4 @@
-// The messages format as schemas: what an answer looks like. Whatever the upstream says beside this stands beside it.
+// The messages format as schemas: what an answer looks like. Other fields that the upstream sends are kept beside these.
 import { type TSchema, Type } from 'typebox';
 import type { ValueOf } from '../fields.js';
 
@@ -28,7 +28,7 @@ const Usage = Type.Object(
   },
   { description: 'As recorded; input_tokens is only what was neither read from nor written to a cache.' },
 );
-/** Token counts as this format tells them. */
+/** Token counts in this format. */
 export type Usage = ValueOf<typeof Usage>;
 
 const endFields = {
@@ -41,7 +41,7 @@ const endFields = {
   stop_details: nullable(Type.Object({})),
 };
 const EndDelta = Type.Object(endFields);
-/** How an answer ended, in this format's words. */
+/** How an answer ended, in this format. */
 export type End = ValueOf<typeof EndDelta>;
 
 const ContentBlock = Type.Union([
@@ -78,7 +78,7 @@ export const MessageAnswer = Type.Object(
 );
 export type MessageAnswer = ValueOf<typeof MessageAnswer>;
 
-/** What stands after "data: " in each frame of a streamed answer; the frame's event line repeats `type`. */
+/** The data of each frame of a streamed answer; the frame's event line repeats `type`. */
 export const MessageStreamEvent = Type.Union(
   [
     Type.Object({ type: Type.Literal('message_start'), message: MessageAnswer }),

@@ -2,14 +2,14 @@
 import { type TProperties, type TSchema, Type } from 'typebox';
 import { optional, passedOn, unknownKind, type ValueOf } from '../fields.js';
 
-/** How long a prompt stays cached is told by a mark on its last block. */
+/** A mark on a block to cache the prompt up to here, with the lifetime. */
 export const CacheControl = Type.Object({ type: Type.Literal('ephemeral'), ttl: optional(Type.Enum(['5m', '1h'])) });
 export type CacheControl = ValueOf<typeof CacheControl>;
 
 const block = <const Kind extends string, Fields extends TProperties>(type: Kind, fields: Fields) =>
   Type.Object({ type: Type.Literal(type), ...fields, cache_control: optional(CacheControl) });
 
-/** An id of a file at a vendor; never passed on, and refused in code, where the fix can be named. */
+/** An id of a file at a vendor; never passed on, and refused in code, which can name the fix. */
 const FileSource = Type.Object({ type: Type.Literal('file') });
 const UrlSource = Type.Object({ type: Type.Literal('url'), url: Type.String({ description: 'https; fetched by the vendor.' }) });
 const Base64Source = Type.Object({ type: Type.Literal('base64'), media_type: Type.String(), data: Type.String({ minLength: 1 }) });
@@ -48,7 +48,7 @@ const ToolResultBlock = block('tool_result', {
 const ThinkingBlock = block('thinking', { thinking: Type.String(), signature: optional(Type.String()) });
 const RedactedThinkingBlock = block('redacted_thinking', { data: Type.String() });
 
-/** A text, or blocks of these kinds and of kinds that are not known here. */
+/** Returns a schema for text, or blocks of these kinds and of unknown kinds. */
 function contentOf<Blocks extends TSchema[]>(...blocks: [...Blocks]) {
   const known = blocks.map((each) => (each as unknown as { properties: { type: { const: string } } }).properties.type.const);
   return Type.Union([Type.String(), Type.Array(Type.Union([...blocks, unknownKind(known)]))]);
@@ -68,7 +68,7 @@ export type MessageParam = ValueOf<typeof MessageParam>;
 export type BlockParam = Exclude<MessageParam['content'], string>[number];
 /** Any block of the known kind `T`. */
 export type BlockOf<T extends string> = Extract<BlockParam, { type: T }>;
-/** What may stand in a tool result. */
+/** Any block that is allowed in a tool result. */
 export type ResultBlockParam = Exclude<NonNullable<BlockOf<'tool_result'>['content']>, string>[number];
 
 const rolesOfBlocks: Readonly<Record<string, readonly MessageParam['role'][]>> = {
@@ -82,7 +82,7 @@ const rolesOfBlocks: Readonly<Record<string, readonly MessageParam['role'][]>> =
   redacted_thinking: ['assistant'],
 };
 
-/** In whose messages blocks of this type may stand (documents in the assistant's only before version 2026-10-21); undefined when it is not known. */
+/** Returns the roles whose messages may contain blocks of this type (documents in the assistant's only before version 2026-10-21); undefined for an unknown type. */
 export function rolesOf({ type }: { type: unknown }): readonly MessageParam['role'][] | undefined {
   return typeof type === 'string' && Object.hasOwn(rolesOfBlocks, type) ? rolesOfBlocks[type] : undefined;
 }

@@ -6,7 +6,7 @@ import { type BlockOf, type BlockParam, type MessageParam, type ResultBlockParam
 import { documentParts, imageParts, noteCitations, searchResultPart } from './media.js';
 import type { Reading } from './reading.js';
 
-/** A block as parts, the last of which bears its cache mark. Raises invalid_request or unsupported_field naming what is at fault. */
+/** Returns a block as parts, the last of which carries its cache mark. Raises invalid_request or unsupported_field that names the invalid field. */
 export function partsOf(block: BlockParam, role: MessageParam['role'], path: string, reading: Reading): Part[] {
   if (rolesOf(block)?.includes(role) === false)
     throw fieldError('invalid_request', `${path}.type`, `blocks of this type have no place in messages of the ${role}`);
@@ -39,7 +39,7 @@ function translate(block: BlockParam, role: MessageParam['role'], path: string, 
     case 'tool_result':
       return [resultPart(block, path, reading)];
     case 'thinking':
-      // A signature without text is a thought whose display was omitted, and must go back; without either it is nothing.
+      // A signature without text is a thought whose display was omitted, and must be sent back; a thought without either is dropped.
       return block.thinking === '' && !block.signature ? [] : [reasoningPart(block.thinking, block.signature ?? '', '')];
     case 'redacted_thinking':
       return [reasoningPart('', '', block.data)];
@@ -96,7 +96,7 @@ function resultParts(block: ResultBlockParam, path: string, reading: Reading): P
     case 'search_result':
       return [searchResultPart(block, path, reading)];
     case 'tool_reference':
-      // It loads a tool whose definition was deferred; elsewhere every tool is sent from the start.
+      // It loads a tool whose definition was deferred; other formats send every tool from the start.
       reading.demands.droppedElsewhere.add('tool_reference');
       reading.passOn(block, path);
       return [];
@@ -107,7 +107,7 @@ function resultParts(block: ResultBlockParam, path: string, reading: Reading): P
   }
 }
 
-// What a vendor's server did for an earlier answer, and changes of the tools at hand. Without them the conversation still stands.
+// What a vendor's server did for an earlier answer, and changes of the available tools. The conversation is valid without them.
 const dispensable = /^(server_tool_use|mcp_tool_use|[a-z_]+_tool_result|tool_addition|tool_removal|fallback)$/;
 
 /** Blocks that are known to be text. */
@@ -117,7 +117,7 @@ function foreignBlock(block: { type: unknown }, path: string, reading: Reading):
   const type = block.type as string;
   reading.passOn(block, path);
   const isDispensable = dispensable.test(type);
-  // It may be a url, or hold a PDF, and what is behind it be as long as the context allows.
+  // It may be a url or contain a PDF, and the document may fill the context.
   if ((!isDispensable && !textual.includes(type)) || holdsMedia(block)) reading.demands.documents += 1;
   if (isDispensable) reading.demands.droppedElsewhere.add(type);
   else
@@ -128,7 +128,7 @@ function foreignBlock(block: { type: unknown }, path: string, reading: Reading):
   return [];
 }
 
-/** Whether images or documents stand anywhere in a value: their bytes say nothing about their tokens. Bodies are bounded in depth. */
+/** Reports whether a value contains images or documents anywhere: their bytes say nothing about their tokens. Bodies are bounded in depth. */
 function holdsMedia(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   const { type } = value as { type?: unknown };

@@ -10,14 +10,14 @@ import { assertToolPairing } from './tool-pairing.js';
 
 const roles = { user: Role.ROLE_USER, assistant: Role.ROLE_ASSISTANT, system: Role.ROLE_SYSTEM } as const;
 
-/** Translates the conversation; raises invalid_request or unsupported_field naming the message and block at fault. */
+/** Translates the conversation. Raises invalid_request or unsupported_field that names the invalid message and block. */
 export function translateMessages(messages: readonly MessageParam[], reading: Reading): Message[] {
   assertOrder(messages);
   assertToolPairing(messages);
   const translated: Message[] = [];
   for (const [index, { role, content }] of messages.entries()) {
     const path = `messages.${index}.content`;
-    // An empty last assistant turn asks for the same as none; everywhere else emptiness is a mistake of the caller's.
+    // An empty last assistant turn is equivalent to none; anywhere else empty content is an error of the caller.
     if (content.length === 0 && (role !== 'assistant' || index < messages.length - 1)) {
       throw fieldError('invalid_request', path, 'content must be non-empty');
     }
@@ -38,7 +38,7 @@ export function translateSystem(system: MessagesRequest['system'], reading: Read
     noteCitations(block, reading);
     const ttl = reading.cacheTtl(block, path);
     reading.countOthers(block, ['type', 'text', 'cache_control']);
-    // One client puts a line of bookkeeping for its vendor first, different in every call, which defeats every prompt cache.
+    // One client starts with a bookkeeping line for its vendor that differs in every call and defeats every prompt cache.
     if (block.text.startsWith('x-anthropic-billing-header:')) {
       reading.demands.droppedElsewhere.add('system.x-anthropic-billing-header');
       reading.demands.addForeign(block.text);
@@ -50,7 +50,7 @@ export function translateSystem(system: MessagesRequest['system'], reading: Read
   return translated;
 }
 
-/** Puts the automatic cache mark on the last part that can bear one. */
+/** Puts the automatic cache mark on the last part that can carry one. */
 export function markLast(messages: readonly Message[], cacheTtl: string): void {
   const part = messages.at(-1)?.parts.findLast(({ part: each }) => each?.$case !== 'reasoning');
   if (part !== undefined) part.cacheTtl ??= cacheTtl;

@@ -1,4 +1,4 @@
-// Refusals in the words of the messages format.
+// Errors in the messages format.
 import type { AppError } from '#client/errors/app-error.js';
 import { type ErrorObject, errorObject, type Rendering, type Renderings, retryHeaders } from '../error-details.js';
 import type { HttpError } from '../format.js';
@@ -18,7 +18,7 @@ const overloaded = (code: string, retry: Rendering['retry'] = 'unsaid'): Renderi
 });
 const timedOut = (code: string): Rendering => ({ status: 504, type: 'timeout_error', code, retry: 'unsaid' });
 
-/** How this format tells every reason. */
+/** Maps every reason to this format's error. */
 export const renderings: Renderings = {
   invalid_request: invalid('invalid_value'),
   unsupported_field: invalid('unsupported_parameter'),
@@ -40,7 +40,7 @@ export const renderings: Renderings = {
   key_disabled: forbidden('key_disabled'),
   account_suspended: forbidden('account_suspended'),
   model_not_permitted: forbidden('model_not_permitted'),
-  // What only the console meets, which tells it in its own form.
+  // Only the console returns these, in its own form.
   sign_in_refused: failed(500, null, 'never'),
   sign_in_throttled: failed(500, null, 'never'),
   session_unknown: failed(500, null, 'never'),
@@ -56,7 +56,7 @@ export const renderings: Renderings = {
 
   balance_empty: unpaid('balance_empty'),
   balance_held: { ...unpaid('balance_held'), retry: 'later' },
-  // Calls in flight may hold what is missing.
+  // Calls in flight may hold the missing amount.
   key_limit_reached: { ...unpaid('key_limit_reached'), retry: 'when-told' },
   hold_closed: failed(500, null, 'unsaid'),
   call_closed: failed(500, null, 'unsaid'),
@@ -76,7 +76,7 @@ export const renderings: Renderings = {
   internal: failed(500, null, 'unsaid'),
 };
 
-/** A refusal as an HTTP answer. The body also holds what clients of the chat-completions format read. */
+/** Returns an error as an HTTP response. The body also holds what clients of the chat-completions format read. */
 export function renderError(error: AppError, requestId: string): HttpError {
   const rendering = renderings[error.reason];
   const object = errorObject(error, rendering);
@@ -84,15 +84,15 @@ export function renderError(error: AppError, requestId: string): HttpError {
   return { status: rendering.status, body, headers: retryHeaders(error, rendering) };
 }
 
-/** The code that newer clients of this format look for. */
+/** Returns the code that newer clients of this format look for. */
 function machineReadable({ code, param, reason }: ErrorObject): { details?: Record<string, unknown> } {
-  // The tool runner of @anthropic-ai/sdk 1 asks for a conversation held by the server, and does without one only if told so in these words.
+  // The tool runner of @anthropic-ai/sdk 1 requests a conversation stored by the server, and only falls back on exactly this error.
   if (reason === 'unsupported_field' && param === 'thread')
     return { details: { error_code: 'thread_unsupported_request', unsupported: ['thread'] } };
   return code === null ? {} : { details: { error_code: code } };
 }
 
-/** A refusal inside a stream that has begun. */
+/** Returns the frame for an error inside a stream that has begun. */
 export function renderErrorFrame(error: AppError, requestId: string): string {
   return `event: error\ndata: ${JSON.stringify(renderError(error, requestId).body)}\n\n`;
 }

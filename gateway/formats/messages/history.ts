@@ -1,12 +1,12 @@
-// What has to be mended in a conversation that goes to an upstream as the caller wrote it, because vendors refuse it: thinking that
-// another vendor did not sign, and results of tools that do not stand together right behind their calls. Clients that have talked
-// to models of other vendors, or that answer each call in a message of its own, send such.
+// Repairs what vendors reject in a conversation that goes to an upstream as the caller wrote it: thinking that
+// another vendor left unsigned, and tool results that are not together right after their calls. Clients that have talked
+// to models of other vendors, or that answer each call in a separate message, send such conversations.
 import type { BlockParam, MessageParam } from './block-schema.js';
 import { messagesToolId } from './tool-id.js';
 
 type Message = Omit<MessageParam, 'content'> & { content: string | readonly BlockParam[] };
 
-/** The messages as vendors take them; the very same ones where nothing is amiss. Tool calls and results must pair up. */
+/** Returns the messages in the form that vendors accept; the same objects if nothing needs repair. Tool calls and results must pair up. */
 export function mendHistory(messages: readonly MessageParam[]): readonly unknown[] {
   const mended = (messages as readonly Message[]).some(isToBeMended) ? (messages as readonly Message[]).flatMap(mendBlocks) : messages;
   return mended.every((message, index) => isAnsweredAtOnce(message, mended[index + 1])) ? mended : joinTurns(mended);
@@ -16,7 +16,7 @@ function isToBeMended({ content }: Message): boolean {
   return typeof content !== 'string' && content.some((block) => isUnsigned(block) || foreignIdField(block) !== undefined);
 }
 
-/** A message that was nothing but unsigned thinking goes with it. */
+/** Repairs the blocks of a message. A message of only unsigned thinking is removed. */
 function mendBlocks(message: Message): Message[] {
   if (!isToBeMended(message)) return [message];
   const content = (message.content as readonly BlockParam[]).filter((block) => !isUnsigned(block)).map(withOwnId);
@@ -27,7 +27,7 @@ function isUnsigned(block: BlockParam): boolean {
   return block.type === 'thinking' && !block.signature;
 }
 
-/** The field of a block that holds an id of a call in characters which this format has not. */
+/** Returns the field of a block that holds a call id with characters that this format does not allow. */
 function foreignIdField(block: BlockParam): 'id' | 'tool_use_id' | undefined {
   if (block.type === 'tool_use') return messagesToolId(block.id) === block.id ? undefined : 'id';
   if (block.type === 'tool_result') return messagesToolId(block.tool_use_id) === block.tool_use_id ? undefined : 'tool_use_id';
@@ -51,7 +51,7 @@ function blocksOfType({ content }: Message, type: string): number {
   return count;
 }
 
-/** Joins messages of the same side where tools are called and answered; instructions that stand between follow. */
+/** Joins messages of the same role where tools are called and answered; instructions between them follow. */
 function joinTurns(messages: readonly Message[]): Message[] {
   const joined: Message[] = [];
   let turn: Message | undefined;

@@ -7,7 +7,7 @@ import { fileFix, type Reading } from './reading.js';
 
 const imageTypes = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'];
 
-/** An image; no part where only upstreams of this format can take it. */
+/** Returns an image; no part if only upstreams of this format can accept it. */
 export function imageParts({ source, ...block }: BlockOf<'image'>, path: string, reading: Reading): Part[] {
   const { demands } = reading;
   demands.addImage(path);
@@ -36,7 +36,7 @@ function imageSource(source: BlockOf<'image'>['source'], path: string, reading: 
   }
 }
 
-/** A document: one part, and one more for each image in its content; none where only upstreams of this format can take it. */
+/** Returns a document: one part, and one more for each image in its content; none if only upstreams of this format can accept it. */
 export function documentParts({ source, ...block }: BlockOf<'document'>, path: string, reading: Reading): Part[] {
   const about = { title: block.title ?? '', context: block.context ?? '' };
   noteCitations(block, reading);
@@ -97,7 +97,7 @@ function readContent(content: DocumentContent, path: string, reading: Reading): 
   return { text: texts.join('\n'), images };
 }
 
-/** A search result as text: its title and place, and below what was found there. */
+/** Returns a search result as text: its title and source, followed by its content. */
 export function searchResultPart(block: BlockOf<'search_result'>, path: string, reading: Reading): Part {
   noteCitations(block, reading);
   reading.countOthers(block, ['type', 'cache_control', 'source', 'title', 'content']);
@@ -109,7 +109,7 @@ export function searchResultPart(block: BlockOf<'search_result'>, path: string, 
   return textPart([`${block.title} (${block.source})`, ...texts].join('\n'));
 }
 
-/** Notes citations that were asked for or are there; only upstreams of this format have them. */
+/** Notes citations that are requested or present; only upstreams of this format support them. */
 export function noteCitations({ citations }: { citations?: unknown }, { demands }: Reading): void {
   if (citations !== null && citations !== undefined) demands.droppedElsewhere.add('citations');
 }

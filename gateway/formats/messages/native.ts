@@ -5,7 +5,7 @@ import { fieldsWithout } from '../native-fields.js';
 import { mendHistory } from './history.js';
 import type { CountTokensRequest } from './schema.js';
 
-/** What is ours to say, by this format's names or another's; ids of people and accounts among it. */
+/** Fields that we always set ourselves, by this format's names or another's, including ids of end users and accounts. */
 export const oursToSay = [
   'model',
   'stream',
@@ -17,7 +17,7 @@ export const oursToSay = [
   'safety_identifier',
 ];
 
-/** The body without what is ours and without these fields, and with all that was gathered while reading it. */
+/** Returns the body without the fields that we set and without these fields, and with everything that was collected while reading it. */
 export function nativeMessages(
   body: CountTokensRequest,
   without: readonly string[],
@@ -33,7 +33,7 @@ export function nativeMessages(
   };
 }
 
-/** Fields that say nothing, and that vendors refuse all the same. */
+/** Returns fields that are empty, which vendors reject although they have no effect. */
 function emptyFields({ system, tools, tool_choice: choice }: CountTokensRequest): string[] {
   const hasTools = tools !== null && tools !== undefined && tools.length > 0;
   return [

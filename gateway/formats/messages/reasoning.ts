@@ -1,11 +1,11 @@
-// How much a messages request wants the model to think, and in which form it wants the answer → the common call.
+// The reasoning and the response format of a messages request → the common call.
 import type { Reasoning, ResponseFormat } from '#proto/inference/v1/inference.js';
 import type { Reading } from './reading.js';
 import { type CountTokensRequest, OutputConfig } from './schema.js';
 
 const efforts = ['low', 'medium', 'high', 'xhigh', 'max'];
 
-/** `thinking` and `output_config.effort`. */
+/** Translates `thinking` and `output_config.effort`. */
 export function translateReasoning({ thinking, output_config: output }: CountTokensRequest, { demands }: Reading): Reasoning | undefined {
   if (output !== null && output !== undefined) demands.addUnhonoured(output, OutputConfig, 'output_config.');
   const effort = output?.effort ?? '';
@@ -21,11 +21,11 @@ export function translateReasoning({ thinking, output_config: output }: CountTok
     case 'adaptive':
       return common;
     case 'between_tools':
-      // Elsewhere the model thinks where it likes.
+      // In other formats the model decides where it thinks.
       demands.droppedElsewhere.add('thinking.between_tools');
       return common;
     case 'disabled':
-      // Other vendors refuse a request that switches reasoning off and asks for an effort; switching off is the plainer wish.
+      // Other vendors reject a request that disables reasoning and sets an effort; disabling it takes precedence.
       if (effort !== '') demands.droppedElsewhere.add('output_config.effort');
       return { effort: '', budgetTokens: undefined, disabled: true };
     default:
@@ -35,7 +35,7 @@ export function translateReasoning({ thinking, output_config: output }: CountTok
   }
 }
 
-/** `output_config.format`, or `output_format`, which was its name before. */
+/** Translates `output_config.format`, or `output_format`, its previous name. */
 export function translateFormat(
   { output_config: output, output_format: older }: CountTokensRequest,
   { demands }: Reading,

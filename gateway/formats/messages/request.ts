@@ -18,13 +18,13 @@ import { translateToolChoice, translateTools } from './tools.js';
 const readBody = bodyReader(MessagesRequest, 'dots');
 const readCountTokensBody = bodyReader(CountTokensRequest, 'dots');
 
-/** A validated count_tokens body, translated. */
+/** Holds a validated and translated count_tokens body. */
 export interface ParsedCount {
-  /** What the caller named. */
+  /** The model that the caller named. */
   model: string;
   /** The common request without targets. */
   request: Omit<CommonCountTokensRequest, 'targets' | 'prompt'> & { prompt: Prompt };
-  /** What the model must be able to read beside text. */
+  /** The modalities beside text that the model must be able to read. */
   needs: readonly ModalityNeed[];
   /** Fields that were accepted but have no effect here. */
   droppedFields: string[];
@@ -52,7 +52,7 @@ export function parseMessages(value: unknown, headers: FormatHeaders): ParsedCal
       streaming: body.stream === true,
       choices: 1,
     },
-    // The final usage is a part of every streamed answer in this format.
+    // Every streamed answer in this format includes the final usage.
     includeUsage: true,
     inputTokensMax: inputTokensMax(common.prompt) + demands.foreignTokensMax,
     images: demands.images,
@@ -69,10 +69,10 @@ export function parseCountTokens(value: unknown, headers: FormatHeaders): Parsed
   return { model: body.model, request, needs: demands.needs, droppedFields: demands.dropped.names };
 }
 
-/** Fields that have no effect on the input, and that vendors refuse where it is only counted. */
+/** Fields that have no effect on the input, and that vendors reject in a count request. */
 const generationFields = ['stop_sequences', 'temperature', 'top_p', 'top_k'];
 
-/** All that a call and a count have in common; `without` are fields that upstreams of this format are not to get. */
+/** Reads what a call and a count have in common; `without` are fields that upstreams of this format must not receive. */
 function readCommon(
   body: CountTokensRequest,
   schema: TObject,
@@ -123,7 +123,7 @@ function assertSamplingAllowed(body: MessagesRequest, version = ''): void {
 
 function assertThinkingFits({ thinking, max_tokens }: MessagesRequest, betas: readonly string[]): void {
   if (thinking?.type !== 'enabled' || thinking.budget_tokens < max_tokens) return;
-  // Interleaved, the budget is that of all thinking between the tool calls of a turn, and so of several answers.
+  // With interleaved thinking the budget covers all thinking between the tool calls of a turn, and so several answers.
   if (betas.some((flag) => flag.startsWith('interleaved-thinking-'))) return;
   throw fieldError('invalid_request', 'thinking.budget_tokens', 'must be less than max_tokens');
 }
@@ -137,7 +137,7 @@ function assertThinkingFreeToChoose({ thinking, tool_choice: choice }: CountToke
   );
 }
 
-/** Compaction by a vendor is a generation of its own, which the usage of the answer does not count. */
+/** Refuses compaction: for a vendor it is a separate generation, which the usage of the answer does not count. */
 function assertNoCompaction(management: unknown): void {
   const edits = (management as { edits?: unknown } | null | undefined)?.edits;
   if (!Array.isArray(edits)) return;

@@ -43,7 +43,7 @@ export function collectMessage(context: AnswerContext): Collector {
   };
 }
 
-/** The answer before its content. */
+/** Returns the answer before its content. */
 export function emptyMessage(context: AnswerContext, usage: Usage): MessageAnswer {
   return {
     id: answerId(context.requestId),
@@ -60,7 +60,7 @@ export function emptyMessage(context: AnswerContext, usage: Usage): MessageAnswe
   };
 }
 
-/** A block as it opens: all of its fields present, for accumulators append to them. */
+/** Returns a block as it opens, with all of its fields, because accumulators append to them. */
 export function emptyContentOf(block: Block): JsonObject {
   switch (block.kind) {
     case 'text':
@@ -77,7 +77,7 @@ export function emptyContentOf(block: Block): JsonObject {
   }
 }
 
-/** The block for the caller. What stood beside a delta is no part of it, for the vendor would refuse it when the block comes back. */
+/** Returns the block for the caller. Fields beside a delta are not part of it, because the vendor would reject them when the block is sent back. */
 function contentOf(block: Block, rest: JsonObject | undefined): JsonObject {
   const content = blockWith(emptyContentOf(block), rest);
   if (block.text !== '') mergeInto(content, { [block.kind === 'reasoning' ? 'thinking' : 'text']: block.text }, 'pieces');
@@ -88,7 +88,7 @@ function contentOf(block: Block, rest: JsonObject | undefined): JsonObject {
   return content;
 }
 
-/** Whether a block is left out: callers replay what they get, and empty text is refused. */
+/** Reports whether a block is left out: callers replay what they receive, and empty text is rejected. */
 function isEmpty({ kind, text, signature, redactedData, foreignDeltas }: Block): boolean {
   if (kind === 'text' || kind === 'refusal') return text === '';
   // A signature without text is a thought whose display was omitted; the next turn needs it.
@@ -100,23 +100,23 @@ function fragmentIn(deltaJson: string): string {
   return type === 'input_json_delta' && typeof fragment === 'string' ? fragment : '';
 }
 
-/** The arguments as an object. What a model wrote that is none is handed over as it is, for the caller has paid for it. */
+/** Returns the arguments as an object. Anything else that the model wrote is passed on unchanged, because the caller has paid for it. */
 function inputOf(argumentsJson: string): object {
   try {
     const input: unknown = JSON.parse(argumentsJson);
     if (typeof input === 'object' && input !== null && !Array.isArray(input)) return input;
   } catch {
-    // Falls through: a model may write anything.
+    // Falls through: a model may write invalid JSON.
   }
   return { _raw: argumentsJson };
 }
 
-/** The answer's id: the request id's digits behind this format's prefix. */
+/** Returns the answer's id: this format's prefix and the digits of the request id. */
 export function answerId(requestId: string): string {
   return `msg_${requestId.replace(/^req_/, '')}`;
 }
 
-/** The end; what the answer holds decides before the upstream's label, and a label of its own before the common one. */
+/** Returns how the answer ended. Its content takes precedence over the upstream's label, and a label without a common form over the common one. */
 export function endOf(
   stopReason: StopReason,
   stopSequence: string,
@@ -149,7 +149,7 @@ function stopReasonName(stopReason: StopReason, kinds: ReadonlySet<Block['kind']
   }
 }
 
-/** Token counts in this format's words: input_tokens leaves out what was read from or written to a cache. */
+/** Returns the token counts in this format: input_tokens excludes what was read from or written to a cache. */
 export function usageOf(counts: TokenCounts): Usage {
   return {
     ...deltaUsageOf(counts),
@@ -160,7 +160,7 @@ export function usageOf(counts: TokenCounts): Usage {
   };
 }
 
-/** The running totals that stand in message_delta. */
+/** Returns the running totals for message_delta. */
 export function deltaUsageOf(counts: TokenCounts): DeltaUsage {
   return {
     input_tokens: counts.inputTokens,

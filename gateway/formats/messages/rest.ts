@@ -1,4 +1,4 @@
-// The rest of a messages answer: what its upstream said beside the meaning of message_start, blocks, deltas and message_delta. Pure.
+// The rest of a messages answer: what its upstream sent beside the meaning of message_start, blocks, deltas and message_delta. Pure.
 import { filled, isObject, type JsonObject, mergeInto, objectIn, parseObject, without } from '../rest.js';
 
 const oursInMessage = new Set(['id', 'type', 'role', 'model', 'content', 'stop_reason', 'stop_sequence', 'usage']);
@@ -10,42 +10,42 @@ const oursInEnd = new Set(['type', 'delta', 'usage']);
 const oursInDelta = new Set(['stop_reason', 'stop_sequence', 'stop_details']);
 const typeOnly = new Set(['type']);
 
-/** A message before its content, with its rest. */
+/** Returns a message before its content, with its rest. */
 export function messageWith<M extends object>(message: M, rest: JsonObject): M {
   return { ...message, ...without(rest, oursInMessage) };
 }
 
-/** Recorded usage with what the upstream counts beside it; where both say something, ours is told. */
+/** Returns the recorded usage plus other figures of the upstream; where both have a field, ours is kept. */
 export function usageWith<U extends object>(usage: U, rest: JsonObject): U {
   const all: JsonObject = { ...usage, ...without(rest, oursInUsage) };
   for (const name of partsInUsage) if (name in usage) all[name] = filled(objectIn(usage as JsonObject, name), objectIn(rest, name));
   return all as U;
 }
 
-/** A block as it opens, with its rest. */
+/** Returns a block as it opens, with its rest. */
 export function blockWith(block: JsonObject, rest: JsonObject | undefined): JsonObject {
   return rest === undefined ? block : { ...block, ...without(rest, oursInBlock) };
 }
 
-/** What stood in an event beside its message, block or delta; none of it may take the place of what is ours. */
+/** Returns the fields of an event beside its message, block or delta; none of them may replace ours. */
 export function besideOf(json: string | undefined): JsonObject {
   return json === undefined ? {} : without(parseObject(json), oursAround);
 }
 
-/** The rest of message_delta. */
+/** Holds the rest of message_delta. */
 export interface EndRest {
   /** Fields of the event itself. */
   readonly event: JsonObject;
   /** Fields of its delta, which belong to the message. */
   readonly delta: JsonObject;
   readonly usage: JsonObject;
-  /** A stop reason without a common form; undefined when there is none. */
+  /** A stop reason without a common form; undefined if there is none. */
   readonly stopReason: string | undefined;
   readonly stopSequence: string | undefined;
   readonly stopDetails: JsonObject | undefined;
 }
 
-/** Takes the rest of message_delta apart. */
+/** Parses the rest of message_delta. */
 export function endRestOf(json: string | undefined): EndRest {
   const rest = json === undefined ? {} : parseObject(json);
   const delta = objectIn(rest, 'delta');
@@ -60,7 +60,7 @@ export function endRestOf(json: string | undefined): EndRest {
   };
 }
 
-/** Of deltas that have a common form, what their blocks take of them; their other fields are not part of any block. */
+/** For deltas with a common form, the field that their block receives; their other fields are not part of any block. */
 const knownDeltas: Readonly<Record<string, string>> = { text_delta: 'text', thinking_delta: 'thinking', signature_delta: 'signature' };
 
 /** Adds a delta without a common form to its block, as the vendor's own libraries do. */
@@ -74,7 +74,7 @@ export function addForeignDelta(block: JsonObject, json: string): void {
   else if (type !== 'input_json_delta') mergeInto(block, without(delta, typeOnly), 'pieces');
 }
 
-// Written by the encoder itself; and an error is no part of an answer.
+// The encoder writes these itself; and an error is not part of an answer.
 const ownEvents = new Set([
   'message_start',
   'content_block_start',
@@ -85,7 +85,7 @@ const ownEvents = new Set([
   'error',
 ]);
 
-/** The type of an event that is relayed as it is; undefined for what is none. */
+/** Returns the type of an event that is relayed unchanged; undefined if it must not be relayed. */
 export function foreignEventType(json: string): string | undefined {
   const type = parseObject(json)['type'];
   return typeof type === 'string' && /^[\w.-]+$/.test(type) && !ownEvents.has(type) ? type : undefined;

@@ -21,7 +21,7 @@ const OutputFormat = Type.Union([
   unknownKind(['json_schema']),
 ]);
 
-/** How the answer should be made and formed. */
+/** The requested effort and form of the answer. */
 export const OutputConfig = Type.Object({
   effort: optional(
     Type.String({ minLength: 1, description: 'low, medium, high, xhigh or max; any other word reaches upstreams of this format only.' }),
@@ -53,11 +53,11 @@ const promptFields = {
   }),
   ...passedOn('context_management'),
   ...ignored('container', 'diagnostics', 'inference_geo', 'service_tier', 'speed'),
-  // One answer a call in this format; servers that speak several may know of more.
+  // This format has one answer per call; servers that support several formats may read `n` anyway.
   ...ignored(...redirecting, 'n'),
 };
 
-/** The body of POST /v1/messages. Fields beyond these reach upstreams of this format as they are; others do without. */
+/** The body of POST /v1/messages. Other fields reach upstreams of this format unchanged and are dropped for others. */
 export const MessagesRequest = Type.Object(
   {
     ...promptFields,

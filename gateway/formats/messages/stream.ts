@@ -1,4 +1,4 @@
-// Events → the frames of a streamed messages answer: named events, blocks one after another with indexes of their own.
+// Events → the frames of a streamed messages answer: named events, and blocks one after another with our own indexes.
 import assert from 'node:assert/strict';
 import type { BlockDelta, BlockStart, Event, Finished, Foreign } from '#proto/inference/v1/inference.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
@@ -14,22 +14,22 @@ export function streamMessage(context: StreamContext): StreamEncoder {
   return new MessageStream(context);
 }
 
-/** More events that tell of an end are refused; one is what vendors send. */
+/** Maximum number of foreign events that mark an end; vendors send one. */
 const heldEndsMax = 128;
 
-/** A delta that is not just its text. */
+/** Holds a delta that is more than its text. */
 interface SpecialDelta {
   readonly json: string;
-  /** What stands beside it in its event, as text to be put there. */
+  /** Its other fields in the event, as text to insert there. */
   readonly beside: string;
 }
 
 interface StreamedBlock {
-  /** What has come but is not written yet. */
+  /** What has arrived but is not written yet. */
   unwritten: Block;
-  /** Deltas to be written before that. */
+  /** Deltas to write before that. */
   deltas: SpecialDelta[];
-  /** What the upstream said beside the block's start, its signature and its stop. */
+  /** What the upstream sent beside the block's start, its signature and its stop. */
   startRest: JsonObject | undefined;
   startBeside: JsonObject | undefined;
   signatureRest: JsonObject | undefined;
@@ -47,7 +47,7 @@ class MessageStream implements StreamEncoder {
   private endRest: string | undefined;
   private nextIndex = 0;
   private readonly byUpstreamIndex = new Map<number, StreamedBlock>();
-  // Only the first may be written: clients take one open block at a time, while some upstreams interleave parallel tool calls.
+  // Only the first may be written: clients accept one open block at a time, while some upstreams interleave parallel tool calls.
   private readonly queue: StreamedBlock[] = [];
   private readonly kinds = new Set<Block['kind']>();
   private readonly heldEnds: string[] = [];
@@ -74,7 +74,7 @@ class MessageStream implements StreamEncoder {
     const blocks = this.writeQueue();
     const rest = endRestOf(this.endRest);
     const delta = { ...rest.delta, ...endOf(this.finished.stopReason, this.finished.stopSequence, this.kinds, rest) };
-    // The totals are always whole: a client overwrites the estimate of message_start with them.
+    // The totals are always complete: a client overwrites the estimate of message_start with them.
     const end = frame('message_delta', { delta, usage: usageWith(deltaUsageOf(usage), rest.usage), ...rest.event });
     return `${blocks}${this.heldEnds.join('')}${end}${frame('message_stop', {})}`;
   }
@@ -123,7 +123,7 @@ class MessageStream implements StreamEncoder {
     return this.queue[0] === block ? this.writeQueue() : '';
   }
 
-  /** An event that only this format has; one that tells of an end waits for the end of the call. */
+  /** Writes an event that only this format has; one that marks an end is held until the end of the call. */
   private foreign({ json, isEnd }: Foreign): string {
     const type = foreignEventType(json);
     if (type === undefined) return '';
@@ -134,7 +134,7 @@ class MessageStream implements StreamEncoder {
     return '';
   }
 
-  /** Writes every block whose turn has come: stopped ones to their end, then what there is of the next. */
+  /** Writes every block whose turn has come: stopped ones completely, then what has arrived of the next. */
   private writeQueue(): string {
     let frames = '';
     for (let block = this.queue[0]; block !== undefined; block = this.queue[0]) {
@@ -195,7 +195,7 @@ class MessageStream implements StreamEncoder {
   }
 }
 
-/** Text opens its block with its first letter, because empty text blocks are refused when they come back; a thought with anything at all. */
+/** Reports whether a block has something to show. A text block opens with its first character, because empty text blocks are rejected when sent back; a thought with any content. */
 function isShown({ index, unwritten, hasText, deltas }: StreamedBlock): boolean {
   if (index !== undefined || unwritten.text !== '' || hasText) return true;
   const { kind, redactedData } = unwritten;
@@ -204,13 +204,13 @@ function isShown({ index, unwritten, hasText, deltas }: StreamedBlock): boolean 
 
 const deltaTypes = { argumentsJson: ['input_json_delta', 'partial_json'], signature: ['signature_delta', 'signature'] } as const;
 
-/** Beside fields as text that goes behind others in an object; empty for none. */
+/** Returns the fields beside a delta as text to append to an object; empty for none. */
 function besideText(envelopeJson: string | undefined): string {
   const fields = JSON.stringify(besideOf(envelopeJson)).slice(1, -1);
   return fields === '' ? '' : `,${fields}`;
 }
 
-/** A delta that has no common form, or that has something beside it. What came before it is written before it. */
+/** Adds a delta without a common form, or with other fields beside it. Earlier content is written before it. */
 function addSpecialDelta(
   block: StreamedBlock,
   delta: NonNullable<BlockDelta['delta']>,
@@ -235,19 +235,19 @@ function addSpecialDelta(
   else if (delta.$case === 'text') add(textType, delta.value);
   else if (delta.$case === 'argumentsJson') add(deltaTypes.argumentsJson, delta.value);
   else {
-    // The signature is written whole when its block stops, wherever it came.
+    // The signature is written whole when its block stops, wherever it arrived.
     unwritten.signature += delta.value;
     block.signatureRest = rest;
     block.signatureBeside = beside;
   }
 }
 
-// Clients of this format read the name of the event, and pass silently over frames without one.
+// Clients of this format read the name of the event, and silently skip frames without one.
 function frame(type: string, fields: object): string {
   return `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
 }
 
-/** By far the most frequent frame, so written as text around the one value that needs escaping. */
+/** Returns a delta frame. It is by far the most frequent frame, so it is written as text around the one value that needs escaping. */
 function deltaFrame(index: number, type: string, field: string, value: string): string {
   return `event: content_block_delta\ndata: {"type":"content_block_delta","index":${index},"delta":{"type":"${type}","${field}":${JSON.stringify(value)}}}\n\n`;
 }

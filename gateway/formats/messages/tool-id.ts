@@ -1,10 +1,10 @@
-// Tool call ids as the messages format takes them. Upstreams of the format are told the same ids (services/inference/upstreams/messages),
-// so that an id which a caller sends back means the same call, whichever upstream made it.
+// Tool call ids in the form that the messages format accepts. Upstreams of the format receive the same ids (services/inference/upstreams/messages),
+// so that an id that a caller sends back identifies the same call, whichever upstream created it.
 import { createHash } from 'node:crypto';
 
-/** The id in the characters of this format. The same id always gives the same. */
+/** Returns the id in the characters of this format. The same id always gives the same result. */
 export function messagesToolId(id: string): string {
   if (/^[A-Za-z0-9_-]+$/.test(id)) return id;
-  // The hash keeps apart ids that differ only in the characters replaced.
+  // The hash distinguishes ids that differ only in the replaced characters.
   return `${id.replace(/[^A-Za-z0-9_-]/g, '_')}_${createHash('sha256').update(id).digest('hex').slice(0, 8)}`;
 }

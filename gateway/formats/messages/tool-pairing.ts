@@ -3,15 +3,15 @@
 import { fieldError } from '../body-reader.js';
 import { type BlockParam, type MessageParam, rolesOf } from './block-schema.js';
 
-/** Neighbouring messages of one role are one turn; instructions may stand anywhere and belong to none. */
+/** Holds a turn: adjacent messages of one role. Instructions may be anywhere and belong to none. */
 interface Turn {
   role: 'user' | 'assistant';
   blocks: { block: BlockParam; path: string }[];
 }
 
-/** Raises invalid_request naming the block that breaks the rule. */
+/** Raises invalid_request that names the block that breaks the rule. */
 export function assertToolPairing(messages: readonly MessageParam[]): void {
-  /** The calls of the assistant turn before, each with its path. */
+  /** The calls of the previous assistant turn, each with its path. */
   const calls = new Map<string, string>();
   for (const turn of turnsOf(messages)) {
     if (turn.role === 'assistant') noteCalls(turn, calls);
@@ -48,7 +48,7 @@ function takeResults(turn: Turn, calls: Map<string, string>): void {
   let hasOtherContent = false;
   for (const { block, path } of turn.blocks) {
     if (block.type !== 'tool_result') {
-      // What blocks of unknown kinds are, and where they belong, is their vendor's to say.
+      // Blocks of unknown kinds are for their vendor to validate, including their position.
       hasOtherContent ||= rolesOf(block) !== undefined;
       continue;
     }

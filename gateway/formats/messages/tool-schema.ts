@@ -15,7 +15,7 @@ const customFields = {
 /** A tool that the caller describes. */
 export const CustomTool = Type.Object({ type: optional(Type.Literal('custom')), ...customFields });
 
-/** A tool of the caller's, or one whose schema is implied by its type, which only upstreams of this format know. */
+/** The caller's own tool, or one whose schema is implied by its type, which only upstreams of this format know. */
 export const ToolParam = Type.Union([
   Type.Object({ type: Type.Literal('custom'), ...customFields }),
   Type.Object({ type: Type.Optional(Type.Null()), ...customFields }),

@@ -4,10 +4,10 @@ import { fieldError } from '../body-reader.js';
 import { assertNoFileIds, type Reading } from './reading.js';
 import { CustomTool, type CustomToolParam, type ToolChoiceParam, type ToolParam } from './tool-schema.js';
 
-// Run by the vendor: they cost by the call, or bring as much input as they like.
+// Tools that the vendor runs: they are charged per call, or add unbounded input.
 const serverTools = /(^|[^a-z])(web_?search|web_?fetch|code_?execution|mcp|advisor)([^a-z]|$)/i;
 
-/** Translates the tools that the caller describes; others reach upstreams of this format only. Raises invalid_request or unsupported_field. */
+/** Translates the tools that the caller describes; others reach only upstreams of this format. Raises invalid_request or unsupported_field. */
 export function translateTools(params: readonly ToolParam[], reading: Reading): Tool[] {
   const names = new Set<unknown>();
   const tools: Tool[] = [];
@@ -60,7 +60,7 @@ function passToolOn(param: Exclude<ToolParam, CustomToolParam>, path: string, { 
 
 const modes = { auto: Mode.MODE_AUTO, any: Mode.MODE_REQUIRED, tool: Mode.MODE_NAMED, none: Mode.MODE_NONE } as const;
 
-/** Translates the choice among these tools; raises invalid_request when it cannot be met. */
+/** Translates the choice among these tools. Raises invalid_request if it cannot be honoured. */
 export function translateToolChoice(
   choice: ToolChoiceParam | null | undefined,
   params: readonly ToolParam[],
@@ -76,7 +76,7 @@ export function translateToolChoice(
       break;
     case 'tool':
       if (params.some((param) => isCustom(param) && param.name === choice.name)) break;
-      // Tools whose schema is implied may go by names that only their vendor knows.
+      // Tools whose schema is implied may have names that only their vendor knows.
       if (!params.every(isCustom)) return undefined;
       throw fieldError('invalid_request', 'tool_choice.name', `there is no tool named "${choice.name}" in tools`);
     default:

@@ -1,9 +1,9 @@
-// Validates answers against the JSON Schemas of ../schemas, which are written after the vendors' documents and know nothing of ours.
+// Validates answers against the JSON Schemas of ../schemas, which follow the vendors' documentation and are independent of our own.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 
-/** The schemas by their file names without outcome. */
+/** The schemas by their file names without extension. */
 export type AnswerSchema =
   | 'chat-completion'
   | 'chat-completion-chunk'
@@ -18,8 +18,8 @@ const ajv = new Ajv2020({ allErrors: true, strict: true, strictRequired: false, 
 for (const name of readdirSync(folder)) ajv.addSchema(JSON.parse(readFileSync(join(folder, name), 'utf8')) as object);
 
 /**
- * What is wrong with a value, a line each; nothing when it is of the schema. With `openWords`, words that a vendor might add one day
- * (types, reasons, tiers) are not wrong: an upstream of the caller's own format may say them.
+ * Returns what is wrong with a value, one line each; nothing if it matches the schema. With `openWords`, words that a vendor might add
+ * (types, reasons, tiers) are accepted: an upstream of the caller's own format may send them.
  */
 export function schemaFaults(schema: AnswerSchema, value: unknown, openWords = false): string[] {
   const validate = ajv.getSchema(`${schema}.json`)!;

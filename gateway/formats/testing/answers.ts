@@ -1,4 +1,4 @@
-// Arbitrary answers, with parallel tool calls interleaved as some upstreams do it.
+// Arbitrary answers, with parallel tool calls interleaved as some upstreams send them.
 import fc from 'fast-check';
 import { type Event, StopReason } from '#proto/inference/v1/inference.js';
 import { blockStart, blockStop, delta, finished, reasoningBlock, redactedBlock, started, textBlock, toolStart } from './events.js';
@@ -34,7 +34,7 @@ const fragments = fc.tuple(fc.dictionary(fc.string(), fc.string(), { maxKeys: 3 
   return [json.slice(0, cut), json.slice(cut)];
 });
 
-/** Up to three calls whose events are mixed in an arbitrary order, each call's own kept. */
+/** Up to three calls whose events are interleaved arbitrarily, in order within each call. */
 const parallelCalls = fc
   .array(fragments, { minLength: 1, maxLength: 3 })
   .chain((calls) => fc.tuple(fc.constant(calls), fc.array(fc.nat(calls.length - 1), { maxLength: 20 })));

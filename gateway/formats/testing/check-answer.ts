@@ -1,5 +1,5 @@
-// Checks what a caller gets, in either format, by schemas and rules that are not the encoders' own. For tests of every kind: nothing here
-// needs a test runner. Each function returns what is wrong, a line each.
+// Checks what a caller receives, in either format, by schemas and rules that are independent of the encoders. For tests of any kind: nothing here
+// needs a test runner. Each function returns what is wrong, one line each.
 import type { Format } from '../format.js';
 import { isObject } from '../rest.js';
 import { schemaFaults } from './answer-schemas.js';
@@ -10,12 +10,12 @@ export type { AnswerKind } from './check-chat-completions.js';
 
 type FormatName = Format['name'];
 
-/** Of the text of a stream that has ended. */
+/** Returns the faults of the text of a stream that has ended. */
 export function streamFaults(format: FormatName, text: string, kind?: AnswerKind): string[] {
   return format === 'messages' ? messageStreamFaults(text, kind) : chatCompletionStreamFaults(text, kind);
 }
 
-/** Of the body of a whole answer. */
+/** Returns the faults of the body of a whole answer. */
 export function answerFaults(format: FormatName, body: unknown, kind: AnswerKind = {}): string[] {
   if (format === 'chat-completions') return schemaFaults('chat-completion', body, kind.native);
   const faults = schemaFaults('message', body, kind.native);
@@ -26,12 +26,12 @@ export function answerFaults(format: FormatName, body: unknown, kind: AnswerKind
   return faults;
 }
 
-/** Of the body of a refusal. */
+/** Returns the faults of the body of an error. */
 export function errorFaults(format: FormatName, body: unknown): string[] {
   return schemaFaults(format === 'messages' ? 'message-error' : 'chat-completion-error', body);
 }
 
-/** Of the body of a token count. */
+/** Returns the faults of the body of a token count. */
 export function tokenCountFaults(body: unknown): string[] {
   return schemaFaults('token-count', body);
 }

@@ -3,17 +3,17 @@ import { isObject, type JsonObject } from '../rest.js';
 import { schemaFaults } from './answer-schemas.js';
 import { rawFramesOf } from './sse-text.js';
 
-/** What is known of an answer. */
+/** Describes the expected answer. */
 export interface AnswerKind {
-  /** The upstream speaks the caller's format, so that it may say what no schema knows yet. */
+  /** Whether the upstream uses the caller's format, so that it may send fields that no schema knows yet. */
   readonly native?: boolean;
-  /** chat-completions: the caller asked for the usage chunk. */
+  /** chat-completions: whether the caller requested the usage chunk. */
   readonly includeUsage?: boolean;
 }
 
 const terminator = '[DONE]';
 
-/** What is wrong with the text of a stream that has ended, a line each. An answer that broke off must end with an error frame. */
+/** Returns what is wrong with the text of a stream that has ended, one line each. An answer that broke off must end with an error frame. */
 export function chatCompletionStreamFaults(text: string, kind: AnswerKind = {}): string[] {
   const { frames, faults } = rawFramesOf(text);
   const check = new StreamCheck(kind, faults);
@@ -114,13 +114,13 @@ class StreamCheck {
   }
 }
 
-/** The object in a data line. */
+/** Returns the object in a data line. */
 export function parsed(data: string, faults: string[]): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(data);
     if (isObject(value)) return value;
   } catch {
-    // Told below.
+    // Reported below.
   }
   faults.push(`a frame is not a JSON object: ${JSON.stringify(data.slice(0, 200))}`);
   return undefined;

@@ -4,7 +4,7 @@ import { schemaFaults } from './answer-schemas.js';
 import { type AnswerKind, parsed } from './check-chat-completions.js';
 import { rawFramesOf } from './sse-text.js';
 
-/** What is wrong with the text of a stream that has ended, a line each. An answer that broke off must end with an error event. */
+/** Returns what is wrong with the text of a stream that has ended, one line each. An answer that broke off must end with an error event. */
 export function messageStreamFaults(text: string, kind: AnswerKind = {}): string[] {
   const { frames, faults } = rawFramesOf(text);
   const check = new StreamCheck(kind, faults);
@@ -18,7 +18,7 @@ export function messageStreamFaults(text: string, kind: AnswerKind = {}): string
   return faults;
 }
 
-/** Fields of usage that the last totals must have, for clients put them in the place of the first. */
+/** Fields of usage that the last totals must have, because clients replace the first ones with them. */
 const totals = ['input_tokens', 'output_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens'];
 const ownBlocks = new Set(['text', 'thinking', 'redacted_thinking', 'tool_use']);
 const deltasOf: Readonly<Record<string, readonly string[]>> = {

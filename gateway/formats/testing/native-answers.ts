@@ -1,4 +1,4 @@
-// Arbitrary answers of upstreams of the caller's own format, with all that such an upstream may say beside the meaning.
+// Arbitrary answers of upstreams of the caller's own format, with everything that such an upstream may send beside the meaning.
 import fc from 'fast-check';
 import { type Event, StopReason } from '#proto/inference/v1/inference.js';
 import { blockStart, blockStop, delta, finished, foreign, foreignBlock, foreignDelta, started, toolStart, withRest } from './events.js';
@@ -8,7 +8,7 @@ const texts = fc.array(fc.string({ minLength: 1, maxLength: 6 }), { minLength: 1
 const logprob = fc.record({ token: fc.string(), logprob: fc.constant(-0.5), bytes: fc.constant(null), top_logprobs: fc.constant([]) });
 const sometimes = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(value, { nil: undefined });
 
-/** The event with a rest, if there is one. */
+/** Returns the event with a rest, if there is one. */
 const maybe = (event: Event, rest: object | undefined): Event => (rest === undefined ? event : withRest(event, rest));
 const ofChoice = (fields: object): object => ({ choices: [{ index: 0, ...fields }] });
 

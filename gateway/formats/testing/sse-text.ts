@@ -1,14 +1,14 @@
-// Reads the text of server-sent events as strictly as it is written, for checks of the framing itself.
+// Parses the text of server-sent events strictly, to check the framing itself.
 
 /** One frame. */
 export interface RawFrame {
-  /** The event line; undefined when there is none. */
+  /** The event line; undefined if there is none. */
   readonly event: string | undefined;
   /** The data line. */
   readonly data: string;
 }
 
-/** The frames of a text and what is wrong with its framing. Comments are passed over. */
+/** Returns the frames of a text and what is wrong with its framing. Comments are skipped. */
 export function rawFramesOf(text: string): { frames: RawFrame[]; faults: string[] } {
   const faults: string[] = [];
   if (text !== '' && !text.endsWith('\n\n')) faults.push('the last frame is not closed by an empty line');

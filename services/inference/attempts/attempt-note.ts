@@ -1,15 +1,15 @@
-// What is told of an attempt that failed before its first event.
+// Reports an attempt that failed before its first event.
 import type { Clock } from '#kit/clock.js';
 import { toAppError } from '#client/errors/app-error.js';
 import type { GenerateResponse, Target } from '#proto/inference/v1/inference.js';
 import type { ResponseHead } from '../upstreams/upstream.js';
 
-/** One attempt, from now on. */
+/** Records one attempt, starting now. */
 export class AttemptNote {
   readonly #beganAtMs: number;
   #head: ResponseHead | undefined;
 
-  /** `cameAtMs` is when the request came, on the clock that goes on evenly. */
+  /** `cameAtMs` is when the request arrived, on the monotonic clock. */
   constructor(
     private readonly target: Target,
     private readonly cameAtMs: number,
@@ -18,12 +18,12 @@ export class AttemptNote {
     this.#beganAtMs = clock.monotonicMs();
   }
 
-  /** Keeps what the upstream's response begins with. */
+  /** Keeps the head of the upstream's response. */
   readonly onResponse = (head: ResponseHead): void => {
     this.#head = head;
   };
 
-  /** The message that tells of its failure, and of what is tried now. Why it failed is told by its reason alone, for callers may see it. */
+  /** Returns the message that reports the failure and the target tried next. It gives only the reason, because callers may see it. */
   failed(error: unknown, next: Target | undefined): GenerateResponse {
     const failedAttempt = {
       target: this.target,

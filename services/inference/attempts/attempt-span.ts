@@ -9,7 +9,7 @@ import type { ResolvedTarget } from '../upstreams/registry.js';
 
 const tracer = trace.getTracer('tollgate.inference');
 
-/** One attempt, as traces see it. */
+/** Traces one attempt. */
 export class AttemptSpan {
   readonly #span: Span;
   readonly #startedAtMs: number;
@@ -37,14 +37,14 @@ export class AttemptSpan {
     });
   }
 
-  /** The headers that carry this span to the upstream. */
+  /** Returns the headers that propagate this span to the upstream. */
   traceHeaders(): Record<string, string> {
     const headers: Record<string, string> = {};
     propagation.inject(trace.setSpan(context.active(), this.#span), headers);
     return headers;
   }
 
-  /** Takes note of a message on its way to the consumer. */
+  /** Records a message on its way to the consumer. */
   observe(message: GenerateResponse): void {
     if (!this.#sawFirst) {
       this.#sawFirst = true;
@@ -63,7 +63,7 @@ export class AttemptSpan {
     }
   }
 
-  /** The attempt failed. */
+  /** Marks the attempt as failed. */
   fail(error: unknown): void {
     this.#failed = true;
     const { reason, message } = toAppError(error);
@@ -71,9 +71,9 @@ export class AttemptSpan {
     this.#span.setStatus({ code: SpanStatusCode.ERROR, message });
   }
 
-  /** The attempt is over, however it ended. */
+  /** Ends the span, whatever the outcome of the attempt. */
   end(): void {
-    // Neither finished nor failed: the consumer left.
+    // Neither finished nor failed: the consumer disconnected.
     if (!this.#finished && !this.#failed) this.#span.setAttribute(attribute.errorType, 'cancelled');
     this.#span.end();
   }

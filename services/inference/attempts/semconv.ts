@@ -1,4 +1,4 @@
-// Names of span attributes, in one place because the GenAI conventions still move
+// Names of span attributes, in one place because the GenAI conventions still change
 // (https://github.com/open-telemetry/semantic-conventions-genai, status Development).
 
 /** Attributes of a span around one attempt at one upstream. */
@@ -13,7 +13,7 @@ export const attribute = {
   finishReasons: 'gen_ai.response.finish_reasons',
   /** Seconds. */
   timeToFirstChunk: 'gen_ai.response.time_to_first_chunk',
-  /** Includes what was read from and written to caches. */
+  /** Includes tokens read from and written to caches. */
   inputTokens: 'gen_ai.usage.input_tokens',
   outputTokens: 'gen_ai.usage.output_tokens',
   cacheReadTokens: 'gen_ai.usage.cache_read.input_tokens',

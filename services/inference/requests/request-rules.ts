@@ -1,4 +1,4 @@
-// What a request must be like before anything is sent anywhere. Pure.
+// Validates a request before anything is sent to an upstream. Pure.
 import { AppError } from '#client/errors/app-error.js';
 import {
   type GenerateRequest,
@@ -14,7 +14,7 @@ import {
   type ToolResultPart,
 } from '#proto/inference/v1/inference.js';
 
-/** Most of each thing in one request. */
+/** Upper limits on the parts of one request. */
 const requestLimits = {
   targets: 16,
   messages: 100_000,
@@ -46,7 +46,7 @@ export function checkGenerateRequest(request: GenerateRequest): void {
   checkMessagesVersion(messagesVersion);
 }
 
-/** The targets of a request: at least one. */
+/** Checks the targets of a request: at least one. */
 export function checkTargets(targets: readonly Target[]): void {
   check(targets.length > 0 && targets.length <= requestLimits.targets, 'targets', `has 1 to ${requestLimits.targets} entries`);
   for (const { upstreamId, upstreamModel } of targets) {
@@ -55,7 +55,7 @@ export function checkTargets(targets: readonly Target[]): void {
   }
 }
 
-/** The prompt of a request: at least one message, and in each role only what that role can say. Native fields may say it all alone. */
+/** Checks the prompt of a request: at least one message, and in each role only the parts that it allows. With native fields the prompt may have no messages. */
 export function checkPrompt(prompt: Prompt | undefined, native?: NativeRequest): asserts prompt is Prompt {
   check(prompt !== undefined, 'prompt', 'is required');
   const { messages, tools, toolChoice } = prompt;
@@ -76,7 +76,7 @@ export function checkPrompt(prompt: Prompt | undefined, native?: NativeRequest):
   check(!isNamed || tools.some(({ name }) => name === toolChoice.name), 'prompt.tool_choice.name', 'names one of the tools');
 }
 
-/** The reasoning of a request. */
+/** Checks the reasoning of a request. */
 export function checkReasoning(reasoning: Reasoning | undefined): void {
   check(
     reasoning === undefined || efforts.includes(reasoning.effort),
@@ -85,7 +85,7 @@ export function checkReasoning(reasoning: Reasoning | undefined): void {
   );
 }
 
-/** The vendor version of a request. */
+/** Checks the vendor version of a request. */
 export function checkMessagesVersion(version: string): void {
   check(version === '' || /^\d{4}-\d{2}-\d{2}$/.test(version), 'messages_version', 'is a date such as 2023-06-01, or empty');
 }
@@ -94,7 +94,7 @@ type PartKind = NonNullable<Part['part']>['$case'];
 
 const partsOfRole: Partial<Record<Role, readonly PartKind[]>> = {
   [Role.ROLE_USER]: ['text', 'image', 'document', 'toolResult'],
-  // An older version of the messages format has documents in answers too.
+  // An older version of the messages format allows documents in answers too.
   [Role.ROLE_ASSISTANT]: ['text', 'document', 'toolCall', 'reasoning'],
   [Role.ROLE_SYSTEM]: ['text'],
 };

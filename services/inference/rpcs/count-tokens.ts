@@ -1,4 +1,4 @@
-// Counts the input tokens of a request by the first target that can be tried.
+// Counts the input tokens of a request with the first target that can be tried.
 import type { CallContext } from '#client/call-context.js';
 import type { CountTokensRequest, CountTokensResponse } from '#proto/inference/v1/inference.js';
 import type { RpcDeps } from '../deps.js';
@@ -6,7 +6,7 @@ import { checkMessagesVersion, checkPrompt, checkReasoning, checkTargets } from 
 import { refusalFor } from '../upstreams/native.js';
 import { callOver, Watchdog } from '../upstreams/watchdog.js';
 
-/** InferenceService.CountTokens. */
+/** Implements InferenceService.CountTokens. */
 export async function countTokens(request: CountTokensRequest, context: CallContext, deps: RpcDeps): Promise<CountTokensResponse> {
   checkTargets(request.targets);
   checkPrompt(request.prompt, request.native);
@@ -14,7 +14,7 @@ export async function countTokens(request: CountTokensRequest, context: CallCont
   checkMessagesVersion(request.messagesVersion);
   const targets = await deps.registry.resolve(request.targets);
   const refusals = targets.map(({ upstream }) => refusalFor(request, upstream.format));
-  // The same that a call would be answered by, as far as can be told before one is made.
+  // The same target that would answer a call, as far as that is known before the call.
   const first = targets[refusals.indexOf(undefined)];
   if (first === undefined) throw refusals[0];
   const watchdog = new Watchdog(context.signal);

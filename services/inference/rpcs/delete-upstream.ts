@@ -1,11 +1,11 @@
-// Removes a stored upstream. Calls under way with it go on to their end.
+// Removes a stored upstream. Its calls in flight are allowed to finish.
 import { fault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import type { DeleteUpstreamRequest, DeleteUpstreamResponse } from '#proto/inference/v1/inference.js';
 import type { RpcDeps } from '../deps.js';
 import { refuseManaged } from './put-upstream.js';
 
-/** InferenceService.DeleteUpstream. */
+/** Implements InferenceService.DeleteUpstream. */
 export async function deleteUpstream(
   { upstreamId }: DeleteUpstreamRequest,
   context: CallContext,

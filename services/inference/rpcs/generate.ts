@@ -1,4 +1,4 @@
-// Generates one answer: tries the targets in order until one begins, then stays with it.
+// Generates one answer: tries the targets in order until one starts to answer, and then stays with it.
 import { AppError, hasReason } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
 import type { GenerateRequest, GenerateResponse } from '#proto/inference/v1/inference.js';
@@ -11,7 +11,7 @@ import type { ResolvedTarget } from '../upstreams/registry.js';
 import { retryableReasons } from '../upstreams/upstream.js';
 import { callOver, Watchdog } from '../upstreams/watchdog.js';
 
-/** InferenceService.Generate. */
+/** Implements InferenceService.Generate. */
 export async function* generate(
   request: GenerateRequest,
   context: CallContext,
@@ -36,7 +36,7 @@ export async function* generate(
         return;
       } catch (error) {
         if (hasBegun) throw error;
-        // A field that this target's format cannot honour may be no trouble for the next.
+        // The next target may be able to honour a field that this target's format cannot.
         const isRetryable = !watchdog.signal.aborted && hasReason(error, 'unsupported_field', ...retryableReasons);
         const next = isRetryable ? targets[position + 1] : undefined;
         if (!context.signal.aborted) yield note.failed(error, next?.target);
@@ -48,7 +48,7 @@ export async function* generate(
   }
 }
 
-/** One attempt, in a span of its own; its failure is logged here, with what only operators may know. */
+/** Runs one attempt in its own span. Its failure is logged here, with the details that only operators may see. */
 async function* attempt(
   resolved: ResolvedTarget,
   request: GenerateRequest,
@@ -82,7 +82,7 @@ async function* attempt(
   }
 }
 
-/** Figures that were not believed are for operators to look into, since the vendor will bill by them. */
+/** Logs usage figures that were rejected, so that operators can look into them: the vendor will bill by them. */
 function noteUsageFault(
   { events }: GenerateResponse,
   request: GenerateRequest,

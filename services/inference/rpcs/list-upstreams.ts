@@ -3,7 +3,7 @@ import type { CallContext } from '#client/call-context.js';
 import type { ListUpstreamsRequest, ListUpstreamsResponse } from '#proto/inference/v1/inference.js';
 import type { RpcDeps } from '../deps.js';
 
-/** InferenceService.ListUpstreams. */
+/** Implements InferenceService.ListUpstreams. */
 export async function listUpstreams(
   { withTests }: ListUpstreamsRequest,
   _context: CallContext,

@@ -1,4 +1,4 @@
-// Creates or replaces a stored upstream; its secret goes in sealed and never comes out.
+// Creates or replaces a stored upstream. Its secret is stored sealed and is never returned.
 import { type AuditEvent, changedFields } from '#kit/audit/audit-event.js';
 import { AppError } from '#client/errors/app-error.js';
 import { fault, fieldFault } from '#client/errors/fault.js';
@@ -14,7 +14,7 @@ import { secretPurpose, toMessage, type UpstreamRegistry } from '../upstreams/re
 /** Longest secret, in characters. */
 const secretCharsMax = 1024;
 
-/** InferenceService.PutUpstream. */
+/** Implements InferenceService.PutUpstream. */
 export async function putUpstream(
   { upstream, secret }: PutUpstreamRequest,
   context: CallContext,
@@ -37,7 +37,7 @@ export async function putUpstream(
   return { upstream: toMessage(row) };
 }
 
-/** Raises failed_precondition for an upstream that only the configuration changes. */
+/** Raises failed_precondition for an upstream that can only be changed in the configuration. */
 export function refuseManaged(id: string, registry: UpstreamRegistry): void {
   if (!registry.isManaged(id)) return;
   throw fault('upstream_locked', { id });
@@ -78,7 +78,7 @@ function checkSecret(secret: string | undefined): void {
   throw invalid('secret', `is at most ${secretCharsMax} printable ASCII characters without spaces`);
 }
 
-/** The secret of the new row: a new one, none, or the present one, sealed anew because it is bound to the base_url. */
+/** Returns the sealed secret of the new row: a new secret, none, or the current one, sealed again because it is bound to the base_url. */
 function sealedSecret(
   secret: string | undefined,
   wanted: Wanted,
@@ -86,7 +86,7 @@ function sealedSecret(
   { box }: RpcDeps,
 ): Pick<UpstreamRow, 'sealedSecret' | 'secretLastFour'> {
   if (secret === undefined && present?.sealedSecret !== undefined && originOf(present.baseUrl) !== originOf(wanted.baseUrl)) {
-    // Else whoever may change an address could have a secret sent to a server of their own, and so read it.
+    // Otherwise a user who may change an address could have the secret sent to their own server and read it.
     throw fieldFault('secret', 'new_secret');
   }
   const kept =
@@ -95,7 +95,7 @@ function sealedSecret(
     throw fault('secret_unreadable', {});
   }
   if (kept === undefined || kept === '') return { sealedSecret: undefined, secretLastFour: '' };
-  // What is sealed for the same address stays as it is, and with it what a test has found.
+  // A secret that is sealed for the same address is kept, and so is the test result that depends on it.
   if (secret === undefined && present?.baseUrl === wanted.baseUrl)
     return { sealedSecret: present.sealedSecret, secretLastFour: present.secretLastFour };
   return { sealedSecret: box.seal(kept, secretPurpose(wanted)), secretLastFour: lastFour(kept) };

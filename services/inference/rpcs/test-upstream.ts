@@ -1,11 +1,11 @@
-// Tests an upstream for the operator, and keeps what was found.
+// Tests an upstream for the operator and stores the result.
 import { fault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import { type TestUpstreamRequest, type TestUpstreamResponse, ApiFormat } from '#proto/inference/v1/inference.js';
 import type { RpcDeps } from '../deps.js';
 import { testConnection } from '../upstreams/connection-test/connection-test.js';
 
-/** InferenceService.TestUpstream. */
+/** Implements InferenceService.TestUpstream. */
 export async function testUpstream(
   { upstreamId, upstreamModel }: TestUpstreamRequest,
   context: CallContext,

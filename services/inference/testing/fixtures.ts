@@ -1,4 +1,4 @@
-// What the tests of inference begin with.
+// Fixtures for the tests of inference.
 import { randomBytes } from 'node:crypto';
 import { type Clock, systemClock } from '#kit/clock.js';
 import { parseSettings } from '#kit/config/settings.js';
@@ -10,12 +10,12 @@ import { type Event, GenerateRequest, type GenerateResponse, type InferenceServi
 import { type InferenceConfig, inferenceSettings } from '../config.js';
 import { createInference } from '../index.js';
 
-/** The defaults, with some settings changed. */
+/** Returns the default settings with some changes. */
 export function testConfig(changes: Partial<InferenceConfig> = {}): InferenceConfig {
   return { ...parseSettings(inferenceSettings, {}), ...changes };
 }
 
-/** A request with one user message, and whatever else is given. */
+/** Returns a request with one user message and the other fields given. */
 export function textRequest(text: string, rest: Parameters<typeof GenerateRequest.fromPartial>[0] = {}): GenerateRequest {
   return GenerateRequest.fromPartial({
     callId: 'req_test',
@@ -26,7 +26,7 @@ export function textRequest(text: string, rest: Parameters<typeof GenerateReques
   });
 }
 
-/** Inference on a database in memory. */
+/** Inference on an in-memory database. */
 export interface TestInference {
   readonly service: InferenceService;
   readonly lines: LogLine[];
@@ -49,7 +49,7 @@ export async function startInference(changes: Partial<InferenceConfig> = {}, clo
   };
 }
 
-/** All messages of one call. */
+/** Returns all messages of one call. */
 export async function collect(service: InferenceService, request: GenerateRequest, signal?: AbortSignal): Promise<GenerateResponse[]> {
   const messages: GenerateResponse[] = [];
   for await (const message of service.generate(request, callContext({ caller: 'gateway', ...(signal === undefined ? {} : { signal }) })))
@@ -57,12 +57,12 @@ export async function collect(service: InferenceService, request: GenerateReques
   return messages;
 }
 
-/** The events in one list. */
+/** Returns the events of the messages in one list. */
 export function eventsOf(messages: readonly GenerateResponse[]): NonNullable<Event['event']>[] {
   return messages.flatMap(({ events }) => events.map(({ event }) => event!));
 }
 
-/** The events as short words, for example "text+", "'Hel'", "text-". Deltas of one block are joined. */
+/** Returns the events as short words, for example "text+", "'Hel'", "text-". Deltas of one block are joined. */
 export function summary(events: readonly NonNullable<Event['event']>[]): string[] {
   const words: string[] = [];
   let joins = false;
@@ -102,7 +102,7 @@ function word(event: NonNullable<Event['event']>): string {
   }
 }
 
-/** The last event of a complete answer. */
+/** Returns the last event of a complete answer. */
 export function finishedOf(messages: readonly GenerateResponse[]): Extract<NonNullable<Event['event']>, { $case: 'finished' }>['value'] {
   const last = eventsOf(messages).at(-1);
   if (last?.$case !== 'finished') throw new Error('The answer did not finish.');

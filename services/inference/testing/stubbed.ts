@@ -8,14 +8,14 @@ import { startInference, type TestInference, textRequest } from './fixtures.js';
 /** Calls as the operator. */
 export const operator = callContext({ caller: 'operator' });
 
-/** Inference and the vendor that it knows. */
+/** Inference and the stub vendor behind it. */
 export interface Stubbed {
   readonly stub: StubUpstream;
   readonly inference: TestInference;
   stop(): Promise<void>;
 }
 
-/** Starts both, with these settings. */
+/** Starts inference and the stub vendor with these settings. */
 export async function startStubbed(changes: Partial<InferenceConfig> = {}): Promise<Stubbed> {
   const stub = await startStubUpstream();
   const inference = await startInference(changes);
@@ -46,7 +46,7 @@ export async function startStubbed(changes: Partial<InferenceConfig> = {}): Prom
   };
 }
 
-/** A request for a model of the stub. */
+/** Returns a request for a model of the stub. */
 export function ask(model: string, upstreamId = 'cc', rest: Parameters<typeof textRequest>[1] = {}): GenerateRequest {
   return textRequest('Say hello.', { targets: [{ upstreamId, upstreamModel: model }], ...rest });
 }

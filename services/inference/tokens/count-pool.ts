@@ -1,22 +1,22 @@
-// Threads that count tokens, so that no text, however long or odd, holds up the event loop of a process with calls in flight.
+// Threads that count tokens, so that no text, however long or unusual, blocks the event loop of a process with calls in flight.
 import { availableParallelism } from 'node:os';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 
-/** How a pool is bounded. */
+/** The limits of a pool. */
 export interface CountPoolLimits {
   readonly threadsMax: number;
-  /** Requests that wait for a thread; further ones are not counted. */
+  /** Most requests that wait for a thread; further ones are not counted. */
   readonly waitingMax: number;
 }
 
-/** One thread is enough for the few answers whose usage has to be counted; a second keeps them apart from a long prompt. */
+/** One thread is enough for the few answers whose usage must be counted; a second keeps them from waiting behind a long prompt. */
 const defaultLimits: CountPoolLimits = { threadsMax: Math.min(2, availableParallelism()), waitingMax: 1000 };
 
-/** Megabytes of memory of one thread; the vocabulary takes about a tenth. */
+/** Memory limit of one thread, in megabytes; the vocabulary takes about a tenth. */
 const threadMemoryMbMax = 512;
 
-// The same source runs built and, in unit tests, as it is.
+// The same source runs compiled and, in unit tests, uncompiled.
 const source = new URL(`./count-worker${extname(import.meta.url)}`, import.meta.url);
 
 interface Job {
@@ -29,7 +29,7 @@ interface Thread {
   job: Job | undefined;
 }
 
-/** Counts texts in threads of its own, first come, first served. Threads are started when first needed. */
+/** Counts texts in its own threads, first come, first served. Threads are started when first needed. */
 export class CountPool {
   readonly #threads: Thread[] = [];
   readonly #waiting: Job[] = [];
@@ -37,8 +37,8 @@ export class CountPool {
   constructor(private readonly limits: CountPoolLimits = defaultLimits) {}
 
   /**
-   * Tokens of the texts together, by the o200k vocabulary. Undefined when too many wait already or the thread broke down: the caller must then do
-   * without. Callers cut long texts in pieces and send one after another, so that others get their turn in between.
+   * Returns the total tokens of the texts by the o200k vocabulary, or undefined when too many requests already wait or the thread failed: the caller
+   * must then do without. Callers cut long texts into pieces and send them one after another, so that other texts get their turn in between.
    */
   count(texts: readonly string[]): Promise<number | undefined> {
     if (this.#waiting.length >= this.limits.waitingMax) return Promise.resolve(undefined);
@@ -48,7 +48,7 @@ export class CountPool {
     });
   }
 
-  /** Ends all threads; what they had to count is undefined. */
+  /** Stops all threads; pending counts resolve to undefined. */
   async close(): Promise<void> {
     for (const { done } of this.#waiting.splice(0)) done(undefined);
     await Promise.all(this.#threads.map(({ worker }) => worker.terminate()));
@@ -61,7 +61,7 @@ export class CountPool {
     if (thread === undefined) return;
     const job = this.#waiting.shift()!;
     thread.job = job;
-    // A process may end while nothing is counted, and not before.
+    // The process may exit only while nothing is being counted.
     thread.worker.ref();
     thread.worker.postMessage(job.texts);
   }
@@ -80,9 +80,7 @@ export class CountPool {
       this.#next();
     });
     // Always followed by 'exit'.
-    worker.on('error', (error) =>
-      process.emitWarning(`A thread that counts tokens broke down, and its text is reckoned: ${error.message}`),
-    );
+    worker.on('error', (error) => process.emitWarning(`A token-counting thread failed; its text is estimated instead: ${error.message}`));
     worker.on('exit', () => {
       this.#threads.splice(this.#threads.indexOf(thread), 1);
       finish(undefined);

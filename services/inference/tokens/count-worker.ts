@@ -1,12 +1,12 @@
-// The thread that counts tokens: texts come in, numbers go out. It imports no source of ours, so that it also runs unbuilt.
+// The thread that counts tokens: it receives texts and posts numbers. It imports none of our sources, so that it also runs uncompiled.
 import { parentPort } from 'node:worker_threads';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 
-// gpt-tokenizer's time grows with the square of the length of a word, so that text made to be slow has to be cut. A cut through
+// gpt-tokenizer takes time quadratic in the length of a word, so text crafted to be slow has to be cut. A cut through
 // a word costs at most one token too many.
 const sliceCharsMax = 2000;
 
-// Text that looks like a control token is text.
+// Text that looks like a control token is counted as text.
 const options = { disallowedSpecial: new Set<string>() };
 
 parentPort!.on('message', (texts: readonly string[]) => {

@@ -1,12 +1,12 @@
-// The one estimate of a prompt's tokens: for count_tokens where the vendor has no count, for the running figure before the vendor has said
-// any, and for the charge where it never does.
+// The one estimate of a prompt's tokens: for count_tokens if the vendor has no count, for the running figure until the vendor reports
+// one, and for the charge if it never does.
 import type { Prompt, ResponseFormat } from '#proto/inference/v1/inference.js';
 import { claudeGeneration } from '../requests/claude-generation.js';
 import { mediaTokens } from './media-tokens.js';
 import { inputTokensMax, promptBytes, promptTexts, roughTokens } from './prompt-text.js';
 import { countTexts } from './tokenizer.js';
 
-/** What a model reads. */
+/** The parts of a request that a model reads. */
 export interface Readable {
   readonly prompt: Prompt;
   readonly responseFormat: ResponseFormat | undefined;
@@ -16,8 +16,8 @@ export interface Readable {
 const around = { message: 4, tool: 8, tools: 12, claudeTools: 346 } as const;
 
 /**
- * Tokens of a text by the model's own tokenizer for each by the o200k vocabulary. Anthropic publishes no tokenizer, so these cannot be measured
- * offline: they stand between what others report for prose and for tables and code (1.09 and 1.14 up to generation 4.6; 1.45 and 1.58
+ * Returns how many tokens of the model's own tokenizer correspond to one of the o200k vocabulary. Anthropic publishes no tokenizer, so these cannot be measured
+ * offline: they lie between what others report for prose and for tables and code (1.09 and 1.14 up to generation 4.6; 1.45 and 1.58
  * from 4.7 on, huggingface.co/datasets/JOHNISKING/pdf-token-cost).
  */
 export function textFactor(model: string): number {
@@ -26,13 +26,13 @@ export function textFactor(model: string): number {
   return generation >= 4.07 ? 1.5 : 1.12;
 }
 
-/** Input tokens, counted with care: text by the vocabulary, images by their pixels, documents by their pages. */
+/** Returns the input tokens by the exact method: text by the vocabulary, images by their pixels, documents by their pages. */
 export async function estimateInput(readable: Readable, model: string): Promise<number> {
   const counted = await countTexts(textsOf(readable));
   return total(counted * textFactor(model), readable, model);
 }
 
-/** The same quickly, at four bytes of text a token: for running figures, where a tokenizer would cost more than it is worth. */
+/** Returns a quick estimate at four bytes of text per token: for running figures, where a tokenizer would cost more than it is worth. */
 export function roughInput(readable: Readable, model: string): number {
   const counted = roughTokens(promptBytes(readable.prompt) + Buffer.byteLength(schemaOf(readable)));
   return total(counted * textFactor(model), readable, model);
@@ -44,7 +44,7 @@ function total(textTokens: number, readable: Readable, model: string): number {
   const toolsTokens =
     tools.length === 0 ? 0 : around.tool * tools.length + (claudeGeneration(model) === undefined ? around.tools : around.claudeTools);
   const tokens = Math.ceil(textTokens) + around.message * (system.length + messages.length) + toolsTokens;
-  // No tokenizer makes more tokens than bytes, whatever the factor says.
+  // No tokenizer produces more tokens than bytes, whatever the factor says.
   return Math.min(tokens, inputTokensMax(prompt) + Buffer.byteLength(schemaOf(readable))) + mediaTokens(prompt, model);
 }
 

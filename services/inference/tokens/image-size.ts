@@ -1,4 +1,4 @@
-// The size of an image in pixels, from its header alone. Pure.
+// Reads the size of an image in pixels from its header alone. Pure.
 import type { InlineData } from '#proto/inference/v1/inference.js';
 
 /** Pixels. */
@@ -7,10 +7,10 @@ export interface ImageSize {
   readonly height: number;
 }
 
-// A picture of a camera has its size behind a preview, and that in segments of up to 64 KiB each.
+// A photo from a camera has its size after a preview, which comes in segments of up to 64 KiB each.
 const jpegSegmentsMax = 64;
 
-/** The size of a PNG, JPEG, GIF or WebP; undefined for anything else and for headers that make no sense. Decodes a few bytes only. */
+/** Returns the size of a PNG, JPEG, GIF or WebP; undefined for anything else and for implausible headers. Decodes only a few bytes. */
 export function imageSize({ base64 }: InlineData): ImageSize | undefined {
   const head = bytesAt(base64, 0, 32);
   if (head.length < 26) return undefined;
@@ -36,7 +36,7 @@ function webpSize(head: Buffer): ImageSize | undefined {
   }
 }
 
-/** Goes from segment to segment until the one that begins a frame. */
+/** Walks the segments up to the one that begins a frame. */
 function jpegSize(base64: string): ImageSize | undefined {
   let at = 2;
   for (let segment = 0; segment < jpegSegmentsMax; segment += 1) {
@@ -55,7 +55,7 @@ function jpegSize(base64: string): ImageSize | undefined {
   return undefined;
 }
 
-/** So many bytes of the data from a position on. */
+/** Returns `count` bytes of the data from the position `at`. */
 function bytesAt(base64: string, at: number, count: number): Buffer {
   const skipped = at % 3;
   const start = ((at - skipped) / 3) * 4;

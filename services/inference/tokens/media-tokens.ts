@@ -1,16 +1,16 @@
-// Tokens of images and documents, as vendors reckon them from pixels and pages. Pure.
+// Tokens of images and documents, as vendors compute them from pixels and pages. Pure.
 import { type DocumentPart, type ImagePart, type Part, type Prompt } from '#proto/inference/v1/inference.js';
 import { claudeGeneration } from '../requests/claude-generation.js';
 import { type ImageSize, imageSize } from './image-size.js';
 
-/** What an image is taken for that nobody here can look at: one behind a url, or with a header that cannot be read. */
+/** The size assumed for an image that cannot be inspected: one behind a url, or one with an unreadable header. */
 const unknownSize: ImageSize = { width: 1024, height: 1024 };
 
-/** What a document of unknown length is taken for. */
+/** The number of pages assumed for a document of unknown length. */
 const unknownPages = 5;
 const bytesPerPage = 50_000;
 
-/** Tokens of all images and documents of a prompt whose text says nothing about them, by the ways of the model's vendor. */
+/** Returns the tokens of all images and documents of a prompt that its text does not account for, by the rules of the model's vendor. */
 export function mediaTokens(prompt: Prompt, model: string): number {
   let tokens = 0;
   for (const { parts } of prompt.messages) tokens += partsTokens(parts, model);
@@ -27,7 +27,7 @@ function partsTokens(parts: readonly Part[], model: string): number {
   return tokens;
 }
 
-/** Tokens of one image. */
+/** Returns the tokens of one image. */
 export function imageTokens({ source, detail }: ImagePart, model: string): number {
   const size = (source?.$case === 'data' ? imageSize(source.value) : undefined) ?? unknownSize;
   const generation = claudeGeneration(model);
@@ -35,7 +35,7 @@ export function imageTokens({ source, detail }: ImagePart, model: string): numbe
   return /gpt-4|chatgpt|\bo[13]\b/.test(model) ? tileTokens(size, detail) : patchTokens(size, detail);
 }
 
-// Squares of 28 pixels, after the image was made smaller. Fitted to measurements that others made and published
+// Squares of 28 pixels, after the image is scaled down. Fitted to measurements that others have published
 // (huggingface.co/datasets/JOHNISKING/image-token-cost): within 4 % of all ten sizes on generations 4.5 and 5.5.
 function claudeImageTokens(size: ImageSize, generation: number): number {
   const [edgeMax, patchesMax] = generation >= 4.07 ? [2048, 4784] : [1568, 1568];
@@ -43,7 +43,7 @@ function claudeImageTokens(size: ImageSize, generation: number): number {
   return Math.min(patchesMax, patches({ width, height }, 28));
 }
 
-/** Models up to the o3 and gpt-4 families: tiles of 512 pixels, after the image was made to fit 2048 and its shorter side 768 pixels. */
+/** Models up to the o3 and gpt-4 families: tiles of 512 pixels, after the image is scaled to fit 2048 pixels and its shorter side 768 pixels. */
 function tileTokens(size: ImageSize, detail: string): number {
   if (detail === 'low') return 85;
   const fitted = within(size, 2048);
@@ -51,7 +51,7 @@ function tileTokens(size: ImageSize, detail: string): number {
   return 85 + 170 * patches({ width: fitted.width * scale, height: fitted.height * scale }, 512);
 }
 
-/** Later models: squares of 32 pixels, 1.2 tokens each; bounds from the same measurements. */
+/** Later models: squares of 32 pixels at 1.2 tokens each; bounds from the same measurements. */
 function patchTokens(size: ImageSize, detail: string): number {
   const patchesMax = detail === 'low' ? 256 : detail === 'high' ? 2500 : 10_000;
   return Math.ceil(1.2 * Math.min(patchesMax, patches(size, 32)));
@@ -66,10 +66,10 @@ function patches({ width, height }: ImageSize, edge: number): number {
   return Math.ceil(width / edge) * Math.ceil(height / edge);
 }
 
-/** Tokens of a document that is not text; its title and context are. A page is read as text and as an image. */
+/** Returns the tokens of a document that is not text; its title and context are counted as text. A page is read both as text and as an image. */
 function documentTokens({ source }: DocumentPart, model: string): number {
   if (source?.$case === 'text' || source === undefined) return 0;
-  // Pages of text and tables had 2100 to 2500 tokens with Claude (huggingface.co/datasets/JOHNISKING/pdf-token-cost); for others nothing was found.
+  // Pages of text and tables had 2100 to 2500 tokens with Claude (huggingface.co/datasets/JOHNISKING/pdf-token-cost); no figures are known for other vendors.
   const perPage = claudeGeneration(model) === undefined ? 1500 : 2300;
   return perPage * (source.$case === 'url' ? unknownPages : pagesOf(source.value.base64));
 }
@@ -77,7 +77,7 @@ function documentTokens({ source }: DocumentPart, model: string): number {
 const countPattern = /\/Type\s*\/Pages\b[^>]{0,400}?\/Count\s+(\d{1,5})\b|\/Count\s+(\d{1,5})\b[^>]{0,400}?\/Type\s*\/Pages\b/g;
 const lookedAtChars = 1 << 18;
 
-/** Pages of a PDF: as its page tree says where that stands in plain sight at either end of the file, else by its size. */
+/** Returns the pages of a PDF: from its page tree if that is readable at either end of the file, otherwise estimated from its size. */
 export function pagesOf(base64: string): number {
   const bytes = Math.floor((base64.length * 3) / 4);
   const tail = base64.length <= lookedAtChars ? '' : base64.slice(Math.floor((base64.length - lookedAtChars) / 4) * 4);

@@ -1,4 +1,4 @@
-// Keeps the usage of one call: a cheap running figure with every batch of events, and the final one that is charged.
+// Tracks the usage of one call: a cheap running figure with every batch of events, and the final one that is charged.
 import type { Event, GenerateRequest } from '#proto/inference/v1/inference.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { estimateInput, roughInput, textFactor } from './estimate.js';
@@ -14,16 +14,16 @@ import {
   type UsageReport,
 } from './usage-report.js';
 
-/** The usage at the end of a call. */
+/** Holds the usage at the end of a call. */
 export interface FinalUsage {
   readonly usage: TokenCounts;
   /** Whether every figure is the upstream's own. */
   readonly usageReported: boolean;
-  /** The rule that the upstream's figures broke; empty when none. */
+  /** The rule that the upstream's figures broke; empty if none. */
   readonly usageFault: string;
 }
 
-/** Counts what an upstream delivers, and prefers what it reports wherever that keeps the rules. */
+/** Counts what an upstream delivers, and prefers its own report wherever that satisfies the rules. */
 export class Meter {
   readonly #factor: number;
   readonly #outputMax: number;
@@ -32,12 +32,12 @@ export class Meter {
   #report: UsageReport = noReport;
   #outputBytes = 0;
   #reasoningBytes = 0;
-  // The text itself is needed only for an exact count at the end; beyond exactCharsMax the bytes must do.
+  // The text itself is needed only for an exact count at the end; beyond exactCharsMax only its bytes are counted.
   readonly #output = new KeptText();
   readonly #reasoning = new KeptText();
   #reasoningBlock: number | undefined;
 
-  /** `model` is the vendor's name of it, whose tokenizer our counts shall come close to. */
+  /** `model` is the vendor's name of the model, whose tokenizer our counts should approximate. */
   constructor(
     private readonly request: GenerateRequest,
     private readonly model: string,
@@ -45,12 +45,12 @@ export class Meter {
     const prompt = request.prompt!;
     this.#factor = textFactor(model);
     this.#outputMax = request.maxOutputTokens * Math.max(1, request.choices);
-    // What money is held for also covers images and documents, whose bytes say nothing about their tokens.
+    // The bound that money is held for also covers images and documents, whose bytes say nothing about their tokens.
     this.#inputMax = request.inputTokensMax || inputTokensMax(prompt);
     this.#roughInput = Math.min(roughInput({ prompt, responseFormat: request.responseFormat }, model), this.#inputMax);
   }
 
-  /** Takes note of events that are about to be delivered. */
+  /** Counts events that are about to be delivered. */
   add(events: readonly Event[]): void {
     for (const { event } of events) {
       if (event?.$case === 'blockStart') {
@@ -66,12 +66,12 @@ export class Meter {
     }
   }
 
-  /** Takes the upstream's newest report, which replaces the one before. */
+  /** Sets the upstream's latest report, which replaces the previous one. */
   report(report: UsageReport): void {
     this.#report = report;
   }
 
-  /** The usage up to now. */
+  /** Returns the usage so far. */
   soFar(): TokenCounts {
     const input = this.#checkedInput();
     const output = this.#checkedOutput();
@@ -81,7 +81,7 @@ export class Meter {
     };
   }
 
-  /** The usage of the whole call. What the upstream did not report, or reported in breach of a rule, is counted by us. */
+  /** Returns the usage of the whole call. We count what the upstream did not report or reported in violation of a rule. */
   async finish(): Promise<FinalUsage> {
     const input = this.#checkedInput();
     const output = this.#checkedOutput();
@@ -113,7 +113,7 @@ export class Meter {
     return isFault(output) ? output : (outputFault(output, this.#outputMax, this.#outputBytes > 0) ?? output);
   }
 
-  /** Never more than what was held for it. */
+  /** Returns our own count of the input, never more than money was held for. */
   async #countInput(): Promise<number> {
     const { prompt, responseFormat } = this.request;
     return Math.min(await estimateInput({ prompt: prompt!, responseFormat }, this.model), this.#inputMax);
@@ -124,14 +124,14 @@ export class Meter {
     return this.#capped(reasoningTokens + (await this.#output.count()), reasoningTokens);
   }
 
-  /** Our own count of output never exceeds what was asked for, and so never what was held for it. */
+  /** Caps our own count of output at the requested maximum, and so at what money was held for. */
   #capped(outputTokens: number, reasoningTokens: number): OutputCounts {
     const capped = Math.min(Math.ceil(outputTokens * this.#factor), this.#outputMax);
     return { outputTokens: capped, reasoningTokens: Math.min(Math.ceil(reasoningTokens * this.#factor), capped) };
   }
 }
 
-/** The texts of a delta without a common form. What it nests (a citation, say) is not the model's own words. */
+/** Returns the texts of a delta without a common form. Nested texts, such as a citation, are not the model's own words. */
 function foreignText(json: string): string {
   const texts: string[] = [];
   for (const [name, value] of Object.entries(JSON.parse(json) as object))
@@ -147,7 +147,7 @@ function plainInput(inputTokens: number): InputCounts {
   return { inputTokens, cacheReadTokens: 0, cacheWrite5mTokens: 0, cacheWrite1hTokens: 0 };
 }
 
-/** Text that is kept up to a bound, and beyond it only measured. */
+/** Holds text up to a bound; beyond it, only the length is kept. */
 class KeptText {
   readonly #fragments: string[] = [];
   #chars = 0;

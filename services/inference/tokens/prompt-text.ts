@@ -1,7 +1,7 @@
 // The text of a prompt, and bounds that follow from its length alone.
 import type { Part, Prompt } from '#proto/inference/v1/inference.js';
 
-/** Every string of the prompt that a model may read, in order. */
+/** Yields every string of the prompt that a model may read, in order. */
 export function* promptTexts(prompt: Prompt): Generator<string> {
   yield* prompt.system;
   for (const message of prompt.messages) {
@@ -14,7 +14,7 @@ export function* promptTexts(prompt: Prompt): Generator<string> {
   }
 }
 
-/** Every string of one part of a message. */
+/** Yields every string of one part of a message. */
 function* partTexts(part: Part['part']): Generator<string> {
   switch (part?.$case) {
     case 'text':
@@ -47,19 +47,19 @@ function* partTexts(part: Part['part']): Generator<string> {
   }
 }
 
-/** UTF-8 bytes of everything in the prompt. */
+/** Returns the UTF-8 bytes of everything in the prompt. */
 export function promptBytes(prompt: Prompt): number {
   let bytes = 0;
   for (const text of promptTexts(prompt)) bytes += Buffer.byteLength(text);
   return bytes;
 }
 
-/** What a vendor may add around a message (an instruction is one), around a tool, and once for having tools at all, in tokens. */
+/** Most tokens that a vendor adds around a message (an instruction counts as one), around a tool, and once if there are any tools. */
 export const overheadTokensMax = { message: 64, tool: 512, tools: 1024 } as const;
 
 /**
- * More input tokens than any honest count of this prompt. Every token stands for at least one byte of text, or belongs to what
- * vendors put around messages and tools. The gateway holds money by this same rule, so a larger count could not be charged.
+ * Returns an upper bound of any correct count of this prompt's input tokens. Every token covers at least one byte of text, or belongs to what
+ * vendors add around messages and tools. The gateway holds money by the same rule, so a larger count could not be charged.
  */
 export function inputTokensMax(prompt: Prompt): number {
   const { system, messages, tools } = prompt;
@@ -68,7 +68,7 @@ export function inputTokensMax(prompt: Prompt): number {
   return promptBytes(prompt) + aroundMessages + aroundTools;
 }
 
-/** Tokens of so many bytes of text, quickly: four bytes a token, rounded up. */
+/** Returns a quick estimate of the tokens in this many bytes of text: four bytes per token, rounded up. */
 export function roughTokens(bytes: number): number {
   return Math.ceil(bytes / 4);
 }

@@ -1,19 +1,19 @@
-// Counts tokens of texts by the o200k vocabulary, in threads of its own, within bounds.
+// Counts tokens of texts by the o200k vocabulary, in separate threads and within bounds.
 import { CountPool } from './count-pool.js';
 import { roughTokens } from './prompt-text.js';
 
-/** Characters that a thread counts at a time, some 20 ms of ordinary text: how long somebody else waits for its turn. */
+/** Characters that a thread counts at a time, about 20 ms of ordinary text: how long another call waits for its turn. */
 const pieceCharsMax = 32_000;
 
-/** Characters that are counted exactly in one call; what lies beyond is reckoned at four bytes a token. */
+/** Characters that are counted exactly in one call; the rest is estimated at four bytes per token. */
 export const exactCharsMax = 1_000_000;
 
-/** How long one call counts, waiting for its turns included; what is left then is reckoned too. */
+/** How long one call counts, including the wait for its turns; the rest is then estimated too. */
 const exactTimeMsMax = 10_000;
 
 const pool = new CountPool();
 
-/** Tokens of the texts, each counted by itself. What cannot be counted within the bounds is reckoned. */
+/** Returns the tokens of the texts, each counted separately. What cannot be counted within the bounds is estimated. */
 export async function countTexts(texts: Iterable<string>, counter: Pick<CountPool, 'count'> = pool): Promise<number> {
   const startedAtMs = performance.now();
   let tokens = 0;
@@ -33,13 +33,13 @@ export async function countTexts(texts: Iterable<string>, counter: Pick<CountPoo
   return tokens + roughTokens(reckonedBytes);
 }
 
-/** The texts in order: short ones together, long ones cut. A cut through a word costs at most one token too many. */
+/** Yields the texts in order: short ones together, long ones cut. A cut through a word costs at most one token too many. */
 function* piecesOf(texts: Iterable<string>): Generator<string[]> {
   let piece: string[] = [];
   let room = pieceCharsMax;
   for (const text of texts) {
     for (let start = 0; start < text.length;) {
-      // A text that would fit whole is not cut only because others came before it.
+      // A text that fits whole is not cut just because others came before it.
       if (text.length > room && room < pieceCharsMax) {
         yield piece;
         piece = [];

@@ -1,4 +1,4 @@
-// What an upstream says that a call used, and the rules that such a statement must keep before it may become money.
+// The usage that an upstream reports for a call, and the rules that it must satisfy before it is charged.
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 
 /** The classes of input; they do not overlap. */
@@ -11,9 +11,9 @@ export type OutputCounts = Pick<TokenCounts, 'outputTokens' | 'reasoningTokens'>
 export const usageFaults = [
   // A figure is negative, fractional, not a number or beyond 2^31.
   'not_a_count',
-  // More tokens from and to caches than in the whole prompt.
+  // More tokens read from and written to caches than in the whole prompt.
   'cached_above_input',
-  // The parts of the cache writes are more than their sum.
+  // The parts of the cache writes exceed their total.
   'cache_write_parts_above_total',
   // More input than the prompt has bytes.
   'input_above_bound',
@@ -21,44 +21,44 @@ export const usageFaults = [
   'input_zero',
   // More reasoning than output.
   'reasoning_above_output',
-  // More output than was asked for.
+  // More output than was requested.
   'output_above_cap',
   // No output, though some was delivered.
   'output_zero',
 ] as const;
 
-/** A rule that was broken. */
+/** The name of a broken rule. */
 export type UsageFault = (typeof usageFaults)[number];
 
-/** Each half as the upstream gave it: counts, the rule that it broke, or nothing yet. */
+/** Holds each half as the upstream reported it: counts, the rule that it broke, or nothing yet. */
 export interface UsageReport {
   readonly input: InputCounts | UsageFault | undefined;
   readonly output: OutputCounts | UsageFault | undefined;
 }
 
-/** Nothing said yet. */
+/** Nothing reported yet. */
 export const noReport: UsageReport = { input: undefined, output: undefined };
 
 const countMax = 2 ** 31 - 1;
 
-/** Whether a value of a wire format can be a number of tokens. */
+/** Reports whether a value of a wire format can be a number of tokens. */
 export function isCount(value: unknown): value is number {
   return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= countMax;
 }
 
-/** All input, from caches or not. */
+/** Returns all input, cached or not. */
 export function totalInput(counts: InputCounts): number {
   return counts.inputTokens + counts.cacheReadTokens + counts.cacheWrite5mTokens + counts.cacheWrite1hTokens;
 }
 
-/** The rule that well-formed input counts break for a prompt of at most `inputMax` tokens. */
+/** Returns the rule that well-formed input counts break for a prompt of at most `inputMax` tokens. */
 export function inputFault(counts: InputCounts, inputMax: number): UsageFault | undefined {
   const total = totalInput(counts);
   if (total > inputMax) return 'input_above_bound';
   return total === 0 ? 'input_zero' : undefined;
 }
 
-/** The rule that well-formed output counts break, given the cap that was sent upstream and whether anything was delivered. */
+/** Returns the rule that well-formed output counts break, given the cap that was sent upstream and whether anything was delivered. */
 export function outputFault(counts: OutputCounts, outputMax: number, delivered: boolean): UsageFault | undefined {
   if (counts.reasoningTokens > counts.outputTokens) return 'reasoning_above_output';
   if (counts.outputTokens > outputMax) return 'output_above_cap';

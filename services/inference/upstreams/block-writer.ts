@@ -1,4 +1,4 @@
-// Writes canonical block events: numbers blocks without gaps, keeps one open at a time, ends each that it began.
+// Writes canonical block events: numbers blocks without gaps, keeps one open at a time, and ends every block that it began.
 import assert from 'node:assert/strict';
 import type { BlockDelta, BlockStart, Event, Foreign, Target } from '#proto/inference/v1/inference.js';
 
@@ -13,7 +13,7 @@ export class BlockWriter {
   /** Kinds of block written so far. */
   readonly written = new Set<Block['$case']>();
 
-  /** `droppedFields` are those of the caller's that the upstream was not sent. */
+  /** `droppedFields` are the caller's fields that were not sent to the upstream. */
   constructor(
     private readonly target: Target,
     private readonly droppedFields: readonly string[] = [],
@@ -29,7 +29,7 @@ export class BlockWriter {
     });
   }
 
-  /** Opens a block; one that is still open is ended first. */
+  /** Opens a block, after ending the one that is still open. */
   open(block: Block): void {
     this.close();
     this.#open = block.$case;
@@ -37,12 +37,12 @@ export class BlockWriter {
     this.#write({ $case: 'blockStart', value: { index: this.#nextIndex, block } });
   }
 
-  /** The kind of the open block. */
+  /** Returns the kind of the open block. */
   get openKind(): Block['$case'] | undefined {
     return this.#open;
   }
 
-  /** Writes into the open block; empty fragments are left out, unless the upstream said something beside them. */
+  /** Writes to the open block. Empty fragments are left out unless the upstream sent something beside them. */
   delta(delta: NonNullable<BlockDelta['delta']>, extraJson?: string): void {
     if (delta.value === '' && extraJson === undefined) return;
     assert(this.#open !== undefined, 'A delta needs an open block.');
@@ -63,26 +63,26 @@ export class BlockWriter {
     this.#write({ $case: 'foreign', value: foreign });
   }
 
-  /** How many events wait to be taken. */
+  /** Returns the number of events that wait to be taken. */
   get pending(): number {
     return this.#events.length;
   }
 
-  /** Adds what the upstream said beside the meaning of an event: of the newest that waits to be taken, or of the oldest. */
+  /** Adds what the upstream sent beside the meaning of an event, to the newest or the oldest event that waits to be taken. */
   attach(extraJson: string, to: 'newest' | 'oldest' = 'newest'): void {
     const event = this.#events.at(to === 'newest' ? -1 : 0);
     assert(event !== undefined, 'There is no event to attach to.');
     event.extraJson = extraJson;
   }
 
-  /** Adds what stood around the meaning of the newest event that waits to be taken. */
+  /** Adds what surrounded the meaning of the newest event that waits to be taken. */
   attachBeside(besideJson: string): void {
     const event = this.#events.at(-1);
     assert(event !== undefined, 'There is no event to attach to.');
     event.envelopeJson = besideJson;
   }
 
-  /** The events written since the last call. */
+  /** Returns the events written since the last call. */
   take(): Event[] {
     const events = this.#events;
     this.#events = [];

@@ -1,4 +1,4 @@
-// Makes the upstream that settings describe.
+// Creates the upstream that settings describe.
 import { ApiFormat } from '#proto/inference/v1/inference.js';
 import { chatCompletionsWire } from './chat-completions/wire.js';
 import { HttpUpstream, type HttpUpstreamDeps, type HttpUpstreamSettings } from './http/http-upstream.js';
@@ -7,12 +7,12 @@ import { messagesWire } from './messages/wire.js';
 import type { RemoteWireFormat } from './remote-format.js';
 import type { Upstream } from './upstream.js';
 
-/** An upstream behind HTTP. */
+/** Creates an upstream behind HTTP. */
 export function createHttpUpstream(format: RemoteWireFormat, settings: HttpUpstreamSettings, deps: HttpUpstreamDeps): Upstream {
   return new HttpUpstream(settings, wireOf(format, settings), deps);
 }
 
-/** The wire format as it is spoken with this upstream. */
+/** Returns the wire format for this upstream. */
 export function wireOf(format: RemoteWireFormat, { id, baseUrl }: Pick<HttpUpstreamSettings, 'id' | 'baseUrl'>): Wire {
   const wire = format === ApiFormat.API_FORMAT_MESSAGES ? messagesWire : chatCompletionsWire;
   return wire(id, baseUrl);

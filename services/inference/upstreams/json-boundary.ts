@@ -1,4 +1,4 @@
-// Finds where a JSON object or array that arrives in fragments is complete, looking at each character once.
+// Finds where a JSON object or array that arrives in fragments is complete, reading each character once.
 
 /** Follows one JSON text. */
 export class JsonBoundary {
@@ -7,12 +7,12 @@ export class JsonBoundary {
   #inString = false;
   #escaped = false;
 
-  /** Looks at the next fragment. */
+  /** Reads the next fragment. */
   push(fragment: string): void {
     for (let index = 0; index < fragment.length; index += 1) this.#see(fragment[index]!);
   }
 
-  /** Whether an object or array has begun and all that was opened is closed. */
+  /** Reports whether an object or array has begun and everything that was opened is closed. */
   get isComplete(): boolean {
     return this.#begun && this.#depth === 0;
   }

@@ -1,4 +1,4 @@
-// The upstreams that are built in or come from the environment. They are in no database, and no RPC changes them.
+// The upstreams that are built in or configured in the environment. They are not in the database, and no RPC changes them.
 import { type Upstream as UpstreamMessage, ApiFormat } from '#proto/inference/v1/inference.js';
 import { lastFour } from '#kit/secrets/secret-box.js';
 import type { UpstreamRow } from '../store.js';
@@ -9,24 +9,24 @@ import { Sandbox, sandboxId } from './sandbox/sandbox.js';
 import type { RemoteWireFormat } from './remote-format.js';
 import type { Upstream } from './upstream.js';
 
-/** An upstream and how it is shown. */
+/** Holds an upstream and how it is shown. */
 export interface KnownUpstream {
   readonly shown: UpstreamMessage;
-  /** Absent when it cannot be used although it is enabled: its secret cannot be read. */
+  /** Absent if it cannot be used although it is enabled, because its secret cannot be read. */
   readonly upstream: Upstream | undefined;
-  /** Of an upstream behind HTTP, enabled or not; absent when its secret cannot be read. */
+  /** Present for an upstream behind HTTP, enabled or not; absent if its secret cannot be read. */
   readonly remote?: RemoteUpstream;
 }
 
-/** All that an upstream behind HTTP is made of. */
+/** Holds everything that an upstream behind HTTP is created from. */
 export interface RemoteUpstream {
   readonly format: RemoteWireFormat;
   readonly settings: HttpUpstreamSettings;
-  /** The row that it comes from; absent for managed ones. */
+  /** The row that it comes from; absent for managed upstreams. */
   readonly row?: UpstreamRow;
 }
 
-/** The sandbox, and a vendor for each key in the configuration. Raises invalid_request for a malformed base url. */
+/** Returns the sandbox, and a vendor for each key in the configuration. Raises invalid_request for a malformed base url. */
 export function managedUpstreams(deps: HttpUpstreamDeps): KnownUpstream[] {
   const { openaiApiKey, openaiBaseUrl, anthropicApiKey, anthropicBaseUrl } = deps.config;
   return [
@@ -45,7 +45,7 @@ function vendor(
   deps: HttpUpstreamDeps,
 ): KnownUpstream[] {
   if (secret === undefined) return [];
-  // Whoever sets the environment of this process may name an address inside its network.
+  // The operator who sets the environment of this process may name an address inside its network.
   const baseUrl = withVersionSegment(parseBaseUrl(baseUrlText, true));
   const isVendorsOwn = /\.(openai|anthropic)\.com$/.test(new URL(baseUrl).hostname);
   const settings = { id, baseUrl, secret, allowPrivateNetwork: !isVendorsOwn };

@@ -1,21 +1,21 @@
-// Where the caller and an upstream speak one format, the upstream gets the caller's own fields; everywhere else a body made from the
-// common call, which cannot say everything. Pure.
+// If the caller and an upstream use the same format, the upstream gets the caller's own fields; otherwise it gets a body built from the
+// common call, which cannot express everything. Pure.
 import { AppError } from '#client/errors/app-error.js';
 import type { GenerateRequest, NativeRequest, ApiFormat } from '#proto/inference/v1/inference.js';
 
-/** The caller's own fields, if this is their format. */
+/** Returns the caller's own fields if this is their format. */
 export function nativeFor(request: Pick<GenerateRequest, 'native'>, format: ApiFormat): NativeRequest | undefined {
   return request.native?.format === format ? request.native : undefined;
 }
 
-/** Why an upstream of this format cannot honour the request; undefined when it can. The error is the caller's to read. */
+/** Returns why an upstream of this format cannot honour the request; undefined if it can. The error is shown to the caller. */
 export function refusalFor({ native }: Pick<GenerateRequest, 'native'>, format: ApiFormat): AppError | undefined {
   const refusal = native === undefined || native.format === format ? undefined : native.refusedElsewhere[0];
   if (refusal === undefined) return undefined;
   return new AppError('unsupported_field', `${refusal.field}: ${refusal.text}`, { details: { field: refusal.field } });
 }
 
-/** The caller's fields that are dropped for an upstream of this format, before what its own format adds to them. */
+/** Returns the caller's fields that are dropped for an upstream of this format, not including those that the format's own code drops. */
 export function droppedFor({ native }: Pick<GenerateRequest, 'native'>, format: ApiFormat): readonly string[] {
   return native === undefined || native.format === format ? [] : native.droppedElsewhere;
 }

@@ -1,5 +1,5 @@
-// Which upstreams exist, and in which order a call tries them. Stored ones are re-read at most every second, so that a change made
-// through one replica acts on all.
+// Knows which upstreams exist, and in which order a call tries them. Stored ones are re-read at most every second, so that a change made
+// through one replica takes effect on all.
 import { AppError } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
 import type { Target, Upstream as UpstreamMessage } from '#proto/inference/v1/inference.js';
@@ -11,16 +11,16 @@ import { type KnownUpstream, managedUpstreams, type RemoteUpstream } from './man
 import { isRemoteWireFormat } from './remote-format.js';
 import type { Upstream } from './upstream.js';
 
-/** How old the picture of the stored upstreams may be, in milliseconds. */
+/** How old the cached list of stored upstreams may be, in milliseconds. */
 const rereadAfterMs = 1000;
 
-/** What the registry works with. */
+/** The dependencies of the registry. */
 export interface RegistryDeps extends HttpUpstreamDeps {
   readonly store: UpstreamStore;
   readonly box: SecretBox;
 }
 
-/** A target and the upstream behind it. */
+/** Holds a target and the upstream behind it. */
 export interface ResolvedTarget {
   readonly target: Target;
   readonly upstream: Upstream;
@@ -31,12 +31,12 @@ interface StoredUpstream extends KnownUpstream {
   readonly fingerprint: string;
 }
 
-/** What an upstream's sealed secret is bound to. */
+/** Returns the purpose that an upstream's sealed secret is bound to. */
 export function secretPurpose(row: Pick<UpstreamRow, 'id' | 'baseUrl'>): string {
   return `upstream ${row.id} ${row.baseUrl}`;
 }
 
-/** The upstreams, managed and stored. */
+/** Holds the upstreams, managed and stored. */
 export class UpstreamRegistry {
   readonly #managed: ReadonlyMap<string, KnownUpstream>;
   #stored = new Map<string, StoredUpstream>();
@@ -48,7 +48,7 @@ export class UpstreamRegistry {
     this.#managed = new Map(managedUpstreams(deps).map((known) => [known.shown.id, known]));
   }
 
-  /** The targets that can be tried now, in order. Raises model_unavailable when there is none. */
+  /** Returns the targets that can be tried now, in order. Raises model_unavailable if there is none. */
   async resolve(targets: readonly Target[]): Promise<ResolvedTarget[]> {
     await this.#refresh();
     const resolved = targets.flatMap((target) => {
@@ -59,14 +59,14 @@ export class UpstreamRegistry {
     return resolved;
   }
 
-  /** All upstreams without their secrets: managed ones first, then stored ones by id. */
+  /** Returns all upstreams without their secrets: managed ones first, then stored ones by id. */
   async list(): Promise<UpstreamMessage[]> {
     await this.reload();
     const stored = [...this.#stored.values()].filter(({ shown }) => !this.isManaged(shown.id));
     return [...this.#managed.values(), ...stored].map(({ shown }) => shown);
   }
 
-  /** One upstream as it is at this moment, enabled or not. Raises not_found, and what the database raises. */
+  /** Returns the current state of one upstream, enabled or not. Raises not_found, and what the database raises. */
   async find(id: string): Promise<KnownUpstream> {
     await this.reload();
     const known = this.#managed.get(id) ?? this.#stored.get(id);
@@ -74,19 +74,19 @@ export class UpstreamRegistry {
     return known;
   }
 
-  /** Whether the upstream is built in or configured. */
+  /** Reports whether the upstream is built in or configured. */
   isManaged(id: string): boolean {
     return this.#managed.has(id);
   }
 
-  /** Reads the stored upstreams now, as after a change of ours. Raises what the database raises. */
+  /** Reads the stored upstreams now, for example after a change by this process. Raises what the database raises. */
   async reload(): Promise<void> {
     const readAtMs = this.deps.clock.nowMs();
     this.#apply(await this.deps.store.list());
     this.#readAtMs = readAtMs;
   }
 
-  /** Lets calls under way end and closes all connections. */
+  /** Lets calls in flight finish and closes all connections. */
   async close(): Promise<void> {
     const all = [...this.#managed.values(), ...this.#stored.values()];
     await Promise.all(all.map(({ upstream }) => upstream?.close()));
@@ -96,7 +96,7 @@ export class UpstreamRegistry {
     if (this.deps.clock.nowMs() - this.#readAtMs < rereadAfterMs) return;
     this.#reading ??= this.reload()
       .catch((error: unknown) => {
-        // Calls go on with what was last known; the database is asked again in a second.
+        // Calls continue with the last known state; the database is queried again in a second.
         this.deps.log.error({ err: error }, 'stored upstreams cannot be read');
         this.#readAtMs = this.deps.clock.nowMs();
       })
@@ -115,7 +115,7 @@ export class UpstreamRegistry {
     }
   }
 
-  /** The upstream as it is, with its connections, where its row has not changed. */
+  /** Returns the existing upstream with its connections if its row has not changed. */
   #reuse(present: StoredUpstream | undefined, row: UpstreamRow): StoredUpstream {
     const fingerprint = JSON.stringify([row.apiFormat, row.baseUrl, row.sealedSecret, row.allowPrivateNetwork, row.enabled]);
     if (present?.fingerprint === fingerprint) return present;
@@ -130,14 +130,14 @@ export class UpstreamRegistry {
     if (sealedSecret !== undefined && secret === undefined) {
       this.deps.log.error(
         { upstream: id },
-        'the secret of this upstream cannot be decrypted with the present key; it is not used until its secret is put again',
+        'the secret of this upstream cannot be decrypted with the current key; the upstream is not used until its secret is set again',
       );
       return undefined;
     }
     if (!isRemoteWireFormat(apiFormat)) {
       this.deps.log.error(
         { upstream: id, api_format: apiFormat },
-        'the wire format of this upstream is unknown to this version; it is not used',
+        'the wire format of this upstream is unknown to this version; the upstream is not used',
       );
       return undefined;
     }
@@ -145,7 +145,7 @@ export class UpstreamRegistry {
   }
 }
 
-/** A stored upstream as it is shown. */
+/** Returns a stored upstream as it is shown. */
 export function toMessage(row: UpstreamRow): UpstreamMessage {
   const { id, apiFormat, baseUrl, sealedSecret, secretLastFour, allowPrivateNetwork, enabled, createdAtMs } = row;
   const hasSecret = sealedSecret !== undefined;

@@ -1,10 +1,10 @@
-// The wire formats that an upstream outside this process can speak.
+// The wire formats that an upstream outside this process can use.
 import { ApiFormat } from '#proto/inference/v1/inference.js';
 
-/** One of them. */
+/** The wire format of an upstream outside this process. */
 export type RemoteWireFormat = ApiFormat.API_FORMAT_CHAT_COMPLETIONS | ApiFormat.API_FORMAT_MESSAGES;
 
-/** Whether a format is one of them. */
+/** Reports whether an upstream outside this process can use the format. */
 export function isRemoteWireFormat(format: ApiFormat): format is RemoteWireFormat {
   return format === ApiFormat.API_FORMAT_CHAT_COMPLETIONS || format === ApiFormat.API_FORMAT_MESSAGES;
 }

@@ -1,25 +1,25 @@
-// What is left of an object of an upstream's when its meaning is taken away. Pure.
+// What remains of an upstream's object once its meaning is removed. Pure.
 import { isObject, type JsonObject } from './stream-decoder.js';
 
-/** The fields that are not known; undefined when there are none. Costs no allocation where nothing is left. */
+/** Returns the fields that are not known; undefined if there are none. Allocates nothing if nothing is left. */
 export function restOf(object: JsonObject, known: ReadonlySet<string>): Record<string, unknown> | undefined {
   let rest: Record<string, unknown> | undefined;
   for (const name in object) {
     if (known.has(name) || object[name] === undefined) continue;
     rest ??= {};
-    // A plain assignment of this name would set the prototype.
+    // A plain assignment to the name __proto__ would set the prototype.
     Object.defineProperty(rest, name, { value: object[name], enumerable: true, writable: true, configurable: true });
   }
   return rest;
 }
 
-/** The same as JSON. */
+/** Returns the same as `restOf`, as JSON. */
 export function restJson(object: JsonObject, known: ReadonlySet<string>): string | undefined {
   const rest = restOf(object, known);
   return rest === undefined ? undefined : JSON.stringify(rest);
 }
 
-/** Both together: objects are merged field by field, anything else of the second replaces the first's. */
+/** Merges two objects: nested objects are merged field by field, any other field of the second replaces the first's. */
 export function merged(first: JsonObject | undefined, second: JsonObject | undefined): JsonObject | undefined {
   if (first === undefined || second === undefined) return first ?? second;
   const both: Record<string, unknown> = { ...first };
@@ -30,10 +30,10 @@ export function merged(first: JsonObject | undefined, second: JsonObject | undef
   return both;
 }
 
-/** Names of what the upstream charges whoever has the account with it, which is not what the caller is charged. */
+/** Matches names of what the upstream charges the holder of the vendor account, which is not what the caller is charged. */
 export const accountName = /cost|price|byok|credit|billing|balance|currency/i;
 
-/** The fields without those about the account; undefined when none remain. */
+/** Returns the fields without those about the account; undefined if none remain. */
 export function withoutAccount(fields: JsonObject | undefined): JsonObject | undefined {
   if (fields === undefined) return undefined;
   const names = Object.keys(fields);

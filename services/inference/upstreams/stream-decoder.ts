@@ -1,38 +1,38 @@
-// What the two wire formats' decoders have in common: SSE payloads in, canonical events and a usage report out. Pure.
+// The common interface of the two wire formats' decoders: SSE payloads in, canonical events and a usage report out. Pure.
 import { AppError } from '#client/errors/app-error.js';
 import type { Event, StopReason } from '#proto/inference/v1/inference.js';
 import type { UsageReport } from '../tokens/usage-report.js';
 
-/** How an answer ended. */
+/** Describes how an answer ended. */
 export interface Outcome {
   readonly stopReason: StopReason;
-  /** The sequence that was met; empty when unknown or none. */
+  /** The stop sequence that was matched; empty if unknown or none. */
   readonly stopSequence: string;
-  /** What the upstream said beside the end and the usage, as the extra_json of `finished`; absent: nothing. */
+  /** What the upstream sent beside the end and the usage, as the extra_json of `finished`; absent if nothing. */
   readonly extraJson?: string;
 }
 
-/** Decodes one answer. All events but `finished`, which needs the usage and is made from `outcome` and `report` by whoever reads. */
+/** Decodes one answer into all events except `finished`, which needs the usage: the reader creates it from `outcome` and `report`. */
 export interface StreamDecoder {
-  /** The events of one SSE payload. Raises upstream_* for error frames and for payloads that break the format. */
+  /** Returns the events of one SSE payload. Raises upstream_* for error frames and for payloads that break the format. */
   push(data: string): Event[];
-  /** The last events, at the end of the body. Raises upstream_failed when the answer is not complete. */
+  /** Returns the last events, at the end of the body. Raises upstream_failed if the answer is not complete. */
   end(): Event[];
-  /** Set when the answer is complete; nothing more needs to be read. */
+  /** Set once the answer is complete and nothing more needs to be read. */
   readonly outcome: Outcome | undefined;
-  /** What the upstream has said about usage up to now. */
+  /** The usage that the upstream has reported so far. */
   readonly report: UsageReport;
 }
 
 /** A JSON object of a payload. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Whether a JSON value is an object. */
+/** Reports whether a JSON value is an object. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The object in an SSE payload. Raises upstream_failed when there is none. */
+/** Returns the object in an SSE payload. Raises upstream_failed if there is none. */
 export function parsePayload(data: string): JsonObject {
   let value: unknown;
   try {
@@ -44,7 +44,7 @@ export function parsePayload(data: string): JsonObject {
   return value;
 }
 
-/** A text field that may be absent or null. Raises upstream_failed for any other type. */
+/** Returns a text field that may be absent or null. Raises upstream_failed for any other type. */
 export function optionalTextField(object: JsonObject, name: string): string {
   const value = object[name];
   if (value === undefined || value === null) return '';
@@ -52,12 +52,12 @@ export function optionalTextField(object: JsonObject, name: string): string {
   return value;
 }
 
-/** The error for a stream that breaks its format. `what` is for operators and completes "sent …". */
+/** Returns the error for a stream that breaks its format. `what` is for operators and completes "sent …". */
 export function malformed(what: string): AppError {
   return new AppError('upstream_failed', 'The upstream sent a malformed answer.', { cause: new Error(`The upstream sent ${what}.`) });
 }
 
-/** The error for a stream that ends too early. */
+/** Returns the error for a stream that ends too early. */
 export function brokenOff(): AppError {
   return new AppError('upstream_failed', 'The upstream broke off its answer.');
 }

@@ -1,9 +1,9 @@
-// JSON texts of tools, which callers wrote and models may have garbled, as values for an upstream's body. Pure.
+// Parses the JSON texts of tools, which callers wrote and models may have garbled, for an upstream's body. Pure.
 import { AppError } from '#client/errors/app-error.js';
 import type { Tool } from '#proto/inference/v1/inference.js';
 import { isObject, type JsonObject } from './stream-decoder.js';
 
-/** The schema of a tool's arguments; undefined when it takes none. Raises invalid_request when it is not a JSON object. */
+/** Returns the schema of a tool's arguments; undefined if it takes none. Raises invalid_request if it is not a JSON object. */
 export function toolParameters(tool: Tool): JsonObject | undefined {
   if (tool.parametersJson === '') return undefined;
   const schema = parse(tool.parametersJson);
@@ -15,7 +15,7 @@ export function toolParameters(tool: Tool): JsonObject | undefined {
   return schema;
 }
 
-/** A past tool call's arguments as an object. What the model garbled is kept under "_raw", so that the conversation can go on. */
+/** Returns the arguments of a past tool call as an object. Garbled arguments are kept under "_raw", so that the conversation can continue. */
 export function toolArguments(argumentsJson: string): JsonObject {
   if (argumentsJson.trim() === '') return {};
   const value = parse(argumentsJson);

@@ -1,30 +1,30 @@
-// What a vendor's refusal means for the caller, and what of it operators may read. Pure; shared by both wire formats.
+// Maps a vendor's refusal to the error for the caller, and to the details for operators. Pure; shared by both wire formats.
 import { AppError } from '#client/errors/app-error.js';
 import type { Reason } from '#rules/reasons.js';
 
-/** Longest vendor text that is passed on, in characters. */
+/** Maximum vendor text that is passed on, in characters. */
 const vendorTextCharsMax = 1000;
 
-/** Longest wait that callers are asked for; some clients sleep as long as they are told. */
+/** Longest wait that is passed on to callers; some clients sleep for as long as the header says. */
 const retryAfterMsMax = 60_000;
 
-/** A vendor's refusal in terms that both formats share. */
+/** Describes a vendor's refusal in terms that both formats share. */
 export interface Refusal {
   readonly status: number;
-  /** The vendor's machine-readable words for it (type and code), in lower case. */
+  /** The vendor's machine-readable type and code, in lower case. */
   readonly labels: readonly string[];
-  /** The vendor's text; empty when there was none that is fit to be read. */
+  /** The vendor's text; empty if there was none that can be shown. */
   readonly text: string;
   /** From the retry-after headers. */
   readonly retryAfterMs?: number;
-  /** The vendor's name of the model, which callers do not know. */
+  /** The vendor's name for the model, which callers do not know. */
   readonly model?: string;
   /** The vendor's own code and the field it blames; relayed with its text. */
   readonly code?: unknown;
   readonly param?: unknown;
 }
 
-/** The truth about a refusal, for operators: the `cause` of the AppError that callers see. */
+/** Holds the full details of a refusal, for operators: the `cause` of the AppError that callers see. */
 export class VendorRefusal extends Error {
   override readonly name = 'VendorRefusal';
 
@@ -37,10 +37,10 @@ export class VendorRefusal extends Error {
   }
 }
 
-// A vendor's own account trouble can come as a 400 or a 429, told only by its text or label.
+// Problems with our account at the vendor can arrive as a 400 or a 429, recognisable only by text or label.
 const accountLabels = /quota|billing|spend_limit|credit|payment/;
 const accountText = /credit balance|spend(ing)? limit|usage limits|current quota|billing hard limit/i;
-// The same news in the words of OpenAI, vLLM, llama.cpp, OpenRouter, Anthropic, Google, xAI, Hugging Face and DashScope.
+// A prompt that is too long, in the words of OpenAI, vLLM, llama.cpp, OpenRouter, Anthropic, Google, xAI, Hugging Face and DashScope.
 const contextLabels = /^(context_length_exceeded|context_window_exceeded|exceed_context_size_error|model_context_window_exceeded)$/;
 const contextText = new RegExp(
   [
@@ -56,7 +56,7 @@ const contextText = new RegExp(
   ].join('|'),
   'i',
 );
-// A vendor's filter objects to what the caller wrote, whatever status it says that with.
+// A vendor's filter rejected what the caller wrote, whatever the status.
 const filterLabels = /^(content_filter|content_policy_violation|responsibleaipolicyviolation|data_inspection_failed)$/;
 const filterText = /your input was flagged/i;
 
@@ -68,7 +68,7 @@ const neutral: Partial<Record<Reason, string>> = {
   upstream_timeout: 'The upstream did not answer in time.',
 };
 
-/** The error for a refusal. What concerns our own account is neutral to callers; what concerns the request is relayed. */
+/** Returns the error for a refusal. Problems with our own account get a neutral text for callers; problems with the request are relayed. */
 export function refusalError(refusal: Refusal): AppError {
   const cause = new VendorRefusal(refusal.status, refusal.labels, refusal.text);
   const reason = refusalReason(refusal);
@@ -79,7 +79,7 @@ export function refusalError(refusal: Refusal): AppError {
   return new AppError(reason, message, { cause, retryAfterMs, details: relayed ? wordsOf(refusal) : {} });
 }
 
-/** The vendor's code and param, where they are plain words. A filter that has no name of its own gets the usual one. */
+/** Returns the vendor's code and param if they are plain words. A filter without its own code gets the usual one. */
 function wordsOf(refusal: Refusal): Record<string, string> {
   const isNamed = typeof refusal.code === 'string' && (!isFiltered(refusal) || filterLabels.test(refusal.code.toLowerCase()));
   const { param } = refusal;
@@ -88,9 +88,9 @@ function wordsOf(refusal: Refusal): Record<string, string> {
   return { ...(isPlain(code) ? { code } : {}), ...(isPlain(param) ? { param } : {}) };
 }
 
-/** The text with the vendor's name of the model replaced, since callers know the model by another. */
+/** Returns the text with the vendor's name for the model replaced, since callers know the model by another name. */
 function withoutModel(text: string, model: string): string {
-  // A name that is a word of the language would be found in any text; such a one only counts in quotes.
+  // A name that is an ordinary word would match in any text; such a name is replaced only in quotes.
   const name = model.replace(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`);
   const isWord = /^[A-Za-z]*$/.test(model);
   if (model === '') return text;
@@ -98,12 +98,12 @@ function withoutModel(text: string, model: string): string {
   return text.replace(new RegExp(`(\\b(the )?model )?(${named})`, 'gi'), 'the model');
 }
 
-/** Whether a vendor's text says that the prompt is too long. */
+/** Reports whether a vendor's text says that the prompt is too long. */
 export function isTooLongText(text: string): boolean {
   return contextText.test(text);
 }
 
-/** Whether a vendor's filter objects to what the caller wrote. */
+/** Reports whether a vendor's filter rejected what the caller wrote. */
 function isFiltered({ status, labels, text }: Refusal): boolean {
   return labels.some((label) => filterLabels.test(label)) || (status === 403 && filterText.test(text));
 }
@@ -113,7 +113,7 @@ function refusalReason(refusal: Refusal): Reason {
   if (isFiltered(refusal)) return 'upstream_rejected';
   if (status === 401 || status === 402 || status === 403 || status === 404) return 'upstream_unavailable';
   const isTooLong = labels.some((label) => contextLabels.test(label)) || (status !== 429 && isTooLongText(text));
-  // Some servers say it with a status of 500.
+  // Some servers report this with status 500.
   if (isTooLong) return 'context_length_exceeded';
   if (status === 413) return 'body_too_large';
   if (status === 400 || status === 422) return accountText.test(text) ? 'upstream_unavailable' : 'upstream_rejected';
@@ -125,7 +125,7 @@ function refusalReason(refusal: Refusal): Reason {
   return status === 408 || status === 504 ? 'upstream_timeout' : 'upstream_failed';
 }
 
-/** The vendor's text without anything that looks like a credential, on one line, and bounded. */
+/** Returns the vendor's text on one line, bounded, and without anything that looks like a credential. */
 export function redact(text: string): string {
   return text
     .slice(0, 2 * vendorTextCharsMax)
@@ -135,7 +135,7 @@ export function redact(text: string): string {
     .slice(0, vendorTextCharsMax);
 }
 
-/** The wait that the headers ask for, bounded; undefined when they ask for none that can be read. */
+/** Returns the wait that the headers request, bounded; undefined if they request none or it is unreadable. */
 export function retryAfter(headers: Readonly<Record<string, string | undefined>>, nowMs: number): number | undefined {
   const exact = Number(headers['retry-after-ms'] || Number.NaN);
   const plain = headers['retry-after'] ?? '';
@@ -143,7 +143,7 @@ export function retryAfter(headers: Readonly<Record<string, string | undefined>>
   return Number.isFinite(waitMs) && waitMs >= 0 ? Math.min(Math.ceil(waitMs), retryAfterMsMax) : undefined;
 }
 
-/** The JSON of an error body; undefined for anything else, HTML pages of proxies above all. */
+/** Returns the JSON of an error body; undefined for anything else, in particular HTML pages of proxies. */
 export function parseErrorBody(body: string): unknown {
   try {
     return JSON.parse(body) as unknown;

@@ -1,4 +1,4 @@
-// What every upstream can do, whichever wire format it speaks.
+// The interface of every upstream, whatever its wire format.
 import type {
   CountTokensRequest,
   CountTokensResponse,
@@ -8,22 +8,22 @@ import type {
   ApiFormat,
 } from '#proto/inference/v1/inference.js';
 
-/** The circumstances of one attempt. */
+/** Holds the context of one attempt. */
 export interface Attempt {
-  /** The target that this upstream serves, of those in the request. */
+  /** The one of the request's targets that this upstream serves. */
   readonly target: Target;
-  /** Aborted when the consumer leaves or the call's whole time is up; its reason is the AppError to end with. */
+  /** Aborted when the consumer disconnects or the call's total time is up; its reason is the AppError to end with. */
   readonly signal: AbortSignal;
-  /** Trace headers to send along; empty where the upstream shall not learn them. */
+  /** Trace headers to send along; empty if the upstream must not learn them. */
   readonly traceHeaders: Readonly<Record<string, string>>;
-  /** Told what a response over HTTP begins with, as soon as it is there. */
+  /** Called with the head of an HTTP response as soon as it arrives. */
   readonly onResponse?: (head: ResponseHead) => void;
 }
 
-/** What a response over HTTP begins with. */
+/** Holds the head of an HTTP response. */
 export interface ResponseHead {
   readonly status: number;
-  /** The vendor's own id of the request; empty where it gives none that is plain. */
+  /** The vendor's own id of the request; empty if it gives no plain id. */
   readonly requestId: string;
 }
 
@@ -31,23 +31,23 @@ export interface ResponseHead {
 export interface Upstream {
   readonly id: string;
   readonly format: ApiFormat;
-  /** For traces: the vendor, as the GenAI conventions name it. */
+  /** The vendor's name by the GenAI conventions, for traces. */
   readonly providerName: string;
-  /** Whether it lies in our own network, so that it may learn our trace ids. */
+  /** Whether it is in our own network, so that it may learn our trace ids. */
   readonly isPrivate: boolean;
   /**
-   * Generates an answer. The first event is `started`, the last `finished`; what arrives together is yielded together. Raises
-   * upstream_* or context_length_exceeded; nothing was generated when it raises before the first yield. Whatever ends the iteration
+   * Generates an answer. The first event is `started`, the last `finished`; events that arrive together are yielded together. Raises
+   * upstream_* or context_length_exceeded; nothing was generated if it raises before the first yield. Ending the iteration for any reason
    * also ends the request to the vendor.
    */
   generate(request: GenerateRequest, attempt: Attempt): AsyncGenerator<GenerateResponse, void, undefined>;
-  /** Input tokens; an estimate where the upstream has no count of its own. */
+  /** Counts input tokens; the count is an estimate if the upstream has none of its own. */
   countTokens(request: CountTokensRequest, attempt: Attempt): Promise<CountTokensResponse>;
-  /** Lets calls under way end, then closes all connections. */
+  /** Lets calls in flight finish, then closes all connections. */
   close(): Promise<void>;
 }
 
-/** Failures after which another target is worth trying: they say nothing about the request itself. */
+/** Failures after which the next target is tried, because they are not caused by the request itself. */
 export const retryableReasons = [
   'overloaded',
   'upstream_rate_limited',

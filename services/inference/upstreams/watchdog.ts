@@ -1,44 +1,44 @@
-// Ends work for an upstream: when a step of it takes too long, or when what it is part of is over.
+// Ends work for an upstream when one of its steps takes too long, or when the work that it is part of is over.
 import { abortError, AppError } from '#client/errors/app-error.js';
 
-/** Why work ends that is done or no longer wanted. One for all: each call ends by it, and a stack trace costs more than the rest of outcome. */
+/** The reason for ending work that is done or no longer wanted. It is shared: every call ends with it, and creating a stack trace costs more than the rest of the teardown. */
 export const callOver = new AppError('cancelled', 'The call is over.');
 
-/** Watches one piece of work. Its signal aborts with the AppError that says why. */
+/** Watches one piece of work. Its signal aborts with the AppError that gives the reason. */
 export class Watchdog {
   readonly #controller = new AbortController();
   readonly #onParentAbort: () => void;
   #timer: NodeJS.Timeout | undefined;
 
-  /** `parent` is the signal of the whole; its reason is passed on as an AppError. */
+  /** `parent` is the signal of the enclosing work; its reason is passed on as an AppError. */
   constructor(private readonly parent: AbortSignal) {
     this.#onParentAbort = () => this.end(abortError(parent));
     if (parent.aborted) this.#onParentAbort();
     else parent.addEventListener('abort', this.#onParentAbort, { once: true });
   }
 
-  /** Goes to whatever does the work. */
+  /** Returns the signal to pass to the work. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  /** Gives the next step this long. `what` completes "The upstream did not …". */
+  /** Starts the time limit of the next step. `what` completes "The upstream did not …". */
   expect(what: string, withinMs: number): void {
     this.pause();
     this.#timer = setTimeout(() => this.end(new AppError('upstream_timeout', `The upstream did not ${what} in time.`)), withinMs);
   }
 
-  /** Stops the clock while we are the ones who keep the upstream waiting. */
+  /** Stops the timer while we keep the upstream waiting. */
   pause(): void {
     clearTimeout(this.#timer);
   }
 
-  /** Lets the work outlive what it is part of. */
+  /** Lets the work outlive `parent`. */
   detach(): void {
     this.parent.removeEventListener('abort', this.#onParentAbort);
   }
 
-  /** Ends the work, if it has not ended yet, and stops watching. */
+  /** Ends the work if it has not ended yet, and stops watching. */
   end(reason: unknown): void {
     this.pause();
     this.detach();

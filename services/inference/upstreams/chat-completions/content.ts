@@ -1,17 +1,17 @@
-// Texts, images and documents as the content of chat-completions messages. Pure.
+// Converts texts, images and documents to the content of chat-completions messages. Pure.
 import { AppError } from '#client/errors/app-error.js';
 import type { DocumentPart, ImagePart, InlineData, Part } from '#proto/inference/v1/inference.js';
 import type { JsonObject } from '../stream-decoder.js';
 
-/** What a translation knows of its upstream, and where it notes what it leaves out, by the caller's names. */
+/** Holds what a translation knows about its upstream, and collects the fields that it drops, by the caller's names. */
 export interface Translation {
   readonly isOpenAi: boolean;
-  /** Whether the prompt's cache marks can be said. */
+  /** Whether the prompt's cache marks can be expressed. */
   readonly takesBreakpoints: boolean;
   readonly dropped: Set<string>;
 }
 
-/** The content parts of these; parts of other kinds are passed over. `field` is where they are, for refusals. */
+/** Returns the content parts for `parts`; parts of other kinds are skipped. `field` is their path, for error messages. */
 export function contentParts(parts: readonly Part[], field: string, translation: Translation): JsonObject[] {
   return parts.flatMap((part) => {
     const content = toContent(part.part, field);
@@ -21,7 +21,7 @@ export function contentParts(parts: readonly Part[], field: string, translation:
   });
 }
 
-/** The part with the caller's mark that the prompt shall be cached up to here. */
+/** Returns the part with the caller's mark to cache the prompt up to here. */
 export function marked(part: JsonObject, cacheTtl: string | undefined, { takesBreakpoints, dropped }: Translation): JsonObject {
   if (cacheTtl === undefined) return part;
   if (takesBreakpoints) return { ...part, prompt_cache_breakpoint: { mode: 'explicit', ttl: '30m' } };
@@ -29,19 +29,19 @@ export function marked(part: JsonObject, cacheTtl: string | undefined, { takesBr
   return part;
 }
 
-/** The content of a message: plain text wherever that says it all, for some servers take nothing else. */
+/** Returns the content of a message: plain text whenever that is enough, because some servers accept nothing else. */
 export function contentOf(parts: readonly JsonObject[], { isOpenAi }: Translation): string | readonly JsonObject[] {
   const isPlain = parts.every((part) => part['type'] === 'text' && part['prompt_cache_breakpoint'] === undefined);
   if (!isPlain || (isOpenAi && parts.length > 1)) return parts;
   return parts.map(({ text }) => text).join('\n');
 }
 
-/** A text part. */
+/** Returns a text part. */
 export function textContent(text: string): JsonObject {
   return { type: 'text', text };
 }
 
-/** A document that is text, as text; undefined for one that is not. */
+/** Returns the text of a text document; undefined for any other document. */
 export function documentText(document: DocumentPart): string | undefined {
   const { source } = document;
   const isText = source?.$case === 'data' && source.value.mediaType.startsWith('text/');
@@ -81,7 +81,7 @@ function documentContent(document: DocumentPart, field: string): JsonObject[] {
   return [...(head.length > 0 ? [textContent(head.join('\n'))] : []), { type: 'file', file }];
 }
 
-/** What the caller says about a document, where it says something. */
+/** Returns the caller's title and context of a document, if any. */
 function headOf({ title, context }: DocumentPart): string[] {
   return [...(title === '' ? [] : [`Document: ${title}`]), ...(context === '' ? [] : [`Context: ${context}`])];
 }

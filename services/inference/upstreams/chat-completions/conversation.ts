@@ -1,20 +1,20 @@
-// The instructions and messages of a prompt as the messages of a chat-completions request. Pure.
+// Converts the instructions and messages of a prompt to the messages of a chat-completions request. Pure.
 import { createHash } from 'node:crypto';
 import { type Message, type Part, type Prompt, Role, type ToolResultPart } from '#proto/inference/v1/inference.js';
 import type { JsonObject } from '../stream-decoder.js';
 import { contentOf, contentParts, documentText, marked, textContent, type Translation } from './content.js';
 import { toUpstreamToolName } from './tool-names.js';
 
-// One client puts a line of bookkeeping for its vendor first, different in every call, which would defeat every prompt cache.
+// One client starts with a bookkeeping line for its vendor that differs in every call and would defeat every prompt cache.
 const bookkeeping = 'x-anthropic-billing-header:';
 
-// OpenAI refuses longer ids of tool calls, and other vendors make them.
+// OpenAI rejects longer tool call ids, and other vendors generate them.
 const toolIdCharsMax = 40;
 
-/** All messages, in order. Raises unsupported_field for a document that is only a url. */
+/** Returns all messages, in order. Raises unsupported_field for a document that is only a url. */
 export function conversation(prompt: Prompt, translation: Translation): JsonObject[] {
   const messages = systemMessages(prompt, translation);
-  // What stands between two turns of the assistant.
+  // What comes between two turns of the assistant.
   let between: Between = newBetween();
   for (const [index, message] of prompt.messages.entries()) {
     const field = `messages[${index}]`;
@@ -28,7 +28,7 @@ export function conversation(prompt: Prompt, translation: Translation): JsonObje
   return [...messages, ...between.results, ...between.said];
 }
 
-/** The results of tools come first and each as a message of its own, for nothing may part them from their calls. */
+/** Holds what comes between two assistant turns. Tool results come first, each as its own message, because nothing may separate them from their calls. */
 interface Between {
   readonly results: JsonObject[];
   readonly said: JsonObject[];
@@ -44,7 +44,7 @@ function systemMessages({ system, systemCacheTtls }: Prompt, translation: Transl
       ? []
       : [marked(textContent(text), systemCacheTtls[position], translation)],
   );
-  // One message, for many models' templates know no second.
+  // A single message, because the templates of many models do not support a second one.
   return parts.length === 0 ? [] : [{ role: 'system', content: contentOf(parts, translation) }];
 }
 
@@ -62,7 +62,7 @@ function addUser({ results, said }: Between, message: Message, field: string, tr
     said.push({ role: 'user', content: contentOf(content, translation) });
 }
 
-/** The text of a result, and what of it a tool's message cannot hold, which the user's next message then shows. */
+/** Returns the text of a result, and the parts that a tool message cannot hold, which go into the user's next message. */
 function toolResult(
   { toolCallId, text, isError, content }: ToolResultPart,
   field: string,
@@ -104,14 +104,14 @@ function assistantMessage(message: Message, field: string, translation: Translat
   return {
     role: 'assistant',
     content: content === '' && toolCalls.length > 0 ? null : content,
-    // DeepSeek-like servers want their reasoning back with tool results; OpenAI's do not know the field.
+    // DeepSeek-like servers require their reasoning back with tool results; OpenAI's do not know the field.
     reasoning_content: translation.isOpenAi || reasoning === '' ? undefined : reasoning,
     tool_calls: toolCalls.length > 0 ? toolCalls : undefined,
   };
 }
 
 function assistantText(part: Part, field: string, translation: Translation): string {
-  // A mark cannot be said here: the text of an answer is no list of parts.
+  // A mark cannot be expressed here: the text of an answer is not a list of parts.
   if (part.cacheTtl !== undefined) translation.dropped.add('cache_control');
   if (part.part?.$case === 'text') return part.part.value.text;
   if (part.part?.$case !== 'document') return '';
@@ -120,7 +120,7 @@ function assistantText(part: Part, field: string, translation: Translation): str
   return text ?? '';
 }
 
-/** A tool call's id as the upstream takes it; the same id always gives the same. */
+/** Returns a tool call id in the form that the upstream accepts; the same id always gives the same result. */
 function toolId(id: string, { isOpenAi }: Translation): string {
   if (!isOpenAi || id.length <= toolIdCharsMax) return id;
   return `call_${createHash('sha256')

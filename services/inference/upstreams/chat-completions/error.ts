@@ -3,7 +3,7 @@ import type { AppError } from '#client/errors/app-error.js';
 import { isObject, type JsonObject } from '../stream-decoder.js';
 import { isTooLongText, parseErrorBody, type Refusal, refusalError, retryAfter } from '../upstream-failure.js';
 
-/** The error for a response other than 2xx. `model` is the upstream's name of it. */
+/** Returns the error for a response other than 2xx. `model` is the upstream's name of the model. */
 export function responseError(
   status: number,
   headers: Readonly<Record<string, string | undefined>>,
@@ -14,19 +14,19 @@ export function responseError(
   return refusalError({ status, ...particulars(errorOf(parseErrorBody(body))), retryAfterMs: retryAfter(headers, nowMs), model });
 }
 
-/** The error for an `error` frame in the middle of a stream, or for an error that came with status 200. */
+/** Returns the error for an `error` frame in the middle of a stream, or for an error that came with status 200. */
 export function frameError(error: unknown, model: string): AppError {
   const found = particulars(error);
   return refusalError({ status: frameStatus(error, found), ...found, model });
 }
 
-/** The error in a payload that has no answer; undefined when it is none. */
+/** Returns the error in a payload without an answer; undefined if there is none. */
 export function errorOf(payload: unknown): unknown {
   if (!isObject(payload)) return undefined;
   const { error } = payload;
-  // Clients of this format too take only what is not empty for an error.
+  // Like clients of this format, treats only a non-empty value as an error.
   if (error) {
-    // Hugging Face's servers put their word for it beside the text.
+    // Hugging Face's servers put the error type beside the text.
     return typeof error === 'string' && typeof payload['error_type'] === 'string' ? { message: error, type: payload['error_type'] } : error;
   }
   const isBare =
@@ -44,7 +44,7 @@ function particulars(error: unknown): Pick<Refusal, 'labels' | 'text' | 'code' |
   return { labels, text: providerText(error) ?? textOf(error['message'] ?? error['detail']), code: error['code'], param: error['param'] };
 }
 
-/** OpenRouter says "Provider returned error" and keeps what the provider said, as it came, in the metadata. */
+/** Returns the provider's text. OpenRouter says "Provider returned error" and keeps the provider's original response in the metadata. */
 function providerText({ metadata }: JsonObject): string | undefined {
   const raw = isObject(metadata) && typeof metadata['raw'] === 'string' ? parseErrorBody(metadata['raw']) : undefined;
   const error = errorOf(raw);
@@ -52,7 +52,7 @@ function providerText({ metadata }: JsonObject): string | undefined {
   return text === '' ? undefined : text;
 }
 
-/** The text in a message, or in FastAPI's list of what is wrong with the fields. */
+/** Returns the text of a message, or of FastAPI's list of field errors. */
 function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
   if (Array.isArray(value))
@@ -68,7 +68,7 @@ function faultOf({ loc, msg }: JsonObject): string {
   return Array.isArray(loc) && text !== '' ? `${loc.slice(loc[0] === 'body' ? 1 : 0).join('.')}: ${text}` : text;
 }
 
-/** The HTTP status that the vendor would have sent, had the stream not begun. */
+/** Returns the HTTP status that the vendor would have sent if the stream had not begun. */
 function frameStatus(error: unknown, { labels, text }: Pick<Refusal, 'labels' | 'text'>): number {
   // OpenRouter and llama.cpp put the status into `code`.
   const codes = isObject(error) ? [error['code'], error['status'], error['status_code']].map(Number) : [];

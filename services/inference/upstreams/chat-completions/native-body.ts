@@ -1,11 +1,11 @@
-// The body for a caller who speaks this format too: what is ours, spliced before the caller's own fields. Pure.
+// Builds the body for a caller of the same format: our fields, spliced before the caller's own. Pure.
 import { type JsonObject, isObject } from '../stream-decoder.js';
 import type { UpstreamBody } from '../http/wire.js';
 import type { ChatCompletionsFlavour } from './flavour.js';
 
 /**
- * The body of `ours` and the caller's fields. A large body is not parsed again: it is only where its text shows that something in it
- * would be refused by this server, which is then changed or left out. `fieldsJson` is as JSON.stringify writes it.
+ * Returns the body of `ours` and the caller's fields. A large body is parsed again only if its text shows that something in it
+ * would be rejected by this server; that is then changed or left out. `fieldsJson` is as JSON.stringify writes it.
  */
 export function nativeBody(ours: JsonObject, fieldsJson: string, flavour: ChatCompletionsFlavour): UpstreamBody {
   const { json, dropped } = flavour.isOpenAi ? forOpenAi(fieldsJson) : { json: forOthers(fieldsJson), dropped: [] };
@@ -13,7 +13,7 @@ export function nativeBody(ours: JsonObject, fieldsJson: string, flavour: ChatCo
   return { json: json.length <= 2 ? head : `${head.slice(0, -1)},${json.slice(1)}`, dropped };
 }
 
-/** Few servers but OpenAI's know the role "developer"; it is their "system". */
+/** Replaces the role "developer" with "system": few servers other than OpenAI's know it. */
 function forOthers(fieldsJson: string): string {
   if (!fieldsJson.includes('"developer"')) return fieldsJson;
   const fields = JSON.parse(fieldsJson) as JsonObject;
@@ -23,12 +23,12 @@ function forOthers(fieldsJson: string): string {
   return JSON.stringify({ ...fields, messages });
 }
 
-// Additions of ours and of other vendors to the history, which OpenAI does not know and refuses.
+// Extensions to the history by us and by other vendors, which OpenAI does not know and rejects.
 const messageExtensions = ['thinking_blocks', 'reasoning_content', 'reasoning', 'reasoning_details', 'cache_control'] as const;
 
 function forOpenAi(fieldsJson: string): { json: string; dropped: readonly string[] } {
   const hasExtension = messageExtensions.some((name) => fieldsJson.includes(`"${name}":`));
-  // OpenAI refuses this one where there are no tools, though it says nothing then.
+  // OpenAI rejects this field when there are no tools, although it has no effect then.
   const hasIdleChoice = fieldsJson.includes('"parallel_tool_calls":') && !fieldsJson.includes('"tools":');
   if (!hasExtension && !hasIdleChoice) return { json: fieldsJson, dropped: [] };
   const dropped = new Set<string>();
@@ -57,7 +57,7 @@ function cleanTool(tool: unknown, dropped: Set<string>): unknown {
     : cleaned;
 }
 
-/** The value without these fields; their names are noted. */
+/** Returns the value without these fields, and adds their names to `dropped`. */
 function without<T>(value: T, names: readonly string[], dropped: Set<string>): T {
   if (!isObject(value) || !names.some((name) => name in value)) return value;
   for (const name of names) if (value[name] !== undefined) dropped.add(name);

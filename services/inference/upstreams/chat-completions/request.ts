@@ -1,4 +1,4 @@
-// A canonical request as the body of POST /chat/completions: the caller's own body with ours added, or one made from the meaning. Pure.
+// Builds the body of POST /chat/completions from a canonical request: the caller's own body plus our fields, or one built from the meaning. Pure.
 import { AppError } from '#client/errors/app-error.js';
 import { type GenerateRequest, type Prompt, type Reasoning, type Tool, ToolChoice_Mode, ApiFormat } from '#proto/inference/v1/inference.js';
 import type { UpstreamBody } from '../http/wire.js';
@@ -12,10 +12,10 @@ import { nativeBody } from './native-body.js';
 import { isStrictSchema, responseFormatOf } from './response-format.js';
 import { toUpstreamToolName } from './tool-names.js';
 
-/** Most stop sequences that the format takes. */
+/** Maximum number of stop sequences in this format. */
 const stopSequencesMax = 4;
 
-/** The body of a streaming request with usage. Raises unsupported_field for what the format cannot say. */
+/** Returns the body of a streaming request with usage. Raises unsupported_field for what the format cannot express. */
 export function chatCompletionsBody(request: GenerateRequest, model: string, flavour: ChatCompletionsFlavour): UpstreamBody {
   if (request.maxOutputTokens === 0)
     throw unsupported('max_tokens', 'This model generates at least one token: max_tokens must be above 0.');
@@ -27,7 +27,7 @@ export function chatCompletionsBody(request: GenerateRequest, model: string, fla
   return { json: JSON.stringify({ ...ours, ...translatedFields(request, model, translation) }), dropped: [...dropped] };
 }
 
-/** What is never the caller's to say in its own words. */
+/** Returns the fields that we always set ourselves, whatever the caller sent. */
 function ownFields({ maxOutputTokens, endUser }: GenerateRequest, model: string, { isOpenAi }: ChatCompletionsFlavour): JsonObject {
   return {
     model,
@@ -65,13 +65,13 @@ function samplingFields({ sampling }: GenerateRequest, areRefused: boolean, drop
   if (areRefused) for (const [name, value] of Object.entries(shaping)) if (value !== undefined) dropped.add(name);
   return {
     ...(areRefused ? {} : shaping),
-    // JSON numbers are exact up to 2^53; a larger seed is folded into that range, always in the same way.
+    // JSON numbers are exact up to 2^53; a larger seed is mapped into that range deterministically.
     seed: sampling.seed === undefined ? undefined : Number(BigInt.asIntN(53, sampling.seed)),
   };
 }
 
 function toolFields({ tools, toolChoice }: Prompt, dropped: Set<string>): JsonObject {
-  // A choice without tools is refused by OpenAI.
+  // OpenAI rejects a tool choice without tools.
   if (tools.length === 0) return {};
   if (tools.some(({ cacheTtl }) => cacheTtl !== undefined)) dropped.add('cache_control');
   return {
@@ -89,7 +89,7 @@ function toTool(tool: Tool): JsonObject {
       name: toUpstreamToolName(tool.name),
       description: tool.description === '' ? undefined : tool.description,
       parameters,
-      // The strict mode refuses schemas that the other format's takes.
+      // This format's strict mode rejects schemas that the other format's accepts.
       strict: tool.strict === true ? isStrictSchema(parameters) : tool.strict,
     },
   };
@@ -110,7 +110,7 @@ function toolChoiceOf(choice: Prompt['toolChoice']): unknown {
   }
 }
 
-/** Nothing for "disabled": models that do not reason refuse the field itself. */
+/** Returns the reasoning effort. Returns undefined for "disabled": models that do not reason reject the field itself. */
 function reasoningEffort(reasoning: Reasoning | undefined, isRefused: boolean, dropped: Set<string>): string | undefined {
   if (reasoning === undefined) return undefined;
   const { effort, budgetTokens, disabled } = reasoning;

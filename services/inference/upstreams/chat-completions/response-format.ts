@@ -1,9 +1,9 @@
-// The form of the answer's text, as chat-completions upstreams are told it. Pure.
+// The requested form of the answer's text, in the words of chat-completions upstreams. Pure.
 import { AppError } from '#client/errors/app-error.js';
 import type { ResponseFormat } from '#proto/inference/v1/inference.js';
 import { isObject, type JsonObject } from '../stream-decoder.js';
 
-/** The field `response_format`. Raises invalid_request for a schema that is not JSON. */
+/** Returns the field `response_format`. Raises invalid_request for a schema that is not JSON. */
 export function responseFormatOf(format: ResponseFormat | undefined): JsonObject | undefined {
   switch (format?.format?.$case) {
     case 'jsonObject':
@@ -17,7 +17,7 @@ export function responseFormatOf(format: ResponseFormat | undefined): JsonObject
           name: name === '' ? 'output' : name,
           description: description === '' ? undefined : description,
           schema,
-          // A schema that breaks the rules of the strict mode is refused in it, and still followed as well as may be outside it.
+          // A schema that breaks the rules of strict mode is rejected there, but is still followed as far as possible without it.
           strict: strict !== false && isStrictSchema(schema),
         },
       };
@@ -40,7 +40,7 @@ const single = ['items', 'not', 'if', 'then', 'else', 'contains', 'propertyNames
 const lists = ['anyOf', 'oneOf', 'allOf', 'prefixItems'];
 const named = ['properties', '$defs', 'definitions'];
 
-/** Whether the strict mode takes the schema: every object in it is closed and requires all its properties, and the outermost is one. */
+/** Reports whether strict mode accepts the schema: its root is an object, and every object in it is closed and requires all its properties. */
 export function isStrictSchema(schema: unknown): boolean {
   return isObject(schema) && schema['type'] === 'object' && schema['anyOf'] === undefined && isStrict(schema);
 }

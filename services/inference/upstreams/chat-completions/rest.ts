@@ -1,11 +1,11 @@
-// What a chat-completions upstream says beside the meaning of its chunks, for callers of the same format (README of gateway/formats).
+// What a chat-completions upstream sends beside the meaning of its chunks, for callers of the same format (README of gateway/formats).
 import type { BlockWriter } from '../block-writer.js';
 import { accountName } from '../rest.js';
 import { isObject, type JsonObject } from '../stream-decoder.js';
 
 type Fields = Record<string, unknown>;
 
-// Said by events, ours to say, or about the request's way through the vendor.
+// Fields that events carry, that we set ourselves, or that describe the request's route through the vendor.
 const chunkMeaning = new Set([
   'id',
   'object',
@@ -33,16 +33,16 @@ const usageMeaning = new Set([
 const promptMeaning = new Set(['cached_tokens', 'cache_write_tokens', '__proto__']);
 const completionMeaning = new Set(['reasoning_tokens', '__proto__']);
 
-/** The rest of one answer. What the events say is left out, and so is null, which means the same as nothing. */
+/** Collects the rest of one answer. It leaves out what the events carry, and null, which means the same as absent. */
 export class Rest {
-  // Texts and numbers as they are, anything else as JSON.
+  // Texts and numbers unchanged, anything else as JSON.
   readonly #told = new Map<string, unknown>();
   readonly #end: { top: Fields; choice: Fields | undefined } = { top: {}, choice: undefined };
   #choice: Fields | undefined;
   #toolCalls: Fields[] | undefined;
   #others: JsonObject[] | undefined;
 
-  /** Takes choice 0 of the chunk under way. */
+  /** Adds choice 0 of the current chunk. */
   addChoice(choice: JsonObject, delta: JsonObject): void {
     const ofChoice = leftOf(choice, choiceMeaning);
     const ofDelta = leftOf(delta, deltaMeaning);
@@ -50,22 +50,22 @@ export class Rest {
       this.#choice = { ...this.#choice, ...ofChoice, ...(ofDelta === undefined ? {} : { delta: ofDelta }) };
   }
 
-  /** Takes what is left of a tool call's fragment, with the number that the caller knows the call by. */
+  /** Adds what is left of a tool call's fragment, with the caller's number of the call. */
   addToolCall(entry: Fields): void {
     (this.#toolCalls ??= []).push(entry);
   }
 
-  /** Takes a choice other than 0. No events speak of such a one, so that it goes as it is. */
+  /** Adds a choice other than 0. No events describe such a choice, so it is passed on unchanged. */
   addOther(choice: JsonObject): void {
     (this.#others ??= []).push(choice);
   }
 
-  /** Takes an end that the meaning has no word for. */
+  /** Adds a finish reason that has no common form. */
   addFinishReason(label: string): void {
     this.#end.choice = { ...this.#end.choice, finish_reason: label };
   }
 
-  /** Hands over the rest of a chunk whose events, if any, wait in the writer. */
+  /** Passes on the rest of a chunk whose events, if any, wait in the writer. */
   flush(chunk: JsonObject, writer: BlockWriter, { isFirst, hasEnded }: { readonly isFirst: boolean; readonly hasEnded: boolean }): void {
     let top = this.#news(chunk);
     let choice = this.#takeChoice();
@@ -76,7 +76,7 @@ export class Rest {
       this.#end.choice = { ...this.#end.choice, ...choice };
       choice = undefined;
     }
-    // Of several events, the first chunk's top level belongs to the first.
+    // If there are several events, the first chunk's top level belongs to the first one.
     if (isFirst && top !== undefined && (choice === undefined || writer.pending > 1)) {
       writer.attach(JSON.stringify(top), 'oldest');
       top = undefined;
@@ -97,7 +97,7 @@ export class Rest {
     });
   }
 
-  /** The rest beside the end and the usage, as the extra_json of `finished`; undefined when there is none. */
+  /** Returns the rest beside the end and the usage, as the extra_json of `finished`; undefined if there is none. */
   end(usage: unknown): string | undefined {
     const { top, choice } = this.#end;
     const late = this.#takeChoice();
@@ -115,7 +115,7 @@ export class Rest {
     return choice;
   }
 
-  /** The fields of the chunk itself that no earlier chunk had, or had otherwise. */
+  /** Returns the fields of the chunk itself that are new or differ from earlier chunks. */
   #news(chunk: JsonObject): Fields | undefined {
     let news: Fields | undefined;
     for (const name in chunk) {
@@ -130,7 +130,7 @@ export class Rest {
   }
 }
 
-/** What is left of a tool call's fragment; undefined when nothing is. */
+/** Returns what is left of a tool call's fragment; undefined if nothing is. */
 export function toolCallLeft(entry: JsonObject, fn: JsonObject): Fields | undefined {
   const ofEntry = leftOf(entry, toolCallMeaning);
   const ofFunction = leftOf(fn, functionMeaning);
@@ -146,7 +146,7 @@ function restOf(top: Fields | undefined, choices: readonly JsonObject[]): Fields
   return choices.length === 0 ? { ...top } : { ...top, choices };
 }
 
-/** Made only where something is left, since nearly always nothing is. */
+/** Returns what is left of an object. Allocates only if something is left, which is rare. */
 function leftOf(object: JsonObject, meaning: ReadonlySet<string>): Fields | undefined {
   let left: Fields | undefined;
   for (const name in object) {
@@ -171,7 +171,7 @@ function detailsLeft(details: unknown, meaning: ReadonlySet<string>): Fields | u
   return isObject(details) ? leftOf(details, meaning) : undefined;
 }
 
-/** What the model wrote in a choice, so that it is counted where the upstream reports no usage. */
+/** Returns what the model wrote in a choice, so that it can be counted if the upstream reports no usage. */
 function modelText(choice: JsonObject): string {
   const said = choice['delta'] ?? choice['message'];
   if (!isObject(said)) return '';

@@ -18,31 +18,31 @@ import { Rest } from './rest.js';
 import { ToolCalls } from './tool-calls.js';
 import { mergeReports, readUsage } from './usage.js';
 
-/** What a decoder needs to know of its request. */
+/** Holds what a decoder needs to know about its request. */
 export interface ChatCompletionsStreamOptions extends AnswerHead {
-  /** The caller's name of a tool whose name was shortened for the upstream. */
+  /** Returns the caller's name of a tool whose name was shortened for the upstream. */
   readonly toCallerName: (name: string) => string;
-  /** Makes a tool call id, for upstreams that send none. */
+  /** Creates a tool call id, for upstreams that send none. */
   readonly newToolCallId: () => string;
-  /** Those of the request, for upstreams that tell which was met. */
+  /** The request's stop sequences, for upstreams that report which one was matched. */
   readonly stopSequences: readonly string[];
 }
 
 type TextKind = 'text' | 'reasoning' | 'refusal';
 
-/** A decoder for one answer. Choice 0 becomes events; others only reach callers of the same format. */
+/** Decodes one answer. Choice 0 becomes events; other choices reach only callers of the same format. */
 export class ChatCompletionsDecoder implements StreamDecoder {
   readonly #writer: BlockWriter;
   readonly #toolCalls: ToolCalls;
-  /** Only where the caller speaks this format. */
+  /** Set only if the caller uses this format. */
   readonly #rest: Rest | undefined;
   #finishReason: string | undefined;
   #stopSequence = '';
   #sawChoices = false;
-  /** Choices other than 0 that have begun and not ended. */
+  /** Choices other than 0 that have begun but not ended. */
   #othersOpen: Set<unknown> | undefined;
   #usage: unknown;
-  /** Texts in the midst of a tool call's arguments; they come after it. */
+  /** Texts that arrived in the middle of a tool call's arguments; they are written after it. */
   readonly #held: [TextKind, string][] = [];
   outcome: Outcome | undefined;
   report: UsageReport = noReport;
@@ -98,7 +98,7 @@ export class ChatCompletionsDecoder implements StreamDecoder {
   #choice(choice: unknown): void {
     if (!isObject(choice)) throw malformed('a choice that is not an object');
     if (Number(choice['index'] ?? 0) !== 0) return this.#otherChoice(choice);
-    // A server that does not stream sends the whole message, which is over by that alone.
+    // A server that does not stream sends the whole message, which is therefore complete.
     const message = choice['delta'] === undefined ? choice['message'] : undefined;
     const delta = choice['delta'] ?? message ?? {};
     if (!isObject(delta)) throw malformed('a delta that is not an object');
@@ -108,7 +108,7 @@ export class ChatCompletionsDecoder implements StreamDecoder {
     this.#rest?.addChoice(choice, delta);
   }
 
-  /** Only ever asked for by callers of this format; from others' upstreams it is passed over. */
+  /** Handles a choice other than 0. Only callers of this format request one; for other callers it is ignored. */
   #otherChoice(choice: JsonObject): void {
     if (this.#rest === undefined) return;
     this.#rest.addOther(isObject(choice['message']) ? chunkOf(choice, choice['message']) : choice);
@@ -121,10 +121,10 @@ export class ChatCompletionsDecoder implements StreamDecoder {
     const failure = failures[label];
     if (failure !== undefined) throw frameError(failure, this.options.target.upstreamModel);
     this.#finishReason = label;
-    // vLLM and SGLang tell which stop sequence was met.
+    // vLLM and SGLang report which stop sequence was matched.
     const met = textOrEmpty(choice['stop_reason']) || textOrEmpty(choice['matched_stop']);
     if (met !== '' && this.options.stopSequences.includes(met)) this.#stopSequence = met;
-    // Moonshot has its usage here.
+    // Moonshot reports its usage here.
     if (isObject(choice['usage'])) this.#takeUsage(choice['usage']);
   }
 
@@ -136,7 +136,7 @@ export class ChatCompletionsDecoder implements StreamDecoder {
 
   #takeUsage(usage: unknown): void {
     const merged = mergeReports(this.report, readUsage(usage));
-    // A later one without figures brings nothing of its own either.
+    // A later report without figures adds nothing else either.
     if (merged !== this.report) this.#usage = usage;
     this.report = merged;
   }
@@ -147,7 +147,7 @@ export class ChatCompletionsDecoder implements StreamDecoder {
     if (Array.isArray(delta['content'])) this.#contentParts(delta['content']);
     else this.#text('text', optionalTextField(delta, 'content'));
     this.#text('refusal', optionalTextField(delta, 'refusal'));
-    // Servers of the format's first year call one function, without an id.
+    // Servers from the format's first year call a single function, without an id.
     if (isObject(delta['function_call'])) this.#toolCalls.push({ index: -1, function: delta['function_call'] });
     const toolCalls = delta['tool_calls'];
     if (toolCalls === undefined || toolCalls === null) return;
@@ -177,13 +177,13 @@ export class ChatCompletionsDecoder implements StreamDecoder {
     this.#writer.delta({ $case: 'text', value: text });
   }
 
-  /** Writes the texts that waited for the arguments around them to be complete. */
+  /** Writes the texts that were held until the arguments around them were complete. */
   #release(): void {
     for (const [kind, text] of this.#held.splice(0)) this.#text(kind, text);
   }
 
   #done(): Event[] {
-    // An upstream that ends a stream in which it said nothing has failed, whatever marker it ends with.
+    // An upstream that ends a stream without having sent anything has failed, whatever marker it ends with.
     if (!this.#sawChoices) throw brokenOff();
     this.#toolCalls.finish();
     this.#release();
@@ -203,7 +203,7 @@ export class ChatCompletionsDecoder implements StreamDecoder {
   }
 }
 
-/** A choice of an answer that did not stream, as a chunk has it. */
+/** Returns a choice of an answer that was not streamed, in the form of a chunk. */
 function chunkOf(choice: JsonObject, message: JsonObject): JsonObject {
   const calls = Array.isArray(message['tool_calls']) ? message['tool_calls'] : [];
   const delta =
@@ -211,21 +211,21 @@ function chunkOf(choice: JsonObject, message: JsonObject): JsonObject {
   return { ...choice, message: undefined, delta, finish_reason: choice['finish_reason'] ?? 'stop' };
 }
 
-/** Ends that are failures, as the errors that the upstream might have sent. */
+/** Finish reasons that are failures, with the errors that the upstream could have sent instead. */
 const failures: Readonly<Record<string, unknown>> = Object.assign(Object.create(null) as object, {
   error: { message: 'The answer ended with finish_reason "error".' },
   abort: { message: 'The answer ended with finish_reason "abort".' },
   insufficient_system_resource: { type: 'overloaded', message: 'The answer ended with finish_reason "insufficient_system_resource".' },
 });
 
-// Words that a caller of this format is told by the common stop reason; it is told any other word as it is.
+// Finish reasons that the common stop reason expresses for a caller of this format; any other one is passed on unchanged.
 const knownLabels: ReadonlySet<string> = new Set(['', 'stop', 'length', 'tool_calls', 'content_filter', 'function_call']);
 
-/** By content first, by label second: some upstreams say "stop" although they call tools. */
+/** Returns the stop reason, by content first and by label second: some upstreams say "stop" although they call tools. */
 function stopReason(label: string, written: ReadonlySet<string>): StopReason {
-  // The last two are Mistral's and Anthropic's words.
+  // The last two are used by Mistral and Anthropic.
   if (label === 'length' || label === 'model_length' || label === 'max_tokens') return StopReason.STOP_REASON_MAX_TOKENS;
-  // Google adds the kind of filter.
+  // Google appends the kind of filter.
   if (label.startsWith('content_filter')) return StopReason.STOP_REASON_REFUSAL;
   if (written.has('toolCall')) return StopReason.STOP_REASON_TOOL_CALLS;
   return written.has('refusal') ? StopReason.STOP_REASON_REFUSAL : StopReason.STOP_REASON_END;

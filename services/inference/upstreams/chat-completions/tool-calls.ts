@@ -1,35 +1,35 @@
-// Puts together the tool calls of a chat-completions stream, whose fragments may come interleaved, without an index, or with the
-// id or name late. Written as one block after another: a call streams while it is the only one open, later ones wait for its end.
+// Assembles the tool calls of a chat-completions stream, whose fragments may arrive interleaved, without an index, or with the
+// id or name late. They are written as one block after another: a call streams while it is the only one open, and later ones wait for its end.
 import type { BlockWriter } from '../block-writer.js';
 import { JsonBoundary } from '../json-boundary.js';
 import { isObject, type JsonObject, malformed, optionalTextField } from '../stream-decoder.js';
 import { toolCallLeft } from './rest.js';
 
-/** Most tool calls in one answer. */
+/** Maximum number of tool calls in one answer. */
 const toolCallsMax = 512;
 
 interface Call {
-  /** The number that the caller knows it by. */
+  /** The caller's number of the call. */
   readonly position: number;
-  /** The upstream's index, where it sends one. */
+  /** The upstream's index, if it sends one. */
   readonly index: number | undefined;
   /** The upstream's id; empty until it is sent. */
   sentId: string;
-  /** The id that the caller reads: the same, but where two calls have one. */
+  /** The id that the caller reads: the same as `sentId` unless two calls share it. */
   id: string;
   name: string;
-  /** Free text in place of JSON. */
+  /** Whether the arguments are free text instead of JSON. */
   isCustom: boolean;
-  /** Fragments that wait until the block may be written. */
+  /** Fragments that wait until the block can be written. */
   readonly waiting: string[];
-  /** What fragments said beside their meaning, while the block could not be written. */
+  /** What fragments carried beside their meaning while the block could not be written. */
   readonly rests: JsonObject[];
   readonly boundary: JsonBoundary;
   hasArguments: boolean;
   state: 'waiting' | 'open' | 'closed';
 }
 
-/** What a fragment says of the call that it belongs to. */
+/** Identifies the call that a fragment belongs to, and holds its content. */
 interface Fragment {
   readonly index: number | undefined;
   readonly id: string;
@@ -37,14 +37,14 @@ interface Fragment {
   readonly fragment: string;
 }
 
-/** The tool calls of one answer. */
+/** Collects the tool calls of one answer. */
 export class ToolCalls {
   readonly #calls: Call[] = [];
   readonly #byIndex = new Map<number, Call>();
 
   /**
-   * `toCallerName` undoes what was done to the tool's name on the way out; `newId` makes ids for upstreams that send none; `onRest` gets
-   * what a fragment said beside its meaning, once its call has begun.
+   * `toCallerName` restores the tool name that was changed for the upstream; `newId` creates ids for upstreams that send none; `onRest` receives
+   * what a fragment carried beside its meaning, once its call has begun.
    */
   constructor(
     private readonly writer: BlockWriter,
@@ -53,7 +53,7 @@ export class ToolCalls {
     private readonly onRest?: (entry: Record<string, unknown>) => void,
   ) {}
 
-  /** Takes one entry of `delta.tool_calls`. */
+  /** Adds one entry of `delta.tool_calls`. */
   push(entry: unknown): void {
     if (!isObject(entry)) throw malformed('a tool call that is not an object');
     const isCustom = entry['type'] === 'custom' || isObject(entry['custom']);
@@ -64,7 +64,7 @@ export class ToolCalls {
     const fragment = argumentsText(fn[isCustom ? 'input' : 'arguments']);
     const call = this.#find({ index: numberOf(entry['index']), id, name, fragment });
     if (call.sentId === '' && id !== '') this.#name(call, id);
-    // Some upstreams repeat the name on every fragment (vllm); it is taken once and never joined.
+    // Some upstreams (vLLM) repeat the name in every fragment; it is read once and never joined.
     if (call.name === '') call.name = name;
     call.isCustom ||= isCustom;
     this.#append(call, fragment);
@@ -72,12 +72,12 @@ export class ToolCalls {
     this.#advance();
   }
 
-  /** Whether arguments have begun and are not complete, so that their block cannot be ended without losing what follows. */
+  /** Reports whether arguments have begun and are not complete, so that ending their block would lose what follows. */
   get isAmidst(): boolean {
     return this.#calls.some((call) => call.state !== 'closed' && call.hasArguments && !call.isCustom && !call.boundary.isComplete);
   }
 
-  /** Writes all that waits and ends every block: no call follows, or text does. */
+  /** Writes everything that waits and ends every block, because no more calls follow or because text does. */
   finish(): void {
     for (const call of this.#calls) {
       if (call.state === 'closed') continue;
@@ -91,14 +91,14 @@ export class ToolCalls {
     return call === undefined || beginsAnew(call, fragment) ? this.#add(fragment.index) : call;
   }
 
-  /** The call that the id or the index speaks of; without either, the last. */
+  /** Returns the call that the id or the index refers to; without either, the last one. */
   #candidate({ index, id, name }: Fragment): Call | undefined {
     const atIndex = index === undefined ? this.#calls.at(-1) : this.#byIndex.get(index);
     if (id === '' || atIndex?.sentId === id) return atIndex;
     const known = this.#calls.find((call) => call.sentId === id);
     // The same index with another id is another call: some proxies number all calls 0.
     if (known === undefined) return atIndex?.sentId === '' ? atIndex : undefined;
-    // Another index with the same id is another call too, if it has a name of its own: some servers count ids anew for each call.
+    // Another index with the same id is another call too if it has its own name: some servers restart their ids for each call.
     const isOther = index !== undefined && known.index !== undefined && atIndex === undefined && name !== '';
     return isOther ? undefined : known;
   }
@@ -136,7 +136,7 @@ export class ToolCalls {
       throw malformed('more arguments for a tool call that was complete');
     }
     call.hasArguments = true;
-    // Nothing tells where free text is complete; it ends with the answer, or with the text behind it.
+    // Nothing shows where free text is complete; it ends with the answer, or with the text after it.
     if (!call.isCustom) call.boundary.push(fragment);
     if (call.state === 'open') this.writer.delta({ $case: 'argumentsJson', value: fragment });
     else call.waiting.push(fragment);
@@ -151,7 +151,7 @@ export class ToolCalls {
     else this.onRest(rest);
   }
 
-  /** Ends an open call that others wait for, once its arguments are complete, and opens the next. */
+  /** Ends an open call that others wait for once its arguments are complete, and opens the next. */
   #advance(): void {
     for (const [position, call] of this.#calls.entries()) {
       if (call.state === 'closed') continue;
@@ -182,19 +182,19 @@ export class ToolCalls {
   }
 }
 
-/** Whether a fragment that names a call which is complete begins another: nothing can follow complete arguments. */
+/** Reports whether a fragment for a call that is complete begins another one: nothing can follow complete arguments. */
 function beginsAnew(call: Call, { index, id, name, fragment }: Fragment): boolean {
   if (name === '' || call.name === '' || !call.boundary.isComplete) return false;
   return (index === undefined && id === '') || name !== call.name || fragment.trim() !== '';
 }
 
-/** Some proxies write numbers as text. */
+/** Returns the index as a number: some proxies write numbers as text. */
 function numberOf(index: unknown): number | undefined {
   if (typeof index === 'number') return index;
   return typeof index === 'string' && /^\d{1,4}$/.test(index) ? Number(index) : undefined;
 }
 
-/** Some upstreams (Ollama) send the arguments as an object instead of its text. */
+/** Returns the arguments as text: some upstreams (Ollama) send them as an object. */
 function argumentsText(value: unknown): string {
   if (value === undefined || value === null) return '';
   if (typeof value === 'string') return value;

@@ -1,16 +1,16 @@
-// Usage as chat-completions upstreams report it, in canonical classes. `prompt_tokens` includes what came from and went to caches.
+// Converts the usage that chat-completions upstreams report to canonical classes. `prompt_tokens` includes cache reads and writes.
 import { type InputCounts, isCount, noReport, type OutputCounts, totalInput, type UsageReport } from '../../tokens/usage-report.js';
 import { isObject } from '../stream-decoder.js';
 
-/** The report in a `usage` object. */
+/** Returns the report in a `usage` object. */
 export function readUsage(usage: unknown): UsageReport {
   if (!isObject(usage)) return { input: 'not_a_count', output: 'not_a_count' };
   return { input: readInput(usage), output: readOutput(usage) };
 }
 
 /**
- * The newer of two reports, half by half: a stream's running figures end with the final ones. A half without figures, or with zeros
- * where there were some, takes nothing back; when it is so with both, the earlier report itself is returned.
+ * Returns the newer of two reports, half by half: a stream's running figures end with the final ones. A half without figures, or with zeros
+ * where there were some, does not erase the earlier one; if that holds for both halves, the earlier report itself is returned.
  */
 export function mergeReports(earlier: UsageReport, later: UsageReport): UsageReport {
   const keepsInput = isNothing(later.input, totalInput) && earlier.input !== undefined;
@@ -32,7 +32,7 @@ type Usage = Readonly<Record<string, unknown>>;
 function readInput(usage: Usage): UsageReport['input'] {
   const prompt = usage['prompt_tokens'];
   if (prompt === undefined || prompt === null) return noReport.input;
-  // DeepSeek and Moonshot have (or had) the count of cached tokens beside the prompt's.
+  // DeepSeek and Moonshot report (or used to report) the count of cached tokens beside the prompt's.
   const cached = detail(usage['prompt_tokens_details'], 'cached_tokens') ?? usage['prompt_cache_hit_tokens'] ?? usage['cached_tokens'] ?? 0;
   const written = detail(usage['prompt_tokens_details'], 'cache_write_tokens') ?? 0;
   if (!isCount(prompt) || !isCount(cached) || !isCount(written)) return 'not_a_count';
@@ -51,7 +51,7 @@ function readOutput(usage: Usage): UsageReport['output'] {
   if (completion === undefined || completion === null) return noReport.output;
   const reasoning = detail(usage['completion_tokens_details'], 'reasoning_tokens') ?? 0;
   if (!isCount(completion) || !isCount(reasoning)) return 'not_a_count';
-  // xAI leaves reasoning out of the completion and has it in the total; it is output all the same.
+  // xAI leaves reasoning out of the completion but includes it in the total; it is output in any case.
   const isBeside = reasoning > 0 && usage['total_tokens'] === Number(usage['prompt_tokens']) + completion + reasoning;
   return { outputTokens: isBeside ? completion + reasoning : completion, reasoningTokens: reasoning };
 }

@@ -1,4 +1,4 @@
-// The chat-completions format as the HTTP client uses it.
+// The chat-completions format, for the HTTP client.
 import { newId } from '#kit/id.js';
 import { ApiFormat } from '#proto/inference/v1/inference.js';
 import type { Wire } from '../http/wire.js';
@@ -8,7 +8,7 @@ import { chatCompletionsBody } from './request.js';
 import { ChatCompletionsDecoder } from './stream.js';
 import { callerToolNames } from './tool-names.js';
 
-/** Speaks chat-completions with the upstream `upstreamId` at `baseUrl`. */
+/** Returns the chat-completions wire format for the upstream `upstreamId` at `baseUrl`. */
 export function chatCompletionsWire(upstreamId: string, baseUrl: string): Wire {
   const flavour = flavourOf(baseUrl);
   return {

@@ -1,4 +1,4 @@
-// Tries an upstream step by step, so that an operator sees which part of the way to it is broken.
+// Tests an upstream step by step, so that the operator sees which part of the path to it is broken.
 import { abortError, AppError } from '#client/errors/app-error.js';
 import { TestResult, type UpstreamTest } from '#proto/inference/v1/inference.js';
 import { createHttpUpstream, wireOf } from '../create-upstream.js';
@@ -14,10 +14,10 @@ import { operatorText } from './operator-text.js';
 import { type Found, StepLog, stepNames, TestOver } from './step-log.js';
 import { trialCall, trialRequest } from './trial-call.js';
 
-/** Longest test, all steps together, in milliseconds. */
+/** Time limit of a test, all steps together, in milliseconds. */
 export const testTimeoutMs = 15_000;
 
-/** Tests an upstream. Raises invalid_request for a malformed model name, and `cancelled` when `parent` ends it; its own faults are in the result. */
+/** Tests an upstream. Raises invalid_request for a malformed model name, and `cancelled` when `parent` ends it; failures of the upstream are in the result. */
 export async function testConnection(
   known: KnownUpstream,
   upstreamModel: string | undefined,
@@ -94,7 +94,7 @@ async function tryRemote(
   }
 }
 
-/** Calls over connections of its own, so that a disabled upstream can be tried too. */
+/** Makes the call over its own connections, so that a disabled upstream can be tested too. */
 async function callOnce(
   known: KnownUpstream,
   call: (upstream: Upstream) => Promise<Found<void>>,
@@ -113,7 +113,7 @@ async function callOnce(
   }
 }
 
-/** The bounds of calls, but for an answer of one token. */
+/** Returns the limits of calls, reduced to an answer of one token. */
 function smallAnswers(
   config: HttpUpstreamDeps['config'],
 ): Pick<HttpUpstreamDeps['config'], 'eventBytesMax' | 'responseBytesMax' | 'errorBodyBytesMax'> {

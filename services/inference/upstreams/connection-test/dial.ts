@@ -1,4 +1,4 @@
-// The steps of a test below HTTP: name, connection, TLS. Made by the resolver and the connector of real calls, one part at a time.
+// The steps of a test below HTTP: name, connection, TLS. They use the resolver and the connector of real calls, one part at a time.
 import { isIP, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { buildConnector } from 'undici';
@@ -6,16 +6,16 @@ import { guardedLookup } from '#kit/net/address-guard.js';
 import { faultWords, partsOf } from './operator-text.js';
 import { type Found, StepFault } from './step-log.js';
 
-// More addresses than these tell an operator nothing.
+// More addresses than this do not help an operator.
 const shownAddressesMax = 4;
 const dayMs = 86_400_000;
 
-/** Host and port of a url, as the connector takes them. */
+/** Returns the host and port of a url for the connector. */
 export function targetOf(url: URL): Pick<buildConnector.Options, 'hostname' | 'host' | 'port'> {
   return { hostname: url.hostname.replace(/^\[|\]$/g, ''), host: url.host, port: url.port || (url.protocol === 'https:' ? '443' : '80') };
 }
 
-/** Finds the addresses of the url's name. Raises StepFault where there are none, AddressRefused where one is not permitted. */
+/** Resolves the addresses of the url's name. Raises StepFault if there are none, AddressRefused if one is not permitted. */
 export async function lookUp(url: URL, allowPrivateNetwork: boolean): Promise<Found<void>> {
   const { hostname } = targetOf(url);
   if (isIP(hostname) !== 0) return { what: 'the base url names an address, not a name', isSkipped: true, value: undefined };
@@ -37,13 +37,13 @@ export async function lookUp(url: URL, allowPrivateNetwork: boolean): Promise<Fo
   };
 }
 
-/** Connects by TCP. `signal` destroys the socket should it come too late. */
+/** Connects by TCP. `signal` destroys the socket if it connects too late. */
 export async function connectTcp(url: URL, connect: buildConnector.connector, signal: AbortSignal): Promise<Found<Socket>> {
   const socket = await dial(connect, { ...targetOf(url), protocol: 'http:' }, signal);
   return { what: `${socket.remoteAddress ?? ''} port ${socket.remotePort ?? ''} accepts connections`, value: socket };
 }
 
-/** Speaks TLS over the connection, as strictly as calls do. */
+/** Sets up TLS over the connection, as strictly as calls do. */
 export async function secure(
   url: URL,
   plain: Socket,
@@ -62,7 +62,7 @@ function dial(connect: buildConnector.connector, options: buildConnector.Options
   return new Promise((resolve, reject) => {
     connect(options, (error, socket) => {
       if (error !== null) return reject(error);
-      // Whatever becomes of it later is told by whoever reads from it.
+      // Later errors are reported by the code that reads from the socket.
       socket.on('error', () => {});
       const destroy = (): void => void socket.destroy();
       if (signal.aborted) destroy();

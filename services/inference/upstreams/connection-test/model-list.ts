@@ -1,4 +1,4 @@
-// The steps of a test that ask for the upstream's list of models: does it let us in, and what does it offer.
+// The steps of a test that request the upstream's list of models: is the secret accepted, and which models are there.
 import { readText } from '#kit/net/read-text.js';
 import type { Socket } from 'node:net';
 import { Client, type Dispatcher } from 'undici';
@@ -10,10 +10,10 @@ import { isObject } from '../stream-decoder.js';
 import { faultWords } from './operator-text.js';
 import { type Found, StepFault } from './step-log.js';
 
-/** Most of any body that a test reads, in bytes. */
+/** Maximum bytes of a body that a test reads. */
 export const testBodyBytesMax = 65_536;
 
-/** What a request for the list needs. */
+/** Holds what a request for the list needs. */
 export interface ListQuestion {
   readonly settings: HttpUpstreamSettings;
   readonly wire: Wire;
@@ -21,31 +21,31 @@ export interface ListQuestion {
   readonly signal: AbortSignal;
 }
 
-/** The head of an answer, and the rest of it. */
+/** Holds the head of a response, and its body. */
 export interface ListAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Dispatcher.ResponseData['body'];
 }
 
-/** A client that has this connection and no other. */
+/** Returns a client that uses only this connection. */
 export function clientOver(socket: Socket, url: URL, { headerBytesMax }: Pick<InferenceConfig, 'headerBytesMax'>): Client {
   let isFresh = true;
   return new Client(url.origin, {
     connect: (_options, callback) => {
       const isFirst = isFresh;
       isFresh = false;
-      // The client does not expect to be called back at once.
+      // The client does not expect a synchronous callback.
       queueMicrotask(() => (isFirst ? callback(null, socket) : callback(new Error('the server closed the connection'), null)));
     },
     maxHeaderSize: headerBytesMax,
-    // The time of the whole test is kept elsewhere.
+    // The time limit of the whole test is enforced elsewhere.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
 }
 
-/** Sends the request with the secret and judges the status. Raises StepFault where we are not let in. */
+/** Sends the request with the secret and evaluates the status. Raises StepFault if access is refused. */
 export async function authenticate(client: Client, { settings, wire, signal }: ListQuestion, nowMs: number): Promise<Found<ListAnswer>> {
   const { pathname } = new URL(settings.baseUrl);
   const response = await client.request({
@@ -76,7 +76,7 @@ export async function authenticate(client: Client, { settings, wire, signal }: L
   return { what: 'not refused (some servers check the secret only at a call)', value: answer };
 }
 
-/** Reads the list. A server that has none is fine; raises StepFault for one that answers with something else. */
+/** Reads the list. A server without a list passes; raises StepFault if it answers with something else. */
 export async function readModels(
   answer: ListAnswer,
   { wire }: ListQuestion,
@@ -128,7 +128,7 @@ function listWords(list: unknown, wanted: string | undefined): string {
   return wanted === undefined || hasMore || isListed ? count : `${count}, ${wanted} not among them`;
 }
 
-/** The vendor's words for a refusal, as real calls understand them. */
+/** Returns the vendor's text of a refusal, as real calls read it. */
 async function refusalWords(answer: ListAnswer, wire: Wire, nowMs: number): Promise<string> {
   return faultWords(wire.responseError(answer.status, answer.headers, await textOf(answer), nowMs, ''));
 }

@@ -1,29 +1,29 @@
-// Takes down the steps of a test as they are done: how long each took and what it found.
+// Records the steps of a test as they run: how long each took and what it found.
 import type { Clock } from '#kit/clock.js';
 import { TestResult, type UpstreamTestStep } from '#proto/inference/v1/inference.js';
 import { faultWords } from './operator-text.js';
 
-/** The steps, in order. The last is done only where a model is named. */
+/** The steps, in order. The last one runs only if a model is named. */
 export const stepNames = ['address', 'dns', 'connect', 'tls', 'authentication', 'models', 'call'] as const;
 
-/** One of them. */
+/** The name of a step. */
 export type StepName = (typeof stepNames)[number];
 
 /** What a step found. */
 export interface Found<T> {
   readonly what: string;
-  /** The step does not apply, or tells nothing. */
+  /** The step does not apply, or its result is inconclusive. */
   readonly isSkipped?: boolean;
-  /** For the steps after it. */
+  /** Passed on to the following steps. */
   readonly value: T;
 }
 
-/** Raised by a step that fails. The message is what is told of it. */
+/** Raised by a step that fails. The message is shown to the operator. */
 export class StepFault extends Error {
   override readonly name = 'StepFault';
 }
 
-/** Ends a test after a step that failed, which is in the log already. */
+/** Ends a test after a failed step, which is already in the log. */
 export class TestOver extends Error {
   override readonly name = 'TestOver';
 }
@@ -32,14 +32,14 @@ export class TestOver extends Error {
 export class StepLog {
   readonly #steps: UpstreamTestStep[] = [];
 
-  /** `signal` ends a step that is under way; its reason tells why. `show` makes texts fit to be read. */
+  /** `signal` ends a running step; its reason says why. `show` prepares texts for operators. */
   constructor(
     private readonly clock: Clock,
     private readonly signal: AbortSignal,
     private readonly show: (text: string) => string,
   ) {}
 
-  /** Does one step. Raises TestOver when it fails. */
+  /** Runs one step. Raises TestOver when it fails. */
   async run<T>(name: StepName, work: () => Found<T> | Promise<Found<T>>): Promise<T> {
     const startedAtMs = this.clock.monotonicMs();
     const add = (result: TestResult, what: string): void => {
@@ -60,13 +60,13 @@ export class StepLog {
     }
   }
 
-  /** The steps done, and of `names` those that were not run. */
+  /** Returns the steps that ran, followed by those of `names` that did not. */
   all(names: readonly StepName[]): UpstreamTestStep[] {
     const untried = names.filter((name) => !this.#steps.some((step) => step.name === name));
     return [...this.#steps, ...untried.map((name) => ({ name, result: TestResult.TEST_RESULT_NOT_RUN, durationMs: 0, detail: '' }))];
   }
 
-  /** Not all work can be ended; what cannot is left to its own time limit. */
+  /** Runs `work` until it ends or the signal aborts. Work that cannot be ended is left to its own time limit. */
   async #unlessAborted<T>(work: () => T | Promise<T>): Promise<T> {
     const { signal } = this;
     signal.throwIfAborted();

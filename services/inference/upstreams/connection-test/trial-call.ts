@@ -1,4 +1,4 @@
-// The last step of a test: a real call of one token, by the code of all calls.
+// The last step of a test: a real call of one token, through the same code as all calls.
 import type { Clock } from '#kit/clock.js';
 import { GenerateRequest, type GenerateResponse, Role } from '#proto/inference/v1/inference.js';
 import { checkGenerateRequest } from '../../requests/request-rules.js';
@@ -7,7 +7,7 @@ import { totalInput } from '../../tokens/usage-report.js';
 import type { Upstream } from '../upstream.js';
 import { type Found, StepFault } from './step-log.js';
 
-/** The request: "Hi", and at most one token of an answer. Raises invalid_request for a name that no model has. */
+/** Returns the request: "Hi", with an answer of at most one token. Raises invalid_request for an invalid model name. */
 export function trialRequest(upstreamId: string, upstreamModel: string): GenerateRequest {
   const request = GenerateRequest.fromPartial({
     callId: 'upstream_test',
@@ -20,12 +20,12 @@ export function trialRequest(upstreamId: string, upstreamModel: string): Generat
   return request;
 }
 
-/** Makes the call. Raises what real calls raise, and StepFault where the answer does not end. */
+/** Makes the call. Raises what real calls raise, and StepFault if the answer does not finish. */
 export async function trialCall(upstream: Upstream, request: GenerateRequest, clock: Clock, signal: AbortSignal): Promise<Found<void>> {
   const startedAtMs = clock.monotonicMs();
   let firstAfterMs: number | undefined;
   for await (const message of upstream.generate(request, { target: request.targets[0]!, signal, traceHeaders: {} })) {
-    // Some models have nothing to say in one token; then the end is the first that is heard.
+    // Some models produce nothing within one token; then the finish is the first event.
     if (firstAfterMs === undefined && message.events.some(({ event }) => event?.$case !== 'started'))
       firstAfterMs = Math.round(clock.monotonicMs() - startedAtMs);
     const usage = usageWords(message);
@@ -36,7 +36,7 @@ export async function trialCall(upstream: Upstream, request: GenerateRequest, cl
   throw new StepFault('the answer has no end');
 }
 
-/** What the end of an answer says of its tokens; undefined before the end. */
+/** Describes the token counts that the last message of an answer reports; undefined for earlier messages. */
 function usageWords({ events }: GenerateResponse): string | undefined {
   const last = events.at(-1)?.event;
   if (last?.$case !== 'finished') return undefined;

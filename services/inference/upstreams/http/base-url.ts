@@ -3,12 +3,12 @@ import { isIP } from 'node:net';
 import { AppError } from '#client/errors/app-error.js';
 import { addressFault } from '#kit/net/address-guard.js';
 
-/** Longest base_url, in characters. */
+/** Maximum length of a base_url, in characters. */
 const baseUrlCharsMax = 2048;
 
 /**
- * The url in its one spelling, without a slash at the end. Raises invalid_request unless it is http or https, has neither credentials
- * nor query nor fragment, and, where it names an address, one that may be connected to.
+ * Returns the url in its canonical form, without a trailing slash. Raises invalid_request unless it is http or https, has neither credentials
+ * nor query nor fragment, and, if it names an address, one that connections are permitted to.
  */
 export function parseBaseUrl(text: string, allowPrivateNetwork: boolean): string {
   const refuse = (why: string): AppError =>
@@ -26,7 +26,7 @@ export function parseBaseUrl(text: string, allowPrivateNetwork: boolean): string
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
 }
 
-/** A vendor's base url from the environment, where people leave the version away as the vendors' own libraries let them. */
+/** Adds the version to a vendor's base url from the environment, where operators may omit it as with the vendors' own libraries. */
 export function withVersionSegment(baseUrl: string): string {
   return new URL(baseUrl).pathname === '/' ? `${new URL(baseUrl).origin}/v1` : baseUrl;
 }

@@ -1,12 +1,12 @@
-// Undoes the compression of servers that compress although they were asked not to.
+// Decompresses the bodies of servers that compress although the request asked them not to.
 import { pipeline, type Readable } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import { AppError } from '#client/errors/app-error.js';
 
 type Body = Readable & AsyncIterable<Uint8Array>;
 
-// A flush of the server's is passed on at once, so that a compressed stream of events is still one; and a body that breaks off gives
-// what has arrived. What comes out is read through the same bounds as a plain body.
+// A flush by the server is passed on immediately, so that a compressed stream of events still streams; and a body that breaks off yields
+// what has arrived. The output is read within the same limits as a plain body.
 const zlibOptions = { flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH };
 
 const decoders: Readonly<Record<string, () => NodeJS.ReadWriteStream & Body>> = {
@@ -17,7 +17,7 @@ const decoders: Readonly<Record<string, () => NodeJS.ReadWriteStream & Body>> = 
   zstd: () => createZstdDecompress(),
 };
 
-/** The body as it was before `content-encoding`. Raises upstream_failed for an encoding that we do not know. */
+/** Returns the body with its `content-encoding` removed. Raises upstream_failed for an unknown encoding. */
 export function decodedBody(body: Body, encoding: string | undefined): Body {
   const name = (encoding ?? '').trim().toLowerCase();
   if (name === '' || name === 'identity') return body;
@@ -27,7 +27,7 @@ export function decodedBody(body: Body, encoding: string | undefined): Body {
       cause: new Error(`content-encoding "${name.slice(0, 200)}"`),
     });
   }
-  // Either side's failure ends the other, and is raised to whoever reads.
+  // A failure on either side ends the other, and is raised to the reader.
   pipeline(body, decoder, () => {});
   return decoder;
 }

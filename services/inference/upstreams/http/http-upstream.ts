@@ -1,4 +1,4 @@
-// An upstream behind HTTP: one pool of connections, one request an attempt, always streamed.
+// An upstream behind HTTP: one pool of connections, one request per attempt, always streamed.
 import type { Clock } from '#kit/clock.js';
 import { AppError } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
@@ -19,26 +19,26 @@ import { requestIdOf } from './request-id.js';
 import { transportError } from './transport-error.js';
 import type { Headers, Wire } from './wire.js';
 
-/** Where an upstream is and how to be let in. */
+/** Holds the address of an upstream and its credentials. */
 export interface HttpUpstreamSettings {
   readonly id: string;
-  /** As parseBaseUrl gives it. */
+  /** As returned by parseBaseUrl. */
   readonly baseUrl: string;
   readonly secret: string | undefined;
   readonly allowPrivateNetwork: boolean;
 }
 
-/** What an HTTP upstream uses. */
+/** The dependencies of an HTTP upstream. */
 export interface HttpUpstreamDeps {
   readonly config: InferenceConfig;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-// How long the end of a complete answer may take, so that its connection can be used again.
+// How long to wait for the end of a complete answer, so that its connection can be reused.
 const drainTimeoutMs = 1000;
 
-/** An upstream of either wire format. */
+/** Calls an upstream of either wire format over HTTP. */
 export class HttpUpstream implements Upstream {
   readonly id: string;
   readonly format: RemoteWireFormat;
@@ -64,7 +64,7 @@ export class HttpUpstream implements Upstream {
       connections: config.connectionsMax,
       connect: guardedConnector({ allowPrivateNetwork: settings.allowPrivateNetwork, timeoutMs: config.connectTimeoutMs }),
       maxHeaderSize: config.headerBytesMax,
-      // The watchdog keeps the time: undici's own timers are coarse, and run while it is us who keep the upstream waiting.
+      // The watchdog enforces the time limits: undici's own timers are coarse, and also run while we keep the upstream waiting.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
@@ -124,10 +124,10 @@ export class HttpUpstream implements Upstream {
     return this.#pool.close();
   }
 
-  /** The vendor's count; undefined when it offers none or fails, which must not fail the caller. */
+  /** Returns the vendor's count; undefined if it offers none or fails, which must not fail the caller. */
   async #countNatively(request: CountTokensRequest, attempt: Attempt): Promise<number | undefined> {
     const { count } = this.wire;
-    // Neither shall a vendor that is busy fail it.
+    // A busy vendor must not fail the caller either.
     if (count === undefined || this.#isFull) return undefined;
     this.#enter();
     const watchdog = new Watchdog(attempt.signal);
@@ -168,7 +168,7 @@ export class HttpUpstream implements Upstream {
       body,
       signal,
     });
-    // An abort while nobody reads would otherwise be an uncaught error; readers get it in any case.
+    // An abort while nothing reads would otherwise be an uncaught error; readers receive it in any case.
     response.body.on('error', () => {});
     return response;
   }
@@ -182,14 +182,14 @@ export class HttpUpstream implements Upstream {
     throw this.wire.responseError(statusCode, headers, body, clock.nowMs(), attempt.target.upstreamModel);
   }
 
-  /** Reads the few bytes behind a complete answer, so that the connection is free for the next call. */
+  /** Reads the few bytes after a complete answer, so that the connection is free for the next call. */
   async #drain(chunks: AsyncIterator<unknown>, watchdog: Watchdog): Promise<void> {
     watchdog.detach();
     watchdog.expect('end its answer', drainTimeoutMs);
     try {
       while ((await chunks.next()).done !== true);
     } catch {
-      // The answer was whole; only the connection is lost.
+      // The answer was complete; only the connection is lost.
     } finally {
       this.#leave(watchdog);
     }
@@ -199,7 +199,7 @@ export class HttpUpstream implements Upstream {
     return this.#callsUnderWay >= this.deps.config.connectionsMax;
   }
 
-  /** Bounds the calls under way, so that none waits for a connection. */
+  /** Limits the calls in flight, so that none waits for a connection. */
   #enter(): void {
     if (this.#isFull) {
       throw new AppError('overloaded', 'Too many calls are under way with this upstream; try again later.');

@@ -3,26 +3,26 @@ import { AppError } from '#client/errors/app-error.js';
 import { SseReader } from './sse-reader.js';
 import type { Headers } from './wire.js';
 
-/** Cuts the bytes of a body into payloads; the same bytes give the same payloads however they are cut into chunks. */
+/** Splits the bytes of a body into payloads; the same bytes give the same payloads however they are split into chunks. */
 export interface PayloadReader {
-  /** The payloads that these bytes complete. Raises upstream_failed for one beyond the bound. */
+  /** Returns the payloads that these bytes complete. Raises upstream_failed for one beyond the limit. */
   push(chunk: Uint8Array): string[];
-  /** What is left at the end of the body. */
+  /** Returns what is left at the end of the body. */
   end(): string[];
 }
 
-/** The reader for a 2xx answer with these headers. Raises upstream_failed for a page, which a proxy sent in place of an answer. */
+/** Returns the reader for a 2xx response with these headers. Raises upstream_failed for an HTML page that a proxy sent instead of an answer. */
 export function payloadReader(headers: Headers, payloadBytesMax: number): PayloadReader {
   const type = headers['content-type'] ?? '';
   if (/^[^;]*[/+]json\b/i.test(type)) return new WholeReader(payloadBytesMax);
-  // Some servers give their events no type, or that of plain text.
+  // Some servers send their events without a content type, or with that of plain text.
   if (type === '' || /^(text\/(event-stream|plain)|application\/octet-stream)\b/i.test(type)) return new SseReader(payloadBytesMax);
   throw new AppError('upstream_failed', 'The upstream did not answer with a stream of events.', {
     cause: new Error(`content-type "${type.slice(0, 200)}"`),
   });
 }
 
-/** A body that is one payload: some servers ignore that a stream was asked for, and some send an error with status 200. */
+/** Reads a body that is one payload: some servers ignore the request to stream, and some send an error with status 200. */
 class WholeReader implements PayloadReader {
   readonly #chunks: Uint8Array[] = [];
   #bytes = 0;

@@ -1,4 +1,4 @@
-// Turns the bytes of one streamed answer into messages of canonical events, each with the usage up to it.
+// Converts the bytes of one streamed answer to messages of canonical events, each with the usage so far.
 import { AppError, hasReason } from '#client/errors/app-error.js';
 import type { Event, GenerateRequest, GenerateResponse } from '#proto/inference/v1/inference.js';
 import { Meter } from '../../tokens/meter.js';
@@ -6,15 +6,15 @@ import type { StreamDecoder } from '../stream-decoder.js';
 import type { Watchdog } from '../watchdog.js';
 import type { PayloadReader } from './payload-reader.js';
 
-/** What one answer is read from and with. */
+/** Holds the source of one answer and what is needed to read it. */
 export interface RelayOptions {
   readonly request: GenerateRequest;
-  /** The vendor's name of the model. */
+  /** The vendor's name for the model. */
   readonly model: string;
   readonly decoder: StreamDecoder;
-  /** Cuts the body into the payloads that the decoder takes. */
+  /** Splits the body into the payloads that the decoder reads. */
   readonly reader: PayloadReader;
-  /** The body. It is read only as fast as the messages are taken, so that a slow consumer slows the upstream. */
+  /** The body. It is read only as fast as the messages are consumed, so that a slow consumer slows the upstream down. */
   readonly chunks: AsyncIterator<Uint8Array>;
   /** Already expecting the first event. */
   readonly watchdog: Watchdog;
@@ -22,8 +22,8 @@ export interface RelayOptions {
 }
 
 /**
- * The messages of one answer: one for each network read that brought events. The last carries `finished`; where the answer fails after it
- * has begun, the last has no events but the usage to charge, which is counted with more care than the running one.
+ * Yields the messages of one answer: one for each network read that brought events. The last one carries `finished`; if the answer fails after it
+ * has begun, the last one has no events but the usage to charge, which is counted more exactly than the running figure.
  */
 export async function* relay(options: RelayOptions): AsyncGenerator<GenerateResponse, void, undefined> {
   const meter = new Meter(options.request, options.model);
@@ -62,7 +62,7 @@ async function* read(options: RelayOptions, meter: Meter): AsyncGenerator<Genera
   }
 }
 
-/** Decodes payloads up to the first that fails, so that what came before it is delivered however the bytes were cut. */
+/** Decodes payloads up to the first that fails, so that what came before it is delivered however the bytes were split. */
 function decode(decoder: StreamDecoder, payloads: readonly string[], isEnd: boolean): { events: Event[]; failure?: { error: unknown } } {
   const events: Event[] = [];
   try {

@@ -1,15 +1,15 @@
-// Cuts the bytes of a server-sent-event stream into payloads.
+// Splits the bytes of a server-sent-event stream into payloads.
 import { AppError } from '#client/errors/app-error.js';
 import { createParser, type EventSourceParser } from 'eventsource-parser';
 
-/** Reads one stream. The same bytes give the same payloads however they are cut into chunks. */
+/** Reads one stream. The same bytes give the same payloads however they are split into chunks. */
 export class SseReader {
   readonly #decoder = new TextDecoder();
   readonly #parser: EventSourceParser;
   #payloads: string[] = [];
   #tooLarge = false;
 
-  /** `eventCharsMax` bounds one event; a character takes at least one byte, so bytes are bounded below it too. */
+  /** `eventCharsMax` is the limit of one event; a character takes at least one byte, so a limit in bytes holds as well. */
   constructor(eventCharsMax: number) {
     this.#parser = createParser({
       maxBufferSize: eventCharsMax,
@@ -23,12 +23,12 @@ export class SseReader {
     });
   }
 
-  /** The payloads that these bytes complete. Raises upstream_failed for an event beyond the bound. */
+  /** Returns the payloads that these bytes complete. Raises upstream_failed for an event beyond the limit. */
   push(chunk: Uint8Array): string[] {
     return this.#feed(this.#decoder.decode(chunk, { stream: true }));
   }
 
-  /** What is left at the end of the stream, which some servers reach without the last blank line. */
+  /** Returns what is left at the end of the stream, which some servers end without the last blank line. */
   end(): string[] {
     return this.#feed(`${this.#decoder.decode()}\n\n`);
   }

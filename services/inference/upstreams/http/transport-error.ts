@@ -1,11 +1,11 @@
-// What a failure below HTTP means. Pure.
+// Maps failures below HTTP to errors. Pure.
 import { AppError } from '#client/errors/app-error.js';
 import { AddressRefused } from '#kit/net/address-guard.js';
 
 const unreachableCodes =
   /^(E(NOTFOUND|AI_AGAIN|CONNREFUSED|HOSTUNREACH|NETUNREACH|ADDRNOTAVAIL|ACCES)|ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
 
-/** The error for what undici threw. Names no address: where upstreams are is no caller's business. */
+/** Returns the error for what undici threw. It names no address, because callers must not learn where upstreams are. */
 export function transportError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   const cause = rootOf(error);
@@ -22,7 +22,7 @@ export function transportError(error: unknown): AppError {
   return new AppError('upstream_failed', 'The connection to the upstream broke.', { cause: error });
 }
 
-/** When several addresses of a name were tried, the first failure speaks for all. */
+/** Returns the root error. When several addresses of a name were tried, that is the first failure. */
 function rootOf(error: unknown): unknown {
   return error instanceof AggregateError && error.errors.length > 0 ? error.errors[0] : error;
 }

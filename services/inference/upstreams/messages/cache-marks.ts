@@ -1,13 +1,13 @@
-// The rules for marks of the prompt cache, which hold over the whole of a request. Pure.
+// The rules for prompt cache marks, which apply to the request as a whole. Pure.
 import { type Block, cacheControl } from './content.js';
 
-/** Most marks that the vendor takes in one request. */
+/** Maximum number of marks that the vendor accepts in one request. */
 export const cacheMarksMax = 4;
 
 /**
- * Takes away marks beyond the fourth from the end: a mark caches all that stands before it, so the last ones cover the most, and the
- * vendor finds earlier cached beginnings by itself. A mark of an hour behind one of five minutes is refused, and becomes one of
- * five minutes, which costs less. Returns whether a mark was taken away or shortened. `blocks` are in the order of the prompt.
+ * Removes marks beyond the fourth from the end: a mark caches everything before it, so the last ones cover the most, and the
+ * vendor finds earlier cached prefixes by itself. A mark of an hour after one of five minutes would be rejected, and becomes one of
+ * five minutes, which costs less. Returns whether a mark was removed or shortened. `blocks` are in the order of the prompt.
  */
 export function limitCacheMarks(blocks: readonly Block[]): boolean {
   const marks = [...markedIn(blocks)];

@@ -1,20 +1,20 @@
-// Parts of the common prompt as content blocks. Pure.
+// Converts parts of the common prompt to content blocks. Pure.
 import { createHash } from 'node:crypto';
 import { AppError } from '#client/errors/app-error.js';
 import type { DocumentPart, ImagePart, Part, ToolResultPart } from '#proto/inference/v1/inference.js';
 import { toolArguments } from '../tool-json.js';
 
-/** A block while the request is put together. */
+/** A block while the request is being built. */
 export type Block = Record<string, unknown>;
 
-/** A tool call id as this format takes it; ids made by other vendors may hold other characters. The same id always gives the same. */
+/** Returns a tool call id in the form that this format accepts; ids from other vendors may contain other characters. The same id always gives the same result. */
 export function toMessagesToolId(id: string): string {
   if (/^[A-Za-z0-9_-]+$/.test(id)) return id;
-  // The hash keeps apart ids that differ only in the characters replaced.
+  // The hash distinguishes ids that differ only in the replaced characters.
   return `${id.replace(/[^A-Za-z0-9_-]/g, '_')}_${createHash('sha256').update(id).digest('hex').slice(0, 8)}`;
 }
 
-/** The block of a part, with its cache mark; none for what the format refuses: empty text, and thoughts that its vendor did not sign. */
+/** Returns the block of a part with its cache mark; none for what the format rejects: empty text, and thoughts that its vendor did not sign. */
 export function toBlocks({ part, cacheTtl }: Part): Block[] {
   const block = toBlock(part);
   if (block === undefined) return [];
@@ -22,12 +22,12 @@ export function toBlocks({ part, cacheTtl }: Part): Block[] {
   return [isMarked ? { ...block, cache_control: cacheControl(cacheTtl) } : block];
 }
 
-/** A text block; undefined for text that is refused as empty. */
+/** Returns a text block; undefined for text that would be rejected as empty. */
 export function textBlock(text: string): Block | undefined {
   return text.trim() === '' ? undefined : { type: 'text', text };
 }
 
-/** A mark that the prompt shall be cached up to here. */
+/** Returns a mark to cache the prompt up to here. */
 export function cacheControl(ttl: string): Block {
   return ttl === '1h' ? { type: 'ephemeral', ttl } : { type: 'ephemeral' };
 }
@@ -52,7 +52,7 @@ function toBlock(part: Part['part']): Block | undefined {
     case 'reasoning': {
       const { text, signature, redactedData } = part.value;
       if (redactedData !== '') return { type: 'redacted_thinking', data: redactedData };
-      // Unsigned reasoning is another vendor's and would be refused.
+      // Unsigned reasoning comes from another vendor and would be rejected.
       return signature === '' ? undefined : { type: 'thinking', thinking: text, signature };
     }
     default:

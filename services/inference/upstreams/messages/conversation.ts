@@ -1,4 +1,4 @@
-// The common prompt's instructions and messages as the format wants them: in turns, results first, the user first. Pure.
+// Converts the common prompt's instructions and messages to what the format requires: turns, results first, the user first. Pure.
 import { AppError } from '#client/errors/app-error.js';
 import { type Message, type Prompt, Role } from '#proto/inference/v1/inference.js';
 import { type Block, cacheControl, textBlock, toBlocks } from './content.js';
@@ -16,12 +16,12 @@ export interface Conversation {
   readonly turns: Turn[];
 }
 
-// The format refuses a conversation that the assistant begins; other formats have it when an application greets its user.
+// The format rejects a conversation that the assistant begins; in other formats that happens when an application greets its user.
 const opening = { type: 'text', text: '(The conversation begins.)' };
 
 /**
- * Translates. A later instruction is a turn of its own where the model takes such turns, else words of the user's. Raises invalid_request when
- * nothing is left to answer.
+ * Converts a prompt. A later instruction becomes its own turn if the model accepts such turns, otherwise text of the user. Raises invalid_request if
+ * there is nothing left to answer.
  */
 export function toConversation(prompt: Prompt, { takesSystemTurns }: Pick<ModelTraits, 'takesSystemTurns'>): Conversation {
   const system = prompt.system.flatMap((text, index) => marked(textBlock(text), prompt.systemCacheTtls[index]));
@@ -32,12 +32,12 @@ export function toConversation(prompt: Prompt, { takesSystemTurns }: Pick<ModelT
   return { system, turns };
 }
 
-/** Whether the last turn is the assistant's, so that the answer goes on from there. */
+/** Reports whether the last turn is the assistant's, so that the answer continues from there. */
 export function endsWithAssistant({ turns }: Conversation): boolean {
   return turns.at(-1)?.role === 'assistant';
 }
 
-/** Whether results come back to a turn of tools that holds no thoughts: such a turn cannot go on with thinking. */
+/** Reports whether results answer a tool turn without thoughts: such a turn cannot continue with thinking. */
 export function isTurnWithoutThoughts({ turns }: Conversation): boolean {
   const hasResult = turns.findLast(({ role }) => role !== 'system')?.content.some(isResult) === true;
   const first = turns.findLast(({ role }) => role === 'assistant')?.content[0]?.['type'];
@@ -45,16 +45,16 @@ export function isTurnWithoutThoughts({ turns }: Conversation): boolean {
 }
 
 /**
- * Joins what stands between two answers into one turn of the user's, since all results of parallel tool calls belong into one message, before
- * its text. An instruction may only stand behind that (the vendor: it "must precede an 'assistant' message or end the array", and user,
- * system, user is refused), and before it only at the top, in `system`.
+ * Joins what comes between two answers into one user turn, since all results of parallel tool calls belong in one message, before
+ * its text. An instruction may come only after that (the vendor: it "must precede an 'assistant' message or end the array", and user,
+ * system, user is rejected), and before it only at the top, in `system`.
  */
 function toTurns(messages: readonly Message[], system: Block[], takesSystemTurns: boolean): Turn[] {
   const turns: Turn[] = [];
   let said: Block[] = [];
   let instructions: Block[] = [];
   const endRun = (): void => {
-    // An instruction without words of the user's before it can have no turn of its own.
+    // An instruction without user text before it cannot be its own turn.
     const content = said.length > 0 ? inOrder(said, isResult) : instructions.map(asReminder);
     if (content.length > 0) turns.push({ role: 'user', content });
     if (said.length > 0 && instructions.length > 0) turns.push({ role: 'system', content: instructions });
@@ -77,7 +77,7 @@ function toTurns(messages: readonly Message[], system: Block[], takesSystemTurns
   return turns;
 }
 
-/** An instruction among the user's words, marked as Claude's own clients mark theirs. */
+/** Returns an instruction inside the user's text, marked as Claude's own clients mark theirs. */
 function asReminder(block: Block): Block {
   return { ...block, text: `<system-reminder>\n${String(block['text'])}\n</system-reminder>` };
 }
@@ -99,7 +99,7 @@ function marked(block: Block | undefined, ttl: string | undefined): Block[] {
   return [ttl === undefined ? block : { ...block, cache_control: cacheControl(ttl) }];
 }
 
-/** The beginning of an answer must not end in white space. */
+/** Trims the prefilled beginning of an answer, which must not end in white space. */
 function trimPrefill(turns: Turn[]): void {
   const block = turns.at(-1)?.role === 'assistant' ? turns.at(-1)!.content.at(-1) : undefined;
   if (typeof block?.['text'] === 'string') block['text'] = block['text'].trimEnd();

@@ -3,7 +3,7 @@ import type { AppError } from '#client/errors/app-error.js';
 import { isObject } from '../stream-decoder.js';
 import { parseErrorBody, type Refusal, refusalError, retryAfter } from '../upstream-failure.js';
 
-/** The error for a response other than 2xx. `model` is the upstream's name of it. */
+/** Returns the error for a response other than 2xx. `model` is the upstream's name for the model. */
 export function responseError(
   status: number,
   headers: Readonly<Record<string, string | undefined>>,
@@ -29,14 +29,14 @@ const statusByType: Readonly<Record<string, number>> = {
   overloaded_error: 529,
 };
 
-/** The error for an `error` event in the middle of a stream, or for one that came with status 200. */
+/** Returns the error for an `error` event in the middle of a stream, or for one that came with status 200. */
 export function eventError(error: unknown, model: string): AppError {
   const type = isObject(error) && typeof error['type'] === 'string' ? error['type'] : '';
   const status = Object.hasOwn(statusByType, type) ? statusByType[type]! : 500;
   return refusalError({ status, ...particulars(error), model });
 }
 
-// The format has no code for what a filter withheld; callers of the other know this one.
+// The format has no code for content that a filter withheld; callers of the other format know this one.
 const filterText = /blocked by content filter/i;
 
 function particulars(error: unknown): Pick<Refusal, 'labels' | 'text' | 'code'> {

@@ -1,25 +1,25 @@
-// What a model is believed to take, by its name, as far as its vendor refuses the rest. Pure.
+// The request features that a model is assumed to accept, by its name, where its vendor rejects others. Pure.
 import { claudeGeneration } from '../../requests/claude-generation.js';
 
-/** The particulars of one model. */
+/** Describes what one model accepts. */
 export interface ModelTraits {
   /** Sampling parameters: any; either temperature or top_p; only the defaults. */
   readonly sampling: 'any' | 'one' | 'none';
-  /** How reasoning is asked for: with a budget, adaptively under an effort, by an effort alone; or not at all. */
+  /** How reasoning is requested: with a budget, adaptively with an effort, with an effort alone, or not at all. */
   readonly thinking: 'budget' | 'adaptive' | 'effort' | 'never';
-  /** A budget is taken beside that. */
+  /** Whether a budget is accepted as well. */
   readonly takesBudget: boolean;
-  /** It thinks unless told not to, so that "off" must be said. */
+  /** Whether it thinks by default, so that thinking must be disabled explicitly. */
   readonly thinksByDefault: boolean;
-  /** `xhigh` is one of its efforts. */
+  /** Whether `xhigh` is one of its efforts. */
   readonly takesXhigh: boolean;
-  /** Instructions in the middle of a conversation may be turns of their own. */
+  /** Whether instructions in the middle of a conversation may be their own turns. */
   readonly takesSystemTurns: boolean;
-  /** It follows a schema of the answer (`output_config.format`). */
+  /** Whether it follows a schema for the answer (`output_config.format`). */
   readonly takesSchemas: boolean;
 }
 
-/** A model that we know nothing about, or of another vendor that speaks the format. */
+/** A model that we know nothing about, or one of another vendor that uses the format. */
 const unknownModel: ModelTraits = {
   sampling: 'any',
   thinking: 'effort',
@@ -31,7 +31,7 @@ const unknownModel: ModelTraits = {
 };
 
 /**
- * By the generation that a Claude model's name tells, with or without a provider's prefix and a date. Sources: the vendor's migration
+ * Returns the traits for the generation in a Claude model's name, with or without a provider's prefix and a date. Sources: the vendor's migration
  * guides of 4.6 (adaptive thinking), 4.7 (no sampling, no budgets, xhigh), 4.8 (instructions as turns) and 5
  * (thinking by default).
  */

@@ -1,8 +1,8 @@
-// The body for a caller who speaks this format too: what is ours, spliced before the caller's own fields. Pure.
+// Builds the body for a caller of the same format: our fields, spliced before the caller's own. Pure.
 import { isObject, type JsonObject } from '../stream-decoder.js';
 import { thinkingBudgetMin } from './reasoning.js';
 
-/** The JSON of `ours` and the caller's fields, which are as JSON.stringify writes them. A large body is not parsed again, unless something in it must go. */
+/** Returns the JSON of `ours` and the caller's fields, which are as JSON.stringify writes them. A large body is parsed again only if something in it must be removed. */
 export function nativeBody(ours: JsonObject, fieldsJson: string): string {
   const rest = withSignedThinkingOnly(fieldsJson);
   const head = JSON.stringify(ours);
@@ -10,13 +10,13 @@ export function nativeBody(ours: JsonObject, fieldsJson: string): string {
 }
 
 /**
- * The caller's fields with a thinking budget below our cap, which may be lower than the caller's own: the vendor refuses another. Where the
- * cap leaves no room for the least budget, thinking is left out, and with it what clears thoughts, which goes with no other.
+ * Returns the caller's fields with a thinking budget below our cap, which may be lower than the caller's own: the vendor rejects any other budget. If the
+ * cap leaves no room for the smallest budget, thinking is left out, and with it the edit that clears thoughts, which is only allowed with thinking.
  */
 export function withBudgetBelow(maxTokens: number, fieldsJson: string): { fieldsJson: string; dropped: string[] } {
   const fields = JSON.parse(fieldsJson) as JsonObject;
   const { thinking, context_management: management, ...rest } = fields;
-  // A cap of 0 writes to the cache and is below every budget, also that of a call that asks for no thinking.
+  // A cap of 0 writes to the cache and is below every budget, including that of a call without thinking.
   if (thinking === undefined) return { fieldsJson, dropped: [] };
   if (maxTokens > thinkingBudgetMin)
     return {
@@ -27,9 +27,9 @@ export function withBudgetBelow(maxTokens: number, fieldsJson: string): { fields
   return { fieldsJson: JSON.stringify(rest), dropped: ['thinking', 'context_management'] };
 }
 
-/** Thinking without a signature is another vendor's, and is refused; a message of nothing else goes with it. */
+/** Removes thinking without a signature, which comes from another vendor and would be rejected; a message of nothing else is removed with it. */
 function withSignedThinkingOnly(fieldsJson: string): string {
-  // Quotes inside of texts are escaped, so that these words can only be a field of an object.
+  // Quotes inside texts are escaped, so this text can only be a field of an object.
   if (!fieldsJson.includes('"signature":""')) return fieldsJson;
   const fields = JSON.parse(fieldsJson) as JsonObject;
   const messages: readonly unknown[] = Array.isArray(fields['messages']) ? fields['messages'] : [];

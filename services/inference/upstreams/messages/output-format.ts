@@ -1,22 +1,22 @@
-// The form of the answer's text: a schema where the model follows one, else an instruction. Pure.
+// The form of the answer's text: a schema if the model follows one, otherwise an instruction. Pure.
 import { AppError } from '#client/errors/app-error.js';
 import type { ResponseFormat } from '#proto/inference/v1/inference.js';
 import { isObject, type JsonObject } from '../stream-decoder.js';
 import type { ModelTraits } from './model-traits.js';
 
-/** What is sent for a form. */
+/** Holds what is sent to request a form. */
 export interface OutputForm {
   /** For `output_config.format`. */
   readonly format?: JsonObject;
-  /** To be added to the instructions. */
+  /** Added to the instructions. */
   readonly instruction?: string;
-  /** The schema is asked for and not enforced. */
+  /** Whether the schema is requested but not enforced. */
   readonly isLoose: boolean;
 }
 
 const onlyJson = 'Answer with one JSON object and nothing else: no words before or after it, and no code fence.';
 
-/** Raises invalid_request for a schema that is not JSON. */
+/** Returns what to send for a response format. Raises invalid_request for a schema that is not JSON. */
 export function outputForm(responseFormat: ResponseFormat | undefined, { takesSchemas }: ModelTraits): OutputForm {
   switch (responseFormat?.format?.$case) {
     case 'jsonObject':
@@ -41,7 +41,7 @@ function parse(json: string): unknown {
   }
 }
 
-// What the vendor enforces; the rest is told in words, as the vendor's own libraries do (lib/transform-json-schema of @anthropic-ai/sdk).
+// Keywords that the vendor enforces; the rest is described in words, as the vendor's own libraries do (lib/transform-json-schema of @anthropic-ai/sdk).
 const enforced = new Set([
   '$ref',
   '$defs',
@@ -60,7 +60,7 @@ const enforced = new Set([
 ]);
 const formats = new Set(['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid']);
 
-/** The schema with every object closed, and with what is not enforced as words in its description. */
+/** Returns the schema with every object closed, and with the keywords that are not enforced as words in its description. */
 function enforceable(value: unknown): unknown {
   if (!isObject(value)) return value;
   const { $schema: _dialect, additionalProperties: _open, oneOf, ...schema } = value;

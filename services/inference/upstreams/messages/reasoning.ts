@@ -1,28 +1,28 @@
-// How much the model shall think, in the words that it takes. Pure.
+// Requests how much the model thinks, in the form that it accepts. Pure.
 import type { Reasoning } from '#proto/inference/v1/inference.js';
 import type { JsonObject } from '../stream-decoder.js';
 import type { ModelTraits } from './model-traits.js';
 
-/** Smallest budget that the vendor takes for thinking, in tokens. */
+/** Smallest thinking budget that the vendor accepts, in tokens. */
 export const thinkingBudgetMin = 1024;
 
-/** What else in the request decides whether the model may think. */
+/** Holds what else in the request decides whether the model may think. */
 export interface ThinkingConditions {
   readonly maxTokens: number;
   readonly traits: ModelTraits;
-  /** A tool must be called, which goes with no thinking. */
+  /** Whether a tool must be called, which excludes thinking. */
   readonly forcesTool: boolean;
-  /** The answer is begun by the caller, or results come back to a turn that holds no signed thoughts: no thinking with a budget can follow. */
+  /** Whether the caller begins the answer, or results answer a turn without signed thoughts: no thinking with a budget can follow. */
   readonly isMidTurn: boolean;
 }
 
-/** The fields, and what they mean for the rest of the request. */
+/** Holds the fields to send and their effect on the rest of the request. */
 export interface ThinkingPlan {
   readonly thinking?: JsonObject;
   readonly effort?: string;
-  /** The forced tool has to give way, since the caller asked for thinking in so many tokens. */
+  /** Whether the forced tool becomes optional, because the caller requested thinking with an explicit budget. */
   readonly freesTool: boolean;
-  /** The caller's wish could not be honoured. */
+  /** Whether the caller's reasoning could not be honoured. */
   readonly isDropped: boolean;
 }
 
@@ -38,7 +38,7 @@ const budgets: Readonly<Record<string, number>> = { low: 1024, medium: 4096, hig
 
 const none: ThinkingPlan = { freesTool: false, isDropped: false };
 
-/** Thinking off, or a budget, or an effort; never two that contradict each other. */
+/** Plans thinking: off, a budget, or an effort; never two that contradict each other. */
 export function planThinking(reasoning: Reasoning | undefined, conditions: ThinkingConditions): ThinkingPlan {
   if (reasoning === undefined) return none;
   const { traits } = conditions;
@@ -49,7 +49,7 @@ export function planThinking(reasoning: Reasoning | undefined, conditions: Think
   return traits.thinking === 'budget' ? fromEffort(reasoning.effort, conditions) : withEffort(reasoning, conditions);
 }
 
-/** The caller's own budget is plainer than a forced tool, which gives way. */
+/** Plans thinking with the caller's budget, which takes precedence over a forced tool. */
 function withBudget(tokens: number, { effort }: Reasoning, { maxTokens, traits, forcesTool, isMidTurn }: ThinkingConditions): ThinkingPlan {
   const saidEffort = traits.thinking === 'budget' || effort === '' ? {} : { effort: effortFor(effort, traits) };
   const budget = Math.min(tokens, maxTokens - 1);
@@ -57,9 +57,9 @@ function withBudget(tokens: number, { effort }: Reasoning, { maxTokens, traits, 
   return { ...none, ...saidEffort, thinking: { type: 'enabled', budget_tokens: budget }, freesTool: forcesTool };
 }
 
-/** A budget in the place of an effort, for older models. It leaves at least half of the cap to the answer. */
+/** Plans a budget in place of an effort, for older models. It leaves at least half of the cap for the answer. */
 function fromEffort(effort: string, { maxTokens, forcesTool, isMidTurn }: ThinkingConditions): ThinkingPlan {
-  // Minimal reasoning is less than the least budget.
+  // Minimal reasoning is less than the smallest budget.
   if (effort === 'minimal') return none;
   const budget = Math.min(budgets[effort] ?? 0, Math.floor(maxTokens / 2));
   if (budget < thinkingBudgetMin || forcesTool || isMidTurn) return { ...none, isDropped: true };
@@ -68,7 +68,7 @@ function fromEffort(effort: string, { maxTokens, forcesTool, isMidTurn }: Thinki
 
 function withEffort(reasoning: Reasoning, { maxTokens, traits, forcesTool }: ThinkingConditions): ThinkingPlan {
   const effort = effortFor(reasoning.effort || effortOf(reasoning.budgetTokens ?? 0), traits);
-  // A forced tool goes without thinking, and the effort still says how much care to take.
+  // A forced tool excludes thinking, but the effort still applies to the answer.
   const thinks = traits.thinking === 'adaptive' && reasoning.effort !== 'minimal' && !forcesTool && maxTokens > 0;
   return { ...none, effort, ...(thinks ? { thinking: { type: 'adaptive' } } : {}) };
 }

@@ -1,4 +1,4 @@
-// A common request as the body of POST /messages or POST /messages/count_tokens. Pure.
+// Builds the body of POST /messages or POST /messages/count_tokens from a common request. Pure.
 import { type CountTokensRequest, type GenerateRequest, ApiFormat } from '#proto/inference/v1/inference.js';
 import type { UpstreamBody } from '../http/wire.js';
 import { droppedFor, nativeFor } from '../native.js';
@@ -12,12 +12,12 @@ import { planThinking, type ThinkingPlan } from './reasoning.js';
 import { samplingFields } from './sampling.js';
 import { isForced, toTool, toToolChoice } from './tools.js';
 
-/** The vendor version that is spoken where the caller named none. */
+/** The vendor version that is sent if the caller named none. */
 export const defaultMessagesVersion = '2023-06-01';
 
 const format = ApiFormat.API_FORMAT_MESSAGES;
 
-/** The body of a streaming request: the caller's own fields where it speaks this format, else the meaning of the call. */
+/** Returns the body of a streaming request: the caller's own fields if it uses this format, otherwise one built from the meaning of the call. */
 export function messagesBody(request: GenerateRequest, model: string): UpstreamBody {
   const native = nativeFor(request, format);
   const metadata = request.endUser === '' ? undefined : { user_id: request.endUser };
@@ -42,7 +42,7 @@ export function messagesBody(request: GenerateRequest, model: string): UpstreamB
   return { json: JSON.stringify(body), dropped: [...dropped] };
 }
 
-/** The body of a request to count tokens, from the caller's own fields or from the meaning. */
+/** Returns the body of a request to count tokens, from the caller's own fields or from the meaning. */
 export function countTokensBody(request: CountTokensRequest, model: string): string {
   const native = nativeFor(request, format);
   if (native !== undefined) return nativeBody({ model }, native.fieldsJson);
@@ -51,7 +51,7 @@ export function countTokensBody(request: CountTokensRequest, model: string): str
 
 type PromptFields = Pick<GenerateRequest, 'prompt' | 'reasoning' | 'responseFormat'>;
 
-/** All that the model reads, and how it shall think and answer. The names of what cannot be said go into `dropped`. */
+/** Returns everything that the model reads, and how it should think and answer. Adds the names of fields that cannot be expressed to `dropped`. */
 function promptFields(
   request: PromptFields,
   model: string,

@@ -1,4 +1,4 @@
-// The rest of a messages answer: what its upstream says beside the meaning, for callers of the same format. Pure.
+// The rest of a messages answer: what its upstream sends beside the meaning, for callers of the same format. Pure.
 import { merged, restJson, restOf, withoutAccount } from '../rest.js';
 import { isObject, type JsonObject } from '../stream-decoder.js';
 
@@ -32,35 +32,35 @@ const inEndEvent = new Set(['type', 'delta', 'usage']);
 const inEnd = new Set(['stop_reason', 'stop_sequence']);
 const typeOnly = new Set(['type']);
 
-/** Of the message in message_start. */
+/** Returns the rest of the message in message_start. */
 export function startedRest(message: JsonObject): string | undefined {
   const usage = usageRest(message['usage']);
   const rest = merged(withoutAccount(restOf(message, inMessage)), usage === undefined ? undefined : { usage });
   return rest === undefined ? undefined : JSON.stringify(rest);
 }
 
-/** Of a block of a known type. */
+/** Returns the rest of a block of a known type. */
 export function blockRest(block: JsonObject): string | undefined {
   return restJson(block, inBlock[String(block['type'])] ?? none);
 }
 
-/** Of a delta of a known type. */
+/** Returns the rest of a delta of a known type. */
 export function deltaRest(delta: JsonObject, type: string): string | undefined {
   return restJson(delta, inDelta[type] ?? none);
 }
 
-/** Of message_start, content_block_start and content_block_delta, beside the message, block or delta in them. */
+/** Returns the rest of message_start, content_block_start and content_block_delta, beside the message, block or delta in them. */
 export function besideRest(event: JsonObject): string | undefined {
   const rest = withoutAccount(restOf(event, inAroundEvent));
   return rest === undefined ? undefined : JSON.stringify(rest);
 }
 
-/** Of content_block_stop. */
+/** Returns the rest of content_block_stop. */
 export function blockStopRest(event: JsonObject): string | undefined {
   return restJson(event, inBlockStop);
 }
 
-/** Of message_delta, whose stop reason is part of it where it has no common form. */
+/** Returns the rest of message_delta, which includes its stop reason if that has no common form. */
 export function endRest(event: JsonObject, isCommonReason: boolean): JsonObject | undefined {
   const delta = isObject(event['delta']) ? restOf(event['delta'], isCommonReason ? inEnd : none) : undefined;
   const usage = usageRest(event['usage']);
@@ -69,7 +69,7 @@ export function endRest(event: JsonObject, isCommonReason: boolean): JsonObject 
   return { ...(delta === undefined ? {} : { delta }), ...(usage === undefined ? {} : { usage }), ...rest };
 }
 
-/** Of message_stop; some servers put figures there. */
+/** Returns the rest of message_stop; some servers put figures there. */
 export function stopRest(event: JsonObject): JsonObject | undefined {
   return withoutAccount(restOf(event, typeOnly));
 }

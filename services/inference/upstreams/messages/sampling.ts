@@ -1,20 +1,20 @@
-// Sampling as the model and the vendor version take it. Pure.
+// Sampling parameters that the model and the vendor version accept. Pure.
 import type { Sampling } from '#proto/inference/v1/inference.js';
 import type { JsonObject } from '../stream-decoder.js';
 import type { ModelTraits } from './model-traits.js';
 
-// From this version on the mere presence of a sampling parameter is an error.
+// From this version on, any sampling parameter is an error.
 const firstVersionWithoutSampling = '2026-10-21';
 
-/** What else in the request limits sampling. */
+/** Holds what else in the request restricts sampling. */
 export interface SamplingConditions {
   readonly version: string;
   readonly traits: ModelTraits;
-  /** Whether thinking is switched on. */
+  /** Whether thinking is enabled. */
   readonly thinks: boolean;
 }
 
-/** The fields that are sent, and into `dropped` the names of those that are not and would have had an effect. */
+/** Returns the fields to send. Adds the names of those that are not sent and would have had an effect to `dropped`. */
 export function samplingFields(
   sampling: Sampling | undefined,
   { version, traits, thinks }: SamplingConditions,
@@ -26,7 +26,7 @@ export function samplingFields(
   if (frequencyPenalty) dropped.add('frequency_penalty');
   if (presencePenalty) dropped.add('presence_penalty');
   const takesNone = version >= firstVersionWithoutSampling || traits.sampling === 'none';
-  // The other format's range goes up to 2. With thinking the vendor takes only the default, and a top_p close to it.
+  // The other format's range goes up to 2. With thinking the vendor accepts only the default, and a top_p close to it.
   const fields = {
     temperature: takesNone || (thinks && temperature !== 1) ? undefined : limited(temperature),
     top_p: takesNone || (thinks && (topP ?? 1) < 0.95) || (traits.sampling === 'one' && temperature !== undefined) ? undefined : topP,

@@ -1,4 +1,4 @@
-// Why an answer ended, in the words of the format and in common ones. Pure.
+// Maps the format's stop reasons to the common ones. Pure.
 import { StopReason } from '#proto/inference/v1/inference.js';
 
 const stopReasons: Readonly<Record<string, StopReason>> = {
@@ -9,15 +9,15 @@ const stopReasons: Readonly<Record<string, StopReason>> = {
 };
 
 /**
- * Whether the common stop reason says all that the label does. Other labels (pause_turn, compaction …) only callers of the format can read,
- * and so with a call of a tool that was not written as one.
+ * Reports whether the common stop reason fully expresses the label. Other labels (pause_turn, compaction …) are readable only for callers of the format,
+ * and so is a tool_use label without a tool call in the answer.
  */
 export function isCommonStopReason(label: string, written: ReadonlySet<string>): boolean {
   if (label === 'tool_use') return written.has('toolCall');
   return label === '' || label === 'end_turn' || Object.hasOwn(stopReasons, label);
 }
 
-/** The common stop reason. A tool call that was written decides where the label only says that the model was done. */
+/** Returns the common stop reason. A tool call in the answer decides if the label only says that the model was done. */
 export function stopReasonOf(label: string, written: ReadonlySet<string>): StopReason {
   const known = Object.hasOwn(stopReasons, label) ? stopReasons[label] : undefined;
   return known ?? (written.has('toolCall') ? StopReason.STOP_REASON_TOOL_CALLS : StopReason.STOP_REASON_END);

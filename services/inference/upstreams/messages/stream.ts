@@ -19,16 +19,16 @@ import { besideRest, blockRest, blockStopRest, deltaRest, endRest, startedRest, 
 import { isCommonStopReason, stopReasonOf } from './stop-reason.js';
 import { MergedUsage } from './usage.js';
 
-/** The upstream's block that is open: one that we relay, or one without a common form whose caller could not read it. */
+/** Holds the upstream's open block: one that we relay, or one without a common form that the caller could not read. */
 interface OpenBlock {
   readonly upstreamIndex: unknown;
   readonly isRelayed: boolean;
-  /** Arguments given whole at the block's start; used when no fragments follow. */
+  /** Arguments sent whole at the block's start; used if no fragments follow. */
   readonly initialArguments: string;
   hasArguments: boolean;
 }
 
-/** A decoder for one answer. */
+/** Decodes one answer. */
 export class MessagesDecoder implements StreamDecoder {
   readonly #writer: BlockWriter;
   readonly #usage = new MergedUsage();
@@ -38,7 +38,7 @@ export class MessagesDecoder implements StreamDecoder {
   #endRest: JsonObject | undefined;
   outcome: Outcome | undefined;
 
-  /** Where the head has no request id, the message's own serves. */
+  /** If the head has no request id, the message's own id is used. */
   constructor(private readonly options: AnswerHead) {
     this.#writer = new BlockWriter(options.target, options.droppedFields);
   }
@@ -48,7 +48,7 @@ export class MessagesDecoder implements StreamDecoder {
   }
 
   push(data: string): Event[] {
-    // Some resellers end with the other format's marker.
+    // Some resellers end the stream with the other format's marker.
     if (this.outcome !== undefined || data.trim() === '' || data.trim() === '[DONE]') return [];
     const event = parsePayload(data);
     switch (event['type']) {
@@ -84,7 +84,7 @@ export class MessagesDecoder implements StreamDecoder {
 
   end(): Event[] {
     if (this.outcome !== undefined) return [];
-    // After message_delta nothing is missing but the last marker.
+    // After message_delta only the last marker is missing.
     if (this.#outcome === undefined) throw brokenOff();
     return this.#done();
   }
@@ -118,7 +118,7 @@ export class MessagesDecoder implements StreamDecoder {
     this.#open = { upstreamIndex: index, isRelayed: this.#openBlock(block, beside), initialArguments, hasArguments: false };
   }
 
-  /** Opens the canonical block; false when there is none for this type (a server tool's, say) that the caller could read. */
+  /** Opens the canonical block. Returns false if there is none for this type (a server tool, for example) that the caller could read. */
   #openBlock(block: JsonObject, beside: string | undefined): boolean {
     const writer = this.#writer;
     switch (block['type']) {
@@ -173,7 +173,7 @@ export class MessagesDecoder implements StreamDecoder {
         this.#open.hasArguments ||= optionalTextField(delta, 'partial_json') !== '';
         return this.#write('toolCall', 'argumentsJson', delta, 'partial_json', beside);
       default:
-        // Citations and whatever the vendor adds one day.
+        // Citations, and types that the vendor may add.
         if (this.options.isNative) this.#writeForeign(delta, beside);
     }
   }
@@ -187,11 +187,11 @@ export class MessagesDecoder implements StreamDecoder {
     beside: string | undefined,
   ): void {
     const { openKind } = this.#writer;
-    // The input of a server tool comes in the same fragments as that of one's own.
+    // The input of a server tool arrives in the same fragments as that of a client tool.
     if (openKind === 'foreign' && as !== 'argumentsJson') return this.#writeForeign(delta, beside);
     if (openKind !== kind && openKind !== 'foreign') throw malformed('a delta that does not belong to its block');
     const rest = this.options.isNative ? deltaRest(delta, delta['type'] as string) : undefined;
-    // A delta with something beside it is said even where it is empty.
+    // A delta with something beside it is written even if it is empty.
     this.#writer.delta({ $case: as, value: optionalTextField(delta, field) }, rest ?? (beside === undefined ? undefined : '{}'));
     if (beside !== undefined) this.#writer.attachBeside(beside);
   }
@@ -201,7 +201,7 @@ export class MessagesDecoder implements StreamDecoder {
     if (beside !== undefined) this.#writer.attachBeside(beside);
   }
 
-  /** Ends the open block, if any; `event` is absent where the upstream did not say so itself. */
+  /** Ends the open block, if any; `event` is absent if the upstream did not end it itself. */
   #blockStop(event?: JsonObject): void {
     if (this.#open === undefined) return;
     if (this.#open.isRelayed) {
@@ -220,11 +220,11 @@ export class MessagesDecoder implements StreamDecoder {
     const delta = isObject(event['delta']) ? event['delta'] : {};
     const label = optionalTextField(delta, 'stop_reason');
     if (this.options.isNative) this.#endRest = merged(this.#endRest, endRest(event, isCommonStopReason(label, this.#writer.written)));
-    // Usage alone may come early and more than once; only a stop reason says that the answer is whole.
+    // Usage alone may come early and more than once; only a stop reason shows that the answer is complete.
     if (label !== '') this.#outcome = { label, stopSequence: optionalTextField(delta, 'stop_sequence') };
   }
 
-  /** The body of a server that does not stream: the same as a stream whose blocks are given whole at their start. */
+  /** Decodes the body of a server that does not stream, as a stream whose blocks are sent whole at their start. */
   #wholeMessage(message: JsonObject): Event[] {
     this.#messageStart(message);
     const content: readonly unknown[] = Array.isArray(message['content']) ? message['content'] : [];
@@ -236,7 +236,7 @@ export class MessagesDecoder implements StreamDecoder {
     return this.#done();
   }
 
-  /** An event without a common form: whatever the vendor adds one day, or an error as the other format has it. */
+  /** Handles an event without a common form: a type that the vendor may add, or an error in the other format. */
   #other(event: JsonObject, data: string): void {
     if (event['type'] === undefined && event['error']) throw eventError(event['error'], this.options.target.upstreamModel);
     if (!this.options.isNative || typeof event['type'] !== 'string') return;
@@ -247,7 +247,7 @@ export class MessagesDecoder implements StreamDecoder {
   }
 
   #done(): Event[] {
-    // A message_stop says that the answer is whole, also without the message_delta that some resellers leave out; without an answer it says nothing.
+    // A message_stop shows that the answer is complete, even without the message_delta that some resellers leave out; without an answer it shows nothing.
     if (this.#outcome === undefined && !this.#hasStarted) throw brokenOff();
     this.#start('', '');
     this.#blockStop();

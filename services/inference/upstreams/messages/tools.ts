@@ -1,28 +1,28 @@
-// Tools and their choice as the format has them. Pure.
+// Converts tools and the tool choice to the format. Pure.
 import { type Tool, type ToolChoice, ToolChoice_Mode } from '#proto/inference/v1/inference.js';
 import { isObject, type JsonObject } from '../stream-decoder.js';
 import { toolParameters } from '../tool-json.js';
 import { type Block, cacheControl } from './content.js';
 
-/** Whether the choice makes the model call a tool. */
+/** Reports whether the choice forces the model to call a tool. */
 export function isForced(choice: ToolChoice | undefined): boolean {
   return choice?.mode === ToolChoice_Mode.MODE_REQUIRED || choice?.mode === ToolChoice_Mode.MODE_NAMED;
 }
 
-/** A tool. Raises invalid_request for a schema that is no JSON object. */
+/** Returns a tool. Raises invalid_request for a schema that is not a JSON object. */
 export function toTool(tool: Tool): Block {
   const { schema, isWhole } = rootObject(toolParameters(tool) ?? {});
   return {
     name: tool.name,
     description: tool.description === '' ? undefined : tool.description,
     input_schema: schema,
-    // What was put together from alternatives is no longer what the caller wanted enforced.
+    // A schema merged from alternatives is no longer the one that the caller wanted enforced.
     strict: isWhole ? tool.strict : undefined,
     cache_control: tool.cacheTtl === undefined ? undefined : cacheControl(tool.cacheTtl),
   };
 }
 
-/** The field `tool_choice`. With `isFree` a forced tool has become one that the model may call. */
+/** Returns the field `tool_choice`. With `isFree`, a forced tool becomes one that the model may call. */
 export function toToolChoice(choice: ToolChoice | undefined, isFree: boolean): JsonObject | undefined {
   if (choice === undefined) return undefined;
   const parallel = choice.disableParallelCalls ? { disable_parallel_tool_use: true } : {};
@@ -43,7 +43,7 @@ export function toToolChoice(choice: ToolChoice | undefined, isFree: boolean): J
 
 const alternatives = ['anyOf', 'oneOf', 'allOf'] as const;
 
-/** The format wants an object at the root, and no alternatives there: their properties are put side by side. */
+/** Returns the schema as an object without alternatives at the root, as the format requires: their properties are merged. */
 function rootObject(schema: JsonObject): { schema: JsonObject; isWhole: boolean } {
   const branches = alternatives.flatMap((word) => {
     const list: readonly unknown[] = Array.isArray(schema[word]) ? schema[word] : [];
@@ -62,7 +62,7 @@ function rootObject(schema: JsonObject): { schema: JsonObject; isWhole: boolean 
   return { schema: { ...rest, type: 'object', properties, required: requiredOf(rest, branches) }, isWhole: false };
 }
 
-/** Required is what all of the alternatives require, and what any part of a whole does. */
+/** Returns the properties that all alternatives require, and those that any part of an `allOf` requires. */
 function requiredOf(rest: JsonObject, branches: readonly { word: string; branch: JsonObject }[]): string[] {
   const required = new Set(namesOf(rest['required']));
   for (const word of alternatives) {

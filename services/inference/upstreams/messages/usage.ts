@@ -1,14 +1,14 @@
-// Usage as messages upstreams report it, in pieces: input at the start, totals at the end. `input_tokens` excludes the caches.
+// Usage that messages upstreams report in pieces: input at the start, totals at the end. `input_tokens` excludes the caches.
 import { isCount, type UsageReport } from '../../tokens/usage-report.js';
 import { isObject, type JsonObject } from '../stream-decoder.js';
 
-/** The fields seen so far, merged one by one: the last value that is not null wins, but a 0 never erases a count that was real. */
+/** Holds the fields seen so far, merged one by one: the last value that is not null wins, but a 0 never erases an earlier nonzero count. */
 export class MergedUsage {
   readonly #input = new Map<string, unknown>();
   #output: unknown;
   #thinking: unknown;
 
-  /** Merges the usage of `message_start`. Its output count is a placeholder and left out. */
+  /** Merges the usage of `message_start`. Its output count is a placeholder and is ignored. */
   mergeStart(usage: unknown): void {
     if (isObject(usage)) this.#mergeInput(usage);
   }
@@ -18,14 +18,14 @@ export class MergedUsage {
     if (!isObject(usage)) return;
     this.#mergeInput(usage);
     const output = usage['output_tokens'] ?? undefined;
-    // Some resellers fill the last one with zeros.
+    // Some resellers fill the last report with zeros.
     if (output !== undefined && (output !== 0 || this.#output === undefined)) this.#output = output;
     const details = usage['output_tokens_details'];
     const thinking = isObject(details) ? (details['thinking_tokens'] ?? undefined) : undefined;
     if (thinking !== undefined && (thinking !== 0 || this.#thinking === undefined)) this.#thinking = thinking;
   }
 
-  /** The fields in canonical classes. */
+  /** Returns the fields in canonical classes. */
   get report(): UsageReport {
     return { input: this.#readInput(), output: this.#readOutput() };
   }
@@ -53,7 +53,7 @@ export class MergedUsage {
     if (!isCount(input) || !isCount(cacheRead) || !isCount(part5m) || !isCount(part1h)) return 'not_a_count';
     const total = this.#input.get('cacheWrite') ?? part5m + part1h;
     if (!isCount(total)) return 'not_a_count';
-    // Whatever is not said to live an hour lives five minutes, and costs less.
+    // Tokens not reported as cached for an hour count as cached for five minutes, which costs less.
     if (part1h > total) return 'cache_write_parts_above_total';
     return { inputTokens: input, cacheReadTokens: cacheRead, cacheWrite5mTokens: total - part1h, cacheWrite1hTokens: part1h };
   }

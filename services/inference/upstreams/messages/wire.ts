@@ -1,4 +1,4 @@
-// The messages format as the HTTP client uses it.
+// The messages format, for the HTTP client.
 import { ApiFormat } from '#proto/inference/v1/inference.js';
 import { isCount } from '../../tokens/usage-report.js';
 import type { Wire } from '../http/wire.js';
@@ -8,7 +8,7 @@ import { responseError } from './error.js';
 import { countTokensBody, defaultMessagesVersion, messagesBody } from './request.js';
 import { MessagesDecoder } from './stream.js';
 
-/** Speaks messages with the upstream `upstreamId` at `baseUrl`. */
+/** Returns the messages wire format for the upstream `upstreamId` at `baseUrl`. */
 export function messagesWire(upstreamId: string, baseUrl: string): Wire {
   return {
     format: ApiFormat.API_FORMAT_MESSAGES,
@@ -17,7 +17,7 @@ export function messagesWire(upstreamId: string, baseUrl: string): Wire {
     headers(secret, request) {
       const betas = nativeFor(request, ApiFormat.API_FORMAT_MESSAGES)?.messagesBetas ?? [];
       return {
-        // Never another than the caller's, for the body was written for it.
+        // Always the caller's version, because the body was written for it.
         'anthropic-version': request.messagesVersion || defaultMessagesVersion,
         ...(betas.length > 0 ? { 'anthropic-beta': betas.join(',') } : {}),
         ...(secret === undefined ? {} : { 'x-api-key': secret }),

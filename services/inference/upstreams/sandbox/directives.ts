@@ -1,13 +1,13 @@
-// Words in the last user message that set the pace and the length of a sandbox answer. Pure.
+// Directives in the last user message that set the pace and the length of a sandbox answer. Pure.
 import { type Prompt, Role } from '#proto/inference/v1/inference.js';
 
 /** Longest pause before a token, in milliseconds. */
 const delayMsMax = 10_000;
 
-/** Longest answer that a directive can ask for, in tokens. */
+/** Longest answer that a directive can request, in tokens. */
 export const tokensMax = 100_000;
 
-/** What the user asked for. */
+/** Holds what the user requested. */
 export interface Directives {
   /** From "delay=20ms". */
   readonly delayMs: number | undefined;
@@ -15,12 +15,12 @@ export interface Directives {
   readonly tokens: number | undefined;
 }
 
-/** The directives in a text. Values beyond the bounds are cut to them. */
+/** Returns the directives in a text. Values beyond the bounds are clamped. */
 export function readDirectives(text: string): Directives {
   return { delayMs: read(text, /\bdelay=(\d{1,9})ms\b/, delayMsMax), tokens: read(text, /\btokens=(\d{1,9})\b/, tokensMax) };
 }
 
-/** The text of the last user message; empty when there is none. */
+/** Returns the text of the last user message; empty if there is none. */
 export function lastUserText(prompt: Prompt): string {
   const message = prompt.messages.findLast(
     ({ role, parts }) => role === Role.ROLE_USER && parts.some(({ part }) => part?.$case === 'text'),

@@ -1,4 +1,4 @@
-// What a sandbox model will answer, decided as a whole before the first token. Pure.
+// Decides the whole answer of a sandbox model before the first token. Pure.
 import { createHash } from 'node:crypto';
 import { AppError } from '#client/errors/app-error.js';
 import { type BlockStart, type GenerateRequest, StopReason, ToolChoice_Mode } from '#proto/inference/v1/inference.js';
@@ -8,21 +8,21 @@ import { formed } from './structured-answer.js';
 import { splitTokens } from './tokens.js';
 import { argumentsFor } from './tool-arguments.js';
 
-/** The models. */
+/** The sandbox models. */
 export const sandboxModels = ['echo', 'story', 'tool', 'reason', 'fail-429', 'fail-500', 'drop', 'stall'] as const;
 
-/** Length of a story nobody set the length of, in tokens. */
+/** Default length of a story, in tokens. */
 const storyTokens = 2000;
 
-/** Tokens that `drop` and `stall` deliver first, unless told otherwise. */
+/** Tokens that `drop` and `stall` deliver first, unless a directive sets another number. */
 const tokensBeforeFault = 5;
 
 /** One block of the answer. */
 export interface PlannedBlock {
   readonly block: NonNullable<BlockStart['block']>;
-  /** One event and one billed token each. */
+  /** Each is one event and one billed token. */
   readonly tokens: readonly string[];
-  /** Of a reasoning block; empty otherwise. */
+  /** Set for a reasoning block; empty otherwise. */
   readonly signature: string;
 }
 
@@ -41,7 +41,7 @@ interface Draft {
   readonly text: string;
 }
 
-/** The answer to a request. Raises upstream_* for models that fail before the first token, and for unknown ones. */
+/** Returns the answer to a request. Raises upstream_* for models that fail before the first token, and for unknown ones. */
 export function planAnswer(model: string, request: GenerateRequest): Plan {
   const text = lastUserText(request.prompt!);
   const directives = readDirectives(text);
@@ -72,7 +72,7 @@ function drafts(model: string, request: GenerateRequest, text: string, directive
   }
 }
 
-/** Texts as the JSON that was asked for. */
+/** Converts texts to the JSON that was requested. */
 function inForm(answer: readonly Draft[], { responseFormat }: GenerateRequest): readonly Draft[] {
   if (responseFormat?.format === undefined) return answer;
   return answer.map(({ block, text }) => ({ block, text: block.$case === 'text' ? formed(text, responseFormat) : text }));
@@ -110,7 +110,7 @@ function reasonDrafts({ reasoning }: GenerateRequest, text: string): Draft[] {
   return [{ block: { $case: 'reasoning', value: { redactedData: '' } }, text: thought }, answer];
 }
 
-/** Applies max_output_tokens to the whole and stop_sequences to text. A tool's name is one token, sent with the block's start. */
+/** Applies max_output_tokens to the whole answer and stop_sequences to text. A tool's name is one token, sent with the block's start. */
 function limit(answer: readonly Draft[], request: GenerateRequest): Pick<Plan, 'blocks' | 'stopReason' | 'stopSequence'> {
   const blocks: PlannedBlock[] = [];
   let left = request.maxOutputTokens;

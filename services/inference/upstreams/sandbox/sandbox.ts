@@ -20,10 +20,10 @@ import { countSandboxInput } from './tokens.js';
 /** Id of the sandbox among the upstreams. */
 export const sandboxId = 'sandbox';
 
-/** Most input tokens of one call: the context limit under which the catalog offers these models, and by which money is held. */
+/** Most input tokens of one call: the context limit of these models in the catalog, which is also the bound for holding money. */
 const contextTokensMax = 32_768;
 
-// Events that travel together when no pace is set: few enough that a consumer can leave in the middle, many enough to be cheap.
+// Events that are sent together when no pace is set: few enough that a consumer can disconnect in the middle, many enough to be cheap.
 const eventsPerMessage = 16;
 
 /** Answers by a plan, token by token. */
@@ -48,7 +48,7 @@ export class Sandbox implements Upstream {
     let unsent: Event[] = [];
     for (const step of steps(plan, writer)) {
       if (delayMs > 0 && step.isToken) {
-        // What is ready goes out before the pause, not after it.
+        // What is ready is sent before the pause, not after it.
         if (unsent.length > 0) yield { events: unsent, usageSoFar: usage };
         unsent = [];
         await pause(delayMs, signal);
@@ -87,7 +87,7 @@ export class Sandbox implements Upstream {
 
 interface Step {
   readonly events: Event[];
-  /** Whether one token is billed for it. */
+  /** Whether it is billed as one token. */
   readonly isToken: boolean;
   readonly isReasoning: boolean;
 }
@@ -122,7 +122,7 @@ function withToken(usage: TokenCounts, isReasoning: boolean): TokenCounts {
   return { ...usage, outputTokens: usage.outputTokens + 1, reasoningTokens: usage.reasoningTokens + (isReasoning ? 1 : 0) };
 }
 
-/** Waits; raises the signal's reason when it aborts first. */
+/** Waits. Raises the signal's reason if it aborts first. */
 async function pause(delayMs: number, signal: AbortSignal): Promise<void> {
   await sleep(delayMs, undefined, { signal }).catch(() => {
     throw signal.reason;

@@ -1,14 +1,14 @@
-// A value that a JSON Schema accepts, made from the user's text. Pure.
+// Builds a value that a JSON Schema accepts from the user's text. Pure.
 import { isObject, type JsonObject } from '../stream-decoder.js';
 
-/** Most properties of one object that are filled in. */
+/** Maximum number of properties filled in per object. */
 const propertiesMax = 20;
 
 const textCharsMax = 200;
-/** Beyond so many levels a value is the least that its type allows, so that a schema which contains itself has an end. */
+/** Beyond this depth a value is the smallest that its type allows, so that a recursive schema terminates. */
 const depthMax = 6;
 const itemsMax = 20;
-/** Most values in one; a schema that refers to itself many times over would otherwise have no end in practice. */
+/** Maximum number of nested values; a schema that refers to itself many times would otherwise not terminate in practice. */
 export const valuesMax = 5000;
 
 const formats: Readonly<Record<string, string>> = {
@@ -24,7 +24,7 @@ const formats: Readonly<Record<string, string>> = {
   uuid: '123e4567-e89b-42d3-a456-426614174000',
 };
 
-/** A value that the schema accepts, as far as its types, references and bounds go; patterns and conditions are not heeded. */
+/** Returns a value that the schema accepts as far as its types, references and bounds go; patterns and conditions are ignored. */
 export function valueFor(schema: unknown, text: string): unknown {
   return new Maker(schema, text).value(schema, 0);
 }
@@ -79,7 +79,7 @@ class Maker {
     const properties = isObject(schema['properties']) ? schema['properties'] : {};
     const required = Array.isArray(schema['required']) ? schema['required'].filter((name) => typeof name === 'string') : [];
     const names = required.length > 0 || depth > depthMax ? required : Object.keys(properties);
-    // What is required has to be there, however much it is; the rest is bounded.
+    // All required properties are filled in, however many there are; the others are bounded.
     const kept = required.length > 0 ? names : names.slice(0, propertiesMax);
     return Object.fromEntries(kept.map((name) => [name, this.value(properties[name], depth + 1)]));
   }
@@ -91,7 +91,7 @@ class Maker {
     return this.text.slice(0, most).padEnd(least, 'x');
   }
 
-  /** The schema at a reference within the root. */
+  /** Returns the schema at a reference within the root. */
   referred(reference: unknown): unknown {
     if (typeof reference !== 'string' || !reference.startsWith('#')) return undefined;
     const names = reference
@@ -105,7 +105,7 @@ class Maker {
   }
 }
 
-/** The first alternative, but for the deep the one that ends soonest. */
+/** Returns the first alternative or, deep down, the one that ends soonest. */
 function firstOf(list: unknown, depth: number): unknown {
   if (!Array.isArray(list) || list.length === 0) return undefined;
   const plain =
@@ -115,7 +115,7 @@ function firstOf(list: unknown, depth: number): unknown {
   return plain ?? (list[0] as unknown);
 }
 
-/** The parts of a whole as one schema. */
+/** Merges the parts of an `allOf` into one schema. */
 function joined({ allOf, ...rest }: JsonObject): JsonObject {
   const parts = [rest, ...(allOf as unknown[]).filter(isObject)];
   const properties = Object.assign({}, ...parts.map((part) => part['properties'])) as JsonObject;

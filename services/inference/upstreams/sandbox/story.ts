@@ -11,10 +11,10 @@ const deeds = [
 ];
 const times = ['at dawn', 'before the rain', 'without a word', 'for the second time', 'as agreed', 'and the sum was right'];
 
-/** The sentences of the story, without end. */
+/** Yields the sentences of the story, endlessly. */
 export function* storySentences(): Generator<string> {
   for (let sentence = 0; ; sentence += 1) {
-    // Steps that share no factor with one another go through all 216 combinations before one comes back.
+    // Steps that share no common factor go through all 216 combinations before one repeats.
     const hero = heroes[sentence % heroes.length]!;
     const deed = deeds[Math.floor(sentence / heroes.length + sentence) % deeds.length]!;
     const time = times[Math.floor(sentence / (heroes.length * deeds.length) + 2 * sentence) % times.length]!;

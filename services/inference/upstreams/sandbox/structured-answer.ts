@@ -1,9 +1,9 @@
-// The sandbox's answer in the form that was asked for: JSON that fits the schema. Pure.
+// The sandbox's answer in the requested form: JSON that fits the schema. Pure.
 import { AppError } from '#client/errors/app-error.js';
 import type { ResponseFormat } from '#proto/inference/v1/inference.js';
 import { valueFor } from './schema-value.js';
 
-/** The answer's text in the form. Raises invalid_request for a schema that is not JSON. */
+/** Returns the answer's text in the requested form. Raises invalid_request for a schema that is not JSON. */
 export function formed(text: string, responseFormat: ResponseFormat | undefined): string {
   switch (responseFormat?.format?.$case) {
     case 'jsonObject':

@@ -1,22 +1,22 @@
-// The sandbox's own tokens: simple enough to be counted by hand, and exact for counting and billing alike.
+// The sandbox's own tokens: simple enough to count by hand, and exact for both counting and billing.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Prompt } from '#proto/inference/v1/inference.js';
 import { promptTexts } from '../../tokens/prompt-text.js';
 
-/** Longest run of letters and digits in one token, in characters. */
+/** Maximum run of letters and digits in one token, in characters. */
 export const tokenCharsMax = 16;
 
-/** What is counted around each message and each tool, in tokens. System instructions have none. */
+/** Tokens added for each message and each tool. System instructions add none. */
 export const sandboxOverhead = { message: 4, tool: 8 } as const;
 
-// A run of letters and digits with the space before it, else one character. No token is empty, so a text never has more tokens than
+// A run of letters and digits with the space before it, or else one character. No token is empty, so a text never has more tokens than
 // UTF-8 bytes, which is what the gateway's bound on input relies on.
 const tokenPattern = `[ ]?[\\p{L}\\p{N}]{1,${tokenCharsMax}}|[^]`;
 
-// Between so many tokens other work gets its turn.
+// After this many tokens, other work gets its turn.
 const tokensPerTurn = 1 << 16;
 
-/** The tokens of a text; joined they are the text again. At most `max`. */
+/** Returns at most `max` tokens of a text; joined, they give the text again. */
 export function splitTokens(text: string, max: number): string[] {
   const tokens: string[] = [];
   for (const [token] of text.matchAll(new RegExp(tokenPattern, 'gu'))) {
@@ -26,7 +26,7 @@ export function splitTokens(text: string, max: number): string[] {
   return tokens;
 }
 
-/** Exactly the input tokens that a call with this prompt is billed. */
+/** Returns exactly the input tokens that a call with this prompt is billed. */
 export async function countSandboxInput(prompt: Prompt): Promise<number> {
   const pattern = new RegExp(tokenPattern, 'gu');
   let tokens = sandboxOverhead.message * prompt.messages.length + sandboxOverhead.tool * prompt.tools.length;

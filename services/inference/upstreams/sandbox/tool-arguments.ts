@@ -1,10 +1,10 @@
-// Arguments for a tool, made from its JSON Schema and the user's text. Pure.
+// Builds arguments for a tool from its JSON Schema and the user's text. Pure.
 import type { Tool } from '#proto/inference/v1/inference.js';
 import { isObject, type JsonObject } from '../stream-decoder.js';
 import { toolParameters } from '../tool-json.js';
 import { valueFor } from './schema-value.js';
 
-/** The arguments of a call of the tool. */
+/** Returns the arguments for a call of the tool. */
 export function argumentsFor(tool: Tool, text: string): JsonObject {
   const value = valueFor({ ...toolParameters(tool), type: 'object' }, text);
   return isObject(value) ? value : {};
