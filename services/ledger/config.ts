@@ -1,7 +1,7 @@
-// The ledger's settings; every one has a default that suits one process and many.
+// The ledger's settings. Every default suits a single process as well as many.
 import { duration, flag, integer, optionalText, type Settings, type Values } from '#kit/config/settings.js';
 
-/** Settings of the ledger by the name that code uses. */
+/** Settings of the ledger, keyed by the names that the code uses. */
 export const ledgerSettings = {
   sweepIntervalMs: duration('TOLLGATE_LEDGER_SWEEP_INTERVAL', 'how often holds whose expiry has passed are looked for', {
     minMs: 5,

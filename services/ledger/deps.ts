@@ -1,4 +1,4 @@
-// What the RPCs of the ledger work with.
+// The dependencies of the ledger's RPCs.
 import type { AuditOutbox } from '#kit/audit/audit-outbox.js';
 import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
@@ -12,7 +12,7 @@ import type { Months } from './store/months.js';
 import type { Pages } from './store/pages.js';
 import type { Reads } from './store/reads.js';
 
-/** Handed to every RPC. */
+/** Holds the dependencies that every RPC receives. */
 export interface RpcDeps {
   readonly lane: OperationLane;
   readonly reads: Reads;
@@ -21,9 +21,9 @@ export interface RpcDeps {
   readonly months: Months;
   readonly codes: Codes;
   readonly auditLog: AuditOutbox;
-  /** What the last comparison of all books found; set by Verify. */
+  /** Result of the last comparison of all books; set by Verify. */
   readonly lastCheck: { books: BooksCheck | undefined };
-  /** Who may call what on the batch stream. */
+  /** The policy for operations on the batch stream. */
   readonly access: Access;
   readonly config: LedgerConfig;
   readonly clock: Clock;

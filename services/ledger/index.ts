@@ -1,4 +1,4 @@
-// The front door of the ledger: all that composition may import.
+// The public interface of the ledger: all that the composition may import.
 import { AuditOutbox, type AuditReceiver } from '#kit/audit/audit-outbox.js';
 import type { Clock } from '#kit/clock.js';
 import { migrate } from '#kit/db/migrate.js';
@@ -29,14 +29,14 @@ export { createPayments } from './payments/create-payments.js';
 export { paymentSettings } from './payments/settings.js';
 export { type LedgerConfig, ledgerSettings } from './config.js';
 
-/** What the ledger needs from its process. */
+/** Holds what the ledger needs from its process. */
 export interface LedgerDeps {
   /** The ledger's own database, opened and closed by the composition. */
   readonly db: Database;
   readonly clock: Clock;
   readonly log: Logger;
   readonly access: Access;
-  /** Auth, which keeps the audit log. */
+  /** The auth service, which keeps the audit log. */
   readonly auth: AuditReceiver;
 }
 
@@ -45,7 +45,7 @@ export interface LedgerModule extends ServiceModule<LedgerService> {
   readonly auditLog: AuditOutbox;
 }
 
-/** The ledger over its own database. `start` migrates and begins to end expired holds. */
+/** Creates the ledger over its own database. `start` migrates and starts to end expired holds. */
 export function createLedger(config: LedgerConfig, { db, clock, log, access, auth }: LedgerDeps): LedgerModule {
   const auditLog = new AuditOutbox({ db, receiver: auth, caller: 'ledger', clock, log });
   const metrics = new LedgerMetrics();

@@ -1,4 +1,4 @@
-// What operators see of the ledger in figures. Nothing of it is about a single account, and counting is all that happens on the way of a call.
+// The ledger's metrics. None of them is about a single account, and calls only pay for counting.
 import { metrics } from '@opentelemetry/api';
 import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
@@ -11,7 +11,7 @@ import type { Executor } from './store/store.js';
 
 const scope = 'tollgate.ledger';
 
-/** Counts as operations pass. Make it once the process's telemetry has started. */
+/** Counts operations as they pass. Create it once the process's telemetry has started. */
 export class LedgerMetrics {
   private readonly batchSize;
   private readonly refusedHolds;
@@ -34,7 +34,7 @@ export class LedgerMetrics {
     });
   }
 
-  /** The store, with the size of each batch noted. */
+  /** Wraps the store to record the size of each batch. */
   watchStore(store: Executor): Executor {
     return {
       execute: (operations, nowMs) => {
@@ -44,7 +44,7 @@ export class LedgerMetrics {
     };
   }
 
-  /** The lane, with the outcomes counted. */
+  /** Wraps the lane to count outcomes. */
   watchLane(lane: OperationLane): OperationLane {
     return {
       add: async (operation, waiter) => {
@@ -67,7 +67,7 @@ export class LedgerMetrics {
   }
 }
 
-/** Shows what waits and what is held, whenever metrics are collected. Returns what ends it. */
+/** Reports queued operations and open holds whenever metrics are collected. Returns a function that stops it. */
 export function observeLedger(deps: { lane: OperationLane; reads: Reads; clock: Clock; log: Logger }): () => void {
   const { lane, reads, clock, log } = deps;
   return observeGauges(

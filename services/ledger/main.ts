@@ -1,4 +1,4 @@
-// The process of ledger when it runs apart.
+// The ledger's process when it runs separately.
 import { CallerServiceDefinition } from '#proto/auth/v1/callers.js';
 import { UserServiceDefinition } from '#proto/auth/v1/users.js';
 import { AlertServiceDefinition } from '#proto/ledger/v1/alerts.js';

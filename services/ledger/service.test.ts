@@ -19,7 +19,7 @@ describe.each(testEngines)('the ledger on %s', (engine) => {
     (await ledger.service.listEntries(ListEntriesRequest.fromPartial({ accountId, pageSize: 0, pageToken: '' }))).entries;
   const verify = (accountId: string): Promise<VerifyResponse> => ledger.service.verify({ accountId });
 
-  it('takes a call from deposit over hold and checkpoint to its settlement', async () => {
+  it('takes a call from deposit through hold and checkpoint to settlement', async () => {
     const customer = await fundedCustomer(ledger.service, 1_000n);
     const { hold } = await ledger.service.hold(holdRequest(customer, 400n));
     expect(await balanceOf(customer.accountId)).toMatchObject({ creditedNanoUsd: 1_000n, heldNanoUsd: 400n, availableNanoUsd: 600n });
@@ -44,7 +44,7 @@ describe.each(testEngines)('the ledger on %s', (engine) => {
     });
   });
 
-  it('books every movement with both of its sides', async () => {
+  it('books every transfer with both of its sides', async () => {
     const customer = await fundedCustomer(ledger.service, 100n);
     const { hold } = await ledger.service.hold(holdRequest(customer, 100n));
     await ledger.service.settle(settleRequest(customer, hold!.id, 130n));
@@ -75,7 +75,7 @@ describe.each(testEngines)('the ledger on %s', (engine) => {
     expect(ledger.logLines.some((line) => line.includes(hold!.id) && line.includes('"shortfall_nano_usd":"30"'))).toBe(true);
   });
 
-  it('gives a charge back once, however many ask for it at once', async () => {
+  it('refunds a charge once, however many callers request it at once', async () => {
     const customer = await fundedCustomer(ledger.service, 1_000n);
     const { hold } = await ledger.service.hold(holdRequest(customer, 100n));
     await ledger.service.settle(settleRequest(customer, hold!.id, 70n));
@@ -106,7 +106,7 @@ describe.each(testEngines)('the ledger on %s', (engine) => {
     });
   });
 
-  it('answers a repeated deposit with the first outcome, and refuses another under its key', async () => {
+  it('returns the first outcome for a repeated deposit, and refuses a different one under its key', async () => {
     const customer = newCustomer();
     const request = depositRequest(customer, 70n, { reason: 'invoice 7' });
     const first = await ledger.service.deposit(request);
@@ -118,7 +118,7 @@ describe.each(testEngines)('the ledger on %s', (engine) => {
     expect(await balanceOf(customer.accountId)).toMatchObject({ creditedNanoUsd: 141n, seq: 3n });
   });
 
-  it('links an adjustment to the entry it corrects, and refuses a link to nowhere', async () => {
+  it('links an adjustment to the entry it corrects, and refuses a link to an unknown entry', async () => {
     const customer = await fundedCustomer(ledger.service, 100n);
     const [deposit] = await entriesOf(customer.accountId);
     const request = {
@@ -141,7 +141,7 @@ describe.each(testEngines)('the ledger on %s', (engine) => {
     expect((await verify(customer.accountId)).drifts).toEqual([]);
   });
 
-  it('has a balance of zero for an account nobody paid into, and keeps no rows of it', async () => {
+  it('returns a zero balance for an account without deposits, and stores no rows for it', async () => {
     const customer = newCustomer();
     expect(await balanceOf(customer.accountId)).toMatchObject({ creditedNanoUsd: 0n, availableNanoUsd: 0n, seq: 0n });
     expect((await refusalOf(ledger.service.hold(holdRequest(customer, 1n)))).reason).toBe('balance_empty');
@@ -170,7 +170,7 @@ describe.each(testEngines)('the ledger on %s', (engine) => {
     expect((await verify(customer.accountId)).drifts).toEqual([]);
   });
 
-  it('notes checkpoints of many accounts, each with its own outcome in the order of the request', async () => {
+  it('records checkpoints of many accounts, each with its own outcome in the order of the request', async () => {
     const customers = await Promise.all(Array.from({ length: 3 }, () => fundedCustomer(ledger.service, 1_000n)));
     const holds = await Promise.all(customers.map(async (customer) => (await ledger.service.hold(holdRequest(customer, 500n))).hold!));
     await ledger.service.release({ holdId: holds[1]!.id, accountId: holds[1]!.accountId });
@@ -184,7 +184,7 @@ describe.each(testEngines)('the ledger on %s', (engine) => {
     expect(hold).toMatchObject({ checkpointNanoUsd: 449n, expiresAtMs: BigInt(ledger.clock.nowMs() + 120_000) });
   });
 
-  it('ends expired holds at their last checkpoint, and none that is within the skew of clocks', async () => {
+  it('ends expired holds at their last checkpoint, and none within the clock skew', async () => {
     const customer = await fundedCustomer(ledger.service, 1_000n);
     const { hold } = await ledger.service.hold(holdRequest(customer, 500n, { ttlMs: 1_000 }));
     await ledger.service.checkpoint({ items: [{ holdId: hold!.id, accountId: customer.accountId, costSoFarNanoUsd: 120n, ttlMs: 1_000 }] });
@@ -197,7 +197,7 @@ describe.each(testEngines)('the ledger on %s', (engine) => {
     expect(await balanceOf(customer.accountId)).toMatchObject({ spentNanoUsd: 120n, heldNanoUsd: 0n });
   });
 
-  it('gives back what expiry took too much, linked to the charge', async () => {
+  it('returns what expiry captured in excess, linked to the charge', async () => {
     const customer = await fundedCustomer(ledger.service, 1_000n);
     const { hold } = await ledger.service.hold(holdRequest(customer, 500n, { ttlMs: 1_000 }));
     await ledger.service.checkpoint({ items: [{ holdId: hold!.id, accountId: customer.accountId, costSoFarNanoUsd: 120n, ttlMs: 1_000 }] });
@@ -247,7 +247,7 @@ describe.each(testEngines)('the ledger on %s', (engine) => {
     expect(seqs).toEqual([5n, 4n, 3n, 2n, 1n]);
   });
 
-  it('tells spend of keys asked for by id, zero for one never used', async () => {
+  it('returns the spend of keys requested by id, zero for one never used', async () => {
     const customer = await fundedCustomer(ledger.service, 100n);
     await ledger.service.hold(holdRequest(customer, 10n, { keyLimit: { limitNanoUsd: 80n, version: 3n } }));
     const unused = newId('key');

@@ -1,4 +1,4 @@
-// LedgerService: its RPCs, bound to what they need.
+// LedgerService: its RPCs, bound to their dependencies.
 import { bindRpcs } from '#kit/rpc/bind-rpcs.js';
 import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from './deps.js';
@@ -31,7 +31,7 @@ import { release } from './rpcs/release.js';
 import { settle } from './rpcs/settle.js';
 import { verify } from './rpcs/verify.js';
 
-/** The implementation of the contract over these dependencies. */
+/** Returns the implementation of the contract over these dependencies. */
 export function ledgerService(deps: RpcDeps): LedgerService {
   const rpcs = bindRpcs<Omit<LedgerService, 'batch'>, RpcDeps>(
     {

@@ -1,4 +1,4 @@
-// Low-balance alerts over a real database and real webhooks: fired once, armed again after a clear rise, sent with patience, and logged.
+// Low-balance alerts over a real database and real webhooks: fired once, rearmed after a clear rise, retried with backoff, and logged.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { testEngines } from '#kit/testing/database.js';
 import { MailFailure } from '#kit/mail/mailer.js';
@@ -56,7 +56,7 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     await alerts.send();
   };
 
-  it('are off and name nobody until they are set', async () => {
+  it('are off and have no recipients until they are set', async () => {
     expect(await get()).toMatchObject({
       alert: { enabled: false, thresholdNanoUsd: 0n, emails: [], webhookUrl: '' },
       low: false,
@@ -69,7 +69,7 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     expect(await deliveries()).toEqual([]);
   });
 
-  it('tell by mail and by a signed request, once, what is left', async () => {
+  it('report the remaining balance by mail and by a signed request, once', async () => {
     const { webhookSecret } = await put({ webhookUrl: receiver.url, emails: ['ada@example.com', 'bob@example.com', 'ada@example.com'] });
     await look();
     expect(await deliveries()).toEqual([]);
@@ -103,7 +103,7 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     ]);
   });
 
-  it('are not fired by money that calls only hold, but tell of it', async () => {
+  it('are not fired by money that calls only hold, but report it', async () => {
     await put({ webhookUrl: receiver.url });
     const { hold } = await alerts.ledger.service.hold(holdRequest(customer, 11n * usd));
     await look();
@@ -135,7 +135,7 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     expect(new Set((await deliveries()).map(({ eventId }) => eventId)).size).toBe(2);
   });
 
-  it('are armed anew by another threshold and by switching on, and by no other change', async () => {
+  it('are rearmed by a new threshold and by being enabled, and by no other change', async () => {
     await put();
     await spend(11n * usd);
     await look();
@@ -152,7 +152,7 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     expect(alerts.mails).toHaveLength(3);
   });
 
-  it('fire and are sent once, however many processes look', async () => {
+  it('fire and are sent once, however many processes check', async () => {
     const others = [await alerts.replica(), await alerts.replica()];
     await put({ webhookUrl: receiver.url });
     await spend(11n * usd);
@@ -166,7 +166,7 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     expect(await deliveries()).toHaveLength(2);
   });
 
-  it('are tried again, later each time, and given up in the end, with what the peer said', async () => {
+  it('are retried with growing delays, then given up, with the response of the receiver', async () => {
     await put({ webhookUrl: receiver.url, emails: [] });
     receiver.answer = (response) => void response.writeHead(503).end('not \u0007now\n');
     await spend(11n * usd);
@@ -188,7 +188,7 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     expect(new Set(receiver.received.map(({ headers }) => headers['tollgate-delivery'])).size).toBe(1);
   });
 
-  it('are not tried again where that is of no use', async () => {
+  it('are not retried after a permanent failure', async () => {
     await put({ webhookUrl: receiver.url });
     alerts.mailFailures.push(new MailFailure('550 no such mailbox', true));
     receiver.answer = (response) => void response.writeHead(410).end();
@@ -200,7 +200,7 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     ]);
   });
 
-  it('survive a process that dies in the middle of a try', async () => {
+  it('survive a process that dies during an attempt', async () => {
     await put();
     await spend(11n * usd);
     await alerts.watcher.look();
@@ -214,7 +214,7 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     expect(alerts.mails).toHaveLength(1);
   });
 
-  it('do not go where nobody wants them any more', async () => {
+  it('are not sent to a destination that was removed', async () => {
     await put({ webhookUrl: receiver.url });
     await spend(11n * usd);
     await alerts.watcher.look();
@@ -225,7 +225,7 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     expect((await deliveries()).map(({ state }) => state)).toEqual([withdrawn, withdrawn]);
   });
 
-  it('follow no redirect, read little of an answer, and connect to no private address without leave', async () => {
+  it('follow no redirect, limit how much of a response they read, and connect to no private address without permission', async () => {
     await put({ webhookUrl: receiver.url, emails: [] });
     const test = async (): Promise<string> => (await alerts.service.testAlert({ accountId: customer.accountId })).deliveries[0]!.lastResult;
     receiver.answer = (response) => void response.writeHead(302, { location: receiver.url }).end();
@@ -245,7 +245,7 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     expect(await test()).toContain('private or reserved');
   });
 
-  it('are tested at once, also while they are off, and the result stands in the log', async () => {
+  it('are tested at once, also while they are off, and the result is in the log', async () => {
     expect(await refusalOf(alerts.service.testAlert({ accountId: customer.accountId }))).toMatchObject({ reason: 'failed_precondition' });
     await put({ enabled: false, webhookUrl: receiver.url });
     alerts.mailFailures.push(new MailFailure('454 not now', false));
@@ -261,7 +261,7 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     expect(receiver.received).toHaveLength(1);
   });
 
-  it('send so many messages within an hour and no more', async () => {
+  it('limit the messages sent within an hour', async () => {
     await put({ emails: Array.from({ length: 10 }, (_, index) => `p${index}@example.com`) });
     for (let test = 0; test < messagesPerHourMax / 10; test += 1) await alerts.service.testAlert({ accountId: customer.accountId });
     expect(await refusalOf(alerts.service.testAlert({ accountId: customer.accountId }))).toMatchObject({ reason: 'overloaded' });
@@ -273,7 +273,7 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     expect(alerts.mails).toHaveLength(messagesPerHourMax + 10);
   });
 
-  it('tell the secret of a webhook once, keep it sealed, and log it never', async () => {
+  it('return the secret of a webhook once, keep it sealed, and never log it', async () => {
     const first = (await put({ webhookUrl: receiver.url })).webhookSecret;
     expect(first).toMatch(/^whsec_[\w-]{43}$/);
     expect((await put({ webhookUrl: receiver.url, thresholdNanoUsd: usd })).webhookSecret).toBe('');
@@ -306,11 +306,11 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     ['webhook_url', { webhookUrl: 'http://169.254.169.254/latest' }],
     ['webhook_url', { webhookUrl: `https://example.com/${'x'.repeat(2048)}` }],
     ['rotate_webhook_secret', { rotateWebhookSecret: true }],
-  ] as [string, Partial<PutAlertRequest>][])('refuse a faulty %s', async (field, fields) => {
+  ] as [string, Partial<PutAlertRequest>][])('reject an invalid %s', async (field, fields) => {
     expect(await refusalOf(put(fields))).toMatchObject({ reason: 'invalid_request', details: { field } });
   });
 
-  it('are set by two at once without losing a change', async () => {
+  it('can be set by two callers at once without losing a change', async () => {
     const other = await alerts.replica();
     const request = (emails: string[]) =>
       PutAlertRequest.fromPartial({ accountId: customer.accountId, enabled: true, thresholdNanoUsd: usd, emails });
@@ -319,7 +319,7 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     expect(rows.map(({ version }) => Number(version))).toEqual([2]);
   });
 
-  it('look at all accounts in turns, by pages', async () => {
+  it('check all accounts in turn, by pages', async () => {
     const accounts = [customer];
     for (let count = 0; count < 4; count += 1) accounts.push(await fundedCustomer(alerts.ledger.service, usd));
     for (const { accountId } of accounts) await put({ accountId, emails: [] });
@@ -333,7 +333,7 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     expect([...seen].sort()).toEqual(accounts.map(({ accountId }) => accountId).sort());
   });
 
-  it('list what was sent by pages, and forget it after three months', async () => {
+  it('list what was sent by pages, and delete it after three months', async () => {
     await put();
     for (let test = 0; test < 5; test += 1) {
       await alerts.service.testAlert({ accountId: customer.accountId });

@@ -1,4 +1,4 @@
-// Alerts as a module beside the ledger's own: the same database, another contract and another life.
+// Alerts as a module next to the ledger's own: the same database, with its own contract and lifecycle.
 import type { AuditLog } from '#kit/audit/audit-outbox.js';
 import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
@@ -18,13 +18,13 @@ import { AlertStore } from './store/alerts.js';
 import { DeliveryStore } from './store/deliveries.js';
 import { AlertWatcher } from './watcher.js';
 
-/** What alerts need from their process. */
+/** Holds what alerts need from their process. */
 export interface AlertModuleDeps {
   /** The ledger's database. */
   readonly db: Database;
   readonly clock: Clock;
   readonly log: Logger;
-  /** The ledger's. */
+  /** The ledger's own. */
   readonly auditLog: AuditLog;
   /** Encrypts the webhooks' secrets at rest. */
   readonly secretKey: Buffer;
@@ -32,7 +32,7 @@ export interface AlertModuleDeps {
   readonly publicUrl: string | undefined;
 }
 
-/** Alerts over the ledger's database. `start` migrates and begins to look and to send. Raises ConfigError for faulty settings of mail. */
+/** Creates alerts over the ledger's database. `start` migrates and starts the watcher and the delivery worker. Raises ConfigError for invalid mail settings. */
 export function createAlerts(
   config: AlertDeps['config'],
   { db, clock, log, auditLog, secretKey, mail, publicUrl }: AlertModuleDeps,

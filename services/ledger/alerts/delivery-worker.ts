@@ -1,17 +1,17 @@
-// The background job that sends the messages of alerts. Several processes share the queue: a message is tried by whoever claims it. One
-// whose process dies in the middle is tried again after its claim has run out, under the same id.
+// The background job that sends the messages of alerts. Several processes share the queue: the process that claims a message sends it. If it
+// dies during the attempt, another process retries the message, with the same id, after the claim expires.
 import { setTimeout as pause } from 'node:timers/promises';
 import { repeat } from '#kit/repeat.js';
 import type { AlertDeps } from './deps.js';
 import { hourMs, keptDays, type Delivery } from './model.js';
 import { claimMs, tryDelivery } from './try-delivery.js';
 
-/** Messages that this process tries at a time. */
+/** Messages that this process sends at the same time. */
 const atATimeMax = 20;
 const removedAtATime = 500;
 const patienceMs = 5000;
 
-/** Sends again and again until it is stopped. */
+/** Sends due messages periodically until it is stopped. */
 export class DeliveryWorker {
   private readonly underWay = new Set<Promise<void>>();
   private stopRepeating: () => Promise<void> = async () => {};
@@ -24,28 +24,28 @@ export class DeliveryWorker {
     this.stopRepeating = repeat(
       config.alertIntervalMs,
       () => this.begin(),
-      (error) => log.error({ err: error }, 'messages of alerts could not be read; this will be tried again'),
+      (error) => log.error({ err: error }, 'messages of alerts could not be read; this will be retried'),
     );
     this.stopRemoving = repeat(
       hourMs,
       () => this.removeOld(),
-      (error) => log.error({ err: error }, 'old messages of alerts could not be removed; this will be tried again'),
+      (error) => log.error({ err: error }, 'old messages of alerts could not be removed; this will be retried'),
     );
   }
 
-  /** Waits a little for what is under way; what takes longer is tried again by another process. */
+  /** Waits briefly for attempts in progress; another process retries any that take longer. */
   async stop(): Promise<void> {
     await this.stopRepeating();
     await this.stopRemoving();
     await Promise.race([this.idle(), pause(patienceMs, undefined, { ref: false })]);
   }
 
-  /** Waits for the tries that are under way. */
+  /** Waits for the attempts in progress. */
   async idle(): Promise<void> {
     await Promise.all(this.underWay);
   }
 
-  /** Begins to try what is due, as far as there is room. */
+  /** Starts attempts for due messages, as many as there is room for. */
   async begin(): Promise<void> {
     const { deliveries, clock } = this.deps;
     const room = atATimeMax - this.underWay.size;
@@ -58,7 +58,7 @@ export class DeliveryWorker {
     }
   }
 
-  /** Removes what ended long ago. */
+  /** Removes messages that finished longer ago than they are kept. */
   async removeOld(): Promise<void> {
     const { deliveries, clock } = this.deps;
     while ((await deliveries.removeEnded(clock.nowMs() - keptDays * 24 * hourMs, removedAtATime)) === removedAtATime);
@@ -69,7 +69,7 @@ export class DeliveryWorker {
     try {
       await deliveries.note(delivery, await tryDelivery(delivery, this.deps));
     } catch (error) {
-      log.error({ err: error, delivery_id: delivery.id }, 'a message of an alert could not be tried; this will be done again');
+      log.error({ err: error, delivery_id: delivery.id }, 'a message of an alert could not be attempted; this will be retried');
     }
   }
 }

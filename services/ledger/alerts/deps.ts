@@ -1,4 +1,4 @@
-// What alerts work with.
+// The dependencies of alerts.
 import type { AuditLog } from '#kit/audit/audit-outbox.js';
 import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
@@ -9,7 +9,7 @@ import type { Reads } from '../store/reads.js';
 import type { AlertStore } from './store/alerts.js';
 import type { DeliveryStore } from './store/deliveries.js';
 
-/** Handed to every RPC and every background part of alerts. */
+/** Holds the dependencies that every RPC and background job of alerts receives. */
 export interface AlertDeps {
   readonly alerts: AlertStore;
   readonly deliveries: DeliveryStore;
@@ -18,7 +18,7 @@ export interface AlertDeps {
   readonly box: SecretBox;
   /** Undefined: no mail is sent. */
   readonly mailer: Mailer | undefined;
-  /** Where people find the console. */
+  /** The public address at which users open the console. */
   readonly publicUrl: string | undefined;
   readonly config: Pick<LedgerConfig, 'alertIntervalMs' | 'alertRetryMs' | 'alertPrivateWebhooks'>;
   readonly clock: Clock;

@@ -1,4 +1,4 @@
-// The rules of an alert's fields. Each raises invalid_request that names the field. Pure.
+// Validation of an alert's fields. Each function raises invalid_request that names the field. Pure.
 import { isIP } from 'node:net';
 import { addressFault } from '#kit/net/address-guard.js';
 import { invalidField } from '../requests/fields.js';
@@ -7,18 +7,18 @@ import { emailsMax } from './model.js';
 const emailCharsMax = 254;
 const urlCharsMax = 2048;
 
-/** The addresses, each once. */
+/** Returns the addresses without duplicates. */
 export function checkedEmails(emails: readonly string[]): string[] {
   const addresses = [...new Set(emails.map((email) => email.trim()))];
   if (addresses.length > emailsMax) throw invalidField('emails', `at most ${emailsMax} addresses`);
-  // Nothing that would be read as two addresses, as a name with an address, or as a line of its own.
+  // Rejects anything that could be read as two addresses, as a name with an address, or as a separate line.
   const isAddress = (text: string): boolean =>
     text.length <= emailCharsMax && /^[^\s@\p{Cc}<>()[\]\\,;:"]+@[^\s@\p{Cc}<>()[\]\\,;:"]+$/u.test(text);
   if (!addresses.every(isAddress)) throw invalidField('emails', 'e-mail addresses such as ada@example.com');
   return addresses;
 }
 
-/** The address of a webhook in its one spelling, or an empty text. A name is judged when it is connected to. */
+/** Returns the address of a webhook in its normalized form, or an empty string. Host names are checked when the connection is made. */
 export function checkedWebhookUrl(text: string, allowPrivateNetwork: boolean): string {
   if (text === '') return '';
   const refuse = (rule: string): Error => invalidField('webhook_url', rule);

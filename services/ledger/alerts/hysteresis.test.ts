@@ -32,7 +32,7 @@ describe('an alert', () => {
     ]);
   });
 
-  it('fires between two clear rises at most once, and misses no fall after one, on every course of the balance', () => {
+  it('fires at most once between two clear rises, and misses no fall after one, for any sequence of balances', () => {
     const amount = fc.bigInt({ min: 0n, max: 30n * usd });
     fc.assert(
       fc.property(fc.bigInt({ min: 1n, max: 20n * usd }), fc.array(amount, { maxLength: 60 }), (thresholdNanoUsd, course) => {
@@ -42,7 +42,7 @@ describe('an alert', () => {
         let mayFire = true;
         for (const available of course) {
           const step = stepOf(alert, available);
-          // A course is told in words of its own here: who may fire does so exactly when it is below.
+          // The expected behaviour is modelled independently here: an armed alert fires exactly when the balance is below the threshold.
           expect(step === 'fire').toBe(mayFire && available < thresholdNanoUsd);
           if (step === 'fire') mayFire = false;
           else if (risen(available)) mayFire = true;

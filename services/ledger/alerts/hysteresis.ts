@@ -1,14 +1,14 @@
-// When an alert fires and when it is armed again. It is about the settled balance: what calls only hold comes back, and each burst of
-// calls would fire an alert otherwise and arm it again at its end. Pure.
+// When an alert fires and when it is rearmed. It looks at the settled balance: funds that are only held come back, so otherwise each burst of
+// calls would fire an alert and rearm it when the burst is over. Pure.
 
-/** What an account's alert does next. */
+/** What happens next to an account's alert. */
 export type Step = 'fire' | 'rearm' | 'stay';
 
 const centNanoUsd = 10_000_000n;
 
 /**
- * To what a balance has to rise before a fired alert is armed again: 1.2 times the threshold, and at least a cent above it. One that
- * moves about the threshold, as small deposits and calls follow each other, then fires once.
+ * Returns the balance at which a fired alert is rearmed: 1.2 times the threshold, and at least a cent above it. A balance that
+ * moves around the threshold, as small deposits and calls alternate, then fires once.
  */
 export function rearmAtNanoUsd(thresholdNanoUsd: bigint): bigint {
   // Rounded up, so that it is never less than 1.2 times.
@@ -17,12 +17,12 @@ export function rearmAtNanoUsd(thresholdNanoUsd: bigint): bigint {
   return risenNanoUsd > aCentAboveNanoUsd ? risenNanoUsd : aCentAboveNanoUsd;
 }
 
-/** Whether a balance is below the threshold. */
+/** Reports whether a balance is below the threshold. */
 export function isLow(alert: { readonly enabled: boolean; readonly thresholdNanoUsd: bigint }, settledNanoUsd: bigint): boolean {
   return alert.enabled && settledNanoUsd < alert.thresholdNanoUsd;
 }
 
-/** The step for the balance as it is now. */
+/** Returns the step for the current balance. */
 export function stepOf(
   alert: { readonly enabled: boolean; readonly fired: boolean; readonly thresholdNanoUsd: bigint },
   settledNanoUsd: bigint,

@@ -1,9 +1,9 @@
-// What is told, to programs and to people. Pure.
+// The texts of alerts, for programs and for users. Pure.
 import { formatUsd } from '#rules/money.js';
 import { rearmAtNanoUsd } from './hysteresis.js';
 import type { Delivery } from './model.js';
 
-/** The body of a webhook's request. */
+/** Returns the body of a webhook's request. */
 export function webhookBody({
   isTest,
   accountId,
@@ -24,7 +24,7 @@ export function webhookBody({
   });
 }
 
-/** Subject and text of a mail. Without a public address there is no link, but the way is told. */
+/** Returns the subject and text of a mail. Without a public address there is no link, only directions to the page. */
 export function mailText(delivery: Delivery, publicUrl: string | undefined): { subject: string; text: string } {
   const { isTest, accountId, thresholdNanoUsd, settledNanoUsd, availableNanoUsd, eventId, createdAtMs } = delivery;
   const heldNanoUsd = settledNanoUsd - availableNanoUsd;
@@ -41,7 +41,7 @@ export function mailText(delivery: Delivery, publicUrl: string | undefined): { s
         '',
         `Add money: ${place}`,
         '',
-        `You are told once, and again only after the balance has risen to $${formatUsd(rearmAtNanoUsd(thresholdNanoUsd))}.`,
+        `You are notified once, and again only after the balance has risen to $${formatUsd(rearmAtNanoUsd(thresholdNanoUsd))}.`,
       ];
   return {
     subject: `${isTest ? 'Test: low' : 'Low'} balance: $${formatUsd(settledNanoUsd)} left`,

@@ -3,7 +3,7 @@ import { newId } from '#kit/id.js';
 import { AlertChannel, AlertDeliveryState } from '#proto/ledger/v1/alerts.js';
 import type { AlertRecord, Delivery, Money } from './model.js';
 
-/** `dueAtMs` is when they are to be tried. */
+/** Returns one message per destination; `dueAtMs` is when they are sent first. */
 export function messagesOf(alert: AlertRecord, event: { money: Money; isTest: boolean; nowMs: number; dueAtMs: number }): Delivery[] {
   const { money, isTest, nowMs, dueAtMs } = event;
   const eventId = newId('evt', nowMs);

@@ -1,7 +1,7 @@
-// Plain data of alerts.
+// The plain data of alerts.
 import type { AlertChannel, AlertDeliveryState } from '#proto/ledger/v1/alerts.js';
 
-/** An account's alert as it is stored. */
+/** Holds an account's alert as it is stored. */
 export interface AlertRecord {
   readonly accountId: string;
   readonly enabled: boolean;
@@ -12,12 +12,12 @@ export interface AlertRecord {
   readonly sealedSecret: string | undefined;
   readonly fired: boolean;
   readonly firedAtMs: number;
-  /** Moves on with every change. */
+  /** Incremented with every change. */
   readonly version: number;
   readonly updatedAtMs: number;
 }
 
-/** One message to one destination. */
+/** Holds one message to one destination. */
 export interface Delivery {
   readonly id: string;
   readonly accountId: string;
@@ -32,22 +32,22 @@ export interface Delivery {
   readonly settledNanoUsd: bigint;
   readonly availableNanoUsd: bigint;
   readonly createdAtMs: number;
-  /** When it is tried next; of one that has ended, its end. */
+  /** When it is attempted next; for a finished message, when it finished. */
   readonly dueAtMs: number;
 }
 
-/** What an account has: settled is credited less spent, available is settled less what calls hold. */
+/** Holds what an account has: settled is credited less spent, available is settled less what calls hold. */
 export interface Money {
   readonly settledNanoUsd: bigint;
   readonly availableNanoUsd: bigint;
 }
 
-/** Most mail addresses of an alert. */
+/** Maximum number of mail addresses per alert. */
 export const emailsMax = 10;
 
-/** Most messages of one account within an hour: who sets the addresses is not who reads them. */
+/** Maximum number of messages per account within an hour: the user who sets the addresses is not the one who reads the mail. */
 export const messagesPerHourMax = 60;
 export const hourMs = 3_600_000;
 
-/** Days for which ended messages are kept. */
+/** Days for which finished messages are kept. */
 export const keptDays = 90;

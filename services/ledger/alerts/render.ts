@@ -4,13 +4,13 @@ import { accountAvailableNanoUsd, emptyAccount } from '../books/buckets.js';
 import type { AccountBucket } from '../books/model.js';
 import type { AlertRecord, Delivery, Money } from './model.js';
 
-/** What an account has; nothing before its first entry. */
+/** Returns what an account has; zero before its first entry. */
 export function moneyOf(accountId: string, bucket: AccountBucket | undefined): Money {
   const account = bucket ?? emptyAccount(accountId);
   return { settledNanoUsd: account.creditedNanoUsd - account.spentNanoUsd, availableNanoUsd: accountAvailableNanoUsd(account) };
 }
 
-/** An account's alert; of one that was never set, one that is off. */
+/** Returns an account's alert; a disabled one if it was never set. */
 export function toAlertMessage(accountId: string, alert: AlertRecord | undefined): Alert {
   return {
     accountId,

@@ -1,4 +1,4 @@
-// AlertService: its RPCs, bound to what they need.
+// AlertService: its RPCs, bound to their dependencies.
 import { bindRpcs } from '#kit/rpc/bind-rpcs.js';
 import type { AlertService } from '#proto/ledger/v1/alerts.js';
 import type { AlertDeps } from './deps.js';
@@ -7,7 +7,7 @@ import { listAlertDeliveries } from './rpcs/list-alert-deliveries.js';
 import { putAlert } from './rpcs/put-alert.js';
 import { testAlert } from './rpcs/test-alert.js';
 
-/** The implementation of the contract over these dependencies. */
+/** Returns the implementation of the contract over these dependencies. */
 export function alertService(deps: AlertDeps): AlertService {
   return bindRpcs<AlertService, AlertDeps>({ getAlert, putAlert, testAlert, listAlertDeliveries }, deps);
 }

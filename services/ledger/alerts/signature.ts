@@ -1,19 +1,19 @@
-// How a webhook's requests are signed, so that its owner can tell them from anybody else's. Pure.
+// How a webhook's requests are signed, so that the receiver can verify that they come from us. Pure.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** The header of the signature. */
+/** The header that carries the signature. */
 export const signatureHeader = 'tollgate-signature';
 
-/** How old a signature may be, for those who verify it. */
+/** How old a signature may be for receivers that verify it. */
 const signatureToleranceSeconds = 300;
 
-/** "t=<seconds>,v1=<HMAC-SHA256 of '<seconds>.<body>' in hexadecimal>". */
+/** Returns "t=<seconds>,v1=<HMAC-SHA256 of '<seconds>.<body>' in hexadecimal>". */
 export function signatureOf(body: string, secret: string, nowMs: number): string {
   const seconds = Math.floor(nowMs / 1000);
   return `t=${seconds},v1=${digestOf(body, secret, seconds)}`;
 }
 
-/** Whether the header signs this body with this secret, at about this time. What receivers do; ours are tests. */
+/** Reports whether the header signs this body with this secret, at about this time. Receivers do this; here only tests do. */
 export function isSigned(header: string, body: string, secret: string, nowMs: number): boolean {
   const match = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/.exec(header);
   if (match === null) return false;

@@ -1,4 +1,4 @@
-// One try of one message.
+// One attempt to deliver one message.
 import { MailFailure, mailTimeoutMs } from '#kit/mail/mailer.js';
 import { AlertChannel, AlertDeliveryState } from '#proto/ledger/v1/alerts.js';
 import type { AlertDeps } from './deps.js';
@@ -15,15 +15,15 @@ const {
   ALERT_DELIVERY_STATE_WITHDRAWN: withdrawn,
 } = AlertDeliveryState;
 
-/** For how long a message belongs to whoever tries it: longer than a try can take. */
+/** How long a claim lasts: longer than an attempt can take. */
 export const claimMs = 2 * Math.max(mailTimeoutMs, webhookTimeoutMs);
 
-/** What a secret is sealed for: a row that was moved to another account does not open. */
+/** Returns the purpose for which a secret is sealed: a row moved to another account cannot be opened. */
 export function sealPurpose(accountId: string): string {
   return `webhook secret of ${accountId}`;
 }
 
-/** Tries a message and says how that ended. A test is tried once. */
+/** Attempts a delivery and returns its outcome. A test is attempted once. */
 export async function tryDelivery(delivery: Delivery, deps: AlertDeps): Promise<Outcome> {
   const { alerts, clock, config } = deps;
   const alert = await alerts.find(delivery.accountId);
@@ -59,8 +59,8 @@ async function send(delivery: Delivery, alert: AlertRecord, { mailer, box, publi
     };
   } catch (error) {
     if (!(error instanceof MailFailure)) throw error;
-    // Where the mail server is, and what it said in full, is for the operator.
-    log.warn({ err: error.cause ?? error, delivery_id: delivery.id, attempts: delivery.attempts }, 'a mail was not taken');
+    // The address of the mail server and its full response are for the operator only.
+    log.warn({ err: error.cause ?? error, delivery_id: delivery.id, attempts: delivery.attempts }, 'the mail server rejected a mail');
     return { isDelivered: false, isFinal: error.isFinal, words: error.message };
   }
 }

@@ -1,5 +1,5 @@
-// The background job that looks at the balances of accounts with an alert. A look reads a bounded page of alerts by their key, each with
-// its account's bucket, and the next look goes on where it ended: what a look costs does not grow with the number of accounts or alerts.
+// The background job that checks the balances of accounts with an alert. Each check reads a bounded page of alerts by key, each with its
+// account's bucket, and the next check continues where it ended: the cost of a check does not grow with the number of accounts or alerts.
 import { repeat } from '#kit/repeat.js';
 import type { AlertDeps } from './deps.js';
 import { stepOf } from './hysteresis.js';
@@ -7,10 +7,10 @@ import { messagesOf } from './messages-of.js';
 import { hourMs, messagesPerHourMax } from './model.js';
 import type { AlertPlace, Watched } from './store/alerts.js';
 
-/** Alerts of one look; more are looked at in turns, so that with n alerts each is looked at every n / 500 intervals. */
+/** Alerts per check; more are checked in turns, so that with n alerts each is checked every n / 500 intervals. */
 const alertsPerLook = 500;
 
-/** Looks again and again until it is stopped. */
+/** Checks balances periodically until it is stopped. */
 export class AlertWatcher {
   private place: AlertPlace | undefined;
   private stopRepeating: () => Promise<void> = async () => {};
@@ -22,16 +22,16 @@ export class AlertWatcher {
     this.stopRepeating = repeat(
       config.alertIntervalMs,
       () => this.look(),
-      (error) => log.error({ err: error }, 'balances could not be looked at for alerts; this will be tried again'),
+      (error) => log.error({ err: error }, 'balances could not be checked for alerts; this will be retried'),
     );
   }
 
-  /** Waits for the look that is under way. */
+  /** Waits for the check in progress. */
   stop(): Promise<void> {
     return this.stopRepeating();
   }
 
-  /** One look. */
+  /** Checks one page of alerts. */
   async look(): Promise<void> {
     const { watched, end } = await this.deps.alerts.watched(this.place, alertsPerLook);
     this.place = end;
@@ -45,7 +45,7 @@ export class AlertWatcher {
     if (step !== 'fire') return;
     const nowMs = clock.nowMs();
     const messages = messagesOf(alert, { money, isTest: false, nowMs, dueAtMs: nowMs });
-    // It fires when the hour is over, should the balance still be low then.
+    // It fires once the hour is over, if the balance is still low then.
     if ((await deliveries.countSince(alert.accountId, nowMs - hourMs)) + messages.length > messagesPerHourMax) return;
     if (await alerts.fire(alert, messages, nowMs))
       log.info({ account_id: alert.accountId, messages: messages.length }, 'a low-balance alert fired');

@@ -1,44 +1,44 @@
-// Posts a message to a webhook: signed, to permitted addresses only, never onward, and never for long.
+// Posts a message to a webhook: signed, to permitted addresses only, without following redirects, and within a time limit.
 import { Agent, request } from 'undici';
 import { AddressRefused, guardedConnector } from '#kit/net/address-guard.js';
 import { readText } from '#kit/net/read-text.js';
 import { signatureHeader, signatureOf } from './signature.js';
 
-/** Longest time that one try takes, all steps together. */
+/** Maximum duration of one attempt, all steps included. */
 export const webhookTimeoutMs = 10_000;
 const connectTimeoutMs = 5000;
 const headerBytesMax = 16_384;
-/** Of the answer's body, which only says to people what went wrong. */
+/** Maximum bytes read of the response body, which is only shown to users to explain a failure. */
 const answerBytesMax = 1024;
 const answerCharsMax = 200;
 
-/** What came of a try. */
+/** Holds the result of an attempt. */
 export interface Tried {
   readonly isDelivered: boolean;
-  /** Another try would end the same way. */
+  /** Another attempt would have the same result. */
   readonly isFinal: boolean;
-  /** What the peer said, or why it was not reached. */
+  /** What the receiver responded, or why it could not be reached. */
   readonly words: string;
 }
 
-/** A request to a webhook. */
+/** Holds a request to a webhook. */
 export interface WebhookCall {
   readonly url: string;
   readonly body: string;
   readonly secret: string;
-  /** Names the message, the same in every try. */
+  /** Identifies the message, the same in every attempt. */
   readonly deliveryId: string;
   readonly nowMs: number;
 }
 
-/** Posts it; never raises. Anything but a status from 200 to 299 is a failure, 410 (Gone) a final one. */
+/** Posts the request; never raises. Any status outside 200 to 299 is a failure, and 410 (Gone) is a final one. */
 export async function postWebhook({ url, body, secret, deliveryId, nowMs }: WebhookCall, allowPrivateNetwork: boolean): Promise<Tried> {
   const dispatcher = new Agent({
     connect: guardedConnector({ allowPrivateNetwork, timeoutMs: connectTimeoutMs }),
     maxHeaderSize: headerBytesMax,
   });
   try {
-    // Redirects are not followed: whoever may choose an address chooses this one alone.
+    // Redirects are not followed: permission to choose an address covers that address alone.
     const { statusCode, body: answer } = await request(url, {
       method: 'POST',
       dispatcher,
@@ -78,9 +78,9 @@ function refusalOf(error: unknown): AddressRefused | undefined {
 
 function faultWords(error: unknown): string {
   const { name, code = '', message = '', errors } = (error ?? {}) as Fault;
-  // When several addresses of a name were tried, the first failure speaks for all.
+  // When several addresses of a name were tried, the first failure is reported.
   if (errors !== undefined && errors.length > 0) return faultWords(errors[0]);
-  // Which address it was would tell who asks about a network that is not theirs.
+  // The address itself is not named: it would reveal details of a network that does not belong to the user.
   if (refusalOf(error) !== undefined) return 'the name leads to an address that is private or reserved, which is not connected to';
   if (name === 'TimeoutError') return `no answer within ${webhookTimeoutMs / 1000} s`;
   if (code === 'ENOTFOUND') return 'there is no such name (ENOTFOUND)';
@@ -88,7 +88,7 @@ function faultWords(error: unknown): string {
 }
 
 function wordsOf(text: string): string {
-  // By way of bytes, so that half a character at the cut becomes one that databases take.
+  // Cut by bytes, so that half a character at the end becomes one that databases accept.
   return Buffer.from(
     text
       .replace(/[\p{C}\s]+/gu, ' ')

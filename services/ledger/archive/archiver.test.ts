@@ -1,4 +1,4 @@
-// Old entries go into files and out of the database, and the books are right before, between and after.
+// Old entries are moved into files and out of the database, and the books are correct before, during and after.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -61,7 +61,7 @@ describe.each(testEngines)('archiving on %s', (engine) => {
     (await ledger.service.listEntries(ListEntriesRequest.fromPartial({ accountId: customer.accountId, pageSize: 0, pageToken: '' })))
       .entries;
 
-  it('moves what is old enough, keeps what idempotency keys lead to, and the books go on from there', async () => {
+  it('moves what is old enough, keeps entries with an idempotency key, and the books continue from there', async () => {
     const old = [await settle(customer, 30n), await settle(customer, 0n), await settle(customer, 50n)];
     const deposit = depositRequest(customer, 500n);
     await ledger.service.deposit(deposit);
@@ -95,7 +95,7 @@ describe.each(testEngines)('archiving on %s', (engine) => {
     expect(await drifts()).toEqual([]);
   });
 
-  it('still finds what is wrong behind an archived beginning', async () => {
+  it('still finds errors after an archived beginning', async () => {
     await settle(customer, 30n);
     ledger.clock.advance(36 * msPerDay);
     await archiver.archive(folder);
@@ -107,7 +107,7 @@ describe.each(testEngines)('archiving on %s', (engine) => {
     expect(await drifts()).toContainEqual({ accountId: customer.accountId, subject: 'spent', storedNanoUsd: 69n, rebuiltNanoUsd: 70n });
   });
 
-  it('keeps a call that is refunded later, over the boundary between archived and kept', async () => {
+  it('keeps a call that is refunded later, across the boundary between archived and kept entries', async () => {
     const holdId = await settle(customer, 30n);
     ledger.clock.advance(20 * msPerDay);
     await ledger.service.refund({ idempotencyKey: 'back', accountId: customer.accountId, holdId, amountNanoUsd: 10n, reason: 'why' });
@@ -121,7 +121,7 @@ describe.each(testEngines)('archiving on %s', (engine) => {
     expect(await drifts()).toEqual([]);
   });
 
-  it('keeps a part of which a call is refunded while its file is written', async () => {
+  it('keeps a part if one of its calls is refunded while its file is written', async () => {
     const holdId = await settle(customer, 30n);
     ledger.clock.advance(36 * msPerDay);
     const store = new ArchiveStore(ledger.db);
@@ -167,7 +167,7 @@ describe.each(testEngines)('archiving on %s', (engine) => {
     expect(Number((await ledger.db.knex('hold').count({ rows: '*' }))[0]!['rows'])).toBe(0);
   }, 60_000);
 
-  it('does not take the cost of a call again that was settled and archived', async () => {
+  it('does not charge a call again that was settled and archived', async () => {
     const holdId = await settle(customer, 30n);
     ledger.clock.advance(36 * msPerDay);
     await archiver.archive(folder);
@@ -178,7 +178,7 @@ describe.each(testEngines)('archiving on %s', (engine) => {
     expect(await balance()).toEqual(before);
   });
 
-  it('touches no account that contradicts itself', async () => {
+  it('does not archive an account that is inconsistent', async () => {
     const other = await fundedCustomer(ledger.service, 1_000n);
     await settle(customer, 30n);
     await settle(other, 30n);
@@ -193,7 +193,7 @@ describe.each(testEngines)('archiving on %s', (engine) => {
     expect(ledger.logLines.some((line) => line.includes('is not archived') && line.includes(customer.accountId))).toBe(true);
   });
 
-  it('removes nothing that it could not write', async () => {
+  it('removes nothing that could not be written', async () => {
     await settle(customer, 30n);
     ledger.clock.advance(36 * msPerDay);
     const blocked = join(folder, 'file');
@@ -202,7 +202,7 @@ describe.each(testEngines)('archiving on %s', (engine) => {
     expect(await entries()).toHaveLength(2);
   });
 
-  it('does an account once when two archive at the same time', async () => {
+  it('archives an account once when two archivers run at the same time', async () => {
     for (let count = 0; count < 5; count += 1) await settle(customer, 30n);
     ledger.clock.advance(36 * msPerDay);
     const { db, clock, log } = ledger;

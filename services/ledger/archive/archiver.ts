@@ -1,4 +1,4 @@
-// The background job that moves the old beginnings of journals into files: written and synced first, removed after.
+// The background job that moves the oldest entries of journals into files: written and synced first, removed afterwards.
 import { isId } from '#kit/id.js';
 import { writeArchive } from '#kit/archive.js';
 import type { Clock } from '#kit/clock.js';
@@ -14,12 +14,12 @@ import type { Audit } from '../store/audit.js';
 import type { Reads } from '../store/reads.js';
 
 const accountsPageSize = 200;
-/** Entries of one account that one transaction removes at most: bounds how long the account is locked. */
+/** Maximum number of entries of one account that one transaction removes: bounds how long the account is locked. */
 const entriesOfPart = 1000;
-/** Entries of one file at most, which are in memory while it is written. */
+/** Maximum number of entries per file, all of which are in memory while it is written. */
 const entriesOfFile = 50_000;
 const msPerDay = 86_400_000;
-/** Beyond every entry. */
+/** Higher than any entry's number. */
 const seqMax = 2n ** 53n - 1n;
 
 interface Part extends ArchivedPart {
@@ -35,7 +35,7 @@ export interface ArchiverDeps {
   readonly log: Logger;
 }
 
-/** Archives again and again until it is stopped; does nothing without a folder. */
+/** Archives periodically until it is stopped; does nothing without a folder. */
 export class Archiver {
   private stopRepeating: () => Promise<void> = async () => {};
   private isStopping = false;
@@ -51,17 +51,17 @@ export class Archiver {
       async () => {
         await this.archive(folder);
       },
-      (error) => log.error({ err: error }, 'old entries of the journal could not be archived; this will be tried again'),
+      (error) => log.error({ err: error }, 'old entries of the journal could not be archived; this will be retried'),
     );
   }
 
-  /** Waits for what is under way. */
+  /** Waits for work in progress. */
   stop(): Promise<void> {
     this.isStopping = true;
     return this.stopRepeating();
   }
 
-  /** Archives all that is older than the retention; how many entries that were. Several replicas may write an entry twice, into different files. */
+  /** Archives everything older than the retention; returns the number of entries. Several replicas may write an entry twice, into different files. */
   async archive(folder: string): Promise<number> {
     const { clock, config, store } = this.deps;
     const untilMs = clock.nowMs() - config.retentionDays * msPerDay;
@@ -82,7 +82,7 @@ export class Archiver {
     return archived;
   }
 
-  /** Writes parts into a file and then removes them; how many entries that were. */
+  /** Writes parts into a file and then removes them; returns the number of entries. */
   private async move(folder: string, parts: readonly Part[]): Promise<number> {
     if (parts.length === 0) return 0;
     const { clock, store, log } = this.deps;
@@ -94,7 +94,7 @@ export class Archiver {
     return removed;
   }
 
-  /** The old parts of all accounts, each account's one after another. */
+  /** Yields the old parts of all accounts, those of one account in order. */
   private async *oldParts(untilMs: number): AsyncGenerator<Part> {
     for (let last: string | undefined; ;) {
       const accountIds = await this.deps.audit.accountIdsAfter(last, accountsPageSize);
@@ -113,7 +113,7 @@ export class Archiver {
     }
   }
 
-  /** The next part of an account's journal that is old enough. One that contradicts itself stays where it can be looked at. */
+  /** Returns the next part of an account's journal that is old enough. An inconsistent part stays in the database for inspection. */
   private async partAfter(accountId: string, base: RebuildSums | undefined, untilMs: number): Promise<Part | undefined> {
     const { reads, log } = this.deps;
     const afterSeq = BigInt(base?.seq ?? 0);

@@ -1,7 +1,7 @@
-// An entry of the journal as archives hold it: every amount as whole nano-USD in decimal digits, names instead of numbers. Pure.
+// A journal entry as archives store it: every amount as whole nano-USD in decimal digits, names instead of numbers. Pure.
 import { BookAccount, type Entry, EntryKind } from '#proto/ledger/v1/ledger.js';
 
-/** The entry as plain data for a line of JSON. */
+/** Returns the entry as plain data for a line of JSON. */
 export function entryLine(entry: Entry): Record<string, string> {
   return {
     id: entry.id,

@@ -1,4 +1,4 @@
-// A journal in partitions, made by the statements of docs/storage.md, is a journal like any other.
+// A journal partitioned with the statements of docs/storage.md behaves like any other.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { testEngines } from '#kit/testing/database.js';
 import { statementsOf } from '#kit/testing/sql-blocks.js';
@@ -19,7 +19,7 @@ describe.each(testEngines)('a journal by days on %s', (engine) => {
 
   afterAll(() => ledger.stop());
 
-  it('goes on with the entries it had, and puts new ones where their day belongs', async () => {
+  it('keeps its existing entries, and puts new ones into the partition of their day', async () => {
     const statements = statementsOf('docs/storage.md', 'journal');
     expect(statements).toHaveLength(2);
     for (const statement of isPartitioned ? statements : []) await ledger.db.knex.raw(statement);

@@ -6,7 +6,7 @@ import { accountAvailableNanoUsd } from './buckets.js';
 import type { AccountBucket } from './model.js';
 import { sumEntry } from '../statements/months.js';
 
-/** From which book to which an entry of a kind moves money. */
+/** Holds the books between which an entry of a kind moves money. */
 export interface Posting {
   readonly kind: EntryKind;
   readonly debit: BookAccount;
@@ -15,7 +15,7 @@ export interface Posting {
 
 const customer = BookAccount.BOOK_ACCOUNT_CUSTOMER;
 
-/** Every posting there is. A customer's money is our liability: a credit of CUSTOMER adds to it, a debit takes from it. */
+/** All postings. A customer's money is our liability: a credit of CUSTOMER adds to it, a debit takes from it. */
 export const postings = {
   cashDeposit: { kind: EntryKind.ENTRY_KIND_DEPOSIT, debit: BookAccount.BOOK_ACCOUNT_CASH, credit: customer },
   promotion: { kind: EntryKind.ENTRY_KIND_DEPOSIT, debit: BookAccount.BOOK_ACCOUNT_PROMOTION, credit: customer },
@@ -31,12 +31,12 @@ export const postings = {
   adjustmentDown: { kind: EntryKind.ENTRY_KIND_ADJUSTMENT, debit: customer, credit: BookAccount.BOOK_ACCOUNT_ADJUSTMENT },
 } as const satisfies Record<string, Posting>;
 
-/** The posting of a deposit from this source. */
+/** Returns the posting of a deposit from this source. */
 export function depositPosting(source: DepositSource): Posting {
   return source === DepositSource.DEPOSIT_SOURCE_PROMOTION ? postings.promotion : postings.cashDeposit;
 }
 
-/** Whether an entry of this kind is about a hold; the others are about a deposit or an adjustment. */
+/** Reports whether an entry of this kind refers to a hold; the others refer to a deposit or an adjustment. */
 export function isOfHold(kind: EntryKind): boolean {
   return (
     kind === EntryKind.ENTRY_KIND_CHARGE ||
@@ -46,7 +46,7 @@ export function isOfHold(kind: EntryKind): boolean {
   );
 }
 
-/** What an entry adds to (or, negative, takes from) the sums of its account. */
+/** Returns what an entry adds to (or, negative, takes from) the sums of its account. */
 export function effectOf(entry: Pick<Entry, 'kind' | 'credit' | 'amountNanoUsd'>): { creditedNanoUsd: bigint; spentNanoUsd: bigint } {
   const { kind, credit, amountNanoUsd } = entry;
   switch (kind) {
@@ -66,7 +66,7 @@ export function effectOf(entry: Pick<Entry, 'kind' | 'credit' | 'amountNanoUsd'>
   }
 }
 
-/** What an entry says beside its posting. */
+/** Holds what an entry records besides its posting. */
 export interface EntryText {
   readonly amountNanoUsd: bigint;
   readonly reference: string;
@@ -76,7 +76,7 @@ export interface EntryText {
   readonly idempotencyKey?: string;
 }
 
-/** Appends one entry to the account's journal: the account's new sums, and the entry with the balance it left. */
+/** Appends one entry to the account's journal. Returns the account's new sums, and the entry with the resulting balance. */
 export function post(account: AccountBucket, posting: Posting, text: EntryText, nowMs: number): { account: AccountBucket; entry: Entry } {
   assert(text.amountNanoUsd > 0n, 'An entry moves a positive amount.');
   const effect = effectOf({ ...posting, amountNanoUsd: text.amountNanoUsd });
@@ -109,32 +109,32 @@ export function post(account: AccountBucket, posting: Posting, text: EntryText, 
 }
 
 /**
- * The id of an entry: the last 16 digits of its account's id and its number in 16 digits. Entries are always named together
- * with their account, so the id needs no column, no index and no randomness of its own.
+ * Returns the id of an entry: the last 16 digits of its account's id and its number in 16 digits. Entries are always named together
+ * with their account, so the id needs no column, no index and no randomness.
  */
 export function entryId(accountId: string, seq: bigint): string {
   return `ent_${accountId.slice(-16)}${seq.toString(16).padStart(16, '0')}`;
 }
 
-/** The number within an entry's id. */
+/** Returns the number within an entry's id. */
 export function seqOfEntryId(id: string): bigint {
   return BigInt(`0x${id.slice(-16)}`);
 }
 
-/** The number of the account's entry with this id; undefined when the id is of no entry of this account. */
+/** Returns the number of the account's entry with this id; undefined when the id belongs to no entry of this account. */
 export function seqOfEntry(account: AccountBucket, id: string): bigint | undefined {
   if (!isId('ent', id) || id.slice(4, 20) !== account.accountId.slice(-16)) return undefined;
   const seq = seqOfEntryId(id);
   return seq >= 1n && seq <= account.seq ? seq : undefined;
 }
 
-/** An account's money, in the words of the contract. */
+/** Returns an account's money as a message of the contract. */
 export function balanceOf(account: Omit<Balance, 'availableNanoUsd'>): Balance {
   const { accountId, creditedNanoUsd, spentNanoUsd, heldNanoUsd, seq } = account;
   return { accountId, creditedNanoUsd, spentNanoUsd, heldNanoUsd, availableNanoUsd: accountAvailableNanoUsd(account), seq };
 }
 
-/** The balance that an entry left. */
+/** Returns the balance after an entry. */
 export function balanceAfter(entry: Entry): Balance {
   return balanceOf({
     accountId: entry.accountId,

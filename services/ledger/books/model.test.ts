@@ -1,6 +1,6 @@
-// Random histories on the real rules, lane and store, and on a slow reference model: every answer and every row must agree.
+// Random histories against the real rules, lane and store, and against a slow reference model: every response and every row must agree.
 //
-// TOLLGATE_TEST_HISTORIES=<n> runs so many on each of them, few for a quick look or many for a night; TOLLGATE_TEST_SEED=<seed>, as a failure prints it, runs the
+// TOLLGATE_TEST_HISTORIES=<n> runs n histories on each, few for a quick check or many for a night; TOLLGATE_TEST_SEED=<seed>, as a failure prints it, runs the
 // histories of that seed again, one after another.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -16,21 +16,21 @@ import { LaneBooks } from '../testing/lane-books.js';
 import { memoryBooks } from '../testing/memory-books.js';
 import { verifyAccount } from '../verify/verify-account.js';
 
-// A refusal is an error whose stack nobody reads, and the trace is half of its cost here.
+// The stacks of refusals are never read, and the trace is half of their cost here.
 Error.stackTraceLimit = 0;
 
 const asked = process.env['TOLLGATE_TEST_HISTORIES'];
 const askedSeed = process.env['TOLLGATE_TEST_SEED'];
 const seed = askedSeed === undefined ? Math.trunc(Math.random() * 2 ** 31) : Number(askedSeed);
 
-/** Histories of some 25 operations each: 20,000 through lane, store and databases, beside those through the rules alone. */
+/** Histories of some 25 operations each: 20,000 through lane, store and databases, in addition to those through the rules alone. */
 const runs =
   asked === undefined
     ? { memory: 5_000, sqlite: 14_000, mysql: 6_000 }
     : { memory: Number(asked), sqlite: Number(asked), mysql: Number(asked) };
-/** Histories that run at once on one database, and so share transactions. */
+/** Histories that run at the same time on one database, and so share transactions. */
 const streams = askedSeed === undefined ? 100 : 1;
-/** Far more than it takes: it is the number that bounds it. */
+/** Far more than it takes: the number of histories bounds the duration. */
 const timeoutMs = 600_000 + 100 * Math.max(...Object.values(runs));
 
 /** Runs histories, one after another in each stream. A failure prints the seed and the smallest history that fails. */
@@ -40,7 +40,7 @@ async function check(books: () => Books, count: number, streamCount: number): Pr
   const stream = (index: number): Promise<void> =>
     fc.assert(
       fc.asyncProperty(histories, async (history) => {
-        // The one that failed first is left alone to look for its smallest history.
+        // The first history to fail runs alone while its smallest failing history is searched for.
         if (failed !== undefined && failed !== index) return;
         try {
           await runHistory(books(), history);
@@ -63,7 +63,7 @@ describe.each(testEngines)('on %s', (engine) => {
   beforeAll(async () => {
     test = await createTestDatabase(engine);
     await migrate(test.db, migrations);
-    // No machine loses its power here: waiting for the disk at every commit would be most of the test. It is waited for elsewhere.
+    // No machine loses power here, and waiting for the disk at every commit would be most of the test. Other tests do wait for it.
     if (engine === 'sqlite') await test.db.knex.raw('PRAGMA synchronous = OFF');
   });
 

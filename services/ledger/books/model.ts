@@ -1,36 +1,36 @@
-// What the ledger's rules speak of: buckets, holds, operations, and what an operation changes. Plain data, never mutated.
+// The data that the ledger's rules work with: buckets, holds, operations, and the changes of an operation. Plain data, never mutated.
 import type { AuditRecord } from '#kit/audit/audit-event.js';
 import type { AppError } from '#client/errors/app-error.js';
 import type { Balance, DepositSource, Entry, HoldState } from '#proto/ledger/v1/ledger.js';
 
-/** An account's money. */
+/** Holds an account's money. */
 export interface AccountBucket {
   readonly accountId: string;
-  /** All that was ever credited, less corrections downwards. */
+  /** All credits so far, less downward adjustments. */
   readonly creditedNanoUsd: bigint;
-  /** Captured, less what was given back. */
+  /** Captured, less what was refunded. */
   readonly spentNanoUsd: bigint;
   /** Set aside for open holds. */
   readonly heldNanoUsd: bigint;
   /** Number of the account's last journal entry; 0 before the first. */
   readonly seq: bigint;
-  /** From which statements by month are made. */
+  /** The sums from which monthly statements are made. */
   readonly sums: MonthSums;
-  /** Months that were begun since the account was loaded; undefined for none. */
+  /** Months that began since the account was loaded; undefined for none. */
   readonly openings?: readonly MonthOpening[] | undefined;
 }
 
-/** What an account's journal adds up to besides what is credited and spent. */
+/** Holds what an account's journal adds up to, besides what is credited and spent. */
 export interface MonthSums {
   /** The month of the last entry; see months.ts. */
   readonly month: number;
-  /** Of all deposits. What is credited beyond it are adjustments. */
+  /** Sum of all deposits. What is credited beyond it comes from adjustments. */
   readonly depositedNanoUsd: bigint;
-  /** Of all refunds, those of late settlements among them. What is spent and this together are all charges. */
+  /** Sum of all refunds, including those of late settlements. This plus what is spent equals all charges. */
   readonly refundedNanoUsd: bigint;
 }
 
-/** The account's sums at the beginning of a month that has an entry. */
+/** Holds the account's sums at the beginning of a month that has an entry. */
 export interface MonthOpening {
   readonly month: number;
   /** Number of the month's first entry. */
@@ -41,7 +41,7 @@ export interface MonthOpening {
   readonly refundedNanoUsd: bigint;
 }
 
-/** A key's lifetime spend and the limit it is measured against. */
+/** Holds a key's lifetime spend and the limit it is compared with. */
 export interface KeyBucket {
   readonly accountId: string;
   readonly keyId: string;
@@ -49,35 +49,35 @@ export interface KeyBucket {
   readonly heldNanoUsd: bigint;
   /** Undefined: no limit. May be lower than what is spent and held; then nothing more is available. */
   readonly limitNanoUsd: bigint | undefined;
-  /** Which version of the key the limit came with; -1 before any was heard of. */
+  /** The version of the key that set the limit; -1 before any is known. */
   readonly limitVersion: bigint;
 }
 
-/** One hold as it is stored. */
+/** Holds one hold as it is stored. */
 export interface HoldRecord {
   readonly id: string;
   readonly accountId: string;
   /** Undefined for a tombstone: a hold that was released before it arrived. */
   readonly keyId: string | undefined;
   readonly amountNanoUsd: bigint;
-  /** The highest cost noted so far, at most the amount. */
+  /** The highest cost recorded so far, at most the amount. */
   readonly checkpointNanoUsd: bigint;
   readonly capturedNanoUsd: bigint;
   readonly shortfallNanoUsd: bigint;
   readonly state: HoldState;
   readonly createdAtMs: number;
   readonly expiresAtMs: number;
-  /** Of the parameters of Hold; undefined when no Hold made the record (a tombstone, or the settle of a lost hold). */
+  /** Fingerprint of the parameters of Hold; undefined when no Hold created the record (a tombstone, or the settlement of a lost hold). */
   readonly fingerprint: string | undefined;
   /** Number of the last journal entry about this hold; 0 for none. */
   readonly lastSeq: bigint;
-  /** Given back by Refund; at most what was captured. */
+  /** Refunded amount; at most what was captured. */
   readonly refundedNanoUsd: bigint;
   /** Number of its last charge; 0 for none. */
   readonly chargeSeq: bigint;
 }
 
-/** A deposit, adjustment or refund that was done, found again by its idempotency key. */
+/** Holds a deposit, adjustment or refund that was executed, found by its idempotency key. */
 export interface OperationRecord {
   readonly accountId: string;
   readonly idempotencyKey: string;
@@ -85,7 +85,7 @@ export interface OperationRecord {
   readonly entry: Entry;
 }
 
-/** What a journal's beginning adds up to, to go on from when its entries are archived. Amounts as decimal digits, for storing; holds are those with entries still to come. */
+/** Holds what the beginning of a journal adds up to, from which to continue when its entries are archived. Amounts are decimal digits, for storing; holds are those with more entries to come. */
 export interface RebuildSums {
   readonly seq: string;
   readonly credited: string;
@@ -97,24 +97,24 @@ export interface RebuildSums {
   >;
 }
 
-/** What one account's row, its keys and its open holds say at one instant. */
+/** Holds one account's row, its keys and its open holds as of one instant. */
 export interface AccountSnapshot {
-  /** Undefined: nothing was ever written about this account. */
+  /** Undefined if nothing was ever written about this account. */
   readonly account: AccountBucket | undefined;
   readonly keys: readonly KeyBucket[];
   readonly openHolds: readonly HoldRecord[];
   /** Number of the last entry that the journal has or had; 0 for none. */
   readonly lastSeq: bigint;
-  /** What the archived beginning of its journal adds up to; undefined while all of it is there. */
+  /** What the archived beginning of its journal adds up to; undefined while none of it is archived. */
   readonly base?: RebuildSums | undefined;
-  /** The account's months, oldest first; undefined where they were not read. */
+  /** The account's months, oldest first; undefined if they were not read. */
   readonly openings?: readonly MonthOpening[] | undefined;
 }
 
-/** A hold that does not agree with the entry which it names as its last. */
+/** Holds a hold that disagrees with the entry it names as its last. */
 export interface UnexplainedHold {
   readonly hold: HoldRecord;
-  /** Whether its last entry is there and is its own, or there rightly is none. */
+  /** Whether its last entry exists and belongs to it, or it rightly has none. */
   readonly hasItsEntry: boolean;
 }
 
@@ -143,7 +143,7 @@ export interface CheckpointOperation extends OfHold {
 export interface SettleOperation extends OfHold {
   readonly kind: 'settle';
   readonly costNanoUsd: bigint;
-  /** Undefined when the caller did not say. */
+  /** Undefined when the caller did not give one. */
   readonly keyId: string | undefined;
 }
 
@@ -163,7 +163,7 @@ export type OperationAudit = (reply: CreditReply) => AuditRecord;
 interface Credit {
   readonly accountId: string;
   readonly idempotencyKey: string;
-  /** Of all parameters. */
+  /** Fingerprint of all parameters. */
   readonly fingerprint: string;
   readonly amountNanoUsd: bigint;
   readonly reason: string;
@@ -177,22 +177,22 @@ export interface DepositOperation extends Credit {
 
 export interface AdjustOperation extends Credit {
   readonly kind: 'adjust';
-  /** The entry that is corrected. */
+  /** The entry that is adjusted. */
   readonly linkedEntryId: string | undefined;
 }
 
 export interface RefundOperation extends OfHold {
   readonly kind: 'refund';
   readonly idempotencyKey: string;
-  /** Of all parameters. */
+  /** Fingerprint of all parameters. */
   readonly fingerprint: string;
-  /** Undefined: all that is left of the charge. */
+  /** Undefined to refund all that is left of the charge. */
   readonly amountNanoUsd: bigint | undefined;
   readonly reason: string;
   readonly audit?: OperationAudit;
 }
 
-/** Everything that changes the books. */
+/** Any operation that changes the books. */
 export type Operation =
   | HoldOperation
   | CheckpointOperation
@@ -203,13 +203,13 @@ export type Operation =
   | AdjustOperation
   | RefundOperation;
 
-/** The hold as it is now, and whether this id had been executed before. */
+/** Holds the current hold, and whether this id had been executed before. */
 export interface HoldReply {
   readonly hold: HoldRecord;
   readonly replayed: boolean;
 }
 
-/** The entry written and the balance it left, and whether this idempotency key had been executed before. */
+/** Holds the entry written with the resulting balance, and whether this idempotency key had been executed before. */
 export interface CreditReply {
   readonly entry: Entry;
   readonly balance: Balance;
@@ -220,31 +220,31 @@ interface Replies {
   hold: HoldReply;
   checkpoint: { readonly renewed: boolean };
   settle: HoldReply;
-  /** Undefined hold: unknown until now, a tombstone is left. */
+  /** Undefined hold: it was unknown, and a tombstone was stored. */
   release: { readonly hold: HoldRecord | undefined };
-  /** Undefined hold: it was not open or not expired, and stays as it is. */
+  /** Undefined hold: it was not open or not expired, and was left unchanged. */
   expire: { readonly hold: HoldRecord | undefined };
   deposit: CreditReply;
   adjust: CreditReply;
   refund: CreditReply;
 }
 
-/** What an operation answers. */
+/** The reply to an operation. */
 export type ReplyTo<O extends Operation> = Replies[O['kind']];
 
-/** The rows that one operation reads and may change; undefined where there is none yet. */
+/** Holds the rows that one operation reads and may change; undefined for rows that do not exist yet. */
 export interface Touched {
   readonly account: AccountBucket | undefined;
-  /** Of the key that the operation names or that its hold belongs to. */
+  /** The key that the operation names or that its hold belongs to. */
   readonly key: KeyBucket | undefined;
   readonly hold: HoldRecord | undefined;
-  /** What was done before under the operation's idempotency key. */
+  /** What was executed before under the operation's idempotency key. */
   readonly record: OperationRecord | undefined;
-  /** Holds made before this may be archived, and are then unknown; undefined when none can be, or the operation's hold is known. */
+  /** Holds created before this may be archived, and are then unknown; undefined when none can be, or the operation's hold is known. */
   readonly archivedUntilMs?: number | undefined;
 }
 
-/** New values of the rows that changed, and the entries to append to the journal. */
+/** Holds the new values of the rows that changed, and the entries to append to the journal. */
 export interface Changes {
   readonly account?: AccountBucket;
   readonly key?: KeyBucket;
@@ -259,12 +259,12 @@ export type Applied<R> = { readonly changes: Changes } & (
   | { readonly refusal: AppError }
 );
 
-/** An operation that was done. */
+/** Returns the outcome of an operation that was executed. */
 export function done<R>(reply: R, changes: Changes = {}): Applied<R> {
   return { reply, changes };
 }
 
-/** An operation that was refused. */
+/** Returns the outcome of an operation that was refused. */
 export function refused(refusal: AppError, changes: Changes = {}): Applied<never> {
   return { refusal, changes };
 }

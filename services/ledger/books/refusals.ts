@@ -1,10 +1,10 @@
-// The ledger's refusals, in plain words with the amounts that a caller needs to act on them. Pure.
+// The ledger's refusals, with the amounts that a caller needs to act on them. Pure.
 import { AppError } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
 import { accountAvailableNanoUsd, keyAvailableNanoUsd } from './buckets.js';
 import type { AccountBucket, KeyBucket } from './model.js';
 
-/** When money held by calls in flight is worth another try: most calls end within a few seconds. */
+/** When to retry if calls in flight hold the money: most calls end within a few seconds. */
 const heldRetryAfterMs = 2000;
 
 function accountDetails(account: AccountBucket, neededNanoUsd: bigint) {
@@ -17,19 +17,19 @@ function accountDetails(account: AccountBucket, neededNanoUsd: bigint) {
   };
 }
 
-/** The account does not have the money, even without the calls in flight. */
+/** Returns the refusal when the account lacks the money, even if no calls were in flight. */
 export function balanceEmpty(account: AccountBucket, neededNanoUsd: bigint): AppError {
   const details = accountDetails(account, neededNanoUsd);
   return fault('balance_needed', details, { details });
 }
 
-/** The account has the money, but calls in flight hold it. */
+/** Returns the refusal when the account has the money, but calls in flight hold it. */
 export function balanceHeld(account: AccountBucket, neededNanoUsd: bigint): AppError {
   const details = accountDetails(account, neededNanoUsd);
   return fault('balance_needed_held', details, { details, retryAfterMs: heldRetryAfterMs });
 }
 
-/** The key's lifetime limit does not allow it. Worth a retry only when calls in flight hold what is missing. */
+/** Returns the refusal when the key's lifetime limit is reached. Retryable only when calls in flight hold what is missing. */
 export function keyLimitReached(key: KeyBucket, limitNanoUsd: bigint, neededNanoUsd: bigint): AppError {
   const details = {
     needed_nano_usd: neededNanoUsd,
@@ -42,17 +42,17 @@ export function keyLimitReached(key: KeyBucket, limitNanoUsd: bigint, neededNano
   return fault(key.heldNanoUsd > 0n ? 'key_limit_held' : 'key_limit_needed', details, retry);
 }
 
-/** The id was executed before with other parameters. */
+/** Returns the refusal of an id that was executed before with different parameters. */
 export function mismatch(what: string): AppError {
-  return new AppError('idempotency_mismatch', `${what} was used before with other parameters. Nothing was changed.`);
+  return new AppError('idempotency_mismatch', `${what} was used before with different parameters. Nothing was changed.`);
 }
 
-/** The hold has ended, or was released before it arrived. */
+/** Returns the refusal for a hold that has ended, or was released before it arrived. */
 export function holdClosed(holdId: string): AppError {
   return new AppError('hold_closed', `The hold ${holdId} was released and can no longer be used.`);
 }
 
-/** The hold is so old that it may have been settled and archived, in which case its cost would be taken a second time. */
+/** Returns the refusal for a hold so old that it may have been settled and archived, so that its cost could be charged twice. */
 export function holdArchived(holdId: string): AppError {
-  return new AppError('hold_closed', `The hold ${holdId} is older than what is kept; whether it was settled is in the archive.`);
+  return new AppError('hold_closed', `The hold ${holdId} is older than the retention; check the archive for its settlement.`);
 }

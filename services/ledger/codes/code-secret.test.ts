@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { hashOfCode, mintCode, readCode } from './code-secret.js';
 
-it('makes codes that are all different and are read however people type them', () => {
+it('creates codes that are all different and reads them however users type them', () => {
   const codes = new Set(Array.from({ length: 1000 }, () => mintCode()));
   expect(codes.size).toBe(1000);
   for (const code of codes) expect(code).toMatch(/^TGC(-[0-9A-HJKMNP-TV-Z]{5}){4}$/);

@@ -1,4 +1,4 @@
-// A code credits one account once, whoever tries it how often, and whatever breaks in between.
+// A code credits one account once, however many accounts try it how often, and whatever fails in between.
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { AuditOutbox } from '#kit/audit/audit-outbox.js';
 import { newId } from '#kit/id.js';
@@ -19,7 +19,7 @@ import { depositRequest, newCustomer } from '../testing/requests.js';
 import { hashOfCode, readCode } from './code-secret.js';
 import { completeClaims, refusalsMax, refusalWindowMs } from './redeem.js';
 
-// Many requests at once, on machines that do other things too.
+// Many requests at once, on machines that are busy with other work.
 jest.setTimeout(60_000);
 
 describe.each(testEngines)('redemption codes on %s', (engine) => {
@@ -103,7 +103,7 @@ describe.each(testEngines)('redemption codes on %s', (engine) => {
     expect(await balanceOf(accountId)).toMatchObject({ creditedNanoUsd: 50n, seq: 1n });
   });
 
-  it('whose deposit was cut off are deposited by a repeat, or by the sweeper, once', async () => {
+  it('whose deposit was interrupted are deposited once, by a repeat or by the sweeper', async () => {
     const { secrets } = await make({ count: 2 });
     const [left, repeated] = [newCustomer().accountId, newCustomer().accountId];
     const codes = new Codes(ledger.db);
@@ -117,7 +117,7 @@ describe.each(testEngines)('redemption codes on %s', (engine) => {
       clock: ledger.clock,
       auditLog: new AuditOutbox({ db: ledger.db, receiver: ledger.auth, caller: 'ledger', clock: ledger.clock, log: ledger.log }),
     };
-    // Whoever has just claimed one is still at it.
+    // A fresh claim is assumed to be still in progress.
     expect(await completeClaims(deps)).toBe(0);
     ledger.clock.advance(60_000);
     await expect(completeClaims(deps)).rejects.toThrow('Nothing is left');
@@ -130,8 +130,8 @@ describe.each(testEngines)('redemption codes on %s', (engine) => {
     expect(await completeClaims(deps)).toBe(0);
   });
 
-  it('whose deposit cannot be made hold up nobody else’s', async () => {
-    // The one whose deposit cannot be made comes first.
+  it('whose deposit cannot be made do not delay others', async () => {
+    // The code whose deposit cannot be made comes first.
     const secrets = [(await make()).secrets[0]!];
     ledger.clock.advance(1000);
     secrets.push((await make()).secrets[0]!);
@@ -161,7 +161,7 @@ describe.each(testEngines)('redemption codes on %s', (engine) => {
     );
     expect(new Set(refused.map(({ message }) => message)).size).toBe(1);
     expect(refused.map(({ reason }) => reason)).toEqual(Array(4).fill('code_refused'));
-    // A repeat after the expiry finds what was done before it.
+    // A repeat after the expiry finds the earlier result.
     expect(await redeem(accountId, secrets[1]!)).toMatchObject({ replayed: true });
     expect((await failureOf(ledger.service.voidRedemptionCodes({ id: codes[1]!.id }))).reason).toBe('failed_precondition');
     expect(await ledger.service.voidRedemptionCodes({ id: codes[0]!.batchId })).toEqual({ voided: 1 });
@@ -170,7 +170,7 @@ describe.each(testEngines)('redemption codes on %s', (engine) => {
     expect(await balanceOf(accountId)).toMatchObject({ creditedNanoUsd: 50n });
   });
 
-  it('cannot be guessed for long, and other accounts do not wait for it', async () => {
+  it('cannot be guessed for long, and other accounts are not throttled for it', async () => {
     const { accountId } = newCustomer();
     const { secrets } = await make();
     for (let attempt = 0; attempt < refusalsMax; attempt += 1)
@@ -181,7 +181,7 @@ describe.each(testEngines)('redemption codes on %s', (engine) => {
     expect(await redeem(accountId, secrets[0]!)).toMatchObject({ replayed: false });
   });
 
-  it('are made once for a batch id, and their secrets are nowhere in the database', async () => {
+  it('are created once per batch id, and their secrets are nowhere in the database', async () => {
     const batchId = newId('batch');
     const asked = { batchId, count: 5, amountNanoUsd: 7n, note: 'n' };
     const [one, other] = await Promise.all([make(asked), make(asked)]);
@@ -217,7 +217,7 @@ describe.each(testEngines)('redemption codes on %s', (engine) => {
     }
   });
 
-  it('are no entries until somebody redeems them, so that the books stay right', async () => {
+  it('are not entries until they are redeemed, so that the books stay correct', async () => {
     await make({ count: 10 });
     const { accountId } = newCustomer();
     await ledger.service.deposit(depositRequest({ accountId, keyId: '' }, 5n));

@@ -1,5 +1,5 @@
-// Redeeming a code: it is given to an account first, in one statement of which many who try at once one succeeds, and then deposited
-// under an idempotency key of its own. Whatever breaks off in between, the deposit is made once: by a repeat, or by the sweeper.
+// Redeeming a code: one statement assigns it to an account, so that only one of many concurrent attempts succeeds, and it is then deposited
+// under an idempotency key of its own. Whatever fails in between, the deposit is made once: by a repeat, or by the sweeper.
 import type { AuditRecord } from '#kit/audit/audit-event.js';
 import { AppError } from '#client/errors/app-error.js';
 import type { Waiter } from '#kit/batch-lane.js';
@@ -13,10 +13,10 @@ import { depositOperation } from '../requests/operations.js';
 import type { CodeRecord } from '../store/codes.js';
 import { hashOfCode, readCode } from './code-secret.js';
 
-/** Attempts of one account that may be refused in a window, and its length in milliseconds. */
+/** How many attempts of one account may be refused in a window, and the length of the window in milliseconds. */
 export const refusalsMax = 10;
 export const refusalWindowMs = 15 * 60_000;
-/** How long after a claim the sweeper makes its deposit; whoever claimed it does so within this in all but a crash. */
+/** How long after a claim the sweeper makes its deposit; except after a crash, the claiming process has done so by then. */
 const orphanedAfterMs = 30_000;
 const orphansMax = 50;
 
@@ -30,18 +30,18 @@ export async function redeem(accountId: string, secret: string, by: By, waiter: 
   const { refusals, endsAtMs } = await codes.refusals(accountId, nowMs, refusalWindowMs);
   if (refusals >= refusalsMax) {
     const retryAfterMs = endsAtMs - nowMs;
-    const message = `Too many codes were refused; try again in ${Math.max(1, Math.ceil(retryAfterMs / 60_000))} minutes.`;
+    const message = `Too many codes were rejected. Try again in ${Math.max(1, Math.ceil(retryAfterMs / 60_000))} minutes.`;
     throw new AppError('code_throttled', message, { retryAfterMs });
   }
   const code = await claimed(accountId, readCode(secret), nowMs, deps);
   if (code === undefined) {
     await codes.addRefusal(accountId, nowMs, refusalWindowMs);
-    throw new AppError('code_refused', 'The code is not known, or was used before, or is no longer valid.', { details: { field: 'code' } });
+    throw new AppError('code_refused', 'The code is unknown, already used or no longer valid.', { details: { field: 'code' } });
   }
   return deposit(code, accountId, by, waiter, deps);
 }
 
-/** The code, if it is this account's now. */
+/** Returns the code, if it now belongs to this account. */
 async function claimed(accountId: string, characters: string | undefined, nowMs: number, { codes }: Deps): Promise<CodeRecord | undefined> {
   if (characters === undefined) return undefined;
   const hash = hashOfCode(characters);
@@ -66,8 +66,8 @@ async function deposit(code: CodeRecord, accountId: string, by: By, waiter: Wait
 }
 
 /**
- * Makes the deposits of codes whose claims were left alone, as by a process that died; how many. Raises what the first raised that could
- * not be made, as of an account that can hold no more, after it has made those of the others.
+ * Makes the deposits of codes whose claims were abandoned, such as by a process that died; returns how many. If some deposits cannot be made, such
+ * as for an account that can hold no more, makes all the others first and then raises the first error.
  */
 export async function completeClaims(deps: Deps): Promise<number> {
   const orphans = await deps.codes.claimedUntil(deps.clock.nowMs() - orphanedAfterMs, orphansMax);

@@ -1,4 +1,4 @@
-// Ends holds whose expiry has passed. Safe with any number of replicas: each hold is looked at again under its account's lock.
+// Ends holds whose expiry has passed. Safe with any number of replicas: each hold is checked again under its account's lock.
 import type { Waiter } from '#kit/batch-lane.js';
 import type { RpcDeps } from '../deps.js';
 import type { ExpireOperation, HoldRecord } from '../books/model.js';
@@ -6,8 +6,8 @@ import { isOfOneOperation } from '../lane/operation-lane.js';
 import { performAll } from '../lane/perform.js';
 
 /**
- * Ends at most `limit` holds, the longest expired first. An account that cannot be written delays no other. Returns those that
- * this call ended. Raises what the lane raises for every account alike.
+ * Ends at most `limit` holds, the longest expired first. An account that cannot be written delays no other. Returns the holds that
+ * this call ended. Raises what the lane raises for all accounts alike.
  */
 export async function expireHolds(limit: number, waiter: Waiter | undefined, deps: RpcDeps): Promise<HoldRecord[]> {
   const expiredAtMs = deps.clock.nowMs() - deps.config.clockSkewMs;
@@ -18,8 +18,8 @@ export async function expireHolds(limit: number, waiter: Waiter | undefined, dep
     if (firstOfAccounts.has(name.accountId)) others.push(operation);
     else firstOfAccounts.set(name.accountId, operation);
   }
-  // One of each account goes ahead. Where that one cannot be written the account's others would fail too, each after several tries
-  // that keep everybody waiting.
+  // One hold per account goes first. If it cannot be written, the account's other holds would fail too, each after several tries
+  // that delay every other account.
   const ahead = await expireEach([...firstOfAccounts.values()], waiter, deps);
   const rest = await expireEach(
     others.filter(({ accountId }) => !ahead.stuckAccounts.has(accountId)),

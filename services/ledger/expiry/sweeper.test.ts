@@ -1,4 +1,4 @@
-// The background job, with the real time between its looks and a clock of the test's own for what has expired.
+// The background job, with real time between its sweeps and a clock of the test's own for expiry.
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { testEngines } from '#kit/testing/database.js';
@@ -12,20 +12,20 @@ describe.each(testEngines)('the sweeper on %s', (engine) => {
 
   afterEach(() => ledger.stop());
 
-  /** Waits until it is so, and fails the test when it does not become so. */
+  /** Waits until the condition holds, and fails the test when it never does. */
   async function eventually(isSo: () => boolean | Promise<boolean>): Promise<void> {
     for (let tries = 0; tries < 500; tries += 1) {
       if (await isSo()) return;
       await pause(20);
     }
-    throw new Error(`It did not become so: ${isSo}`);
+    throw new Error(`The condition was never met: ${isSo}`);
   }
 
   const heldBy = async (accountId: string): Promise<bigint> => (await ledger.service.getBalance({ accountId })).balance!.heldNanoUsd;
 
-  it('gives back the money of calls that nobody ended', async () => {
+  it('frees the money of calls that were never ended', async () => {
     ledger = await startTestLedger(engine, eagerConfig);
-    // Where several processes may serve one database, two look for the same holds.
+    // Where several processes may serve one database, two sweep the same holds.
     if (engine === 'mysql') await ledger.startReplica();
     const customer = await fundedCustomer(ledger.service, 1_000n);
     for (let index = 0; index < 30; index += 1) await ledger.service.hold(holdRequest(customer, 10n, { ttlMs: 1_000 }));
@@ -36,7 +36,7 @@ describe.each(testEngines)('the sweeper on %s', (engine) => {
     expect((await ledger.service.verify({ accountId: '' })).drifts).toEqual([]);
   }, 30_000);
 
-  it('goes on with other accounts when one cannot be written, and says so', async () => {
+  it('continues with other accounts when one cannot be written, and logs it', async () => {
     ledger = await startTestLedger(engine, { ...eagerConfig, sweepBatchSize: 200 });
     const stuck = await fundedCustomer(ledger.service, 100n);
     const customer = await fundedCustomer(ledger.service, 100n);

@@ -1,10 +1,10 @@
-// The background job that ends expired holds, and makes the deposits of codes that a process claimed and then died over.
+// The background job that ends expired holds, and makes the deposits of codes whose claiming process died.
 import { setTimeout as pause } from 'node:timers/promises';
 import { completeClaims } from '../codes/redeem.js';
 import type { RpcDeps } from '../deps.js';
 import { expireHolds } from './expire.js';
 
-/** Looks for expired holds again and again until it is stopped. */
+/** Ends expired holds periodically until it is stopped. */
 export class Sweeper {
   private readonly ended = new AbortController();
   private loop: Promise<void> | undefined;
@@ -15,7 +15,7 @@ export class Sweeper {
     this.loop ??= this.run();
   }
 
-  /** Waits for the look that is under way. */
+  /** Waits for the sweep in progress. */
   async stop(): Promise<void> {
     this.ended.abort();
     await this.loop;
@@ -30,7 +30,7 @@ export class Sweeper {
     }
   }
 
-  /** One look; many in a row while every one of them is full, as after an outage. */
+  /** Sweeps once, or repeatedly while batches are full, as after an outage. */
   private async sweep(signal: AbortSignal): Promise<void> {
     const { sweepBatchSize } = this.deps.config;
     try {
@@ -41,7 +41,7 @@ export class Sweeper {
       const completed = await completeClaims(this.deps);
       if (completed > 0) this.deps.log.warn({ codes: completed }, 'redeemed codes whose deposit had not been made were deposited');
     } catch (error) {
-      this.deps.log.error({ err: error }, 'the search for expired holds and unfinished redemptions failed and will be tried again');
+      this.deps.log.error({ err: error }, 'the search for expired holds and unfinished redemptions failed and will be retried');
     }
   }
 }

@@ -1,4 +1,4 @@
-// Many calls at once, on one process and on two over the same database: nobody gets more than there is.
+// Many calls at once, on one process and on two over the same database: no caller gets more than there is.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { hasReason } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
@@ -24,7 +24,7 @@ describe.each(testEngines)('concurrent callers on %s', (engine) => {
 
   const at = (index: number): LedgerService => services[index % services.length]!;
 
-  /** The reasons of the refusals, and the holds granted, of as many holds of 10 at once. */
+  /** Sends as many holds of 10 at once; returns the reasons of the refusals, and the holds granted. */
   async function holdAtOnce(customer: Customer, limitNanoUsd?: bigint): Promise<{ granted: string[]; reasons: Record<string, number> }> {
     const granted: string[] = [];
     const reasons: Record<string, number> = {};
@@ -89,7 +89,7 @@ describe.each(testEngines)('concurrent callers on %s', (engine) => {
     expect((await ledger.service.verify({ accountId: customer.accountId })).drifts).toEqual([]);
   }, 60_000);
 
-  it('ends each hold once when release, settle and expiry race for it', async () => {
+  it('ends each hold once when release, settle and expiry race', async () => {
     const customer = await fundedCustomer(ledger.service, 1_000n);
     const holds = await Promise.all(
       Array.from({ length: 20 }, async () => (await ledger.service.hold(holdRequest(customer, 10n, { ttlMs: 1_000 }))).hold!),
@@ -116,7 +116,7 @@ describe.each(testEngines)('concurrent callers on %s', (engine) => {
     expect((await ledger.service.verify({ accountId: customer.accountId })).drifts).toEqual([]);
   }, 60_000);
 
-  it('takes checkpoints of many accounts from two sides without a deadlock', async () => {
+  it('records checkpoints of many accounts from two processes without a deadlock', async () => {
     const customers = await Promise.all(Array.from({ length: 8 }, () => fundedCustomer(ledger.service, 100n)));
     const holds = await Promise.all(customers.map(async (customer) => (await ledger.service.hold(holdRequest(customer, 50n))).hold!));
     const items = holds.map((hold, index) => ({

@@ -1,4 +1,4 @@
-// Operations that share a transaction: each has its own outcome, and none is done that nobody waits for.
+// Operations that share a transaction: each has its own outcome, and an operation is dropped when its caller no longer waits.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Access } from '#kit/rpc/access/access.js';
 import { ManualClock } from '#kit/clock.js';
@@ -31,12 +31,12 @@ describe.each(testEngines)('the lane of operations on %s', (engine) => {
 
   const balance = async (of: Customer) => (await ledger.service.getBalance({ accountId: of.accountId })).balance!;
 
-  /** A lane of its own over the ledger's database, and the kinds of operations that each transaction had. */
+  /** Returns a separate lane over the ledger's database, and records the kinds of operations of each transaction. */
   function watchedLane() {
     const store = createStore(ledger.db, unaudited);
     const batches: Operation['kind'][][] = [];
     const lane = createOperationLane({
-      // With one lane all that arrives together shares a transaction, whatever the slots of the accounts.
+      // With one lane all operations that arrive together share a transaction, whatever the slots of the accounts.
       config: { ...quietConfig, lanes: 1 },
       engine,
       clock: ledger.clock,
@@ -50,7 +50,7 @@ describe.each(testEngines)('the lane of operations on %s', (engine) => {
     return { lane, batches };
   }
 
-  /** Makes any end of the account's holds break a CHECK: less is set aside than its holds have. */
+  /** Makes ending any of the account's holds violate a CHECK: less is set aside than its holds amount to. */
   async function poison(victim: Customer): Promise<void> {
     await ledger.db
       .knex('bucket')
@@ -58,7 +58,7 @@ describe.each(testEngines)('the lane of operations on %s', (engine) => {
       .update({ held_nano_usd: 0n });
   }
 
-  it('shows each operation what the ones before it did, in one transaction', async () => {
+  it('shows each operation the effects of those before it, in one transaction', async () => {
     const { lane, batches } = watchedLane();
     const request = holdRequest(customer, 60n);
     const { holdId, accountId } = request;
@@ -88,7 +88,7 @@ describe.each(testEngines)('the lane of operations on %s', (engine) => {
     expect((await ledger.service.verify({ accountId })).drifts).toEqual([]);
   });
 
-  it('fails only the operation that the database refuses', async () => {
+  it('fails only the operation that the database rejects', async () => {
     const victim = await fundedCustomer(ledger.service, 100n);
     const { hold } = await ledger.service.hold(holdRequest(victim, 60n));
     await poison(victim);
@@ -113,7 +113,7 @@ describe.each(testEngines)('the lane of operations on %s', (engine) => {
     expect((await ledger.service.verify({ accountId: customer.accountId })).drifts).toEqual([]);
   });
 
-  it('ends the expired holds of other accounts beside one that cannot be written, which it tries once', async () => {
+  it('ends the expired holds of other accounts next to one that cannot be written, which it tries once', async () => {
     const victim = await fundedCustomer(ledger.service, 100n);
     const holdsOf = (owner: Customer) =>
       Promise.all(Array.from({ length: 5 }, async () => (await ledger.service.hold(holdRequest(owner, 10n, { ttlMs: 1_000 }))).hold!.id));
@@ -125,7 +125,7 @@ describe.each(testEngines)('the lane of operations on %s', (engine) => {
     expect(ledger.logLines.filter((line) => line.includes('could not be ended') && line.includes(victim.accountId))).toHaveLength(1);
   });
 
-  it('refuses with overloaded, and does not do, what its queue has no room for', async () => {
+  it('refuses with overloaded, without executing, what its queue has no room for', async () => {
     const module = createLedger({ ...quietConfig, queueMax: 2, lanes: 1 }, { ...ledger, access: new Access() });
     const results = await Promise.allSettled([10n, 20n, 40n].map((amount) => module.service.hold(holdRequest(customer, amount))));
     expect(results).toMatchObject([
@@ -136,7 +136,7 @@ describe.each(testEngines)('the lane of operations on %s', (engine) => {
     expect(await balance(customer)).toMatchObject({ heldNanoUsd: 30n });
   });
 
-  it('does not do what nobody waits for any more when its turn comes', async () => {
+  it('does not execute an operation whose caller no longer waits', async () => {
     const leaver = new AbortController();
     const hold = (request: HoldRequest, options: { timeoutMs?: number; signal?: AbortSignal }) =>
       refusalOf(ledger.service.hold(request, callContext({ caller: 'gateway', ...options })));
@@ -153,7 +153,7 @@ describe.each(testEngines)('the lane of operations on %s', (engine) => {
 
   // A SQLite file is locked as a whole.
   if (engine === 'mysql')
-    it('lets accounts of another range of slots go on while somebody keeps an account locked', async () => {
+    it('lets accounts in another range of slots continue while an account is locked', async () => {
       const laneOf = ({ accountId }: Customer) => Math.floor(accountColumns(accountId, engine).slot / 128);
       let other = customer;
       while (laneOf(other) === laneOf(customer)) other = await fundedCustomer(ledger.service, 100n);
@@ -168,7 +168,7 @@ describe.each(testEngines)('the lane of operations on %s', (engine) => {
       expect(await waiting).toBe(true);
     });
 
-  it('finishes what it has been given before it stops', async () => {
+  it('finishes accepted operations before it stops', async () => {
     const module = createLedger(quietConfig, { ...ledger, access: new Access() });
     await module.start();
     let held = 0;
@@ -180,7 +180,7 @@ describe.each(testEngines)('the lane of operations on %s', (engine) => {
 });
 
 describe('the lane of operations', () => {
-  it('tries once, and not each operation by itself, when the database is away', async () => {
+  it('tries once, and not each operation by itself, when the database is unavailable', async () => {
     const db = openDatabase('mysql://nobody@127.0.0.1:1/nothing');
     const store = createStore(db, unaudited);
     let executions = 0;

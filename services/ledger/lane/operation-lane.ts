@@ -10,12 +10,12 @@ import { slotCount } from '../books/slot.js';
 import { accountColumns } from '../store/rows.js';
 import { type Executor, operationsMax } from '../store/store.js';
 
-/** The only way to the writing store. An operation that is refused has an outcome like any other. */
+/** The only way to the writing store. A refused operation has an outcome like any other. */
 export type OperationLane = Pick<BatchLane<Operation, Applied<ReplyTo<Operation>>>, 'add' | 'idle' | 'waiting'>;
 
 /**
- * The lanes of this process as one, see `BatchLane`. Each has the accounts of a range of slots, and so rows that no other needs: they
- * never wait for each other, and what keeps one account locked holds up its own lane only. A SQLite file has one slot, so one lane.
+ * Creates the lanes of this process, presented as one, see `BatchLane`. Each serves the accounts of a range of slots, and so rows that no other uses: lanes
+ * never wait for each other, and a locked account delays its own lane only. A SQLite file has one slot, so one lane.
  */
 export function createOperationLane(deps: {
   config: Pick<LedgerConfig, 'queueMax' | 'lanes'>;
@@ -48,7 +48,7 @@ export function createOperationLane(deps: {
   };
 }
 
-/** Whether the operation itself may be at fault for this error, and neither the database (away, or too busy) nor the queue. */
+/** Reports whether one operation may have caused this error, rather than the database (unavailable or too busy) or the queue. */
 export function isOfOneOperation(error: unknown): boolean {
   return !(error instanceof AppError) && !isDatabaseAway(error) && !isRetryable(error);
 }

@@ -1,4 +1,4 @@
-// Runs operations through the lane and tells operators what they must know: whatever we pay ourselves.
+// Runs operations through the lane and logs what operators must know: every cost that we pay ourselves.
 import type { Waiter } from '#kit/batch-lane.js';
 import { EntryKind } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
@@ -7,7 +7,7 @@ import { operationsMax } from '../store/store.js';
 
 type PerformDeps = Pick<RpcDeps, 'lane' | 'log'>;
 
-/** Does one operation. Raises its refusal, and what the lane raises. */
+/** Executes one operation. Raises its refusal, and what the lane raises. */
 export async function perform<O extends Operation>(operation: O, waiter: Waiter, deps: PerformDeps): Promise<ReplyTo<O>> {
   const applied = await performOne(operation, waiter, deps);
   if (applied.refusal !== undefined) throw applied.refusal;
@@ -15,8 +15,8 @@ export async function perform<O extends Operation>(operation: O, waiter: Waiter,
 }
 
 /**
- * Does operations in order, and says of each by itself how it went. No more than one transaction takes are in the lane at a time,
- * so that a long list leaves room for others. Without a waiter they are done however long that takes.
+ * Executes operations in order, and returns the outcome of each. At most as many as one transaction takes are in the lane at a time,
+ * so that a long list leaves room for others. Without a waiter they are executed however long that takes.
  */
 export async function performAll<O extends Operation>(
   operations: readonly O[],
@@ -32,7 +32,7 @@ export async function performAll<O extends Operation>(
 }
 
 async function performOne<O extends Operation>(operation: O, waiter: Waiter | undefined, deps: PerformDeps): Promise<Applied<ReplyTo<O>>> {
-  // The lane carries operations of every kind; the reply to one is of the operation's kind.
+  // The lane carries operations of every kind; each reply has the type that matches its operation.
   const applied = (await deps.lane.add(operation, waiter)) as Applied<ReplyTo<O>>;
   logShortfalls(applied, deps);
   return applied;

@@ -1,4 +1,4 @@
-// The rows of one transaction in memory: operations are applied to it one after another, each seeing what the ones before did.
+// The rows of one transaction in memory: operations are applied one after another, each seeing the effects of those before it.
 import { apply } from '../operations/apply.js';
 import { emptyAccount } from '../books/buckets.js';
 import type {
@@ -20,11 +20,11 @@ interface Cell<T> {
   isChanged: boolean;
 }
 
-/** Rows of one kind by their ids, remembering which are new and which have changed since they were loaded. */
+/** Holds rows of one kind by id, and tracks which are new and which have changed since they were loaded. */
 export class Rows<T> {
   private readonly cells = new Map<string, Cell<T>>();
 
-  /** Puts in a row that the database has. */
+  /** Adds a row that the database has. */
   load(id: string, row: T): void {
     this.cells.set(id, { row, isStored: true, isChanged: false });
   }
@@ -43,7 +43,7 @@ export class Rows<T> {
     }
   }
 
-  /** Hands over every changed row: to `inserted` when the database does not have it yet, else to `updated`. */
+  /** Passes every changed row to `inserted` when the database does not have it yet, else to `updated`. */
   eachChanged(inserted: (row: T) => void, updated: (row: T) => void): void {
     for (const { row, isStored, isChanged } of this.cells.values()) {
       if (isChanged) (isStored ? updated : inserted)(row);
@@ -51,7 +51,7 @@ export class Rows<T> {
   }
 }
 
-/** What one account's rows are, as far as the operations touch them. */
+/** Holds one account's rows, as far as the operations touch them. */
 export class AccountRows {
   /** The one row of the account itself, under its id. */
   readonly account = new Rows<AccountBucket>();
@@ -81,21 +81,21 @@ export class AccountRows {
     if (account !== undefined) {
       this.account.put(this.accountId, account);
     } else if ((key ?? hold) !== undefined && this.account.get(this.accountId) === undefined) {
-      // Whoever writes a row of an account holds the lock of the account's bucket, or creates that bucket and so collides
-      // with any other who does the same.
+      // Every writer of an account's rows holds the lock of the account's bucket, or creates that bucket and so collides
+      // with any other writer that does the same.
       this.account.put(this.accountId, emptyAccount(this.accountId));
     }
   }
 }
 
-/** The rows that some operations touch, by account, and what applying them adds to the journal. */
+/** Holds the rows that some operations touch, by account, and the journal entries that applying them adds. */
 export class WorkingSet {
   private readonly byAccount = new Map<string, AccountRows>();
   readonly entries: Entry[] = [];
-  /** Loaded only when a hold is missing that a settlement names. */
+  /** Loaded only when a settlement names a hold that is missing. */
   archivedUntilMs: number | undefined;
 
-  /** The rows of an account, none at first. */
+  /** Returns the rows of an account, none at first. */
   of(accountId: string): AccountRows {
     let rows = this.byAccount.get(accountId);
     if (rows === undefined) this.byAccount.set(accountId, (rows = new AccountRows(accountId)));

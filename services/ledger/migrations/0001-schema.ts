@@ -85,7 +85,7 @@ export const schema: Migration = {
         created_at_ms ${sql.int64} NOT NULL,
         PRIMARY KEY (slot, account_id, id)
       ) ${sql.tableOptions}`,
-      // What the archived beginning of an account's journal added up to.
+      // What the archived beginning of an account's journal adds up to.
       `CREATE TABLE journal_base (
         slot ${slot} NOT NULL,
         account_id ${id} NOT NULL,
@@ -106,7 +106,7 @@ export const schema: Migration = {
         refunded_nano_usd ${sql.int64} NOT NULL,
         PRIMARY KEY (slot, account_id, month)
       ) ${sql.tableOptions}`,
-      // Where entries are that are not charges.
+      // The entries that are not charges.
       `CREATE TABLE journal_note (
         slot ${slot} NOT NULL,
         account_id ${id} NOT NULL,

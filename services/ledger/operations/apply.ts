@@ -9,8 +9,8 @@ import { applyExpire, applyRelease } from './release.js';
 import { applySettle } from './settle.js';
 
 /**
- * What the operation answers and changes, given the rows it touches. Nothing is mutated: the caller puts the changes into
- * effect, so that many operations can be applied one after another in memory and written together.
+ * Returns the reply to the operation and its changes, given the rows it touches. Nothing is mutated: the caller applies the
+ * changes, so that many operations can be applied one after another in memory and written together.
  */
 export function apply<O extends Operation>(touched: Touched, operation: O, nowMs: number): Applied<ReplyTo<O>>;
 export function apply(touched: Touched, operation: Operation, nowMs: number): Applied<ReplyTo<Operation>> {

@@ -12,7 +12,7 @@ describe('Checkpoint', () => {
   const checkpoint = (stored: HoldRecord | undefined, costSoFarNanoUsd: bigint, ttlMs = 60_000): Applied<{ renewed: boolean }> =>
     apply(touched(stored), { kind: 'checkpoint', accountId, holdId, costSoFarNanoUsd, ttlMs }, nowMs);
 
-  row('C1', 'notes a higher cost, never a lower one, and at most the amount', () => {
+  row('C1', 'records a higher cost, never a lower one, and at most the amount', () => {
     const noted = hold({ checkpointNanoUsd: 50n });
     expect(checkpoint(noted, 51n).changes.hold?.checkpointNanoUsd).toBe(51n);
     expect(checkpoint(noted, 49n).changes.hold?.checkpointNanoUsd).toBe(50n);
@@ -21,7 +21,7 @@ describe('Checkpoint', () => {
     expect(checkpoint(noted, 51n).changes.account).toBeUndefined();
   });
 
-  row('C1', 'moves the expiry on, never back', () => {
+  row('C1', 'moves the expiry later, never earlier', () => {
     expect(checkpoint(hold(), 0n, 60_000).changes.hold?.expiresAtMs).toBe(nowMs + 60_000);
     expect(checkpoint(hold(), 0n, 1_000).changes.hold?.expiresAtMs).toBe(nowMs + 50_000);
   });

@@ -6,7 +6,7 @@ import { entryId, post, postings } from '../books/journal.js';
 import type { Changes, HoldRecord, Touched } from '../books/model.js';
 import type { EntryText, Posting } from '../books/journal.js';
 
-/** How a hold ends. Amounts are what is booked now, beside what may have been captured at its expiry; at least zero. */
+/** Holds how a hold ends. Amounts are what is booked now, in addition to what its expiry may have captured; at least zero. */
 export interface Outcome {
   readonly state: HoldState;
   readonly captureNanoUsd?: bigint;
@@ -14,12 +14,12 @@ export interface Outcome {
   readonly correctionNanoUsd?: bigint;
 }
 
-/** What an open hold sets aside; an ended one sets nothing aside. */
+/** Returns what an open hold sets aside; an ended one sets nothing aside. */
 export function reservedNanoUsd(hold: HoldRecord): bigint {
   return hold.state === HoldState.HOLD_STATE_OPEN ? hold.amountNanoUsd : 0n;
 }
 
-/** The rows of account, key and hold after the hold has ended so, with one entry for each amount that is not zero. */
+/** Returns the rows of account, key and hold after the hold has ended, with one entry per non-zero amount. */
 export function closeHold(touched: Touched, hold: HoldRecord, outcome: Outcome, nowMs: number): Changes & { hold: HoldRecord } {
   assert(hold.keyId !== undefined, 'A tombstone is never closed again.');
   const { captureNanoUsd = 0n, shortfallNanoUsd = 0n, correctionNanoUsd = 0n } = outcome;

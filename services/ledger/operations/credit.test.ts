@@ -28,14 +28,14 @@ describe('Deposit and Adjust', () => {
     ['D2', depositOperation(50n)],
     ['A6', adjustOperation(-50n)],
   ] as const) {
-    row(code, 'answers a repeat with the first outcome, whatever happened since', () => {
+    row(code, 'returns the first outcome to a repeat, whatever happened since', () => {
       const first = apply(funded, operation, nowMs);
       const since: Touched = { ...none, account: account({ creditedNanoUsd: 7n, seq: 40n }), record: first.changes.record };
       expect(apply(since, operation, nowMs + 1)).toEqual({ reply: { ...replyOf(first), replayed: true }, changes: {} });
     });
   }
 
-  row('D3', 'refuses other parameters, and the key of an adjustment', () => {
+  row('D3', 'refuses different parameters, and the key of an adjustment', () => {
     const { record } = apply(funded, depositOperation(50n), nowMs).changes;
     expectRefused({ ...funded, record }, depositOperation(50n, { fingerprint: 'd2' }), 'idempotency_mismatch');
     const adjusted = apply(funded, adjustOperation(50n), nowMs).changes.record;
@@ -80,7 +80,7 @@ describe('Deposit and Adjust', () => {
     }
   });
 
-  row('A7', 'refuses other parameters under a used key', () => {
+  row('A7', 'refuses different parameters under a used key', () => {
     const { record } = apply(funded, adjustOperation(5n), nowMs).changes;
     expectRefused({ ...funded, record }, adjustOperation(5n, { fingerprint: 'a2' }), 'idempotency_mismatch');
   });

@@ -26,7 +26,7 @@ export function applyDeposit(touched: Touched, operation: DepositOperation, nowM
   );
 }
 
-/** Corrects a balance up or down; down only as far as money is available. */
+/** Corrects a balance up or down; down at most by what is available. */
 export function applyAdjust(touched: Touched, operation: AdjustOperation, nowMs: number): Applied<CreditReply> {
   const repeated = repeat(touched, operation);
   if (repeated !== undefined) return repeated;
@@ -42,7 +42,7 @@ export function applyAdjust(touched: Touched, operation: AdjustOperation, nowMs:
   );
 }
 
-/** The first outcome when this idempotency key was used before, or the refusal of other parameters under it. */
+/** Returns the first outcome if this idempotency key was used before, or the refusal of different parameters under it. */
 export function repeat(
   touched: Touched,
   operation: DepositOperation | AdjustOperation | RefundOperation,

@@ -42,7 +42,7 @@ describe('Hold', () => {
     }
   });
 
-  row('H3', 'says that the balance is empty, with the amounts', () => {
+  row('H3', 'reports an empty balance, with the amounts', () => {
     const rows = { ...fresh, account: account({ creditedNanoUsd: 139n, spentNanoUsd: 100n, heldNanoUsd: 20n }) };
     const { refusal } = expectRefused(rows, holdOperation(), 'balance_empty');
     expect(refusal?.details).toEqual({
@@ -64,7 +64,7 @@ describe('Hold', () => {
     );
   });
 
-  row('H4', 'says that the limit is reached, and promises nothing when it is spent', () => {
+  row('H4', 'reports that the limit is reached, without a retry time when it is spent', () => {
     const rows = { ...fresh, key: key({ limitNanoUsd: 100n, spentNanoUsd: 61n }) };
     const { refusal } = expectRefused(rows, holdOperation(), 'key_limit_reached');
     expect(refusal?.details).toEqual({
@@ -88,7 +88,7 @@ describe('Hold', () => {
     expect(refusal?.details['available_nano_usd']).toBe('0');
   });
 
-  row('H5', 'says that calls in flight hold the money, and when to try again', () => {
+  row('H5', 'reports that calls in flight hold the money, and when to retry', () => {
     const rows = { ...fresh, account: account({ creditedNanoUsd: 100n, heldNanoUsd: 61n }) };
     const { refusal } = expectRefused(rows, holdOperation(), 'balance_held');
     expect(refusal?.retryAfterMs).toBe(2000);
@@ -117,13 +117,13 @@ describe('Hold', () => {
     }
   });
 
-  row('H9', 'refuses other parameters under a used id, whatever became of the hold', () => {
+  row('H9', 'refuses different parameters under a used id, whatever the state of the hold', () => {
     for (const state of [HOLD_STATE_OPEN, HOLD_STATE_SETTLED, HOLD_STATE_RELEASED, HOLD_STATE_EXPIRED]) {
       expectRefused(touched(hold({ state })), holdOperation({ fingerprint: 'f2' }), 'idempotency_mismatch');
     }
   });
 
-  row('H10', 'refuses an id that was released, released before it came, or charged without a hold', () => {
+  row('H10', 'refuses an id that was released, released before it arrived, or charged without a hold', () => {
     for (const stored of [hold({ state: HOLD_STATE_RELEASED }), tombstone, hold({ state: HOLD_STATE_SETTLED, fingerprint: undefined })]) {
       expectRefused(touched(stored), holdOperation(), 'hold_closed');
     }

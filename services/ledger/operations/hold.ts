@@ -1,4 +1,4 @@
-// Hold: sets money aside in the account and in the key together, or in neither. Pure.
+// Hold: sets money aside in both the account and the key, or in neither. Pure.
 import { HoldState } from '#proto/ledger/v1/ledger.js';
 import { accountAvailableNanoUsd, emptyAccount, emptyKey, freeInAllNanoUsd, keyAvailableNanoUsd, least } from '../books/buckets.js';
 import {
@@ -13,7 +13,7 @@ import {
 } from '../books/model.js';
 import { balanceEmpty, balanceHeld, holdClosed, keyLimitReached, mismatch } from '../books/refusals.js';
 
-/** Grants as much as is free between the least and the wanted amount, or refuses. See the outcome table in the README. */
+/** Grants as much as is free between the minimum and the requested amount, or refuses. See the outcome table in the README. */
 export function applyHold(touched: Touched, operation: HoldOperation, nowMs: number): Applied<HoldReply> {
   if (touched.hold !== undefined) return repeat(touched.hold, operation);
   const account = touched.account ?? emptyAccount(operation.accountId);

@@ -26,7 +26,7 @@ const row = outcomeRows('F');
 describe('Refund', () => {
   const settled = hold({ state: HOLD_STATE_SETTLED, capturedNanoUsd: 70n, shortfallNanoUsd: 5n, lastSeq: 8n, chargeSeq: 7n });
 
-  row('F1', 'gives a part back to the account and to the key, linked to the charge', () => {
+  row('F1', 'refunds a part to the account and to the key, linked to the charge', () => {
     const applied = apply(touched(settled), refundOperation(30n), nowMs);
     expect(replyOf(applied)).toMatchObject({
       replayed: false,
@@ -53,7 +53,7 @@ describe('Refund', () => {
     ]);
   });
 
-  row('F1', 'gives back what a released call had used, and frees the limit of the key by it', () => {
+  row('F1', 'refunds what a released call had used, and frees the key’s limit by that amount', () => {
     const released = hold({ state: HOLD_STATE_RELEASED, checkpointNanoUsd: 60n, capturedNanoUsd: 60n, lastSeq: 9n, chargeSeq: 9n });
     const limited = key({ spentNanoUsd: 60n, limitNanoUsd: 60n });
     const applied = apply(touched(released, { key: limited }), refundOperation(60n), nowMs);
@@ -61,7 +61,7 @@ describe('Refund', () => {
     expect(applied.changes.hold).toMatchObject({ state: HOLD_STATE_RELEASED, refundedNanoUsd: 60n });
   });
 
-  row('F2', 'gives back all that is left', () => {
+  row('F2', 'refunds all that is left', () => {
     expect(entriesOf(apply(touched(settled), refundOperation(undefined), nowMs))).toEqual([[EntryKind.ENTRY_KIND_REFUND, 70n]]);
     const partly = { ...settled, refundedNanoUsd: 30n };
     const rest = apply(touched(partly, { account: account({ spentNanoUsd: 40n, seq: 9n }) }), refundOperation(undefined), nowMs);
@@ -69,29 +69,29 @@ describe('Refund', () => {
     expect(rest.changes.hold?.refundedNanoUsd).toBe(70n);
   });
 
-  row('F3', 'gives back no more than was captured and not yet given back, whatever we paid ourselves', () => {
+  row('F3', 'refunds no more than was captured and not yet refunded, whatever the shortfall', () => {
     const { refusal } = expectRefused(touched(settled), refundOperation(71n), 'failed_precondition');
     expect(refusal?.details).toEqual({ captured_nano_usd: '70', refunded_nano_usd: '0', refundable_nano_usd: '70' });
     expectRefused(touched({ ...settled, refundedNanoUsd: 30n }), refundOperation(41n), 'failed_precondition');
   });
 
-  row('F4', 'finds nothing to give back', () => {
+  row('F4', 'finds nothing to refund', () => {
     for (const amountNanoUsd of [undefined, 1n]) {
       expectRefused(touched({ ...settled, refundedNanoUsd: 70n }), refundOperation(amountNanoUsd), 'failed_precondition');
       expectRefused(touched(hold({ state: HOLD_STATE_SETTLED })), refundOperation(amountNanoUsd), 'failed_precondition');
     }
   });
 
-  row('F5', 'waits until the charge is final', () => {
+  row('F5', 'refuses while the charge is not final', () => {
     for (const stored of [hold({ checkpointNanoUsd: 25n }), expired])
       expectRefused(touched(stored), refundOperation(1n), 'failed_precondition');
   });
 
-  row('F6', 'knows no such call', () => {
+  row('F6', 'does not find an unknown call', () => {
     for (const stored of [undefined, tombstone]) expectRefused(touched(stored), refundOperation(1n), 'not_found');
   });
 
-  row('F7', 'answers a repeat with the first outcome, whatever happened since', () => {
+  row('F7', 'returns the first outcome to a repeat, whatever happened since', () => {
     const first = apply(touched(settled), refundOperation(30n), nowMs);
     const since: Touched = {
       ...touched(first.changes.hold, { account: account({ creditedNanoUsd: 7n, seq: 40n }) }),
@@ -100,7 +100,7 @@ describe('Refund', () => {
     expect(apply(since, refundOperation(30n), nowMs + 1)).toEqual({ reply: { ...replyOf(first), replayed: true }, changes: {} });
   });
 
-  row('F8', 'refuses other parameters, and the key of a deposit', () => {
+  row('F8', 'refuses different parameters, and the key of a deposit', () => {
     const { record } = apply(touched(settled), refundOperation(30n), nowMs).changes;
     expectRefused(touched(settled, { record }), refundOperation(31n, { fingerprint: 'r2' }), 'idempotency_mismatch');
     expectRefused(touched(settled, { record }), depositOperation(30n), 'idempotency_mismatch');
@@ -108,7 +108,7 @@ describe('Refund', () => {
     expectRefused(touched(settled, { record: deposited }), refundOperation(30n), 'idempotency_mismatch');
   });
 
-  row('F9', 'leaves the settlement as it was: its repeat is answered as before', () => {
+  row('F9', 'leaves the settlement as it was: its repeat returns the same outcome', () => {
     const refunded = apply(touched(settled), refundOperation(undefined), nowMs).changes.hold;
     expect(apply(touched(refunded), settleOperation(75n), nowMs)).toEqual({ reply: { hold: refunded, replayed: true }, changes: {} });
   });

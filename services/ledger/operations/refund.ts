@@ -1,4 +1,4 @@
-// Refund: gives back a final charge, all of it or a part, once per idempotency key. Pure.
+// Refund: refunds a final charge, in full or in part, once per idempotency key. Pure.
 import assert from 'node:assert/strict';
 import { AppError } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
@@ -9,7 +9,7 @@ import { balanceAfter, entryId, post, postings } from '../books/journal.js';
 import { type Applied, type CreditReply, done, type HoldRecord, refused, type RefundOperation, type Touched } from '../books/model.js';
 import { repeat } from './credit.js';
 
-/** Credits the account and frees the key's limit, by an entry linked to the charge. Never more than is left of what was captured. */
+/** Credits the account and frees the key's limit, with an entry linked to the charge. Never more than is left of what was captured. */
 export function applyRefund(touched: Touched, operation: RefundOperation, nowMs: number): Applied<CreditReply> {
   const repeated = repeat(touched, operation);
   if (repeated !== undefined) return repeated;
@@ -17,7 +17,7 @@ export function applyRefund(touched: Touched, operation: RefundOperation, nowMs:
   if (hold?.keyId === undefined) {
     return refused(fault('no_charge', { id: operation.holdId }));
   }
-  // A call that expired may yet be settled at its true cost, which is reckoned from what was captured.
+  // A call that expired may yet be settled at its true cost, which is calculated from what was captured.
   if (hold.state === HoldState.HOLD_STATE_OPEN || hold.state === HoldState.HOLD_STATE_EXPIRED) return refused(notFinal(hold));
   const leftNanoUsd = hold.capturedNanoUsd - hold.refundedNanoUsd;
   const amountNanoUsd = operation.amountNanoUsd ?? leftNanoUsd;
@@ -44,14 +44,14 @@ export function applyRefund(touched: Touched, operation: RefundOperation, nowMs:
 }
 
 function notFinal(hold: HoldRecord): AppError {
-  const message = `The charge of the call ${hold.id} is not final yet. Try again when the call is settled.`;
+  const message = `The charge of the call ${hold.id} is not final yet. Retry after the call is settled.`;
   return new AppError('failed_precondition', message, { details: amountsOf(hold, 0n) });
 }
 
 function notLeft(hold: HoldRecord, leftNanoUsd: bigint): AppError {
   const message =
-    `At most $${formatUsd(leftNanoUsd)} of the call ${hold.id} can be given back: ` +
-    `$${formatUsd(hold.capturedNanoUsd)} was charged and $${formatUsd(hold.refundedNanoUsd)} was given back before.`;
+    `At most $${formatUsd(leftNanoUsd)} of the call ${hold.id} can be refunded: ` +
+    `$${formatUsd(hold.capturedNanoUsd)} was charged and $${formatUsd(hold.refundedNanoUsd)} was already refunded.`;
   return new AppError('failed_precondition', message, { details: amountsOf(hold, leftNanoUsd) });
 }
 

@@ -1,9 +1,9 @@
-// Release and expire: end a hold at what its last checkpoint says. Pure.
+// Release and expire: end a hold at the cost of its last checkpoint. Pure.
 import { HoldState } from '#proto/ledger/v1/ledger.js';
 import { type Applied, done, type ExpireOperation, type HoldRecord, type ReleaseOperation, type Touched } from '../books/model.js';
 import { closeHold } from './close-hold.js';
 
-/** Ends an open hold; leaves an ended one as it is; leaves a tombstone for an unknown one, so that it is refused when it arrives. */
+/** Ends an open hold; leaves an ended one unchanged; stores a tombstone for an unknown one, so that the hold is refused when it arrives. */
 export function applyRelease(touched: Touched, operation: ReleaseOperation, nowMs: number): Applied<{ hold: HoldRecord | undefined }> {
   const { hold } = touched;
   if (hold === undefined) return done({ hold: undefined }, { hold: tombstone(operation, nowMs) });
@@ -12,7 +12,7 @@ export function applyRelease(touched: Touched, operation: ReleaseOperation, nowM
   return endAtCheckpoint(touched, hold, HoldState.HOLD_STATE_RELEASED, nowMs);
 }
 
-/** Ends a hold that is open and whose expiry has passed. One that was renewed or ended meanwhile stays as it is. */
+/** Ends a hold that is open and whose expiry has passed. One that was renewed or ended meanwhile is unchanged. */
 export function applyExpire(touched: Touched, operation: ExpireOperation, nowMs: number): Applied<{ hold: HoldRecord | undefined }> {
   const { hold } = touched;
   if (hold?.state !== HoldState.HOLD_STATE_OPEN || hold.expiresAtMs > operation.expiredAtMs) return done({ hold: undefined });

@@ -21,7 +21,7 @@ describe('Settle', () => {
     expect(entriesOf(applied)).toEqual([[ENTRY_KIND_CHARGE, 70n]]);
   });
 
-  row('S1', 'captures what a hold set aside though the limit was lowered meanwhile', () => {
+  row('S1', 'captures what a hold set aside even if the limit was lowered meanwhile', () => {
     const lowered = key({ heldNanoUsd: 100n, limitNanoUsd: 10n });
     expect(replyOf(apply(touched(hold(), { key: lowered }), settleOperation(100n), nowMs)).hold).toMatchObject({
       capturedNanoUsd: 100n,
@@ -38,13 +38,13 @@ describe('Settle', () => {
     });
   });
 
-  row('S3', 'takes an excess from what is free', () => {
+  row('S3', 'captures an excess from what is free', () => {
     const applied = apply(touched(hold()), settleOperation(150n), nowMs);
     expect(replyOf(applied).hold).toMatchObject({ capturedNanoUsd: 150n, shortfallNanoUsd: 0n });
     expect(entriesOf(applied)).toEqual([[ENTRY_KIND_CHARGE, 150n]]);
   });
 
-  row('S3', 'books as a shortfall what the account has not got', () => {
+  row('S3', 'books what the account lacks as a shortfall', () => {
     const applied = apply(
       touched(hold(), { account: account({ creditedNanoUsd: 120n, heldNanoUsd: 100n }) }),
       settleOperation(150n),
@@ -58,7 +58,7 @@ describe('Settle', () => {
     expect(applied.changes.account).toMatchObject({ spentNanoUsd: 120n, heldNanoUsd: 0n });
   });
 
-  row('S3', 'takes no excess beyond the limit of the key, nor what other calls hold', () => {
+  row('S3', 'captures no excess beyond the limit of the key, nor what other calls hold', () => {
     const limited = apply(touched(hold(), { key: key({ heldNanoUsd: 100n, limitNanoUsd: 105n }) }), settleOperation(150n), nowMs);
     expect(replyOf(limited).hold).toMatchObject({ capturedNanoUsd: 105n, shortfallNanoUsd: 45n });
     const crowded = apply(touched(hold(), { account: account({ heldNanoUsd: 990n }) }), settleOperation(150n), nowMs);
@@ -82,7 +82,7 @@ describe('Settle', () => {
     });
   });
 
-  row('S5', 'gives back what expiry took too much, to the account and to the key', () => {
+  row('S5', 'returns what expiry captured in excess to the account and to the key', () => {
     const applied = apply(touched(expired), settleOperation(45n), nowMs);
     expect(applied.changes.hold).toMatchObject({ state: HOLD_STATE_SETTLED, capturedNanoUsd: 45n, shortfallNanoUsd: 0n });
     expect(entriesOf(applied)).toEqual([[ENTRY_KIND_CHARGE_CORRECTION, 15n]]);
@@ -91,17 +91,17 @@ describe('Settle', () => {
     expect(applied.changes.key?.spentNanoUsd).toBe(45n);
   });
 
-  row('S6', 'answers the same cost with the first outcome', () => {
+  row('S6', 'returns the first outcome for the same cost', () => {
     const settled = hold({ state: HOLD_STATE_SETTLED, capturedNanoUsd: 70n, shortfallNanoUsd: 5n });
     expect(apply(touched(settled), settleOperation(75n), nowMs)).toEqual({ reply: { hold: settled, replayed: true }, changes: {} });
   });
 
-  row('S7', 'refuses another cost', () => {
+  row('S7', 'refuses a different cost', () => {
     const settled = hold({ state: HOLD_STATE_SETTLED, capturedNanoUsd: 70n, shortfallNanoUsd: 5n });
     for (const costNanoUsd of [70n, 76n, 0n]) expectRefused(touched(settled), settleOperation(costNanoUsd), 'idempotency_mismatch');
   });
 
-  row('S8', 'accepts that a released call cost nothing', () => {
+  row('S8', 'accepts a zero cost for a released call', () => {
     for (const stored of [tombstone, hold({ state: HOLD_STATE_RELEASED, capturedNanoUsd: 3n })]) {
       expect(apply(touched(stored), settleOperation(0n), nowMs)).toEqual({ reply: { hold: stored, replayed: true }, changes: {} });
     }
@@ -127,13 +127,13 @@ describe('Settle', () => {
     expect(replyOf(nobody).hold).toMatchObject({ capturedNanoUsd: 0n, shortfallNanoUsd: 50n });
   });
 
-  row('S11', 'asks whose spend it is', () => {
+  row('S11', 'requires the key for an unknown hold', () => {
     const { refusal } = expectRefused(touched(undefined), settleOperation(50n, { keyId: undefined }), 'invalid_request');
     expect(refusal?.details).toEqual({ field: 'key_id' });
     expect(replyOf(apply(touched(hold()), settleOperation(50n, { keyId: undefined }), nowMs)).hold.capturedNanoUsd).toBe(50n);
   });
 
-  row('S13', 'refuses what may have been settled and archived, and takes what cannot have been', () => {
+  row('S13', 'refuses what may have been settled and archived, and accepts what cannot have been', () => {
     const madeAtMs = Number.parseInt(settleOperation(70n).holdId.slice(4, 16), 16);
     expectRefused({ ...touched(undefined), archivedUntilMs: madeAtMs + 1 }, settleOperation(70n), 'hold_closed');
     expect(entriesOf(apply({ ...touched(undefined), archivedUntilMs: madeAtMs }, settleOperation(70n), nowMs))).toEqual([
@@ -141,7 +141,7 @@ describe('Settle', () => {
     ]);
   });
 
-  row('S12', 'refuses the key of another hold', () => {
+  row('S12', 'refuses a key that is not the hold’s', () => {
     expectRefused(touched(hold()), settleOperation(50n, { keyId: `key_${'d'.repeat(32)}` }), 'idempotency_mismatch');
   });
 });

@@ -7,7 +7,7 @@ import { type Applied, done, type HoldRecord, type HoldReply, refused, type Sett
 import { holdArchived, holdClosed, mismatch } from '../books/refusals.js';
 import { closeHold, reservedNanoUsd } from './close-hold.js';
 
-/** Books the cost whatever state the hold is in. See the outcome table in the README. */
+/** Books the cost in any state of the hold. See the outcome table in the README. */
 export function applySettle(touched: Touched, operation: SettleOperation, nowMs: number): Applied<HoldReply> {
   const { hold } = touched;
   if (hold === undefined) return settleLost(touched, operation, nowMs);
@@ -46,10 +46,10 @@ function settle(touched: Touched, hold: HoldRecord, costNanoUsd: bigint, nowMs: 
   return done({ hold: changes.hold, replayed: false }, changes);
 }
 
-/** The hold is unknown: the database lost it. What is free pays, as for a hold of zero that has expired. */
+/** Settles a hold that is unknown because the database lost it. Free funds pay, as for a hold of zero that has expired. */
 function settleLost(touched: Touched, operation: SettleOperation, nowMs: number): Applied<HoldReply> {
   if (operation.keyId === undefined) {
-    const message = `The hold ${operation.holdId} is unknown, so key_id must say whose spend it is.`;
+    const message = `The hold ${operation.holdId} is unknown, so key_id must be set.`;
     return refused(new AppError('invalid_request', message, { details: { field: 'key_id' } }));
   }
   if (touched.archivedUntilMs !== undefined && madeAtMs(operation.holdId) < touched.archivedUntilMs)
@@ -73,7 +73,7 @@ function settleLost(touched: Touched, operation: SettleOperation, nowMs: number)
   return settle(touched, lost, operation.costNanoUsd, nowMs);
 }
 
-/** When a call id was made: a UUIDv7 begins with its milliseconds (RFC 9562, section 5.7). */
+/** Returns when a call id was created: a UUIDv7 begins with its milliseconds (RFC 9562, section 5.7). */
 function madeAtMs(holdId: string): number {
   return Number.parseInt(holdId.slice(-32, -20), 16);
 }

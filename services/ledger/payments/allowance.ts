@@ -1,10 +1,10 @@
-// How often one account may have the payment provider asked: the provider counts our requests together, so that one account could
-// otherwise keep all others from paying. Of this process alone.
+// How many requests to the payment provider one account may cause: the provider limits our requests as a whole, so one account could
+// otherwise keep all others from paying. Counted per process.
 
-/** Accounts that are remembered; the one that has asked for the longest time is forgotten first. */
+/** Maximum number of accounts tracked; the account with the least recent request is dropped first. */
 const accountsMax = 10_000;
 
-/** So many requests of an account in a window of time. */
+/** Allows each account a number of requests per window of time. */
 export class Allowance {
   private readonly windows = new Map<string, { sinceMs: number; used: number }>();
 
@@ -13,7 +13,7 @@ export class Allowance {
     private readonly windowMs: number,
   ) {}
 
-  /** Uses one up: 0 when there was one, else how long to wait in milliseconds. */
+  /** Uses one request: returns 0 when one was left, else how long to wait in milliseconds. */
   take(accountId: string, nowMs: number): number {
     const present = this.windows.get(accountId);
     if (present !== undefined && nowMs - present.sinceMs < this.windowMs) {

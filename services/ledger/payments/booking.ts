@@ -1,4 +1,4 @@
-// Payments become entries of the journal here, each once: the idempotency key is made of the provider's own id.
+// Books payments as journal entries, each once: the idempotency key contains the provider's own id.
 import { AppError, hasReason } from '#client/errors/app-error.js';
 import { formatUsd } from '#rules/money.js';
 import type { Logger } from '#kit/log.js';
@@ -6,13 +6,13 @@ import type { CallContext } from '#client/call-context.js';
 import { DepositSource, type Entry, type LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { Paid, PaymentEvent } from './provider.js';
 
-/** What booking works with. */
+/** Holds the dependencies of booking. */
 export interface BookingDeps {
   readonly ledger: Pick<LedgerService, 'deposit' | 'adjust' | 'getBalance'>;
   readonly log: Logger;
 }
 
-/** The idempotency key of a payment's deposit. */
+/** Returns the idempotency key of a payment's deposit. */
 export function paymentKey(provider: string, paymentId: string): string {
   return `${provider}:${paymentId}`;
 }
@@ -22,7 +22,7 @@ function inNameOf(provider: string, { signal, deadlineMs }: CallContext): CallCo
   return { signal, caller: provider, ...(deadlineMs === undefined ? {} : { deadlineMs }) };
 }
 
-/** Books what a provider told. Raises what the ledger raises, so that the provider tells it again. */
+/** Books an event of a provider. Raises what the ledger raises, so that the provider sends the event again. */
 export async function book(provider: string, event: PaymentEvent, context: CallContext, deps: BookingDeps): Promise<void> {
   switch (event.kind) {
     case 'paid':
@@ -31,17 +31,17 @@ export async function book(provider: string, event: PaymentEvent, context: CallC
     case 'refunded':
       return bookRefund(provider, event, context, deps);
     case 'noticed':
-      // Nobody else would look at it.
+      // Nothing else would bring it to an operator's attention.
       deps.log.error(
         { provider, what: event.what, ...event.details },
-        'the payment provider told of something that a person has to look at',
+        'the payment provider reported something that an operator must review',
       );
       return;
     case 'ignored':
   }
 }
 
-/** The deposit of a payment, made now or before. */
+/** Returns the deposit of a payment, made now or before. */
 export async function bookPaid(
   provider: string,
   { paymentId, accountId, amountNanoUsd }: Paid,
@@ -49,7 +49,7 @@ export async function bookPaid(
   { ledger, log }: BookingDeps,
 ): Promise<Entry> {
   const idempotencyKey = paymentKey(provider, paymentId);
-  // The same in every repeat, or the ledger would take it for another deposit.
+  // The same in every repeat, or the ledger would reject the repeat as a different deposit.
   const reason = `${provider} ${paymentId}`;
   const { entry, replayed } = await ledger.deposit(
     { idempotencyKey, accountId, amountNanoUsd, source: DepositSource.DEPOSIT_SOURCE_CASH, reason },
@@ -60,7 +60,7 @@ export async function bookPaid(
   return entry!;
 }
 
-/** Takes back what was given back to the payer, as far as it is there: no balance goes below zero. */
+/** Deducts what was refunded to the payer, as far as it is available: no balance goes below zero. */
 async function bookRefund(
   provider: string,
   event: Extract<PaymentEvent, { kind: 'refunded' }>,
@@ -70,7 +70,7 @@ async function bookRefund(
   const { payment, refundId, amountNanoUsd } = event;
   const { ledger, log } = deps;
   const { accountId } = payment;
-  // The event of the payment may come after that of its refund.
+  // A refund's event may arrive before that of its payment.
   const { id: linkedEntryId } = await bookPaid(provider, payment, context, deps);
   const take = (takenNanoUsd: bigint) =>
     ledger.adjust(
@@ -86,9 +86,9 @@ async function bookRefund(
   const facts = { provider, payment_id: payment.paymentId, account_id: accountId, refunded_usd: formatUsd(amountNanoUsd) };
   try {
     const { replayed } = await take(amountNanoUsd);
-    if (!replayed) log.info(facts, 'a refund was taken from the balance');
+    if (!replayed) log.info(facts, 'a refund was deducted from the balance');
   } catch (error) {
-    // Less was there at an earlier try, and was taken.
+    // An earlier attempt, when less was available, has deducted that.
     if (hasReason(error, 'idempotency_mismatch')) return;
     if (!hasReason(error, 'balance_empty')) throw error;
     const { balance } = await ledger.getBalance({ accountId }, context);
@@ -96,7 +96,7 @@ async function bookRefund(
     if (leftNanoUsd > 0n) await take(leftNanoUsd).catch(mismatchIsDone);
     log.error(
       { ...facts, missing_usd: formatUsd(amountNanoUsd - leftNanoUsd) },
-      'a refund was larger than the available balance; the rest was spent or is held, and a person has to decide about it',
+      'a refund was larger than the available balance; the rest was spent or is held, and an operator must decide about it',
     );
   }
 }

@@ -1,4 +1,4 @@
-// Payments as a module beside the ledger's own: the same process, another contract.
+// Payments as a module next to the ledger's own: the same process, another contract.
 import type { Clock } from '#kit/clock.js';
 import { ConfigError, type Values } from '#kit/config/settings.js';
 import type { ServiceModule } from '#kit/lifecycle.js';
@@ -10,7 +10,7 @@ import { paymentService } from './service.js';
 import type { paymentSettings } from './settings.js';
 import { StripeProvider } from './stripe.js';
 
-/** What payments need from their process. */
+/** Holds what payments need from their process. */
 export interface PaymentModuleDeps {
   /** The ledger's module. */
   readonly ledger: ServiceModule<PaymentDeps['ledger']>;
@@ -18,7 +18,7 @@ export interface PaymentModuleDeps {
   readonly log: Logger;
 }
 
-/** Payments over the ledger. Raises ConfigError for settings that do not go together. */
+/** Creates payments over the ledger. Raises ConfigError for settings that contradict each other. */
 export function createPayments(
   config: Values<typeof paymentSettings>,
   { ledger, clock, log }: PaymentModuleDeps,
@@ -33,7 +33,7 @@ export function createPayments(
   };
 }
 
-/** The payment provider that the settings name. Undefined: only the operator can add money. Raises ConfigError when only half of it is set. */
+/** Returns the payment provider that the settings name. Undefined: only the operator can add funds. Raises ConfigError when it is only partly configured. */
 export function createProvider(
   config: Values<typeof paymentSettings>,
   deps: { readonly clock: Clock; readonly log: Logger },

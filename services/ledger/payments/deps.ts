@@ -1,4 +1,4 @@
-// What payments work with.
+// The dependencies of payments.
 import type { Clock } from '#kit/clock.js';
 import type { Values } from '#kit/config/settings.js';
 import type { Logger } from '#kit/log.js';
@@ -7,20 +7,20 @@ import { AppError } from '#client/errors/app-error.js';
 import type { PaymentProvider } from './provider.js';
 import type { paymentSettings } from './settings.js';
 
-/** Handed to every RPC about payments. */
+/** Holds the dependencies that every RPC of payments receives. */
 export interface PaymentDeps {
-  /** Undefined: nobody can pay here. */
+  /** Undefined: users cannot pay here. */
   readonly provider: PaymentProvider | undefined;
-  /** The ledger itself, behind which no caller is checked again. */
+  /** The ledger itself, which does not check the caller again. */
   readonly ledger: Pick<LedgerService, 'deposit' | 'adjust' | 'getBalance' | 'getEntryByIdempotencyKey'>;
   readonly limits: Pick<Values<typeof paymentSettings>, 'paymentMinNanoUsd' | 'paymentMaxNanoUsd'>;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** The provider. Raises failed_precondition where none is set up. */
+/** Returns the provider. Raises failed_precondition if none is configured. */
 export function providerOf({ provider }: PaymentDeps): PaymentProvider {
   if (provider === undefined)
-    throw new AppError('failed_precondition', 'No payment provider is set up here; ask the operator to add money.');
+    throw new AppError('failed_precondition', 'No payment provider is set up here. Ask the operator to add funds.');
   return provider;
 }

@@ -15,7 +15,7 @@ const deps = { clock: new ManualClock(), log: createLogger({ name: 'test', level
 describe('the stamp on a payment', () => {
   const stamp = stampOf('acct_a', 'ref', ['one', 'two']);
 
-  it('holds while either secret is known, and for nobody else', () => {
+  it('is valid while either secret is known, and under no other secret', () => {
     expect(accountOfStamp(stamp, ['one', 'two'])).toBe('acct_a');
     expect(accountOfStamp(stamp, ['one', 'new'])).toBe('acct_a');
     expect(accountOfStamp(stamp, ['new', 'two'])).toBe('acct_a');
@@ -30,11 +30,11 @@ describe('the stamp on a payment', () => {
     { ...stamp, tollgate_reference: 'other' },
     { ...stamp, tollgate_stamp: '' },
     { ...stamp, tollgate_stamp: stamp.tollgate_stamp.replace(/^./, (first) => (first === 'A' ? 'B' : 'A')).split('.')[0]! },
-  ])('does not hold for %j', (data) => {
+  ])('is not valid for %j', (data) => {
     expect(accountOfStamp(data, ['one', 'two'])).toBeUndefined();
   });
 
-  it('tells apart what could be read in two ways', () => {
+  it('distinguishes data that could be read in two ways', () => {
     const moved = { ...stampOf('acct_a', 'b","c', ['one']), tollgate_account: 'acct_a","b', tollgate_reference: 'c' };
     expect(accountOfStamp(moved, ['one'])).toBeUndefined();
   });
@@ -45,16 +45,16 @@ describe('cents', () => {
     fc.assert(fc.property(fc.integer({ min: 1, max: 99_999_999 }), (cents) => expect(centsOf(nanoUsdOfCents(cents)!)).toBe(cents)));
   });
 
-  it.each([0, -1, 1.5, Number.NaN, 2 ** 53, '100', null, undefined])('are no amount: %j', (cents) => {
+  it.each([0, -1, 1.5, Number.NaN, 2 ** 53, '100', null, undefined])('are not an amount: %j', (cents) => {
     expect(nanoUsdOfCents(cents)).toBeUndefined();
   });
 
-  it('of a refund are those that were added', () => {
+  it('of a refund are those that the event added', () => {
     const charge = (refunded: number, currency = 'usd') => ({ amount_refunded: refunded, currency }) as Parameters<typeof refundOf>[0];
     expect(refundOf(charge(500), { amount_refunded: 0 })).toEqual({ addedNanoUsd: 5_000_000_000n, totalCents: 500 });
     expect(refundOf(charge(700), { amount_refunded: 500 })).toEqual({ addedNanoUsd: 2_000_000_000n, totalCents: 700 });
     expect(refundOf(charge(700), { amount_refunded: 700 })).toBeUndefined();
-    // Of these nobody knows how much was added: taken for all of it, a second part would be taken twice.
+    // How much these events added is unknown: if all of it were deducted, a second partial refund would be deducted twice.
     expect(refundOf(charge(700), undefined)).toBe('unusable');
     expect(refundOf(charge(700), {})).toBe('unusable');
     expect(refundOf(charge(700, 'jpy'), { amount_refunded: 0 })).toBe('unusable');
@@ -64,14 +64,14 @@ describe('cents', () => {
 describe('the settings of payments', () => {
   const create = (env: Record<string, string>) => createProvider(parseSettings(paymentSettings, env), deps);
 
-  it('name no provider unless both secrets are set', () => {
+  it('configure no provider unless both secrets are set', () => {
     expect(create({})).toBeUndefined();
     expect(() => create({ TOLLGATE_LEDGER_STRIPE_SECRET_KEY: 'sk_1' })).toThrow('must be set together');
     expect(() => create({ TOLLGATE_LEDGER_STRIPE_WEBHOOK_SECRET: 'whsec_1' })).toThrow('must be set together');
     expect(create({ TOLLGATE_LEDGER_STRIPE_SECRET_KEY: 'sk_1', TOLLGATE_LEDGER_STRIPE_WEBHOOK_SECRET: 'whsec_1' })?.name).toBe('stripe');
   });
 
-  it('refuse limits that cannot be paid', () => {
+  it('reject limits that cannot be paid', () => {
     expect(() => create({ TOLLGATE_LEDGER_PAYMENT_MIN_USD: '0.49' })).toThrow('TOLLGATE_LEDGER_PAYMENT_MIN_USD');
     expect(() => create({ TOLLGATE_LEDGER_PAYMENT_MIN_USD: '1.005' })).toThrow('whole cents');
     expect(() =>
@@ -85,8 +85,8 @@ describe('the settings of payments', () => {
   });
 });
 
-describe('a request that Stripe did not sign', () => {
-  it('leaves nothing of itself in the log, which anybody could fill', async () => {
+describe('a request not signed by Stripe', () => {
+  it('leaves none of its content in the log, which any sender could fill', async () => {
     const lines: string[] = [];
     const log = createLogger({ name: 'test', level: 'trace' }, { write: (line) => void lines.push(line) });
     const provider = new StripeProvider(
@@ -104,7 +104,7 @@ describe('a request that Stripe did not sign', () => {
 });
 
 describe('a refund that failed at the payer’s bank', () => {
-  it('is for a person to look at: its amount was taken from the balance before', async () => {
+  it('is logged for an operator: its amount was already deducted from the balance', async () => {
     const provider = new StripeProvider({ secretKey: 'sk_1', webhookSecret: 'whsec_1', apiBase: 'https://api.stripe.com' }, deps);
     const refund = {
       id: 're_1',

@@ -1,18 +1,18 @@
-// What every payment provider can do: take somebody to its own page to pay, and tell, by requests it signs, what was paid.
+// What every payment provider can do: let a user pay on its own page, and report payments by signed requests.
 
-/** A payment that somebody wants to make. */
+/** Holds a payment that a user wants to make. */
 export interface Checkout {
   readonly accountId: string;
   /** Whole cents. */
   readonly amountNanoUsd: bigint;
-  /** Names this wish, so that a repeat begins nothing new. */
+  /** Identifies this payment attempt, so that a repeat starts no second one. */
   readonly reference: string;
-  /** Where the person comes back to after paying; the provider writes the payment's id in place of {payment}. */
+  /** Where the user returns after paying; the provider writes the payment's id in place of {payment}. */
   readonly doneUrl: string;
   readonly cancelledUrl: string;
 }
 
-/** A payment that was made. */
+/** Holds a payment that was made. */
 export interface Paid {
   /** The provider's own id of the payment. */
   readonly paymentId: string;
@@ -20,24 +20,24 @@ export interface Paid {
   readonly amountNanoUsd: bigint;
 }
 
-/** What a provider tells. */
+/** An event that a provider reports. */
 export type PaymentEvent =
   | ({ readonly kind: 'paid' } & Paid)
-  /** Money went back to the payer. `refundId` names how much of it has, so that each part is told once. */
+  /** Money was refunded to the payer. `refundId` includes how much has been refunded so far, so that each part is booked once. */
   | { readonly kind: 'refunded'; readonly refundId: string; readonly amountNanoUsd: bigint; readonly payment: Paid }
-  /** Something that a person has to look at, such as a dispute. */
+  /** Something that an operator must review, such as a dispute. */
   | { readonly kind: 'noticed'; readonly what: string; readonly details: Readonly<Record<string, string>> }
-  /** Nothing of ours. */
+  /** An event that does not concern us. */
   | { readonly kind: 'ignored' };
 
-/** A way to pay. */
+/** A payment provider. */
 export interface PaymentProvider {
-  /** In addresses and idempotency keys: lower-case letters. */
+  /** Used in addresses and idempotency keys: lower-case letters. */
   readonly name: string;
-  /** Begins a payment; where to send the person. Raises upstream_unavailable. */
+  /** Starts a payment; returns where to send the user. Raises upstream_unavailable. */
   beginCheckout(checkout: Checkout): Promise<{ readonly id: string; readonly url: string }>;
-  /** Reads an event. Raises invalid_request for one that the provider did not sign just now, and upstream_unavailable. */
+  /** Reads an event. Raises invalid_request unless the provider signed it recently, and upstream_unavailable. */
   readEvent(body: Buffer, signature: string): Promise<PaymentEvent>;
-  /** A payment by its id, as the provider knows it now; undefined while it is not paid, or is none of ours. Raises upstream_unavailable. */
+  /** Returns a payment by its id, in its current state at the provider; undefined while it is unpaid, or if it is not ours. Raises upstream_unavailable. */
   findPaid(paymentId: string): Promise<Paid | undefined>;
 }

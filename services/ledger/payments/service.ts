@@ -7,7 +7,7 @@ import { getPayment } from './rpcs/get-payment.js';
 import { getPaymentOptions } from './rpcs/get-payment-options.js';
 import { recordPaymentEvent } from './rpcs/record-payment-event.js';
 
-/** The implementation of the contract over these dependencies. */
+/** Returns the implementation of the contract over these dependencies. */
 export function paymentService(deps: PaymentDeps): PaymentService {
   return {
     getPaymentOptions: (request, context = unknownCaller) => getPaymentOptions(request, context, deps),

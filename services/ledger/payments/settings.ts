@@ -1,4 +1,4 @@
-// Settings of payments; off unless both secrets of a provider are set.
+// The settings of payments, which are off unless both secrets of a provider are set.
 import { optionalText, type Setting, type Settings, text } from '#kit/config/settings.js';
 import { formatUsd, parseUsd } from '#rules/money.js';
 
@@ -10,7 +10,7 @@ function amount(env: string, description: string, standard: bigint): Setting<big
     show: formatUsd,
     parse(value) {
       const nanoUsd = parseUsd(value);
-      // What card networks can charge, and whole cents.
+      // Whole cents, within what card networks can charge.
       if (nanoUsd === undefined || nanoUsd < 500_000_000n || nanoUsd > 999_999_990_000_000n || nanoUsd % 10_000_000n !== 0n)
         throw new Error('must be an amount in whole cents, from "0.50" to "999999.99"');
       return nanoUsd;

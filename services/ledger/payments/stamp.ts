@@ -1,11 +1,11 @@
-// The account of a payment, stamped so that it cannot be forged: others who use the same account at the provider (a shop, a payment link
-// whose parameters anybody may choose) could write any account into the data that comes back with a payment. Pure.
+// The account of a payment, stamped so that it cannot be forged: other users of the same account at the provider (a shop, a payment link
+// with freely chosen parameters) could write any account into the data that comes back with a payment. Pure.
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** What travels with a payment and comes back with it. */
+/** The data sent with a payment, which comes back with its events. */
 export type Stamp = Readonly<Record<'tollgate_account' | 'tollgate_reference' | 'tollgate_stamp', string>>;
 
-/** Stamps the account of a payment under each of the secrets: while one of them is being changed, the other still vouches. */
+/** Stamps the account of a payment with each of the secrets: while one of them is rotated, the stamp of the other is still valid. */
 export function stampOf(accountId: string, reference: string, secrets: readonly string[]): Stamp {
   return {
     tollgate_account: accountId,
@@ -14,7 +14,7 @@ export function stampOf(accountId: string, reference: string, secrets: readonly 
   };
 }
 
-/** The account that we stamped; undefined when this is none of our stamps. */
+/** Returns the account in the stamp; undefined when the stamp is not ours. */
 export function accountOfStamp(data: Readonly<Record<string, string>> | null | undefined, secrets: readonly string[]): string | undefined {
   const { tollgate_account: accountId, tollgate_reference: reference, tollgate_stamp: stamp } = data ?? {};
   if (accountId === undefined || reference === undefined || stamp === undefined) return undefined;

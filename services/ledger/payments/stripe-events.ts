@@ -6,21 +6,21 @@ import { accountOfStamp } from './stamp.js';
 /** Payments are in whole cents. */
 export const nanoUsdPerCent = 10_000_000n;
 
-/** Nano-USD of an amount in cents; undefined for anything that is not one. */
+/** Returns the nano-USD of an amount in cents; undefined for anything that is not one. */
 export function nanoUsdOfCents(cents: unknown): bigint | undefined {
   return typeof cents === 'number' && Number.isSafeInteger(cents) && cents > 0 ? BigInt(cents) * nanoUsdPerCent : undefined;
 }
 
-/** Cents of an amount. */
+/** Returns the cents of an amount. */
 export function centsOf(amountNanoUsd: bigint): number {
   return Number(amountNanoUsd / nanoUsdPerCent);
 }
 
-/** A checkout session as a payment: 'open' while it is not paid, 'foreign' when it is none of ours, 'unusable' when it cannot be credited. */
+/** Returns a checkout session as a payment: 'open' while it is unpaid, 'foreign' when it is not ours, 'unusable' when it cannot be credited. */
 export function paidOf(session: Stripe.Checkout.Session, secrets: readonly string[]): Paid | 'open' | 'foreign' | 'unusable' {
   const accountId = accountOfStamp(session.metadata, secrets);
   if (accountId === undefined || session.mode !== 'payment') return 'foreign';
-  // A session is complete before the money of a slow way of paying has come.
+  // With slow payment methods, a session completes before the money arrives.
   if (session.payment_status !== 'paid') return 'open';
   const amountNanoUsd = nanoUsdOfCents(session.amount_total);
   if (session.currency !== 'usd' || amountNanoUsd === undefined) return 'unusable';
@@ -28,8 +28,8 @@ export function paidOf(session: Stripe.Checkout.Session, secrets: readonly strin
 }
 
 /**
- * How much a refund event added to what was given back before, and how much that makes in all; undefined when it says nothing new,
- * 'unusable' when it does not say what was before, so that parts would be taken twice, or is not in USD.
+ * Returns how much a refund event added to what was refunded before, and the new total; undefined when it reports nothing new,
+ * 'unusable' when it is not in USD, or does not report the previous total, so that partial refunds would be deducted twice.
  */
 export function refundOf(
   charge: Stripe.Charge,

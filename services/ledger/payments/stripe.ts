@@ -1,4 +1,4 @@
-// Stripe Checkout (https://docs.stripe.com/payments/checkout): the person pays on Stripe's page, and Stripe tells us by signed events.
+// Stripe Checkout (https://docs.stripe.com/payments/checkout): the user pays on Stripe's page, and Stripe reports the payment with signed events.
 import type Stripe from 'stripe';
 import type { Clock } from '#kit/clock.js';
 import { AppError } from '#client/errors/app-error.js';
@@ -13,14 +13,14 @@ const toleranceSeconds = 300;
 const timeoutMs = 10_000;
 const retriesMax = 2;
 
-/** Which Stripe account, and where its API is. */
+/** Holds the Stripe account to use, and the address of its API. */
 export interface StripeSettings {
   readonly secretKey: string;
   readonly webhookSecret: string;
   readonly apiBase: string;
 }
 
-/** Stripe as a provider. */
+/** Stripe as a payment provider. */
 export class StripeProvider implements PaymentProvider {
   readonly name = 'stripe';
   private client: Promise<Stripe> | undefined;
@@ -49,13 +49,13 @@ export class StripeProvider implements PaymentProvider {
           cancel_url: cancelledUrl,
           client_reference_id: accountId,
           metadata,
-          // Comes back with refunds, which know the charge alone.
+          // Needed for refunds, whose events contain only the charge.
           payment_intent_data: { metadata },
         },
         { idempotencyKey: `tollgate-${reference}` },
       ),
     );
-    if (session.url === null) throw new AppError('upstream_failed', 'The payment provider began a payment without a page to pay on.');
+    if (session.url === null) throw new AppError('upstream_failed', 'The payment provider started a payment without a checkout page.');
     return { id: session.id, url: session.url };
   }
 
@@ -84,7 +84,7 @@ export class StripeProvider implements PaymentProvider {
         };
       }
       case 'refund.failed': {
-        // What was taken from the balance for it stays taken, and the payer has nothing back.
+        // What was deducted from the balance for the refund stays deducted, although the payer did not receive it.
         const { id, payment_intent: intent, amount, currency, failure_reason: reason } = event.data.object;
         return {
           kind: 'noticed',
@@ -109,8 +109,8 @@ export class StripeProvider implements PaymentProvider {
         this.deps.clock.nowMs(),
       );
     } catch {
-      // The error holds all of the request, twice: anybody could fill the log with it.
-      this.deps.log.warn({ bytes: body.length }, 'an event was not signed by Stripe just now');
+      // The error contains the whole request, twice: any sender could fill the log with it.
+      this.deps.log.warn({ bytes: body.length }, 'an event without a valid recent Stripe signature was rejected');
       throw new AppError('invalid_request', 'The signature of the event is missing, wrong or too old.', {
         details: { field: 'stripe-signature' },
       });
@@ -139,7 +139,7 @@ export class StripeProvider implements PaymentProvider {
       const { id, currency, amount_refunded: amount } = charge;
       return {
         kind: 'noticed',
-        what: 'a refund that cannot be taken from a balance',
+        what: 'a refund that cannot be deducted from a balance',
         details: { charge: id, payment_intent: intent, currency, amount_refunded: String(amount) },
       };
     }
@@ -159,12 +159,12 @@ export class StripeProvider implements PaymentProvider {
       return await work(await this.stripe());
     } catch (error) {
       const { type, code, message } = error as { type?: string; code?: string; message?: string };
-      this.deps.log.error({ err: { type, code, message } }, 'Stripe refused a request or could not be reached');
+      this.deps.log.error({ err: { type, code, message } }, 'Stripe rejected a request or could not be reached');
       throw fault('payments_unavailable', {}, { cause: error });
     }
   }
 
-  /** Loaded when first needed: a ledger without payments starts faster without it. */
+  /** Loaded on first use: a ledger without payments starts faster without it. */
   private stripe(): Promise<Stripe> {
     return (this.client ??= this.connect());
   }

@@ -1,4 +1,4 @@
-// The rules of single request fields. Each function gives back the value to work with or raises invalid_request, whose
+// Validation of single request fields. Each function returns the value to work with or raises invalid_request, whose
 // details.field names the field.
 import { AppError } from '#client/errors/app-error.js';
 import { isId } from '#kit/id.js';
@@ -10,42 +10,42 @@ const ttlMsMax = 3_600_000;
 const idempotencyKeyCharactersMax = 200;
 const reasonCharactersMax = 500;
 
-/** An invalid_request about one field; the message names the fault and the fix. */
+/** Returns an invalid_request about one field; the message says what the field must be. */
 export function invalidField(field: string, rule: string): AppError {
   return new AppError('invalid_request', `${field} must be ${rule}.`, { details: { field } });
 }
 
-/** An id with this prefix. */
+/** Checks that the text is an id with this prefix. */
 export function checkedId(field: string, prefix: 'acct' | 'key' | 'req' | 'batch' | 'code', id: string): string {
   if (!isId(prefix, id)) throw invalidField(field, `"${prefix}_" and 32 hexadecimal digits in lower case`);
   return id;
 }
 
-/** An id with this prefix, or undefined for an empty text. */
+/** Checks an id with this prefix; returns undefined for an empty text. */
 export function optionalId(field: string, prefix: 'key', id: string): string | undefined {
   return id === '' ? undefined : checkedId(field, prefix, id);
 }
 
-/** An amount of at least `min` and at most 1e18 nano-USD. */
+/** Checks that an amount is at least `min` and at most 1e18 nano-USD. */
 export function checkedAmount(field: string, amountNanoUsd: bigint, minNanoUsd: bigint): bigint {
   if (amountNanoUsd < minNanoUsd || amountNanoUsd > amountNanoUsdMax)
     throw invalidField(field, `from ${minNanoUsd} to ${amountNanoUsdMax}`);
   return amountNanoUsd;
 }
 
-/** How long a hold lives without a checkpoint. */
+/** Checks how long a hold lives without a checkpoint. */
 export function checkedTtl(field: string, ttlMs: number): number {
   return checkedCount(field, ttlMs, { min: ttlMsMin, max: ttlMsMax });
 }
 
-/** A whole number within bounds; 0 stands for the default where there is one. */
+/** Checks that a whole number is within bounds; 0 means the default where there is one. */
 export function checkedCount(field: string, value: number, bounds: { min: number; max: number; default?: number }): number {
   if (value === 0 && bounds.default !== undefined) return bounds.default;
   if (value < bounds.min || value > bounds.max) throw invalidField(field, `from ${bounds.min} to ${bounds.max}`);
   return value;
 }
 
-/** The caller's own name for a write, which makes it repeatable. */
+/** Checks the caller's own name for a write, which makes it repeatable. */
 export function checkedIdempotencyKey(idempotencyKey: string): string {
   const field = 'idempotency_key';
   if (idempotencyKey === '' || idempotencyKey.length > idempotencyKeyCharactersMax) {
@@ -54,28 +54,28 @@ export function checkedIdempotencyKey(idempotencyKey: string): string {
   return idempotencyKey;
 }
 
-/** Why money was moved, for people. */
+/** Checks the reason for a transfer, which is for human readers. */
 export function checkedReason(reason: string, options: { required: boolean }): string {
   const field = 'reason';
-  if (options.required && reason.trim() === '') throw invalidField(field, 'given, for the people who read the journal');
+  if (options.required && reason.trim() === '') throw invalidField(field, 'set, for readers of the journal');
   if (reason.length > reasonCharactersMax) throw invalidField(field, `at most ${reasonCharactersMax} characters long`);
   return reason;
 }
 
-/** A text for people. */
+/** Checks a free text. */
 export function checkedText(field: string, text: string, charactersMax: number): string {
   if (text.length > charactersMax) throw invalidField(field, `at most ${charactersMax} characters long`);
   return text;
 }
 
-/** The number of a month such as "2026-11". */
+/** Returns the number of a month such as "2026-11". */
 export function checkedMonth(field: string, text: string): number {
   const month = monthOfText(text);
   if (month === undefined) throw invalidField(field, 'a month such as 2026-11');
   return month;
 }
 
-/** Which holds or entries are asked for: of one account or of all, made within an interval. */
+/** Checks the filter for holds or entries: of one account or of all, created within an interval. */
 export function checkedExtent(request: { accountId: string; fromMs: bigint; untilMs: bigint }): {
   accountId: string | undefined;
   fromMs: number;
@@ -89,7 +89,7 @@ export function checkedExtent(request: { accountId: string; fromMs: bigint; unti
 }
 
 function checkedInstant(field: string, ms: bigint): number {
-  // 48 bits are what an id has for its instant.
+  // An id has 48 bits for its timestamp.
   if (ms < 0n || ms >= 1n << 48n) throw invalidField(field, 'epoch milliseconds, or 0 for no bound');
   return Number(ms);
 }

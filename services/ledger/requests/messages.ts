@@ -1,8 +1,8 @@
-// The ledger's records in the words of the contract.
+// Converts the ledger's records to messages of the contract.
 import type { Hold, KeySpend } from '#proto/ledger/v1/ledger.js';
 import type { HoldRecord, KeyBucket } from '../books/model.js';
 
-/** A hold as callers see it. A tombstone has no key. */
+/** Returns a hold as callers see it. A tombstone has no key. */
 export function toHoldMessage(hold: HoldRecord): Hold {
   return {
     id: hold.id,
@@ -19,7 +19,7 @@ export function toHoldMessage(hold: HoldRecord): Hold {
   };
 }
 
-/** A key's spend as callers see it. */
+/** Returns a key's spend as callers see it. */
 export function toKeySpend(key: KeyBucket): KeySpend {
   return { keyId: key.keyId, spentNanoUsd: key.spentNanoUsd, heldNanoUsd: key.heldNanoUsd, limitNanoUsd: key.limitNanoUsd };
 }

@@ -1,4 +1,4 @@
-// Turns requests into operations: every field checked, every fingerprint made. Raises invalid_request.
+// Converts requests to operations: checks every field and computes every fingerprint. Raises invalid_request.
 import {
   type AdjustRequest,
   type CheckpointRequest_Item,
@@ -27,12 +27,12 @@ const int64Max = 2n ** 63n - 1n;
 export function holdOperation(request: HoldRequest): HoldOperation {
   const accountId = checkedId('account_id', 'acct', request.accountId);
   const keyId = checkedId('key_id', 'key', request.keyId);
-  // A call of a model that is free needs a hold like any other, but nothing is set aside for it.
+  // A call to a free model needs a hold like any other, but nothing is set aside for it.
   const amountNanoUsd = checkedAmount('amount_nano_usd', request.amountNanoUsd, 0n);
   const minAmountNanoUsd = checkedAmount('min_amount_nano_usd', request.minAmountNanoUsd, amountNanoUsd === 0n ? 0n : 1n);
   if (minAmountNanoUsd > amountNanoUsd) throw invalidField('min_amount_nano_usd', 'at most amount_nano_usd');
   const ttlMs = checkedTtl('ttl_ms', request.ttlMs);
-  // Without it a forgotten limit would look like none.
+  // Required, because a forgotten limit would otherwise mean no limit.
   const { keyLimit } = request;
   if (keyLimit === undefined) throw invalidField('key_limit', 'set, without limit_nano_usd for a key that has no limit');
   const { limitNanoUsd, version } = keyLimit;
@@ -49,7 +49,7 @@ export function holdOperation(request: HoldRequest): HoldOperation {
     amountNanoUsd,
     minAmountNanoUsd,
     ttlMs,
-    // The key's limit is what the caller knows, not what it asks for: it may rightly have changed before a retry.
+    // The key's limit is left out: it is what the caller knows, not what it requests, and may have changed before a retry.
     fingerprint: fingerprintOf([keyId, amountNanoUsd, minAmountNanoUsd, ttlMs]),
   };
 }

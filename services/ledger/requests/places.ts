@@ -1,4 +1,4 @@
-// The opaque places between two pages of holds or entries.
+// Page tokens: opaque places between two pages of holds or entries.
 import type { EntryPlace, HoldPlace } from '../store/pages.js';
 import { invalidField } from './fields.js';
 
@@ -6,7 +6,7 @@ const slotBytes = 2;
 const holdBytes = slotBytes + 16 + 16;
 const entryBytes = slotBytes + 16 + 8;
 
-/** The token of the page after this place; empty when there is none. */
+/** Returns the token of the page after this place; empty when there is none. */
 export function holdToken(place: HoldPlace | undefined): string {
   if (place === undefined) return '';
   const bytes = Buffer.alloc(holdBytes);
@@ -16,14 +16,14 @@ export function holdToken(place: HoldPlace | undefined): string {
   return bytes.toString('base64url');
 }
 
-/** The place of a token; undefined for the empty one. Raises invalid_request. */
+/** Returns the place of a token; undefined for the empty one. Raises invalid_request. */
 export function holdPlace(token: string): HoldPlace | undefined {
   if (token === '') return undefined;
   const bytes = bytesOfToken(token, holdBytes);
   return { slot: bytes.readUInt16BE(), id: bytes.subarray(slotBytes, slotBytes + 16), account: bytes.subarray(slotBytes + 16) };
 }
 
-/** The token of the page after this place; empty when there is none. */
+/** Returns the token of the page after this place; empty when there is none. */
 export function entryToken(place: EntryPlace | undefined): string {
   if (place === undefined) return '';
   const bytes = Buffer.alloc(entryBytes);
@@ -33,7 +33,7 @@ export function entryToken(place: EntryPlace | undefined): string {
   return bytes.toString('base64url');
 }
 
-/** The place of a token; undefined for the empty one. Raises invalid_request. */
+/** Returns the place of a token; undefined for the empty one. Raises invalid_request. */
 export function entryPlace(token: string): EntryPlace | undefined {
   if (token === '') return undefined;
   const bytes = bytesOfToken(token, entryBytes);
@@ -42,8 +42,8 @@ export function entryPlace(token: string): EntryPlace | undefined {
 
 function bytesOfToken(token: string, length: number): Buffer {
   const bytes = Buffer.from(token, 'base64url');
-  // Decoding skips what is not base64url; encoding again shows whether the text was exactly a token.
+  // Decoding skips characters that are not base64url; encoding again shows whether the text was exactly a token.
   if (bytes.length !== length || bytes.toString('base64url') !== token)
-    throw invalidField('page_token', 'the next_page_token of the page before, or empty');
+    throw invalidField('page_token', 'the next_page_token of the previous page, or empty');
   return bytes;
 }

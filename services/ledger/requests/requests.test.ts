@@ -1,4 +1,4 @@
-// What is refused before anything is looked up, each with the field to mend.
+// Requests that are rejected before any lookup, each with the field to correct.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newId } from '#kit/id.js';
 import { DepositSource, type LedgerService, ListEntriesRequest } from '#proto/ledger/v1/ledger.js';
@@ -59,13 +59,13 @@ describe('a request with a bad field', () => {
 
   afterAll(() => ledger.stop());
 
-  it.each(cases)('is refused by the name of the field: %s', async (field, call) => {
+  it.each(cases)('is rejected with the name of the field: %s', async (field, call) => {
     const { reason, details, message } = await refusalOf(call(ledger.service));
     expect({ reason, field: details['field'] }).toEqual({ reason: 'invalid_request', field });
     expect(message).toContain(`${field} must be`);
   });
 
-  it('is told from a hold that does not exist', async () => {
+  it('is distinguished from a hold that does not exist', async () => {
     expect(await refusalOf(ledger.service.getHold({ holdId, accountId }))).toMatchObject({
       reason: 'not_found',
       details: { what: 'hold' },

@@ -1,4 +1,4 @@
-// BatchGetBalances: the money of several accounts now.
+// BatchGetBalances: the current money of several accounts.
 import type { CallContext } from '#client/call-context.js';
 import type { BatchGetBalancesRequest, BatchGetBalancesResponse } from '#proto/ledger/v1/ledger.js';
 import { emptyAccount } from '../books/buckets.js';

@@ -1,4 +1,4 @@
-// BatchGetHolds: several holds by name.
+// BatchGetHolds: several holds by account and id.
 import type { CallContext } from '#client/call-context.js';
 import type { BatchGetHoldsRequest, BatchGetHoldsResponse } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
@@ -15,6 +15,6 @@ export async function batchGetHolds(request: BatchGetHoldsRequest, _context: Cal
     holdId: checkedId(`items[${index}].hold_id`, 'req', item.holdId),
   }));
   const holds = await deps.pages.holdsByName(names);
-  // After the holds: what is archived in between then counts as archived.
+  // Read after the holds: what is archived in between then counts as archived.
   return { holds: holds.map(toHoldMessage), archivedUntilMs: await deps.reads.archivedUntilMs() };
 }

@@ -1,4 +1,4 @@
-// The operations of one stream: each with the result of a call of its own, whatever its neighbours are.
+// The operations of one stream: each has the same result as a separate call, whatever the other operations are.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { fromRpcStatus } from '#client/errors/rpc-status.js';
 import { newId } from '#kit/id.js';
@@ -10,7 +10,7 @@ import { fundedCustomer, holdRequest, newCustomer, refusalOf, settleRequest } fr
 
 type Case = NonNullable<BatchRequest_Operation['operation']>;
 
-/** The result, with an error as the client reads it. */
+/** Returns the result, with an error as the client reads it. */
 function withError(result: BatchResponse_Result['result']) {
   return result?.$case === 'error' ? { $case: 'error' as const, value: fromRpcStatus(result.value) } : result;
 }
@@ -24,7 +24,7 @@ describe.each(testEngines)('operations on a stream on %s', (engine) => {
 
   afterAll(() => ledger.stop());
 
-  /** The results, in the order of the operations, of one message. */
+  /** Returns the results of one message, in the order of the operations. */
   async function outcomesOf(
     caller: string,
     operations: readonly (Case | undefined)[],
@@ -41,7 +41,7 @@ describe.each(testEngines)('operations on a stream on %s', (engine) => {
 
   const errorOf = (fields: object): object => ({ $case: 'error', value: expect.objectContaining(fields) as unknown });
 
-  it('see what those before them in the message did', async () => {
+  it('see the effects of those before them in the message', async () => {
     const customer = await fundedCustomer(ledger.service, 1_000n);
     const { accountId } = customer;
     const hold = holdRequest(customer, 400n);
@@ -63,7 +63,7 @@ describe.each(testEngines)('operations on a stream on %s', (engine) => {
     expect((await ledger.service.getBalance({ accountId })).balance).toMatchObject({ spentNanoUsd: 150n, heldNanoUsd: 0n });
   });
 
-  it('are refused in the words of a call of their own', async () => {
+  it('are refused with the same message as a separate call', async () => {
     const customer = await fundedCustomer(ledger.service, 10n);
     const requests = [holdRequest(customer, 11n), holdRequest(customer, -1n), holdRequest(newCustomer(), 1n)];
     const results = await outcomesOf(
@@ -76,7 +76,7 @@ describe.each(testEngines)('operations on a stream on %s', (engine) => {
     }
   });
 
-  it('leave their neighbours alone when they are malformed', async () => {
+  it('do not affect other operations when they are malformed', async () => {
     const customer = await fundedCustomer(ledger.service, 10n);
     const results = await outcomesOf('gateway', [
       { $case: 'hold', value: holdRequest(customer, 5n) },
@@ -92,7 +92,7 @@ describe.each(testEngines)('operations on a stream on %s', (engine) => {
     ]);
   });
 
-  it('are for those who may call the RPC of their name', async () => {
+  it('require permission for the RPC of their name', async () => {
     const customer = await fundedCustomer(ledger.service, 10n);
     const { accountId } = customer;
     const each = (holdId: string): Case[] => [
@@ -110,14 +110,14 @@ describe.each(testEngines)('operations on a stream on %s', (engine) => {
     expect(await admitted('inference')).toEqual([false, false, false, false]);
   });
 
-  it('are not done when their time is over', async () => {
+  it('are not executed after their deadline', async () => {
     const customer = await fundedCustomer(ledger.service, 10n);
     const [late] = await outcomesOf('gateway', [{ $case: 'hold', value: holdRequest(customer, 5n) }], { timeoutMs: 1 });
     expect(late).toMatchObject(errorOf({ reason: 'deadline_exceeded' }));
     expect((await ledger.service.getBalance({ accountId: customer.accountId })).balance).toMatchObject({ heldNanoUsd: 0n });
   });
 
-  it('hold a bounded number of checkpoints', async () => {
+  it('carry a bounded number of checkpoints', async () => {
     const item = { holdId: newId('req'), accountId: newCustomer().accountId, costSoFarNanoUsd: 0n, ttlMs: 1000 };
     const checkpoint = (length: number): Case => ({ $case: 'checkpoint', value: { items: Array.from({ length }, () => item) } });
     const [many, tooMany] = await outcomesOf('metering', [checkpoint(1000), checkpoint(1001)]);
@@ -125,7 +125,7 @@ describe.each(testEngines)('operations on a stream on %s', (engine) => {
     expect(tooMany).toMatchObject(errorOf({ reason: 'invalid_request', details: { field: 'items' } }));
   });
 
-  it('log a settlement that is refused, as a call of its own does', async () => {
+  it('log a settlement that is refused, as a separate call does', async () => {
     const customer = await fundedCustomer(ledger.service, 10n);
     const holdId = newId('req');
     await ledger.service.release({ holdId, accountId: customer.accountId });

@@ -1,4 +1,4 @@
-// Apply: holds, checkpoints, settlements and releases, many a message, each as a call of its own.
+// Apply: holds, checkpoints, settlements and releases, many per message, each treated as a separate call.
 import { answerBatches } from '#kit/rpc/batch-server.js';
 import type { CallContext } from '#client/call-context.js';
 import type { UnaryHandler } from '#client/definition.js';
@@ -13,16 +13,16 @@ import {
 import type { RpcDeps } from '../deps.js';
 import { invalidField } from '../requests/fields.js';
 
-/** What a gateway notes at once; more would hold up the other operations of the stream. */
+/** Maximum checkpoints that a gateway sends at once; more would delay the other operations of the stream. */
 const checkpointItemsMax = 1000;
 
-/** What can be asked on the stream. */
+/** The operations of the stream. */
 const names = ['hold', 'checkpoint', 'settle', 'release'] as const;
 
-/** The RPCs behind the operations, behind the decorators that they have as calls of their own. */
+/** The RPCs behind the operations, with the same decorators as separate calls. */
 export type Operations = Pick<LedgerService, (typeof names)[number]>;
 
-/** Puts access, spans, logs and the database's failures around each operation. */
+/** Adds access checks, spans, logs and the handling of database failures to each operation. */
 export function decoratedOperations(rpcs: Operations, { access, log }: Pick<RpcDeps, 'access' | 'log'>): Operations {
   const checkpoint: Operations['checkpoint'] = async (request, context) => {
     if (request.items.length > checkpointItemsMax) throw invalidField('items', `at most ${checkpointItemsMax} on this stream`);
@@ -31,7 +31,7 @@ export function decoratedOperations(rpcs: Operations, { access, log }: Pick<RpcD
   return decorateOperations(LedgerServiceDefinition, { ...rpcs, checkpoint }, names, { access, log });
 }
 
-/** Answers every operation once, with its response or its error. Raises invalid_request for bytes that are no message. */
+/** Responds to every operation once, with its response or its error. Raises invalid_request for bytes that are not a message. */
 export function batch(
   requests: AsyncIterable<BatchRequest>,
   context: CallContext,

@@ -1,4 +1,4 @@
-// Checkpoint: notes what open holds have cost so far.
+// Checkpoint: records what open holds have cost so far.
 import type { CallContext } from '#client/call-context.js';
 import type { CheckpointRequest, CheckpointResponse } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
@@ -6,10 +6,10 @@ import { performAll } from '../lane/perform.js';
 import { invalidField } from '../requests/fields.js';
 import { checkpointOperation } from '../requests/operations.js';
 
-/** Ten times the calls that one gateway has open at most, so that a batch a second always suffices. */
+/** Ten times the calls that one gateway has open at most, so that one batch per second always suffices. */
 const itemsMax = 10_000;
 
-/** Raises invalid_request, and then has noted nothing. After any other error some items may be noted; all can be sent again. */
+/** Raises invalid_request, and then has recorded nothing. After any other error some items may be recorded; all can be sent again. */
 export async function checkpoint(request: CheckpointRequest, context: CallContext, deps: RpcDeps): Promise<CheckpointResponse> {
   if (request.items.length > itemsMax) throw invalidField('items', `at most ${itemsMax}`);
   const operations = request.items.map((item, index) => ({ index, operation: checkpointOperation(item, index) }));

@@ -1,4 +1,4 @@
-// CreateRedemptionCodes: makes codes, whose secrets are told once.
+// CreateRedemptionCodes: creates codes, whose secrets are returned once.
 import { isDuplicate } from '#kit/db/errors.js';
 import { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
@@ -14,7 +14,7 @@ import type { CodeRecord } from '../store/codes.js';
 const codesOfBatchMax = 500;
 const noteCharactersMax = 200;
 
-/** Raises invalid_request, and idempotency_mismatch when the batch was made with other parameters. */
+/** Raises invalid_request, and idempotency_mismatch when the batch was created with different parameters. */
 export async function createRedemptionCodes(
   request: CreateRedemptionCodesRequest,
   context: CallContext,
@@ -78,6 +78,6 @@ function replay(
     first.expiresAtMs === asked.expiresAtMs &&
     before.length === asked.count;
   if (!isSame)
-    throw new AppError('idempotency_mismatch', 'Other codes were made under this batch id before.', { details: { field: 'batch_id' } });
+    throw new AppError('idempotency_mismatch', 'This batch_id was already used to create different codes.', { details: { field: 'batch_id' } });
   return { codes: before.map(toCodeMessage), secrets: [], replayed: true };
 }

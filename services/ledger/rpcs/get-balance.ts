@@ -1,4 +1,4 @@
-// GetBalance: an account's money now.
+// GetBalance: an account's current money.
 import type { CallContext } from '#client/call-context.js';
 import type { GetBalanceRequest, GetBalanceResponse } from '#proto/ledger/v1/ledger.js';
 import { emptyAccount } from '../books/buckets.js';

@@ -1,4 +1,4 @@
-// GetEntryByIdempotencyKey: what a deposit, adjustment or refund entered.
+// GetEntryByIdempotencyKey: the entry that a deposit, adjustment or refund created.
 import { AppError } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
 import type { GetEntryByIdempotencyKeyRequest, GetEntryByIdempotencyKeyResponse } from '#proto/ledger/v1/ledger.js';
@@ -14,6 +14,6 @@ export async function getEntryByIdempotencyKey(
   const accountId = checkedId('account_id', 'acct', request.accountId);
   const entry = await reads.entryOf(accountId, checkedIdempotencyKey(request.idempotencyKey));
   if (entry === undefined)
-    throw new AppError('not_found', 'The account has no entry of this idempotency key.', { details: { what: 'entry' } });
+    throw new AppError('not_found', 'The account has no entry with this idempotency key.', { details: { what: 'entry' } });
   return { entry };
 }

@@ -1,9 +1,9 @@
-// GetHealth: what runs the ledger, its open holds, and the last comparison of all books.
+// GetHealth: the ledger's process and database, its open holds, and the last comparison of all books.
 import type { CallContext } from '#client/call-context.js';
 import type { GetHealthRequest, GetHealthResponse } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
 
-/** Asks the database, too. */
+/** Queries the database as well. */
 export async function getHealth(
   _request: GetHealthRequest,
   _context: CallContext,

@@ -1,4 +1,4 @@
-// ListEntries: the journal of an account or of one of its months, newest first unless asked otherwise.
+// ListEntries: the journal of an account or of one of its months, newest first by default.
 import type { CallContext } from '#client/call-context.js';
 import { EntryKind, type ListEntriesRequest, type ListEntriesResponse } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
@@ -6,20 +6,20 @@ import { checkedCount, checkedId, checkedMonth, invalidField } from '../requests
 import { monthIn, statementsOf } from '../statements/statements.js';
 import type { EntryRange } from '../store/months.js';
 
-/** Beyond every number. */
+/** Higher than any entry's number. */
 const endOfAll = 2n ** 53n - 1n;
 
 /**
- * A page token is the number of the last entry of the page before: pages stay right while entries are added. Raises invalid_request,
+ * A page token is the number of the last entry of the previous page: pages stay correct while entries are added. Raises invalid_request,
  * and for a month what GetStatement raises.
  */
 export async function listEntries(request: ListEntriesRequest, _context: CallContext, deps: RpcDeps): Promise<ListEntriesResponse> {
   const accountId = checkedId('account_id', 'acct', request.accountId);
   const pageSize = checkedCount('page_size', request.pageSize, { min: 1, max: 1000, default: 100 });
-  if (!/^\d{0,15}$/.test(request.pageToken)) throw invalidField('page_token', 'the next_page_token of the page before, or empty');
+  if (!/^\d{0,15}$/.test(request.pageToken)) throw invalidField('page_token', 'the next_page_token of the previous page, or empty');
   const { oldestFirst } = request;
   const range = after(request.pageToken, oldestFirst, await rangeOf(accountId, request, deps));
-  // One more than asked for shows whether there is a further page.
+  // One more than requested shows whether there is another page.
   const found = await deps.months.entries(accountId, range, { oldestFirst, limit: pageSize + 1 });
   const entries = found.slice(0, pageSize);
   return { entries, nextPageToken: found.length > pageSize ? String(entries.at(-1)!.seq) : '' };

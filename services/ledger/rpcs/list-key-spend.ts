@@ -1,4 +1,4 @@
-// ListKeySpend: what keys have spent and hold now.
+// ListKeySpend: what keys have spent and hold.
 import type { CallContext } from '#client/call-context.js';
 import type { ListKeySpendRequest, ListKeySpendResponse } from '#proto/ledger/v1/ledger.js';
 import { emptyKey } from '../books/buckets.js';
@@ -8,7 +8,7 @@ import { toKeySpend } from '../requests/messages.js';
 
 const keysMax = 1000;
 
-/** Keys asked for by id come in the order asked for, those never used as zero. Raises invalid_request. */
+/** Keys requested by id come in the requested order, never-used ones as zero. Raises invalid_request. */
 export async function listKeySpend(request: ListKeySpendRequest, _context: CallContext, deps: RpcDeps): Promise<ListKeySpendResponse> {
   const accountId = checkedId('account_id', 'acct', request.accountId);
   if (request.keyIds.length > keysMax) throw invalidField('key_ids', `at most ${keysMax}`);

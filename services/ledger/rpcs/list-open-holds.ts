@@ -1,4 +1,4 @@
-// ListOpenHolds: what an account has set aside now.
+// ListOpenHolds: what an account currently has set aside.
 import type { CallContext } from '#client/call-context.js';
 import type { ListOpenHoldsRequest, ListOpenHoldsResponse } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';

@@ -5,7 +5,7 @@ import { toCodeMessage } from '../codes/message.js';
 import type { RpcDeps } from '../deps.js';
 import { checkedCount, checkedId, invalidField } from '../requests/fields.js';
 
-/** A page token is the id of the last code of the page before. Raises invalid_request. */
+/** A page token is the id of the last code of the previous page. Raises invalid_request. */
 export async function listRedemptionCodes(
   request: ListRedemptionCodesRequest,
   _context: CallContext,

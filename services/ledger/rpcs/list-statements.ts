@@ -6,7 +6,7 @@ import { monthOfText, monthText } from '../statements/months.js';
 import { checkedCount, checkedId, invalidField } from '../requests/fields.js';
 import { statementsOf } from '../statements/statements.js';
 
-/** A page token is the last month of the page before. Raises invalid_request, and service_unavailable while statements are being made. */
+/** A page token is the last month of the previous page. Raises invalid_request, and service_unavailable while statements are being created. */
 export async function listStatements(
   request: ListStatementsRequest,
   _context: CallContext,
@@ -15,7 +15,7 @@ export async function listStatements(
   const accountId = checkedId('account_id', 'acct', request.accountId);
   const pageSize = checkedCount('page_size', request.pageSize, { min: 1, max: 240, default: 24 });
   const before = request.pageToken === '' ? Number.POSITIVE_INFINITY : monthOfText(request.pageToken);
-  if (before === undefined) throw invalidField('page_token', 'the next_page_token of the page before, or empty');
+  if (before === undefined) throw invalidField('page_token', 'the next_page_token of the previous page, or empty');
   const { months, render } = await statementsOf(accountId, deps);
   const older = months.filter(({ month }) => month < before).toReversed();
   const page = older.slice(0, pageSize);

@@ -1,4 +1,4 @@
-// Holds by name and by pages, and the journal by pages, give everything once and nothing else.
+// Holds by id and by pages, and the journal by pages, return everything once and nothing else.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
@@ -54,7 +54,7 @@ describe.each(testEngines)('pages on %s', (engine) => {
     );
   });
 
-  it('are not needed for holds whose names are known', async () => {
+  it('are not needed for holds whose ids are known', async () => {
     const names = made.map(({ accountId, holdId }) => ({ accountId, holdId }));
     const strangers = [
       { accountId: customers[0]!.accountId, holdId: made[1]!.holdId },
@@ -100,7 +100,7 @@ describe.each(testEngines)('pages on %s', (engine) => {
     );
   });
 
-  it('refuse places that nobody was given', async () => {
+  it('reject tokens that were never issued', async () => {
     for (const pageToken of ['x', 'AAAA', 'ff ff']) {
       expect((await failureOf(ledger.service.listHolds({ accountId: '', fromMs: 0n, untilMs: 0n, pageSize: 1, pageToken }))).reason).toBe(
         'invalid_request',
@@ -111,7 +111,7 @@ describe.each(testEngines)('pages on %s', (engine) => {
     }
   });
 
-  it('of balances are those that each account has, in the order asked for', async () => {
+  it('of balances have the balance of each account, in the requested order', async () => {
     const unknown = newId('acct');
     const ids = [customers[2]!.accountId, unknown, customers[0]!.accountId, customers[2]!.accountId];
     const { balances } = await ledger.service.batchGetBalances({ accountIds: ids });

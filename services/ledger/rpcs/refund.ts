@@ -1,4 +1,4 @@
-// Refund: gives back what an ended call was charged.
+// Refund: refunds what an ended call was charged.
 import type { AuditRecord } from '#kit/audit/audit-event.js';
 import type { CallContext } from '#client/call-context.js';
 import type { RefundRequest, RefundResponse } from '#proto/ledger/v1/ledger.js';

@@ -14,7 +14,7 @@ export async function settle(request: SettleRequest, context: CallContext, deps:
     return { hold: toHoldMessage(reply.hold), replayed: reply.replayed };
   } catch (error) {
     if (hasReason(error, 'hold_closed', 'idempotency_mismatch')) {
-      // Money was earned that is charged to nobody, or the same call was reported with two costs: a person has to look.
+      // The cost is charged to no account, or the same call was reported with two costs: an operator must review it.
       deps.log.error(
         { account_id: request.accountId, hold_id: request.holdId, cost_nano_usd: String(request.costNanoUsd), reason: error.reason },
         'a settlement was refused',

@@ -1,4 +1,4 @@
-// Whatever was entered, an account's months chain from nothing to its balance, and each is what its own lines add up to.
+// For any history, an account's months chain from zero to its balance, and each equals the sum of its lines.
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -72,7 +72,7 @@ describe.each(testEngines)('statements on %s', (engine) => {
   const amounts = (lines: readonly Entry[], kind: EntryKind): bigint =>
     lines.filter((line) => line.kind === kind).reduce((sum, line) => sum + line.amountNanoUsd, 0n);
 
-  /** The months chain, and each equals its lines. */
+  /** Checks that the months chain, and that each equals its lines. */
   async function check(accountId: string): Promise<Statement[]> {
     const months = (await statementsOf(accountId, 2)).toReversed();
     expect(await statementsOf(accountId)).toEqual(months.toReversed());
@@ -121,7 +121,7 @@ describe.each(testEngines)('statements on %s', (engine) => {
 
   it('chain over any history, and equal the journal', async () => {
     const step = fc.record({
-      // Also months in which nothing happens, and clocks that are behind.
+      // Includes months in which nothing happens, and clocks that are behind.
       pauseMs: fc.oneof(fc.constant(0), fc.integer({ min: -2_000, max: 3 * msPerDay }), fc.integer({ min: 0, max: 70 * msPerDay })),
       kind: fc.constantFrom('deposit', 'charge', 'shortfall', 'refund', 'adjust', 'expire', 'late'),
       amount: fc.bigInt({ min: 1n, max: 300n }),
@@ -162,7 +162,7 @@ describe.each(testEngines)('statements on %s', (engine) => {
     await fc.assert(property, { numRuns: Number(process.env['TOLLGATE_TEST_HISTORIES'] ?? 25) });
   }, 600_000);
 
-  it('keep a month as it was once the next has begun, whatever another clock says', async () => {
+  it('do not change a month once the next has begun, whatever another clock says', async () => {
     ledger.clock.advance(Date.UTC(2026, 10, 30, 23, 59, 59, 900) - ledger.clock.nowMs());
     const customer = await fundedCustomer(ledger.service, 100n);
     expect(await statementsOf(customer.accountId)).toMatchObject([{ month: '2026-11', isClosed: false }]);
@@ -189,7 +189,7 @@ describe.each(testEngines)('statements on %s', (engine) => {
     });
   });
 
-  it('stay exact when entries are archived, and say so', async () => {
+  it('stay exact when entries are archived, and report it', async () => {
     const customer = await fundedCustomer(ledger.service, 1_000n);
     const folder = mkdtempSync(join(tmpdir(), 'tollgate-archive-'));
     try {
@@ -214,14 +214,14 @@ describe.each(testEngines)('statements on %s', (engine) => {
       expect(after.map((month) => ({ ...month, hasArchivedEntries: false }))).toEqual(before);
       expect(after.map(({ hasArchivedEntries }) => hasArchivedEntries).slice(0, 2)).toEqual([true, true]);
       expect(after.at(-1)!.hasArchivedEntries).toBe(false);
-      // What an idempotency key leads to stays in the journal, and so in the statement.
+      // Entries with an idempotency key stay in the journal, and so in the statement.
       expect((await linesOf(customer.accountId, { month: after[0]!.month })).map(({ kind }) => kind)).toEqual([refund, deposit]);
     } finally {
       rmSync(folder, { recursive: true });
     }
   });
 
-  it('are verified as the rest of the books', async () => {
+  it('are verified like the rest of the books', async () => {
     const customer = await fundedCustomer(ledger.service, 1_000n);
     ledger.clock.advance(31 * msPerDay);
     await settle(customer, 50n, 40n);
@@ -257,7 +257,7 @@ describe.each(testEngines)('statements on %s', (engine) => {
     expect((await drifts()).length).toBeGreaterThan(0);
   });
 
-  it('of an account without entries are none, and a month that is not there is not found', async () => {
+  it('of an account without entries are an empty list, and a missing month is not found', async () => {
     const { accountId } = newCustomer();
     expect(await statementsOf(accountId)).toEqual([]);
     const customer = await fundedCustomer(ledger.service, 5n);
@@ -275,7 +275,7 @@ describe.each(testEngines)('statements on %s', (engine) => {
     expect(startOfMonthMs(monthOfText('2027-01')!)).toBe(Date.UTC(2027, 0));
   });
 
-  it('have entries that can be named one by one', async () => {
+  it('have entries that can be fetched one by one', async () => {
     const customer = await fundedCustomer(ledger.service, 5n);
     const stranger = await fundedCustomer(ledger.service, 5n);
     const [entry] = await linesOf(customer.accountId);

@@ -32,7 +32,7 @@ describe.each(testEngines)('Verify on %s', (engine) => {
     return Object.fromEntries(response.drifts.map((drift) => [drift.subject, [drift.storedNanoUsd, drift.rebuiltNanoUsd]]));
   };
 
-  it('says how much it looked at', async () => {
+  it('reports how much it checked', async () => {
     await fundedCustomer(ledger.service, 5n);
     expect(await ledger.service.verify({ accountId: '' })).toEqual({
       accountsChecked: 2n,
@@ -44,7 +44,7 @@ describe.each(testEngines)('Verify on %s', (engine) => {
     expect(await ledger.service.verify({ accountId: customer.accountId })).toMatchObject({ accountsChecked: 1n, entriesChecked: 2n });
   });
 
-  it('is remembered for whoever asks how the ledger stands, with the holds that are open', async () => {
+  it('is kept for GetHealth, with the holds that are open', async () => {
     const before = await ledger.service.getHealth({});
     expect(before).toMatchObject({
       openHolds: 1n,
@@ -73,12 +73,12 @@ describe.each(testEngines)('Verify on %s', (engine) => {
     expect(ledger.logLines.filter((line) => line.includes('the books disagree'))).toHaveLength(3);
   });
 
-  it('finds money that is held for nobody', async () => {
+  it('finds money that is held by no hold', async () => {
     await hold(openHoldId).delete();
     expect(await drifts()).toEqual({ held: [50n, 0n], [`held of ${customer.keyId}`]: [50n, 0n] });
   });
 
-  it('finds a wrong spend of a key, and a key that was forgotten', async () => {
+  it('finds a wrong spend of a key, and a missing key', async () => {
     await keyBucket().update({ spent_nano_usd: 60n });
     expect(await drifts()).toEqual({ [`spent of ${customer.keyId}`]: [60n, 70n] });
     await keyBucket().delete();
@@ -90,7 +90,7 @@ describe.each(testEngines)('Verify on %s', (engine) => {
     expect(await drifts()).toMatchObject({ 'number of entry 2': [2n, 1n], credited: [1_000n, 0n] });
   });
 
-  it('finds a missing last entry and one too many', async () => {
+  it('finds a missing last entry and an extra one', async () => {
     const charge = await table('journal').where({ seq: 2 }).first();
     await table('journal').where({ seq: 2 }).delete();
     expect(await drifts()).toMatchObject({ seq: [2n, 1n], spent: [70n, 0n] });
@@ -105,7 +105,7 @@ describe.each(testEngines)('Verify on %s', (engine) => {
     expect(await drifts()).toHaveProperty(['posting of entry 2']);
   });
 
-  it('finds a hold that captured other than was booked', async () => {
+  it('finds a hold whose captured amount differs from what was booked', async () => {
     await hold(settledHoldId).update({ captured_nano_usd: 80n, shortfall_nano_usd: 1n });
     expect(await drifts()).toEqual({ [`captured of ${settledHoldId}`]: [80n, 70n], [`shortfall of ${settledHoldId}`]: [1n, 0n] });
   });
@@ -115,7 +115,7 @@ describe.each(testEngines)('Verify on %s', (engine) => {
     expect(await drifts()).toMatchObject({ seq: [0n, 2n], credited: [0n, 1_000n], spent: [0n, 70n], held: [0n, 50n] });
   });
 
-  it('finds a hold that says what no entry bears out', async () => {
+  it('finds a hold that no entry supports', async () => {
     const free = (await ledger.service.hold(holdRequest(customer, 10n))).hold!.id;
     await ledger.service.settle(settleRequest(customer, free, 0n));
     await hold(free).update({ captured_nano_usd: 5n });
@@ -137,14 +137,14 @@ describe.each(testEngines)('Verify on %s', (engine) => {
     expect(await drifts()).toEqual({ [`state of ${settledHoldId}`]: [9n, 2n] });
   });
 
-  it('finds a deposit that could be repeated', async () => {
+  it('finds a deposit that a repeat would book again', async () => {
     await table('op').update({ result_seq: 7n });
     expect(await drifts()).toEqual({ 'operation of entry 1': [7n, 1n] });
     await table('op').delete();
     expect(await drifts()).toEqual({ 'operation of entry 1': [0n, 1n] });
   });
 
-  it('finds a refund of more than was charged, of another call, or that the hold does not know', async () => {
+  it('finds a refund of more than was charged, of another call, or that its hold does not record', async () => {
     await ledger.service.refund(refundRequest(customer, settledHoldId, 30n));
     expect(await drifts()).toEqual({});
     const refund = () => table('journal').where({ seq: 3 });
@@ -164,19 +164,19 @@ describe.each(testEngines)('Verify on %s', (engine) => {
     expect(await drifts()).toEqual({ 'operation of entry 3': [0n, 3n] });
   });
 
-  it('finds an entry that says that more was held than there was', async () => {
+  it('finds an entry that records more held than there was', async () => {
     await table('journal').where({ seq: 2 }).update({ held_after_nano_usd: 931n });
     expect(await drifts()).toEqual({ 'held after entry 2': [931n, 930n] });
   });
 
-  it('goes on where an entry has lost what it is about', async () => {
+  it('continues when an entry has lost its reference', async () => {
     await table('journal').where({ seq: 1 }).update({ kind: EntryKind.ENTRY_KIND_CHARGE });
     expect(await drifts()).toHaveProperty(['posting of entry 1']);
     await table('journal').where({ seq: 2 }).update({ hold_id: null });
     expect(await drifts()).toHaveProperty([`entry named by ${settledHoldId}`]);
   });
 
-  it('is not misled by writes that happen meanwhile', async () => {
+  it('is not misled by concurrent writes', async () => {
     const writes = Array.from({ length: 30 }, async () => {
       const { hold: granted } = await ledger.service.hold(holdRequest(customer, 10n));
       await ledger.service.settle(settleRequest(customer, granted!.id, 12n));

@@ -9,7 +9,7 @@ import { verifyAccount } from '../verify/verify-account.js';
 
 const accountsPageSize = 200;
 
-/** Compares each account at an instant of its own, while it is in use. Ends early when the caller leaves. Raises invalid_request. */
+/** Compares each account at an instant of its own, while it is in use. Stops early when the caller disconnects. Raises invalid_request. */
 export async function verify(request: VerifyRequest, context: CallContext, deps: RpcDeps): Promise<VerifyResponse> {
   const accountIds = request.accountId === '' ? allAccounts(deps.audit) : [checkedId('account_id', 'acct', request.accountId)];
   const response: VerifyResponse = { accountsChecked: 0n, entriesChecked: 0n, openHolds: 0n, sumNanoUsd: 0n, drifts: [] };

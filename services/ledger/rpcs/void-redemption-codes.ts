@@ -1,4 +1,4 @@
-// VoidRedemptionCodes: takes unredeemed codes out of use.
+// VoidRedemptionCodes: voids unredeemed codes.
 import { AppError } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
 import { isId } from '#kit/id.js';
@@ -11,7 +11,7 @@ import {
 import type { RpcDeps } from '../deps.js';
 import { checkedId } from '../requests/fields.js';
 
-/** A repeat finds nothing left to do. Raises not_found, invalid_request, and failed_precondition for a code that is redeemed. */
+/** A repeat changes nothing. Raises not_found, invalid_request, and failed_precondition for a code that is redeemed. */
 export async function voidRedemptionCodes(
   { id }: VoidRedemptionCodesRequest,
   context: CallContext,

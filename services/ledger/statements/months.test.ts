@@ -9,10 +9,10 @@ const february = Date.UTC(2026, 1, 15);
 const most = 9_000_000_000_000_000_000n;
 
 describe('the sums of months', () => {
-  it('stay exact when more was ever deposited than 64 bits hold', () => {
+  it('stay exact when total deposits exceed 64 bits', () => {
     let account: AccountBucket = emptyAccount('acct_1');
     const openings: MonthOpening[] = [];
-    // Money comes in and is taken out again; the sum of deposits only grows.
+    // Money is deposited and then removed; the sum of deposits only grows.
     const enter = (kind: EntryKind, amountNanoUsd: bigint, atMs: number): void => {
       const { sums, opening } = sumEntry(account, {
         kind,

@@ -1,44 +1,44 @@
 // Statements by month (UTC): which month an entry belongs to, and the sums from which every month's figures come. Pure.
 //
-// A month begins with the first entry made in it, and whatever follows in the journal belongs to it or to a later one: clocks of two
+// A month begins with its first entry, and every later entry of the journal belongs to it or to a later month: the clocks of two
 // processes may differ, but the journal has one order, and so a month that has ended never changes again.
 import { type Entry, EntryKind } from '#proto/ledger/v1/ledger.js';
 import type { AccountBucket, MonthOpening, MonthSums } from '../books/model.js';
 
-/** The sums of an account that has no entry. Month 0 is before every month. */
+/** The sums of an account without entries. Month 0 precedes every month. */
 export const noSums: MonthSums = { month: 0, depositedNanoUsd: 0n, refundedNanoUsd: 0n };
 
-/** The number of the month of an instant: twelve for each year, so that the next month is the next number. */
+/** Returns the number of the month of an instant: twelve per year, so that the next month is the next number. */
 export function monthAt(ms: number): number {
   const date = new Date(ms);
   return date.getUTCFullYear() * 12 + date.getUTCMonth();
 }
 
-/** When a month begins, in epoch milliseconds. */
+/** Returns when a month begins, in epoch milliseconds. */
 export function startOfMonthMs(month: number): number {
   return Date.UTC(Math.floor(month / 12), month % 12);
 }
 
-/** "2026-11". */
+/** Returns a month as a text such as "2026-11". */
 export function monthText(month: number): string {
   return `${String(Math.floor(month / 12)).padStart(4, '0')}-${String((month % 12) + 1).padStart(2, '0')}`;
 }
 
-/** The month of such a text; undefined when it is not one. */
+/** Returns the month of such a text; undefined when it is not one. */
 export function monthOfText(text: string): number | undefined {
   const [, year, month] = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(text) ?? [];
   return year === undefined ? undefined : Number(year) * 12 + Number(month) - 1;
 }
 
 /**
- * A sum as a column holds it. What was ever deposited or given back goes on growing when money is taken out again, so that it may pass
- * what 64 bits hold; it then begins anew from below, and differences (`since`) stay exact.
+ * Returns a sum as a column holds it. The sums of deposits and refunds keep growing when money is removed again, so they may exceed
+ * 64 bits; they then wrap around to the lowest value, and differences (`since`) stay exact.
  */
 export function wrapped(sumNanoUsd: bigint): bigint {
   return BigInt.asIntN(64, sumNanoUsd);
 }
 
-/** How much a sum grew. */
+/** Returns how much a sum grew. */
 function since(laterNanoUsd: bigint, earlierNanoUsd: bigint): bigint {
   return BigInt.asUintN(64, laterNanoUsd - earlierNanoUsd);
 }
@@ -73,37 +73,37 @@ export function sumEntry(
   return { sums: after, opening };
 }
 
-/** Whether an entry is noted beside the journal, to be found by its kind: all but charges, of which there are too many and which are everywhere. */
+/** Reports whether an entry's kind is indexed next to the journal: all kinds but charges, which are most of the entries. */
 export function isNoted(entry: Pick<Entry, 'kind'>): boolean {
   return entry.kind !== EntryKind.ENTRY_KIND_CHARGE;
 }
 
 /**
- * The figures of one month of an account. All but the adjustments and the charges are zero or more: the charges are net of corrections,
- * which may belong to charges of the month before.
+ * Holds the figures of one month of an account. All but the adjustments and the charges are zero or more: charges are net of corrections,
+ * which may belong to charges of the previous month.
  */
 export interface MonthFigures {
   readonly month: number;
   readonly openingNanoUsd: bigint;
   readonly depositsNanoUsd: bigint;
-  /** Corrections upwards less those downwards. */
+  /** Upward less downward adjustments. */
   readonly adjustmentsNanoUsd: bigint;
   readonly chargesNanoUsd: bigint;
   readonly refundsNanoUsd: bigint;
   readonly closingNanoUsd: bigint;
-  /** Number of its first entry; as `endSeq` in a month without entries. */
+  /** Number of its first entry; equal to `endSeq` in a month without entries. */
   readonly firstSeq: bigint;
   /** Number of the first entry after it. */
   readonly endSeq: bigint;
 }
 
 /**
- * The months of an account from the first with an entry up to `lastMonth`, oldest first, those without an entry among them. Each closes
- * with what the next one opens with, and the last with the balance.
+ * Returns the months of an account from the first with an entry up to `lastMonth`, oldest first, including those without entries. Each closes
+ * with the opening figures of the next one, and the last with the balance.
  */
 export function figuresOf(account: AccountBucket, openings: readonly MonthOpening[], lastMonth: number): MonthFigures[] {
   const { sums, seq } = account;
-  // One that was opened after the account was read is not yet known to it.
+  // Months that were opened after the account was read are not yet part of it.
   const known = openings.filter(({ month }) => month <= sums.month);
   const now: MonthOpening = {
     ...sums,
@@ -128,7 +128,7 @@ function between(opening: MonthOpening, next: MonthOpening): MonthFigures {
     openingNanoUsd: opening.creditedNanoUsd - opening.spentNanoUsd,
     depositsNanoUsd,
     adjustmentsNanoUsd: next.creditedNanoUsd - opening.creditedNanoUsd - depositsNanoUsd,
-    // What is spent is what was charged, net of corrections, less what was refunded.
+    // What is spent equals the charges, net of corrections, less the refunds.
     chargesNanoUsd: next.spentNanoUsd - opening.spentNanoUsd + refundsNanoUsd,
     refundsNanoUsd,
     closingNanoUsd: next.creditedNanoUsd - next.spentNanoUsd,

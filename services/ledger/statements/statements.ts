@@ -1,4 +1,4 @@
-// An account's months as they are now, read without locks.
+// An account's current months, read without locks.
 import { fault } from '#client/errors/fault.js';
 import type { Statement } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
@@ -31,14 +31,14 @@ export async function statementsOf(
       closingNanoUsd: month.closingNanoUsd,
       entries: month.endSeq - month.firstSeq,
       hasArchivedEntries: month.endSeq > month.firstSeq && archivedSeq >= month.firstSeq,
-      // Another process may be behind ours by the skew.
+      // The clock of another process may be behind ours by up to the skew.
       isClosed: newest > month.month || nowMs >= untilMs + config.clockSkewMs,
     };
   };
   return { months: figures, render };
 }
 
-/** The figures of a month. Raises not_found. */
+/** Returns the figures of a month. Raises not_found. */
 export function monthIn(months: readonly MonthFigures[], month: number): MonthFigures {
   const found = months.find((figures) => figures.month === month);
   if (found === undefined) throw fault('no_statement', { month: monthText(month) });

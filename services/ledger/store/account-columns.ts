@@ -1,8 +1,8 @@
-// Remembers the columns that lead an account's rows for the time of one transaction, in which the same accounts come up again and again.
+// Caches the columns that lead an account's rows for the duration of one transaction, in which the same accounts occur repeatedly.
 import type { Engine } from '#kit/db/open.js';
 import { type AccountColumns, accountColumns } from './rows.js';
 
-/** The columns of accounts, each made once. */
+/** Holds the columns of accounts, each created once. */
 export class AccountColumnsOf {
   private readonly known = new Map<string, AccountColumns>();
 

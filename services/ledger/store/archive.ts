@@ -8,37 +8,37 @@ import { HoldState } from '#proto/ledger/v1/ledger.js';
 import type { RebuildSums } from '../books/model.js';
 import { accountColumns, accountScope, baseTable, bucketTable, bytesOf, holdTable, noAccount, toHold } from './rows.js';
 
-/** A beginning of an account's journal that is in the archive's files, and goes from the database. */
+/** Holds the beginning of an account's journal that is in the archive's files and is to be removed from the database. */
 export interface ArchivedPart {
   readonly accountId: string;
-  /** The number of the last entry that was archived before. */
+  /** The number of the last previously archived entry. */
   readonly afterSeq: bigint;
   readonly lastSeq: bigint;
-  /** Before this instant all of it was written. */
+  /** All of its entries were written before this instant. */
   readonly untilMs: number;
-  /** Holds that its entries are about. */
+  /** Holds to which its entries refer. */
   readonly holdIds: readonly string[];
   readonly sums: RebuildSums;
 }
 
-/** As many as MariaDB's plan for lists of keys allows; see the operations of one transaction. */
+/** As many as MariaDB's plan for lists of keys allows; see `operationsMax`. */
 const holdsPerStatement = 200;
 const keyedHolds = keyedText(holdTable.key);
 const deleteHolds = textOfRows((rows) => `DELETE FROM hold WHERE ${keyedHolds(rows)}`);
 
-/** Archiving over a database. */
+/** Removes archived rows from a database. */
 export class ArchiveStore {
   constructor(private readonly db: Database) {}
 
   /**
-   * Removes what is archived: charges and their corrections, and ended holds that no later entry is about. Deposits, adjustments and
-   * refunds stay, for their idempotency keys lead to them. False when somebody else has archived this account meanwhile, or when one of the
-   * calls was refunded or settled since its entries were read, so that the sums lack what is still to come.
+   * Removes what is archived: charges and their corrections, and ended holds to which no later entry refers. Deposits, adjustments and
+   * refunds stay, because their idempotency keys refer to them. Returns false when another replica has archived this account meanwhile, or when one of the
+   * calls was refunded or settled since its entries were read, so that the sums would be incomplete.
    */
   async remove(part: ArchivedPart): Promise<boolean> {
     return this.db.plainTransaction(async (tx) => {
       const { slot, account_id: account } = accountColumns(part.accountId, tx.engine);
-      // Whoever writes rows of an account holds the lock of its bucket.
+      // Every writer of an account's rows holds the lock of its bucket.
       await tx.lock(bucketTable, [[slot, account, accountScope]]);
       const [base] = await tx.find(baseTable, [[slot, account]]);
       if (asBigInt(base?.[2] ?? 0n) !== part.afterSeq) return false;
@@ -67,7 +67,7 @@ export class ArchiveStore {
     });
   }
 
-  /** Notes that from now on what is older than this instant may be gone; it only ever moves on. */
+  /** Records that rows older than this instant may be gone; the recorded instant only moves forward. */
   async noteUntil(untilMs: number): Promise<void> {
     const key = [noAccount.slot, noAccount.account_id];
     const note = () =>
@@ -78,13 +78,13 @@ export class ArchiveStore {
         else if (asNumber(known[3]) < untilMs) await tx.overwrite(baseTable, [row]);
       });
     await note().catch((error: unknown) => {
-      // Another replica noted it first; now there is a row to lock.
+      // Another replica recorded it first; now there is a row to lock.
       if (isDuplicate(error)) return note();
       throw error;
     });
   }
 
-  /** Removes at most `limit` holds that ended before this instant and moved no money: no entry is about them. How many they were. */
+  /** Removes at most `limit` holds that ended before this instant and moved no money, so that no entry refers to them. Returns how many. */
   async removeHoldsWithoutEntries(untilMs: number, limit: number): Promise<number> {
     const { knex } = this.db;
     const ended = [HoldState.HOLD_STATE_SETTLED, HoldState.HOLD_STATE_RELEASED, HoldState.HOLD_STATE_EXPIRED];
@@ -97,7 +97,7 @@ export class ArchiveStore {
     if (rows.length === 0) return 0;
     await this.db.plainTransaction(async (tx) => {
       for (const row of rows) {
-        // One that was settled since it was looked for stays.
+        // A hold that was settled since it was read stays.
         await tx.run(
           `DELETE FROM hold WHERE slot = ? AND id = ? AND account_id = ? AND last_seq = 0 AND state <> ${HoldState.HOLD_STATE_OPEN}`,
           [row['slot'], row['id'], row['account_id']],

@@ -1,4 +1,4 @@
-// What only Verify asks of the database: whatever the other questions could not see because a row is missing, or is not where
+// Queries that only Verify makes: for what the other queries cannot see because a row is missing or is not where
 // they look for it. Reads take no locks; each is consistent in itself.
 import type { Knex } from 'knex';
 import type { Database } from '#kit/db/open.js';
@@ -13,7 +13,7 @@ import { accountColumns, accountScope, holdTable, operationId, toHold } from './
 export class Audit {
   constructor(private readonly db: Database) {}
 
-  /** Ids of accounts in the order of slot and id, after this one; undefined: from the first. Those that only the journal knows are among them. */
+  /** Returns ids of accounts in the order of slot and id, after this one, or from the first if undefined. Accounts known only to the journal are included. */
   async accountIdsAfter(accountId: string | undefined, limit: number): Promise<string[]> {
     const { knex, engine } = this.db;
     const pageOf = async (query: Knex.QueryBuilder): Promise<Row[]> => {
@@ -33,8 +33,8 @@ export class Audit {
   }
 
   /**
-   * Holds, of one account or of all, that say something which no entry of theirs bears out: what they captured, under which key,
-   * or that they ended at their checkpoint. At most `limit`. Looks through all holds there are.
+   * Returns holds, of one account or of all, with values that none of their entries supports: the captured amount, the key,
+   * or that they ended at their checkpoint. At most `limit`. Scans all holds.
    */
   async unexplainedHolds(accountId: string | undefined, limit: number): Promise<UnexplainedHold[]> {
     const { knex, engine } = this.db;
@@ -89,7 +89,7 @@ export class Audit {
     });
   }
 
-  /** The number of the entry that each of these idempotency keys leads to; those that lead nowhere are left out. */
+  /** Returns the number of the entry to which each of these idempotency keys refers; keys without an entry are left out. */
   async entryNumbers(accountId: string, idempotencyKeys: readonly string[]): Promise<Map<string, bigint>> {
     const byId = new Map(idempotencyKeys.map((idempotencyKey) => [operationId(idempotencyKey).toString('hex'), idempotencyKey]));
     const rows: Row[] = await this.db

@@ -1,4 +1,4 @@
-// Redemption codes in the database, and how often an account's were refused. No code is of an account until somebody redeems it, so its
+// The SQL of redemption codes, and of how many attempts of an account were refused. A code belongs to no account until it is redeemed, so its
 // slot is that of its hash.
 import type { Knex } from 'knex';
 import type { Database, Engine } from '#kit/db/open.js';
@@ -17,12 +17,12 @@ const codeTable = new Table('redemption_code', {
   changing: ['state', 'account_id', 'result_seq', 'ended_at_ms'],
 });
 
-/** A code as it is stored. */
+/** Holds a code as it is stored. */
 export interface CodeRecord {
   readonly hash: Buffer;
   readonly id: string;
   readonly batchId: string;
-  /** Its place among those made together, from 0. */
+  /** Its position in its batch, from 0. */
   readonly batchNumber: number;
   readonly lastFour: string;
   readonly amountNanoUsd: bigint;
@@ -31,14 +31,14 @@ export interface CodeRecord {
   readonly createdBy: string;
   readonly createdAtMs: number;
   readonly state: State;
-  /** Who claimed it. */
+  /** The account that claimed it. */
   readonly accountId: string | undefined;
-  /** Number of the deposit's entry; 0 before it. */
+  /** Number of the deposit's entry; 0 before the deposit. */
   readonly resultSeq: bigint;
   readonly endedAtMs: number | undefined;
 }
 
-/** Codes over a database. Every change of a state names the state that it changes. */
+/** Reads and writes codes in a database. Every change of a state is conditional on the state that it changes. */
 export class Codes {
   constructor(private readonly db: Database) {}
 
@@ -58,7 +58,7 @@ export class Codes {
     return row === undefined ? undefined : toCode(codeTable.valuesOf(row));
   }
 
-  /** Those made together, in the order in which they were made. */
+  /** Returns the codes of a batch, in the order in which they were created. */
   async ofBatch(batchId: string): Promise<CodeRecord[]> {
     const rows: Row[] = await this.codes()
       .where({ batch_id: bytesOf('batch', batchId) })
@@ -66,7 +66,7 @@ export class Codes {
     return rows.map((row) => toCode(codeTable.valuesOf(row)));
   }
 
-  /** Newest first, before this one. */
+  /** Returns codes older than this one, newest first. */
   async before(id: string | undefined, filter: { state: State; batchId: string }, limit: number): Promise<CodeRecord[]> {
     const query = this.codes().orderBy('id', 'desc').limit(limit);
     if (id !== undefined) query.where('id', '<', bytesOf('code', id));
@@ -76,7 +76,7 @@ export class Codes {
     return rows.map((row) => toCode(codeTable.valuesOf(row)));
   }
 
-  /** Gives an open code that has not expired to an account; whether this did it. Of many who try one does. */
+  /** Assigns an open code that has not expired to an account; returns whether this call did it. Only one of many concurrent calls succeeds. */
   async claim(hash: Buffer, accountId: string, nowMs: number): Promise<boolean> {
     const changed = await this.db
       .knex('redemption_code')
@@ -86,7 +86,7 @@ export class Codes {
     return changed === 1;
   }
 
-  /** Notes the deposit that a claimed code has made. */
+  /** Records the deposit made with a claimed code. */
   async complete(hash: Buffer, seq: bigint): Promise<void> {
     await this.db
       .knex('redemption_code')
@@ -94,7 +94,7 @@ export class Codes {
       .update({ state: State.REDEMPTION_CODE_STATE_REDEEMED, result_seq: Number(seq) });
   }
 
-  /** Claimed codes whose deposit is not noted, claimed at or before this instant. */
+  /** Returns claimed codes whose deposit is not recorded, claimed at or before this instant. */
   async claimedUntil(ms: number, limit: number): Promise<CodeRecord[]> {
     const rows: Row[] = await this.codes()
       .where({ state: State.REDEMPTION_CODE_STATE_CLAIMED })
@@ -127,7 +127,7 @@ export class Codes {
     return row === undefined ? undefined : toCode(codeTable.valuesOf(row));
   }
 
-  /** How many of an account's attempts were refused in the window that it is in, and when that ends. */
+  /** Returns how many of an account's attempts were refused in the current window, and when the window ends. */
   async refusals(accountId: string, nowMs: number, windowMs: number): Promise<{ refusals: number; endsAtMs: number }> {
     const row: Row | undefined = await this.db
       .knex('redemption_refusal')
@@ -139,7 +139,7 @@ export class Codes {
       : { refusals: asNumber(row['refusals']), endsAtMs: asNumber(row['since_ms']) + windowMs };
   }
 
-  /** Notes a refused attempt. */
+  /** Records a refused attempt. */
   async addRefusal(accountId: string, nowMs: number, windowMs: number): Promise<void> {
     const { knex, engine } = this.db;
     const columns = accountColumns(accountId, engine);
@@ -150,7 +150,7 @@ export class Codes {
     try {
       await knex('redemption_refusal').insert({ ...columns, since_ms: nowMs, refusals: 1 });
     } catch (error) {
-      // Another attempt was faster, and is counted; then this one is added to it.
+      // Another attempt was recorded first; this one is added to it.
       if (!isDuplicate(error)) throw error;
       await knex('redemption_refusal').where(columns).increment('refusals', 1);
     }

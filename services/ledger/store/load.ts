@@ -1,4 +1,4 @@
-// Loads the rows that some operations touch, with the locks that keep every other writer of these accounts away.
+// Loads the rows that some operations touch, with locks that exclude every other writer of these accounts.
 import type { PlainTransaction } from '#kit/db/plain-transaction.js';
 import { textOfRows, keyedText } from '#kit/db/sql-text.js';
 import type { Values } from '#kit/db/table.js';
@@ -33,8 +33,8 @@ const selectOperations = textOfRows(
 );
 
 /**
- * The working set of the operations. Buckets are locked first and in key order, the account's before those of its keys, so that
- * transactions wait for each other in one direction only. Whoever holds the lock of an account's bucket is the only writer of
+ * Returns the working set of the operations. Buckets are locked first and in key order, the account's before those of its keys, so that
+ * transactions wait for each other in one direction only. The holder of the lock of an account's bucket is the only writer of
  * its keys, holds, journal and operations, which therefore need no locks of their own.
  */
 export async function loadWorkingSet(
@@ -56,7 +56,7 @@ export async function loadWorkingSet(
     const { accountId } = operation;
     const { slot, account_id: account } = columns.of(accountId);
     if (isNew(accountId)) buckets.push([slot, account, accountScope]);
-    // Ids of keys and of calls are no secrets, but nobody promises that no two accounts name the same.
+    // Ids of keys and of calls are not secret, and two accounts could name the same id.
     if ('keyId' in operation && operation.keyId !== undefined && isNew(operation.keyId + accountId)) {
       buckets.push([slot, account, bytesOf('key', operation.keyId)]);
     }
@@ -68,7 +68,7 @@ export async function loadWorkingSet(
     const hold = toHold(row);
     set.of(hold.accountId).holds.load(hold.id, hold);
   }
-  // Only the hold knows its key, where the operation does not name it.
+  // When an operation does not name its key, only the hold knows it.
   const ofHolds: Key[] = [];
   for (const operation of operations) {
     if (!('holdId' in operation)) continue;
@@ -101,7 +101,7 @@ function loadBuckets(set: WorkingSet, rows: readonly Values[]): void {
   }
 }
 
-/** Key order, where others can lock rows too: a SQLite transaction is alone with its file. */
+/** Sorts keys on engines where others can lock rows too: a SQLite transaction has its file to itself. */
 function inOrder(tx: PlainTransaction, keys: Key[]): readonly Key[] {
   if (tx.engine === 'sqlite') return keys;
   return keys.sort((a, b) => a[0] - b[0] || Buffer.compare(a[1], b[1]) || Buffer.compare(a[2], b[2]));

@@ -1,4 +1,4 @@
-// The SQL of statements by month.
+// The SQL of monthly statements.
 import type { Database } from '#kit/db/open.js';
 import type { Row } from '#kit/db/plain-transaction.js';
 import type { Entry, EntryKind } from '#proto/ledger/v1/ledger.js';
@@ -6,18 +6,18 @@ import type { MonthOpening } from '../books/model.js';
 import { isNoted } from '../statements/months.js';
 import { accountColumns, journalTable, monthTable, toEntry, toOpening } from './rows.js';
 
-/** Which entries of an account: numbers from `fromSeq` and below `endSeq`; of these kinds, or of all when there are none. */
+/** Selects entries of an account: numbers from `fromSeq` and below `endSeq`; of these kinds, or of all if empty. */
 export interface EntryRange {
   readonly fromSeq: bigint;
   readonly endSeq: bigint;
   readonly kinds: readonly EntryKind[];
 }
 
-/** Months over a database. */
+/** Reads months from a database. */
 export class Months {
   constructor(private readonly db: Database) {}
 
-  /** The account's sums at the beginning of each month that has an entry, oldest first. */
+  /** Returns the account's sums at the beginning of each month that has an entry, oldest first. */
   async openings(accountId: string): Promise<MonthOpening[]> {
     const rows: Row[] = await this.db
       .knex('journal_month')
@@ -27,7 +27,7 @@ export class Months {
     return rows.map((row) => toOpening(monthTable.valuesOf(row)));
   }
 
-  /** At most `limit` entries of the range, in the order of their numbers or against it. */
+  /** Returns at most `limit` entries of the range, in ascending or descending order of their numbers. */
   async entries(
     accountId: string,
     { fromSeq, endSeq, kinds }: EntryRange,
@@ -35,7 +35,7 @@ export class Months {
   ): Promise<Entry[]> {
     const { knex, engine } = this.db;
     const { slot, account_id: account } = accountColumns(accountId, engine);
-    // All but charges are noted, so that they are not looked for among a million of those.
+    // All kinds but charges are noted, so that their entries are not searched for among a million charges.
     const isOfNotes = kinds.length > 0 && kinds.every((kind) => isNoted({ kind }));
     const table = isOfNotes ? 'journal_note' : 'journal';
     const query = knex('journal').select(...journalTable.columns.map((column) => `journal.${column}`));

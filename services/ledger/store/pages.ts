@@ -1,4 +1,4 @@
-// All holds and the whole journal, page by page in the order of their keys, for whoever compares them with other books. Reads take
+// All holds and the whole journal, page by page in key order, for comparison with other books. Reads take
 // no locks: holds may change between two pages, entries never do.
 import type { Knex } from 'knex';
 import type { Database } from '#kit/db/open.js';
@@ -10,35 +10,35 @@ import { slotCount } from '../books/slot.js';
 import { accountColumns, bytesOf, holdTable, journalTable, toEntry, toHold } from './rows.js';
 import type { HoldName } from './reads.js';
 
-/** MariaDB's plan for lists of keys changes at 500; see the operations of one transaction. */
+/** MariaDB's plan for lists of keys changes at 500; see `operationsMax`. */
 const namesPerStatement = 200;
 
-/** Which holds or entries: of one account or of all, made within an interval; 0 for no bound. */
+/** Selects holds or entries: of one account or of all, created within an interval; 0 for no bound. */
 export interface Extent {
   readonly accountId: string | undefined;
   readonly fromMs: number;
   readonly untilMs: number;
 }
 
-/** Where a page of holds ended; ids as 16 bytes. */
+/** Holds the place where a page of holds ended; ids as 16 bytes. */
 export interface HoldPlace {
   readonly slot: number;
   readonly id: Buffer;
   readonly account: Buffer;
 }
 
-/** Where a page of entries ended. */
+/** Holds the place where a page of entries ended. */
 export interface EntryPlace {
   readonly slot: number;
   readonly account: Buffer;
   readonly seq: bigint;
 }
 
-/** Pages over a database. */
+/** Reads pages from a database. */
 export class Pages {
   constructor(private readonly db: Database) {}
 
-  /** The holds of these names that there are, in no order. */
+  /** Returns the existing holds among these names, in no order. */
   async holdsByName(names: readonly HoldName[]): Promise<HoldRecord[]> {
     const found: HoldRecord[] = [];
     for (let start = 0; start < names.length; start += namesPerStatement) {
@@ -55,7 +55,7 @@ export class Pages {
     return found;
   }
 
-  /** At most `limit` holds after this place, in the order of slot and id, and the place where the page ends; undefined: there are no more. */
+  /** Returns at most `limit` holds after this place, in the order of slot and id, and the place where the page ends; undefined when there are no more. */
   async holdsAfter(
     extent: Extent,
     place: HoldPlace | undefined,
@@ -64,7 +64,7 @@ export class Pages {
     const only = extent.accountId === undefined ? undefined : accountColumns(extent.accountId, this.db.engine);
     const slots = only === undefined ? Array.from({ length: slotCount[this.db.engine] }, (_, slot) => slot) : [only.slot];
     const rows: Row[] = [];
-    // What remains of the slot where the page before ended, and then of the others, each named: only within a slot do ids lead the
+    // Reads the rest of the slot where the previous page ended, then each of the other slots by number: only within a slot do ids lead the
     // key, and only so is an interval a range of it.
     if (place !== undefined) rows.push(...((await afterHold(this.holds([place.slot], only?.account_id, extent, limit), place)) as Row[]));
     const others = place === undefined ? slots : slots.filter((slot) => slot > place.slot);
@@ -76,7 +76,7 @@ export class Pages {
     return { holds: rows.map((row) => toHold(holdTable.valuesOf(row))), next };
   }
 
-  /** At most `limit` entries after this place, in the order of slot, account and number, and where the page ends; undefined: there are no more. */
+  /** Returns at most `limit` entries after this place, in the order of slot, account and number, and where the page ends; undefined when there are no more. */
   async entriesAfter(
     extent: Extent,
     place: EntryPlace | undefined,
@@ -115,11 +115,11 @@ export class Pages {
 }
 
 function afterHold(query: Knex.QueryBuilder, { id, account }: HoldPlace): Knex.QueryBuilder {
-  // The first condition is implied by the second, but only the first lets the key's range begin at the right place.
+  // The first condition is implied by the second, but only the first lets the key's range start at the right place.
   return query.where('id', '>=', id).where((after) => after.where('id', '>', id).orWhere('account_id', '>', account));
 }
 
-/** The least UUIDv7 of an instant: its milliseconds lead it. */
+/** Returns the lowest UUIDv7 of an instant: its milliseconds come first. */
 function firstIdAt(ms: number): Buffer {
   const bytes = Buffer.alloc(16);
   bytes.writeUIntBE(ms, 0, 6);

@@ -1,4 +1,4 @@
-// What can be asked about the books without changing them. Reads take no locks.
+// Queries about the books that do not change them. Reads take no locks.
 import type { Knex } from 'knex';
 import type { Database } from '#kit/db/open.js';
 import type { Row } from '#kit/db/plain-transaction.js';
@@ -25,17 +25,17 @@ import {
   toOpening,
 } from './rows.js';
 
-/** A hold named with its account. */
+/** Names a hold together with its account. */
 export interface HoldName {
   readonly accountId: string;
   readonly holdId: string;
 }
 
-/** Reads over a database. */
+/** Reads from a database. */
 export class Reads {
   constructor(private readonly db: Database) {}
 
-  /** Whether the database answers: raises when it does not. */
+  /** Raises an error when the database does not respond. */
   async ping(): Promise<void> {
     await this.db.knex.raw('SELECT 1');
   }
@@ -45,13 +45,13 @@ export class Reads {
     return row === undefined ? undefined : toAccount(bucketTable.valuesOf(row));
   }
 
-  /** Several accounts by id; those that never had money are left out. */
+  /** Returns several accounts by id; those that never had money are left out. */
   async accounts(accountIds: readonly string[]): Promise<Map<string, AccountBucket>> {
     const keys = accountIds.map((accountId) => accountColumns(accountId, this.db.engine));
     const rows: Row[] = await this.db
       .knex('bucket')
       .select(...bucketTable.columns)
-      // The slots too, so that the primary key leads straight to the rows.
+      // Including the slots, so that the primary key is used.
       .whereIn(
         ['slot', 'account_id', 'scope_id'],
         keys.map(({ slot, account_id }) => [slot, account_id, accountScope]),
@@ -59,7 +59,7 @@ export class Reads {
     return new Map(rows.map((row) => toAccount(bucketTable.valuesOf(row))).map((account) => [account.accountId, account]));
   }
 
-  /** The keys that were ever used, or those of `keyIds` among them; in the order of their ids, at most `limit`. */
+  /** Returns the keys that were ever used, or those of `keyIds` among them; in the order of their ids, at most `limit`. */
   async keys(accountId: string, keyIds: readonly string[], limit: number): Promise<KeyBucket[]> {
     const query = this.buckets(accountId).orderBy('scope_id').limit(limit);
     if (keyIds.length > 0)
@@ -81,7 +81,7 @@ export class Reads {
     return row === undefined ? undefined : toHold(holdTable.valuesOf(row));
   }
 
-  /** Several holds of one account by id. */
+  /** Returns several holds of one account by id. */
   async holds(accountId: string, holdIds: readonly string[]): Promise<HoldRecord[]> {
     const rows: Row[] = await this.db
       .knex('hold')
@@ -94,7 +94,7 @@ export class Reads {
     return rows.map((row) => toHold(holdTable.valuesOf(row)));
   }
 
-  /** The open holds of an account, oldest first. Looks through all open holds, of which there are as many as calls in flight. */
+  /** Returns the open holds of an account, oldest first. Scans all open holds, of which there are as many as calls in flight. */
   async openHolds(accountId: string, limit: number): Promise<HoldRecord[]> {
     const rows: Row[] = await this.db
       .knex('hold')
@@ -105,7 +105,7 @@ export class Reads {
     return rows.map((row) => toHold(holdTable.valuesOf(row)));
   }
 
-  /** Open holds whose expiry is at or before this instant, the longest expired first. */
+  /** Returns open holds whose expiry is at or before this instant, the longest expired first. */
   async expiredHolds(expiredAtMs: number, limit: number): Promise<HoldName[]> {
     const rows: Row[] = await this.db
       .knex('hold')
@@ -120,18 +120,18 @@ export class Reads {
     }));
   }
 
-  /** When the oldest open hold was made; 0 when none is open. Looks through all open holds, of which there are as many as calls in flight. */
+  /** Returns when the oldest open hold was created; 0 when none is open. Scans all open holds, of which there are as many as calls in flight. */
   async oldestOpenHoldAtMs(): Promise<bigint> {
     const [row]: Row[] = await this.db.knex('hold').where({ state: HoldState.HOLD_STATE_OPEN }).min({ oldest: 'created_at_ms' });
     return asBigInt(row?.['oldest'] ?? 0n);
   }
 
-  /** This process and its database. */
+  /** Returns information about this process and its database. */
   processInfo(): Promise<ProcessInfo> {
     return processInfo(this.db);
   }
 
-  /** How many holds are open, and how many of them are past their expiry. */
+  /** Returns how many holds are open, and how many of them are past their expiry. */
   async countOpenHolds(nowMs: number): Promise<{ open: number; pastExpiry: number }> {
     const count = this.db.knex('hold').where({ state: HoldState.HOLD_STATE_OPEN }).count({ holds: '*' });
     const [open]: Row[] = await count.clone();
@@ -139,7 +139,7 @@ export class Reads {
     return { open: asNumber(open?.['holds'] ?? 0), pastExpiry: asNumber(pastExpiry?.['holds'] ?? 0) };
   }
 
-  /** The entry that the deposit, adjustment or refund of this idempotency key made. */
+  /** Returns the entry that the deposit, adjustment or refund with this idempotency key created. */
   async entryOf(accountId: string, idempotencyKey: string): Promise<Entry | undefined> {
     const id = operationId(idempotencyKey);
     const made: Row | undefined = await this.db
@@ -154,7 +154,7 @@ export class Reads {
     return row === undefined ? undefined : toEntry(journalTable.valuesOf(row));
   }
 
-  /** Entries above a number and up to another, oldest first. */
+  /** Returns entries above a number and up to another, oldest first. */
   async entriesBetween(accountId: string, afterSeq: bigint, lastSeq: bigint, limit: number): Promise<Entry[]> {
     const rows: Row[] = await this.entries(accountId)
       .where('seq', '>', asNumber(afterSeq))
@@ -164,9 +164,9 @@ export class Reads {
     return rows.map((row) => toEntry(journalTable.valuesOf(row)));
   }
 
-  /** An account with its keys and open holds, all of one instant. */
+  /** Returns an account with its keys and open holds, all as of one instant. */
   async snapshot(accountId: string): Promise<AccountSnapshot> {
-    // A repeatable read shows every statement the same state without locking anybody out; SQLite does so always.
+    // A repeatable read shows every statement the same state without blocking writers; SQLite always does so.
     const isolation = this.db.engine === 'mysql' ? ({ isolationLevel: 'repeatable read' } as const) : {};
     const work = async (tx: Knex.Transaction): Promise<AccountSnapshot> => {
       const where = accountColumns(accountId, this.db.engine);
@@ -188,7 +188,7 @@ export class Reads {
         account: account === undefined ? undefined : toAccount(account),
         keys: buckets.filter((row) => !isAccountRow(row)).map(toKey),
         openHolds: holds.map((row) => toHold(holdTable.valuesOf(row))),
-        // What is archived may have been the newest of the journal.
+        // The newest entry of the journal may be archived.
         lastSeq: most(asBigInt(last?.['seq'] ?? 0n), BigInt(base?.seq ?? 0)),
         base,
         openings: months.map((row) => toOpening(monthTable.valuesOf(row))),
@@ -197,7 +197,7 @@ export class Reads {
     return this.db.knex.transaction(work, isolation);
   }
 
-  /** When the first entry after this number was made; infinity when there is none. */
+  /** Returns when the first entry after this number was created; infinity when there is none. */
   async createdAtMsAfter(accountId: string, seq: bigint): Promise<number> {
     const where = accountColumns(accountId, this.db.engine);
     const row: Row | undefined = await this.db
@@ -210,18 +210,18 @@ export class Reads {
     return row === undefined ? Number.POSITIVE_INFINITY : asNumber(row['created_at_ms']);
   }
 
-  /** What the archived beginning of an account's journal adds up to; undefined while all of it is there. */
+  /** Returns what the archived beginning of an account's journal adds up to; undefined while none of it is archived. */
   async base(accountId: string): Promise<RebuildSums | undefined> {
     return toBase(await this.db.knex('journal_base').select('sums').where(accountColumns(accountId, this.db.engine)).first());
   }
 
-  /** The number of the last archived entry; 0 for none. */
+  /** Returns the number of the last archived entry; 0 for none. */
   async baseSeq(accountId: string): Promise<bigint> {
     const row: Row | undefined = await this.db.knex('journal_base').select('seq').where(accountColumns(accountId, this.db.engine)).first();
     return asBigInt(row?.['seq'] ?? 0n);
   }
 
-  /** Holds whose last entry is older than this may be archived; 0: nothing is. */
+  /** Returns the instant before which holds may be archived, by their last entry; 0 if nothing is. */
   async archivedUntilMs(): Promise<bigint> {
     const row: Row | undefined = await this.db
       .knex('journal_base')

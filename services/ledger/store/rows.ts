@@ -1,4 +1,4 @@
-// Rows of the ledger's tables as lists of values in the order of their columns, and the plain data they stand for.
+// Converts between rows of the ledger's tables, as lists of values in column order, and plain data.
 import assert from 'node:assert/strict';
 import type { Engine } from '#kit/db/open.js';
 import { Table, type Values } from '#kit/db/table.js';
@@ -47,7 +47,7 @@ export const holdTable = new Table('hold', {
 
 const msPerDay = 86_400_000n;
 
-/** The journal, which is only ever added to. The day (UTC, counted from 1970) is there for partitions. */
+/** The journal, which is append-only. The day (UTC, counted from 1970) is there for partitions. */
 export const journalTable = new Table('journal', {
   key: ['slot', 'account_id', 'seq'],
   fixed: [
@@ -68,19 +68,19 @@ export const journalTable = new Table('journal', {
   ],
 });
 
-/** The sums of accounts at the beginning of each month that has an entry. Months stay when their entries are archived. */
+/** The sums of accounts at the beginning of each month that has an entry. Months are kept when their entries are archived. */
 export const monthTable = new Table('journal_month', {
   key: ['slot', 'account_id', 'month'],
   fixed: ['first_seq', 'credited_nano_usd', 'spent_nano_usd', 'deposited_nano_usd', 'refunded_nano_usd'],
 });
 
-/** The kinds of entries that are no charges, so that these few are found among charges without number. */
+/** The kinds of entries that are not charges, so that these few can be found among the many charges. */
 export const noteTable = new Table('journal_note', { key: ['slot', 'account_id', 'seq'], fixed: ['kind'] });
 
-/** What archived beginnings of journals add up to; the row of no account says until when everything is archived. */
+/** What archived beginnings of journals add up to; the row without an account holds the instant until which everything is archived. */
 export const baseTable = new Table('journal_base', { key: ['slot', 'account_id'], changing: ['seq', 'until_ms', 'sums'] });
 
-/** Leads the row that is about no account. */
+/** The key of the row that belongs to no account. */
 export const noAccount: AccountColumns = { slot: 0, account_id: Buffer.alloc(16) };
 
 /** Deposits and adjustments by their idempotency keys. */
@@ -89,14 +89,14 @@ export const operationTable = new Table('op', {
   fixed: ['kind', 'fingerprint', 'result_seq', 'created_at_ms'],
 });
 
-/** The 16 bytes of an id that was validated before. */
+/** Returns the 16 bytes of an id that was validated before. */
 export function bytesOf(prefix: string, id: string): Buffer {
   const bytes = Buffer.from(id.slice(prefix.length + 1), 'hex');
   assert(bytes.length === 16 && id.startsWith(prefix), `Not an id with the prefix ${prefix}.`);
   return bytes;
 }
 
-/** What leads every row of an account. */
+/** Holds the columns that lead every row of an account. */
 export interface AccountColumns {
   readonly slot: number;
   readonly account_id: Buffer;
@@ -107,7 +107,7 @@ export function accountColumns(accountId: string, engine: Engine): AccountColumn
   return { slot: slotOf(bytes, engine), account_id: bytes };
 }
 
-/** Whether the row of a bucket is that of an account. */
+/** Reports whether a bucket's row is that of an account. */
 export function isAccountRow([, , scope]: Values): boolean {
   return accountScope.equals(asBytes(scope));
 }
@@ -161,7 +161,7 @@ export function fromOpening(opening: MonthOpening, { slot, account_id }: Account
   return [slot, account_id, month, firstSeq, creditedNanoUsd, spentNanoUsd, depositedNanoUsd, refundedNanoUsd];
 }
 
-/** What is noted of an entry that is no charge. */
+/** Returns the note of an entry that is not a charge. */
 export function fromNoted(entry: Pick<Entry, 'seq' | 'kind'>, { slot, account_id }: AccountColumns): Values {
   return [slot, account_id, entry.seq, entry.kind];
 }
@@ -284,7 +284,7 @@ export function toEntry(row: Values): Entry {
     creditedAfterNanoUsd: asBigInt(creditedAfter),
     spentAfterNanoUsd: asBigInt(spentAfter),
     heldAfterNanoUsd: asBigInt(heldAfter),
-    // A row with neither is corrupt, which is for Verify to say.
+    // A row with neither is corrupt, which Verify reports.
     reference: holdId ?? idempotencyKey,
     keyId: optional(key, (value) => idFromBytes('key', asBytes(value))) ?? '',
     reason: asText(reason),
@@ -316,7 +316,7 @@ export function fromEntry(entry: Entry, { slot, account_id }: AccountColumns): V
   ];
 }
 
-/** The id under which an idempotency key is stored. */
+/** Returns the id under which an idempotency key is stored. */
 export function operationId(idempotencyKey: string): Buffer {
   return Buffer.from(fingerprintOf([idempotencyKey]), 'hex');
 }

@@ -1,4 +1,4 @@
-// A transaction that fails leaves nothing behind, and the database itself refuses what must never be.
+// A failed transaction leaves nothing behind, and the database itself rejects impossible states.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { isCheckViolation } from '#kit/db/errors.js';
 import { testEngines } from '#kit/testing/database.js';
@@ -19,10 +19,10 @@ describe.each(testEngines)('the store on %s', (engine) => {
 
   const bucket = () => ledger.db.knex('bucket').where({ ...accountColumns(customer.accountId, engine), scope_id: accountScope });
 
-  it('leaves nothing of a settlement whose journal entry cannot be written', async () => {
+  it('leaves no trace of a settlement whose journal entry cannot be written', async () => {
     const { hold } = await ledger.service.hold(holdRequest(customer, 60n));
     const deposit = await ledger.db.knex('journal').first();
-    // An entry where the next one belongs stands for another writer, or for a database that fails half-way: buckets and hold are written before.
+    // An entry with the next number simulates another writer, or a database that fails halfway: buckets and hold are written before.
     await ledger.db.knex('journal').insert({ ...deposit, seq: 2n });
     await expect(ledger.service.settle(settleRequest(customer, hold!.id, 40n))).rejects.toThrow();
     const { balance } = await ledger.service.getBalance({ accountId: customer.accountId });
@@ -36,7 +36,7 @@ describe.each(testEngines)('the store on %s', (engine) => {
     expect((await ledger.service.verify({ accountId: customer.accountId })).drifts).toEqual([]);
   });
 
-  it('leaves nothing of a deposit that cannot be remembered', async () => {
+  it('leaves no trace of a deposit whose idempotency key cannot be stored', async () => {
     const request = depositRequest(customer, 7n);
     await ledger.db.knex.schema.renameTable('op', 'op_away');
     await expect(ledger.service.deposit(request)).rejects.toThrow();
@@ -45,7 +45,7 @@ describe.each(testEngines)('the store on %s', (engine) => {
     expect((await ledger.service.deposit(request)).replayed).toBe(false);
   });
 
-  it('has a database that refuses an account below zero', async () => {
+  it('has a database that rejects a negative account', async () => {
     for (const broken of [{ spent_nano_usd: 101n }, { held_nano_usd: 101n }, { spent_nano_usd: -1n }, { held_nano_usd: -1n }]) {
       const error = await bucket()
         .update(broken)

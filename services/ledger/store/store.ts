@@ -1,4 +1,4 @@
-// The ledger's writing store: operations go in, one transaction applies them all, their outcomes come out.
+// The ledger's writing store: takes operations, applies them all in one transaction, and returns their outcomes.
 import type { AuditRecord } from '#kit/audit/audit-event.js';
 import type { AuditOutbox } from '#kit/audit/audit-outbox.js';
 import { isDuplicate } from '#kit/db/errors.js';
@@ -9,25 +9,25 @@ import { AccountColumnsOf } from './account-columns.js';
 import { loadWorkingSet } from './load.js';
 import { writeChanges } from './write.js';
 
-/** Most operations of one transaction: bounds how long its locks are held, and keeps MariaDB's plan for lists of keys (it changes at 500). */
+/** Maximum number of operations per transaction: bounds how long its locks are held, and keeps MariaDB's plan for lists of keys (it changes at 500). */
 export const operationsMax = 200;
 
-/** Two who create the same row can collide once for each row that both create; an account and a key make two, the rest is spare. */
+/** Two transactions that create the same rows can collide once per row; an account and a key make two, the rest is margin. */
 const collisionsMax = 8;
 
 /** Takes the audit records of operations in their transaction. */
 export type AuditAppender = Pick<AuditOutbox, 'appendRecords' | 'wake'>;
 
-/** What applies operations to the books. */
+/** Applies operations to the books. */
 export interface Executor {
   /**
    * Applies at most `operationsMax` operations in order, in one transaction: all outcomes are durable when it returns, and
-   * nothing has happened when it throws, or nothing or all of it when the connection was lost. Every operation is refused on its own.
+   * nothing has happened when it throws, or nothing or all of it if the connection was lost. Every operation is refused individually.
    */
   execute<O extends Operation>(operations: readonly O[], nowMs: number): Promise<Applied<ReplyTo<O>>[]>;
 }
 
-/** The store over a database. Raises what the driver raises, which callers are told by the kit (db/failures.ts). */
+/** Creates the store over a database. Raises the driver's errors, which the kit converts for callers (db/failures.ts). */
 export function createStore(db: Database, auditLog: AuditAppender): Executor {
   return {
     async execute<O extends Operation>(operations: readonly O[], nowMs: number) {
@@ -59,7 +59,7 @@ async function executeOnce<O extends Operation>(
     if (records.length > 0) await auditLog.appendRecords(tx, records);
     return outcomes;
   };
-  // What a commit of unknown outcome did is found by the operations' ids, and answered as a repeat.
+  // If the outcome of a commit is unknown, its operations are found by their ids and replayed.
   const outcomes = await db.plainTransaction(apply, { isRepeatable: true });
   if (records.length > 0) auditLog.wake();
   return outcomes;

@@ -1,4 +1,4 @@
-// Writes what a working set changed: one awaited statement per table and kind of change.
+// Writes the changes of a working set: one awaited statement per table and kind of change.
 import type { PlainTransaction } from '#kit/db/plain-transaction.js';
 import type { Values } from '#kit/db/table.js';
 import { isNoted } from '../statements/months.js';
@@ -21,7 +21,7 @@ import {
 } from './rows.js';
 
 /**
- * New rows are inserted plainly: a duplicate key means that another writer created the row since it was looked for, and the
+ * Writes the changes. New rows are inserted plainly: a duplicate key means that another writer created the row since it was looked up, and the
  * caller runs the whole transaction again. Changed rows exist and are locked, so they are overwritten.
  */
 export async function writeChanges(tx: PlainTransaction, set: WorkingSet, columns: AccountColumnsOf): Promise<void> {
@@ -65,5 +65,5 @@ export async function writeChanges(tx: PlainTransaction, set: WorkingSet, column
 }
 
 function unchangeable(): never {
-  throw new Error('What was done under an idempotency key never changes.');
+  throw new Error('The record of an idempotency key never changes.');
 }

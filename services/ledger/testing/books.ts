@@ -1,8 +1,8 @@
-// What random histories run on: books that operations can be executed on, that can crash and start again, and whose rows can be read.
+// What random histories run on: books that execute operations, can crash and restart, and whose rows can be read.
 import type { Entry } from '#proto/ledger/v1/ledger.js';
 import type { AccountBucket, Applied, HoldRecord, KeyBucket, Operation, ReplyTo } from '../books/model.js';
 
-/** All that is stored about one account. */
+/** Holds all that is stored about one account. */
 export interface AccountRows {
   readonly accountId: string;
   readonly account: AccountBucket | undefined;
@@ -12,7 +12,7 @@ export interface AccountRows {
   readonly entries: readonly Entry[];
 }
 
-/** When a process dies: before its transaction commits, or after that but before anybody is told. */
+/** When a process dies: before its transaction commits, or after the commit but before any caller gets a reply. */
 export type Crash = 'before' | 'after';
 
 export type Outcome = Applied<ReplyTo<Operation>>;
@@ -20,12 +20,12 @@ export type Outcome = Applied<ReplyTo<Operation>>;
 /** Books, in memory or in a database. */
 export interface Books {
   /**
-   * Applies operations in order. Given a crash, the writer dies so and another takes over: "before" nothing has happened and there
-   * are no outcomes; "after" there are those that nobody was told.
+   * Applies operations in order. With a crash, the writer dies and another takes over: with "before" nothing has happened and there
+   * are no outcomes; with "after" the outcomes are those that no caller received.
    */
   execute(operations: readonly Operation[], nowMs: number, crash?: Crash): Promise<readonly Outcome[] | undefined>;
-  /** Ends the writer in order, and starts another over the same rows. */
+  /** Stops the writer cleanly, and starts another over the same rows. */
   restart(): Promise<void>;
-  /** What is stored about accounts; of their holds those with these ids. */
+  /** Returns what is stored about accounts; of their holds only those with these ids. */
   rows(accountIds: readonly string[], holdIds: readonly string[]): Promise<readonly AccountRows[]>;
 }

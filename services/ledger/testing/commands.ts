@@ -1,4 +1,4 @@
-// Random commands to a ledger, and histories of them: a few accounts, keys and calls that meet each other again and again.
+// Random commands to a ledger, and histories of them: a few accounts, keys and calls that interact repeatedly.
 import fc from 'fast-check';
 import { newId } from '#kit/id.js';
 import { DepositSource } from '#proto/ledger/v1/ledger.js';
@@ -7,34 +7,34 @@ import { entryId } from '../books/journal.js';
 import type { Operation } from '../books/model.js';
 import type { Crash } from './books.js';
 
-/** What a history's numbers stand for, so that it can be shrunk and run again under new ids. */
+/** Holds the values that a history's numbers map to, so that it can be shrunk and run again with new ids. */
 export interface Names {
   readonly accounts: readonly string[];
   readonly keys: readonly string[];
   readonly holds: readonly string[];
-  /** What one unit of an amount is. */
+  /** The value of one unit of an amount. */
   readonly unit: bigint;
 }
 
-/** An operation of which only the names are missing. The instant of an expiry is set when the history runs. */
+/** An operation that lacks only its names. The instant of an expiry is set when the history runs. */
 export type Command = (names: Names) => Operation;
 
-/** Operations that arrive together, after a pause. */
+/** Holds operations that arrive together, after a pause. */
 export interface Step {
   /** Below zero: the clock of another machine is behind. */
   readonly pauseMs: number;
-  /** The writer is replaced before. */
+  /** The writer is replaced first. */
   readonly restarted: boolean;
-  /** The writer dies over the operations, which are then sent again. */
+  /** The writer dies during the operations, which are then sent again. */
   readonly crash: Crash | undefined;
-  /** Sent twice, as after a lost answer. */
+  /** Sent twice, as after a lost response. */
   readonly repeated: boolean;
-  /** How many of the operations go into one transaction, the rest into another. */
+  /** How many of the operations share the first transaction; the rest share another. */
   readonly cut: number;
   readonly commands: readonly Command[];
 }
 
-/** A whole history. */
+/** Holds a whole history. */
 export interface History {
   readonly unit: bigint;
   readonly steps: readonly Step[];
@@ -46,7 +46,7 @@ const holdCount = 6;
 const creditCount = 4;
 const refundCount = 8;
 
-/** Fresh names for one run of a history. */
+/** Returns new names for one run of a history. */
 export function newNames(unit: bigint): Names {
   const make = (prefix: string, count: number): string[] => Array.from({ length: count }, () => newId(prefix));
   return { accounts: make('acct', accountCount), keys: make('key', keyCount), holds: make('req', holdCount), unit };
@@ -57,14 +57,14 @@ interface HoldName {
   readonly hold: number;
 }
 
-// Most of a history is about one account, so that its holds meet each other.
+// Most of a history concerns one account, so that its holds interact.
 const accountNumber = fc.constantFrom(0, 0, 0, 1);
 const keyNumber = fc.constantFrom(0, 0, 0, 1);
 const holdName = fc.record({ account: accountNumber, hold: fc.nat(holdCount - 1) });
-// Few units, so that balances and limits are met exactly, missed by one and overrun again and again.
+// Few units, so that balances and limits are often met exactly, missed by one or exceeded.
 const units = (max: number, min = 0): fc.Arbitrary<number> => fc.integer({ min, max });
 const ttlMs = fc.constantFrom(1_000, 1_000, 5_000, 60_000);
-// So large that a number would round it, and that two deposits can be more than an account takes.
+// So large that a number would round it, and that two deposits can exceed what an account may hold.
 const unit = fc.constantFrom(1n, 1n, 1n, 70_000_000_000_000_003n);
 
 const amountOf = ({ unit: one }: Names, count: number): bigint => BigInt(count) * one;
@@ -156,7 +156,7 @@ const refund = (of: fc.Arbitrary<HoldName>): fc.Arbitrary<Command> =>
     .map(({ name, key, amount }) => (names) => ({
       kind: 'refund',
       ...named(names, name),
-      // The first is the last of deposits and adjustments too.
+      // The first is also the last of the deposits and adjustments.
       idempotencyKey: `credit-${creditCount - 1 + key}`,
       fingerprint: fingerprintOf(['refund', name.hold, amount ?? 'all']),
       amountNanoUsd: amount === undefined ? undefined : amountOf(names, amount),
@@ -175,7 +175,7 @@ const command = fc.oneof(
 );
 
 const surroundings = {
-  // Some end a time to live just in time.
+  // Some pauses end just when a time to live does.
   pauseMs: fc.constantFrom(0, 0, 900, 1_000, 6_000, -1_500),
   restarted: fc.constantFrom(false, false, false, false, false, false, false, true),
   crash: fc.oneof({ weight: 10, arbitrary: fc.constant(undefined) }, { weight: 2, arbitrary: fc.constantFrom<Crash[]>('before', 'after') }),
@@ -184,7 +184,7 @@ const surroundings = {
 };
 const batch = fc.record({ ...surroundings, commands: fc.array(command, { minLength: 1, maxLength: 6 }) });
 
-/** The steps of one call, which single random commands would seldom hit in this order. */
+/** The steps of one call, which single random commands would seldom produce in this order. */
 const life = holdName.chain((name) => {
   const one = fc.constant(name);
   return fc
@@ -192,7 +192,7 @@ const life = holdName.chain((name) => {
     .chain((commands) => fc.tuple(...commands.map((single) => fc.record({ ...surroundings, commands: fc.constant([single]) }))));
 });
 
-/** A first deposit, then lives of calls and batches of anything. */
+/** A first deposit, then call lifecycles and batches of anything. */
 export const histories: fc.Arbitrary<History> = fc
   .record({
     unit,
@@ -210,7 +210,7 @@ export const histories: fc.Arbitrary<History> = fc
     return { unit: one, steps, [fc.toStringMethod]: () => textOf({ unit: one, steps }) };
   });
 
-/** A history as a failure shows it: each step on a line, its operations under names that can be read. */
+/** Formats a history for a failure message: one step per line, its operations with readable names. */
 function textOf({ unit: one, steps }: History): string {
   const make = (name: string, count: number): string[] => Array.from({ length: count }, (_, index) => `${name}-${index}`);
   const names: Names = { accounts: make('account', accountCount), keys: make('key', keyCount), holds: make('hold', holdCount), unit: one };

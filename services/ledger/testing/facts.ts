@@ -1,5 +1,5 @@
-// What must be true of the books whatever the rules and the reference model say: facts are noted from what callers were told,
-// and when a history is over each hold, key and account is checked against them by itself. Shares no code with the rules.
+// What must be true of the books regardless of the rules and the reference model: facts are recorded from what callers received,
+// and when a history is over each hold, key and account is checked against them individually. Shares no code with the rules.
 import assert from 'node:assert/strict';
 import { BookAccount, type Entry, HoldState } from '#proto/ledger/v1/ledger.js';
 import type { Operation } from '../books/model.js';
@@ -8,15 +8,15 @@ import type { AccountRows, Outcome } from './books.js';
 
 type StoredHold = AccountRows['holds'][number];
 
-/** What callers know of one hold. */
+/** Holds what callers know of one hold. */
 interface Known {
   granted?: { amount: bigint; keyId: string };
-  /** The highest cost that was noted, at most the amount. */
+  /** The highest cost that was recorded, at most the amount. */
   checkpoint: bigint;
   settledCost?: bigint;
-  /** Given back by Refund. */
+  /** The amount refunded. */
   refunded: bigint;
-  /** As the last answer about it told it. */
+  /** As the last response showed it. */
   last?: StoredHold;
 }
 
@@ -24,12 +24,12 @@ const { HOLD_STATE_OPEN, HOLD_STATE_SETTLED, HOLD_STATE_RELEASED, HOLD_STATE_EXP
 const { BOOK_ACCOUNT_CUSTOMER, BOOK_ACCOUNT_REVENUE, BOOK_ACCOUNT_REFUND, BOOK_ACCOUNT_SHORTFALL_EXPENSE, BOOK_ACCOUNT_ADJUSTMENT } =
   BookAccount;
 
-/** What callers were told in one history. */
+/** Holds what callers received in one history. */
 export class Facts {
   private readonly holds = new Map<string, Known>();
   private readonly credits = new Map<string, { readonly accountId: string; readonly amount: bigint; readonly entry: Entry }>();
 
-  /** Notes one outcome, and throws when it is impossible by itself or beside what was told before. */
+  /** Records one outcome, and throws when it is impossible by itself or contradicts an earlier one. */
   note(operation: Operation, outcome: Outcome): void {
     const { account, key, hold: changed, entries = [] } = outcome.changes;
     if (account !== undefined) {
@@ -52,9 +52,9 @@ export class Facts {
       );
       if (operation.kind !== 'refund' || !isNew) return;
       const refunded = this.knownOf(operation.accountId, operation.holdId);
-      assert(reply.entry.amountNanoUsd === (operation.amountNanoUsd ?? reply.entry.amountNanoUsd), 'another amount was given back');
+      assert(reply.entry.amountNanoUsd === (operation.amountNanoUsd ?? reply.entry.amountNanoUsd), 'another amount was refunded');
       refunded.refunded += reply.entry.amountNanoUsd;
-      assert(refunded.last !== undefined && refunded.refunded <= refunded.last.capturedNanoUsd, 'more was given back than was captured');
+      assert(refunded.last !== undefined && refunded.refunded <= refunded.last.capturedNanoUsd, 'more was refunded than was captured');
       return;
     }
     assert('holdId' in operation);
@@ -69,14 +69,14 @@ export class Facts {
     }
     if ('replayed' in reply && reply.replayed) {
       assert.deepEqual(outcome.changes, {}, 'a replay changed something');
-      if (known.last !== undefined) assert.deepEqual(lasting(reply.hold), lasting(known.last), 'a replay was told otherwise');
+      if (known.last !== undefined) assert.deepEqual(lasting(reply.hold), lasting(known.last), 'a replay returned a different hold');
       return;
     }
     if (operation.kind === 'hold') {
       assert(reply.hold !== undefined && known.granted === undefined, 'a hold was granted twice');
       const { amountNanoUsd: amount } = reply.hold;
       assert(amount >= operation.minAmountNanoUsd && amount <= operation.amountNanoUsd, 'a hold has another amount');
-      // A limit may be lowered below what is spent; a hold of nothing is granted all the same.
+      // A limit may be lowered below what is spent; a hold of zero is granted all the same.
       assert(isWithinLimit || amount === 0n, 'a hold exceeds the limit of its key');
       known.granted = { amount, keyId: operation.keyId };
     }
@@ -94,7 +94,7 @@ export class Facts {
     if (reply.hold !== undefined) known.last = reply.hold;
   }
 
-  /** Throws when what is stored about an account is not what callers were told, or not sound in itself. */
+  /** Throws when what is stored about an account differs from what callers received, or is inconsistent. */
   check(rows: AccountRows): void {
     const { accountId, account, keys, holds, entries } = rows;
     checkBooks(entries);
@@ -109,7 +109,7 @@ export class Facts {
       if (isTold && name.startsWith(accountId))
         assert(
           holds.some(({ id }) => name.endsWith(id)),
-          'a hold that was told is gone',
+          'a hold that was returned is gone',
         );
     }
     let credited = 0n;
@@ -121,7 +121,7 @@ export class Facts {
           ({ seq, reference, amountNanoUsd }) =>
             seq === entry.seq && reference === entry.reference && amountNanoUsd === entry.amountNanoUsd,
         ),
-        'a credit that was told is gone',
+        'a credit that was returned is gone',
       );
     }
     assert.equal(account?.creditedNanoUsd ?? 0n, credited, 'what was credited');
@@ -135,15 +135,15 @@ export class Facts {
     assert.deepEqual(driftsOf(rows), [], 'what Verify finds');
   }
 
-  /** Whether it was done now, and not before. */
+  /** Reports whether it was executed now, and not before. */
   private noteCredit(accountId: string, idempotencyKey: string, amount: bigint, reply: { entry: Entry; replayed: boolean }): boolean {
     const name = `${accountId} ${idempotencyKey}`;
     const first = this.credits.get(name);
     if (reply.replayed) {
-      if (first !== undefined) assert.deepEqual(reply.entry, first.entry, 'a replay was told another entry');
+      if (first !== undefined) assert.deepEqual(reply.entry, first.entry, 'a replay returned another entry');
       return false;
     }
-    assert(first === undefined, 'a credit was done twice');
+    assert(first === undefined, 'a credit was executed twice');
     this.credits.set(name, { accountId, amount, entry: reply.entry });
     return true;
   }
@@ -156,7 +156,7 @@ export class Facts {
   }
 }
 
-/** What Verify would list about these rows. */
+/** Returns what Verify would list about these rows. */
 export function driftsOf({ accountId, account, keys, holds, entries }: AccountRows): readonly unknown[] {
   const rebuild = new Rebuild(accountId);
   for (const entry of entries)
@@ -168,7 +168,7 @@ export function driftsOf({ accountId, account, keys, holds, entries }: AccountRo
   return rebuild.drifts;
 }
 
-/** All debits are all credits, numbers have no gap, and no entry leaves less than nothing. */
+/** Checks that debits equal credits, that numbers have no gap, and that no entry leaves a negative balance. */
 function checkBooks(entries: readonly Entry[]): void {
   const books = new Map<BookAccount, bigint>();
   const post = (book: BookAccount, amount: bigint): void => void books.set(book, (books.get(book) ?? 0n) + amount);
@@ -184,7 +184,7 @@ function checkBooks(entries: readonly Entry[]): void {
   assert.equal(sum([...books.values()]), 0n, 'the sum of all books');
 }
 
-/** A hold agrees with what its callers were told, and with its entries in the journal. */
+/** Checks that a hold agrees with what its callers received, and with its entries in the journal. */
 function checkHold(hold: StoredHold, known: Known, entries: readonly Entry[]): void {
   const of = (debit: BookAccount, credit: BookAccount): bigint =>
     sum(entries.filter((entry) => entry.debit === debit && entry.credit === credit).map((entry) => entry.amountNanoUsd));
@@ -196,7 +196,7 @@ function checkHold(hold: StoredHold, known: Known, entries: readonly Entry[]): v
       of(BOOK_ACCOUNT_REFUND, BOOK_ACCOUNT_CUSTOMER),
     'the entries of a hold',
   );
-  assert.equal(hold.refundedNanoUsd, known.refunded, 'what was given back of a hold');
+  assert.equal(hold.refundedNanoUsd, known.refunded, 'what was refunded of a hold');
   assert.equal(shortfall, of(BOOK_ACCOUNT_SHORTFALL_EXPENSE, BOOK_ACCOUNT_REVENUE), 'the shortfall entries of a hold');
   assert(
     entries.every((entry) => entry.keyId === hold.keyId && entry.debit !== BOOK_ACCOUNT_ADJUSTMENT),
@@ -212,10 +212,10 @@ function checkHold(hold: StoredHold, known: Known, entries: readonly Entry[]): v
   else if (state === HOLD_STATE_SETTLED) assert.equal(captured + shortfall, known.settledCost, 'a settled hold has another cost');
   else if (state === HOLD_STATE_RELEASED || state === HOLD_STATE_EXPIRED)
     assert(captured === known.checkpoint && shortfall === 0n, 'a hold ended at another cost');
-  else assert.fail('a hold is in no state');
+  else assert.fail('a hold has an unknown state');
 }
 
-/** What of a hold no later operation but its end changes. */
+/** Returns the parts of a hold that no later operation but its end changes. */
 function lasting({
   refundedNanoUsd: _refunded,
   lastSeq: _lastSeq,

@@ -1,4 +1,4 @@
-// Runs a random history on books beside the reference model. Every answer and every row must be what the model says.
+// Runs a random history on books and on the reference model. Every response and every row must be what the model predicts.
 import assert from 'node:assert/strict';
 import { BookAccount, EntryKind, HoldState } from '#proto/ledger/v1/ledger.js';
 import type { Operation } from '../books/model.js';
@@ -9,7 +9,7 @@ import { type Answer, type Line, ReferenceLedger } from './reference-model.js';
 
 const startMs = 1_800_000_000_000;
 
-/** Runs a history, and throws where books and model differ or a promise is broken. The rows that it left. */
+/** Runs a history, and throws where books and model differ or a promise is broken. Returns the resulting rows. */
 export async function runHistory(books: Books, { unit, steps }: History): Promise<readonly AccountRows[]> {
   const names = newNames(unit);
   const reference = new ReferenceLedger();
@@ -56,7 +56,7 @@ const stateNames = new Map([
   [HoldState.HOLD_STATE_EXPIRED, 'expired'],
 ]);
 
-/** The outcome in the words of the reference model. */
+/** Returns the outcome in the terms of the reference model. */
 function answerOf(operation: Operation, outcome: Outcome): Answer {
   if (outcome.refusal !== undefined) return { refused: outcome.refusal.reason };
   const { reply } = outcome;
@@ -73,7 +73,7 @@ function answerOf(operation: Operation, outcome: Outcome): Answer {
   };
 }
 
-/** The same as `deepEqual` on answers, which are flat, at a tenth of the time. */
+/** Does the same as `deepEqual` on answers, which are flat, in a tenth of the time. */
 function isSame(one: Answer, other: Answer): boolean {
   const keys = Object.keys(one) as (keyof Answer)[];
   return keys.length === Object.keys(other).length && keys.every((key) => one[key] === other[key]);
@@ -88,7 +88,7 @@ const kindNames = new Map<EntryKind, Line['kind']>([
   [EntryKind.ENTRY_KIND_SHORTFALL, 'shortfall'],
 ]);
 
-/** The balances and the journal are those of the model. */
+/** Checks that the balances and the journal equal those of the model. */
 function compare({ accountId, account, keys, entries }: AccountRows, reference: ReferenceLedger): void {
   assert.equal(account?.creditedNanoUsd ?? 0n, reference.credited(accountId), 'credited');
   assert.equal(account?.spentNanoUsd ?? 0n, reference.spent(accountId), 'spent');

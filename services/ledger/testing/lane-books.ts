@@ -1,5 +1,5 @@
-// Books in a database behind the real lane and the real store. Many histories can run on one at once, each on accounts of its own,
-// and then share transactions as callers do.
+// Books in a database behind the real lane and the real store. Many histories can run on one at the same time, each on accounts of its own,
+// and then share transactions as real callers do.
 import assert from 'node:assert/strict';
 import { BatchLane } from '#kit/batch-lane.js';
 import { ManualClock } from '#kit/clock.js';
@@ -28,19 +28,19 @@ export const unaudited = { appendRecords: async (): Promise<void> => undefined, 
 /** How many histories read their rows together: keeps MariaDB's plan for lists of keys (it changes at 500), at 12 holds each. */
 const readsMax = 40;
 
-/** What a writer sees when it is cut off from its database for good, in the words of mysql2. */
+/** The error of a writer that is permanently cut off from its database, with the text of mysql2. */
 class Cut extends Error {
   readonly code = 'ECONNREFUSED';
   readonly syscall = 'connect';
   readonly fatal = true;
 }
 
-/** A process that writes: a lane over a store, which can be told to die. */
+/** A writing process: a lane over a store, which can be made to die. */
 class Writer {
   readonly lane: OperationLane;
   /** How the next transactions end. */
   crash: Crash | undefined;
-  /** What a crash kept from its callers. */
+  /** The outcomes that a crash kept from its callers. */
   readonly untold = new Map<Operation, Outcome>();
 
   constructor(db: Database, clock: ManualClock) {
@@ -64,7 +64,7 @@ class Writer {
     this.lane = createOperationLane(deps);
   }
 
-  /** Adds operations to the lane, and dies over them. */
+  /** Adds operations to the lane, and dies during them. */
   async dieOver(operations: readonly Operation[], crash: Crash): Promise<readonly Outcome[] | undefined> {
     this.crash = crash;
     const answers = await Promise.allSettled(operations.map((operation) => this.lane.add(operation)));
@@ -79,7 +79,7 @@ export class LaneBooks implements Books {
   private readonly reads: BatchLane<readonly [accountIds: readonly string[], holdIds: readonly string[]], readonly AccountRows[]>;
   private writer: Writer;
 
-  /** `shared`: several histories run at once, so that a crash of one must not hit the writer of the others. */
+  /** `shared`: several histories run at the same time, so a crash of one must not affect the writer of the others. */
   constructor(
     private readonly db: Database,
     private readonly shared: boolean,
@@ -108,8 +108,8 @@ export class LaneBooks implements Books {
   }
 
   /**
-   * Every history has its own time, but operations that share a transaction share its time. A hold's expiry is the only thing that
-   * comes of it, so the difference goes into the time to live.
+   * Converts an operation's time. Every history has its own clock, but operations that share a transaction share its time. Only a hold's expiry
+   * depends on it, so the difference is added to the time to live.
    */
   private atOurTime(operation: Operation, nowMs: number): Operation {
     return 'ttlMs' in operation ? { ...operation, ttlMs: operation.ttlMs + nowMs - this.clock.nowMs() } : { ...operation };

@@ -9,7 +9,7 @@ import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { LedgerConfig } from '../config.js';
 import { createLedger } from '../index.js';
 
-/** A ledger whose own sweeper sleeps, so that a test decides when holds end. */
+/** The settings of a ledger whose own sweeper does not run, so that a test decides when holds end. */
 export const quietConfig: LedgerConfig = {
   sweepIntervalMs: 3_600_000,
   sweepBatchSize: 200,
@@ -24,19 +24,19 @@ export const quietConfig: LedgerConfig = {
   alertPrivateWebhooks: false,
 };
 
-/** The ledger and what surrounds it. */
+/** Holds the ledger and its surroundings. */
 export interface TestLedger {
   readonly service: LedgerService;
   readonly db: Database;
-  /** To open the same database again, as another process would. */
+  /** For opening the same database again, as another process would. */
   readonly url: string;
   readonly clock: ManualClock;
   readonly log: Logger;
   /** Every line logged so far, of every level. */
   readonly logLines: string[];
-  /** Has the audit events that the ledger shipped. */
+  /** Receives the audit events that the ledger ships. */
   readonly auth: RecordedAudit;
-  /** Another ledger on the same database, as another process would be. */
+  /** Starts another ledger on the same database, as another process would be. */
   startReplica(config?: LedgerConfig): Promise<LedgerService>;
   stop(): Promise<void>;
 }

@@ -12,7 +12,7 @@ interface Stored {
   readonly operations: Map<string, OperationRecord>;
 }
 
-/** The pure rules over maps. Rows are written back and loaded anew when the writer starts again, as by a transaction. */
+/** Creates books that apply the pure rules to maps. Rows are written back and reloaded when the writer restarts, as by a transaction. */
 export function memoryBooks(): Books {
   const accounts = new Map<string, Stored>();
   const entries: Entry[] = [];
@@ -69,7 +69,7 @@ export function memoryBooks(): Books {
   };
 }
 
-/** Puts changed rows where a transaction would: a new row never over one that is there, a changed one never where none is. */
+/** Stores changed rows as a transaction would: a new row must not exist yet, and a changed one must exist. */
 function keep<T>(rows: Rows<T>, stored: Map<string, T>, nameOf: (row: T) => string): void {
   rows.eachChanged(
     (row) => {

@@ -7,8 +7,8 @@ import type { Applied, Operation, Touched } from '../books/model.js';
 import { nowMs } from './records.js';
 
 /**
- * Gives the function that tests a row of the table; a row may have several tests. When the tests of the file are done, the rows
- * whose code begins with one of the letters have to be just those that were tested.
+ * Returns the function that tests a row of the table; a row may have several tests. When the tests of the file are finished, the rows
+ * whose code begins with one of the letters must be exactly those that were tested.
  */
 export function outcomeRows(letters: string): (code: string, title: string, test: () => void) => void {
   const tested = new Set<string>();
@@ -23,13 +23,13 @@ export function outcomeRows(letters: string): (code: string, title: string, test
   };
 }
 
-/** The reply of an operation that was not refused. */
+/** Returns the reply of an operation that was not refused. */
 export function replyOf<R>(applied: Applied<R>): R {
   if (applied.refusal !== undefined) throw applied.refusal;
   return applied.reply;
 }
 
-/** Applies an operation that has to be refused for this reason, without moving money. */
+/** Applies an operation that must be refused for this reason, without moving money. */
 export function expectRefused(rows: Touched, operation: Operation, reason: string): Applied<unknown> {
   const applied = apply(rows, operation, nowMs);
   expect(applied.refusal?.reason).toBe(reason);
@@ -39,7 +39,7 @@ export function expectRefused(rows: Touched, operation: Operation, reason: strin
   return applied;
 }
 
-/** Kind and amount of each entry that was written. */
+/** Returns the kind and amount of each entry that was written. */
 export function entriesOf(applied: Applied<unknown>): [number, bigint][] {
   return (applied.changes.entries ?? []).map((entry) => [entry.kind, entry.amountNanoUsd]);
 }

@@ -46,7 +46,7 @@ export function hold(fields: Partial<HoldRecord> = {}): HoldRecord {
   };
 }
 
-/** An account and key that have the hold's amount set aside while it is open. */
+/** Returns an account and key that have the hold's amount set aside while it is open. */
 export function touched(record: HoldRecord | undefined, fields: Partial<Touched> = {}): Touched {
   const heldNanoUsd = record?.state === HoldState.HOLD_STATE_OPEN ? record.amountNanoUsd : 0n;
   const spentNanoUsd = record?.capturedNanoUsd ?? 0n;

@@ -1,5 +1,5 @@
-// A second, slow and simple ledger to compare the real one with. It keeps no sums: every figure is added up anew from the holds
-// and credits that there are, so that it cannot share a mistake of bookkeeping with the real one.
+// A second, slow and simple ledger to compare the real one with. It keeps no sums: every figure is calculated each time from the holds
+// and credits, so that it cannot share a bookkeeping mistake with the real one.
 import { DepositSource } from '#proto/ledger/v1/ledger.js';
 import type {
   AdjustOperation,
@@ -19,7 +19,7 @@ interface ModelHold {
   readonly accountId: string;
   /** Undefined: a tombstone. */
   readonly keyId: string | undefined;
-  /** What the Hold asked for; undefined when there was none. */
+  /** What the Hold requested; undefined when there was none. */
   readonly asked: string | undefined;
   readonly amount: bigint;
   state: State;
@@ -34,10 +34,10 @@ interface ModelHold {
   chargeLine: number;
 }
 
-/** A line that the journal must have. */
+/** Holds a line that the journal must have. */
 export interface Line {
   readonly kind: 'deposit' | 'promotion' | 'adjustment' | 'charge' | 'correction' | 'refund' | 'shortfall';
-  /** What the account's money goes up or down by; for a shortfall, which costs the account nothing, what we pay. */
+  /** How much the account's money goes up or down; for a shortfall, which costs the account nothing, what we pay. */
   readonly amount: bigint;
   readonly about: string;
   readonly keyId: string;
@@ -45,13 +45,13 @@ export interface Line {
   readonly corrects: number;
 }
 
-/** Of a hold that the journal does not speak of. */
+/** The figures of a hold without journal entries. */
 const unbooked = { captured: 0n, shortfall: 0n, refunded: 0n, lastLine: 0, chargeLine: 0 } as const;
 
-/** Highest sum of credits of an account. */
+/** Maximum sum of credits of an account. */
 const creditedMax = 9_000_000_000_000_000_000n;
 
-/** What an operation answers, as far as the two ledgers are compared. */
+/** The reply to an operation, as far as the two ledgers are compared. */
 export type Answer = { readonly refused: string } | Readonly<Record<string, bigint | string | boolean | undefined>>;
 
 /** The slow ledger. */
@@ -97,7 +97,7 @@ export class ReferenceLedger {
     );
   }
 
-  /** The journal of the account, from its first line on. */
+  /** Returns the journal of the account, from its first line. */
   journal(accountId: string): readonly Line[] {
     return this.lines.get(accountId) ?? [];
   }
@@ -192,7 +192,7 @@ export class ReferenceLedger {
       expiresAtMs: 0,
       ...unbooked,
     };
-    // The cost is paid as if the hold had never been: what it set aside and what it took is free again, but at least that is its own.
+    // The cost is paid as if the hold had never existed: what it set aside and what it captured is free again, but at least that is its own.
     const own = hold.state === 'open' ? hold.amount : hold.captured;
     const limit = this.limits.get(`${accountId} ${hold.keyId}`)?.limit;
     const free = smallest(this.available(accountId), this.keyAvailable(accountId, hold.keyId!, limit) ?? cost);
@@ -281,7 +281,7 @@ export class ReferenceLedger {
     return { creditedAfter, replayed: false };
   }
 
-  /** The number of the line with this id: 0 for no id, undefined when it is not of this account. */
+  /** Returns the number of the line with this id: 0 for no id, undefined when it does not belong to this account. */
   private numberOf(accountId: string, entryId: string | undefined): number | undefined {
     if (entryId === undefined) return 0;
     const index = this.journal(accountId).findIndex(

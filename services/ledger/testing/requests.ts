@@ -50,14 +50,14 @@ export function refundRequest(
   return { idempotencyKey: newId('refund'), accountId: customer.accountId, holdId, amountNanoUsd, reason: 'a test', ...fields };
 }
 
-/** A customer with this much credit. */
+/** Creates a customer with this much credit. */
 export async function fundedCustomer(service: LedgerService, amountNanoUsd: bigint): Promise<Customer> {
   const customer = newCustomer();
   await service.deposit(depositRequest(customer, amountNanoUsd));
   return customer;
 }
 
-/** The reason of the refusal, and its details; fails the test when the call succeeded. */
+/** Returns the reason of the refusal, and its details; fails the test when the call succeeded. */
 export async function refusalOf(
   call: Promise<unknown>,
 ): Promise<{ reason: string; details: Record<string, string>; retryAfterMs?: number; message: string }> {

@@ -1,4 +1,4 @@
-// Breaks each guard of the ledger in turn: the check that watches over it has to fail. A check that none of this disturbs proves nothing.
+// Breaks each guard of the ledger in turn: the check that covers it must fail. A check that passes with every broken guard proves nothing.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
@@ -7,13 +7,13 @@ import { mutants } from '../testing/mutation/mutants.js';
 import { createWorkshop, type Workshop } from '../testing/mutation/workshop.js';
 
 const checkNames: readonly CheckName[] = ['model', 'store', 'verify', 'requests'];
-/** Far more than they take. A guard that, broken, never ends ends here. */
+/** Far more than they take. Ends a check whose broken guard makes it run forever. */
 const timeoutMs = 600_000;
 
 let workshop: Workshop;
-/** What the check said, by name of the check or the mutant; undefined: nothing is wrong. */
+/** The result of each check, by name of the check or the mutant; undefined if nothing is wrong. */
 const faults = new Map<string, string | undefined>();
-/** Why a mutant cannot be made. */
+/** Why a mutant cannot be created. */
 const misfits = new Map<string, string>();
 
 beforeAll(async () => {

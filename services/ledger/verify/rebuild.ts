@@ -1,21 +1,21 @@
-// Rebuilds an account's sums from its journal, entry by entry, and says where the journal contradicts itself. Pure.
+// Rebuilds an account's sums from its journal, entry by entry, and reports where the journal is inconsistent. Pure.
 import { BookAccount, type Entry, EntryKind, HoldState, type VerifyResponse_Drift } from '#proto/ledger/v1/ledger.js';
 import { effectOf, entryId, isOfHold, postings, seqOfEntryId } from '../books/journal.js';
 import type { AccountBucket, AccountSnapshot, HoldRecord, MonthOpening, RebuildSums, UnexplainedHold } from '../books/model.js';
 import { monthAt, monthText, wrapped } from '../statements/months.js';
 
-/** Most drifts that are listed: enough to see what is wrong, however much is. */
+/** Maximum number of drifts listed: enough to see what is wrong, however many there are. */
 export const driftsMax = 100;
 
 interface HoldSums {
   capturedNanoUsd: bigint;
   shortfallNanoUsd: bigint;
   refundedNanoUsd: bigint;
-  /** Numbers of its entries up to now. */
+  /** Numbers of its entries so far. */
   readonly seqs: Set<bigint>;
 }
 
-/** What one account's journal adds up to. Entries are added in the order of their numbers, the first after those of the base. */
+/** Calculates what one account's journal adds up to. Entries are added in the order of their numbers, the first after those of the base. */
 export class Rebuild {
   readonly drifts: VerifyResponse_Drift[] = [];
   entries = 0n;
@@ -24,7 +24,7 @@ export class Rebuild {
   private spentNanoUsd = 0n;
   private readonly keySpentNanoUsd = new Map<string, bigint>();
   private readonly booksNanoUsd = new Map<BookAccount, bigint>();
-  /** Where months begin in the journal, as far as this can be told from the entries that were added. */
+  /** Where months begin in the journal, as far as the added entries show it. */
   private readonly openings: MonthOpening[] = [];
   private readonly baseSeq: bigint = 0n;
   /** Only of holds whose last entry is still to come. */
@@ -51,7 +51,7 @@ export class Rebuild {
     }
   }
 
-  /** The sums up to now. */
+  /** Returns the sums so far. */
   sums(): RebuildSums {
     const texts = <K>(amounts: Map<K, bigint>) => Object.fromEntries([...amounts].map(([key, amount]) => [String(key), String(amount)]));
     return {
@@ -74,7 +74,7 @@ export class Rebuild {
     };
   }
 
-  /** Adds the next entry. `hold` is what is stored about the hold that it refers to, if it refers to one. */
+  /** Adds the next entry. `hold` is the stored hold that it refers to, if it refers to one. */
   add(entry: Entry, hold: HoldRecord | undefined): void {
     this.entries += 1n;
     this.expectEqual(`number of entry ${entry.seq}`, entry.seq, this.lastSeq + 1n);
@@ -96,7 +96,7 @@ export class Rebuild {
     this.keySpentNanoUsd.set(entry.keyId, (this.keySpentNanoUsd.get(entry.keyId) ?? 0n) + effect.spentNanoUsd);
     this.expectEqual(`credited after entry ${entry.seq}`, entry.creditedAfterNanoUsd, this.creditedNanoUsd);
     this.expectEqual(`spent after entry ${entry.seq}`, entry.spentAfterNanoUsd, this.spentNanoUsd);
-    // What was held then is in no entry; but it was never negative, nor more than there was.
+    // The amount held at that time is in no entry; but it was never negative, nor more than there was.
     const heldMostNanoUsd = this.creditedNanoUsd - this.spentNanoUsd;
     if (entry.heldAfterNanoUsd < 0n || entry.heldAfterNanoUsd > heldMostNanoUsd) {
       this.expectEqual(`held after entry ${entry.seq}`, entry.heldAfterNanoUsd, heldMostNanoUsd);
@@ -104,7 +104,7 @@ export class Rebuild {
     if (isOfHold(entry.kind)) this.addToHold(entry, effect.spentNanoUsd, hold);
   }
 
-  /** Compares where the idempotency key of a deposit, adjustment or refund leads with the entry: if it led elsewhere, a repeat would be done again. */
+  /** Compares an entry with the one that its idempotency key refers to, for a deposit, adjustment or refund: if it referred to another, a repeat would be executed again. */
   compareOperation(entry: Entry, foundSeq: bigint | undefined): void {
     this.expectEqual(`operation of entry ${entry.seq}`, foundSeq ?? 0n, entry.seq);
   }
@@ -120,7 +120,7 @@ export class Rebuild {
     this.expectEqual('credited less spent', (account?.creditedNanoUsd ?? 0n) - (account?.spentNanoUsd ?? 0n), liabilityNanoUsd);
     if (account !== undefined) this.compareMonths(account, stored.openings);
     const keyIds = new Set([...keys.map((key) => key.keyId), ...this.keySpentNanoUsd.keys(), ...openHolds.map((hold) => hold.keyId ?? '')]);
-    // Deposits and adjustments are of no key.
+    // Deposits and adjustments belong to no key.
     keyIds.delete('');
     for (const keyId of keyIds) {
       const key = keys.find((candidate) => candidate.keyId === keyId);
@@ -135,7 +135,7 @@ export class Rebuild {
     this.expectEqual('deposited', account.sums.depositedNanoUsd, depositedNanoUsd);
     this.expectEqual('refunded', account.sums.refundedNanoUsd, refundedNanoUsd);
     if (stored === undefined) return;
-    // The month in which the archived beginning ended began before it.
+    // The month in which the archived part ended began before that part's end.
     const archived = stored.findLast(({ firstSeq }) => firstSeq <= this.baseSeq)?.month ?? 0;
     const rebuilt = new Map(this.openings.filter(({ month }) => month > archived).map((opening) => [opening.month, opening]));
     const kept = new Map(stored.filter(({ month }) => month > archived).map((opening) => [opening.month, opening]));
@@ -160,7 +160,7 @@ export class Rebuild {
     };
   }
 
-  /** All debits less all credits. */
+  /** Returns all debits less all credits. */
   booksSumNanoUsd(): bigint {
     return [...this.booksNanoUsd.values()].reduce((total, amountNanoUsd) => total + amountNanoUsd, 0n);
   }
@@ -177,7 +177,7 @@ export class Rebuild {
       if (!sums.seqs.has(linkedSeq)) this.expectEqual(`link of entry ${entry.seq}`, linkedSeq, [...sums.seqs].at(-1) ?? 0n);
     }
     sums.seqs.add(entry.seq);
-    // What a settlement corrects was never rightly captured; what is refunded was.
+    // What a settlement corrects was captured wrongly; what is refunded was captured rightly.
     if (entry.kind === EntryKind.ENTRY_KIND_REFUND) sums.refundedNanoUsd += entry.amountNanoUsd;
     else sums.capturedNanoUsd += spentNanoUsd;
     if (sums.refundedNanoUsd > sums.capturedNanoUsd)
@@ -205,7 +205,7 @@ export class Rebuild {
   }
 }
 
-/** How a hold that no entry bears out differs from what the journal says. */
+/** Returns how a hold that no entry supports differs from what the journal says. */
 export function driftOfHold({ hold, hasItsEntry }: UnexplainedHold): VerifyResponse_Drift {
   const { accountId, id, lastSeq, capturedNanoUsd, shortfallNanoUsd, refundedNanoUsd, checkpointNanoUsd, state } = hold;
   const drift = (what: string, storedNanoUsd: bigint, rebuiltNanoUsd: bigint): VerifyResponse_Drift => ({
@@ -223,7 +223,7 @@ export function driftOfHold({ hold, hasItsEntry }: UnexplainedHold): VerifyRespo
   return drift('state of', BigInt(state), BigInt(HoldState.HOLD_STATE_SETTLED));
 }
 
-/** The number of the entry that this one is linked to; 0 for none of its account. */
+/** Returns the number of the entry that this one is linked to; 0 for none of its account. */
 function seqOfLink(entry: Entry): bigint {
   const seq = entry.linkedEntryId === '' ? 0n : seqOfEntryId(entry.linkedEntryId);
   return entry.linkedEntryId === entryId(entry.accountId, seq) ? seq : 0n;

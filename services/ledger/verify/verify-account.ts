@@ -4,21 +4,21 @@ import type { RpcDeps } from '../deps.js';
 import { isOfHold } from '../books/journal.js';
 import { Rebuild } from './rebuild.js';
 
-/** Entries read at a time: bounds memory, and how long SQLite keeps the process to itself. */
+/** Entries read at a time: bounds memory, and how long SQLite occupies the process. */
 const entriesPageSize = 1000;
 
-/** The finished comparison of one account, and how many holds it has open. */
+/** Holds the finished comparison of one account, and how many holds it has open. */
 export interface VerifiedAccount {
   readonly rebuild: Rebuild;
   readonly openHolds: number;
   readonly known: boolean;
 }
 
-/** Verifies one account. What is archived was verified when it was; its sums are where the rest goes on from. */
+/** Verifies one account. Archived entries were verified when they were archived; verification continues from their sums. */
 export async function verifyAccount(accountId: string, deps: Pick<RpcDeps, 'reads' | 'audit'>): Promise<VerifiedAccount> {
   for (;;) {
     const verified = await verifyOnce(accountId, deps);
-    // Entries that were archived meanwhile would be missed. Each such time shortens the journal, so this ends.
+    // Entries archived meanwhile would be missed. Each repetition has a shorter journal, so this ends.
     if (verified.rebuild.drifts.length === 0 || verified.baseSeq === (await deps.reads.baseSeq(accountId))) return verified;
   }
 }

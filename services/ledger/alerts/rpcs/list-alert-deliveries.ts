@@ -6,7 +6,7 @@ import { checkedCount, checkedId, invalidField } from '../../requests/fields.js'
 import type { AlertDeps } from '../deps.js';
 import { toDeliveryMessage } from '../render.js';
 
-/** A page token is the id of the last message of the page before. Raises invalid_request. */
+/** A page token is the id of the last message of the previous page. Raises invalid_request. */
 export async function listAlertDeliveries(
   request: ListAlertDeliveriesRequest,
   _context: CallContext,
@@ -15,8 +15,8 @@ export async function listAlertDeliveries(
   const accountId = checkedId('account_id', 'acct', request.accountId);
   const pageSize = checkedCount('page_size', request.pageSize, { min: 1, max: 200, default: 50 });
   const { pageToken } = request;
-  if (pageToken !== '' && !isId('adl', pageToken)) throw invalidField('page_token', 'the next_page_token of the page before, or empty');
-  // One more shows whether there is a further page.
+  if (pageToken !== '' && !isId('adl', pageToken)) throw invalidField('page_token', 'the next_page_token of the previous page, or empty');
+  // One more than the page size shows whether there is another page.
   const found = await deliveries.page(accountId, pageToken === '' ? undefined : pageToken, pageSize + 1);
   const page = found.slice(0, pageSize);
   return { deliveries: page.map(toDeliveryMessage), nextPageToken: found.length > pageSize ? page.at(-1)!.id : '' };

@@ -1,4 +1,4 @@
-// PutAlert: sets all of an account's alert.
+// PutAlert: replaces an account's alert.
 import { randomBytes } from 'node:crypto';
 import type { CallContext } from '#client/call-context.js';
 import type { PutAlertRequest, PutAlertResponse } from '#proto/ledger/v1/alerts.js';
@@ -27,17 +27,17 @@ export async function putAlert(
     const isSecretNew = webhookUrl !== '' && (request.rotateWebhookSecret || present?.sealedSecret === undefined);
     webhookSecret = isSecretNew ? `whsec_${randomBytes(32).toString('base64url')}` : '';
     const sealedSecret = isSecretNew ? box.seal(webhookSecret, sealPurpose(accountId)) : present?.sealedSecret;
-    // Who raises or lowers the threshold wants to be told of that one, whatever was told of the one before.
-    const isArmedAnew = present === undefined || present.thresholdNanoUsd !== thresholdNanoUsd || (enabled && !present.enabled);
+    // A new threshold starts over: the user wants to be notified of it, whatever was sent for the previous one.
+    const isRearmed = present === undefined || present.thresholdNanoUsd !== thresholdNanoUsd || (enabled && !present.enabled);
     return {
       accountId,
       enabled,
       thresholdNanoUsd,
       emails,
       webhookUrl,
-      // Whoever has the secret of a webhook that was taken away is to sign nothing later.
+      // After a webhook is removed, its old secret must not sign anything.
       sealedSecret: webhookUrl === '' ? undefined : sealedSecret,
-      fired: isArmedAnew ? false : present.fired,
+      fired: isRearmed ? false : present.fired,
       firedAtMs: present?.firedAtMs ?? 0,
       version: (present?.version ?? 0) + 1,
       updatedAtMs: clock.nowMs(),

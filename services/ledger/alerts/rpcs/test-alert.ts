@@ -1,4 +1,4 @@
-// TestAlert: sends a test to every destination and waits for what comes of it.
+// TestAlert: sends a test to every destination and waits for the results.
 import type { CallContext } from '#client/call-context.js';
 import { AppError } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
@@ -22,7 +22,7 @@ export async function testAlert(request: TestAlertRequest, context: CallContext,
   return { deliveries: ended.map(toDeliveryMessage) };
 }
 
-/** Stored as if a first try were under way, so that no delivery worker claims them meanwhile. */
+/** Stores the messages as if a first attempt were in progress, so that no delivery worker claims them meanwhile. */
 async function begun(alert: AlertRecord, context: CallContext, { auditLog, deliveries, reads, clock }: AlertDeps): Promise<Delivery[]> {
   const { accountId } = alert;
   const nowMs = clock.nowMs();

@@ -23,19 +23,19 @@ const columns = [
   'updated_at_ms',
 ];
 
-/** What decides whether an alert fires. */
+/** Holds what decides whether an alert fires. */
 export interface Watched {
   readonly alert: AlertRecord;
   readonly money: Money;
 }
 
-/** Where a page of alerts ended. */
+/** Holds the place where a page of alerts ended. */
 export interface AlertPlace {
   readonly slot: number;
   readonly account: Buffer;
 }
 
-/** Alerts over a database. */
+/** Reads and writes alerts in a database. */
 export class AlertStore {
   constructor(private readonly db: Database) {}
 
@@ -48,7 +48,7 @@ export class AlertStore {
     return row === undefined ? undefined : toAlert(row);
   }
 
-  /** At most `limit` alerts after a place, in the order of the key, with what their accounts have; and where they end. */
+  /** Returns at most `limit` alerts after a place, in key order, with the money of their accounts, and the place where they end. */
   async watched(after: AlertPlace | undefined, limit: number): Promise<{ watched: Watched[]; end: AlertPlace | undefined }> {
     const query = this.db
       .knex('alert')
@@ -103,13 +103,13 @@ export class AlertStore {
         return alert;
       });
     return store().catch((error: unknown) => {
-      // Somebody else set the first alert meanwhile; now there is a row to lock.
+      // Another caller set the first alert meanwhile; now there is a row to lock.
       if (isDuplicate(error)) return store();
       throw error;
     });
   }
 
-  /** Notes that the alert fired, with its messages, unless it was changed or fired since it was read: of many processes one does it. */
+  /** Records that the alert fired, with its messages, unless it was changed or fired since it was read: only one of many processes succeeds. */
   async fire({ accountId, version }: AlertRecord, deliveries: readonly Delivery[], nowMs: number): Promise<boolean> {
     return this.db.transaction(async (tx) => {
       if (!(await this.step(tx, accountId, version, { fired: 1, fired_at_ms: nowMs }))) return false;
@@ -118,7 +118,7 @@ export class AlertStore {
     });
   }
 
-  /** Arms a fired alert again, unless it was changed since it was read. */
+  /** Rearms a fired alert, unless it was changed since it was read. */
   async rearm({ accountId, version }: AlertRecord): Promise<boolean> {
     return this.step(this.db.knex, accountId, version, { fired: 0 });
   }

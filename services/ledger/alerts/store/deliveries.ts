@@ -1,4 +1,4 @@
-// The SQL of messages: a queue that several processes work off, and a log.
+// The SQL of messages: a queue shared by several processes, and a log.
 import type { Knex } from 'knex';
 import type { Database } from '#kit/db/open.js';
 import type { Row } from '#kit/db/plain-transaction.js';
@@ -15,15 +15,15 @@ const {
   ALERT_DELIVERY_STATE_WITHDRAWN: withdrawn,
 } = AlertDeliveryState;
 
-/** How a try ended: for good, or with another try to come. */
+/** Holds the outcome of an attempt: final, or with another attempt to follow. */
 export interface Outcome {
   readonly state: AlertDeliveryState;
   readonly outcome: string;
-  /** When it is tried next, or when it ended. */
+  /** When it is attempted next, or when it finished. */
   readonly dueAtMs: number;
 }
 
-/** Messages over a database. */
+/** Reads and writes messages in a database. */
 export class DeliveryStore {
   constructor(private readonly db: Database) {}
 
@@ -35,7 +35,7 @@ export class DeliveryStore {
     });
   }
 
-  /** Messages whose time has come, the longest waiting first. */
+  /** Returns messages that are due, the longest waiting first. */
   async due(nowMs: number, limit: number): Promise<Delivery[]> {
     const rows: Row[] = await this.db
       .knex('alert_delivery')
@@ -47,7 +47,7 @@ export class DeliveryStore {
     return rows.map(toDelivery);
   }
 
-  /** Takes a message for one try until this instant, after which others may; undefined when somebody else was faster. */
+  /** Claims a message for one attempt until this instant, after which others may claim it; undefined if another process claimed it first. */
   async claim(delivery: Delivery, untilMs: number): Promise<Delivery | undefined> {
     const { dueAtMs, attempts } = delivery;
     const claimed = await this.one(delivery)
@@ -56,12 +56,12 @@ export class DeliveryStore {
     return claimed === 1 ? { ...delivery, dueAtMs: untilMs, attempts: attempts + 1 } : undefined;
   }
 
-  /** Notes how a try ended, unless another try was begun meanwhile. */
+  /** Records the outcome of an attempt, unless another attempt was started meanwhile. */
   async note(delivery: Delivery, { state, outcome, dueAtMs }: Outcome): Promise<void> {
     await this.one(delivery).where({ state: pending, attempts: delivery.attempts }).update({ state, outcome, due_at_ms: dueAtMs });
   }
 
-  /** Messages of an account that are older than this one, newest first. */
+  /** Returns messages of an account that are older than this one, newest first. */
   async page(accountId: string, beforeId: string | undefined, limit: number): Promise<Delivery[]> {
     const query = this.ofAccount(accountId)
       .select(...deliveryColumns)
@@ -72,7 +72,7 @@ export class DeliveryStore {
     return rows.map(toDelivery);
   }
 
-  /** How many messages of an account were made since this instant, by the instant within their ids. */
+  /** Returns how many messages of an account were created since this instant, by the timestamp within their ids. */
   async countSince(accountId: string, sinceMs: number): Promise<number> {
     const first = Buffer.alloc(16);
     first.writeUIntBE(Math.max(0, sinceMs), 0, 6);
@@ -80,7 +80,7 @@ export class DeliveryStore {
     return asNumber(row?.['messages'] ?? 0);
   }
 
-  /** Removes at most `limit` messages that ended before this instant; how many they were. */
+  /** Removes at most `limit` messages that finished before this instant; returns how many were removed. */
   async removeEnded(beforeMs: number, limit: number): Promise<number> {
     const rows: Row[] = await this.db
       .knex('alert_delivery')

@@ -1,4 +1,4 @@
-// Rows of messages, and the plain data they stand for.
+// Conversion between rows of messages and plain data.
 import type { Engine } from '#kit/db/open.js';
 import type { Row } from '#kit/db/plain-transaction.js';
 import { asBigInt, asBytes, asNumber, asText } from '#kit/db/values.js';

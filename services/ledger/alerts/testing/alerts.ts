@@ -1,4 +1,4 @@
-// Alerts beside a running ledger, whose jobs a test runs by hand, and places that receive what they send.
+// Alerts next to a running ledger, whose jobs a test runs by hand, and receivers for what they send.
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -18,29 +18,29 @@ import { AlertStore } from '../store/alerts.js';
 import { DeliveryStore } from '../store/deliveries.js';
 import { AlertWatcher } from '../watcher.js';
 
-/** One process's alerts. */
+/** Holds the alerts of one process. */
 export interface Process {
   readonly service: AlertService;
   readonly watcher: AlertWatcher;
   readonly deliveryWorker: DeliveryWorker;
   readonly deps: AlertDeps;
-  /** Sends what is due and waits for it. */
+  /** Sends what is due and waits until it is sent. */
   send(): Promise<void>;
 }
 
-/** A ledger with alerts. */
+/** Holds a ledger with alerts. */
 export interface TestAlerts extends Process {
   readonly ledger: TestLedger;
-  /** Mails that were taken. */
+  /** Mails that the server accepted. */
   readonly mails: Mail[];
-  /** What the mail server says next instead of taking a mail. */
+  /** Failures that the mail server returns next instead of accepting a mail. */
   readonly mailFailures: MailFailure[];
-  /** Another process on the same database. */
+  /** Starts another process on the same database. */
   replica(): Promise<Process>;
   stop(): Promise<void>;
 }
 
-/** Starts a ledger on an empty database with alerts whose jobs sleep. */
+/** Starts a ledger on an empty database with alerts whose jobs do not run by themselves. */
 export async function startTestAlerts(
   engine: Engine,
   changes: Partial<Pick<AlertDeps, 'mailer' | 'publicUrl' | 'config'>> = {},
@@ -93,7 +93,7 @@ export async function startTestAlerts(
     mails,
     mailFailures,
     async replica() {
-      // A SQLite file has one connection, which two jobs of a process share; a second one would wait for the first without end.
+      // A SQLite file has one connection, shared by two jobs of a process; a second connection would wait for the first forever.
       if (engine === 'sqlite') return process(ledger.db);
       const db = openDatabase(ledger.url);
       replicas.push(db);
@@ -107,23 +107,23 @@ export async function startTestAlerts(
   };
 }
 
-/** A request that a receiver got. */
+/** Holds a request that a receiver got. */
 export interface Received {
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
   readonly body: string;
 }
 
-/** A place for webhooks to lead to. */
+/** Holds an endpoint for webhooks. */
 export interface Receiver {
   readonly url: string;
   readonly received: Received[];
-  /** How it answers from now on. */
+  /** Determines the response from now on. */
   answer: (response: ServerResponse) => void;
   stop(): Promise<void>;
 }
 
-/** Starts a receiver on loopback that answers 200. */
+/** Starts a receiver on loopback that responds with 200. */
 export async function startReceiver(): Promise<Receiver> {
   const received: Received[] = [];
   const receiver = {

@@ -1,4 +1,4 @@
-// BeginPayment: takes a user to the provider's page.
+// BeginPayment: returns the provider's page on which the user pays.
 import { AppError } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
 import type { BeginPaymentRequest, BeginPaymentResponse } from '#proto/ledger/v1/payments.js';
@@ -23,7 +23,7 @@ export function beginPayment(deps: PaymentDeps): (request: BeginPaymentRequest, 
       if (!/^https?:/.test(url) || !URL.canParse(url)) throw invalid(field, 'must be an http or https address');
     const retryAfterMs = allowance.take(accountId, deps.clock.nowMs());
     if (retryAfterMs > 0) {
-      throw new AppError('overloaded', `At most ${beginningsPerMinute} payments can be begun for an account within a minute.`, {
+      throw new AppError('overloaded', `At most ${beginningsPerMinute} payments can be started for an account within a minute.`, {
         retryAfterMs,
       });
     }

@@ -9,10 +9,10 @@ import { bookPaid, paymentKey } from '../booking.js';
 import { type PaymentDeps, providerOf } from '../deps.js';
 import type { PaymentProvider } from '../provider.js';
 
-/** How often the provider itself is asked about one payment, while its event has not come. */
+/** Minimum time between queries to the provider about one payment, while its event has not arrived. */
 const askAgainMs = 5000;
 const askedMax = 1000;
-/** What one account may have the provider asked within a minute. */
+/** How many queries to the provider one account may cause within a minute. */
 const looksPerMinute = 30;
 const paymentForm = /^[A-Za-z0-9_]{1,190}$/;
 
@@ -27,7 +27,7 @@ export function getPayment(deps: PaymentDeps): (request: GetPaymentRequest, cont
     const credited = await getEntryByIdempotencyKey(accountId, paymentKey(provider.name, paymentId), context, deps);
     if (credited !== undefined) return { entry: credited };
     const nowMs = deps.clock.nowMs();
-    // Made-up ids use up only what is their account's; the event of a payment comes anyway.
+    // Invented ids use up only their own account's allowance; the event of a real payment arrives anyway.
     const mayAsk = isTimeToAsk(asked, paymentId, nowMs) && allowance.take(accountId, nowMs) === 0;
     return { entry: mayAsk ? await creditLate(provider, accountId, paymentId, context, deps) : undefined };
   };

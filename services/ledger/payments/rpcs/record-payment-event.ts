@@ -1,4 +1,4 @@
-// RecordPaymentEvent: what the provider reports, believed for its signature alone.
+// RecordPaymentEvent: books what the provider reports, authenticated by its signature alone.
 import { AppError } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
 import type { RecordPaymentEventRequest, RecordPaymentEventResponse } from '#proto/ledger/v1/payments.js';
@@ -16,7 +16,7 @@ export async function recordPaymentEvent(
 ): Promise<RecordPaymentEventResponse> {
   const { provider } = deps;
   if (provider === undefined || provider.name !== name)
-    throw new AppError('not_found', 'This payment provider is not set up here.', { details: { what: 'provider' } });
+    throw new AppError('not_found', 'This payment provider is not configured.', { details: { what: 'provider' } });
   if (body.length > eventBytesMax)
     throw new AppError('body_too_large', `An event has at most ${eventBytesMax} bytes.`, {
       details: { limit_bytes: String(eventBytesMax) },

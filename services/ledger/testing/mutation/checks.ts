@@ -1,4 +1,4 @@
-// The checks that a broken ledger has to fail, each of them on the same histories every time.
+// The checks that a broken ledger must fail, each on the same histories every time.
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { migrate } from '#kit/db/migrate.js';
@@ -21,14 +21,14 @@ async function run(books: () => Books, numRuns: number, look: (rows: AccountRows
   if (details.failed) throw details.errorInstance;
 }
 
-/** What can be checked of a ledger. */
+/** The checks of a ledger. */
 export const checks = {
-  /** The rules, against the reference model. */
+  /** Checks the rules against the reference model. */
   async model() {
     await run(memoryBooks, 1_500);
   },
 
-  /** Loading and writing, against the reference model, on SQLite. */
+  /** Checks loading and writing against the reference model, on SQLite. */
   async store() {
     const { db, drop } = await createTestDatabase('sqlite');
     try {
@@ -40,7 +40,7 @@ export const checks = {
     }
   },
 
-  /** What Verify rebuilds: every figure that is wrong is found. */
+  /** Checks that Verify finds every corrupted figure. */
   async verify() {
     const unseen = new Set(corruptions.keys());
     await run(memoryBooks, 60, (rows) => {
@@ -53,7 +53,7 @@ export const checks = {
     });
     assert.deepEqual([...unseen], [], 'no history could be corrupted so');
   },
-  /** Requests under one id: whatever they ask for differently makes another fingerprint. */
+  /** Checks requests under one id: every difference in what they request changes the fingerprint. */
   async requests() {
     for (const [name, base, others, operationOf] of requests) {
       const { fingerprint } = operationOf(base as never);

@@ -1,14 +1,14 @@
-// The guards of the ledger, each broken in one way. The text has to occur exactly once in its file: whoever moves a guard moves its mutant.
+// The guards of the ledger, each broken in one way. The text must occur exactly once in its file: when you move a guard, move its mutant too.
 import type { CheckName } from './checks.js';
 
-/** One guard, broken. */
+/** Holds one guard, broken. */
 export interface Mutant {
   readonly name: string;
   /** Within services/ledger. */
   readonly file: string;
   readonly from: string;
   readonly to: string;
-  /** The check that has to see it. */
+  /** The check that must fail. */
   readonly seenBy: CheckName;
 }
 
@@ -18,7 +18,7 @@ function of(file: string, seenBy: CheckName, breaks: readonly Break[]): Mutant[]
   return breaks.map(([name, from, to]) => ({ name, file, from, to, seenBy }));
 }
 
-/** All of them. */
+/** All mutants. */
 export const mutants: readonly Mutant[] = [
   ...of('operations/hold.ts', 'model', [
     [
@@ -33,7 +33,7 @@ export const mutants: readonly Mutant[] = [
     ],
     ['a hold needs nothing of the limit', 'keyLeftNanoUsd < neededNanoUsd) {', 'keyLeftNanoUsd < 0n) {'],
     [
-      'held money is said to be gone',
+      'held money is reported as spent',
       'if (availableNanoUsd + account.heldNanoUsd < neededNanoUsd)',
       'if (availableNanoUsd < neededNanoUsd)',
     ],

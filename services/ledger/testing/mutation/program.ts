@@ -1,9 +1,9 @@
-// Checks compiled ledgers one after another and prints of each, on a line, what its check said. Arguments: a folder and the name of a
+// Checks compiled ledgers one after another and prints the result of each on a line. Arguments: a folder and the name of a
 // check, and so on.
 import { pathToFileURL } from 'node:url';
 import type { CheckName, checks } from './checks.js';
 
-// Refusals are errors whose stacks nobody reads here.
+// The stacks of refusals are never read here.
 Error.stackTraceLimit = 0;
 
 const args = process.argv.slice(2);

@@ -1,22 +1,22 @@
-// Compiles the ledger into a folder of its own, beside copies of which each has one guard broken. The sources are never touched.
+// Compiles the ledger into a separate folder, next to copies that each have one guard broken. The sources are never touched.
 import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { transformSync } from '@swc/core';
 import type { Mutant } from './mutants.js';
 
-/** The folder, and what is in it. */
+/** Holds the folder and its contents. */
 export interface Workshop {
   /** A program that checks ledgers, see program.ts. */
   readonly program: string;
-  /** The ledger as it is. */
+  /** The unmodified ledger. */
   readonly sound: string;
   /** A copy of the ledger with this guard broken. */
   broken(mutant: Mutant): string;
   remove(): void;
 }
 
-/** Compiles everything that the checks need. `root` is that of the checkout. */
+/** Compiles everything that the checks need. `root` is the root of the checkout. */
 export function createWorkshop(root: string): Workshop {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-mutants-'));
   const { type, imports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { type: string; imports: object };
