@@ -17,7 +17,7 @@ export function paymentKey(provider: string, paymentId: string): string {
   return `${provider}:${paymentId}`;
 }
 
-/** The provider's proof moves the money, whichever process or user brings it. */
+/** Returns a context that names the provider as the caller: its signature moves the money, whichever process or user delivered it. */
 function inNameOf(provider: string, { signal, deadlineMs }: CallContext): CallContext {
   return { signal, caller: provider, ...(deadlineMs === undefined ? {} : { deadlineMs }) };
 }

@@ -78,6 +78,8 @@ function replay(
     first.expiresAtMs === asked.expiresAtMs &&
     before.length === asked.count;
   if (!isSame)
-    throw new AppError('idempotency_mismatch', 'This batch_id was already used to create different codes.', { details: { field: 'batch_id' } });
+    throw new AppError('idempotency_mismatch', 'This batch_id was already used to create different codes.', {
+      details: { field: 'batch_id' },
+    });
   return { codes: before.map(toCodeMessage), secrets: [], replayed: true };
 }

@@ -42,7 +42,7 @@ export interface CodeRecord {
 export class Codes {
   constructor(private readonly db: Database) {}
 
-  /** Adds codes, all or none. Raises the driver's duplicate error when the batch is there. `audit` runs in the same transaction. */
+  /** Adds codes, all or none. Raises the driver's duplicate error when the batch exists. `audit` runs in the same transaction. */
   async add(codes: readonly CodeRecord[], audit: (tx: PlainTransaction) => Promise<void>): Promise<void> {
     await this.db.plainTransaction(async (tx: PlainTransaction) => {
       await tx.insert(
@@ -104,7 +104,7 @@ export class Codes {
     return rows.map((row) => toCode(codeTable.valuesOf(row)));
   }
 
-  /** Takes open codes out of use; how many. `audit` runs in the same transaction, unless there were none. */
+  /** Voids open codes; returns how many. `audit` runs in the same transaction, unless there were none. */
   async void(
     which: { id: string } | { batchId: string },
     nowMs: number,

@@ -15,7 +15,7 @@ export const operationsMax = 200;
 /** Two transactions that create the same rows can collide once per row; an account and a key make two, the rest is margin. */
 const collisionsMax = 8;
 
-/** Takes the audit records of operations in their transaction. */
+/** Receives the audit records of operations in their transaction. */
 export type AuditAppender = Pick<AuditOutbox, 'appendRecords' | 'wake'>;
 
 /** Applies operations to the books. */
@@ -65,7 +65,7 @@ async function executeOnce<O extends Operation>(
   return outcomes;
 }
 
-/** The audit records of those operations that have one and did something. */
+/** Returns the audit records of the operations that have one and changed something. */
 function auditRecords<O extends Operation>(operations: readonly O[], outcomes: readonly Applied<ReplyTo<O>>[]): AuditRecord[] {
   return operations.flatMap((operation, index) => {
     const outcome = outcomes[index]!;

@@ -81,7 +81,7 @@ export class AlertStore {
     };
   }
 
-  /** Stores what `change` makes of the present alert; of two who change at once, one sees what the other did. `audit` runs in the same transaction. */
+  /** Stores the result of applying `change` to the present alert. Of two concurrent changes, the second sees the first. `audit` runs in the same transaction. */
   async put(
     accountId: string,
     change: (present: AlertRecord | undefined) => AlertRecord,
