@@ -29,13 +29,13 @@ import type { SpoolState } from './call/spool/spool.js';
 /** What the routes need. */
 export interface AppDeps extends GenerateDeps {
   readonly keys: KeyReplica;
-  /** The parts without which calls cannot be served. */
+  /** The dependencies without which calls cannot be served. */
   readiness(): Promise<string[]>;
   spoolState(): Promise<SpoolState>;
   isDraining(): boolean;
 }
 
-/** A document that anybody may ask for, written once: 60 KB take 2 ms. */
+/** Returns a handler for a public document, which is serialized once: 60 KB take 2 ms. */
 function sent(document: object): Middleware {
   const text = JSON.stringify(document);
   return async (ctx: Context) => {
@@ -78,7 +78,7 @@ export function createApp(deps: AppDeps): Koa {
   router.get('/v1/usage/:id', keyed, getUsage(deps));
   router.get('/v1/catalog', getCatalog(deps.models));
   router.get('/openapi.json', sent(openapi));
-  // Whoever types the bare address wants the console, or its sign-in.
+  // A user who types the bare address wants the console, or its sign-in page.
   router.get(
     '/',
     forBrowsers((ctx: Context) => ctx.redirect('console/')),
@@ -87,10 +87,10 @@ export function createApp(deps: AppDeps): Koa {
   router.post('/payments/stripe/webhook', stripeWebhook(deps.peers.payments));
   router.get('/livez', livez);
   router.get('/readyz', readyz(deps));
-  // A connectivity probe that one widely used client sends at its start.
+  // A connectivity probe that one widely used client sends when it starts.
   router.get('/api/hello', (ctx: Context) => void (ctx.body = { status: 'ok' }));
 
-  // Apart, so that a call is not held against a hundred routes that are none of its business.
+  // In a router of their own, so that a call is not matched against a hundred routes that do not concern it.
   const ofConsole = new Router();
   ofConsole.get('/console/openapi.json', sent(consoleOpenapi));
   ofConsole.use(consoleApi(deps, [admitted, generate(chatCompletions, deps)]).routes());
@@ -108,24 +108,24 @@ export function createApp(deps: AppDeps): Koa {
   app.use(notFound(routerOf));
   // Everything is rendered and logged above; koa's own handler would print a stack.
   app.on('error', (error, ctx?: Context) => {
-    // Of a connection that broke, which is no fault of ours and happens all the time.
-    if (ctx?.req.socket.destroyed === true) deps.log.debug({ err: error }, 'a caller left');
+    // The connection broke, which is not our fault and happens all the time.
+    if (ctx?.req.socket.destroyed === true) deps.log.debug({ err: error }, 'a client disconnected');
     else deps.log.error({ err: error }, 'koa reported an error');
   });
   return app;
 }
 
-/** The dialect of answers to requests that no format's route has claimed. */
+/** Returns the error format for requests that no route of a format has matched. */
 function dialectOf(ctx: Context): Pick<Format, 'error'> {
   if (ctx.path.startsWith('/console/api/') || ctx.path.startsWith('/payments/')) return { error: renderConsoleError };
   const speaksMessages = ctx.get('anthropic-version') !== '' || ctx.get('provider-version') !== '' || ctx.get('x-api-key') !== '';
   return ctx.path.includes('/messages') || speaksMessages ? messages : chatCompletions;
 }
 
-/** Keeps the matched route's template for telemetry. */
+/** Records the template of the matched route for telemetry. */
 function noteRoute(routerOf: (ctx: Context) => Router): Middleware {
   return async (ctx: Context, next: Next) => {
-    // The first that is no mere middleware: the console's pages, which come after its API, match all below /console.
+    // The first layer that is not only middleware: the console's pages, which come after its API, match everything below /console.
     const layer = routerOf(ctx)
       .match(ctx.path, ctx.method)
       .pathAndMethod.find(({ methods }) => methods.length > 0);
@@ -134,21 +134,21 @@ function noteRoute(routerOf: (ctx: Context) => Router): Middleware {
   };
 }
 
-/** Tells a wrong method from a wrong path. */
+/** Distinguishes a wrong method from a wrong path. */
 function notFound(routerOf: (ctx: Context) => Router): Middleware {
   return async (ctx: Context) => {
     const { path } = routerOf(ctx).match(ctx.path, ctx.method);
     if (path.length > 0) {
       const allowed = [...new Set(path.flatMap((layer) => layer.methods))];
       ctx.set('allow', allowed.join(', '));
-      throw new AppError('method_not_allowed', `${ctx.method} is not offered on this path; use ${allowed.join(' or ')}.`);
+      throw new AppError('method_not_allowed', `${ctx.method} is not allowed on this path; use ${allowed.join(' or ')}.`);
     }
     nothingThere(ctx);
   };
 }
 
 function nothingThere(ctx: Context): never {
-  throw new AppError('not_found', `There is nothing at ${ctx.method} ${ctx.path.slice(0, 200)}. GET /openapi.json lists what there is.`, {
+  throw new AppError('not_found', `There is nothing at ${ctx.method} ${ctx.path.slice(0, 200)}. GET /openapi.json lists all routes.`, {
     details: { what: 'path' },
   });
 }

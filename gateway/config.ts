@@ -4,7 +4,7 @@ import { formatUsd, parseUsd } from '#rules/money.js';
 
 /** Every setting of the gateway, for parseSettings and the configuration reference. */
 export const gatewaySettings = {
-  port: integer('PORT', 'TCP port of the public HTTP address; 0 takes a free one', { min: 0, max: 65_535, default: 8080 }),
+  port: integer('PORT', 'TCP port of the public HTTP address; 0 chooses a free one', { min: 0, max: 65_535, default: 8080 }),
   host: text('TOLLGATE_GATEWAY_HOST', 'address to listen on; 0.0.0.0 for all, behind TLS', { default: '127.0.0.1' }),
   bodyBytesMax: integer('TOLLGATE_GATEWAY_BODY_BYTES_MAX', 'largest request body, decompressed', {
     min: 1024,
@@ -25,30 +25,30 @@ export const gatewaySettings = {
       default: 1000,
     },
   ),
-  connectionsMax: integer('TOLLGATE_GATEWAY_CONNECTIONS_MAX', 'open connections of clients before new ones are closed at once', {
+  connectionsMax: integer('TOLLGATE_GATEWAY_CONNECTIONS_MAX', 'open client connections before new ones are closed immediately', {
     min: 1,
     max: 1_000_000,
     default: 10_000,
   }),
   keysCachedMax: integer('TOLLGATE_GATEWAY_KEYS_CACHED_MAX', 'keys kept in the local cache', { min: 1, max: 10_000_000, default: 100_000 }),
-  holdTtlMs: duration('TOLLGATE_GATEWAY_HOLD_TTL', 'life of a hold without a checkpoint', {
+  holdTtlMs: duration('TOLLGATE_GATEWAY_HOLD_TTL', 'lifetime of a hold without a checkpoint', {
     minMs: 1000,
     maxMs: 3_600_000,
     default: 120_000,
   }),
-  checkpointIntervalMs: duration('TOLLGATE_GATEWAY_CHECKPOINT_INTERVAL', 'how often usage so far is noted', {
+  checkpointIntervalMs: duration('TOLLGATE_GATEWAY_CHECKPOINT_INTERVAL', 'how often the usage so far is checkpointed', {
     minMs: 50,
     maxMs: 60_000,
     default: 1000,
   }),
-  rpcTimeoutMs: duration('TOLLGATE_GATEWAY_RPC_TIMEOUT', 'patience with a service before a call is refused', {
+  rpcTimeoutMs: duration('TOLLGATE_GATEWAY_RPC_TIMEOUT', 'how long to wait for a service before a call is refused', {
     minMs: 50,
     maxMs: 60_000,
     default: 5000,
   }),
   spoolAfterMs: duration(
     'TOLLGATE_GATEWAY_SPOOL_AFTER',
-    'how long metering is tried before the report of an ended call is made durable in the spool instead',
+    'how long to try metering before the report of an ended call is written to the spool instead',
     {
       minMs: 0,
       maxMs: 60_000,
@@ -57,7 +57,7 @@ export const gatewaySettings = {
   ),
   spoolDir: optionalText(
     'TOLLGATE_GATEWAY_SPOOL_DIR',
-    'folder of the spool, for this gateway alone and on a disk that outlives it; unless set: spool in TOLLGATE_DATA_DIR, and ./data/spool of a gateway process',
+    'folder of the spool, used by this gateway only and on a disk that outlives it; if unset, spool in TOLLGATE_DATA_DIR, or ./data/spool for a gateway process',
   ),
   spoolBytesMax: integer('TOLLGATE_GATEWAY_SPOOL_BYTES_MAX', 'size of the spool beyond which ended calls wait for metering in memory', {
     min: 1024,
@@ -75,7 +75,7 @@ export const gatewaySettings = {
   ),
   recordPatienceMs: duration(
     'TOLLGATE_GATEWAY_RECORD_PATIENCE',
-    'how long an ended call waits for metering or the spool before its end is reported as a fault',
+    'how long an ended call waits for metering or the spool before its client gets an error instead of the end',
     {
       minMs: 0,
       maxMs: 600_000,
@@ -84,21 +84,21 @@ export const gatewaySettings = {
   ),
   recordPersistenceMs: duration(
     'TOLLGATE_GATEWAY_RECORD_PERSISTENCE',
-    'how long an ended call that not even the spool took is tried to be recorded',
+    'how long to keep trying to record an ended call that even the spool did not accept',
     {
       minMs: 0,
       maxMs: 86_400_000,
       default: 3_600_000,
     },
   ),
-  callTimeoutMs: duration('TOLLGATE_GATEWAY_CALL_TIMEOUT', 'longest life of one call', {
+  callTimeoutMs: duration('TOLLGATE_GATEWAY_CALL_TIMEOUT', 'longest duration of one call', {
     minMs: 1000,
     maxMs: 86_400_000,
     default: 900_000,
   }),
   readOnTimeMs: duration(
     'TOLLGATE_GATEWAY_READ_ON_TIME',
-    "how long an answer is read on after its caller left, for the upstream's own figures; 0 not at all",
+    "how long an answer is still read after its client disconnected, to get the upstream's own figures; 0 disables this",
     {
       minMs: 0,
       maxMs: 600_000,
@@ -107,24 +107,28 @@ export const gatewaySettings = {
   ),
   readOnTokensMax: integer(
     'TOLLGATE_GATEWAY_READ_ON_TOKENS_MAX',
-    'most output tokens that are read on, and so charged, after a caller left',
+    'most output tokens that are read, and so charged, after a client disconnected',
     {
       min: 0,
       max: 1_000_000,
       default: 256,
     },
   ),
-  readOnCallsMax: integer('TOLLGATE_GATEWAY_READ_ON_CALLS_MAX', 'answers read on at a time; further ones are cancelled at once', {
-    min: 0,
-    max: 100_000,
-    default: 100,
-  }),
+  readOnCallsMax: integer(
+    'TOLLGATE_GATEWAY_READ_ON_CALLS_MAX',
+    'answers read after a disconnect at the same time; further ones are cancelled immediately',
+    {
+      min: 0,
+      max: 100_000,
+      default: 100,
+    },
+  ),
   keepAliveIntervalMs: duration('TOLLGATE_GATEWAY_KEEP_ALIVE_INTERVAL', 'silence on a stream before a keep-alive is sent', {
     minMs: 100,
     maxMs: 600_000,
     default: 15_000,
   }),
-  slowReaderTimeoutMs: duration('TOLLGATE_GATEWAY_SLOW_READER_TIMEOUT', 'how long a stream may be stuck because its reader does not read', {
+  slowReaderTimeoutMs: duration('TOLLGATE_GATEWAY_SLOW_READER_TIMEOUT', 'how long a stream may stall because its client does not read', {
     minMs: 100,
     maxMs: 3_600_000,
     default: 60_000,
@@ -143,10 +147,10 @@ export const gatewaySettings = {
     maxMs: 60_000,
     default: 1000,
   }),
-  trustProxy: flag('TOLLGATE_GATEWAY_TRUST_PROXY', 'believe X-Forwarded-For and X-Forwarded-Proto', { default: false }),
+  trustProxy: flag('TOLLGATE_GATEWAY_TRUST_PROXY', 'trust X-Forwarded-For and X-Forwarded-Proto', { default: false }),
   proxies: integer(
     'TOLLGATE_GATEWAY_PROXIES',
-    'how many proxies of yours a request passes, one behind the other, each of which adds to X-Forwarded-For; what stands before theirs anybody could have sent',
+    'how many proxies of yours a request passes in a row, each of which appends to X-Forwarded-For; entries before theirs could have been sent by any client',
     {
       min: 1,
       max: 10,
@@ -156,21 +160,21 @@ export const gatewaySettings = {
   publicUrl: {
     env: 'TOLLGATE_GATEWAY_PUBLIC_URL',
     description:
-      'where browsers reach this gateway, for example https://ai.example.com/tollgate, for links that lead back to it; unless set, as each request came',
+      'where browsers reach this gateway, for example https://ai.example.com/tollgate, for links that lead back to it; if unset, the address of each request is used',
     default: undefined,
     parse: baseUrl,
   },
   traceUrl: {
     env: 'TOLLGATE_GATEWAY_TRACE_URL',
     description:
-      "where the console's usage records link to their traces, for example https://traces.example.com/trace/{trace_id}; unless set, they show the id alone",
+      "where the console's usage records link to their traces, for example https://traces.example.com/trace/{trace_id}; if unset, they show only the id",
     default: undefined,
     parse: traceUrl,
   },
   confirmAboveNanoUsd: {
     env: 'TOLLGATE_GATEWAY_CONFIRM_ABOVE_USD',
     description:
-      'credits, debits, reversals and batches of redemption codes above this amount have to be confirmed by the operator who makes them in the console',
+      'credits, debits, reversals and batches of redemption codes above this amount require a confirmation by the operator who creates them in the console',
     default: 100_000_000_000n,
     parse(value: string) {
       const amount = parseUsd(value);
@@ -181,7 +185,7 @@ export const gatewaySettings = {
   },
 } satisfies Settings;
 
-/** An address without a trailing slash. */
+/** Parses an address and removes a trailing slash. */
 function baseUrl(value: string): string {
   const url = URL.canParse(value) ? new URL(value) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '' || url.username !== '') {
@@ -190,7 +194,7 @@ function baseUrl(value: string): string {
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
 }
 
-/** An address with the place of the trace id in it. */
+/** Parses an address that contains the placeholder of the trace id. */
 function traceUrl(value: string): string {
   if (!value.includes('{trace_id}') || !/^https?:\/\//.test(value) || !URL.canParse(value.replaceAll('{trace_id}', '0'))) {
     throw new Error('must be an address with {trace_id} in it, such as https://traces.example.com/trace/{trace_id}');

@@ -1,4 +1,4 @@
-// The gateway: the only speaker of HTTP. It owns no data.
+// The gateway: the only component that serves HTTP. It owns no data.
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -26,9 +26,9 @@ export type { GatewayPeers } from './peers.js';
 
 /** A gateway and where it listens. */
 export interface Gateway extends Part {
-  /** Whether calls can be served now; what is missing when not. */
+  /** Reports whether calls can be served now, and what is missing if not. */
   ready(): Promise<{ ok: true } | { ok: false; why: string }>;
-  /** For example http://127.0.0.1:8080; known once started. */
+  /** The base address, for example http://127.0.0.1:8080; known once started. */
   address(): string;
 }
 
@@ -36,7 +36,7 @@ export interface Gateway extends Part {
 const headersTimeoutMs = 20_000;
 /** How long a client may take to send a whole request. */
 const requestTimeoutMs = 300_000;
-/** Longer than the idle timeouts of usual load balancers, so that they close first and never meet a closed connection. */
+/** Longer than the idle timeouts of common load balancers, so that they close first and never send to a closed connection. */
 const idleTimeoutMs = 75_000;
 const drainPollMs = 20;
 
@@ -45,13 +45,13 @@ export interface GatewayDeps {
   readonly peers: GatewayPeers;
   readonly clock: Clock;
   readonly log: Logger;
-  /** How long calls in flight may go on after `stop`. */
+  /** How long calls in flight may continue after `stop`. */
   readonly drainTimeoutMs: number;
-  /** Where ended calls are kept that metering could not take yet: a folder of this gateway alone. */
+  /** Where ended calls are kept that metering could not store yet: a folder used by this gateway only. */
   readonly spoolDir: string;
 }
 
-/** Creates a gateway over its peers. */
+/** Creates a gateway that uses these peers. */
 export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway {
   const { peers, clock, log } = deps;
   const { rpcTimeoutMs } = config;
@@ -151,8 +151,8 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
       keyedCalls.stop();
       const lostCalls = checkpoints.count();
       if (lostCalls > 0) {
-        // Their connections are broken off; each still records itself as left by its caller.
-        log.warn({ calls: lostCalls }, 'calls in flight were broken off at the end of the drain time');
+        // Their connections are closed; each still records itself as a client disconnect.
+        log.warn({ calls: lostCalls }, 'calls in flight were cut off at the end of the drain time');
         for (let waitedMs = 0; checkpoints.count() > 0 && waitedMs < rpcTimeoutMs; waitedMs += 20) await sleep(20);
       }
       await checkpoints.stop();
@@ -170,7 +170,7 @@ async function listen(server: Server, { host, port }: GatewayConfig): Promise<vo
       const isTaken = error.code === 'EADDRINUSE';
       reject(
         isTaken
-          ? new AppError('failed_precondition', `Port ${port} of ${host} is taken by another process; set PORT to another one.`, {
+          ? new AppError('failed_precondition', `Port ${port} of ${host} is in use by another process; set PORT to another one.`, {
               cause: error,
             })
           : error,
@@ -185,8 +185,8 @@ async function listen(server: Server, { host, port }: GatewayConfig): Promise<vo
 }
 
 /**
- * Lets requests in flight end, and breaks off what is left at the end of the time. Until then probes are told that this gateway
- * drains and new calls are refused; connections on which nothing is asked hold nothing up.
+ * Lets requests in flight end, and closes the remaining connections at the end of the time. Until then probes see that this gateway
+ * is draining, and new calls are refused; idle connections do not delay the stop.
  */
 async function drain(server: Server, isQuiet: () => boolean, timeoutMs: number): Promise<void> {
   for (let waitedMs = 0; !isQuiet() && waitedMs < timeoutMs; waitedMs += drainPollMs) await sleep(drainPollMs);

@@ -1,4 +1,4 @@
-// The process of the gateway when it runs apart.
+// The gateway as a process of its own.
 import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
 import { CallerServiceDefinition } from '#proto/auth/v1/callers.js';
 import { UserServiceDefinition } from '#proto/auth/v1/users.js';
@@ -28,7 +28,7 @@ await runProcess({
   build(config, host) {
     const { log, clock, common } = host;
     const { peers } = config;
-    // What every call asks of the ledger and of metering travels together with what the others ask.
+    // The requests of all calls to the ledger and to metering are batched.
     const holds = { method: 'batch', operations: ['hold', 'release'], caller: 'gateway', log } as const;
     const records = { method: 'batch', operations: ['recordUsage'], caller: 'gateway', log } as const;
     const gateway = createGateway(config.gateway, {

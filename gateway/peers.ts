@@ -1,4 +1,4 @@
-// What the gateway needs of the services: the narrowest clients that do the job.
+// What the gateway needs from the services: the narrowest clients that do the job.
 import type { AuthService } from '#proto/auth/v1/auth.js';
 import type { ConsolePeers } from './console/peers.js';
 import type { CatalogService } from '#proto/catalog/v1/catalog.js';
@@ -6,7 +6,7 @@ import type { InferenceService } from '#proto/inference/v1/inference.js';
 import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { MeteringService } from '#proto/metering/v1/metering.js';
 
-/** Clients of the five services, local or remote: the gateway cannot tell. */
+/** Clients of the five services, local or remote: the gateway does not know which. */
 export interface GatewayPeers {
   readonly auth: Pick<AuthService, 'authenticate' | 'watchKeys'> & ConsolePeers['auth'];
   readonly users: ConsolePeers['users'];

@@ -1,4 +1,4 @@
-// Whether calls can be served: each peer reached, each local copy filled.
+// Checks whether calls can be served: each peer is reachable, each local copy is filled.
 import { newId } from '#kit/id.js';
 import type { Clock } from '#kit/clock.js';
 import { callContext } from '#client/call-context.js';
@@ -8,10 +8,10 @@ import type { KeyReplica } from './replicas/keys.js';
 import type { ModelReplica } from './replicas/models.js';
 
 const checkTimeoutMs = 1000;
-/** An answer is kept this long, so that probes cannot load the services. */
+/** How long a result is cached, so that probes cannot load the services. */
 const keptMs = 250;
 
-/** A function that names the parts which are missing; none when calls can be served. */
+/** Returns a function that names the missing parts; none if calls can be served. */
 export function createReadiness(deps: {
   peers: GatewayPeers;
   keys: KeyReplica;
@@ -20,7 +20,7 @@ export function createReadiness(deps: {
   clock: Clock;
 }): () => Promise<string[]> {
   const { peers, keys, models, recorder, clock } = deps;
-  // Any account will do: the ledger answers zero for one that it does not know.
+  // Any account will do: the ledger returns zero for one that it does not know.
   const probeAccountId = newId('acct');
   let kept: { atMs: number; missing: Promise<string[]> } | undefined;
 

@@ -1,34 +1,34 @@
-// The attempts of a call at upstreams, as they come to be known, for its record. Pure.
+// Collects the attempts of a call at upstreams, as they become known, for its record. Pure.
 import type { FailedAttempt, Started } from '#proto/inference/v1/inference.js';
 import { type Attempt, Outcome } from '#proto/metering/v1/metering.js';
 
-/** Most that are kept of one call; more targets no request may have. */
+/** Maximum kept per call; no request may have more targets. */
 export const attemptsMax = 16;
 
 const uint32Max = 4_294_967_295;
 
-/** Notes attempts into the list of a call, where checkpoints find them too. */
+/** Records attempts in the list of a call, which checkpoints also read. */
 export class AttemptLog {
   #askedAfterMs = 0;
   #upstreamRequestId = '';
 
   constructor(private readonly attempts: Attempt[]) {}
 
-  /** The targets are asked from now on, so long after the start of the call. */
+  /** Notes that the targets are called from now on, this long after the start of the call. */
   ask(afterMs: number): void {
     this.#askedAfterMs = afterMs;
   }
 
-  /** One failed before it answered; the next, if there is one, is tried now. */
+  /** Notes that an attempt failed before it answered; the next target, if there is one, is tried now. */
   fail({ target, next, offsetMs, durationMs, reason, httpStatus, upstreamRequestId }: FailedAttempt): void {
-    // What was tried when the one before failed is this one.
+    // This is the one that has been tried since the previous one failed.
     if (this.#open() !== undefined) this.attempts.pop();
     const began = this.#offset(offsetMs);
     this.#add({ ...attemptAt(target, began), durationMs, reason, httpStatus, upstreamRequestId });
     if (next !== undefined) this.#add(attemptAt(next, this.#offset(offsetMs + durationMs)));
   }
 
-  /** One began to answer. */
+  /** Notes that an attempt began to answer. */
   answer({ target, upstreamRequestId }: Started): void {
     this.#upstreamRequestId = upstreamRequestId;
     if (this.attempts.length === 0) {
@@ -39,7 +39,7 @@ export class AttemptLog {
     if (attempt !== undefined) Object.assign(attempt, { answered: true, upstreamRequestId });
   }
 
-  /** The call is over: what was under way failed with it, unless it is its caller or a fault of ours that ended it. */
+  /** Notes the end of the call: the current attempt failed with it, unless the client or an internal error ended the call. */
   end(outcome: Outcome, reason: string): void {
     const attempt = this.#open();
     if (attempt === undefined) return;
@@ -49,7 +49,7 @@ export class AttemptLog {
     attempt.upstreamRequestId = this.#upstreamRequestId;
   }
 
-  /** The one that is under way, as far as is known. */
+  /** Returns the current attempt, as far as is known. */
   #open(): Attempt | undefined {
     const last = this.attempts.at(-1);
     return last?.durationMs === undefined ? last : undefined;

@@ -1,5 +1,5 @@
-// Notes the usage so far of every call in flight with metering, all in one request a second, so that a call whose gateway
-// vanishes is charged for what it had used, and so that its hold does not expire while it runs.
+// Reports the usage so far of every call in flight to metering, all in one request per second, so that a call whose gateway
+// crashes is charged for what it had used, and so that its hold does not expire while it runs.
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import type { Call } from '#proto/metering/v1/metering.js';
 import { AppError } from '#client/errors/app-error.js';
@@ -7,15 +7,15 @@ import type { Logger } from '#kit/log.js';
 import { callContext } from '#client/call-context.js';
 import type { GatewayPeers } from '../peers.js';
 
-/** Items of one request; more calls in flight are noted in several. */
+/** Items per request; more calls in flight are reported in several requests. */
 const itemsMax = 1000;
 
 /** A call in flight as the checkpoints see it. */
 export interface OpenCall {
   readonly call: Call;
-  /** The usage so far. */
+  /** Returns the usage so far. */
   readonly tokens: () => TokenCounts;
-  /** Called when metering has already closed the call: it must end, and this says why. */
+  /** Called if metering has already closed the call: it must end, for the given reason. */
   readonly onClosed: (error: AppError) => void;
 }
 
@@ -23,13 +23,13 @@ export interface OpenCall {
 export interface Checkpoints {
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** Begins to note a call; the returned function ends it. */
+  /** Adds a call; the returned function removes it. */
   open(call: OpenCall): () => void;
-  /** How many calls are in flight. */
+  /** Returns the number of calls in flight. */
   count(): number;
 }
 
-/** Creates the set of calls in flight, noted every `intervalMs`. */
+/** Creates the set of calls in flight, reported every `intervalMs`. */
 export function createCheckpoints(deps: {
   metering: GatewayPeers['metering'];
   log: Logger;
@@ -63,7 +63,7 @@ export function createCheckpoints(deps: {
       callContext({ caller: 'gateway', timeoutMs: rpcTimeoutMs }),
     );
     for (const [index, openCall] of batch.entries()) {
-      // A call that ended while this request was under way is rightly closed.
+      // A call that ended while this request was in flight is rightly closed.
       if (open[index] === false && calls.has(openCall)) {
         openCall.onClosed(new AppError('call_closed', 'The call is on record as lost, or nothing is set aside for it any more.'));
       }

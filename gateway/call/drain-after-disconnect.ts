@@ -1,34 +1,34 @@
-// Reads an answer on for a little while after its caller has left, so that the upstream's own figures are known where it gives
-// any: they come with the end of an answer. Bounded in time, in tokens and in calls, for the caller pays for what is read.
+// Keeps reading an answer for a short time after its client has disconnected, so that the upstream's own figures are known if it sends
+// any: they come with the end of an answer. Bounded in time, in tokens and in calls, because the caller pays for what is read.
 import type { GatewayConfig } from '../config.js';
 
-/** An answer that may be read on. */
+/** An answer that may be drained. */
 export interface Readable {
-  /** Whether the model has begun to answer; a call for which it had not is free, so nothing is to be known. */
+  /** Reports whether the model has begun to answer; if it has not, the call is free and no figures are needed. */
   readonly hasStarted: boolean;
-  /** Output tokens read up to now, delivered or not. */
+  /** Returns the output tokens read so far, delivered or not. */
   readonly outputTokensRead: number;
   /** Notes that the client disconnected. */
   leave(): void;
 }
 
-/** The reading of one answer. */
+/** Controls the reading of one answer. */
 export interface Reading {
-  /** Aborts when nothing more shall be read. */
+  /** Aborts when no more may be read. */
   readonly signal: AbortSignal;
-  /** To be called after each message. */
+  /** Must be called after each message. */
   noteProgress(): void;
   end(): void;
 }
 
-/** The calls that are read on, all of one gateway. */
+/** The answers of one gateway that are being drained. */
 export class ReadOn {
   readonly #stops = new Set<() => void>();
   #isClosed = false;
 
   constructor(private readonly config: Pick<GatewayConfig, 'readOnTimeMs' | 'readOnTokensMax' | 'readOnCallsMax'>) {}
 
-  /** Watches over the reading of an answer until `end`. */
+  /** Controls the reading of an answer until `end`. */
   watch(left: AbortSignal, answer: Readable): Reading {
     const { readOnTimeMs, readOnTokensMax } = this.config;
     const over = new AbortController();
@@ -57,7 +57,7 @@ export class ReadOn {
     };
   }
 
-  /** Ends all reading on, and begins none again: the gateway is about to stop. */
+  /** Ends all draining and starts none again, because the gateway is about to stop. */
   close(): void {
     this.#isClosed = true;
     for (const stop of this.#stops) stop();

@@ -62,7 +62,7 @@ interface World {
 interface Play {
   script?: Script;
   left?: AbortSignal;
-  /** Stop reading after this many steps, as a broken consumer would. */
+  /** Stops reading after this many steps, as a broken consumer would. */
   readSteps?: number;
   hold?: (request: HoldRequest) => bigint;
   record?: (attempt: number) => void;
@@ -70,7 +70,7 @@ interface Play {
   streaming?: boolean;
   /** Metering says that the call is closed, this long after its start. */
   closesAfterMs?: number;
-  /** How often the usage so far is noted. */
+  /** How often the usage so far is checkpointed. */
   checkpointMs?: number;
   /** Nothing can be recorded now. */
   isRecordingAway?: boolean;
@@ -80,7 +80,7 @@ interface Play {
   choices?: number;
   format?: ApiFormat;
   capabilities?: Capability[];
-  /** How an answer is read on after its caller has left. */
+  /** How an answer is drained after its client has disconnected. */
   readOn?: Partial<ConstructorParameters<typeof ReadOn>[0]>;
 }
 
@@ -385,7 +385,7 @@ describe('a metered call', () => {
     });
   });
 
-  /** Tells three tokens, lets the caller leave, then goes on to the end, a token every few milliseconds. */
+  /** Sends three tokens, lets the client disconnect, then continues to the end, a token every few milliseconds. */
   const goingOn = (left: AbortController, tokens: number, last = finished({ usage: { inputTokens: 12, outputTokens: tokens } })): Script =>
     async function* (_request, context) {
       yield batch([started, blockStart, delta], 3);

@@ -1,7 +1,7 @@
-// The life of a call: price → hold → generate → record. Everything that makes the bill right is in this file or named by it.
+// The life of a call: price → hold → generate → record. Everything that makes the bill right is in this file or referenced by it.
 //
 // Whatever happens, a call that was held ends in exactly one usage record: when the model is done, when anything fails, and when
-// the caller leaves. The record is durable before the caller gets the end of the answer.
+// the client disconnects. The record is durable before the client gets the end of the answer.
 import { isSpanContextValid, trace } from '@opentelemetry/api';
 import type { Key } from '#proto/auth/v1/auth.js';
 import type { ApiFormat, Event, GenerateResponse } from '#proto/inference/v1/inference.js';
@@ -26,7 +26,7 @@ import { isUnknownOutcome, type UnknownHolds } from './unknown-holds.js';
 
 const nothing = Buffer.alloc(0);
 
-/** What the caller asked for. */
+/** What the caller requested. */
 export interface CallRequest {
   /** The request id, which becomes the call id: req_… */
   readonly id: string;
@@ -35,25 +35,25 @@ export interface CallRequest {
   readonly parsed: ParsedCall;
   /** The caller's own x-request-id. */
   readonly clientRequestId: string;
-  /** Aborts when the caller leaves. */
+  /** Aborts when the client disconnects. */
   readonly left: AbortSignal;
-  /** Aborts, saying why, when the gateway cannot go on with a call that nobody leaves. */
+  /** Aborts, with a reason, when the gateway cannot continue a call whose client is still connected. */
   readonly broken?: AbortSignal;
-  /** Of a call with an idempotency key: where its answer goes, to be kept with the record. */
+  /** For a call with an idempotency key: collects its answer, to be kept with the record. */
   readonly answerSink?: AnswerSink;
 }
 
-/** Collects an answer that is kept for repeats. */
+/** Collects an answer to be kept for repeats. */
 export interface AnswerSink {
-  /** Under which the call was let in. */
+  /** The reservation under which the call was admitted. */
   readonly keyHash: Buffer;
-  /** Takes what the model said next, with the usage after it. */
+  /** Adds the model's next events, with the usage after them. */
   take(batch: GenerateResponse, tokens: TokenCounts): void;
-  /** The answer as it is kept, with the error that ended it if one did; empty when it is too large. */
+  /** Returns the answer as it is kept, with the error that ended it, if any; empty if it is too large. */
   answer(error: AppError | undefined): Promise<Buffer>;
 }
 
-/** What a call needs of its surroundings. */
+/** The dependencies of a call. */
 export interface CallDeps {
   readonly peers: GatewayPeers;
   readonly models: ModelReplica;
@@ -73,8 +73,8 @@ export type CallStep =
   | { readonly kind: 'recorded'; readonly recorded: Recorded };
 
 /**
- * Runs one call. Errors before the first `events` step mean that nothing was delivered and nothing is charged; an error after it
- * comes when what was delivered is on record. The consumer must read to the end or return.
+ * Runs one call. An error before the first `events` step means that nothing was delivered and nothing is charged; a later error
+ * is thrown once what was delivered is recorded. The consumer must read to the end or return.
  */
 export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncGenerator<CallStep, void, void> {
   const startedAtMs = deps.clock.nowMs();
@@ -106,7 +106,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
   const progress = new Progress(call, startedAtMs);
   const closed = new AbortController();
   const reading = deps.readOn.watch(request.left, progress);
-  // What is free stays free should we vanish before it is on record.
+  // What is free stays free if the gateway crashes before it is recorded.
   let outcome: CallOutcome | undefined;
   const close = deps.checkpoints.open({
     call,
@@ -136,7 +136,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
     );
     for await (const batch of answer) {
       progress.take(batch, deps.clock.nowMs());
-      // It is for the record alone: the answer has not begun.
+      // For the record only: the answer has not begun.
       if (batch.failedAttempt !== undefined) continue;
       reading.noteProgress();
       request.answerSink?.take(batch, progress.tokens);
@@ -147,12 +147,12 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
     failure = error;
   } finally {
     reading.end();
-    // Also when the consumer returned early: then the block above was left without an error.
+    // Also reached when the consumer returned early, without an error in the block above.
     outcome = outcomeOf(progress, failure);
     progress.attempts.end(outcome.code, outcome.detail);
     const storedAnswer = outcome.free ? nothing : await keptAnswerOf(request, progress, failure, deps.log);
     const recording = deps.recorder.record(reportOf(progress, outcome, deps.clock.nowMs(), storedAnswer));
-    // The call is in flight until it is on record, however long that takes.
+    // The call is in flight until it is recorded, however long that takes.
     void recording.ended.then(close);
     recorded = await recording.record.catch((error: unknown) => {
       failure = error;
@@ -165,12 +165,12 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
 
 const uint32Max = 2 ** 32 - 1;
 
-/** The cap on the output of all answers together. */
+/** Returns the cap on the output of all answers together. */
 export function capOfAll(capTokens: number, choices: number): number {
   return Math.min(capTokens * Math.max(1, choices), uint32Max);
 }
 
-/** Sets the worst case aside; without a cap of the caller's, as much of it as the balance affords. */
+/** Holds the worst case; if the caller gave no cap, as much of it as the balance affords. */
 async function hold(request: CallRequest, { model, price }: CallableModel, { peers, unknownHolds, config }: CallDeps) {
   const { key, parsed } = request;
   const quote = quoteCall(model, price, { ...parsed, choices: Math.max(1, parsed.request.choices) });
@@ -191,14 +191,14 @@ async function hold(request: CallRequest, { model, price }: CallableModel, { pee
     const amountNanoUsd = response.hold!.amountNanoUsd;
     return { amountNanoUsd, outputCapTokens: affordableOutputTokens(quote, amountNanoUsd), inputTokensMax: quote.inputTokensMax };
   } catch (error) {
-    // A release also keeps a hold that arrives late from being taken.
+    // The release also prevents a hold that arrives late from being granted.
     if (isUnknownOutcome(error)) throw unknownHolds.release({ holdId: request.id, accountId: key.accountId }, error);
     unknownHolds.answered();
     throw explainRefusal(error, quote);
   }
 }
 
-/** What a repeat gets; nothing when it cannot be packed, for that must not keep the call from its record. */
+/** Returns the answer for repeats, or nothing if it cannot be packed, because that must not prevent the call from being recorded. */
 async function keptAnswerOf({ id, answerSink }: CallRequest, { finished }: Progress, failure: unknown, log: Logger): Promise<Buffer> {
   if (answerSink === undefined) return nothing;
   const error = finished === undefined ? toAppError(failure ?? { name: 'AbortError' }) : undefined;

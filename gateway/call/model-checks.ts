@@ -1,11 +1,11 @@
-// What a call asks of a model and of a key before any money is touched.
+// Checks that the model and the key allow a call, before any money is held.
 import { AppError } from '#client/errors/app-error.js';
 import { ApiFormat } from '#proto/inference/v1/inference.js';
 import type { Key } from '#proto/auth/v1/auth.js';
 import { Capability, Modality, type Model } from '#proto/catalog/v1/catalog.js';
 import type { ModalityNeed, ParsedCall } from '../formats/format.js';
 
-/** The key must be allowed to use the model; raises model_not_permitted. */
+/** Throws model_not_permitted if the key may not use the model. */
 export function assertPermitted(key: Key, model: Model): void {
   if (isPermitted(key, model)) return;
   throw new AppError(
@@ -23,7 +23,7 @@ const modalityNames: Partial<Record<Modality, string>> = {
   [Modality.MODALITY_AUDIO]: 'audio',
 };
 
-/** The model must be able to read all that the body holds; raises unsupported_field. */
+/** Throws unsupported_field if the model cannot read all content of the body. */
 export function assertReads(model: Model, needs: readonly ModalityNeed[]): void {
   const unread = needs.find(({ modality }) => !model.inputModalities.includes(modality));
   if (unread === undefined) return;
@@ -38,8 +38,8 @@ export function assertReads(model: Model, needs: readonly ModalityNeed[]): void 
 }
 
 /**
- * A schema for the answer needs a model that keeps to one, or it would be a wish that nobody grants; raises unsupported_field. Any JSON
- * object (json_object) may be asked of every model.
+ * Throws unsupported_field if the request has a schema for the answer and the model does not guarantee to follow one. Any JSON
+ * object (json_object) may be requested from every model.
  */
 export function assertForms(model: Model, { request }: Pick<ParsedCall, 'request'>, format: ApiFormat): void {
   if (request.responseFormat?.format?.$case !== 'jsonSchema' || model.capabilities.includes(Capability.CAPABILITY_STRUCTURED_OUTPUT))
@@ -54,7 +54,7 @@ export function assertForms(model: Model, { request }: Pick<ParsedCall, 'request
   );
 }
 
-/** Whether the key may list and call the model. */
+/** Reports whether the key may list and call the model. */
 export function isPermitted(key: Key, model: Model): boolean {
   const permission = key.models;
   return permission === undefined || permission.allModels || permission.modelIds.includes(model.id);

@@ -1,4 +1,4 @@
-// How a call ended, by the rule in proto/rules/outcomes.ts, and the report that metering gets of it. Pure.
+// Determines how a call ended, by the rule in proto/rules/outcomes.ts, and builds the report for metering. Pure.
 import { StopReason } from '#proto/inference/v1/inference.js';
 import { Outcome, type RecordUsageRequest, UsageSource } from '#proto/metering/v1/metering.js';
 import { toAppError } from '#client/errors/app-error.js';
@@ -10,7 +10,7 @@ const uint32Max = 4_294_967_295;
 /** How a call ended. */
 export interface CallOutcome {
   readonly code: Outcome;
-  /** A short cause, for people. */
+  /** A short cause, for readers of the record. */
   readonly detail: string;
   /** Nothing is charged. */
   readonly free: boolean;

@@ -6,7 +6,7 @@ import { Progress } from './progress.js';
 
 const startedAtMs = 1_800_000_000_000;
 
-/** The report as it travels, of a call whose first output and end were seen so much after its start. */
+/** Returns the encoded report of a call whose first output and end were seen this long after its start. */
 function travelled(firstOutputMs: number, durationMs: number): RecordUsageRequest {
   const progress = new Progress(Call.fromPartial({ id: 'req_1' }), startedAtMs);
   progress.take(

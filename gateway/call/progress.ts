@@ -1,4 +1,4 @@
-// What is known of a call while it runs. Pure, but for the figures that it keeps.
+// Tracks what is known about a call while it runs. Pure, except for the figures that it keeps.
 import type { Event, Finished, GenerateResponse } from '#proto/inference/v1/inference.js';
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
 import type { Call } from '#proto/metering/v1/metering.js';
@@ -8,14 +8,14 @@ import type { Readable } from './drain-after-disconnect.js';
 /** No usage yet. */
 export const noTokens: TokenCounts = TokenCounts.fromPartial({});
 
-/** What is known of a running answer. */
+/** What is known about a running answer. */
 export class Progress implements Readable {
-  /** What would be charged now. What is read after the client disconnected counts only by the upstream's own figures for the whole. */
+  /** The usage that would be charged now. Output read after the client disconnected counts only by the upstream's own total figures. */
   tokens: TokenCounts = noTokens;
   outputTokensRead = 0;
-  /** The model began to answer while the client was there. */
+  /** Whether the model began to answer while the client was connected. */
   hasStarted = false;
-  /** The client disconnected before the model finished. */
+  /** Whether the client disconnected before the model finished. */
   hasLeft = false;
   firstOutputAtMs: number | undefined;
   finished: Finished | undefined;
@@ -37,7 +37,7 @@ export class Progress implements Readable {
   take(batch: GenerateResponse, nowMs: number): void {
     if (batch.failedAttempt !== undefined) this.attempts.fail(batch.failedAttempt);
     if (batch.usageSoFar !== undefined) {
-      // The count may stand still: at the cap, or where the upstream reported all of its figures at once. Reading must be bounded all the same.
+      // The count may not change: at the cap, or if the upstream reported all of its figures at once. Reading must still be bounded.
       const { outputTokens } = batch.usageSoFar;
       this.outputTokensRead = this.hasLeft ? Math.max(outputTokens, this.outputTokensRead + roughTokens(batch.events)) : outputTokens;
       if (!this.hasLeft) this.tokens = batch.usageSoFar;
@@ -62,7 +62,7 @@ export class Progress implements Readable {
 
 const charsPerToken = 4;
 
-/** About how many tokens the deltas have. */
+/** Estimates the number of tokens in the deltas. */
 function roughTokens(events: readonly Event[]): number {
   const chars = events.reduce((sum, { event }) => sum + (event?.$case === 'blockDelta' ? (event.value.delta?.value.length ?? 0) : 0), 0);
   return Math.ceil(chars / charsPerToken);

@@ -12,7 +12,7 @@ const price = PriceVersion.fromPartial({
   outputNanoUsdPerMtok: 400_000_000n,
 });
 
-/** The quote of one answer to a prompt of text. */
+/** Returns the quote for one answer to a text prompt. */
 function quoteOf(forModel: Model, atPrice: PriceVersion, inputTokensMax: number, maxOutputTokens: number | undefined): Quote {
   return quoteCall(forModel, atPrice, {
     inputTokensMax,

@@ -1,4 +1,4 @@
-// What a call can cost at most, from the model's limits and the caller's cap. The gateway admits a call only if this much can be held. Pure.
+// Calculates what a call can cost at most, from the model's limits and the caller's cap. The gateway admits a call only if this much can be held. Pure.
 import type { Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { AppError } from '#client/errors/app-error.js';
 import { affordableTokens, type CostBound, costAtMost, costBound } from '#rules/pricing.js';
@@ -6,14 +6,14 @@ import { affordableTokens, type CostBound, costAtMost, costBound } from '#rules/
 /** The least output worth generating when the caller gave no cap and the balance is nearly empty. */
 const outputTokensUseful = 256;
 
-/** How much a call may use, as far as its body says. */
+/** How much a call may use, according to its body. */
 export interface Demand {
-  /** The most input tokens of all that is text. */
+  /** The maximum number of input tokens of all text. */
   readonly inputTokensMax: number;
   readonly images: number;
-  /** Documents whose bytes say nothing about their tokens: with one, the input may fill the context. */
+  /** Documents, whose size says nothing about their tokens: with one, the input may fill the context. */
   readonly documents: number;
-  /** The caller's own cap on each answer; undefined: none given. */
+  /** The caller's own cap on each answer; undefined if none was given. */
   readonly maxOutputTokens?: number;
   /** The number of answers, each with the whole cap. */
   readonly choices: number;
@@ -21,15 +21,15 @@ export interface Demand {
 
 /** The bounds of a call's cost. */
 export interface Quote {
-  /** The most input tokens that the hold pays for. */
+  /** The maximum number of input tokens that the hold pays for. */
   readonly inputTokensMax: number;
-  /** What they and the output cost at most. */
+  /** The maximum cost of these and the output. */
   readonly bound: CostBound;
-  /** The most output tokens of each answer that the caller and the model allow. */
+  /** The maximum number of output tokens per answer that the caller and the model allow. */
   readonly outputCapTokens: number;
-  /** To hold if it is available. Zero for a model that is free. */
+  /** The amount to hold if it is available. Zero for a free model. */
   readonly amountNanoUsd: bigint;
-  /** The least that makes the call worthwhile; equal to the amount when the caller gave a cap. */
+  /** The minimum that makes the call worthwhile; equal to the amount if the caller gave a cap. */
   readonly minAmountNanoUsd: bigint;
 }
 
@@ -49,7 +49,7 @@ export function quoteCall(model: Model, price: PriceVersion, demand: Demand): Qu
   };
 }
 
-/** What one image may have where the catalog does not say, in tokens: more than vendors make of the largest. */
+/** Tokens per image if the catalog gives no maximum: more than vendors count for the largest image. */
 export const imageTokensMaxDefault = 16_384;
 
 function inputBound({ contextLimitTokens, imageTokensMax }: Model, { inputTokensMax, images, documents }: Demand): number {
@@ -63,8 +63,8 @@ export function affordableOutputTokens({ bound, outputCapTokens }: Quote, heldNa
 }
 
 /**
- * Returns a refused hold with what would be affordable added to it: details.affordable_output_tokens and a sentence. Other errors are
- * returned as they are.
+ * Returns the error of a refused hold with what would be affordable: details.affordable_output_tokens and a sentence. Other errors are
+ * returned unchanged.
  */
 export function explainRefusal(error: unknown, quote: Quote): unknown {
   if (!(error instanceof AppError) || !['balance_empty', 'balance_held', 'key_limit_reached'].includes(error.reason)) return error;

@@ -6,7 +6,7 @@ import { AppError } from '#client/errors/app-error.js';
 import { recordingLogger } from '#kit/testing/log.js';
 import { createUnknownHolds } from './unknown-holds.js';
 
-/** Unknown holds over a ledger that does as `play` says; the ids that it has released are in `released`. */
+/** Creates unknown holds over a ledger that behaves as `play` says; the ids that it has released are in `released`. */
 function over(play: (request: ReleaseRequest) => void, clock: ManualClock | typeof systemClock = systemClock) {
   const released: string[] = [];
   const { log, lines } = recordingLogger();

@@ -8,38 +8,38 @@ import { callContext } from '#client/call-context.js';
 import { Outage } from './outage.js';
 import type { GatewayPeers } from '../peers.js';
 
-/** Beyond these a hold is left to its expiry. */
+/** Beyond this number, a hold is left to expire. */
 const holdsMax = 10_000;
-/** Releases under way at once. */
+/** Concurrent releases. */
 const concurrency = 32;
 const pauseMsMin = 100;
 const pauseMsMax = 2000;
 const retryAfterMs = 2000;
 
-/** A hold that may or may not be there. */
+/** A hold that may or may not exist. */
 export interface UnknownHold {
   readonly holdId: string;
   readonly accountId: string;
 }
 
-/** The holds of unknown outcome. */
+/** The holds with an unknown outcome. */
 export interface UnknownHolds {
-  /** Releases the hold in the background; returns the error for the caller of the call, which was not let in. */
+  /** Releases the hold in the background; returns the error for the caller, whose call was not admitted. */
   release(hold: UnknownHold, cause: unknown): AppError;
-  /** The ledger has answered a hold. */
+  /** Notes that the ledger has answered a hold. */
   answered(): void;
-  /** How many wait for their release. */
+  /** Returns how many are waiting for their release. */
   count(): number;
-  /** Ends, after one more try for each if the ledger answers. */
+  /** Stops after one more try for each if the ledger answers. */
   stop(): Promise<void>;
 }
 
-/** Whether the error leaves open what became of the hold. */
+/** Reports whether the error leaves the outcome of the hold unknown. */
 export function isUnknownOutcome(error: unknown): boolean {
   return hasReason(error, 'service_unavailable', 'deadline_exceeded', 'cancelled', 'internal');
 }
 
-/** Creates the set. A hold is given up when it has expired by itself, `holdTtlMs` after it was asked for. */
+/** Creates the set. A hold is given up when it has expired, `holdTtlMs` after it was requested. */
 export function createUnknownHolds(deps: {
   ledger: Pick<GatewayPeers['ledger'], 'release'>;
   clock: Clock;
@@ -65,7 +65,7 @@ export function createUnknownHolds(deps: {
     running = undefined;
   }
 
-  /** Whether the ledger has answered. A release that is not answered goes to the end, so that one alone cannot hold up the others. */
+  /** Reports whether the ledger has answered. A release without an answer moves to the end, so that a single one cannot block the others. */
   async function releaseOne(hold: UnknownHold & { readonly expiresAtMs: number }): Promise<boolean> {
     waiting.delete(hold.holdId);
     if (clock.nowMs() >= hold.expiresAtMs) return false;

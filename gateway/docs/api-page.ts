@@ -1,14 +1,14 @@
-// The two API references, each written from its OpenAPI document. Pure.
+// The two API references, each generated from its OpenAPI document. Pure.
 import { consoleOpenapi } from '../console/table/document.js';
 import { openapi } from '../formats/openapi.js';
 import { type ApiDocument, openapiPage } from './openapi-page.js';
 
-/** The reference of calls, as Markdown. */
+/** Returns the reference of the API for calls, as Markdown. */
 export function apiPage(): string {
   return openapiPage(openapi as unknown as ApiDocument, head);
 }
 
-/** The reference of what the console asks, as Markdown. */
+/** Returns the reference of the console's API, as Markdown. */
 export function consoleApiPage(): string {
   return openapiPage(consoleOpenapi as unknown as ApiDocument, consoleHead);
 }

@@ -21,7 +21,7 @@ describe('Markdown', () => {
   const names = new Set(['charging']);
   const text = (markdown: string): string => renderMarkdown(markdown, names).content.text;
 
-  it('becomes headings with anchors, once each, and a list of sections', () => {
+  it('becomes headings with unique anchors, and a list of sections', () => {
     const { title, sections, content } = renderMarkdown('# A & `b`\n\n## Same thing\n\n## Same thing\n\n### POST /v1/x_y', names);
     expect(title).toBe('A & b');
     expect(sections).toEqual([
@@ -35,7 +35,7 @@ describe('Markdown', () => {
     expect(text('| A | B <i> |\n|---|---|\n| 1 | `2` |')).toContain('<tr><td>1</td><td data-label="B &lt;i&gt;"><code>2</code></td></tr>');
   });
 
-  it('lets paths be broken after their dots, and nothing else', () => {
+  it('allows line breaks after the dots of paths, and nowhere else', () => {
     expect(text('`tools[].function.name` `a.b c`')).toContain('<code>tools[].<wbr>function.<wbr>name</code> <code>a.b c</code>');
   });
 
@@ -55,7 +55,7 @@ describe('Markdown', () => {
 });
 
 describe('the pages', () => {
-  it('hold every file of docs/', () => {
+  it('include every file of docs/', () => {
     const files = readdirSync(docsFolder()).filter((name) => name.endsWith('.md'));
     expect(pages.map(({ name }) => `${name}.md`)).toEqual(expect.arrayContaining(files));
   });
@@ -71,7 +71,7 @@ describe('the pages', () => {
     }
   });
 
-  it('are all listed and held by the files for programs', () => {
+  it('are all listed and contained in the files for programs', () => {
     for (const { name, title, description } of rendered) expect(llmsTxt(rendered)).toContain(`[${title}](docs/${name}.md): ${description}`);
     for (const { markdown } of pages) expect(llmsFullTxt(rendered)).toContain(markdown.trim());
   });
@@ -80,7 +80,7 @@ describe('the pages', () => {
 describe('the page of errors', () => {
   const page = markdownOf('errors');
 
-  it('tells every reason once, with what to do', () => {
+  it('lists every reason once, with what to do', () => {
     const told = [...page.matchAll(/^### (\w+)\n\n.+\n\n\*\*What to do:\*\* .+$/gm)].map((match) => match[1]);
     expect(told.toSorted()).toEqual(Object.keys(reasons).toSorted());
   });
@@ -115,7 +115,7 @@ describe('the API reference', () => {
     );
   });
 
-  it('tells the body of a route in its place, and an answer by what it holds', () => {
+  it('describes the body of a route inline, and an answer by its contents', () => {
     const section = markdownOf('console-api')
       .split('### ')
       .find((each) => each.startsWith('POST /accounts/{account}/keys\n'))!;

@@ -1,4 +1,4 @@
-// The page of errors, made from the tables that errors are rendered by, so that it cannot fall behind. Pure.
+// The page of errors, generated from the tables that render the errors, so that it is always up to date. Pure.
 import { AppError } from '#client/errors/app-error.js';
 import type { Reason } from '#rules/reasons.js';
 import { renderConsoleError } from '../console/table/error.js';
@@ -7,7 +7,7 @@ import type { Rendering } from '../formats/error-details.js';
 import { renderError as asMessage, renderings as inMessages } from '../formats/messages/error.js';
 import { type AdviceGroup, adviceOf, callerGroups, consoleGroup, hiddenGroup } from './error-advice.js';
 
-/** The page as Markdown. */
+/** Returns the page as Markdown. */
 export function errorsPage(): string {
   return [head, ...callerGroups.map(groupText), hiddenText(), consoleText()].join('\n');
 }
@@ -21,7 +21,7 @@ const example = new AppError('balance_held', exampleMessage, {
 
 const head = `# Errors
 
-Every refusal names the fault and the fix in \`message\`, and has one of the reasons below in \`error.reason\`. The reasons are a closed list
+Every error states the problem and the fix in \`message\`, and has one of the reasons below in \`error.reason\`. The reasons are a closed list
 and the same in both formats; status, \`type\` and \`code\` are the words that each format's client libraries know. Programs do well to
 branch on \`reason\`.
 
@@ -63,7 +63,7 @@ function groupText({ title, reasons }: AdviceGroup): string {
   return `## ${title}\n\n${overview(reasons)}\n\n${reasons.map(adviceText).join('\n')}`;
 }
 
-/** Status, type and code of each reason in both formats. */
+/** Returns the status, type and code of each reason in both formats. */
 function overview(reasons: readonly Reason[]): string {
   const rows = reasons.map((reason) => {
     const [one, other] = [inChatCompletions[reason], inMessages[reason]];
@@ -99,7 +99,7 @@ function consoleText(): string {
   const rows = reasons.map((reason) => `| [\`${reason}\`](#${reason}) | ${renderConsoleError(new AppError(reason, ''), '').status} |`);
   return `## ${title}
 
-The API of the console (\`/console/api\`) tells every reason as \`error.code\`, with \`message\`, \`field\` and \`request_id\` beside it. These are met nowhere else.
+The API of the console (\`/console/api\`) returns every reason as \`error.code\`, together with \`message\`, \`field\` and \`request_id\`. The following reasons occur nowhere else.
 
 | Code | Status |
 |---|---|

@@ -1,22 +1,22 @@
-// The docs as HTML: an index, a page for each text, and one for addresses that lead nowhere. Pure.
+// The docs as HTML: an index, a page for each text, and one for unknown addresses. Pure.
 import { type Html, html } from '../pages/html.js';
 import { page } from '../pages/page.js';
 import { type Rendered, renderMarkdown } from './markdown.js';
 import type { DocPage } from './pages.js';
 
-/** A page with what its Markdown holds. */
+/** A page with its parsed Markdown. */
 export type RenderedPage = DocPage & Rendered;
 
-/** Renders all pages, with the links between them. */
+/** Renders all pages, including the links between them. */
 export function renderPages(pages: readonly DocPage[]): RenderedPage[] {
   const names = new Set(pages.map(({ name }) => name));
   return pages.map((each) => ({ ...each, ...renderMarkdown(each.markdown, names) }));
 }
 
-// A page of fewer sections is seen at a glance.
+// A page with fewer sections needs no table of contents.
 const sectionsMin = 3;
 
-/** One page, as seen at `/docs/<name>`. */
+/** Returns one page, as served at `/docs/<name>`. */
 export function docHtml(shown: RenderedPage, pages: readonly RenderedPage[]): string {
   const { name, title, description, sections, content } = shown;
   const contents = html`<nav class="toc" aria-label="On this page">
@@ -42,7 +42,7 @@ export function docHtml(shown: RenderedPage, pages: readonly RenderedPage[]): st
   });
 }
 
-/** The list of all pages, as seen at `/docs`. */
+/** Returns the list of all pages, as served at `/docs`. */
 export function docsIndexHtml(pages: readonly RenderedPage[]): string {
   return page({
     title: 'Docs · Tollgate',
@@ -50,7 +50,7 @@ export function docsIndexHtml(pages: readonly RenderedPage[]): string {
     root: './',
     content: html`<h1>Docs</h1>
       <p class="soft">
-        For programs: <a href="llms.txt">llms.txt</a> lists these pages, <a href="llms-full.txt">llms-full.txt</a> holds them all, and
+        For programs: <a href="llms.txt">llms.txt</a> lists these pages, <a href="llms-full.txt">llms-full.txt</a> contains them all, and
         <a href="openapi.json">openapi.json</a> is the API, <a href="console/openapi.json">console/openapi.json</a> that of the console.
         Every page is also Markdown: add <code>.md</code> to its address.
       </p>
@@ -63,18 +63,18 @@ export function docsIndexHtml(pages: readonly RenderedPage[]): string {
   });
 }
 
-/** The guides for single clients, which people look for by name. */
+/** The guides for single clients, which readers look for by name. */
 function guides(sections: RenderedPage['sections']): Html {
   return html`<ul class="guides">
     ${sections.map(({ anchor, title }) => html`<li><a href="docs/clients#${anchor}">${title}</a></li>`)}
   </ul>`;
 }
 
-/** What is shown for an address that leads nowhere. */
+/** Returns the page for an unknown address. */
 export function noDocHtml(name: string, root: string): string {
   return page({
     title: 'No such page · Tollgate',
-    description: 'The docs have no page of this name.',
+    description: 'The docs have no page with this name.',
     root,
     content: html`<h1>No such page</h1>
       <p>The docs have no page <code>${name}</code>. <a href="${root}docs">All pages of the docs</a></p>`,

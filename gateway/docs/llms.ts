@@ -1,4 +1,4 @@
-// llms.txt, by which programs that read find the docs as Markdown, and all of them in one file. Pure.
+// llms.txt, through which language models find the docs as Markdown, and llms-full.txt with all of them. Pure.
 import type { RenderedPage } from './html-pages.js';
 
 const summary = `# Tollgate
@@ -7,13 +7,13 @@ const summary = `# Tollgate
 > every call is charged to a prepaid balance in USD, exactly.
 `;
 
-/** The list of all pages; its addresses are relative, so that it holds below any path. */
+/** Returns the list of all pages; its addresses are relative, so that it works below any path. */
 export function llmsTxt(pages: readonly RenderedPage[]): string {
   const links = pages.map(({ name, title, description }) => `- [${title}](docs/${name}.md): ${description}`);
-  return `${summary}\n## Docs\n\n${links.join('\n')}\n\n## Optional\n\n- [All of these pages in one file](llms-full.txt)\n- [OpenAPI document](openapi.json): the API for programs.\n- [OpenAPI document of the console](console/openapi.json): what its pages ask.\n- [Catalog](v1/catalog): every model with its limits and prices, as JSON.\n`;
+  return `${summary}\n## Docs\n\n${links.join('\n')}\n\n## Optional\n\n- [All of these pages in one file](llms-full.txt)\n- [OpenAPI document](openapi.json): the API for programs.\n- [OpenAPI document of the console](console/openapi.json): the API that its pages call.\n- [Catalog](v1/catalog): every model with its limits and prices, as JSON.\n`;
 }
 
-/** All pages, one after another. */
+/** Returns all pages, one after another. */
 export function llmsFullTxt(pages: readonly RenderedPage[]): string {
   return [summary, ...pages.map(({ name, markdown }) => `<!-- docs/${name}.md -->\n\n${markdown.trim()}\n`)].join('\n');
 }

@@ -1,4 +1,4 @@
-// Our Markdown as HTML: headings with anchors, tables that can be read on a telephone, links that stay within the site. Pure.
+// Our Markdown as HTML: headings with anchors, tables that can be read on a phone, links that stay within the site. Pure.
 import { Marked, type Tokens } from 'marked';
 import { escapeText, Html } from '../pages/html.js';
 
@@ -8,16 +8,16 @@ export interface Section {
   readonly title: string;
 }
 
-/** What a Markdown text holds. */
+/** A parsed Markdown text. */
 export interface Rendered {
   /** The first heading of the first level, as plain text. */
   readonly title: string;
-  /** All but the title. */
+  /** Everything but the title. */
   readonly content: Html;
   readonly sections: readonly Section[];
 }
 
-// Addresses outside of /docs that the pages may name. Whatever else a text links to is in the source only, and is shown without a link.
+// Addresses outside of /docs that the pages may link to. Anything else that a text links to exists in the source only, and is shown without a link.
 const siteAddresses: ReadonlySet<string> = new Set([
   '../models',
   '../openapi.json',
@@ -27,7 +27,7 @@ const siteAddresses: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Renders a text. Markup written into it is shown, never obeyed, and so are addresses that are not http.
+ * Renders a text. HTML markup in it, and links that are not http, are shown as text and never interpreted.
  * @param pages the names of all pages; a link to `name.md` leads to the page of that name.
  */
 export function renderMarkdown(text: string, pages: ReadonlySet<string>): Rendered {
@@ -53,7 +53,7 @@ export function renderMarkdown(text: string, pages: ReadonlySet<string>): Render
         const address = addressOf(href, pages);
         return address === undefined ? content : `<a href="${escapeText(address)}">${content}</a>`;
       },
-      // The content security policy of the pages lets no picture in.
+      // The content security policy of the pages allows no images.
       image: ({ text: description }: Tokens.Image): string => escapeText(description),
       html: ({ text: markup }: Tokens.HTML | Tokens.Tag): string => escapeText(markup),
       codespan: ({ text: code }: Tokens.Codespan): string => `<code>${breakable(escapeText(code))}</code>`,
@@ -76,19 +76,19 @@ export function renderMarkdown(text: string, pages: ReadonlySet<string>): Render
   return { title, content, sections };
 }
 
-/** A path such as `messages[].content[].text` may be broken after its dots, or it would take the room of all other columns. */
+/** Allows line breaks after the dots of a path such as `messages[].content[].text`, which would otherwise take the room of all other columns. */
 function breakable(code: string): string {
   return /^[\w[\].]+$/.test(code) ? code.replace(/\.(?=\w)/g, '.<wbr>') : code;
 }
 
-/** Where a link leads as seen from a page below /docs; undefined where the site has no such thing. */
+/** Returns the target of a link as seen from a page below /docs, or undefined if the site has no such page. */
 export function addressOf(href: string, pages: ReadonlySet<string>): string | undefined {
   if (/^https?:\/\//.test(href) || href.startsWith('#') || siteAddresses.has(href)) return href;
   const [, name, rest = ''] = /^(?:\.\/)?([\w-]+)\.md(#.*)?$/.exec(href) ?? [];
   return name !== undefined && pages.has(name) ? name + rest : undefined;
 }
 
-/** The anchor of a heading, made as code hosts make it, so that the same link works in both places. */
+/** Returns the anchor of a heading, derived as code hosts derive it, so that the same link works in both places. */
 function anchorOf(name: string, used: Map<string, number>): string {
   const anchor = name
     .toLowerCase()
@@ -102,7 +102,7 @@ function anchorOf(name: string, used: Map<string, number>): string {
 
 const entities: Readonly<Record<string, string>> = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'" };
 
-/** The renderer escapes also what it makes as plain text. */
+/** Undoes the escaping that the renderer also applies to plain text. */
 function plainText(escaped: string): string {
   return escaped.replace(/&(?:amp|lt|gt|quot|#39);/g, (entity) => entities[entity]!);
 }

@@ -1,4 +1,4 @@
-// A reference of an API, written from its OpenAPI document. Pure.
+// An API reference, generated from an OpenAPI document. Pure.
 import { type Field, fieldsOf, type Schema } from './schema-fields.js';
 
 interface Reference {
@@ -32,9 +32,9 @@ interface Operation {
   readonly responses: Readonly<Record<string, Answer | Reference>>;
 }
 
-/** The parts of an OpenAPI document that a page is made of. */
+/** The parts of an OpenAPI document that a page is generated from. */
 export interface ApiDocument {
-  /** Operations are grouped by them where there are some. */
+  /** Group the operations, if there are any. */
   readonly tags?: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly components: {
@@ -44,7 +44,7 @@ export interface ApiDocument {
   };
 }
 
-/** The page as Markdown: `head`, which also tells what holds for all operations, then every operation and every schema. */
+/** Returns the page as Markdown: `head`, which also describes what all operations have in common, then every operation and every schema. */
 export function openapiPage(document: ApiDocument, head: string): string {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, operation })),
@@ -76,14 +76,14 @@ function operationText(
   { components }: ApiDocument,
 ): string {
   const lines = [heading, description === undefined ? summary : `${summary} ${description}`];
-  // Shared parameters are what many operations take; the head tells of them once.
+  // Shared parameters are those that many operations take; the head describes them once.
   const own = parameters.filter((each): each is Parameter => !('$ref' in each));
   if (own.length > 0) {
     const rows = own.map((each) => [`\`${each.name}\``, each.in, each.required === true ? 'yes' : '', each.description ?? '']);
-    lines.push(table(['Parameter', 'In', 'Required', 'What it is'], rows));
+    lines.push(table(['Parameter', 'In', 'Required', 'Description'], rows));
   }
   if (requestBody !== undefined) lines.push(bodyText(requestBody.content));
-  // So does the head of refusals that are possible everywhere.
+  // The head also describes the errors that every operation can return.
   const told = Object.entries(responses).filter(([status]) => status !== 'default');
   lines.push(
     table(
@@ -92,11 +92,11 @@ function operationText(
     ),
   );
   const headers = headersOf(responses, components);
-  if (headers.length > 0) lines.push(table(['Header of the answer', 'What it is'], headers));
+  if (headers.length > 0) lines.push(table(['Header of the answer', 'Description'], headers));
   return `${lines.join('\n\n')}\n`;
 }
 
-/** A body with a name is a link to it; another one is told in its place. */
+/** Describes a body: a named one by a link to its schema, any other inline. */
 function bodyText(content: Readonly<Record<string, Content>>): string {
   const schema = content['application/json']?.schema;
   return schema === undefined || '$ref' in schema ? `Body: ${contentText(content)}.` : `Body:\n\n${fieldTable(fieldsOf(schema))}`;
@@ -106,7 +106,7 @@ function answerText({ description, content }: Answer): string {
   return content === undefined ? description : `${description} ${contentText(content)}.`;
 }
 
-/** What a body is, by its media types. */
+/** Describes a body by its media types. */
 function contentText(content: Readonly<Record<string, Content>>): string {
   return Object.entries(content)
     .map(([type, { schema, 'x-tollgate-frame': frame }]) =>
@@ -116,7 +116,7 @@ function contentText(content: Readonly<Record<string, Content>>): string {
     .join(' or ');
 }
 
-/** A schema in one line, with links. */
+/** Describes a schema in one line, with links. */
 function shapeText(schema: Reference | Schema): string {
   const { $ref, anyOf, items, properties, const: value, type } = schema as Schema;
   if ($ref !== undefined) return linkTo($ref);
@@ -129,13 +129,13 @@ function shapeText(schema: Reference | Schema): string {
   return value === undefined ? (type ?? 'any') : `\`${JSON.stringify(value)}\``;
 }
 
-/** A schema by its name: one of this document, or of that of the calls, which has a page of its own. */
+/** Returns a link to a schema by its name: one of this document, or of the document of the calls, which has a page of its own. */
 function linkTo($ref: string): string {
   const name = $ref.slice($ref.lastIndexOf('/') + 1);
   return `[${name}](${$ref.startsWith('#') ? '' : 'api.md'}#${name.toLowerCase()})`;
 }
 
-/** The headers of all answers of an operation, each once. */
+/** Returns the headers of all responses of an operation, each once. */
 function headersOf(responses: Operation['responses'], components: ApiDocument['components']): string[][] {
   const all = new Map<string, string>();
   for (const answer of Object.values(responses)) {
@@ -150,7 +150,7 @@ function fieldTable(fields: readonly Field[]): string {
     const of = within.length === 0 ? [] : [`Of ${within.map((label) => (label === 'others' ? label : `\`${label}\``)).join(', ')}.`];
     return [`\`${path}\``, [...types].map(typeText).join(', '), required ? 'yes' : '', [...of, ...notes].join(' ')];
   });
-  return table(['Field', 'Type', 'Required', 'What it is'], rows);
+  return table(['Field', 'Type', 'Required', 'Description'], rows);
 }
 
 function typeText(type: string): string {

@@ -1,6 +1,6 @@
-// A JSON schema as a flat list of fields, each with its path: `messages[].content[].text`. Alternatives share one list. Pure.
+// Flattens a JSON schema into a list of fields, each with its path: `messages[].content[].text`. Alternatives share one list. Pure.
 
-/** The parts of JSON schema that our own schemas are made of. */
+/** The subset of JSON schema that our own schemas use. */
 export interface Schema {
   readonly $ref?: string;
   readonly type?: string;
@@ -24,15 +24,15 @@ export interface Schema {
   readonly [other: string]: unknown;
 }
 
-/** A field, over all the alternatives in which it is found. */
+/** A field, merged from all the alternatives in which it occurs. */
 export interface Field {
   readonly path: string;
   /** Words such as `string`, `null`, literal values as JSON, or a `$ref`, alone or behind "array of". */
   readonly types: ReadonlySet<string>;
   readonly notes: ReadonlySet<string>;
-  /** In every alternative that has it. */
+  /** Whether it is required in every alternative that has it. */
   readonly required: boolean;
-  /** The alternatives that have it, by the value of their `type` or `role`; none when all have it. */
+  /** The alternatives that have it, by the value of their `type` or `role`; empty if all have it. */
   readonly within: readonly string[];
 }
 
@@ -43,10 +43,10 @@ interface Draft {
   within: Set<string>;
 }
 
-/** Beyond this depth the same blocks are found within each other again. */
+/** Beyond this depth the same blocks are nested in each other again. */
 const depthMax = 9;
 
-/** Lists every field of a schema, each path once, in the order of the schema. */
+/** Returns every field of a schema, each path once, in the order of the schema. */
 export function fieldsOf(schema: Schema): Field[] {
   const drafts = new Map<string, Draft>();
   const alternatives = new Map<string, Set<string>>();
@@ -57,7 +57,7 @@ export function fieldsOf(schema: Schema): Field[] {
     return { path, types, notes, required, within: all === undefined || within.size === all.size ? [] : [...within] };
   });
 
-  /** Adds what stands at a path: to the field itself, and the fields below it. */
+  /** Adds the schema at a path: to the field itself, and the fields below it. */
   function collect(part: Schema, path: string, depth: number): void {
     for (const each of part.anyOf ?? [part]) {
       if (each.anyOf !== undefined) {
@@ -91,7 +91,7 @@ export function fieldsOf(schema: Schema): Field[] {
   }
 }
 
-/** What tells an alternative from the others. */
+/** Returns what distinguishes an alternative from the others. */
 function labelsOf({ type, role }: Readonly<Record<string, Schema>>): string[] {
   for (const one of [type, role]) {
     if (one?.const !== undefined) return [String(one.const)];
@@ -104,7 +104,7 @@ function parentOf(path: string): string {
   return path.includes('.') ? path.slice(0, path.lastIndexOf('.')) : '';
 }
 
-/** Each field with its own fields after it; alternatives add some late. */
+/** Returns the fields with each one's own fields right after it; alternatives may have added some later. */
 function inTreeOrder(paths: readonly string[]): string[] {
   const children = new Map<string, string[]>();
   for (const path of paths) {
@@ -121,7 +121,7 @@ function typeOf({ $ref, const: value, enum: values, type, items, 'x-tollgate-uns
   if (value !== undefined) return [JSON.stringify(value)];
   if (values !== undefined) return values.map((each) => JSON.stringify(each));
   if (items?.$ref !== undefined) return [`array of ${items.$ref}`];
-  // What is not told here are the fields of its elements, which have rows of their own.
+  // The fields of its elements are not described here, because they have rows of their own.
   if (items !== undefined)
     return [items.type === undefined || items.type === 'object' || items.type === 'array' ? 'array' : `array of ${items.type}`];
   return [type ?? 'any'];
@@ -131,9 +131,9 @@ function notesOf(schema: Schema): string[] {
   const { description, minimum, maximum, minItems, maxItems } = schema;
   const notes = description === undefined ? [] : [description];
   if (schema['x-tollgate-unsupported'] !== undefined) notes.push(`Not accepted: ${schema['x-tollgate-unsupported']}.`);
-  if (schema['x-tollgate-ignored'] === true) notes.push('Without effect here.');
-  if (schema['x-tollgate-native-only'] === true) notes.push('Reaches upstreams of this format only.');
-  // Bounds that no reader would ever meet, and that a count is not negative, need no words.
+  if (schema['x-tollgate-ignored'] === true) notes.push('Has no effect here.');
+  if (schema['x-tollgate-native-only'] === true) notes.push('Sent only to upstreams of this format.');
+  // Bounds that no reader would ever reach, and the fact that a count is not negative, are not mentioned.
   if (maximum !== undefined && maximum < 2 ** 32 - 1) notes.push(`${minimum ?? 0} to ${maximum}.`);
   else if (minimum !== undefined && minimum > 0) notes.push(`At least ${minimum}.`);
   if (maxItems !== undefined) notes.push(`At most ${maxItems} of them.`);

@@ -29,7 +29,7 @@ describe('connections', () => {
     return { socket, closed: new Promise((resolve) => socket.once('close', () => resolve())) };
   }
 
-  it('breaks off a connection that sends requests without end ahead of their answers', async () => {
+  it('closes a connection that keeps pipelining requests without waiting for their responses', async () => {
     let handled = 0;
     const connections = await serve(() => (handled += 1));
     const { socket, closed } = dial();
@@ -54,7 +54,7 @@ describe('connections', () => {
     socket.destroy();
   });
 
-  it('breaks off a reader that takes nothing of an ended answer, not a caller that waits for one', async () => {
+  it('closes the connection of a client that does not read a finished response, but not of one that waits for a response', async () => {
     const accepted: Socket[] = [];
     await serve((asked, response) => void (asked.url === '/large' && response.end(large)));
     server.on('connection', (socket) => accepted.push(socket));
@@ -69,7 +69,7 @@ describe('connections', () => {
     caller.destroy();
   });
 
-  it('is quiet only while no answer is under way', async () => {
+  it('is quiet only while no response is in progress', async () => {
     let finish = (): void => undefined;
     const connections = await serve((_request, response) => void (finish = () => response.end('x')));
     expect(connections.isQuiet()).toBe(true);

@@ -1,26 +1,26 @@
-// Watches over the connections of the public address: what no single request can see of itself.
+// Guards the connections of the public address against what no single request can detect.
 import type { RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 /**
- * Requests that one connection may have sent ahead of their answers. Node hands over every request in what it has read (64 KiB),
- * so that without a bound a few connections that ask and never read would occupy the process for many seconds.
+ * Requests that one connection may have pipelined ahead of their responses. Node hands over every request in what it has read (64 KiB),
+ * so that without a bound a few connections that send requests and never read would occupy the process for many seconds.
  */
 export const pipelinedMax = 16;
 
 /** The connections of one server. */
 export interface Connections {
-  /** The handler, called for the requests of well-behaved connections; others are broken off. */
+  /** Handles the requests of well-behaved connections, and closes others. */
   guard(handle: RequestListener): RequestListener;
-  /** Whether no request waits for the end of its answer. */
+  /** Reports whether no request is waiting for the end of its response. */
   isQuiet(): boolean;
 }
 
-/** Watches a server's connections. One whose reader takes nothing of an ended answer for `slowReaderTimeoutMs` is broken off. */
+/** Watches a server's connections. One whose client reads nothing of a finished response for `slowReaderTimeoutMs` is closed. */
 export function watchConnections(server: Server, { slowReaderTimeoutMs }: { slowReaderTimeoutMs: number }): Connections {
   const unanswered = new Map<Socket, number>();
 
-  // Answers that wait behind another one are not told that their connection has closed.
+  // Responses queued behind another one are not notified that their connection has closed.
   server.on('connection', (socket) => socket.once('close', () => unanswered.delete(socket)));
 
   function settle(socket: Socket): void {
@@ -32,7 +32,7 @@ export function watchConnections(server: Server, { slowReaderTimeoutMs }: { slow
   function watch(socket: Socket, response: ServerResponse): void {
     unanswered.set(socket, (unanswered.get(socket) ?? 0) + 1);
     response.once('close', () => settle(socket));
-    // Progress of the reader puts the time off, and Node sets its own when the answer is out (keepAliveTimeout).
+    // Every read by the client restarts the timeout, and Node sets its own (keepAliveTimeout) when the response has been sent.
     response.once('prefinish', () => socket.setTimeout(slowReaderTimeoutMs));
   }
 

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { untilTrue } from '#kit/testing/waiting.js';
 import { leaving } from './disconnect-signal.js';
 
-describe('a caller that leaves', () => {
+describe('the disconnect signal', () => {
   let server: Server;
   let caller: Socket;
 
@@ -21,7 +21,7 @@ describe('a caller that leaves', () => {
     return asked;
   }
 
-  it('is noticed', async () => {
+  it('aborts when the client disconnects', async () => {
     const left = leaving(await answerTo());
     expect(left.aborted).toBe(false);
     caller.destroy();
@@ -29,14 +29,14 @@ describe('a caller that leaves', () => {
     expect(left.aborted).toBe(true);
   });
 
-  it('is noticed although it left before anybody listened', async () => {
+  it('is aborted already if the client disconnected before it was created', async () => {
     const response = await answerTo();
     caller.destroy();
     await untilTrue(() => response.closed);
     expect(leaving(response).aborted).toBe(true);
   });
 
-  it('has not left when its answer has ended', async () => {
+  it('does not abort after the response has ended', async () => {
     const response = await answerTo();
     const left = leaving(response);
     response.end('x');

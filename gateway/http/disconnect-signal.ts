@@ -1,14 +1,14 @@
-// Tells when a caller has left, so that nothing more is done for it.
+// Signals that a client has disconnected, so that no more work is done for it.
 import type { ServerResponse } from 'node:http';
 
-/** Aborts when the connection closes before the answer has ended, and is aborted when it has closed already. */
+/** Returns a signal that aborts when the connection closes before the response has ended, and is aborted already if it has closed. */
 export function leaving(response: ServerResponse): AbortSignal {
   const left = new AbortController();
   const note = (): void => {
     if (!response.writableFinished) left.abort();
   };
   response.once('close', note);
-  // While a compressed body was unpacked, say; the event is past then.
+  // For example, while a compressed body was decompressed; the event has then been missed.
   if (response.closed) note();
   return left.signal;
 }

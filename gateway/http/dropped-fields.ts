@@ -1,4 +1,4 @@
-// Tells a caller which of its fields had no effect: those that have none here, and those that the upstream of this call was not sent.
+// Reports to the caller which of its fields had no effect: those that have none here, and those that were not sent to the upstream of this call.
 import type { Context } from 'koa';
 import type { Event } from '#proto/inference/v1/inference.js';
 

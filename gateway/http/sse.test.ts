@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { createSseWriter } from './sse.js';
 
-/** A response whose reader takes `room` frames and then nothing until it drains. */
+/** A response whose client reads `room` frames and then nothing until it drains. */
 class SlowResponse extends EventEmitter {
   headersSent = false;
   destroyed = false;
@@ -36,7 +36,7 @@ function writerTo(response: SlowResponse, slowReaderTimeoutMs = 60_000) {
 }
 
 describe('a stream of events', () => {
-  it('waits for a reader that has no room, and goes on when it has', async () => {
+  it('waits while the client does not read, and continues when it does', async () => {
     const response = new SlowResponse(2);
     const writer = writerTo(response);
     await writer.write('one');
@@ -49,7 +49,7 @@ describe('a stream of events', () => {
     response.destroy();
   });
 
-  it('goes on when its reader disconnects, and cuts off one that takes nothing', async () => {
+  it('continues when its client disconnects, and closes the connection of one that reads nothing', async () => {
     const gone = new SlowResponse(1);
     const written = writerTo(gone).write('one');
     gone.destroy();

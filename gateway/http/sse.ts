@@ -1,13 +1,13 @@
-// Writes a stream of server-sent events at the pace of its reader.
+// Writes a stream of server-sent events at the pace at which the client reads.
 import type { ServerResponse } from 'node:http';
 
 /** A response that streams. */
 export interface SseWriter {
-  /** Whether the head is out: from then on errors are told in band. */
+  /** Whether the response head has been sent: from then on errors are sent in band. */
   hasBegun(): boolean;
-  /** Sends frames; resolves when the reader is ready for more. Does nothing once the reader has left. */
+  /** Sends frames; resolves when the client is ready for more. Does nothing once the client has disconnected. */
   write(frames: string): Promise<void>;
-  /** Ends the response after what was written. */
+  /** Ends the response after the frames written so far. */
   end(): void;
 }
 
@@ -15,14 +15,14 @@ export interface SseWriter {
 export interface SseOptions {
   /** Sent with the first frame. */
   headers: Record<string, string>;
-  /** Sent whenever nothing else was for `keepAliveIntervalMs`, once the stream has begun. */
+  /** Sent whenever nothing else was sent for `keepAliveIntervalMs`, once the stream has begun. */
   keepAlive: string;
   keepAliveIntervalMs: number;
-  /** A reader that takes nothing for this long is cut off. */
+  /** A client that reads nothing for this long is disconnected. */
   slowReaderTimeoutMs: number;
 }
 
-/** Takes over a response. The head goes out with the first frame, so that an error before it can still have its own status. */
+/** Takes over a response. The head is sent with the first frame, so that an earlier error can still have its own status. */
 export function createSseWriter(response: ServerResponse, options: SseOptions): SseWriter {
   let isIdle = true;
   let keepAliveTimer: NodeJS.Timeout | undefined;
@@ -34,7 +34,7 @@ export function createSseWriter(response: ServerResponse, options: SseOptions): 
       'cache-control': 'no-cache, no-transform',
       'x-accel-buffering': 'no',
     });
-    // Small frames must leave at once, not wait for the acknowledgement of the one before.
+    // Small frames must be sent immediately, without waiting for the acknowledgement of the previous one.
     response.socket?.setNoDelay(true);
     keepAliveTimer = setInterval(() => {
       if (isIdle && !response.writableNeedDrain && !response.destroyed) response.write(options.keepAlive);
@@ -59,7 +59,7 @@ export function createSseWriter(response: ServerResponse, options: SseOptions): 
   };
 }
 
-/** Resolves when the reader has caught up or left; cuts it off after `timeoutMs`. */
+/** Resolves when the client has caught up or disconnected; closes the connection after `timeoutMs`. */
 function drained(response: ServerResponse, timeoutMs: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => response.destroy(), timeoutMs);

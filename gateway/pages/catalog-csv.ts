@@ -20,7 +20,7 @@ const columns: readonly [string, (model: CatalogModel) => string | number][] = [
   ['features', ({ features }) => features.join(' ')],
 ];
 
-/** A header and a line for each model (RFC 4180). */
+/** Returns a header and a line for each model (RFC 4180). */
 export function catalogCsv(models: readonly CatalogModel[]): string {
   return [columns.map(([name]) => name), ...models.map((model) => columns.map(([, value]) => value(model)))].map(csvLine).join('');
 }

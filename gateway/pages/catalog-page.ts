@@ -1,4 +1,4 @@
-// The public catalog as a page: every model with its limits and prices, searched, filtered and sorted by the address alone.
+// The public catalog as a page: every model with its limits and prices; search, filters and sorting are in the address.
 import type { CatalogModel } from '../formats/models-schema.js';
 import { type CatalogQuery, type Order, orders, writeCatalogQuery } from './catalog-query.js';
 import { type Html, html } from './html.js';
@@ -7,7 +7,7 @@ import { page } from './page.js';
 import { type Texts, textsOf } from './texts.js';
 import { count, featureName, usd } from './words.js';
 
-/** The page. `all` gives the choices of the filters, `shown` the rows. */
+/** Returns the page. `all` provides the choices of the filters, `shown` the rows. */
 export function catalogPage(options: {
   all: readonly CatalogModel[];
   shown: readonly CatalogModel[];
@@ -72,7 +72,7 @@ function table(models: readonly CatalogModel[], query: CatalogQuery, link: Link,
   const head = (order: Order, label: string, classes = 'n'): Html => {
     const isOrder = query.order === order;
     const sort = isOrder ? (query.descending ? html` aria-sort="descending"` : html` aria-sort="ascending"`) : '';
-    // The same column again turns the order round; another begins with its own.
+    // Choosing the same column again reverses the order; another column starts with its own default.
     const { descending } = isOrder ? { descending: !query.descending } : { descending: order === 'context' };
     return html`<th scope="col" class="${classes}" ${sort}>
       <a href="${link.root}models${writeCatalogQuery(query, { order, descending })}">${label}</a>
@@ -113,7 +113,7 @@ function row(model: CatalogModel, link: Link, t: Texts): Html {
   </tr>`;
 }
 
-/** Where links lead: to the root of the gateway, and in which language. */
+/** What links are built from: the root of the gateway, and the language. */
 interface Link {
   readonly root: string;
   readonly suffix: string;
@@ -136,18 +136,18 @@ function output(prices: Prices, t: Texts): Html {
   return html`<td class="n" data-label="${t.output}">${prices === null ? noPrice(t) : usd(prices.output)}${reasoning}</td>`;
 }
 
-/** What a model can do, and what is the matter with it. */
+/** Returns the capabilities of a model, and what is wrong with it. */
 export function tags(model: CatalogModel, t: Texts): Html {
   const words = [...model.features, ...model.input_modalities.filter((modality) => modality !== 'text')];
   const state = model.lifecycle === 'active' ? '' : html`<span class="tag warn">${t.lifecycles[model.lifecycle]}</span>`;
-  // Nobody is to wonder whether $0 is a price that was forgotten; a model without a price is not free, it is refused.
+  // Marked, so that $0 is not mistaken for a missing price; a model without a price is not free, it is refused.
   const isFree = model.usd_per_million_tokens !== null && Object.values(model.usd_per_million_tokens).every((price) => price === '0');
   const free = isFree ? html`<span class="tag">${t.free}</span>` : '';
   const away = model.available ? '' : html`<span class="tag warn">${t.notAvailable}</span>`;
   return html`${state}${away}${free}${words.map((word) => html`<span class="tag">${featureName(word, t)}</span>`)}`;
 }
 
-/** Where a model has its page; ids may hold slashes, which stay as they are. */
+/** Returns the path of a model's page; slashes in ids are kept. */
 export function modelAddress(root: string, id: string): string {
   return `${root}models/${id.split('/').map(encodeURIComponent).join('/')}`;
 }

@@ -49,26 +49,26 @@ describe('the query of the public catalog', () => {
     expect(ids(models, { order: 'desc' })).toEqual(['c/unpriced', 'b/large', 'a/small']);
   });
 
-  it('shows what can be called before what cannot, whichever way names are sorted, and leaves other orders alone', () => {
+  it('lists callable models before others when sorted by name in either direction, and leaves other orders unchanged', () => {
     const some = [model('a/away', { available: false, ...priced('1') }), model('b/there', priced('3')), model('c/there', priced('2'))];
     expect(ids(some, {})).toEqual(['b/there', 'c/there', 'a/away']);
     expect(ids(some, { order: 'desc' })).toEqual(['c/there', 'b/there', 'a/away']);
     expect(ids(some, { sort: 'input' })).toEqual(['a/away', 'c/there', 'b/there']);
   });
 
-  it('finds every word, in the id, the name, the maker, the description or an alias', () => {
+  it('finds every word, in the id, the name, the provider, the description or an alias', () => {
     expect(ids(models, { q: 'QUICK small' })).toEqual(['a/small']);
     expect(ids(models, { q: 'old-name' })).toEqual(['c/unpriced']);
     expect(ids(models, { q: 'quick large' })).toEqual([]);
   });
 
-  it('shows what has all that is asked for', () => {
+  it('shows the models that have everything requested', () => {
     expect(ids(models, { with: ['tools', 'image'] })).toEqual(['a/small']);
     expect(ids(models, { owner: 'bee' })).toEqual(['b/large']);
     expect(ids(models, { with: 'flying' })).toEqual([]);
   });
 
-  it('passes over what it does not understand', () => {
+  it('ignores what it does not understand', () => {
     expect(ids(models, { sort: '__proto__', order: 'sideways', with: '<script>', page: '9' })).toEqual([
       'a/small',
       'b/large',

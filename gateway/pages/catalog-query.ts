@@ -1,32 +1,32 @@
-// Which models a page of the public catalog shows, and in which order: all of it in the address, so that a view can be linked. Pure.
+// The query of the public catalog, which selects and sorts the models. All of it is in the address, so that a view can be linked. Pure.
 import type { CatalogModel } from '../formats/models-schema.js';
 import { type Language, readLanguage } from './language.js';
 
-/** The orders that can be asked for. */
+/** The supported orders. */
 export const orders = ['name', 'input', 'output', 'context', 'newest'] as const;
 
 /** One of them. */
 export type Order = (typeof orders)[number];
 
-/** What an address asks for. */
+/** The query of an address. */
 export interface CatalogQuery {
-  /** Words that must all be found in id, name, owner or description. */
+  /** Words that must all occur in the id, name, owner or description. */
   readonly text: string;
   readonly owner: string;
   /** Features and modalities that a model must have. */
   readonly needs: readonly string[];
   readonly order: Order;
   readonly descending: boolean;
-  /** The language that the address names; undefined where it leaves that to the browser. */
+  /** The language that the address names; undefined if the browser decides. */
   readonly language: Language | undefined;
 }
 
 const textCharsMax = 100;
 const needsMax = 16;
-// Cheap, small and old come first in these; in the others the largest.
+// These are sorted in ascending order by default, the others in descending order.
 const ascendingFirst: readonly Order[] = ['name', 'input', 'output'];
 
-/** Reads the query of an address. What is not understood is passed over: an old link still shows a catalog. */
+/** Parses the query of an address. Unknown parameters and values are ignored, so that an old link still shows a catalog. */
 export function readCatalogQuery(query: Readonly<Record<string, string | string[] | undefined>>): CatalogQuery {
   const all = (name: string): string[] => [query[name] ?? []].flat();
   const order = all('sort').find((name): name is Order => (orders as readonly string[]).includes(name)) ?? 'name';
@@ -41,7 +41,7 @@ export function readCatalogQuery(query: Readonly<Record<string, string | string[
   };
 }
 
-/** The query as it stands in an address, with changes; empty for the plain catalog. */
+/** Returns the query as written in an address, with changes; empty for the default view. */
 export function writeCatalogQuery(query: CatalogQuery, changes: Partial<CatalogQuery> = {}): string {
   const { text, owner, needs, order, descending, language } = { ...query, ...changes };
   const params = new URLSearchParams();
@@ -55,7 +55,7 @@ export function writeCatalogQuery(query: CatalogQuery, changes: Partial<CatalogQ
   return written === '' ? '' : `?${written}`;
 }
 
-/** The models that are asked for, in order; by name those that can be called come first, and unpriced ones are last wherever prices decide. */
+/** Returns the selected models in order; by name, callable ones come first, and by price, unpriced ones come last. */
 export function selectModels(models: readonly CatalogModel[], query: CatalogQuery): CatalogModel[] {
   const words = query.text.toLowerCase().split(/\s+/);
   const chosen = models.filter((model) => {
@@ -88,7 +88,7 @@ function rank(model: CatalogModel, order: Order): string | number | undefined {
       return model.display_name.toLowerCase();
     case 'input':
     case 'output':
-      // For an order alone, where a float is exact enough.
+      // Only for sorting, for which a float is exact enough.
       return prices === null ? undefined : Number(prices[order]);
     case 'context':
       return model.max_input_tokens;

@@ -1,4 +1,4 @@
-// What calls of a given size would cost, by the function that charges calls. Pure.
+// Estimates what calls of a given size would cost, with the function that charges calls. Pure.
 import { TokenClass, TokenCounts } from '#proto/inference/v1/tokens.js';
 import { parseUsd } from '#rules/money.js';
 import { chargeFor } from '#rules/pricing.js';
@@ -8,18 +8,18 @@ import type { CatalogModel } from '../formats/models-schema.js';
 export interface Size {
   readonly input: number;
   readonly cached: number;
-  /** Written to a cache of five minutes. */
+  /** Written to a five-minute cache. */
   readonly written: number;
-  /** Written to a cache of one hour. */
+  /** Written to a one-hour cache. */
   readonly written1h: number;
-  /** All output, reasoning included. */
+  /** All output, including reasoning. */
   readonly output: number;
   /** The part of output spent on reasoning. */
   readonly reasoning: number;
   readonly calls: number;
 }
 
-/** A line of the sum. */
+/** A line of the estimate. */
 export interface EstimateLine {
   readonly kind: Exclude<keyof Size, 'calls'>;
   readonly tokens: number;
@@ -29,10 +29,10 @@ export interface EstimateLine {
 
 const sizeMax = 1_000_000_000;
 
-/** What the calculator shows before anybody has filled it in. */
+/** The initial values of the calculator. */
 export const sizeDefault: Size = { input: 2000, cached: 0, written: 0, written1h: 0, output: 500, reasoning: 0, calls: 1000 };
 
-/** Reads the calculator's fields from an address; what is no whole number up to a billion is taken for the default. */
+/** Parses the calculator's fields from an address; a value that is not a whole number up to a billion is replaced by the default. */
 export function readSize(query: Readonly<Record<string, string | string[] | undefined>>): Size {
   const read = (name: keyof Size): number => {
     const text = [query[name] ?? ''].flat()[0] ?? '';
@@ -51,7 +51,7 @@ export function readSize(query: Readonly<Record<string, string | string[] | unde
   };
 }
 
-/** The lines of the calculator, with the line of a charge that each shows. */
+/** The lines of the calculator, each with the line of a charge that it shows. */
 const shownLines = [
   ['input', TokenClass.TOKEN_CLASS_INPUT, 'input'],
   ['cached', TokenClass.TOKEN_CLASS_CACHE_READ, 'cache_read'],
@@ -61,7 +61,7 @@ const shownLines = [
   ['reasoning', TokenClass.TOKEN_CLASS_REASONING, 'reasoning'],
 ] as const;
 
-/** Returns the lines of one call, its sum, and the sum of all calls. Input and output are shown even where there are none. */
+/** Returns the lines of one call, its sum, and the sum of all calls. Input and output are shown even if they are zero. */
 export function estimate(
   prices: NonNullable<CatalogModel['usd_per_million_tokens']>,
   size: Size,

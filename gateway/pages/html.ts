@@ -1,13 +1,13 @@
-// HTML as tagged templates: whatever is put into one is escaped, unless it is HTML made by another.
+// HTML as tagged templates: every value is escaped, unless it is HTML produced by another template.
 
-/** Text that is HTML already. */
+/** Text that is already HTML. */
 export class Html {
   constructor(readonly text: string) {}
 }
 
 type Value = Html | string | number | undefined | readonly Value[];
 
-/** HTML with its values escaped; lists are joined, undefined is nothing. */
+/** Returns HTML with its values escaped; lists are joined, undefined is empty. */
 export function html(texts: TemplateStringsArray, ...values: readonly Value[]): Html {
   let result = texts[0]!;
   values.forEach((value, index) => {
@@ -25,7 +25,7 @@ function rendered(value: Value): string {
 
 const escapes: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
-/** A text as it may stand in an element or between the quotes of an attribute. */
+/** Escapes a text for use in an element or in a quoted attribute. */
 export function escapeText(text: string): string {
   return text.replace(/[&<>"']/g, (character) => escapes[character]!);
 }

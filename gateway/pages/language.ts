@@ -1,29 +1,29 @@
-// The language that a public page is shown in: the one that its address names, else the browser's. Pure.
+// The language that a public page is shown in: the one in its address, otherwise the browser's. Pure.
 
 /** A language of the pages, as HTML names it (BCP 47). */
 export type Language = 'en' | 'zh-CN';
 
-/** All of them; the first is for whoever reads none. */
+/** All languages; the first is the fallback. */
 export const languages: readonly Language[] = ['en', 'zh-CN'];
 
 type Query = Readonly<Record<string, string | string[] | undefined>>;
 
-/** What `?lang=…` names; undefined where that is nothing, or none of ours. */
+/** Returns the language in `?lang=…`, or undefined if it is missing or not supported. */
 export function readLanguage(query: Query): Language | undefined {
   const [named] = [query['lang']].flat();
   return languages.find((language) => language === named);
 }
 
-/** How a page speaks, and its way to the other language. */
+/** The language of a page, and the link to the other one. */
 export interface Speech {
   readonly language: Language;
-  /** What links to other pages end in, so that a language that was chosen stays: empty, or `?lang=…`. */
+  /** The suffix of links to other pages, which keeps a chosen language: empty, or `?lang=…`. */
   readonly suffix: string;
   /** The address of this page in the other language, without its path. */
   readonly otherHref: string;
 }
 
-/** The speech of a page at an address with this query. `preferred`: what the browser reads best of `languages`. */
+/** Returns the speech of a page at an address with this query. `preferred` is the browser's preference among `languages`. */
 export function speechOf(query: Query, preferred: Language): Speech {
   const chosen = readLanguage(query);
   const language = chosen ?? preferred;

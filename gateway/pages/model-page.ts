@@ -1,4 +1,4 @@
-// One model as a page: limits, prices of every class and their history, a calculator, and calls that work as they stand.
+// One model as a page: limits, prices of every class and their history, a calculator, and sample calls that work unchanged.
 import { formatUsd } from '#rules/money.js';
 import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
 import type { CatalogModel } from '../formats/models-schema.js';
@@ -10,7 +10,7 @@ import { page } from './page.js';
 import { type Texts, textsOf } from './texts.js';
 import { count, usd } from './words.js';
 
-/** The page. `history` has the newest price first; undefined when it could not be read. */
+/** Returns the page. `history` has the newest price first; undefined if it could not be read. */
 export function modelPage(options: {
   model: CatalogModel;
   history: readonly PriceVersion[] | undefined;
@@ -44,7 +44,7 @@ export function modelPage(options: {
   });
 }
 
-/** The page for a name that no model has. */
+/** Returns the page for a name that no model has. */
 export function unknownModelPage(name: string, root: string, speech: Speech): string {
   const t = textsOf(speech.language);
   const search = `?q=${encodeURIComponent(name)}${speech.suffix.replace('?', '&')}`;

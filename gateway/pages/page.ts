@@ -1,4 +1,4 @@
-// The frame of every public page: head, style, header and footer. No script runs on them, so that none needs to be allowed.
+// The frame of every public page: head, style, header and footer. No script runs on these pages, so that none needs to be allowed.
 import { createHash } from 'node:crypto';
 import { Html, html } from './html.js';
 import { languages, type Speech } from './language.js';
@@ -65,10 +65,10 @@ header{column-gap:.6rem}
 .n{text-align:left;white-space:normal}
 }`;
 
-// The policy below allows just this text, so no template may add as much as a space to it.
+// The policy below allows exactly this text, so no template may add even a space to it.
 const styleElement = new Html(`<style>${style}</style>`);
 
-/** Allows what these pages hold: their own style, and forms that lead back here. */
+/** The content security policy of these pages: allows their own style, and forms that lead back here. */
 export const contentSecurityPolicy = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
@@ -77,7 +77,7 @@ export const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** A whole page. `root` is the path of the gateway's root as the reader sees it, ending in a slash. Without `speech` it is in English alone. */
+/** Returns a whole page. `root` is the path of the gateway's root as the browser sees it, ending in a slash. Without `speech` it is in English only. */
 export function page(options: { title: string; description: string; root: string; content: Html; speech?: Speech }): string {
   const { title, description, root, content, speech } = options;
   const language = speech?.language ?? 'en';

@@ -8,7 +8,7 @@ import { speechOf } from './language.js';
 import { contentSecurityPolicy, page } from './page.js';
 
 describe('html', () => {
-  it('escapes whatever is put in, so that no text becomes markup', () => {
+  it('escapes every value, so that no text becomes markup', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         const { text: written } = html`<p title="${text}">${[text, html`<b>${text}</b>`]}</p>`;
@@ -20,7 +20,7 @@ describe('html', () => {
 });
 
 describe('a page', () => {
-  it('has the very style that its policy allows', () => {
+  it('has exactly the style that its policy allows', () => {
     const text = page({ title: 't', description: 'd', root: './', content: html`` });
     const [, style] = /<style>([^]*?)<\/style>/.exec(text)!;
     expect(contentSecurityPolicy).toContain(`'sha256-${createHash('sha256').update(style!).digest('base64')}'`);
@@ -30,14 +30,14 @@ describe('a page', () => {
 describe('the calculator', () => {
   const prices = { input: '3', cache_read: '0.3', cache_write_5m: '3.75', cache_write_1h: '6', output: '15.000000001' };
 
-  it('rounds each line up to a nano-dollar and multiplies the whole', () => {
+  it('rounds each line up to a nano-dollar and multiplies the sum', () => {
     const { lines, call, all } = estimate(prices, { ...sizeDefault, input: 1, cached: 3, output: 1, calls: 1000 });
     expect(lines.map(({ nanoUsd }) => nanoUsd)).toEqual([3000n, 900n, 15_001n]);
     expect(call).toBe(18_901n);
     expect(all).toBe(18_901_000n);
   });
 
-  it('has a line for each class that a charge would have, and no reasoning beyond the output', () => {
+  it('has a line for each class that a charge would have, and no more reasoning than output', () => {
     const size = readSize({ input: '10', cached: '20', written: '30', written1h: '40', output: '50', reasoning: '60', calls: '1' });
     expect(size.reasoning).toBe(50);
     expect(estimate(prices, size).lines.map(({ tokens, nanoUsd }) => [tokens, nanoUsd])).toEqual([
@@ -54,14 +54,14 @@ describe('the calculator', () => {
     ]);
   });
 
-  it('takes nonsense for what it begins with', () => {
+  it('replaces invalid values by the defaults', () => {
     expect(readSize({ input: '-1', cached: '1e9', output: 'x', calls: ['7', '8'] })).toEqual({ ...sizeDefault, calls: 7 });
     expect(readSize({ calls: '9999999999' }).calls).toBe(1_000_000_000);
   });
 });
 
 describe('the language of a page', () => {
-  it('is the one that its address names, which links keep, else the browser’s', () => {
+  it('is the one in its address, which links keep, otherwise the browser’s', () => {
     expect(speechOf({ q: 'a b', with: ['tools', 'image'] }, 'zh-CN')).toEqual({
       language: 'zh-CN',
       suffix: '',
@@ -74,7 +74,7 @@ describe('the language of a page', () => {
 });
 
 describe('the catalog as CSV', () => {
-  it('quotes what needs it and starts no formula', () => {
+  it('quotes cells that need it and starts no formula', () => {
     const model = {
       id: '=cmd()',
       display_name: 'A "b", c',

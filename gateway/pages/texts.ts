@@ -1,4 +1,4 @@
-// The words of the public catalog in each language it is shown in; names and descriptions of models are the operator's. Pure.
+// The texts of the public catalog in each of its languages; names and descriptions of models are the operator's. Pure.
 import type { Order } from './catalog-query.js';
 import type { Language } from './language.js';
 
@@ -8,7 +8,7 @@ const en = {
   docs: 'Docs',
   console: 'Console',
   footer:
-    'Prices are in USD and exact. What a call costs is its tokens of each class × the price in force when it began, each line rounded up to a billionth of a dollar.',
+    'Prices are in USD and exact. A call costs its tokens of each class × the price in force when it began, each line rounded up to a billionth of a dollar.',
 
   catalogTitle: 'Models and prices',
   catalogDescription: 'Every model of this gateway with its context limit and its prices in USD per million tokens.',
@@ -27,7 +27,7 @@ const en = {
     string
   >,
   modelsOf: (shown: string, all: string): string => (shown === all ? `${all} models` : `${shown} of ${all} models`),
-  noneFits: 'No model fits.',
+  noneFits: 'No models match these filters.',
   showAll: 'Show all models',
   catalogCaption: 'Models with limits in tokens and prices in USD per million tokens',
   model: 'Model',
@@ -62,9 +62,9 @@ const en = {
   alsoAs: 'also as',
   limits: 'Limits',
   limitsAre: (context: string, output: string): string =>
-    `Context ${context} tokens, input and output together; one answer at most ${output} tokens.`,
+    `Context ${context} tokens, input and output together; at most ${output} tokens per answer.`,
   prices: 'Prices',
-  unpriced: 'This model has no price in force, and calls of it are refused.',
+  unpriced: 'This model has no price in force, so calls to it are refused.',
   perMillion: 'USD per million tokens',
   tokens: 'Tokens',
   price: 'Price',
@@ -77,14 +77,14 @@ const en = {
     output: 'Output',
     reasoning: 'Reasoning',
   },
-  calculator: 'What would it cost?',
+  calculator: 'Cost calculator',
   fields: {
-    input: 'Input tokens a call',
+    input: 'Input tokens per call',
     cached: 'Read from cache',
     written: 'Written to cache, 5 min',
     written1h: 'Written to cache, 1 h',
-    output: 'Output tokens a call',
-    reasoning: 'Of it reasoning',
+    output: 'Output tokens per call',
+    reasoning: 'Of which reasoning',
     calls: 'Calls',
   },
   calculate: 'Calculate',
@@ -115,7 +115,7 @@ const en = {
   unknownEnd: '.',
 };
 
-/** The words of the pages. */
+/** The texts of the pages. */
 export type Texts = typeof en;
 
 const zh: Texts = {
@@ -225,5 +225,5 @@ const zh: Texts = {
   unknownEnd: '。',
 };
 
-/** The words in a language. */
+/** Returns the texts in a language. */
 export const textsOf = (language: Language): Texts => (language === 'en' ? en : zh);

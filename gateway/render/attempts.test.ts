@@ -11,14 +11,14 @@ const attempts = (...given: Parameters<typeof Attempt.fromPartial>[0][]): UsageR
 const failed = { offsetMs: 3, durationMs: 30, reason: 'upstream_unavailable', httpStatus: 401, upstreamRequestId: 'req_1' };
 
 describe('attempts', () => {
-  it('say when each began, how long it took and how it went; the last one lasts as long as the call', () => {
+  it('show when each began, how long it took and its outcome; the last one lasts as long as the call', () => {
     expect(renderAttempts(attempts(failed, { offsetMs: 33, answered: true, upstreamRequestId: 'req_2' }))).toEqual([
       { number: 1, started_at: '2026-11-22T10:00:00.003Z', duration_ms: 30, outcome: 'failed', reason: 'upstream_unavailable' },
       { number: 2, started_at: '2026-11-22T10:00:00.033Z', duration_ms: 867, outcome: 'answered', reason: null },
     ]);
   });
 
-  it('say to operators alone at which upstream each was, and what the vendor calls it', () => {
+  it('show the upstream of each and its name of the model to operators only', () => {
     expect(JSON.stringify(renderAttempts(attempts(failed)))).not.toMatch(/vendor|m-1|401|req_1/);
     expect(renderAttempts(attempts(failed, { offsetMs: 33, answered: true }), true)).toMatchObject([
       { upstream: { id: 'vendor', model: 'm-1' }, http_status: 401, upstream_request_id: 'req_1' },
@@ -34,7 +34,7 @@ describe('attempts', () => {
     expect(renderAttempts(attempts(given))).toMatchObject([{ outcome }]);
   });
 
-  it('never last less than nothing, though the clock was set meanwhile', () => {
+  it('never have a negative duration, even if the clock was set in between', () => {
     expect(renderAttempts(attempts({ offsetMs: 5000, answered: true }))).toMatchObject([{ duration_ms: 0 }]);
   });
 });

@@ -1,4 +1,4 @@
-// The attempts of a call at upstreams as JSON: how each went is for everybody who sees the record, at which upstream it was for operators.
+// Renders the upstream attempts of a call as JSON: their outcomes for every reader of the record, their upstreams for operators only.
 import type { Attempt, UsageRecord } from '#proto/metering/v1/metering.js';
 import type { attemptOutcomes } from '../formats/account-schema.js';
 
@@ -17,13 +17,13 @@ interface RenderedAttempt extends Partial<OperatorFields> {
   readonly reason: string | null;
 }
 
-/** In order. What an account's people and keys see, or with `forOperators` all that is kept. */
+/** Returns the attempts in order: what an account's members and keys see, or with `forOperators` everything that is recorded. */
 export function renderAttempts({ call, durationMs }: UsageRecord, forOperators = false): RenderedAttempt[] {
   const { attempts, startedAtMs } = call!;
   return attempts.map((attempt, index) => ({
     number: index + 1,
     started_at: new Date(Number(startedAtMs) + attempt.offsetMs).toISOString(),
-    // The last one goes on until the call ends.
+    // The last one lasts until the call ends.
     duration_ms: attempt.durationMs ?? Math.max(0, durationMs - attempt.offsetMs),
     outcome: outcomeOf(attempt),
     reason: attempt.reason === '' ? null : attempt.reason,

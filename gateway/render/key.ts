@@ -1,10 +1,10 @@
-// A key and its money as JSON. Amounts are decimal-string USD.
+// Renders a key and its money as JSON. Amounts are USD as decimal strings.
 import { AccountState, type Key } from '#proto/auth/v1/auth.js';
 import type { Balance, KeySpend } from '#proto/ledger/v1/ledger.js';
 import { formatUsd } from '#rules/money.js';
 import { keyStateWord } from '#rules/key-state.js';
 
-/** The body of GET /v1/key, which keys of suspended accounts do not get to see. */
+/** Returns the body of GET /v1/key, which is refused to keys of suspended accounts. */
 export function renderKey(key: Key, balance: Balance, spend: KeySpend | undefined, nowMs: number): Record<string, unknown> {
   const spent = spend?.spentNanoUsd ?? 0n;
   const held = spend?.heldNanoUsd ?? 0n;

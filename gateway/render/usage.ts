@@ -1,4 +1,4 @@
-// A usage record as JSON. Amounts are decimal-string USD.
+// Renders a usage record as JSON. Amounts are USD as decimal strings.
 import type { Static } from 'typebox';
 import { ApiFormat } from '#proto/inference/v1/inference.js';
 import { TokenClass, type TokenCounts } from '#proto/inference/v1/tokens.js';
@@ -11,12 +11,12 @@ type View = Static<typeof UsageRecordView>;
 
 const word = <W extends string>(name: string, prefix: string): W => name.slice(prefix.length).toLowerCase() as W;
 
-/** The body of GET /v1/usage/{request id}. */
+/** Returns the body of GET /v1/usage/{request id}. */
 export function renderUsageRecordAlone(record: UsageRecord): Static<typeof UsageRecordAlone> {
   return { ...renderUsageRecord(record), attempts: renderAttempts(record) };
 }
 
-/** A record in lists. */
+/** Returns a record as shown in lists. */
 export function renderUsageRecord(record: UsageRecord): View {
   const call = record.call!;
   const { settlement } = record;
@@ -59,7 +59,7 @@ export function renderUsageRecord(record: UsageRecord): View {
   };
 }
 
-/** Token counts by class. */
+/** Returns token counts by class. */
 export function renderTokens(tokens: TokenCounts): View['tokens'] {
   return {
     input: tokens.inputTokens,

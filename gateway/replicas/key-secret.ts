@@ -1,5 +1,5 @@
 // The form of a platform key's secret (auth.proto, CreateKeyResponse.secret): "sk-tg-", 43 base62 characters that carry 256
-// random bits, and 6 base62 characters of the CRC-32 of all before them. Garbage is refused here, without a lookup.
+// random bits, and 6 base62 characters of the CRC-32 of everything before them. Malformed secrets are refused here, without a lookup.
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
@@ -7,13 +7,13 @@ const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const form = /^sk-tg-[0-9A-Za-z]{49}$/;
 const checksumLength = 6;
 
-/** Whether the text can be a platform key: the right form with the right checksum. */
+/** Reports whether the text can be a platform key: the right form with the right checksum. */
 export function isWellFormedSecret(text: string): boolean {
   if (!form.test(text)) return false;
   return checksum(text.slice(0, -checksumLength)) === text.slice(-checksumLength);
 }
 
-/** What auth knows a secret by. */
+/** Returns the hash by which auth identifies a secret. */
 export function hashSecret(secret: string): Buffer {
   return createHash('sha256').update(secret).digest();
 }

@@ -20,7 +20,7 @@ import { createKeyReplica, type KeyReplica } from './keys.js';
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** A secret of the right form, made by other code than the one under test. */
+/** Returns a well-formed secret, created independently of the code under test. */
 function makeSecret(): string {
   const body = `sk-tg-${Array.from(randomBytes(43), (byte) => alphabet[byte % 62]).join('')}`;
   let rest = BigInt(crc32(body));
@@ -39,7 +39,7 @@ class FakeAuth {
   accountState = AccountState.ACCOUNT_STATE_ACTIVE;
   accountStateReason = '';
   lookUps = 0;
-  /** Of the secret before the present one; undefined: there is none. */
+  /** Of the previous secret; undefined if there is none. */
   former: { secret: string; untilMs: bigint } | undefined;
   isAway = false;
   private push: ((message: WatchKeysResponse) => void) | undefined;
@@ -134,23 +134,23 @@ describe('the key replica', () => {
       (error: AppError) => error.reason,
     );
 
-  it('asks auth once and admits from memory after that', async () => {
+  it('queries auth once and admits from memory after that', async () => {
     for (let call = 0; call < 5; call += 1) expect(await refusalOf()).toBe('admitted');
     expect(auth.lookUps).toBe(1);
   });
 
-  it('asks auth once for calls that arrive together', async () => {
+  it('queries auth once for simultaneous calls', async () => {
     await Promise.all(Array.from({ length: 20 }, () => keys.authenticate(auth.secret)));
     expect(auth.lookUps).toBe(1);
   });
 
-  it('refuses garbage and a mistyped key without asking', async () => {
+  it('refuses a malformed or mistyped key without a query', async () => {
     const mistyped = auth.secret.slice(0, 20) + (auth.secret[20] === 'a' ? 'b' : 'a') + auth.secret.slice(21);
     for (const secret of ['x', 'sk-tg-', `${auth.secret}x`, mistyped]) expect(await refusalOf(secret)).toBe('key_malformed');
     expect(auth.lookUps).toBe(0);
   });
 
-  it('asks once for an unknown key, not for each of its calls', async () => {
+  it('queries auth once for an unknown key, not for each of its calls', async () => {
     const unknown = makeSecret();
     expect([await refusalOf(unknown), await refusalOf(unknown)]).toEqual(['key_unknown', 'key_unknown']);
     expect(auth.lookUps).toBe(1);
@@ -176,7 +176,7 @@ describe('the key replica', () => {
     });
   });
 
-  it('refuses a key at the very instant of its expiry', async () => {
+  it('refuses a key at the exact instant of its expiry', async () => {
     auth.key.expiresAtMs = BigInt(clock.nowMs() + 100);
     expect(await refusalOf()).toBe('admitted');
     clock.advance(99);
@@ -185,12 +185,12 @@ describe('the key replica', () => {
     expect(await refusalOf()).toBe('key_expired');
   });
 
-  it('admits both secrets of a rotated key, and the former one until the instant that was said', async () => {
+  it('admits both secrets of a rotated key, the previous one until its overlap ends', async () => {
     expect(await refusalOf()).toBe('admitted');
     const former = await auth.rotate(BigInt(clock.nowMs()) + 100n);
     expect([await refusalOf(), await refusalOf(former)]).toEqual(['admitted', 'admitted']);
     expect(auth.lookUps).toBe(3);
-    // What is pushed of the key acts on both.
+    // A pushed change to the key applies to both.
     await auth.change({ state: KeyState.KEY_STATE_DISABLED });
     expect([await refusalOf(), await refusalOf(former)]).toEqual(['key_disabled', 'key_disabled']);
     await auth.change({ state: KeyState.KEY_STATE_ACTIVE });
@@ -208,9 +208,9 @@ describe('the key replica', () => {
     });
   });
 
-  it('trusts its memory for one second at most when pushes have ceased', async () => {
+  it('trusts its cache for at most one second when pushes have stopped', async () => {
     expect(await refusalOf()).toBe('admitted');
-    // Heartbeats stop: a change made now is not heard.
+    // Heartbeats stop: a change made now is not received.
     auth.key = { ...auth.key, state: KeyState.KEY_STATE_REVOKED, version: 2n };
     clock.advance(501);
     expect(keys.isLive()).toBe(false);
@@ -219,7 +219,7 @@ describe('the key replica', () => {
     expect(await refusalOf()).toBe('key_revoked');
   });
 
-  it('forgets everything when the channel was cut, for changes may have been missed', async () => {
+  it('clears the cache when the channel was cut, because changes may have been missed', async () => {
     expect(await refusalOf()).toBe('admitted');
     auth.key = { ...auth.key, state: KeyState.KEY_STATE_REVOKED, version: 2n };
     await auth.cut();
@@ -227,7 +227,7 @@ describe('the key replica', () => {
     expect(await refusalOf()).toBe('key_revoked');
   });
 
-  it('does not keep an answer that was on its way while a change arrived', async () => {
+  it('does not cache an answer that was in flight while a change arrived', async () => {
     const authenticate = auth.authenticate.bind(auth);
     auth.authenticate = async (request) => {
       const answer = await authenticate(request);
@@ -239,7 +239,7 @@ describe('the key replica', () => {
     expect(await refusalOf()).toBe('key_revoked');
   });
 
-  it('fails closed when auth is away and the key is not known', async () => {
+  it('fails closed when auth is unavailable and the key is not cached', async () => {
     auth.isAway = true;
     expect(await refusalOf()).toBe('service_unavailable');
   });

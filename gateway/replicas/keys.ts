@@ -1,4 +1,4 @@
-// The local cache of authenticated keys, kept right by auth's pushed changes, so that a call needs no RPC to be let in.
+// The local cache of authenticated keys, kept current by changes that auth pushes, so that admitting a call needs no RPC.
 import type { AccountState, AuthenticateResponse, Key, WatchKeysResponse } from '#proto/auth/v1/auth.js';
 import type { Clock } from '#kit/clock.js';
 import { AppError, hasReason } from '#client/errors/app-error.js';
@@ -9,20 +9,20 @@ import type { GatewayPeers } from '../peers.js';
 import { assertUsable } from './usable-key.js';
 import { type FeedState, feedState, watch, type Watch } from '#kit/rpc/watch.js';
 
-/** Life of an entry while auth's changes arrive: a bound on memory of idle keys, not on staleness. */
+/** Lifetime of an entry while auth's changes arrive: bounds the memory of idle keys, not staleness. */
 const liveMs = 300_000;
-/** Life of an entry while they do not: with two heartbeats of silence before, changes still act within a second or so. */
+/** Lifetime of an entry while they do not: after two missed heartbeats, changes still take effect within about a second. */
 const blindMs = 1000;
-/** Life of the knowledge that a secret is unknown. */
+/** How long an unknown secret is remembered. */
 const unknownMs = 1000;
 const unknownsMax = 10_000;
 
 interface Entry {
   key: Key;
   accountState: AccountState;
-  /** Why it is suspended. */
+  /** Why the account is suspended. */
   accountStateReason: string;
-  /** The secret was replaced by a rotation and is refused from this instant on. */
+  /** Set if the secret was replaced by a rotation: from this instant on it is refused. */
   secretExpiresAtMs: bigint | undefined;
   fetchedAtMs: number;
 }
@@ -31,18 +31,18 @@ interface Entry {
 export interface KeyReplica {
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** Whether pushed changes arrive. */
+  /** Reports whether pushed changes arrive. */
   isLive(): boolean;
-  /** How the pushing of changes stands. */
+  /** Returns the status of the pushed changes. */
   feed(): FeedState;
   /**
-   * The active key of a secret, in force at this instant. Raises key_malformed, key_unknown, key_revoked, key_disabled,
-   * key_expired or account_suspended, and service_unavailable when auth cannot be asked.
+   * Returns the active key of a secret at this instant. Throws key_malformed, key_unknown, key_revoked, key_disabled,
+   * key_expired or account_suspended, and service_unavailable if auth cannot be reached.
    */
   authenticate(secret: string): Promise<Key>;
 }
 
-/** Creates the cache; at most `keysMax` keys are kept. */
+/** Creates the cache, which holds at most `keysMax` keys. */
 export function createKeyReplica(deps: {
   auth: Pick<GatewayPeers['auth'], 'authenticate' | 'watchKeys'>;
   clock: Clock;
@@ -56,13 +56,13 @@ export function createKeyReplica(deps: {
   const hashesByKeyId = new Map<string, Set<string>>();
   const unknowns = new Map<string, number>();
   const fetching = new Map<string, Promise<Entry>>();
-  // Counts pushed messages with changes: an answer fetched while one arrived may be older than the change and is not kept.
+  // Counts pushed messages with changes: an answer fetched while one arrived may be older than the change and is not cached.
   let changesSeen = 0;
   let following: Watch | undefined;
 
   function onMessage(message: WatchKeysResponse, isFirst: boolean): void {
     if (isFirst) {
-      // Changes may have been missed while nobody listened.
+      // Changes may have been missed while disconnected.
       changesSeen += 1;
       entries.clear();
       hashesByKeyId.clear();
@@ -81,7 +81,7 @@ export function createKeyReplica(deps: {
     }
   }
 
-  /** A changed key under one of its secrets. Which of them is still good after a rotation, only auth can say. */
+  /** Applies a changed key to one of its secrets. Only auth knows which secrets remain valid after a rotation. */
   function take(hash: string, changed: Key): void {
     const entry = entries.get(hash)!;
     if (entry.key.version >= changed.version) return;

@@ -81,7 +81,7 @@ describe('the model replica', () => {
     expect(models.resolve('echo').model.id).toBe('a/echo');
   });
 
-  it('refuses what is unknown, retired, unpriced or served by nobody', () => {
+  it('refuses a model that is unknown, retired, unpriced or not served by any upstream', () => {
     expect(['no', 'a/retired', 'a/unpriced', 'a/unserved'].map(reasonOf)).toEqual([
       'model_unknown',
       'model_unknown',
@@ -90,12 +90,12 @@ describe('the model replica', () => {
     ]);
   });
 
-  it('names the model that was probably meant', () => {
+  it('suggests the model that was probably meant', () => {
     expect(() => models.find('a/ecko')).toThrow('Did you mean "a/echo"?');
     expect(() => models.find('something/else')).toThrow(/^(?!.*Did you mean)/);
   });
 
-  it('switches to a scheduled price at its very instant', () => {
+  it('switches to a scheduled price at its exact instant', () => {
     clock.advance(999);
     expect(models.resolve('a/echo').price.inputNanoUsdPerMtok).toBe(1n);
     clock.advance(1);
@@ -109,10 +109,10 @@ describe('the model replica', () => {
     expect(reasonOf('a/unserved')).toBe('resolved');
   });
 
-  describe('while inference is away', () => {
+  describe('while inference is unavailable', () => {
     const untilPolled = () => new Promise((resolve) => setTimeout(resolve, 60));
 
-    it('tells that it is not reached, and keeps routing by the last list', async () => {
+    it('reports that it cannot be reached, and keeps routing by the last list', async () => {
       expect([models.hasCatalog(), models.isInferenceReached()]).toEqual([true, true]);
       failure = new AppError('service_unavailable', 'cannot be reached');
       await untilPolled();
@@ -123,7 +123,7 @@ describe('the model replica', () => {
       expect(models.isInferenceReached()).toBe(true);
     });
 
-    it('does not count one away that answers, though with an error', async () => {
+    it('does not report it as unavailable when it answers with an error', async () => {
       failure = new AppError('service_unavailable', 'no database', { remote: true });
       await untilPolled();
       expect(models.isInferenceReached()).toBe(true);

@@ -1,4 +1,4 @@
-// The local copy of the catalog and of the list of upstreams, so that a call needs no RPC to be priced and routed.
+// The local copy of the catalog and of the list of upstreams, so that pricing and routing a call need no RPC.
 import { type Model, ModelState, type PriceVersion, type WatchCatalogResponse_Snapshot } from '#proto/catalog/v1/catalog.js';
 import type { Target } from '#proto/inference/v1/inference.js';
 import type { Clock } from '#kit/clock.js';
@@ -12,33 +12,33 @@ import { type FeedState, feedState, watch, type Watch } from '#kit/rpc/watch.js'
 /** A model that can be called now. */
 export interface CallableModel {
   readonly model: Model;
-  /** In force when the call began. */
+  /** The price in force when the call began. */
   readonly price: PriceVersion;
-  /** The enabled upstreams that serve it, in order of preference. */
+  /** The enabled upstreams that serve it, by preference. */
   readonly targets: readonly Target[];
 }
 
-/** Answers questions about models. */
+/** Looks up models. */
 export interface ModelReplica {
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** Whether a catalog has arrived; it serves while the catalog service is away. */
+  /** Reports whether a catalog has arrived; it remains in use while the catalog service is unavailable. */
   hasCatalog(): boolean;
-  /** How the pushing of the catalog stands. */
+  /** Returns the status of the pushed catalog. */
   feed(): FeedState;
-  /** Whether inference answered when it was last asked for its upstreams, which it is again and again. */
+  /** Reports whether inference answered the latest of the regular queries for its upstreams. */
   isInferenceReached(): boolean;
-  /** Every model that is not retired, in the catalog's order, each with the price in force now. */
+  /** Returns every model that is not retired, in the catalog's order, each with the price in force now. */
   list(): Model[];
-  /** Whether an enabled upstream serves the model. */
+  /** Reports whether an enabled upstream serves the model. */
   isServed(model: Model): boolean;
-  /** A model by id or alias. Raises model_unknown, naming the model that was probably meant. */
+  /** Returns a model by id or alias. Throws model_unknown, which suggests the model that was probably meant. */
   find(name: string): Model;
-  /** A model by id or alias, routed, with the price in force at `atMs` (now if absent). Raises model_unknown, model_unpriced or model_unavailable. */
+  /** Returns a routed model by id or alias, with the price in force at `atMs` (default: now). Throws model_unknown, model_unpriced or model_unavailable. */
   resolve(name: string, atMs?: number): CallableModel;
 }
 
-/** Creates the copy. */
+/** Creates the local copy. */
 export function createModelReplica(deps: {
   catalog: GatewayPeers['catalog'];
   inference: GatewayPeers['inference'];
@@ -73,14 +73,14 @@ export function createModelReplica(deps: {
       upstreamIds = new Set(upstreams.filter((upstream) => upstream.enabled).map((upstream) => upstream.id));
       inferenceAnswered = true;
     } catch (error) {
-      // The list before stays in force: an inference service that is away refuses calls by itself, and one that answers with an
-      // error, for want of its database, generates all the same.
+      // The previous list stays in force: an inference service that is unavailable refuses calls by itself, and one that answers with an
+      // error, because its database is unavailable, can still generate.
       inferenceAnswered = error instanceof AppError && error.remote;
       log.debug({ err: error }, 'the list of upstreams could not be read');
     }
   }
 
-  /** Scheduled prices start at their very instant, whether or not a new snapshot has arrived. */
+  /** Returns the price in force: scheduled prices start at their exact instant, whether or not a new snapshot has arrived. */
   function priceAt(model: Model, atMs: number): PriceVersion | undefined {
     const nowMs = BigInt(atMs);
     let inForce = model.price;
@@ -135,7 +135,7 @@ export function createModelReplica(deps: {
       if (price === undefined) {
         throw new AppError(
           'model_unpriced',
-          `The model "${model.id}" has no price in force and is therefore refused. Its operator can set one with \`tollgate price publish\`.`,
+          `The model "${model.id}" has no price in force, so calls to it are refused. The operator can set one with \`tollgate price publish\`.`,
           {
             details: { field: 'model' },
           },
@@ -143,7 +143,7 @@ export function createModelReplica(deps: {
       }
       const targets = targetsOf(model);
       if (targets.length === 0) {
-        throw new AppError('model_unavailable', `No upstream that serves "${model.id}" is set up and enabled here.`, {
+        throw new AppError('model_unavailable', `No enabled upstream serves "${model.id}".`, {
           details: { field: 'model' },
         });
       }
@@ -152,12 +152,12 @@ export function createModelReplica(deps: {
   };
 }
 
-/** How far a name may be from a model's to be taken for a slip of the finger. */
+/** The maximum edit distance from a model's name at which a name counts as a typo. */
 const slipsMax = 3;
 
-/** Names the model that was probably meant; the catalog is public, so that this gives nothing away. */
+/** Suggests the model that was probably meant; the catalog is public, so this discloses nothing. */
 function unknownModel(name: string, known: readonly string[]): AppError {
-  // Names are short; comparing a long text with all of them would only cost time.
+  // Names are short; comparing a long text with all of them would only waste time.
   const near = name.length > 100 ? '' : nearest(name, known);
   const hint = near !== '' && editDistance(name, near) <= slipsMax ? ` Did you mean "${near}"?` : '';
   return new AppError(

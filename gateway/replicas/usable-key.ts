@@ -1,9 +1,9 @@
-// Whether calls may be made with a key at an instant. Pure.
+// Checks whether calls may be made with a key at an instant. Pure.
 import { AccountState, type Key, KeyState } from '#proto/auth/v1/auth.js';
 import { AppError } from '#client/errors/app-error.js';
 
 /**
- * Raises key_revoked, key_disabled, key_expired or account_suspended. `secretExpiresAtMs` is the end of a secret that a rotation
+ * Throws key_revoked, key_disabled, key_expired or account_suspended. `secretExpiresAtMs` is the expiry of a secret that a rotation
  * replaced.
  */
 export function assertUsable(

@@ -1,4 +1,4 @@
-// GET /v1/key: what this key may still do. GET /v1/usage/{request id}: what one call cost.
+// GET /v1/key: what this key may still spend. GET /v1/usage/{request id}: what one call cost.
 import type { Context, Middleware } from 'koa';
 import { AppError } from '#client/errors/app-error.js';
 import { isId } from '#kit/id.js';
@@ -8,7 +8,7 @@ import { renderKey } from '../render/key.js';
 import { renderUsageRecordAlone } from '../render/usage.js';
 import { stateOf } from '../http/request-state.js';
 
-/** Limits, spent, held and remaining of the calling key, and the balance behind it. */
+/** Returns the limits, spent, held and remaining amounts of the calling key, and the balance of its account. */
 export function getKey({ peers, config, clock }: CallDeps): Middleware {
   return async (ctx: Context) => {
     const key = stateOf(ctx).key!;
@@ -22,7 +22,7 @@ export function getKey({ peers, config, clock }: CallDeps): Middleware {
   };
 }
 
-/** The usage record of a call of this key's account. */
+/** Returns the usage record of a call of this key's account. */
 export function getUsage({ peers, config }: CallDeps): Middleware {
   return async (ctx: Context) => {
     const key = stateOf(ctx).key!;
@@ -30,7 +30,7 @@ export function getUsage({ peers, config }: CallDeps): Middleware {
     if (!isId('req', callId)) {
       throw new AppError(
         'invalid_request',
-        'The request id is "req_" and 32 hexadecimal digits, as in the x-request-id header of every answer.',
+        'The request id must be "req_" followed by 32 hexadecimal digits, as in the x-request-id header of every response.',
         { details: { field: 'id' } },
       );
     }

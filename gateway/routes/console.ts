@@ -1,10 +1,10 @@
-// The console's pages: one page for every address below /console, and the files that it is made of.
+// Serves the console: one page for every address below /console, and its files.
 import { fileURLToPath } from 'node:url';
 import type { Context, Middleware } from 'koa';
 import { AppError } from '#client/errors/app-error.js';
 import { type AppFile, type AppFiles, readAppFiles } from './console-files.js';
 
-/** Allows what the console holds: its own files and its own API; no script or style in the page itself. */
+/** The content security policy of the console: allows its own files and its own API, and no inline script or style. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -18,10 +18,10 @@ const contentSecurityPolicy = [
 
 const builtFiles = fileURLToPath(new URL('../../console-app/', import.meta.url));
 
-/** GET /console and everything below it that is not the API. */
+/** Handles GET /console and everything below it that is not the API. */
 export function consolePages(files: AppFiles = readAppFiles(builtFiles)): { home: Middleware; page: Middleware } {
   return {
-    // The page needs its last slash, from which its files are addressed.
+    // The page needs the trailing slash, relative to which its files are addressed.
     home: async (ctx: Context) => {
       if (!ctx.path.endsWith('/')) {
         ctx.redirect(`console/${ctx.search}`);
@@ -33,7 +33,7 @@ export function consolePages(files: AppFiles = readAppFiles(builtFiles)): { home
       const path = String(ctx['params'].path);
       const file = files.find(path);
       if (file !== undefined) return sendFile(ctx, file);
-      // A missing file must not be answered by a page, which the browser would take for a script.
+      // A missing file must not be answered with the page, which the browser would take for a script.
       if (path.startsWith('assets/'))
         throw new AppError('not_found', 'The console has no such file; reload the page.', { details: { what: 'file' } });
       return sendIndex(ctx, files, '../'.repeat(ctx.path.split('/').length - 3) || './');
@@ -41,7 +41,7 @@ export function consolePages(files: AppFiles = readAppFiles(builtFiles)): { home
   };
 }
 
-/** `base` leads from the address that was asked for to /console/, whatever path a proxy has put before it. */
+/** Sends the page. `base` leads from the requested address to /console/, whatever path a proxy has put before it. */
 function sendIndex(ctx: Context, { index }: AppFiles, base: string): void {
   if (index === undefined)
     throw new AppError('not_found', 'The console was not built; build it with "make build".', { details: { what: 'console' } });
@@ -50,7 +50,7 @@ function sendIndex(ctx: Context, { index }: AppFiles, base: string): void {
     'content-security-policy': contentSecurityPolicy,
     'referrer-policy': 'same-origin',
     'x-content-type-options': 'nosniff',
-    // Over plain http browsers heed it not, and complain.
+    // Over plain http browsers ignore it with a warning.
     ...(ctx.secure ? { 'cross-origin-opener-policy': 'same-origin' } : {}),
   });
   ctx.type = 'text/html; charset=utf-8';

@@ -1,4 +1,4 @@
-// POST /v1/messages/count_tokens: the input tokens of a request, free of charge.
+// POST /v1/messages/count_tokens: counts the input tokens of a request, free of charge.
 import type { Context, Middleware } from 'koa';
 import { callContext } from '#client/call-context.js';
 import { tellNames } from '../http/dropped-fields.js';

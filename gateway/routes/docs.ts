@@ -1,4 +1,4 @@
-// The docs: GET /docs, /docs/{page} for people, /docs/{page}.md, /llms.txt and /llms-full.txt for programs. Nobody needs a key for them.
+// The docs: GET /docs, /docs/{page} for readers, /docs/{page}.md, /llms.txt and /llms-full.txt for programs. None of them requires a key.
 import type { Context, Middleware } from 'koa';
 import { docHtml, docsIndexHtml, noDocHtml, renderPages } from '../docs/html-pages.js';
 import { llmsFullTxt, llmsTxt } from '../docs/llms.js';
@@ -13,11 +13,11 @@ export interface DocRoutes {
   readonly whole: Middleware;
 }
 
-// Pages change only with the program.
+// The pages change only with a new version of the program.
 const maxAgeSeconds = 300;
 const textType = 'text/plain; charset=utf-8';
 
-/** Makes every text of the docs, once. Raises when the installation lacks a file of them. */
+/** Generates every page of the docs, once. Throws if a file is missing from the installation. */
 export function docs(): DocRoutes {
   const pages = renderPages(readDocPages());
   const texts = new Map<string, { type: string; text: string }>();
@@ -30,7 +30,7 @@ export function docs(): DocRoutes {
 
   return {
     index: async (ctx: Context) => {
-      // The links of a page are relative to its address without a slash at the end.
+      // The links of a page are relative to its address without a trailing slash.
       if (ctx.path.endsWith('/')) redirect(ctx, '../docs');
       else send(ctx, 'text/html; charset=utf-8', index);
     },

@@ -1,4 +1,4 @@
-// POST /v1/chat/completions and POST /v1/messages: parse → metered call → answer, streamed or whole.
+// POST /v1/chat/completions and POST /v1/messages: parse → metered call → response, streamed or whole.
 import type { Context, Middleware } from 'koa';
 import { ApiFormat } from '#proto/inference/v1/inference.js';
 import { toAppError } from '#client/errors/app-error.js';
@@ -51,9 +51,9 @@ export function generate(format: Format, deps: GenerateDeps): Middleware {
       state.originalId = callId;
       ctx.set({ 'idempotency-replayed': 'true', 'x-tollgate-original-request-id': callId });
     }
-    // The first step admits the call or refuses it, before anything is sent upstream.
+    // The first step admits or refuses the call, before anything is sent upstream.
     const admitted = await steps.next();
-    if (admitted.done === true || admitted.value.kind !== 'admitted') throw new Error('A call begins by being admitted.');
+    if (admitted.done === true || admitted.value.kind !== 'admitted') throw new Error('The first step of a call must be its admission.');
     const { modelId, outputCapTokens, startedAtMs } = admitted.value;
     state.modelId = modelId;
     if (parsed.maxOutputTokens !== outputCapTokens) ctx.set('x-tollgate-output-cap', String(outputCapTokens));
@@ -63,7 +63,7 @@ export function generate(format: Format, deps: GenerateDeps): Middleware {
   };
 }
 
-/** The whole answer at once, after it is on record. */
+/** Sends the whole answer at once, after it is recorded. */
 async function answerWhole(
   ctx: Context,
   format: Format,
@@ -85,7 +85,7 @@ async function answerWhole(
   }
 }
 
-/** Each event as it comes; the end only after it is on record. */
+/** Sends each event as it arrives; the end only after it is recorded. */
 async function answerStreaming(
   ctx: Context,
   format: Format,
@@ -119,7 +119,7 @@ async function answerStreaming(
       throw error;
     }
     const shown = toAppError(error);
-    // A caller that leaves cancels its call, which is nothing to look into.
+    // A client that disconnects cancels its call, which needs no investigation.
     if (shown.reason !== 'cancelled') deps.log.warn({ err: error, request_id: requestId }, 'a stream ended with an error');
     await sse.write(format.errorFrame(shown, requestId));
   }

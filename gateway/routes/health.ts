@@ -2,19 +2,19 @@
 import type { Context, Middleware } from 'koa';
 import type { SpoolState } from '../call/spool/spool.js';
 
-/** Liveness never depends on anything else: restarting this process cures no other. */
+/** Liveness. It never depends on anything else: restarting this process would not fix another one. */
 export const livez: Middleware = async (ctx: Context) => {
   ctx.body = { status: 'ok' };
 };
 
-/** What readiness is made of. */
+/** What readiness is determined from. */
 export interface HealthDeps {
   readiness(): Promise<string[]>;
   spoolState(): Promise<SpoolState>;
   isDraining(): boolean;
 }
 
-/** Readiness: 200 when calls can be served, else 503 with the parts that are missing. What the spool holds is told, for operators. */
+/** Readiness: 200 if calls can be served, otherwise 503 with the missing parts. Includes what the spool holds, for operators. */
 export function readyz({ readiness, spoolState, isDraining }: HealthDeps): Middleware {
   return async (ctx: Context) => {
     ctx.set('cache-control', 'no-store');

@@ -1,4 +1,4 @@
-// GET /v1/models and GET /v1/models/{id}: what this key may call. GET /v1/catalog: what everybody may know.
+// GET /v1/models and GET /v1/models/{id}: the models that this key may call. GET /v1/catalog: the public catalog.
 import type { Context, Middleware } from 'koa';
 import { AppError } from '#client/errors/app-error.js';
 import { renderCatalog, renderModel, renderModelList } from '../formats/models.js';
@@ -19,14 +19,14 @@ export function listModels(models: ModelReplica): Middleware {
   };
 }
 
-/** One model by id or alias; the id may hold slashes, raw or encoded. */
+/** Returns one model by id or alias; the id may contain slashes, raw or encoded. */
 export function getModel(models: ModelReplica): Middleware {
   return async (ctx: Context) => {
     const key = stateOf(ctx).key!;
     const name = String(ctx['params'].id);
     const { model, price } = models.resolve(name);
     if (!isPermitted(key, model)) {
-      // A key that may not use a model need not learn that it exists.
+      // A key that may not use a model is not told that it exists.
       throw new AppError(
         'model_unknown',
         `The model "${name.slice(0, 200)}" does not exist. GET /v1/models lists the models of your key.`,
@@ -37,7 +37,7 @@ export function getModel(models: ModelReplica): Middleware {
   };
 }
 
-/** The public catalog: every model with its limits and prices; no key needed. */
+/** Returns the public catalog: every model with its limits and prices; no key required. */
 export function getCatalog(models: ModelReplica): Middleware {
   return async (ctx: Context) => {
     ctx.set('cache-control', 'public, max-age=30');

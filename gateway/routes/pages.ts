@@ -1,4 +1,4 @@
-// The public pages: GET /models and /models/{id} for browsers, and the same catalog as JSON and CSV. Nobody needs a key for them.
+// The public pages: GET /models and /models/{id} for browsers, and the same catalog as JSON and CSV. None of them requires a key.
 import type { Context, Middleware, Next } from 'koa';
 import type { Clock } from '#kit/clock.js';
 import { hasReason } from '#client/errors/app-error.js';
@@ -18,7 +18,7 @@ import { contentSecurityPolicy } from '../pages/page.js';
 import type { GatewayPeers } from '../peers.js';
 import type { ModelReplica } from '../replicas/models.js';
 
-/** What the pages are made from. */
+/** What the pages are generated from. */
 export interface PageDeps {
   readonly models: ModelReplica;
   readonly peers: { readonly catalog: Pick<GatewayPeers['catalog'], 'listPriceVersions'> };
@@ -27,7 +27,7 @@ export interface PageDeps {
   readonly log: Logger;
 }
 
-/** Goes on to the page for browsers, and past it for programs: `/models` is also a base address without /v1. */
+/** Serves the page to browsers, and skips it for programs: `/models` is also the list of models at a base address without /v1. */
 export function forBrowsers(page: Middleware): Middleware {
   return async (ctx: Context, next: Next) => {
     ctx.vary('accept');
@@ -36,7 +36,7 @@ export function forBrowsers(page: Middleware): Middleware {
   };
 }
 
-/** The catalog as a page. */
+/** Returns the catalog as a page. */
 export function catalogHtml(deps: PageDeps): Middleware {
   return async (ctx: Context) => {
     const all = catalogOf(deps);
@@ -45,7 +45,7 @@ export function catalogHtml(deps: PageDeps): Middleware {
   };
 }
 
-/** The catalog as JSON or CSV, by the same query. */
+/** Returns the catalog as JSON or CSV, by the same query. */
 export function catalogFile(deps: PageDeps, format: 'json' | 'csv'): Middleware {
   return async (ctx: Context) => {
     const chosen = selectModels(catalogOf(deps), readCatalogQuery(ctx.query));
@@ -55,11 +55,11 @@ export function catalogFile(deps: PageDeps, format: 'json' | 'csv'): Middleware 
   };
 }
 
-/** A model's page, by id or alias; a page that says so when there is no such model. */
+/** Returns a model's page, by id or alias, or a page that says that there is no such model. */
 export function modelHtml(deps: PageDeps): Middleware {
   return async (ctx: Context) => {
     const name = String(ctx['params'].id);
-    // As many steps up as the address has below the root, so that the page also works below a path of a proxy's.
+    // As many levels up as the address has below the root, so that the page also works behind a proxy that adds a path.
     const root = '../'.repeat(ctx.path.split('/').length - 2) || './';
     let id: string;
     try {
@@ -89,7 +89,7 @@ function catalogOf({ models }: PageDeps): CatalogModel[] {
   return renderCatalog(models.list(), (model) => models.isServed(model)).data;
 }
 
-/** Undefined while the catalog service is away: a page without its history is better than none. */
+/** Returns the price history, or undefined while the catalog service is unavailable: a page without it is better than none. */
 async function priceHistory(modelId: string, { peers, config, log }: PageDeps): Promise<readonly PriceVersion[] | undefined> {
   try {
     return (await peers.catalog.listPriceVersions({ modelId }, callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs }))).prices;
@@ -99,7 +99,7 @@ async function priceHistory(modelId: string, { peers, config, log }: PageDeps): 
   }
 }
 
-/** By the address, else by what the browser reads; both are told to caches. */
+/** Chooses the language by the address, otherwise by the browser's preference; caches are told that the response varies by it. */
 function speechFor(ctx: Context): Speech {
   ctx.vary('accept-language');
   return speechOf(ctx.query, languages.find((language) => language === ctx.acceptsLanguages([...languages])) ?? languages[0]!);

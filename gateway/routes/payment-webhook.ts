@@ -1,4 +1,4 @@
-// POST /payments/stripe/webhook: forwards what the payment provider sent. The service behind checks the provider's signature.
+// POST /payments/stripe/webhook: forwards the payment provider's event to the ledger, which verifies its signature.
 import type { Context, Middleware } from 'koa';
 import { callContext } from '#client/call-context.js';
 import type { PaymentService } from '#proto/ledger/v1/payments.js';
@@ -6,10 +6,10 @@ import { readBytes } from '../http/middleware/json-body.js';
 
 /** Events are a few KiB. */
 const eventBytesMax = 1024 * 1024;
-// A refund makes the service ask the provider.
+// For a refund, the ledger queries the provider.
 const timeoutMs = 10_000;
 
-/** The signature is over the bytes as they came, so nothing is parsed here. The provider sends an event again after any error. */
+/** Forwards an event. The signature covers the raw bytes, so nothing is parsed here. The provider resends an event after any error. */
 export function stripeWebhook(payments: Pick<PaymentService, 'recordPaymentEvent'>): Middleware {
   return async (ctx: Context) => {
     const request = { provider: 'stripe', body: await readBytes(ctx, eventBytesMax), signature: ctx.get('stripe-signature') };

@@ -5,7 +5,7 @@ import { betasOf, versionOf } from './version.js';
 const asked = (headers: Record<string, string>): Context => ({ get: (name: string) => headers[name] ?? '' }) as unknown as Context;
 
 describe('the version of the messages format', () => {
-  it('is what the caller says, and 2023-06-01 when it says nothing', () => {
+  it('is the one that the caller sends, by default 2023-06-01', () => {
     expect(versionOf(asked({ 'anthropic-version': '2026-10-21' }))).toBe('2026-10-21');
     expect(versionOf(asked({}))).toBe('2023-06-01');
     expect(() => versionOf(asked({ 'anthropic-version': 'latest' }))).toThrow('anthropic-version: "latest" is not a date');
@@ -23,7 +23,7 @@ describe('the beta flags', () => {
     expect(betasOf(asked({ 'anthropic-beta': header }))).toEqual(flags);
   });
 
-  it('are at most 64, however many a caller sends', () => {
+  it('are limited to 64, however many a caller sends', () => {
     expect(betasOf(asked({ 'anthropic-beta': Array.from({ length: 1000 }, (_, index) => `f${index}`).join(',') }))).toHaveLength(64);
   });
 });

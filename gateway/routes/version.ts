@@ -1,11 +1,11 @@
-// The headers of the messages format: its version and its beta flags.
+// Parses the headers of the messages format: its version and its beta flags.
 import type { Context } from 'koa';
 import { AppError } from '#client/errors/app-error.js';
 
-/** In force when a caller sends none: the version that every client spoke before the header could be left out. */
+/** The default if a caller sends none: the version that every client used before the header became optional. */
 export const versionDefault = '2023-06-01';
 
-/** The value of provider-version or anthropic-version, or the default. Raises invalid_request when it is not a date. */
+/** Returns the value of provider-version or anthropic-version, or the default. Throws invalid_request if it is not a date. */
 export function versionOf(ctx: Context): string {
   for (const header of ['provider-version', 'anthropic-version']) {
     const version = ctx.get(header).trim();
@@ -25,7 +25,7 @@ export function versionOf(ctx: Context): string {
 const betasMax = 64;
 const betaForm = /^[\w.:-]{1,100}$/;
 
-/** The flags of anthropic-beta, in order and at most 64. What has not the form of a flag is left out, for this header never fails a call. */
+/** Returns the flags of anthropic-beta, in order and at most 64. Malformed flags are skipped, because this header never fails a call. */
 export function betasOf(ctx: Context): string[] {
   const flags = ctx
     .get('anthropic-beta')

@@ -45,10 +45,10 @@ describe('the public catalog in a browser', () => {
     await page.goto('models');
     await page.getByRole('link', { name: 'Sandbox Reason' }).click();
     for (const [label, tokens] of [
-      ['Input tokens a call', '100'],
+      ['Input tokens per call', '100'],
       ['Written to cache, 1 h', '3'],
-      ['Output tokens a call', '50'],
-      ['Of it reasoning', '20'],
+      ['Output tokens per call', '50'],
+      ['Of which reasoning', '20'],
       ['Calls', '10'],
     ] as const)
       await page.getByLabel(label).fill(tokens);

@@ -122,7 +122,7 @@ describe('a start that must not happen', () => {
     const { code, text } = await end({ PORT: String(port) });
     other.close();
     expect(code).toBe(1);
-    expect(text).toContain(`Could not start: Port ${port} of 127.0.0.1 is taken by another process; set PORT to another one.\n`);
+    expect(text).toContain(`Could not start: Port ${port} of 127.0.0.1 is in use by another process; set PORT to another one.\n`);
   });
 
   it('lists every fault at once, without a stack', async () => {

@@ -1,4 +1,4 @@
-// How a kept answer is stored: compressed, then encrypted by a secret that only the caller's key yields (AES-256-GCM).
+// How a kept answer is stored: compressed, then encrypted with a secret derived from the caller's key (AES-256-GCM).
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import { deflateRaw, inflateRaw } from 'node:zlib';
@@ -10,7 +10,7 @@ const cipherName = 'aes-256-gcm';
 const deflated = promisify(deflateRaw);
 const inflated = promisify<Buffer, { maxOutputLength: number }, Buffer>(inflateRaw);
 
-/** Closes the box. */
+/** Compresses and encrypts an answer. */
 export async function seal(plain: Buffer, secret: Buffer): Promise<Buffer> {
   const nonce = randomBytes(nonceBytes);
   const cipher = createCipheriv(cipherName, secret, nonce);
@@ -18,7 +18,7 @@ export async function seal(plain: Buffer, secret: Buffer): Promise<Buffer> {
   return Buffer.concat([nonce, cipher.getAuthTag(), body]);
 }
 
-/** Opens the box. Throws when the secret is another one, when a byte was changed, or when there is more in it than `bytesMax`. */
+/** Decrypts and decompresses an answer. Throws if the secret is different, if a byte was changed, or if the answer is larger than `bytesMax`. */
 export async function unseal(box: Buffer, secret: Buffer, bytesMax: number): Promise<Buffer> {
   const decipher = createDecipheriv(cipherName, secret, box.subarray(0, nonceBytes), { authTagLength: tagBytes });
   decipher.setAuthTag(box.subarray(nonceBytes, nonceBytes + tagBytes));

@@ -30,7 +30,7 @@ const record = UsageRecord.fromPartial({
   tokens,
 });
 
-/** The body that a route makes of these events. */
+/** Returns the body that a route builds from these events. */
 function wholeOf(format: Format, events: readonly Event[]): string {
   const collector = format.collector({ requestId: record.call!.id, model: 'm', createdAtMs: 0, includeUsage: true });
   collector.push(events);
@@ -55,7 +55,7 @@ async function replay(answer: Buffer, using = secret): Promise<{ steps: CallStep
   }
 }
 
-/** The frames that a route makes of these events. */
+/** Returns the frames that a route builds from these events. */
 function framesOf(format: Format, parts: readonly (readonly Event[])[], inputTokens: number): string {
   const encoder = format.stream({
     requestId: record.call!.id,

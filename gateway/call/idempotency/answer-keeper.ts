@@ -1,5 +1,5 @@
-// Collects the answer of a call under an idempotency key while it comes, and gives it again as the same steps. What is kept are the
-// events: the formats' encoders are pure, so that the same events, ids and counts make the same bytes.
+// Collects the answer of a call with an idempotency key as it arrives, and replays it as the same steps. What is kept are the
+// events: the formats' encoders are pure, so that the same events, ids and counts produce the same bytes.
 import type { GenerateResponse } from '#proto/inference/v1/inference.js';
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { StoredAnswer, type UsageRecord } from '#proto/metering/v1/metering.js';
@@ -8,19 +8,19 @@ import { fromRpcStatus, toRpcStatus } from '#client/errors/rpc-status.js';
 import type { AnswerSink, CallStep } from '../metered-call.js';
 import { seal, unseal } from './answer-box.js';
 
-/** Packed answers of the greatest length are never larger than this when unpacked; the error at the end is small. */
+/** Limit on the unpacked size: no packed answer of the maximum length is larger; the error at the end is small. */
 const slackBytes = 64 * 1024;
 const eventsPerStep = 100;
 
-/** Keeps one answer. */
+/** Collects one answer. */
 export class AnswerKeeper implements AnswerSink {
-  // Encodings of a message's parts, one after another, are an encoding of the message.
+  // The concatenated encodings of a message's parts are an encoding of the message.
   private parts: Buffer[] = [];
   private bytes = 0;
   private hasTokens = false;
   private isTooLarge = false;
 
-  /** `bytesMax` bounds what is kept. */
+  /** `bytesMax` bounds the kept answer. */
   constructor(
     readonly keyHash: Buffer,
     private readonly secret: Buffer,
@@ -46,7 +46,7 @@ export class AnswerKeeper implements AnswerSink {
   }
 }
 
-/** The steps of a call for so many answers side by side that was kept. Throws the error that ended it, if one did. */
+/** Returns the steps of a kept call with this many parallel answers. Throws the error that ended it, if any. */
 export async function* replayedCall(
   record: UsageRecord,
   choices: number,

@@ -1,14 +1,14 @@
-// The header Idempotency-Key: its form, and what is made of it. The key itself is never stored: what is stored under it can be
-// found by a hash and be read only by who sends the key again.
+// The Idempotency-Key header: its form, and what is derived from it. The key itself is never stored: what is stored under it can be
+// found by a hash and decrypted only with the key of a repeat.
 import { createHash, hkdfSync } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { AppError } from '#client/errors/app-error.js';
 
 const charsMax = 255;
-// One value of visible ASCII; a header that was sent twice arrives joined by a comma and a space.
+// One value of visible ASCII; a header that is sent twice arrives joined by a comma and a space.
 const form = /^[\x21-\x7e]+$/;
 
-/** The key of a request, or undefined when it has none. Raises invalid_request when it is malformed. */
+/** Returns the key of a request, or undefined if it has none. Throws invalid_request if it is malformed. */
 export function idempotencyKeyOf(headers: IncomingHttpHeaders): string | undefined {
   const key = headers['idempotency-key'];
   if (key === undefined) return undefined;
@@ -22,28 +22,28 @@ export function idempotencyKeyOf(headers: IncomingHttpHeaders): string | undefin
   );
 }
 
-/** What stands for the key of an endpoint in storage. */
+/** Returns the hash that identifies the key of an endpoint in storage. */
 export function keyHashOf(endpoint: string, key: string): Buffer {
   return createHash('sha256').update(`tollgate idempotency key\0${endpoint}\0${key}`).digest();
 }
 
-/** The secret that encrypts what is kept of a call under this key. */
+/** Returns the secret that encrypts the kept answer of a call with this key. */
 export function answerSecretOf(key: string, callId: string): Buffer {
   return Buffer.from(hkdfSync('sha256', key, callId, 'tollgate kept answer', 32));
 }
 
-/** Stands for everything in a request that changes the answer: the parsed body, whatever the order of its fields, and these headers. */
+/** Returns a hash of everything in a request that changes the answer: the parsed body, regardless of the order of its fields, and these headers. */
 export function fingerprintOf(body: unknown, ...headers: readonly string[]): Buffer {
   return createHash('sha256')
     .update(JSON.stringify([headers, sorted(body)]))
     .digest();
 }
 
-/** The value with the fields of every object in the order of their names. Bodies are bounded in depth (`json-shape.ts`). */
+/** Returns the value with the fields of every object sorted by name. Bodies are bounded in depth (`json-shape.ts`). */
 function sorted(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(sorted);
-  // Without a prototype, or a field named __proto__ would be lost.
+  // Without a prototype, because a field named __proto__ would otherwise be lost.
   const object: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   for (const name of Object.keys(value).toSorted()) object[name] = sorted((value as Record<string, unknown>)[name]);
   return object;

@@ -54,7 +54,7 @@ interface Play {
   find?: () => Model;
 }
 
-/** Keyed calls over fakes of the services, and what those saw. */
+/** Keyed calls over fakes of the services, and what the fakes received. */
 function world(play: Play = {}) {
   const seen = {
     begun: [] as ReserveIdempotencyKeyRequest[],

@@ -1,5 +1,5 @@
-// Calls with an Idempotency-Key: at most one runs under a key, and repeats get its answer. Such a call is not ended by its caller's
-// leaving, because a caller that gave a key will ask again.
+// Calls with an Idempotency-Key: at most one runs per key, and repeats get its answer. Such a call does not end when its client
+// disconnects, because a client that sent a key will retry.
 import { ReserveIdempotencyKeyResponse_Cause as Cause, type ReserveIdempotencyKeyResponse } from '#proto/metering/v1/metering.js';
 import { AppError, hasReason } from '#client/errors/app-error.js';
 import { callContext } from '#client/call-context.js';
@@ -10,7 +10,7 @@ import { answerSecretOf, keyHashOf } from './key.js';
 
 const retryAfterMs = 2000;
 
-/** A key as it came, and for what. */
+/** A key as received, and its request. */
 export interface KeyUse {
   readonly key: string;
   /** Keys of different endpoints are different keys. */
@@ -18,7 +18,7 @@ export interface KeyUse {
   readonly fingerprint: Buffer;
 }
 
-/** The steps of a call, and whose: the id of an earlier request when its answer is given again. */
+/** The steps of a call, and the id of the earlier request if its answer is replayed. */
 export interface Begun {
   readonly steps: AsyncGenerator<CallStep, void, void>;
   readonly callId: string;
@@ -27,14 +27,14 @@ export interface Begun {
 /** The calls with keys of one gateway. */
 export interface KeyedCalls {
   /**
-   * Runs the call, or gives the answer of the one that came first again. Raises idempotency_mismatch when that one was another
-   * request, idempotency_in_progress while it runs, idempotency_answer_gone when its answer was not kept, and
-   * service_unavailable when nobody can tell.
+   * Runs the call, or replays the answer of the first call with this key. Throws idempotency_mismatch if that one was a different
+   * request, idempotency_in_progress while it runs, idempotency_answer_gone if its answer was not kept, and
+   * service_unavailable if metering cannot tell.
    */
   begin(call: Omit<CallRequest, 'left'>, use: KeyUse): Promise<Begun>;
-  /** Calls that run, whether or not their callers are still there. */
+  /** Returns the number of running calls, whether or not their clients are still connected. */
   count(): number;
-  /** Breaks off those that run. */
+  /** Cuts off the running calls. */
   stop(): void;
 }
 
@@ -43,7 +43,7 @@ export function createKeyedCalls(deps: CallDeps): KeyedCalls {
   const { config, log } = deps;
   const { metering } = deps.peers;
   const rpc = () => callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs });
-  /** The calls that run; each is broken off by its own. */
+  /** The running calls; each has its own controller. */
   const running = new Set<AbortController>();
 
   async function reserve(
@@ -78,14 +78,14 @@ export function createKeyedCalls(deps: CallDeps): KeyedCalls {
     const breaking = new AbortController();
     running.add(breaking);
     try {
-      // Its caller's leaving does not end it.
+      // A client disconnect does not end it.
       const left = new AbortController().signal;
       for await (const step of meteredCall({ ...call, left, broken: breaking.signal }, deps)) {
         isAdmitted = true;
         yield step;
       }
     } catch (error) {
-      // What was refused before anything was asked of an upstream leaves nothing behind, and the caller hears of it when it can try again.
+      // A call that was refused before anything was sent upstream leaves nothing behind, and the caller gets the error once it can retry.
       if (!isAdmitted) await abandon(call.id, call.key.accountId, keyHash);
       throw error;
     } finally {
@@ -142,7 +142,7 @@ export function createKeyedCalls(deps: CallDeps): KeyedCalls {
   };
 }
 
-/** No key gets an answer of a model that it may not use. A model that is gone has answers still. */
+/** Refuses the answer of a model that the key may not use. Answers of a removed model remain available. */
 function assertMayBeTold({ key, parsed }: Pick<CallRequest, 'key' | 'parsed'>, { models }: CallDeps): void {
   try {
     assertPermitted(key, models.find(parsed.model));

@@ -1,4 +1,4 @@
-// The files of a spool: reports are appended and made durable; a file is removed once nothing in it is waiting any more.
+// The files of a spool: reports are appended and made durable; a file is removed once none of its reports is waiting.
 import { constants } from 'node:fs';
 import { appendFile, type FileHandle, mkdir, open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,14 +14,14 @@ const refusedBytesMax = 16 * 1024 * 1024;
 /** A file of reports. */
 export interface SpoolFile {
   readonly name: string;
-  /** Reports in it that still wait, and those that are being written. */
+  /** Reports in it that are still waiting, and those that are being written. */
   waiting: number;
   bytes: number;
-  /** It holds lines that cannot be read, so it is kept for people to look at. */
+  /** It contains unreadable lines, so it is kept for an operator to inspect. */
   isDamaged: boolean;
 }
 
-/** One folder of spool files, of one process. */
+/** One folder of spool files, used by one process. */
 export class SpoolFiles {
   private current: { readonly file: SpoolFile; readonly handle: FileHandle } | undefined;
   private sequence = 0;
@@ -37,14 +37,14 @@ export class SpoolFiles {
     this.startedAtMs = nowMs;
   }
 
-  /** Bytes of all files whose reports wait. */
+  /** Total size of the files with waiting reports. */
   bytes(): number {
     return this.bytesKept;
   }
 
   /**
-   * The reports that an earlier process left, in the order in which they were appended. A file that cannot be read is renamed and
-   * told as an error; the others are read all the same.
+   * Returns the reports that an earlier process left, in the order in which they were appended. A file that cannot be read is renamed and
+   * logged as an error; the others are still read.
    */
   async readAll(): Promise<{ file: SpoolFile; reports: readonly SpooledReport[] }[]> {
     const names = (await readdir(this.folder)).filter((name) => namePattern.test(name)).sort();
@@ -59,7 +59,7 @@ export class SpoolFiles {
         );
       }
     }
-    // None of these files is ever appended to, so that what is torn or damaged stays apart from what is new.
+    // These files are never appended to, so that torn or damaged data stay separate from new data.
     for (const { file, reports } of found) if (reports.length === 0) await this.remove(file);
     return found.filter(({ reports }) => reports.length > 0);
   }
@@ -81,7 +81,7 @@ export class SpoolFiles {
     return { file: { name, waiting: reports.length, bytes: content.length, isDamaged: damagedLines > 0 }, reports };
   }
 
-  /** Appends reports and returns the file once they are durable; when that fails, none of them counts. */
+  /** Appends reports and returns the file once they are durable; on failure, none of them counts. */
   async append(reports: readonly SpooledReport[]): Promise<SpoolFile> {
     const lines = Buffer.from(reports.map(encodeLine).join(''), 'latin1');
     const { file, handle } = await this.writable(reports.length);
@@ -98,7 +98,7 @@ export class SpoolFiles {
     return file;
   }
 
-  /** One of the file's reports waits no more. */
+  /** Notes that one of the file's reports is no longer waiting. */
   async release(file: SpoolFile): Promise<void> {
     file.waiting -= 1;
     if (file.waiting > 0) return;
@@ -110,7 +110,7 @@ export class SpoolFiles {
     await this.remove(file);
   }
 
-  /** Keeps a report that metering refused for good, for operators. Raises when there are too many of them already. */
+  /** Keeps a report that metering permanently rejected, for operators. Throws if there are already too many of them. */
   async keepRefused(report: SpooledReport, reason: string, nowMs: number): Promise<void> {
     const path = join(this.folder, refusedName);
     const size = await stat(path).then(
@@ -122,7 +122,7 @@ export class SpoolFiles {
     await appendFile(path, `${JSON.stringify(line)}\n`, { flush: true, mode: 0o600 });
   }
 
-  /** How many reports were refused for good, and how many files are damaged: all are kept until an operator removes them. */
+  /** Returns how many reports were permanently rejected, and how many files are damaged: all are kept until an operator removes them. */
   async countSetAside(): Promise<{ refused: number; damagedFiles: number }> {
     const text = await readFile(join(this.folder, refusedName), 'latin1').catch(() => '');
     const names = await readdir(this.folder).catch(() => [] as string[]);
@@ -134,7 +134,7 @@ export class SpoolFiles {
     this.current = undefined;
   }
 
-  /** The file to append to. Its reports are counted before the write, so that it is not removed meanwhile. */
+  /** Returns the file to append to. Its reports are counted before the write, so that it is not removed in the meantime. */
   private async writable(reports: number): Promise<{ file: SpoolFile; handle: FileHandle }> {
     if (this.current !== undefined && this.current.file.bytes < fileBytesMax) {
       this.current.file.waiting += reports;
@@ -158,7 +158,7 @@ export class SpoolFiles {
     return this.current;
   }
 
-  /** After a failed write the file may hold half of it. It is cut back and never written to again. */
+  /** Truncates a file after a failed write, which may have been written in part. The file is never written to again. */
   private async giveUpCurrent(file: SpoolFile, handle: FileHandle): Promise<void> {
     this.current = undefined;
     try {
@@ -180,7 +180,7 @@ export class SpoolFiles {
       if (file.isDamaged) await this.moveAside(file.name);
       else await unlink(join(this.folder, file.name));
     } catch (error) {
-      // Read again at the next start, its reports are posted again, and metering knows them.
+      // If read again at the next start, its reports are posted again, and metering deduplicates them.
       this.log.warn({ err: error, file: file.name }, 'a spool file that is done with could not be removed');
     }
   }
@@ -190,12 +190,12 @@ export class SpoolFiles {
   }
 }
 
-/** Makes the folder; raises an Error of the system when it cannot be. */
+/** Creates the folder; throws a system error if that fails. */
 export async function makeFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
 }
 
-/** A new file is durable only with the folder that names it. */
+/** Syncs the folder: a new file is durable only once its folder is. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {

@@ -1,42 +1,42 @@
-// A report of an ended call as one line of a spool file: version, checksum, call id, report. Pure.
+// Encodes the report of an ended call as one line of a spool file: version, checksum, call id, report. Pure.
 import { crc32 } from 'node:zlib';
 import { RecordUsageRequest } from '#proto/metering/v1/metering.js';
 
 const version = '1';
 
-/** A report that is waiting to be put on record with metering. */
+/** A report that is waiting to be recorded by metering. */
 export interface SpooledReport {
   readonly callId: string;
   /** The encoded RecordUsageRequest. */
   readonly bytes: Buffer;
 }
 
-/** What a spool file holds. */
+/** The contents of a spool file. */
 export interface SpoolContent {
   readonly reports: readonly SpooledReport[];
-  /** Whole lines that are not as they were written. */
+  /** Number of complete lines that are corrupt. */
   readonly damagedLines: number;
-  /** The last line has no end: the write of it was cut off, so nobody was told that it is durable. */
+  /** Whether the last line is incomplete: its write was cut off, so it was never acknowledged as durable. */
   readonly isTorn: boolean;
 }
 
-/** The report as it is kept. */
+/** Returns the report as it is kept. */
 export function spooled(request: RecordUsageRequest): SpooledReport {
   return { callId: request.call!.id, bytes: Buffer.from(RecordUsageRequest.encode(request).finish()) };
 }
 
-/** How long the line of a report is, but for a few bytes. */
+/** Returns the length of the line of a report, within a few bytes. */
 export function lineBytes({ callId, bytes }: SpooledReport): number {
   return callId.length + Math.ceil(bytes.length / 3) * 4;
 }
 
-/** The line of a report, with its end. The id is there for people who search the file. */
+/** Returns the line of a report, with its line break. The id is included for operators who search the file. */
 export function encodeLine({ callId, bytes }: SpooledReport): string {
   const content = `${callId} ${bytes.toString('base64')}`;
   return `${version} ${checksum(content)} ${content}\n`;
 }
 
-/** Reads a file, leaving out what is damaged. */
+/** Parses a file, skipping what is damaged. */
 export function decodeLines(file: Buffer): SpoolContent {
   const lines = file.toString('latin1').split('\n');
   const isTorn = lines.pop() !== '';

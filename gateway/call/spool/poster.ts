@@ -1,29 +1,29 @@
-// Posts what waits in the spool, a round at a time: many at once while metering answers, a single probe now and then while it does not.
+// Posts the waiting reports of the spool in rounds: many at once while metering answers, an occasional single probe while it does not.
 import { setTimeout as pause } from 'node:timers/promises';
 import { hasReason, toAppError } from '#client/errors/app-error.js';
 
-/** Posts under way at once. */
+/** Concurrent posts. */
 const concurrency = 32;
 const pauseMsMin = 50;
 const pauseMsMax = 1000;
 
-/** What became of a post. A failed one is tried again, a refused one would be refused again. */
+/** The result of a post. A failed one is retried; a rejected one would be rejected again. */
 export type PostOutcome =
   | { readonly kind: 'posted' }
-  /** `isAway`: metering did not answer; else the report itself may be at fault. */
+  /** `isAway`: metering did not answer; otherwise the report itself may be at fault. */
   | { readonly kind: 'failed'; readonly isAway: boolean }
   | { readonly kind: 'refused'; readonly reason: string };
 
-/** What a poster works with. */
+/** The dependencies of a poster. */
 export interface PosterDeps<Item> {
-  /** At most `count` items that wait, the first ones first. */
+  /** Returns at most `count` waiting items, the oldest first. */
   next(count: number): readonly Item[];
   post(item: Item): Promise<void>;
-  /** Notes what became of an item. One that it raises for waits on. */
+  /** Processes the result of an item. If it throws, the item keeps waiting. */
   settle(item: Item, outcome: PostOutcome): Promise<void>;
 }
 
-/** One loop that posts from `start` to `stop`. */
+/** A loop that posts from `start` to `stop`. */
 export class Poster<Item> {
   private readonly stopping = new AbortController();
   private loop: Promise<void> = Promise.resolve();
@@ -35,12 +35,12 @@ export class Poster<Item> {
     this.loop = this.run();
   }
 
-  /** There is something to post. */
+  /** Signals that there is something to post. */
   wake(): void {
     this.onWake?.();
   }
 
-  /** Ends after the round under way. */
+  /** Ends after the current round. */
   async stop(): Promise<void> {
     this.stopping.abort();
     this.wake();
@@ -83,12 +83,12 @@ export class Poster<Item> {
   }
 }
 
-/** Whether the error means that metering did not answer, rather than that it could not store this report. */
+/** Reports whether the error means that metering did not answer, rather than that it could not store this report. */
 export function isMeteringAway(error: unknown): boolean {
   return hasReason(error, 'service_unavailable', 'deadline_exceeded', 'overloaded', 'cancelled');
 }
 
-/** Whether a repeat would get the same answer. Everything else is tried again, since a record is stored once however often it is sent. */
+/** Reports whether a retry would get the same answer. Everything else is retried, because a record is stored once however often it is sent. */
 export function isRefusal(error: unknown): boolean {
   return hasReason(error, 'invalid_request', 'call_closed', 'idempotency_mismatch');
 }

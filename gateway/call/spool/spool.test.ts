@@ -26,12 +26,12 @@ afterEach(async () => {
 
 interface World {
   spool: Spool;
-  /** What metering took, in order. */
+  /** What metering recorded, in order. */
   posted: RecordUsageRequest[];
   lines: LogLine[];
 }
 
-/** A started spool over a metering that does as `play` says with each report. */
+/** Starts a spool over a metering that handles each report as `play` says. */
 async function start(
   play: (request: RecordUsageRequest) => void = () => undefined,
   limits: { bytesMax?: number; reportsMax?: number; folder?: string } = {},
@@ -78,7 +78,7 @@ async function until(check: () => boolean | Promise<boolean>): Promise<void> {
   }
 }
 
-/** What a process killed at this instant leaves behind. */
+/** Returns what a process killed at this instant leaves behind. */
 function remains(): string {
   const copy = join(base, `copy-${readdirSync(base).length}`);
   mkdirSync(copy);

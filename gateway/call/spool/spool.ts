@@ -1,4 +1,4 @@
-// The gateway's durable spool: reports of ended calls that metering could not take are kept on disk and posted when it can.
+// The gateway's durable spool: reports of ended calls that metering could not store are kept on disk and posted once it can.
 //
 // A report is durable before `append` resolves. It is posted until metering answers, in the order of arrival, and its file is
 // removed only after that; a report that is posted twice changes nothing, since metering knows each call id.
@@ -13,45 +13,45 @@ import { makeFolder, type SpoolFile, SpoolFiles } from './files.js';
 import { lineBytes, type SpooledReport, spooled } from './line.js';
 import { Poster, type PostOutcome } from './poster.js';
 
-/** Reports that share a write. */
+/** Maximum number of reports per write. */
 const batchMax = 500;
-/** Reports that wait for a write; more than calls can be in flight at once by default. */
+/** Maximum number of reports that wait for a write; more than the default number of calls in flight. */
 const queueMax = 10_000;
-/** Bytes of reports that wait for a write, so that neither a write nor a file is ever larger than what can be read again. */
+/** Maximum size of the reports that wait for a write, so that neither a write nor a file is ever too large to be read again. */
 const writingBytesMax = 64 * 1024 * 1024;
-/** How much of the room answers that are kept for repeats may take: a report without its answer is better than none. */
+/** The share of the space that answers kept for repeats may take: a report without its answer is better than none. */
 const answersShare = 0.5;
-/** How often the files that are kept for operators are counted at most. */
+/** The minimum interval between counts of the files that are kept for operators. */
 const lookIntervalMs = 1000;
 
-/** How a spool stands. */
+/** The status of a spool. */
 export interface SpoolState {
-  /** Reports that metering has not taken yet. */
+  /** Reports that metering has not recorded yet. */
   readonly waiting: number;
-  /** Reports that metering refused for good; kept for operators. */
+  /** Reports that metering permanently rejected; kept for operators. */
   readonly refused: number;
-  /** Files with lines that could not be read; kept for operators. */
+  /** Files with unreadable lines; kept for operators. */
   readonly damagedFiles: number;
 }
 
-/** What the recorder needs of a spool. */
+/** What the recorder needs from a spool. */
 export interface Spool extends Part {
   /**
-   * Resolves once the report is durable, without its kept answer when that would take the room of other reports. A later report of
-   * the same call takes its place. Raises overloaded when the spool is full, and what the disk raises.
+   * Resolves once the report is durable, without its kept answer if that would take the space of other reports. A later report of
+   * the same call replaces it. Throws overloaded if the spool is full, and errors of the disk.
    */
   append(request: RecordUsageRequest): Promise<void>;
-  /** The files are looked at now and then, since operators move them away. */
+  /** Returns the status. The files are re-read periodically, since operators move them away. */
   state(): Promise<SpoolState>;
 }
 
-/** What a spool works with. */
+/** The dependencies of a spool. */
 export interface SpoolDeps {
-  /** A folder of this process alone. */
+  /** A folder used by this process only. */
   readonly folder: string;
   readonly bytesMax: number;
   readonly reportsMax: number;
-  /** Posts one report; raises what metering refuses it for, or why there was no answer. */
+  /** Posts one report; throws why metering rejected it, or why there was no answer. */
   readonly post: (request: RecordUsageRequest) => Promise<void>;
   readonly clock: Clock;
   readonly log: Logger;
@@ -62,16 +62,16 @@ interface Entry {
   readonly file: SpoolFile;
 }
 
-/** Creates a spool. `start` raises failed_precondition when its folder cannot be used or another process works with it. */
+/** Creates a spool. `start` throws failed_precondition if its folder cannot be used or another process uses it. */
 export function createSpool(deps: SpoolDeps): Spool {
   const { folder, bytesMax, reportsMax, post, clock, log } = deps;
   const files = new SpoolFiles(folder, log, clock.nowMs());
-  /** By call id, in the order in which they are posted. */
+  /** The entries by call id, in posting order. */
   const entries = new Map<string, Entry>();
   let seen: { atMs: number; setAside: ReturnType<SpoolFiles['countSetAside']> } | undefined;
   let unlock = (): void => undefined;
   let isOpen = false;
-  /** Of reports that wait for a write, as they will be in the file. */
+  /** Bytes of reports that wait for a write, as they will be in the file. */
   let writingBytes = 0;
   let isShortOfRoom = false;
 
@@ -87,7 +87,7 @@ export function createSpool(deps: SpoolDeps): Spool {
       poster.wake();
       return reports.map(() => undefined);
     },
-    // A disk fails them all alike.
+    // A disk error fails all of them.
     isOfOneItem: () => false,
     batchMax,
     queueMax,
@@ -102,9 +102,9 @@ export function createSpool(deps: SpoolDeps): Spool {
 
   async function settle(entry: Entry, outcome: PostOutcome): Promise<void> {
     const { callId } = entry.report;
-    // A later report of the call has taken its place meanwhile, and will get the same answer.
+    // A later report of the call has replaced it in the meantime, and will get the same answer.
     if (entries.get(callId) !== entry) return;
-    // To the end first, so that a report that alone cannot be stored does not keep the others waiting.
+    // Moved to the end, so that a single report that cannot be stored does not block the others.
     entries.delete(callId);
     entries.set(callId, entry);
     if (outcome.kind === 'failed') return;
@@ -121,9 +121,9 @@ export function createSpool(deps: SpoolDeps): Spool {
     log.error({ call_id: report.callId, reason, folder }, 'metering refused a spooled call for good; it is kept in refused.jsonl');
   }
 
-  /** The report as there is room for it. */
+  /** Returns the report, without its answer if there is no room for it. */
   function fitting(request: RecordUsageRequest): SpooledReport {
-    // A later report of a call takes the place of the one that is there: should the one be kept, the other must be.
+    // A later report of a call replaces the present one: if the one was accepted, the other must be.
     const isFull = entries.size >= reportsMax || files.bytes() + writingBytes >= bytesMax || writingBytes >= writingBytesMax;
     if (isFull && !entries.has(request.call!.id)) throw new AppError('overloaded', 'The spool is full.');
     const report = spooled(request);

@@ -1,4 +1,4 @@
-// A spool that takes nothing, for tests of what happens then.
+// A spool that accepts nothing, for tests of a full spool.
 import { AppError } from '#client/errors/app-error.js';
 import type { Spool } from '../spool/spool.js';
 

@@ -16,7 +16,7 @@ function admission(options: Partial<AdmissionOptions>) {
 }
 
 describe('admission', () => {
-  it('counts a call from before its body is read, so that many that arrive together keep within the bound', async () => {
+  it('counts a call before its body is read, so that many simultaneous calls stay within the bound', async () => {
     const call = admission({ callsMax: 2 });
     const bodies = promised<void>();
     const calls = ['one', 'two', 'three'].map((accountId) => call(accountId, () => bodies.promise));
@@ -26,7 +26,7 @@ describe('admission', () => {
     await expect(call('three', async () => undefined)).resolves.toBeUndefined();
   });
 
-  it('leaves room for others when one account has as many calls as it may', async () => {
+  it('leaves room for others when one account has reached its limit of calls', async () => {
     const call = admission({ callsPerAccountMax: 1 });
     const body = promised<void>();
     const first = call('one', () => body.promise);
@@ -38,14 +38,14 @@ describe('admission', () => {
     await expect(call('one', async () => undefined)).resolves.toBeUndefined();
   });
 
-  it('gives the place of a call back that fails', async () => {
+  it('frees the slot of a call that fails', async () => {
     const call = admission({ callsMax: 1, callsPerAccountMax: 1 });
     const fail = async (): Promise<never> => Promise.reject(new Error('no'));
     await expect(call('one', fail)).rejects.toThrow('no');
     await expect(call('one', fail)).rejects.toThrow('no');
   });
 
-  it('refuses calls with an invitation to come again while the gateway stops', async () => {
+  it('refuses calls with a retry-after while the gateway stops', async () => {
     const refusal = await failureOf(admission({ isDraining: () => true })('one', async () => undefined));
     expect([refusal.reason, refusal.retryAfterMs]).toEqual(['service_unavailable', 1000]);
   });

@@ -1,12 +1,12 @@
-// Bounds the calls under way, of all and of each account, and lets none begin while the gateway stops.
+// Bounds the calls in flight, in total and per account, and admits no new calls while the gateway stops.
 import type { Context, Middleware, Next } from 'koa';
 import { AppError } from '#client/errors/app-error.js';
 import { stateOf } from '../request-state.js';
 
-/** What is let in. */
+/** The limits of admission. */
 export interface AdmissionOptions {
   readonly callsMax: number;
-  /** Fewer, so that one account cannot shut the others out. */
+  /** Lower than the total, so that one account cannot lock out the others. */
   readonly callsPerAccountMax: number;
   isDraining(): boolean;
 }
@@ -14,8 +14,8 @@ export interface AdmissionOptions {
 const retryAfterMs = 1000;
 
 /**
- * Creates the middleware, one for all routes that it bounds together, behind the one that knows the key. A call counts from before
- * its body is read to its end.
+ * Creates the middleware, one instance for all routes that it bounds together, after the one that authenticates the key. A call counts from
+ * before its body is read until its end.
  */
 export function admit({ callsMax, callsPerAccountMax, isDraining }: AdmissionOptions): Middleware {
   let underWay = 0;

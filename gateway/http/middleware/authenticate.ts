@@ -1,17 +1,17 @@
-// Lets a request in by its platform key, from either of the two headers that clients use.
+// Authenticates a request by its platform key, from either of the two headers that clients use.
 import type { Context, Middleware, Next } from 'koa';
 import { AppError, hasReason } from '#client/errors/app-error.js';
 import type { KeyReplica } from '../../replicas/keys.js';
 import { stateOf } from '../request-state.js';
 
-/** The secrets a request carries: x-api-key first, then the bearer token. */
+/** Returns the secrets that a request carries: x-api-key first, then the bearer token. */
 function secretsOf(ctx: Context): string[] {
   const apiKey = ctx.get('x-api-key').trim();
   const bearer = /^Bearer +(\S+) *$/i.exec(ctx.get('authorization'))?.[1] ?? '';
   return [apiKey, bearer].filter((secret, index, all) => secret !== '' && all.indexOf(secret) === index);
 }
 
-/** Creates the middleware. When both headers are sent and differ, the one that is a key of ours counts. */
+/** Creates the middleware. If both headers are sent and differ, the one that has the form of a platform key is used. */
 export function authenticate(keys: KeyReplica): Middleware {
   return async (ctx: Context, next: Next) => {
     const secrets = secretsOf(ctx);

@@ -1,4 +1,4 @@
-// Renders whatever a route threw, once, in the caller's dialect.
+// Renders an error thrown by a route, once, in the caller's format.
 import type { Context, Middleware, Next } from 'koa';
 import { toAppError } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
@@ -12,9 +12,9 @@ export function errors(log: Logger): Middleware {
     } catch (error) {
       const { requestId, dialect } = stateOf(ctx);
       const shown = toAppError(error);
-      if (shown.reason === 'internal') log.error({ err: error, request_id: requestId }, 'request failed for a reason of ours');
+      if (shown.reason === 'internal') log.error({ err: error, request_id: requestId }, 'a request failed with an internal error');
       if (ctx.res.headersSent) {
-        // A stream renders its own errors in band; here the only honest thing left is to break the connection off.
+        // A stream renders its own errors in band; at this point the only correct option left is to close the connection.
         ctx.res.destroy();
         return;
       }

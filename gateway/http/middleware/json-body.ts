@@ -1,13 +1,13 @@
-// Reads a JSON request body, never more of it than allowed.
+// Reads a JSON request body, never more than the allowed size.
 import { createGunzip, createInflate, type Gunzip, type Inflate } from 'node:zlib';
 import type { Context } from 'koa';
 import { AppError } from '#client/errors/app-error.js';
 import { assertBounded } from './json-shape.js';
 
-/** The parsed body. Raises body_too_large, or invalid_request when it is not JSON of a usual shape in UTF-8 or in an unknown encoding. */
+/** Returns the parsed body. Throws body_too_large, or invalid_request if it is not UTF-8 JSON of a bounded shape or has an unknown content encoding. */
 export async function readJson(ctx: Context, bytesMax: number): Promise<unknown> {
   const bytes = await readBytes(ctx, bytesMax).catch((error: unknown) => {
-    // What is still on its way would have to be read before the connection could be used again.
+    // The rest of the body would have to be read before the connection could be reused.
     ctx.set('connection', 'close');
     throw error;
   });
@@ -33,7 +33,7 @@ export async function readJson(ctx: Context, bytesMax: number): Promise<unknown>
 
 function decoded(ctx: Context): AsyncIterable<Buffer> {
   const encoding = ctx.get('content-encoding').toLowerCase();
-  // Reading that stops early must leave the connection open, or the caller sees a reset instead of the answer.
+  // Stopping early must leave the connection open, or the client sees a reset instead of the response.
   if (encoding === '' || encoding === 'identity') return ctx.req.iterator({ destroyOnReturn: false });
   if (encoding === 'gzip' || encoding === 'x-gzip') return unpacked(ctx, createGunzip());
   if (encoding === 'deflate') return unpacked(ctx, createInflate());
@@ -43,12 +43,12 @@ function decoded(ctx: Context): AsyncIterable<Buffer> {
 }
 
 function unpacked(ctx: Context, unpacker: Gunzip | Inflate): AsyncIterable<Buffer> {
-  // A pipe does not pass on that its source broke off, and the unpacker would wait for the rest for ever.
+  // A pipe does not propagate that its source was aborted, and the decompressor would wait for the rest forever.
   ctx.req.once('error', (error) => unpacker.destroy(error));
   return ctx.req.pipe(unpacker);
 }
 
-/** The body as it came, decompressed. Raises body_too_large and invalid_request. */
+/** Returns the raw body, decompressed. Throws body_too_large and invalid_request. */
 export async function readBytes(ctx: Context, bytesMax: number): Promise<Buffer> {
   const declared = Number(ctx.get('content-length') || 0);
   if (declared > bytesMax) throw tooLarge(bytesMax);

@@ -6,13 +6,13 @@ function nested(levels: number): unknown {
 }
 
 describe('the shape of a body', () => {
-  it('is nested to a bound', () => {
+  it('has a maximum nesting depth', () => {
     expect(() => assertBounded(nested(depthMax))).not.toThrow();
     expect(() => assertBounded(nested(depthMax + 2))).toThrow(expect.objectContaining({ reason: 'invalid_request' }));
     expect(() => assertBounded(nested(400_000))).toThrow('nested more than 256 levels');
   });
 
-  it('has values to a bound', () => {
+  it('has a maximum number of values', () => {
     const lists = (count: number): unknown => [
       Array.from({ length: count / 2 }, () => 'x'),
       Array.from({ length: count / 2 - 2 }, () => 1),

@@ -1,13 +1,13 @@
-// Bounds what a JSON value is made of, beyond its size in bytes: code that walks it must neither run out of stack nor occupy the
+// Bounds the shape of a JSON value, beyond its size in bytes: code that walks it must neither run out of stack nor occupy the
 // process for seconds. Pure.
 import { AppError } from '#client/errors/app-error.js';
 
-/** Arrays and objects within one another. */
+/** Nested arrays and objects. */
 export const depthMax = 256;
-/** Values of every kind, those in arrays and objects included: some hundred thousand messages have as many. */
+/** Values of every kind, including those in arrays and objects: as many as a few hundred thousand messages have. */
 export const valuesMax = 1_000_000;
 
-/** Raises invalid_request for a value that is nested too deeply or has too many parts. */
+/** Throws invalid_request for a value that is nested too deeply or has too many parts. */
 export function assertBounded(value: unknown): void {
   let values = 0;
   const visit = (each: unknown, depth: number): void => {

@@ -1,4 +1,4 @@
-// The outermost middleware: gives the request its id and span, and says how it went in one log line.
+// The outermost middleware: gives the request its id and span, and logs its result in one line.
 import { context as telemetry, metrics, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { Context, Middleware, Next } from 'koa';
 import { newId } from '#kit/id.js';
@@ -9,25 +9,25 @@ import { beginState, stateOf } from '../request-state.js';
 
 const tracer = trace.getTracer('tollgate.gateway');
 
-/** In seconds; a stream may go on for minutes. */
+/** In seconds; a stream may last for minutes. */
 const durationBoundaries = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 
-/** Names both of a response's request id headers: x-request-id is read by one family of clients, request-id by the other. */
+/** The names of a response's two request id headers: x-request-id is read by one family of clients, request-id by the other. */
 function setRequestId(ctx: Context, requestId: string): void {
   ctx.set('x-request-id', requestId);
   ctx.set('request-id', requestId);
 }
 
-/** Creates the middleware. `dialectOf` chooses the error dialect from what is known at the start. */
+/** Creates the middleware. `dialectOf` chooses the error format from what is known at the start. */
 export function first(deps: { clock: Clock; log: Logger; dialectOf(ctx: Context): Pick<Format, 'error'> }): Middleware {
   const { clock, log, dialectOf } = deps;
   const durations = metrics.getMeter('tollgate.gateway').createHistogram('http.server.request.duration', {
-    description: 'How long requests took, to the last byte.',
+    description: 'Duration of requests, to the last byte.',
     unit: 's',
     advice: { explicitBucketBoundaries: durationBoundaries },
   });
   return async (ctx: Context, next: Next) => {
-    // A target such as "http://[" is no URL, which throws wherever its path is asked for. Nothing is there, as at this one.
+    // A target such as "http://[" is not a URL, and throws wherever its path is read. It is not found, like this one.
     if (!isUrl(ctx)) ctx.url = '/';
     const startedAtMs = clock.nowMs();
     const requestId = newId('req', startedAtMs);
@@ -67,7 +67,7 @@ export function first(deps: { clock: Clock; log: Logger; dialectOf(ctx: Context)
         model: state.modelId,
         original_request_id: state.originalId,
       };
-      // Within the span, whose trace id the logger adds.
+      // Inside the span, whose trace id the logger adds.
       telemetry.with(inSpan, () => log.info(line, 'request'));
       span.end();
     }
