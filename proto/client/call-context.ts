@@ -1,25 +1,28 @@
-// What travels beside a request through every RPC, local or remote.
+// What travels with a request through every RPC, local or remote.
 import { AppError } from './errors/app-error.js';
 
-/** The circumstances of one RPC, the same type on the calling and on the serving side. */
+/** The context of one RPC; the same type on the calling and on the serving side. */
 export interface CallContext {
-  /** Given by a caller, to abort when it gives up. On the serving side aborted when the caller leaves and when the deadline passes. */
+  /** Set by the caller to cancel the call. On the serving side it aborts when the caller disconnects and when the deadline passes. */
   readonly signal: AbortSignal;
-  /** Instant (epoch milliseconds) after which nobody waits for the answer; absent: no deadline. The transport keeps it. */
+  /** The deadline (epoch milliseconds); absent: none. The transport enforces it. */
   readonly deadlineMs?: number;
-  /** Name of the calling process ("gateway", "billing-team", "operator" …) as the transport established it. */
+  /** The name of the calling process ("gateway", "billing-team", "operator" …), as the transport established it. */
   readonly caller: string;
-  /** What identifies the caller where that is not its name: its SPIFFE id. Serving side only. */
+  /** What identifies the caller when that is not its name: its SPIFFE ID. Serving side only. */
   readonly identity?: string;
-  /** SHA-256 of the caller's certificate in lower-case hex; absent where the caller is believed without one. Serving side only. */
+  /** SHA-256 of the caller's certificate in lower-case hex; absent when the caller is trusted without one. Serving side only. */
   readonly certificateSha256?: string;
-  /** The user for whom the caller acts, as a token signed by auth proves it; absent: the caller acts in its own name. Serving side only. */
+  /**
+   * The user on whose behalf the caller acts, as proved by a token that auth signed; absent: the caller acts on its own behalf. Serving
+   * side only.
+   */
   readonly actor?: Actor;
   /** The signed token of the acting user: sent with an outgoing call, and not yet verified in an incoming one. */
   readonly actorToken?: string;
 }
 
-/** A user who acts through another process. */
+/** A user who acts through a calling process. */
 export interface Actor {
   readonly userId: string;
   /** The session in which the user acts. */
@@ -34,26 +37,28 @@ export interface Actor {
 
 /** Options of `callContext`. */
 export interface CallContextOptions {
-  /** Name under which this process calls. */
+  /** The name under which this process calls. */
   caller: string;
-  /** Give up after this many milliseconds. */
+  /** The call fails with deadline_exceeded after this many milliseconds. */
   timeoutMs?: number;
-  /** Give up when this aborts. */
+  /** Cancels the call when it aborts. */
   signal?: AbortSignal;
-  /** The signed token of the user for whom this process calls. */
+  /** The signed token of the user on whose behalf this process calls. */
   actorToken?: string | undefined;
 }
 
-/** A signal that nobody can abort, so nothing needs to listen to it. */
+/** A signal that never aborts, so nothing needs to listen to it. */
 export const neverAborted: AbortSignal = new AbortController().signal;
 
-/** Why a producer is ended whose consumer left. One for all: a stack trace would cost more than the rest of leaving. */
+/**
+ * The reason when a producer ends because its consumer disconnected. Shared: a stack trace would cost more than the rest of the disconnect.
+ */
 export const consumerLeft = new AppError('cancelled', 'The consumer left.');
 
-/** Node fires timers beyond 2^31 - 1 ms at once (https://nodejs.org/api/timers.html#settimeoutcallback-delay-args). */
+/** Node fires timers beyond 2^31 - 1 ms immediately (https://nodejs.org/api/timers.html#settimeoutcallback-delay-args). */
 export const timerMsMax = 2_147_483_647;
 
-/** A context for an outgoing call. Without options beside `caller` it has no deadline and is never aborted. */
+/** Returns a context for an outgoing call. With only `caller` it has no deadline and is never aborted. */
 export function callContext(options: CallContextOptions): CallContext {
   const { caller, timeoutMs, signal = neverAborted, actorToken } = options;
   return {

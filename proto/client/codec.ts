@@ -1,4 +1,4 @@
-// Messages to bytes and back, with the size limit, in one place for both transports, so that they refuse the same things.
+// Encodes and decodes messages, with the size limit, in one place for both transports, so that both reject the same messages.
 import { BinaryWriter } from '@bufbuild/protobuf/wire';
 import { AppError } from './errors/app-error.js';
 import type { MessageType, MethodInfo } from './definition.js';
@@ -10,12 +10,12 @@ import type { MessageType, MethodInfo } from './definition.js';
  */
 export const messageBytesMax = 72 * 1024 * 1024;
 
-/** A message of a stream in its wire form, for senders that encode its parts one by one; transports send the bytes as they are. */
+/** A stream message in its wire form, for senders that encode its parts one by one; transports send the bytes as they are. */
 export class EncodedMessage {
   constructor(readonly bytes: Buffer) {}
 }
 
-/** A request as it travels. Raises body_too_large. */
+/** Encodes a request. Raises body_too_large. */
 export function encodeRequest(info: MethodInfo, request: unknown): Buffer {
   const bytes = encodeMessage(info.definition.requestType, request);
   if (bytes.length > messageBytesMax) {
@@ -26,7 +26,7 @@ export function encodeRequest(info: MethodInfo, request: unknown): Buffer {
   return bytes;
 }
 
-/** A request as the service sees it. Raises invalid_request for bytes that are no such message. */
+/** Decodes a request for the service. Raises invalid_request for bytes that are not such a message. */
 export function decodeRequest(info: MethodInfo, bytes: Uint8Array): unknown {
   try {
     return info.definition.requestType.decode(bytes);
@@ -35,7 +35,7 @@ export function decodeRequest(info: MethodInfo, bytes: Uint8Array): unknown {
   }
 }
 
-/** A response as it travels. Throws when it is too large: a service must page or stream instead. */
+/** Encodes a response. Throws when it is too large: a service must page or stream instead. */
 export function encodeResponse(info: MethodInfo, response: unknown): Buffer {
   const bytes = encodeMessage(info.definition.responseType, response);
   if (bytes.length > messageBytesMax)
@@ -43,23 +43,23 @@ export function encodeResponse(info: MethodInfo, response: unknown): Buffer {
   return bytes;
 }
 
-/** A response as the client sees it. */
+/** Decodes a response for the client. */
 export function decodeResponse(info: MethodInfo, bytes: Uint8Array): unknown {
   return info.definition.responseType.decode(bytes);
 }
 
-// One writer for all: it keeps its memory from message to message, and asking for memory is a third of the cost of a small one.
+// One shared writer: it keeps its memory between messages, and allocation is a third of the cost of a small message.
 let writer = new BinaryWriter();
 const keptBytesMax = 64 * 1024;
 
-/** The bytes of a message, whatever their number. Throws for a value that its field cannot carry. */
+/** Returns the bytes of a message of any size. Throws for a value that its field cannot hold. */
 export function encodeMessage(type: MessageType, message: unknown): Buffer {
   if (message instanceof EncodedMessage) return message.bytes;
   let bytes: Uint8Array | undefined;
   try {
     bytes = type.encode(message as never, writer).finish();
   } finally {
-    // A failed encoding leaves its beginning behind, and a huge one its memory.
+    // A failed encoding leaves partial output in the writer, and a huge one leaves its memory.
     if (bytes === undefined || bytes.length > keptBytesMax) writer = new BinaryWriter();
   }
   // grpc-js copies with a Buffer method; this is a view, not a copy.

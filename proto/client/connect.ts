@@ -15,7 +15,7 @@ import type { ServiceOf } from './definition.js';
 import { dialGrpc, type GrpcConnection } from './grpc/grpc-client.js';
 import type { Tls } from './tls.js';
 
-/** The processes of a distributed installation, each with an address of its own. */
+/** The processes of a distributed installation, each with its own address. */
 export interface Processes {
   readonly auth: string;
   readonly catalog: string;
@@ -30,15 +30,18 @@ export interface ConnectOptions {
   readonly address: string | Partial<Processes>;
   /** The caller's certificate; see `readTls`. Without it nothing is encrypted, which only a Unix socket accepts. */
   readonly tls?: Tls;
-  /** The caller's name where no certificate shows it: on a Unix socket. */
+  /** The caller's name when there is no certificate: on a Unix socket. */
   readonly caller?: string;
   /** The deadline of a call that has none of its own; 30 s by default. */
   readonly timeoutMs?: number;
   /** How often an idempotent call is attempted when the service is unavailable; 3 by default. */
   readonly attempts?: number;
-  /** Sends ledger.hold, checkpoint, settle and release and metering.recordUsage in batches on one stream per process, for callers with many. */
+  /**
+   * Sends ledger.hold, checkpoint, settle and release and metering.recordUsage in batches on one stream per process, for callers that make
+   * many.
+   */
   readonly batch?: boolean;
-  /** Where a batch stream reports that it broke; nowhere by default. */
+  /** Where batch streams log that they broke; not logged by default. */
   readonly log?: BatchLog;
 }
 
@@ -59,7 +62,7 @@ export interface Tollgate {
 
 const silent: BatchLog = { info: () => {}, warn: () => {} };
 
-/** Returns the clients of an installation. Connects when a client is first used, and again when a connection is lost. */
+/** Returns the clients of an installation. Connects when a client is first used, and reconnects when a connection is lost. */
 export function connect(options: ConnectOptions): Tollgate {
   const { address, caller = 'client', attempts = 3, log = silent, tls, timeoutMs } = options;
   const connections = new Map<string, GrpcConnection>();
@@ -109,7 +112,7 @@ export function connect(options: ConnectOptions): Tollgate {
   });
 }
 
-/** Returns an object whose properties are made when they are first read. */
+/** Returns an object whose properties are created when they are first read. */
 function lazy<T extends object>(makers: { readonly [K in keyof T]: () => T[K] }): T {
   const made = {} as T;
   for (const key of Object.keys(makers) as (keyof T)[]) {
@@ -132,7 +135,7 @@ export interface CallOptions {
   readonly timeoutMs?: number;
   /** Cancels the call. */
   readonly signal?: AbortSignal;
-  /** The actor token of the user for whom the caller acts. */
+  /** The actor token of the user on whose behalf the caller acts. */
   readonly actorToken?: string;
 }
 

@@ -1,10 +1,11 @@
-// The shape of what ts-proto generates for a service (outputServices=generic-definitions), from which every transport is made.
+// The shape of the definitions that ts-proto generates for a service (outputServices=generic-definitions), on which every transport is
+// built.
 import type { BinaryWriter } from '@bufbuild/protobuf/wire';
 import type { CallContext } from './call-context.js';
 
 /** The codec of one message type. */
 export interface MessageType {
-  /** `writer` is empty, and is empty again after `finish`. */
+  /** `writer` must be empty; `finish` empties it again. */
   encode(message: never, writer?: BinaryWriter): { finish(): Uint8Array };
   decode(bytes: Uint8Array): unknown;
 }
@@ -29,7 +30,7 @@ export interface ServiceDefinition {
   readonly methods: Readonly<Record<string, MethodDefinition>>;
 }
 
-/** What a codec reads. */
+/** The message type that a codec decodes. */
 export type MessageOf<T> = T extends { decode(bytes: Uint8Array): infer Message } ? Message : never;
 
 type RequestOf<M extends MethodDefinition> = M['requestStream'] extends true
@@ -40,8 +41,8 @@ type ResponseOf<M extends MethodDefinition> = M['responseStream'] extends true
   ? AsyncIterable<MessageOf<M['responseType']>>
   : Promise<MessageOf<M['responseType']>>;
 
-// The detour through a method signature gives the method's parameters the same leniency as in the generated interfaces, where an
-// implementation may ask for the context that callers may leave out.
+// A method signature makes the parameters bivariant, as in the generated interfaces, where an implementation may require the
+// context that callers may omit.
 type MethodOf<M extends MethodDefinition> = {
   method(request: RequestOf<M>, context?: CallContext): ResponseOf<M>;
 }['method'];
@@ -49,18 +50,18 @@ type MethodOf<M extends MethodDefinition> = {
 /** The generated interface of a definition: `ServiceOf<typeof LedgerServiceDefinition>` is the shape of `LedgerService`. */
 export type ServiceOf<D extends ServiceDefinition> = { [K in keyof D['methods']]: MethodOf<D['methods'][K]> };
 
-/** A unary method without its types. */
+/** An untyped unary method. */
 export type UnaryHandler = (request: unknown, context: CallContext) => Promise<unknown>;
 
-/** A method that streams its responses, without its types; the request of one that streams requests too is an `AsyncIterable`. */
+/** An untyped method that streams its responses; when it streams its requests too, the request is an `AsyncIterable`. */
 export type StreamHandler = (request: unknown, context: CallContext) => AsyncIterable<unknown>;
 
-/** A service or client object without its types, as the generic code handles it. */
+/** An untyped service or client object, as the generic code handles it. */
 export type UntypedService = Record<string, UnaryHandler | StreamHandler>;
 
-/** One method and where it belongs. */
+/** One method and its names. */
 export interface MethodInfo {
-  /** Key in the generated interface: "getBalance". */
+  /** The key in the generated interface: "getBalance". */
   readonly key: string;
   /** "tollgate.ledger.v1.LedgerService/GetBalance", as gRPC paths and spans name it. */
   readonly fullName: string;
@@ -68,8 +69,9 @@ export interface MethodInfo {
 }
 
 /**
- * The methods of a definition. Throws for a method that streams its requests and answers once: no contract of ours has one, so no
- * transport here carries it.
+ * Returns the methods of a definition. Throws for a method that streams its requests and returns a single response: none of our contracts
+ * has
+ * one, so no transport here supports it.
  */
 export function methodsOf(definition: ServiceDefinition): MethodInfo[] {
   return Object.entries(definition.methods).map(([key, method]) => {
@@ -80,7 +82,7 @@ export function methodsOf(definition: ServiceDefinition): MethodInfo[] {
   });
 }
 
-/** The method's implementation, bound to its service. Throws when there is none. */
+/** Returns the method's implementation, bound to its service. Throws when there is none. */
 export function handlerOf(service: object, info: MethodInfo): UnaryHandler & StreamHandler {
   const handler = (service as Record<string, unknown>)[info.key];
   if (typeof handler !== 'function') throw new Error(`${info.fullName} has no implementation.`);

@@ -1,12 +1,12 @@
-// The certificates of a process. Every connection between processes on different machines is mutual TLS: both sides show a
-// certificate of the one authority, and the common name in it says who calls.
+// The certificates of a process. Every connection between processes on different machines uses mutual TLS: both sides present a
+// certificate of the same authority, and the client's certificate identifies the caller.
 import { readFileSync } from 'node:fs';
 
 /** Certificates and key as PEM. */
 export interface Tls {
-  /** Of the authority that signed every certificate of the installation. */
+  /** The certificate of the authority that signed every certificate of the installation. */
   readonly ca: Buffer;
-  /** Of this process; its common name is its name as a caller ("gateway"). */
+  /** The certificate of this process; its common name is its name as a caller ("gateway"). */
   readonly cert: Buffer;
   readonly key: Buffer;
 }

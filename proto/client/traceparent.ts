@@ -1,4 +1,4 @@
-// The trace context of outgoing calls. It is sent where the process has @opentelemetry/api; the client package works without it.
+// The trace context of outgoing calls. It is sent when the process has @opentelemetry/api; the client package works without it.
 const api = await import('@opentelemetry/api').catch(() => undefined);
 
 /** Adds the active trace context to the metadata of a call. */

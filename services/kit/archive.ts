@@ -1,4 +1,4 @@
-// Files for what is kept but no longer asked for: lines of JSON, compressed, each file written once and never changed.
+// Files for records that are kept but no longer queried: compressed JSON lines, each file written once and never changed.
 import { createWriteStream } from 'node:fs';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,8 +7,8 @@ import { createGzip } from 'node:zlib';
 import { newId } from './id.js';
 
 /**
- * Writes the values as a line of JSON each into a new file of the folder, named by kind and instant. When it resolves the file is
- * complete and survives a power cut; before, no file of that name is there. Returns its path. Raises what the file system raises.
+ * Writes the values, one JSON line each, to a new file in the folder, named by kind and time. When it resolves the file is
+ * complete and survives a power failure; until then no file has that name. Returns its path. Raises the errors of the file system.
  */
 export async function writeArchive(folder: string, kind: string, values: Iterable<unknown>, nowMs: number): Promise<string> {
   await mkdir(folder, { recursive: true, mode: 0o700 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { BatchLane } from './batch-lane.js';
 import { callContext } from '#client/call-context.js';
 
-/** A lane over a fake database that takes one item at most once and refuses what is poisoned. */
+/** Returns a lane over a fake database that stores each item at most once and rejects poisoned items. */
 function lane(options: { batchMax?: number; queueMax?: number; down?: boolean } = {}) {
   const batches: string[][] = [];
   const stored: string[] = [];
@@ -23,7 +23,7 @@ function lane(options: { batchMax?: number; queueMax?: number; down?: boolean } 
 }
 
 describe('a lane', () => {
-  it('puts what arrives together, and what queued up meanwhile, into one batch each', async () => {
+  it('batches the items that arrive together, and those that queued up during a batch', async () => {
     const { subject, batches } = lane();
     const first = [subject.add('a'), subject.add('b')];
     await new Promise((resolve) => setImmediate(resolve));
@@ -34,19 +34,19 @@ describe('a lane', () => {
     ]);
   });
 
-  it('gives each its own outcome', async () => {
+  it('returns to each item its own outcome', async () => {
     const { subject } = lane({ batchMax: 2 });
     expect(await Promise.all(['a', 'b', 'c'].map((item) => subject.add(item)))).toEqual(['A', 'B', 'C']);
   });
 
-  it('fails only the poisoned of a batch', async () => {
+  it('fails only the poisoned items of a batch', async () => {
     const { subject, stored } = lane();
     const results = await Promise.allSettled(['a', 'poison-1', 'b', 'poison-2', 'c'].map((item) => subject.add(item)));
     expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'rejected', 'fulfilled']);
     expect(stored).toEqual(['a', 'b', 'c']);
   });
 
-  it('finds the poisoned of a full batch without trying each one alone', async () => {
+  it('finds the poisoned items of a full batch without trying each one alone', async () => {
     const { subject, batches, stored } = lane();
     const items = Array.from({ length: 64 }, (_, index) => (index === 40 ? 'poison' : `item-${index}`));
     const results = await Promise.allSettled(items.map((item) => subject.add(item)));
@@ -55,7 +55,7 @@ describe('a lane', () => {
     expect(batches.length).toBeLessThan(16);
   });
 
-  it('does not apply what nobody waits for any more when its turn comes', async () => {
+  it('skips items whose caller has stopped waiting before their turn', async () => {
     const { subject, stored } = lane();
     const running = subject.add('running');
     await new Promise((resolve) => setImmediate(resolve));
@@ -82,7 +82,7 @@ describe('a lane', () => {
     expect(batches).toHaveLength(1);
   });
 
-  it('keeps its batches and its queue within their bounds', async () => {
+  it('keeps its batches and its queue within their limits', async () => {
     const { subject, batches } = lane({ batchMax: 2, queueMax: 4 });
     const results = await Promise.allSettled(['a', 'b', 'c', 'd', 'e'].map((item) => subject.add(item)));
     expect(results.map((result) => result.status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'fulfilled', 'rejected']);
@@ -93,7 +93,7 @@ describe('a lane', () => {
     ]);
   });
 
-  it('is idle once all that was added is done', async () => {
+  it('is idle when every added item is done', async () => {
     const { subject, stored } = lane({ batchMax: 1 });
     void subject.add('a');
     void subject.add('b');

@@ -3,17 +3,17 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { abortError, AppError } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
 
-/** How a lane works. */
+/** Options of `BatchLane`. */
 export interface BatchLaneOptions<Item, Outcome> {
-  /** Does all of the items in one transaction, in order, and returns the outcome of each; or does none of them and throws. */
+  /** Applies all of the items in one transaction, in order, and returns the outcome of each; or applies none of them and throws. */
   readonly apply: (items: readonly Item[]) => Promise<readonly Outcome[]>;
-  /** Whether one item may be at fault for this error of a batch, so that it is worth finding. */
+  /** Reports whether a single item may have caused this error of a batch, so that it is worth finding. */
   readonly isOfOneItem: (error: unknown) => boolean;
   readonly batchMax: number;
   readonly queueMax: number;
 }
 
-/** Who waits for the outcome of an item, and for how long. */
+/** The caller that waits for the outcome of an item, and for how long. */
 export type Waiter = Pick<CallContext, 'signal' | 'deadlineMs'>;
 
 interface Waiting<Item, Outcome> {
@@ -24,8 +24,8 @@ interface Waiting<Item, Outcome> {
 }
 
 /**
- * One batch runs at a time; everything that queued up meanwhile goes into the next, at the next turn of the event loop. When a batch
- * fails by the fault of one item, its halves are applied apart, and theirs, so that only that item fails.
+ * Runs one batch at a time. Items that queue up meanwhile go into the next batch, at the next turn of the event loop. When one item makes
+ * a batch fail, its halves are applied separately, and then theirs, so that only that item fails.
  */
 export class BatchLane<Item, Outcome = undefined> {
   private readonly queue: Waiting<Item, Outcome>[] = [];
@@ -34,8 +34,10 @@ export class BatchLane<Item, Outcome = undefined> {
   constructor(private readonly options: BatchLaneOptions<Item, Outcome>) {}
 
   /**
-   * The outcome of the item once it is applied. Raises overloaded when the queue is full, and what `apply` raises for the item. When
-   * its waiter leaves or its waiter's deadline passes before its turn, it is not applied, and cancelled or deadline_exceeded is raised.
+   * Returns the outcome of the item once it is applied. Raises overloaded when the queue is full, and what `apply` raises for the item.
+   * When
+   * its caller disconnects or the caller's deadline passes before its turn, it is not applied, and cancelled or deadline_exceeded is
+   * raised.
    */
   add(item: Item, waiter?: Waiter): Promise<Outcome> {
     if (this.queue.length >= this.options.queueMax) {
@@ -47,20 +49,20 @@ export class BatchLane<Item, Outcome = undefined> {
     });
   }
 
-  /** How many items wait for their turn. */
+  /** Returns how many items wait for their turn. */
   get waiting(): number {
     return this.queue.length;
   }
 
-  /** Resolves once nothing waits any more. */
+  /** Resolves once the queue is empty. */
   async idle(): Promise<void> {
     while (this.running !== undefined) await this.running;
   }
 
   private async run(): Promise<void> {
     while (this.queue.length > 0) {
-      // All that arrives in this turn of the event loop goes together. A driver that blocks (SQLite's) would otherwise be done
-      // with each item before the next one can arrive.
+      // The items of one turn of the event loop go together. A driver that blocks (SQLite's) would otherwise finish
+      // each item before the next one can arrive.
       await nextTurn();
       await this.applyBatch(this.queue.splice(0, this.options.batchMax));
     }
@@ -85,7 +87,7 @@ export class BatchLane<Item, Outcome = undefined> {
   }
 }
 
-/** Whether somebody still waits; else the item is rejected. */
+/** Reports whether the caller still waits; otherwise the item is rejected. */
 function isWanted({ waiter, reject }: Waiting<unknown, never>): boolean {
   const error = waiter === undefined ? undefined : endOf(waiter);
   if (error !== undefined) reject(error);
@@ -94,7 +96,7 @@ function isWanted({ waiter, reject }: Waiting<unknown, never>): boolean {
 
 function endOf({ signal, deadlineMs }: Waiter): AppError | undefined {
   if (signal.aborted) return abortError(signal);
-  // The timer behind the signal is late when the event loop is busy, which is when there is a queue.
+  // The timer behind the signal fires late when the event loop is busy, which is exactly when there is a queue.
   const isLate = deadlineMs !== undefined && deadlineMs <= Date.now();
   return isLate ? new AppError('deadline_exceeded', 'The time was over before its turn came; nothing was done.') : undefined;
 }

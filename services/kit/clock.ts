@@ -1,10 +1,10 @@
 // The only source of time in services and gateway, so that tests can set it.
 
-/** Tells the time. */
+/** Returns the time. */
 export interface Clock {
   /** Epoch milliseconds. */
   nowMs(): number;
-  /** For waits: milliseconds since some instant, which go on evenly while the time of day is set. */
+  /** For measuring intervals: milliseconds since an arbitrary instant, unaffected when the time of day is set. */
   monotonicMs(): number;
 }
 
@@ -30,7 +30,7 @@ export class ManualClock implements Clock {
     this.passedMs += ms;
   }
 
-  /** Sets the time of day by so much, in which no time passes; also back. */
+  /** Changes the time of day by this much, forwards or back, without letting time pass. */
   step(ms: number): void {
     this.currentMs += ms;
   }

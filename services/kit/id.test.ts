@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { idFromBytes, idToBytes, isId, newId } from './id.js';
 
 describe('ids', () => {
-  it('survive the way to a database and back', () => {
+  it('survive a round trip to a database', () => {
     const id = newId('acct');
     expect(idFromBytes('acct', idToBytes('acct', id)!)).toBe(id);
   });
@@ -11,7 +11,7 @@ describe('ids', () => {
     expect(newId('req', 1_000) < newId('req', 1_001)).toBe(true);
   });
 
-  it('are refused with another prefix, length or alphabet', () => {
+  it('are rejected with another prefix, length or alphabet', () => {
     const id = newId('acct');
     expect(isId('key', id)).toBe(false);
     expect(idToBytes('acct', id.slice(0, -1))).toBeUndefined();

@@ -1,11 +1,11 @@
-// Ids: a UUIDv7 (RFC 9562, section 5.7) as 32 hexadecimal digits behind a prefix that says of what. Time-ordered, so that
+// Ids: a UUIDv7 (RFC 9562, section 5.7) as 32 hexadecimal digits after a prefix that names the type. Time-ordered, so that
 // new rows go to the end of an index; 16 bytes in a database.
 import { randomFillSync } from 'node:crypto';
 
 const pool = Buffer.alloc(4096);
 let poolUsed = pool.length;
 
-/** A new id with this prefix, for example newId('acct') = "acct_0199…". */
+/** Returns a new id with this prefix, for example newId('acct') = "acct_0199…". */
 export function newId(prefix: string, nowMs: number = Date.now()): string {
   if (poolUsed + 10 > pool.length) {
     randomFillSync(pool);
@@ -22,17 +22,17 @@ export function newId(prefix: string, nowMs: number = Date.now()): string {
 
 const digits = /_[0-9a-f]{32}$/;
 
-/** Whether the text is an id with this prefix. */
+/** Reports whether the text is an id with this prefix. */
 export function isId(prefix: string, text: string): boolean {
   return text.length === prefix.length + 33 && text.startsWith(prefix) && digits.test(text);
 }
 
-/** The 16 bytes of an id, or undefined when the text is not an id with this prefix. */
+/** Returns the 16 bytes of an id, or undefined when the text is not an id with this prefix. */
 export function idToBytes(prefix: string, text: string): Buffer | undefined {
   return isId(prefix, text) ? Buffer.from(text.slice(prefix.length + 1), 'hex') : undefined;
 }
 
-/** The id of 16 bytes from a database. */
+/** Returns the id for 16 bytes from a database. */
 export function idFromBytes(prefix: string, bytes: Uint8Array): string {
   return `${prefix}_${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')}`;
 }

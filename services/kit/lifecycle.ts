@@ -1,12 +1,12 @@
 // Parts of a process that start in order and stop in reverse.
 import type { Logger } from './log.js';
 
-/** Something with a beginning and an end. */
+/** A part of a process that starts and stops. */
 export interface Part {
   /** For logs. */
   readonly name: string;
   start(): Promise<void>;
-  /** Finishes what is under way, then frees everything. */
+  /** Finishes the work in progress, then releases everything. */
   stop(): Promise<void>;
 }
 
@@ -14,11 +14,14 @@ export interface Part {
 export interface ServiceModule<Service> extends Part {
   /** The implementation of the generated interface, without decorators. */
   readonly service: Service;
-  /** Whether it can serve now; the reason when it cannot. */
+  /** Reports whether it can serve now, and why not. */
   ready(): Promise<{ ok: true } | { ok: false; why: string }>;
 }
 
-/** Starts the parts one after another; when one fails, those already started are stopped in reverse and the error is thrown. */
+/**
+ * Starts the parts one after another and returns a function that stops them. When one fails, stops those already started in reverse order
+ * and rethrows.
+ */
 export async function startInOrder(parts: readonly Part[], log: Logger): Promise<() => Promise<void>> {
   const started: Part[] = [];
   const stop = async (): Promise<void> => {

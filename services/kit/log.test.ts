@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { createLogger } from './log.js';
 
-it('writes an error without the statement and the values that a driver puts into it', () => {
+it('writes an error without the statement and the values that a driver adds to it', () => {
   const lines: string[] = [];
   const log = createLogger({ name: 'test', level: 'info' }, { write: (line) => void lines.push(line) });
   const text = "INSERT INTO stored_answer VALUES ('what a customer wrote')";

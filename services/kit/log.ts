@@ -1,21 +1,21 @@
-// The one kind of log line: JSON by pino, with the trace id of the active span and with secrets blanked.
+// Logging: JSON lines by pino, with the trace id of the active span and with secrets redacted.
 import { isSpanContextValid, trace } from '@opentelemetry/api';
 import { pino, type DestinationStream, type Logger, stdSerializers } from 'pino';
 
 export type { Logger };
 
-/** Levels a process may be set to. */
+/** The levels that a process can be set to. */
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
-/** Lines that wait because whoever reads standard output does not keep up; beyond this they are dropped. */
+/** Maximum buffer for lines while the reader of standard output does not keep up; further lines are dropped. */
 const waitingBytesMax = 8 * 1024 * 1024;
-/** At the end of the process a reader that takes nothing is waited for in steps of 100 ms (sonic-boom), this many times. */
+/** When the process ends, a reader that has stalled is waited for in steps of 100 ms (sonic-boom), this many times. */
 const flushRetriesMax = 10;
 
-/** Standard output, written without ever holding up the process: a reader that is slow or gone costs log lines, not calls. */
+/** Standard output, written without ever blocking the process: a reader that is slow or gone loses log lines, not calls. */
 function standardOutput(): DestinationStream {
   let retriesLeft = Number.POSITIVE_INFINITY;
-  // Before pino's own listener, which writes what is left and would wait for ever for a reader that has stopped reading.
+  // Runs before pino's own listener, which writes the remaining lines and would wait forever for a reader that has stalled.
   process.once('exit', () => (retriesLeft = flushRetriesMax));
   const destination = pino.destination({ dest: 1, sync: false, maxLength: waitingBytesMax, retryEAGAIN: () => (retriesLeft -= 1) >= 0 });
   // A closed pipe is not a reason to stop serving.
@@ -23,7 +23,7 @@ function standardOutput(): DestinationStream {
   return destination;
 }
 
-/** An error as pino writes it, without the statement that mysql2 puts into its errors with all bound values: those are customers' data. */
+/** Returns an error as pino writes it, without the statement that mysql2 adds with all bound values: those are customers' data. */
 function withoutStatement(error: Error): unknown {
   const written: unknown = stdSerializers.err(error);
   if (typeof written !== 'object' || written === null) return written;
@@ -31,7 +31,7 @@ function withoutStatement(error: Error): unknown {
   return rest;
 }
 
-/** A logger for a process. Lines go to standard output unless `destination` says otherwise. */
+/** Returns a logger for a process. Lines go to standard output unless `destination` is given. */
 export function createLogger(
   options: { name: string; level: (typeof logLevels)[number] },
   destination: DestinationStream = standardOutput(),

@@ -1,5 +1,5 @@
-// The calling side of a method that carries many small calls at once (batch-contract.ts): a client like any other, of which some
-// unary methods travel together on one long-lived stream.
+// The calling side of a batch method (batch-contract.ts): an ordinary client, some of whose unary methods are sent in batches
+// on one long-lived stream.
 import type { BatchRequest, BatchResponse } from './batch-contract.js';
 import { type BatchLog, BatchStream } from './batch-stream.js';
 import type { CallContext } from '../call-context.js';
@@ -21,7 +21,7 @@ type BatchMethod<D extends ServiceDefinition> = {
     : never;
 }[keyof D['methods']];
 
-/** The names of the unary methods that such a method stands for. */
+/** The names of the unary methods that such a method carries. */
 type CaseOf<D extends ServiceDefinition, S extends keyof D['methods']> =
   MessageOf<D['methods'][S]['requestType']> extends { operations: readonly { operation?: infer Operation }[] }
     ? NonNullable<Operation> extends { $case: infer Name }
@@ -33,24 +33,24 @@ type CaseOf<D extends ServiceDefinition, S extends keyof D['methods']> =
 export interface BatchClientOptions<S, K> {
   /** The method that carries the others. */
   readonly method: S;
-  /** Those that travel on it; the rest of the client is as it was. */
+  /** The methods that it carries; the rest of the client is unchanged. */
   readonly operations: readonly K[];
-  /** Name under which this process calls. */
+  /** The name under which this process calls. */
   readonly caller: string;
   readonly log: BatchLog;
-  /** How long one stream serves before the next one takes over; half a minute unless told. */
+  /** How long one stream is used before the next one takes over; half a minute by default. */
   readonly renewMs?: number;
 }
 
-/** `client`, and what may be ended of it. */
+/** The batching client, and a function that closes it. */
 export interface BatchClient<Service> {
   readonly client: Service;
-  /** Breaks off what is under way; the next operation opens the stream again. */
+  /** Aborts the calls in flight; the next operation opens the stream again. */
   close(): void;
 }
 
 /**
- * A client whose `operations` travel together: those of one turn of the event loop in one message, without waiting for company. They
+ * Returns a client whose `operations` are sent in batches: the calls of one turn of the event loop in one message, without delay. They
  * raise what the methods raise; overloaded when too many have no result yet; and service_unavailable when the stream breaks, which
  * leaves their result unknown.
  */

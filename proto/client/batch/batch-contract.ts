@@ -1,10 +1,10 @@
-// What a method looks like that carries many small calls of its service at once: a stream of messages with many operations each,
-// answered by a stream of messages with many results each. The case of an operation and of its result is the name of the method
-// that it stands for. `Apply` of the ledger is one.
+// The shape of a batch method, which carries many small calls of its service: a request stream of messages with many operations each,
+// and a response stream of messages with many results each. The case of an operation and of its result is the name of the method
+// that it calls. The ledger's `Apply` is a batch method.
 
 /** One of the cases of a oneof. */
 export interface Case {
-  /** The method: "settle"; of an result also "error", whose value is a google.rpc.Status. */
+  /** The method: "settle"; in a result also "error", whose value is a google.rpc.Status. */
   readonly $case: string;
   /** Its request or response. */
   readonly value: unknown;
@@ -12,11 +12,11 @@ export interface Case {
 
 /** One small call. */
 export interface BatchOperation {
-  /** By which the sender knows the result. */
+  /** Identifies the result to the sender. */
   readonly tag: number;
-  /** How long the sender still waits; absent: without end. */
+  /** How long the sender still waits; absent: no deadline. */
   readonly timeoutMs?: number | undefined;
-  /** Its own trace; empty when that is not sampled. */
+  /** Its own trace context; empty when the trace is not sampled. */
   readonly traceparent: string;
   readonly operation?: Case | undefined;
 }
@@ -26,7 +26,7 @@ export interface BatchRequest {
   readonly operations: readonly BatchOperation[];
 }
 
-/** What came of one small call. */
+/** The result of one small call. */
 export interface BatchResult {
   readonly tag: number;
   readonly result?: Case | undefined;
@@ -37,11 +37,11 @@ export interface BatchResponse {
   readonly results: readonly BatchResult[];
 }
 
-/** Operations, and results, of one message at most. */
+/** Maximum number of operations, and of results, in one message. */
 export const operationsPerMessageMax = 64;
 
-/** A message that has this many bytes takes in no further operation or result, so that large ones do not keep the others waiting. */
+/** A message of this many bytes gets no further operations or results, so that large ones do not delay the others. */
 export const batchBytesWanted = 256 * 1024;
 
-/** Operations of one stream that have no result yet, at most. */
+/** Maximum number of operations of one stream that have no result yet. */
 export const inFlightMax = 4096;

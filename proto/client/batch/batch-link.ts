@@ -14,34 +14,34 @@ export interface PendingCall {
   readonly traceparent: string;
   tag: number;
   sends: number;
-  /** When and on what it was last sent. */
+  /** When, and on which link, it was last sent. */
   sentAtMs: number;
   link: BatchLink | undefined;
   isOver: boolean;
-  /** Ends the call, once; later ends do nothing. */
+  /** Ends the call. Has no effect after the first time. */
   readonly resolve: (response: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Whose calls a link carries. */
+/** The owner of the calls that a link carries. */
 export interface LinkOwner {
-  /** The next message, of what waits; undefined when nothing does. Its calls are in flight on the link then. */
+  /** Returns the next message of waiting calls, which are then in flight on the link; undefined when none wait. */
   take(link: BatchLink): unknown;
-  /** Outcomes have come. */
+  /** Called when results have arrived. */
   deliver(response: BatchResponse, link: BatchLink): void;
-  /** The link takes no more calls. */
+  /** Called when the link accepts no more calls. */
   retired(link: BatchLink): void;
-  /** The link has ended: by itself when there is no error, and else with the result of what it carried unknown. */
+  /** Called when the link has ended: without an error by itself, otherwise with the results of its calls unknown. */
   ended(link: BatchLink, error: unknown): void;
 }
 
-/** Sends what its owner has waiting as fast as the transport takes it, and hands back what comes. */
+/** Sends its owner's waiting calls as fast as the transport accepts them, and returns the results. */
 export class BatchLink implements AsyncIterator<unknown> {
-  /** By their tags. */
+  /** The calls in flight, by tag. */
   readonly inFlight = new Map<number, PendingCall>();
-  /** Whether nothing has come of it so far. */
+  /** Whether nothing has arrived on it so far. */
   isFruitless = true;
-  /** When something last came. */
+  /** When something last arrived. */
   private heardAtMs = 0;
   private readonly abort = new AbortController();
   private isClosing = false;
@@ -54,29 +54,29 @@ export class BatchLink implements AsyncIterator<unknown> {
     private readonly renewMs: number,
   ) {}
 
-  /** Opens the stream and follows it to its end, outside of every trace: it belongs to no single call. */
+  /** Opens the stream and reads it to its end, outside every trace: it belongs to no single call. */
   start(): void {
-    // Spread, so that processes which started together do not change streams together.
+    // Jittered, so that processes that started together do not change streams together.
     this.timer = setTimeout(() => this.renew(), this.renewMs * (0.75 + Math.random() / 2)).unref();
     untraced(() => void this.run());
   }
 
-  /** Something waits to be sent. */
+  /** Called when calls wait to be sent. */
   wake(): void {
     this.wakeSender?.();
   }
 
-  /** Whether nothing has come for so long since that instant. */
+  /** Reports whether nothing has arrived for this long since that instant. */
   isMuteSince(sinceMs: number, forMs: number): boolean {
     return Date.now() - Math.max(sinceMs, this.heardAtMs) >= forMs;
   }
 
-  /** Ends the stream at once. */
+  /** Ends the stream immediately. */
   breakOff(reason: unknown): void {
     this.abort.abort(reason);
   }
 
-  /** For the transport: the next message once there is one. */
+  /** Called by the transport: returns the next message once there is one. */
   async next(): Promise<IteratorResult<unknown>> {
     for (;;) {
       const message = this.isClosing ? undefined : this.owner.take(this);
@@ -86,7 +86,7 @@ export class BatchLink implements AsyncIterator<unknown> {
     }
   }
 
-  /** For the transport: it sends no more. */
+  /** Called by the transport when it sends no more. */
   async return(): Promise<IteratorResult<unknown>> {
     this.isClosing = true;
     this.wake();
@@ -111,7 +111,7 @@ export class BatchLink implements AsyncIterator<unknown> {
     this.owner.ended(this, failure);
   }
 
-  /** Sends no more; the service answers what it has and ends the stream. One that does not is cut after the same time again. */
+  /** Stops sending; the service sends its results and ends the stream. A stream that does not end is aborted after the same time again. */
   renew(): void {
     if (this.isClosing) return;
     clearTimeout(this.timer);

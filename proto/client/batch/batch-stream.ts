@@ -1,5 +1,5 @@
-// Small calls on their way through one long-lived stream at a time: what waits to be sent, what waits for its result, and what
-// becomes of either when the stream ends.
+// Batched calls on one long-lived stream at a time: the calls that wait to be sent, the calls that wait for a result, and what
+// happens to both when the stream ends.
 import type { Status } from '#google/rpc/status.js';
 import { abortError, AppError, hasReason, internalMessage, toAppError } from '../errors/app-error.js';
 import { fromRpcStatus } from '../errors/rpc-status.js';
@@ -23,35 +23,35 @@ export interface BatchLog {
   warn(fields: object, message: string): void;
 }
 
-/** What a stream is made of. */
+/** Options of `BatchStream`. */
 export interface BatchStreamOptions {
   readonly info: MethodInfo;
   readonly open: OpenStream;
   readonly caller: string;
   readonly log: BatchLog;
-  /** How long one stream serves before the next one takes over; half a minute unless told. */
+  /** How long one stream is used before the next one takes over; half a minute by default. */
   readonly renewMs?: number;
 }
 
-// A connection to a name with many replicas gives each new stream to the next of them, so that a replica which has come gets its
-// share, and one that is crowded is left, within this time.
+// A connection to a name with many replicas gives each new stream to the next replica, so that within this time a new replica gets its
+// share and an overloaded one is relieved.
 const renewMsDefault = 30_000;
 const timeoutMsDefault = 30_000;
-// Between tries while nobody answers. Short, because the connection has pauses of its own, up to a second.
+// Between attempts while no server responds. Short, because the connection itself backs off, up to a second.
 const pauseMsMin = 10;
 const pauseMsMax = 250;
-// A stream on which nothing came for so long when a call on it ran out of time is followed by another.
+// A stream that has received nothing for this long when a call on it times out is replaced.
 const muteMsMax = 1000;
-// A server that ends its stream has not begun what it has not answered; one that does so again and again is no use.
+// A server that ends its stream has not begun the calls without a result, so they are sent again, up to this many times.
 const sendsMax = 3;
 
-/** Carries calls over one stream at a time, opened by the first call and again by the next one after it broke. */
+/** Carries calls over one stream at a time, opened by the first call and, after it broke, by the next one. */
 export class BatchStream implements LinkOwner {
   private waiting: PendingCall[] = [];
   private current: BatchLink | undefined;
   private readonly links = new Set<BatchLink>();
   private pause: NodeJS.Timeout | undefined;
-  /** Tries since a stream last answered anything. */
+  /** Attempts since a stream last received anything. */
   private failuresInRow = 0;
   private isBroken = false;
   private openCalls = 0;
@@ -60,7 +60,7 @@ export class BatchStream implements LinkOwner {
 
   constructor(private readonly options: BatchStreamOptions) {}
 
-  /** The response of one call. */
+  /** Makes one call and returns its response. */
   call(operation: Case, context: CallContext = callContext({ caller: this.options.caller })): Promise<unknown> {
     const { signal, deadlineMs = Date.now() + timeoutMsDefault } = context;
     if (signal.aborted) return Promise.reject(abortError(signal));
@@ -93,20 +93,20 @@ export class BatchStream implements LinkOwner {
       };
       const onTime = (): void => {
         pending.reject(new AppError('deadline_exceeded', `${this.nameOf(operation)}: the service did not answer in time.`));
-        // Who says nothing at all may hang; another replica may not.
+        // A replica that sends nothing at all may hang; another one may not.
         if (pending.link?.isMuteSince(pending.sentAtMs, muteMsMax) === true) pending.link.renew();
       };
       const timer = setTimeout(onTime, Math.min(Math.max(deadlineMs - Date.now(), 0), timerMsMax));
       if (signal !== neverAborted) signal.addEventListener('abort', onAbort, { once: true });
       this.openCalls += 1;
       this.waiting.push(pending);
-      // What is over leaves its place when a message is made, which a transport that stalls does not ask for.
+      // Ended calls are removed when a message is built, which a stalled transport does not request.
       if (this.waiting.length > 2 * inFlightMax) this.waiting = this.waiting.filter(({ isOver }) => !isOver);
       this.flushAfterTurn();
     });
   }
 
-  /** Breaks off what is under way. */
+  /** Aborts the calls in flight. */
   close(): void {
     clearTimeout(this.pause);
     this.pause = undefined;
@@ -124,7 +124,7 @@ export class BatchStream implements LinkOwner {
       if (pending.isOver) continue;
       const part = this.encoded(pending, nowMs);
       if (part === undefined) continue;
-      // A very large one goes alone.
+      // A very large call goes alone.
       if (parts.length > 0 && bytes + part.length > messageBytesMax) break;
       pending.sends += 1;
       pending.sentAtMs = nowMs;
@@ -135,7 +135,7 @@ export class BatchStream implements LinkOwner {
     }
     this.waiting = next === this.waiting.length ? [] : this.waiting.slice(next);
     if (parts.length === 0) return undefined;
-    // Messages one after the other are one with all of their repeated fields.
+    // Concatenated messages decode as one with all of their repeated fields.
     // https://protobuf.dev/programming-guides/encoding/#last-one-wins
     return new EncodedMessage(parts.length === 1 ? parts[0]! : Buffer.concat(parts));
   }
@@ -146,7 +146,7 @@ export class BatchStream implements LinkOwner {
     this.failuresInRow = 0;
     for (const result of results) {
       const pending = link.inFlight.get(result.tag);
-      // Unknown for a caller that has not waited.
+      // For a caller that has not waited the result is unknown.
       if (pending === undefined) continue;
       link.inFlight.delete(result.tag);
       this.settle(pending, result);
@@ -160,7 +160,7 @@ export class BatchStream implements LinkOwner {
 
   ended(link: BatchLink, error: unknown): void {
     const left = [...link.inFlight.values()].filter(({ isOver }) => !isOver);
-    // What a service that ends its stream has not answered it has not begun: it is asked again.
+    // A service that ends its stream has not begun the calls without a result: they are sent again.
     const [again, lost] =
       error === undefined ? [left.filter(({ sends }) => sends < sendsMax), left.filter(({ sends }) => sends >= sendsMax)] : [[], left];
     if (error !== undefined && left.length > 0 && !this.isBroken) {
@@ -177,7 +177,7 @@ export class BatchStream implements LinkOwner {
     this.retired(link);
   }
 
-  /** All that is called in this turn of the event loop goes together. */
+  /** Sends all calls of this turn of the event loop together. */
   private flushAfterTurn(): void {
     if (this.isTurnAwaited) return;
     this.isTurnAwaited = true;
@@ -207,7 +207,7 @@ export class BatchStream implements LinkOwner {
     this.current.start();
   }
 
-  /** Its bytes, encoded by itself, so that one which cannot be encoded spoils no other. */
+  /** Encodes each operation separately, so that one that cannot be encoded does not affect the others. */
   private encoded(pending: PendingCall, nowMs: number): Buffer | undefined {
     const { operation, traceparent, deadlineMs } = pending;
     this.lastTag = (this.lastTag + 1) >>> 0;
@@ -227,7 +227,9 @@ export class BatchStream implements LinkOwner {
     else pending.reject(new AppError('internal', `${this.nameOf(pending.operation)}: the service answered something else.`));
   }
 
-  /** Who may not use the stream at all is told so; anything else leaves unknown what became of an operation. */
+  /**
+   * Returns the error as it is when the caller may not use the stream at all; after any other error the result of an operation is unknown.
+   */
   private broken(error: unknown): AppError {
     if (hasReason(error, 'unimplemented', 'peer_not_permitted', 'cancelled')) return error;
     return new AppError('service_unavailable', `${this.options.info.fullName}: the stream broke; the result is unknown.`, {

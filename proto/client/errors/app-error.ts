@@ -1,4 +1,4 @@
-// The one error that is meant for somebody: thrown where the cause is known, untouched on the way, rendered once at the edge.
+// The error type that callers see: thrown where the cause is known, passed on unchanged, and rendered once at the edge.
 import { type Reason, reasons } from '#rules/reasons.js';
 import type { Status } from './status.js';
 
@@ -6,25 +6,25 @@ import type { Status } from './status.js';
 export interface AppErrorOptions {
   /** Machine-readable particulars, for example { field: "messages" } or amounts as decimal integers. Safe to show. */
   details?: Readonly<Record<string, string>>;
-  /** When a repeat may succeed; absent: no promise. */
+  /** The delay before a retry may succeed; absent: unknown. */
   retryAfterMs?: number;
-  /** What lies behind it; stays in this process. */
+  /** The underlying error, which never leaves this process. */
   cause?: unknown;
-  /** It came from another service, which has logged what there was to log. */
+  /** Whether it came from another service, which has already logged it. */
   remote?: boolean;
 }
 
-/** An expected refusal or failure. Crosses every hop unchanged; anything else becomes `internal` with a fixed text. */
+/** An expected failure. Crosses every hop unchanged; any other error becomes `internal` with a fixed message. */
 export class AppError extends Error {
   override readonly name = 'AppError';
   readonly reason: Reason;
-  /** gRPC status that goes with the reason. */
+  /** The gRPC status for the reason. */
   readonly code: Status;
   readonly details: Readonly<Record<string, string>>;
   readonly retryAfterMs?: number;
   readonly remote: boolean;
 
-  /** `message` is shown to callers: it names the fault and the fix, and never holds a secret. */
+  /** `message` is shown to callers: it names the fault and the fix, and never contains a secret. */
   constructor(reason: Reason, message: string, options: AppErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.reason = reason;
@@ -35,25 +35,27 @@ export class AppError extends Error {
   }
 }
 
-/** The fixed text of faults that are ours and nobody else's business. */
+/** The fixed message of internal errors. */
 export const internalMessage = 'Something went wrong on our side.';
 
-/** The error as it may leave this process: an `AppError` as it is, an abort by its kind, all else hidden behind `internal`. */
+/**
+ * Returns the error as it may leave this process: an `AppError` unchanged, an abort by its kind, any other error hidden behind `internal`.
+ */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
-  // Aborts are told by name: DOMException is not of the same realm everywhere (Jest's is not).
+  // Aborts are recognised by name: DOMException is not from the same realm everywhere (Jest's is not).
   const name = typeof error === 'object' && error !== null ? (error as { name?: unknown }).name : undefined;
   if (name === 'AbortError') return new AppError('cancelled', 'The call was cancelled.', { cause: error });
   if (name === 'TimeoutError') return new AppError('deadline_exceeded', 'There was no answer in time.', { cause: error });
   return new AppError('internal', internalMessage, { cause: error });
 }
 
-/** Whether the error has this reason. */
+/** Reports whether the error has one of these reasons. */
 export function hasReason(error: unknown, ...wanted: Reason[]): error is AppError {
   return error instanceof AppError && wanted.includes(error.reason);
 }
 
-/** Why a call whose signal is aborted has ended: out of time, or given up by its caller. */
+/** Returns why a call whose signal is aborted has ended: deadline_exceeded or cancelled. */
 export function abortError(signal: AbortSignal): AppError {
   return toAppError(signal.reason ?? { name: 'AbortError' });
 }

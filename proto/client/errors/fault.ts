@@ -1,4 +1,4 @@
-// Errors with a rule and parameters, so that a page can word them in any language (proto/rules/error-sentences.ts).
+// Errors with a rule and parameters, so that a page can render them in any language (proto/rules/error-sentences.ts).
 import {
   type FieldRule,
   fieldRules,
@@ -15,13 +15,13 @@ import { AppError, type AppErrorOptions } from './app-error.js';
 type Given<Template extends string> = Readonly<Record<ParamsOf<Template>, Value>>;
 type Last<Template extends string> = [ParamsOf<Template>] extends [never] ? [params?: undefined] : [params: Given<Template>];
 
-/** An invalid_request that names the field and the rule that it breaks. */
+/** Returns an invalid_request that names the field and the rule that it violates. */
 export function fieldFault<R extends FieldRule>(field: string, rule: R, ...[params]: Last<(typeof fieldRules)[R]>): AppError {
   const details = { field, rule, ...texts(params) };
   return new AppError('invalid_request', `${field} ${fill(fieldRules[rule], details)}.`, { details });
 }
 
-/** An error with one of the sentences; its reason follows from its rule. `options.details` may hold more than the sentence shows. */
+/** Returns an error with one of the sentences; the rule determines its reason. `options.details` may have more than the sentence shows. */
 export function fault<R extends Rule>(rule: R, params: Given<TemplateOf<R>>, options: AppErrorOptions = {}): AppError {
   const details = { rule, ...texts(params), ...options.details };
   return new AppError(reasonOf(rule), fill(templateOf(rule), details), { ...options, details });

@@ -45,7 +45,7 @@ describe('an error on the wire', () => {
     expect(decodeRpcStatus(Status.encode(status).finish())).toMatchObject({ reason: 'internal' });
   });
 
-  it('of another system, or that is no status, is not ours', () => {
+  it('from another system, or that is not a status, is not decoded', () => {
     const foreign = {
       typeUrl: 'type.googleapis.com/google.rpc.ErrorInfo',
       value: Buffer.from(ErrorInfo.encode({ reason: 'X', domain: 'other', metadata: {} }).finish()),

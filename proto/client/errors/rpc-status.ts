@@ -1,4 +1,4 @@
-// How an AppError travels between processes: as google.rpc.Status with details that gRPC libraries of every language can read.
+// Converts an AppError to and from google.rpc.Status, with details that gRPC libraries in every language can read.
 // https://google.aip.dev/193
 import { Any } from '#google/protobuf/any.js';
 import { BadRequest, ErrorInfo, RetryInfo } from '#google/rpc/error_details.js';
@@ -6,12 +6,12 @@ import { Status } from '#google/rpc/status.js';
 import { isReason } from '#rules/reasons.js';
 import { AppError } from './app-error.js';
 
-/** The domain of every ErrorInfo of ours. */
+/** The domain of all of our ErrorInfo details. */
 export const errorDomain = 'tollgate';
 
 const typeUrlOf = (name: string): string => `type.googleapis.com/google.rpc.${name}`;
 
-/** Returns the error as a google.rpc.Status: ErrorInfo always, RetryInfo where a repeat may succeed, BadRequest where a field is wrong. */
+/** Returns the error as a google.rpc.Status: ErrorInfo always, RetryInfo when a retry may succeed, BadRequest when a field is invalid. */
 export function toRpcStatus({ code, reason, message, details, retryAfterMs }: AppError): Status {
   const info = ErrorInfo.encode({ reason: reason.toUpperCase(), domain: errorDomain, metadata: { ...details } }).finish();
   const all: Any[] = [{ typeUrl: typeUrlOf('ErrorInfo'), value: Buffer.from(info) }];
@@ -28,8 +28,8 @@ export function toRpcStatus({ code, reason, message, details, retryAfterMs }: Ap
 }
 
 /**
- * Returns the error behind a status of ours, marked as remote. A reason that this version does not know becomes `internal`. Returns
- * undefined for a status that is not ours.
+ * Returns the error in one of our statuses, marked as remote. A reason that this version does not know becomes `internal`. Returns
+ * undefined for any other status.
  */
 export function fromRpcStatus({ message, details }: Status): AppError | undefined {
   const info = detailOf(details, 'ErrorInfo', ErrorInfo);
@@ -43,12 +43,12 @@ export function fromRpcStatus({ message, details }: Status): AppError | undefine
   });
 }
 
-/** Returns the bytes of the status, as the trailer `grpc-status-details-bin` has them. */
+/** Returns the bytes of the status for the trailer `grpc-status-details-bin`. */
 export function encodeRpcStatus(error: AppError): Buffer {
   return Buffer.from(Status.encode(toRpcStatus(error)).finish());
 }
 
-/** Reads such bytes; undefined when they are not a status of ours. */
+/** Decodes such bytes; returns undefined when they are not one of our statuses. */
 export function decodeRpcStatus(bytes: Uint8Array): AppError | undefined {
   try {
     return fromRpcStatus(Status.decode(bytes));

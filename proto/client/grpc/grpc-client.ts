@@ -1,4 +1,4 @@
-// Clients of services in other processes, of the same type as the services themselves.
+// Clients of services in other processes, with the same types as the services themselves.
 import {
   type CallOptions,
   Client,
@@ -27,7 +27,7 @@ import type { Tls } from '../tls.js';
 
 /** Options of `dialGrpc`. */
 export interface DialGrpcOptions {
-  /** Name under which this process calls; under TLS the certificate's common name counts instead. */
+  /** The name under which this process calls; under TLS the certificate identifies it instead. */
   caller: string;
   tls?: Tls;
   /** The deadline of a unary call whose context has none; 30 s by default. */
@@ -39,29 +39,31 @@ export interface DialGrpcOptions {
   attempts?: number;
 }
 
-/** A connection to a server, made when first needed and made again when lost. */
+/** A connection to a server, opened when first needed and reopened when lost. */
 export interface GrpcConnection {
-  /** A client of one of its services. Raises what the service raises; service_unavailable when it cannot be reached. */
+  /**
+   * Returns a client of one of its services. It raises what the service raises, and service_unavailable when the server cannot be reached.
+   */
   client<D extends ServiceDefinition>(definition: D): ServiceOf<D>;
-  /** Breaks off what is under way. */
+  /** Aborts the calls in flight. */
   close(): void;
 }
 
 const channelOptions = {
   ...commonChannelOptions,
-  // A name may stand for many replicas (dns:///ledger:7101): each gets its share.
+  // A name may resolve to many replicas (dns:///ledger:7101): each gets its share.
   'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
-  // grpc-js waits 1 s and then up to 120 s between tries; a service that is back should be found at once.
+  // grpc-js waits 1 s and then up to 120 s between attempts; a service that is back should be found quickly.
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 1000,
   'grpc.dns_min_time_between_resolutions_ms': 5000,
 } as const;
 
 const timeoutMsDefault = 30_000;
-// Doubled at each retry, and spread by half, so that many callers do not come back in step.
+// Doubled at each retry, and jittered by half, so that many callers do not retry in step.
 const retryWaitMs = 50;
 
-/** A connection to "host:port", "unix:/path" or a list of them in grpc-js's target syntax. Does not wait for the server. */
+/** Returns a connection to "host:port", "unix:/path" or a list of them in grpc-js's target syntax. Does not wait for the server. */
 export function dialGrpc(address: string, options: DialGrpcOptions): GrpcConnection {
   const { tls } = options;
   const channelCredentials = tls === undefined ? credentials.createInsecure() : credentials.createSsl(tls.ca, tls.key, tls.cert);
@@ -137,7 +139,7 @@ function callStream(channel: Client, info: MethodInfo, options: DialGrpcOptions)
     } finally {
       context.signal.removeEventListener('abort', onAbort);
       sending?.stop();
-      // Nobody listens any more to what a cancelled call still says, and an error without a listener ends the process.
+      // Nothing listens to a cancelled call any more, and an error event without a listener would end the process.
       call.on('error', () => {});
       call.cancel();
     }
@@ -146,9 +148,9 @@ function callStream(channel: Client, info: MethodInfo, options: DialGrpcOptions)
 
 /** Requests on their way to a service. */
 interface Sending {
-  /** No more are sent; their iterator is told. */
+  /** Stops sending and closes their iterator. */
   stop(): void;
-  /** Why they could not be sent on, when that was their iterator's fault; the call is then cancelled. */
+  /** The error of their iterator, if it failed; the call is then cancelled. */
   failure(): { readonly error: unknown } | undefined;
 }
 

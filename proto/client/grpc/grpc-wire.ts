@@ -5,23 +5,23 @@ import { abortError, AppError, internalMessage } from '../errors/app-error.js';
 import { decodeRpcStatus, encodeRpcStatus } from '../errors/rpc-status.js';
 import { messageBytesMax } from '../codec.js';
 
-/** Metadata by which a caller names itself where no certificate does. */
+/** Metadata with the caller's name, for connections without a certificate. */
 export const callerKey = 'tollgate-caller';
 
 // https://google.aip.dev/193, and grpc/status in each gRPC library.
 const statusKey = 'grpc-status-details-bin';
 
-/** Metadata that carries the signed token of the user for whom the caller acts. */
+/** Metadata that carries the signed token of the user on whose behalf the caller acts. */
 export const actorKey = 'tollgate-actor';
 
-// Node's HTTP/2 refuses header blocks beyond 64 KiB and other stacks beyond 8 KiB; base64 makes 3 bytes into 4.
+// Node's HTTP/2 rejects header blocks beyond 64 KiB and other stacks beyond 8 KiB; base64 turns 3 bytes into 4.
 const errorBytesMax = 4096;
 
 /** Channel options of both sides. */
 export const commonChannelOptions = {
   'grpc.max_receive_message_length': messageBytesMax,
   'grpc.max_send_message_length': messageBytesMax,
-  // A peer that vanished without a word is noticed after at most 30 s + 10 s.
+  // A peer that disappears without closing the connection is detected after at most 30 s + 10 s.
   'grpc.keepalive_time_ms': 30_000,
   'grpc.keepalive_timeout_ms': 10_000,
 } as const;
@@ -38,9 +38,9 @@ export function errorTrailers(error: AppError): Metadata {
   return trailers;
 }
 
-// What a status means that no service of ours gave: it comes from the connection, the gRPC library or a proxy between.
+// The meaning of a status that none of our services returned: it comes from the connection, the gRPC library or a proxy in between.
 const reasonOfStatus: Readonly<Partial<Record<number, readonly [Reason, string]>>> = {
-  // Ours to cancel, ours to know; a cancellation from elsewhere is a server that was stopped.
+  // Our own cancellations are known here; any other cancellation comes from a server that was stopped.
   [grpcStatus.CANCELLED]: ['service_unavailable', 'broke the call off'],
   [grpcStatus.DEADLINE_EXCEEDED]: ['deadline_exceeded', 'did not answer in time'],
   [grpcStatus.UNAVAILABLE]: ['service_unavailable', 'cannot be reached'],
@@ -48,7 +48,7 @@ const reasonOfStatus: Readonly<Partial<Record<number, readonly [Reason, string]>
   [grpcStatus.UNIMPLEMENTED]: ['unimplemented', 'does not offer this call'],
 };
 
-/** The error behind a failed call: the service's own, or what the connection's failure means. `signal` is the caller's. */
+/** Returns the error of a failed call: the service's own, or the meaning of the connection's failure. `signal` is the caller's. */
 export function fromServiceError(error: ServiceError, rpc: string, signal: AbortSignal): AppError {
   if (signal.aborted) return abortError(signal);
   const carried = error.metadata?.get(statusKey)[0];

@@ -2,8 +2,8 @@
 import type { Writable } from 'node:stream';
 
 /**
- * Runs the producer to its end, its error or the signal. When the signal aborts, the producer's `finally` runs as soon as the
- * producer lets it, and the signal's reason is thrown at once.
+ * Runs the producer until it ends or fails, or the signal aborts. When the signal aborts, the producer's `finally` runs as soon as the
+ * producer allows it, and the signal's reason is thrown immediately.
  */
 export async function pump(
   source: AsyncIterable<unknown>,
@@ -28,7 +28,7 @@ export async function pump(
       });
       if (result.done === true) break;
       if (sink.write(encode(result.value))) continue;
-      // A consumer that is gone never drains; without the abort the producer would wait for it for ever.
+      // A consumer that has disconnected never drains; without the abort the producer would wait for it forever.
       await new Promise<void>((resolve, reject) => {
         wake = resolve;
         failPending = reject;
@@ -38,7 +38,7 @@ export async function pump(
   } finally {
     sink.off('drain', onDrain);
     signal.removeEventListener('abort', onAbort);
-    // A producer that failed has ended already, and then this does nothing.
+    // For a producer that failed, and so has already ended, this does nothing.
     if (!ended) iterator.return?.().catch(() => {});
   }
 }

@@ -1,14 +1,14 @@
-// What an audit event says, and its bounds. Pure.
+// The content of an audit event, and its limits. Pure.
 import type { Actor, CallContext } from '#client/call-context.js';
 import { operator } from '../rpc/access/access.js';
 
-/** A change as the code that makes it describes it. */
+/** Describes a change, as the code that makes it reports it. */
 export interface AuditEvent {
   /** For example "key.create". */
   readonly action: string;
   /** Absent where the change concerns no account. */
   readonly accountId?: string;
-  /** The id of what was changed. */
+  /** The id of the object that was changed. */
   readonly targetId: string;
   /** What changed, without secrets. */
   readonly detail?: object;
@@ -18,10 +18,10 @@ export interface AuditEvent {
 
 /** An audit event as it is stored and shipped. */
 export interface AuditRecord {
-  /** "aud_" and a UUIDv7. It identifies the event on its way, so that it is appended once. */
+  /** "aud_" and a UUIDv7. Identifies the event while it is shipped, so that it is appended only once. */
   readonly id: string;
   readonly atMs: bigint;
-  /** Empty where a process acted in its own name. */
+  /** Empty when a process acted on its own behalf. */
   readonly actorUserId: string;
   /** The user's e-mail address at that time, or the name of the process. */
   readonly actorName: string;
@@ -34,7 +34,7 @@ export interface AuditRecord {
   readonly detailJson: string;
 }
 
-/** Longest texts, in characters. */
+/** Maximum lengths, in characters. */
 export const auditCharsMax = {
   actorUserId: 40,
   actorName: 254,
@@ -48,7 +48,7 @@ export const auditCharsMax = {
 
 const operatorName = 'operator CLI';
 
-/** The record of an event under this id. Texts that are too long are cut. */
+/** Returns the record of an event under this id. Texts that are too long are truncated. */
 export function auditRecord(id: string, atMs: number, event: AuditEvent, context: Pick<CallContext, 'caller' | 'actor'>): AuditRecord {
   const { caller } = context;
   const actor = event.actor ?? context.actor;
@@ -67,7 +67,7 @@ export function auditRecord(id: string, atMs: number, event: AuditEvent, context
   };
 }
 
-/** Text cut within a character would come back from a database as another text, and so with another hash. */
+/** Truncates between characters: text cut inside a character would come back from a database changed, and so with another hash. */
 function cutText(text: string, charsMax: number): string {
   return Buffer.from(text.slice(0, charsMax)).toString();
 }
@@ -75,11 +75,11 @@ function cutText(text: string, charsMax: number): string {
 function detailJson(detail: object): string {
   const json = JSON.stringify(detail, (_name, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
   if (json.length <= auditCharsMax.detailJson) return json;
-  // Quotes and backslashes double when they are quoted again.
+  // Quotes and backslashes double when they are escaped again.
   return JSON.stringify({ truncated: cutText(json, auditCharsMax.detailJson / 2 - 100) });
 }
 
-/** The fields that differ, as they were and as they are; undefined where none does. */
+/** Returns the fields that differ, with their old and new values; undefined when none does. */
 export function changedFields<T extends object>(before: T, after: T): { before: Partial<T>; after: Partial<T> } | undefined {
   const names = (Object.keys(after) as (keyof T)[]).filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
   if (names.length === 0) return undefined;

@@ -1,4 +1,4 @@
-// Audit events leave the outbox for the log exactly when their change has committed, and each once, whatever fails on the way.
+// Audit events are shipped from the outbox to the log if and only if their change has committed, each once, whatever fails on the way.
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ManualClock } from '../clock.js';
@@ -70,7 +70,7 @@ describe.each(testEngines)('an outbox of audit events on %s', (engine) => {
     ]);
   });
 
-  it('names the calling process where no user acts', async () => {
+  it('names the calling process when no user acts', async () => {
     const receiver = recordedAudit();
     const outbox = start(receiver);
     await db.transaction(async (tx) => {
@@ -157,7 +157,7 @@ describe.each(testEngines)('an outbox of audit events on %s', (engine) => {
     const outbox = start(recordedAudit());
     await db.transaction((tx) => outbox.append(tx, gateway, created));
     await isEmpty();
-    // The look that follows the last batch.
+    // The check that follows the last batch.
     await delay(50);
     let reads = 0;
     db.knex.on('query', () => (reads += 1));
@@ -165,7 +165,7 @@ describe.each(testEngines)('an outbox of audit events on %s', (engine) => {
     expect(reads).toBe(0);
   });
 
-  it('stores texts within their bounds', async () => {
+  it('truncates texts to their limits', async () => {
     const receiver = recordedAudit();
     const outbox = start(receiver);
     const long = 'ü💸'.repeat(100_000);
@@ -185,7 +185,7 @@ describe.each(testEngines)('an outbox of audit events on %s', (engine) => {
 });
 
 describe('ids of audit events', () => {
-  it('sort in the order of their creation, also within a millisecond and after the clock was set back', () => {
+  it('sort in the order of their creation, even within a millisecond and after the clock was set back', () => {
     const next = orderedIds();
     const ids = Array.from({ length: 10_000 }, (_, index) => next(1_800_000_000_000 + (index < 9000 ? 0 : -5000)));
     expect(new Set(ids).size).toBe(ids.length);

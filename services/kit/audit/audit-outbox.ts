@@ -1,5 +1,5 @@
-// The audit events of a service on their way to the service that keeps the audit log: written in the transaction of the change,
-// shipped after its commit.
+// The audit events of a service, on their way to the service that keeps the audit log: written in the transaction of the change
+// and shipped after it commits.
 import type { Knex } from 'knex';
 import type { Clock } from '../clock.js';
 import type { Dialect } from '../db/dialect.js';
@@ -13,7 +13,7 @@ import { type CallContext, callContext } from '#client/call-context.js';
 import { type AuditEvent, type AuditRecord, auditCharsMax, auditRecord } from './audit-event.js';
 import { AuditShipper } from './audit-shipper.js';
 
-/** Takes audit events as part of the transaction that makes the change. */
+/** Records audit events in the transaction that makes the change. */
 export interface AuditLog {
   append(tx: Knex.Transaction, context: Pick<CallContext, 'caller' | 'actor'>, event: AuditEvent): Promise<void>;
 }
@@ -21,22 +21,22 @@ export interface AuditLog {
 /** Describes a change that a store makes, in the transaction of the change. */
 export type AuditChange<T> = (tx: Knex.Transaction, before: T, after: T) => Promise<void>;
 
-/** The keeper of the audit log. It appends an event once, however often it is sent. */
+/** Keeps the audit log. Appends an event once, however often it is sent. */
 export interface AuditReceiver {
   appendAuditEvents(request: { events: (AuditRecord & { number: bigint; hash: Buffer })[] }, context: CallContext): Promise<unknown>;
 }
 
-/** What an outbox works with. */
+/** Options of `AuditOutbox`. */
 export interface AuditOutboxOptions {
   readonly db: Database;
   readonly receiver: AuditReceiver;
-  /** Under which name this service calls the receiver. */
+  /** The name under which this service calls the receiver. */
   readonly caller: string;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** Creates the outbox's table; part of the schema of each service that has one. */
+/** Returns the statement that creates the outbox's table; part of the schema of each service that has one. */
 export function auditOutboxTable(sql: Dialect): string {
   return `CREATE TABLE audit_outbox (
     id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
@@ -60,7 +60,7 @@ const table = new Table('audit_outbox', {
 const sendTimeoutMs = 10_000;
 const noHash = Buffer.alloc(0);
 
-/** The outbox of a service. `start` after its table was created; `stop` leaves what was not shipped for the next start. */
+/** The outbox of a service. Call `start` after its table was created; `stop` leaves events that were not shipped for the next start. */
 export class AuditOutbox implements AuditLog {
   readonly #options: AuditOutboxOptions;
   readonly #shipper: AuditShipper;
@@ -105,7 +105,7 @@ export class AuditOutbox implements AuditLog {
     return this.#shipper.stop();
   }
 
-  /** Adds an event; it is shipped once the transaction has committed, and never when it rolls back. */
+  /** Adds an event. It is shipped after the transaction has committed, and never if it rolls back. */
   async append(tx: Knex.Transaction, context: Pick<CallContext, 'caller' | 'actor'>, event: AuditEvent): Promise<void> {
     const values = toValues(this.record(context, event));
     await tx(table.name).insert(Object.fromEntries(table.columns.map((column, index) => [column, values[index]])));
@@ -120,19 +120,19 @@ export class AuditOutbox implements AuditLog {
     await tx.insert(table, records.map(toValues));
   }
 
-  /** The record of an event, made now. */
+  /** Returns the record of an event that happens now. */
   record(context: Pick<CallContext, 'caller' | 'actor'>, event: AuditEvent): AuditRecord {
     const nowMs = this.#options.clock.nowMs();
     return auditRecord(this.#newId(nowMs), nowMs, event, context);
   }
 
-  /** Ships what has been committed. */
+  /** Ships the committed events. */
   wake(): void {
     this.#shipper.wake();
   }
 }
 
-/** Makes ids that sort in the order of their creation, also within one millisecond (RFC 9562, section 6.2, method 1). */
+/** Returns a generator of ids that sort in the order of their creation, even within one millisecond (RFC 9562, section 6.2, method 1). */
 export function orderedIds(): (nowMs: number) => string {
   let lastMs = 0;
   let counter = 0;

@@ -1,10 +1,10 @@
-// Ships the audit events of an outbox, the oldest first, until the receiver has acknowledged each.
+// Ships the audit events of an outbox, oldest first, until the receiver has acknowledged each.
 import type { Logger } from '../log.js';
 import type { AuditRecord } from './audit-event.js';
 
-/** Where events come from and where they go. */
+/** Options of `AuditShipper`: where events come from and where they go. */
 export interface AuditShipperOptions {
-  /** The oldest events. */
+  /** Returns the oldest events. */
   read(limit: number): Promise<readonly AuditRecord[]>;
   /** Resolves once all of them are in the audit log. May be called again with the same events. */
   send(events: readonly AuditRecord[], signal: AbortSignal): Promise<unknown>;
@@ -14,7 +14,7 @@ export interface AuditShipperOptions {
 
 /** Events in one message: with the longest details about 1 MB. */
 const eventsPerBatchMax = 50;
-// Finds what another replica committed and could not ship.
+// Finds events that another replica committed and could not ship.
 const idleMs = 60_000;
 const retryMsMin = 50;
 const retryMsMax = 5000;
@@ -32,13 +32,13 @@ export class AuditShipper {
     this.#running = this.#run();
   }
 
-  /** Looks for events now, or after the batch under way. */
+  /** Checks for events now, or after the current batch. */
   wake(): void {
     this.#isAwake = true;
     this.#endPause();
   }
 
-  /** Ends a batch that is under way; its events stay in the outbox. */
+  /** Aborts the current batch; its events stay in the outbox. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#endPause();
@@ -58,7 +58,7 @@ export class AuditShipper {
       } catch (error) {
         if (signal.aborted) return;
         failures += 1;
-        // An outage is logged once.
+        // Each outage is logged once.
         if (failures === 1) this.options.log.warn({ err: error }, 'audit events could not be shipped; they stay in the outbox');
         await this.#pause(Math.min(retryMsMin * 2 ** (failures - 1), retryMsMax), () => false);
       }
@@ -74,7 +74,7 @@ export class AuditShipper {
     return events.length;
   }
 
-  /** Waits, at most until the shipper stops or `isOver` holds at a call of `wake`. */
+  /** Waits until the shipper stops or `isOver` returns true at a call of `wake`, at the latest. */
   async #pause(ms: number, isOver: () => boolean): Promise<void> {
     if (isOver() || this.#stopping.signal.aborted) return;
     await new Promise<void>((resolve) => {

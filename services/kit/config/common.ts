@@ -4,7 +4,7 @@ import { logLevels } from '../log.js';
 import { type Tls, readTls } from '#client/tls.js';
 import { ConfigError, duration, flag, integer, oneOf, optionalText, text, type Values } from './settings.js';
 
-/** Logs, telemetry, certificates and shutdown. `name` is the process's: "ledger". */
+/** Returns the settings for logs, telemetry, certificates and shutdown. `name` is the name of the process: "ledger". */
 export function commonSettings(name: string) {
   return {
     logLevel: oneOf('TOLLGATE_LOG_LEVEL', 'least severe level of log lines', logLevels, { default: 'info' }),
@@ -38,10 +38,10 @@ export function commonSettings(name: string) {
   };
 }
 
-/** Values of `commonSettings`. */
+/** The values of `commonSettings`. */
 export type CommonConfig = Values<ReturnType<typeof commonSettings>>;
 
-/** The certificates, or undefined when none are set. Raises ConfigError when only some are, or a file cannot be read. */
+/** Returns the certificates, or undefined when none are set. Raises ConfigError when only some are set or a file cannot be read. */
 export function tlsOf(config: Pick<CommonConfig, 'tlsCa' | 'tlsCert' | 'tlsKey'>): Tls | undefined {
   const { tlsCa: ca, tlsCert: cert, tlsKey: key } = config;
   if (ca === undefined && cert === undefined && key === undefined) return undefined;

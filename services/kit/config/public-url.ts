@@ -1,7 +1,7 @@
-// Where people find the console, for links that services send to them: what the gateway is told, read by others too.
+// The public address of the console, for links in mails: a setting of the gateway that other services read too.
 import type { Setting } from './settings.js';
 
-/** The public address, without a slash at its end. */
+/** The public address, without a trailing slash. */
 export const publicUrl: Setting<string | undefined> = {
   env: 'TOLLGATE_GATEWAY_PUBLIC_URL',
   description:

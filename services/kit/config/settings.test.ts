@@ -33,14 +33,14 @@ describe('settings', () => {
     expect(faultsOf({ TOLLGATE_DATADIR: 'x' })[0]).toContain('did you mean TOLLGATE_DATA_DIR?');
   });
 
-  it('of other processes are left alone, unless the name is a slip of the finger', () => {
+  it('of other processes are ignored, unless the name is a likely typo', () => {
     const parse = (name: string) => () => parseSettings(settings, { [name]: '1' }, ['TOLLGATE_LEDGER_']);
     expect(parse('TOLLGATE_AUTH_LISTEN')).not.toThrow();
     expect(parse('TOLLGATE_DATA_DRI')).toThrow('did you mean TOLLGATE_DATA_DIR?');
     expect(parse('TOLLGATE_LEDGER_ANYTHING')).toThrow('is not a known setting');
   });
 
-  it('of several parts are known to each other, and their faults are listed together', () => {
+  it('of several parts are all known, and their faults are listed together', () => {
     const groups = { one: settings, two: { name: text('TOLLGATE_NAME', 'a name') } };
     expect(parseGroups(groups, { TOLLGATE_NAME: 'x', PORT: '1' }, ['TOLLGATE_'])).toMatchObject({ one: { port: 1 }, two: { name: 'x' } });
     expect(() => parseGroups(groups, { PORT: 'http' }, ['TOLLGATE_'])).toThrow(/PORT must be[^]*TOLLGATE_NAME is required/);

@@ -1,6 +1,6 @@
-// Configuration in two pure steps: read names from an environment, then parse with every fault listed at once.
+// Configuration in two pure steps: read variables from an environment, then parse them and report every fault at once.
 
-/** One setting: where it comes from and what it may be. */
+/** One setting: its variable and its valid values. */
 export interface Setting<T> {
   /** Name of the environment variable. */
   readonly env: string;
@@ -8,11 +8,11 @@ export interface Setting<T> {
   readonly description: string;
   /** Used when the variable is absent or empty; without it the setting is required. */
   readonly default?: T;
-  /** The value, or a thrown Error whose message completes "NAME …". */
+  /** Returns the value, or throws an Error whose message completes "NAME …". */
   readonly parse: (text: string) => T;
   /** Never shown. */
   readonly secret?: boolean;
-  /** A value as a user would write it, for the configuration reference; absent: as it is. */
+  /** Formats a value as a user would write it, for the configuration reference; absent: as it is. */
   show?(value: T): string;
 }
 
@@ -22,7 +22,7 @@ export type Settings = Readonly<Record<string, Setting<unknown>>>;
 /** The parsed values of some settings. */
 export type Values<S extends Settings> = { readonly [K in keyof S]: S[K] extends Setting<infer T> ? T : never };
 
-/** All faults of a configuration; its message lists each on a line of its own. */
+/** Holds all faults of a configuration; its message lists each on its own line. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 
@@ -63,7 +63,7 @@ export function integer(env: string, description: string, options: Options<numbe
   };
 }
 
-/** A length of time such as "250ms", "30s", "5m" or "1h", in milliseconds. */
+/** A duration such as "250ms", "30s", "5m" or "1h", in milliseconds. */
 export function duration(env: string, description: string, options: Options<number> & { minMs: number; maxMs: number }): Setting<number> {
   const { minMs, maxMs, ...rest } = options;
   return {
@@ -118,14 +118,14 @@ export type SettingGroups = Readonly<Record<string, Settings>>;
 export type GroupValues<G extends SettingGroups> = { readonly [K in keyof G]: Values<G[K]> };
 
 /**
- * Parses the settings from an environment. Any variable that starts with one of `ownPrefixes` but is not known is a fault, with
- * the nearest known name, so that a misspelt setting never passes for its default. Raises ConfigError with every fault.
+ * Parses the settings from an environment. An unknown variable that starts with one of `ownPrefixes` is a fault, reported with
+ * the nearest known name, so that a misspelt setting never silently gets its default. Raises ConfigError with every fault.
  */
 export function parseSettings<S extends Settings>(settings: S, env: Environment, ownPrefixes: readonly string[] = []): Values<S> {
   return parseGroups({ settings }, env, ownPrefixes).settings;
 }
 
-/** As `parseSettings`, for several groups at once: their faults are raised together, and a name is known when any group knows it. */
+/** Like `parseSettings`, for several groups at once: their faults are raised together, and a name is known when any group has it. */
 export function parseGroups<G extends SettingGroups>(groups: G, env: Environment, ownPrefixes: readonly string[] = []): GroupValues<G> {
   const faults: string[] = [];
   const values = Object.fromEntries(Object.entries(groups).map(([name, settings]) => [name, parseValues(settings, env, faults)]));
@@ -157,10 +157,10 @@ function parseValues(settings: Settings, env: Environment, faults: string[]): Re
   return values;
 }
 
-// Switches of test runs, which a developer's shell may hold when a process is started by hand.
+// Variables of test runs, which a developer's shell may have when a process is started by hand.
 const testPrefix = 'TOLLGATE_TEST_';
 
-// Two slips of the finger. A process shares its environment with others, whose settings it must leave alone, but a name this
+// Two typos. A process shares its environment with others, whose settings it must ignore, but a name this
 // close to one of its own is meant for it.
 const misspeltDistanceMax = 2;
 
@@ -175,7 +175,7 @@ function unknownNames(known: readonly string[], env: Environment, ownPrefixes: r
   return faults;
 }
 
-/** The candidate with the smallest edit distance. */
+/** Returns the candidate with the smallest edit distance. */
 export function nearest(name: string, candidates: readonly string[]): string {
   let best = candidates[0] ?? '';
   let bestDistance = Number.POSITIVE_INFINITY;
@@ -186,7 +186,7 @@ export function nearest(name: string, candidates: readonly string[]): string {
   return best;
 }
 
-/** How many characters have to be put in, taken out or replaced to make one text of the other. */
+/** Returns how many characters must be inserted, deleted or replaced to turn one text into the other. */
 export function editDistance(a: string, b: string): number {
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i += 1) {

@@ -25,7 +25,7 @@ describe.each(testEngines)('a database on %s', (engine) => {
 
   afterAll(() => test.drop());
 
-  it('keeps bigints and bytes whole', async () => {
+  it('stores bigints and bytes exactly', async () => {
     const id = Buffer.alloc(16, 7);
     await test.db.knex('thing').insert({ id, amount: 9_007_199_254_740_993n, name: 'é' });
     const row = await test.db.knex('thing').where({ id }).first();
@@ -37,7 +37,7 @@ describe.each(testEngines)('a database on %s', (engine) => {
     expect(await migrate(test.db, migrations)).toEqual([]);
   });
 
-  it('tells duplicates and broken checks apart', async () => {
+  it('distinguishes duplicates from violated checks', async () => {
     const insert = (byte: number, amount: bigint) => test.db.knex('thing').insert({ id: Buffer.alloc(16, byte), amount, name: 'x' });
     await insert(1, 1n);
     await insert(1, 1n).then(
@@ -64,7 +64,7 @@ describe.each(testEngines)('a database on %s', (engine) => {
     expect(asNumber((await test.db.knex('thing').where({ id }).first()).amount)).toBe(20);
   });
 
-  it('rolls back what throws', async () => {
+  it('rolls back when the work throws', async () => {
     await expect(
       test.db.transaction(async (tx) => {
         await tx('thing').insert({ id: Buffer.alloc(16, 3), amount: 1n, name: 'gone' });
@@ -78,7 +78,7 @@ describe.each(testEngines)('a database on %s', (engine) => {
     const insert = 'INSERT INTO thing (id, amount, name) VALUES (?, ?, ?)';
     const select = 'SELECT amount, name FROM thing WHERE id = ?';
 
-    it('keeps bigints and bytes whole, and says how many rows a statement matched', async () => {
+    it('stores bigints and bytes exactly, and returns how many rows a statement matched', async () => {
       const id = Buffer.alloc(16, 20);
       const rows = await test.db.plainTransaction(async (tx) => {
         expect(await tx.run(insert, [id, 9_007_199_254_740_993n, 'é'])).toBe(1);
@@ -88,7 +88,7 @@ describe.each(testEngines)('a database on %s', (engine) => {
       expect(rows.map((row) => [asBigInt(row['amount']), row['name']])).toEqual([[9_007_199_254_740_993n, 'é']]);
     });
 
-    it('rolls back what throws, and is free for others afterwards', async () => {
+    it('rolls back when the work throws, and frees the connection', async () => {
       const id = Buffer.alloc(16, 22);
       const failing = test.db.plainTransaction(async (tx) => {
         await tx.run(insert, [id, 1n, 'gone']);
@@ -101,7 +101,7 @@ describe.each(testEngines)('a database on %s', (engine) => {
       expect(await test.db.plainTransaction((tx) => tx.query(select, [id]))).toEqual([]);
     });
 
-    it('does nothing more after a statement that failed, even when the failure is caught', async () => {
+    it('sends nothing after a failed statement, even when the failure is caught', async () => {
       const [first, second] = [Buffer.alloc(16, 30), Buffer.alloc(16, 31)];
       const failing = test.db.plainTransaction(async (tx) => {
         await tx.run(insert, [first, 1n, 'before']);
@@ -118,7 +118,7 @@ describe.each(testEngines)('a database on %s', (engine) => {
     it('fails when a statement is not awaited', async () => {
       const ids = [Buffer.alloc(16, 32), Buffer.alloc(16, 33)];
       const careless = test.db.plainTransaction((tx) => Promise.all(ids.map((id) => tx.run(insert, [id, 1n, 'careless']))));
-      // SQLite has answered each before the next can begin.
+      // SQLite returns from each statement before the next can begin.
       if (engine === 'sqlite') await careless;
       else await expect(careless).rejects.toThrow('await each statement');
       expect(await test.db.knex('thing').whereIn('id', ids)).toHaveLength(engine === 'sqlite' ? 2 : 0);
@@ -147,7 +147,7 @@ describe.each(testEngines)('a database on %s', (engine) => {
       ]);
     });
 
-    it('loses no update of concurrent transactions, of knex and plain', async () => {
+    it('loses no update of concurrent knex and plain transactions', async () => {
       const id = Buffer.alloc(16, 23);
       await test.db.knex('thing').insert({ id, amount: 0n, name: 'counter' });
       const lock = engine === 'sqlite' ? select : `${select} FOR UPDATE`;
@@ -167,7 +167,7 @@ describe.each(testEngines)('a database on %s', (engine) => {
       expect(asNumber((await test.db.knex('thing').where({ id }).first()).amount)).toBe(20);
     });
 
-    it('writes many rows at once, new ones and known ones, and finds them by their keys', async () => {
+    it('writes many rows at once, new and existing, and finds them by their keys', async () => {
       const ids = [24, 25, 26].map((byte) => Buffer.alloc(16, byte));
       const upsert = upsertText(engine, 'thing', ['id', 'amount', 'name'], ['id'], ['amount']);
       const found = textOfRows((rows) => `SELECT id, amount, name FROM thing WHERE ${keyedText(['id', 'name'])(rows)} ORDER BY id`);

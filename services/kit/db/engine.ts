@@ -1,4 +1,4 @@
-// The two families of database engines.
+// The supported database engines.
 
 /** SQLite in this process, or MySQL and MariaDB over the network. */
 export type Engine = 'sqlite' | 'mysql';

@@ -8,13 +8,13 @@ import { openDatabase } from './open.js';
 const failureOf = (work: Promise<unknown>): Promise<unknown> => work.then(() => 'nothing failed', fromDatabase);
 
 describe('a failure of the database', () => {
-  it('is service_unavailable when nothing answers at its address', async () => {
+  it('is service_unavailable when nothing listens at its address', async () => {
     const db = openDatabase('mysql://nobody:nothing@127.0.0.1:1/none');
     expect(await failureOf(db.knex.raw('SELECT 1'))).toMatchObject({ reason: 'service_unavailable', retryAfterMs: 1000 });
     await db.close();
   });
 
-  it('is service_unavailable when the name of its machine is not known', async () => {
+  it('is service_unavailable when its host name does not resolve', async () => {
     const db = openDatabase('mysql://nobody:nothing@database.invalid/none');
     expect(await failureOf(db.knex.raw('SELECT 1'))).toMatchObject({ reason: 'service_unavailable' });
     await db.close();
@@ -22,25 +22,25 @@ describe('a failure of the database', () => {
 
   it.each([
     ['a server that shuts down', { errno: 1053 }],
-    ['a statement that the shutdown broke off', { errno: 1317 }],
-    ['a server without a connection to spare', { errno: 1040 }],
-    ['a driver whose connection has gone', { fatal: true }],
+    ['a statement that the shutdown interrupted', { errno: 1317 }],
+    ['a server with too many connections', { errno: 1040 }],
+    ['a driver that lost its connection', { fatal: true }],
   ])('is service_unavailable for %s', (_, properties) => {
     expect(fromDatabase(Object.assign(new Error('driver'), properties))).toMatchObject({ reason: 'service_unavailable' });
   });
 
   it.each([
-    ['a disk without room', { errno: 1021 }],
+    ['a full disk', { errno: 1021 }],
     ['a table that cannot grow', { errno: 1114 }],
-    ['a server that is set to read only', { errno: 1290 }],
+    ['a read-only server', { errno: 1290 }],
     ['a file whose disk fails', { code: 'SQLITE_IOERR_WRITE' }],
-  ])('is service_unavailable for %s, which no row is at fault for', (_, properties) => {
+  ])('is service_unavailable for %s, which no single row causes', (_, properties) => {
     const error = Object.assign(new Error('driver'), properties);
     expect(fromDatabase(error)).toMatchObject({ reason: 'service_unavailable', retryAfterMs: 1000, cause: error });
     expect(isDatabaseAway(error)).toBe(true);
   });
 
-  it('is service_unavailable while a file cannot grow, and over when it can', async () => {
+  it('is service_unavailable while a file cannot grow, and recovers when it can', async () => {
     const { db, drop } = await createTestDatabase('sqlite');
     await db.knex.raw('CREATE TABLE t (a TEXT NOT NULL)');
     const insert = (): Promise<unknown> => db.plainTransaction((tx) => tx.run('INSERT INTO t (a) VALUES (?)', ['x'.repeat(100_000)]));
@@ -57,15 +57,15 @@ describe('a failure of the database', () => {
 
   it.each([
     ['a deadlock that outlasted its retries', { errno: 1213 }],
-    ['locks that are not to be had', { errno: 1205 }],
+    ['locks that cannot be acquired', { errno: 1205 }],
     ['a busy file', { code: 'SQLITE_BUSY' }],
     ['an exhausted pool', { name: 'KnexTimeoutError' }],
-  ])('is overloaded, with a time to come back, for %s', (_, properties) => {
+  ])('is overloaded, with a retry delay, for %s', (_, properties) => {
     const error = Object.assign(new Error('driver'), properties);
     expect(fromDatabase(error)).toMatchObject({ reason: 'overloaded', retryAfterMs: 1000, cause: error });
   });
 
-  it('stays what it is when it is a fault of ours or a refusal', () => {
+  it('is unchanged when it is a bug or an expected error', () => {
     for (const error of [new AppError('balance_empty', 'no'), Object.assign(new Error('driver'), { errno: 1054 })])
       expect(fromDatabase(error)).toBe(error);
   });
@@ -74,7 +74,7 @@ describe('a failure of the database', () => {
 // Only a server can end a connection; a run on SQLite alone has none.
 for (const engine of testEngines.filter((each) => each === 'mysql'))
   describe(`a connection that ${engine} ends`, () => {
-    it('fails every statement of its transaction alike, and is not used again', async () => {
+    it('fails every statement of its transaction, and is not reused', async () => {
       const { db, drop } = await createTestDatabase(engine);
       for (const open of ['transaction', 'plainTransaction'] as const) {
         const failures: unknown[] = [];
@@ -88,7 +88,7 @@ for (const engine of testEngines.filter((each) => each === 'mysql'))
             ? db.transaction((tx) => run(async () => tx.raw('KILL CONNECTION_ID()')))
             : db.plainTransaction((tx) => run(() => tx.run('KILL CONNECTION_ID()', [])))
         ).catch(() => undefined);
-        // More than two where the whole transaction is run again.
+        // More than two when the whole transaction is retried.
         expect(failures.length).toBeGreaterThanOrEqual(2);
         for (const failure of failures) expect(failure).toMatchObject({ reason: 'service_unavailable' });
         for (let count = 0; count < 10; count += 1) await db.knex.raw('SELECT 1');

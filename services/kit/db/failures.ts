@@ -1,12 +1,12 @@
-// What a failure of a service's database means to whoever called the service.
+// Translates a failure of a service's database into the error that the caller gets.
 import { AppError } from '#client/errors/app-error.js';
 import { isConnectionLost, isPoolExhausted, isRetryable, isUnwritable } from './errors.js';
 
 const retryAfterMs = 1000;
 
 /**
- * The error to raise for one of a driver's: a lost connection or a disk without room becomes service_unavailable (the outcome is unknown:
- * ask again by the same id), too much to do becomes overloaded (nothing was done). Any other error is returned as it is.
+ * Returns the error to raise for a driver's error: a lost connection or a full disk becomes service_unavailable (the outcome is unknown:
+ * retry with the same id), overload becomes overloaded (nothing was done). Any other error is returned unchanged.
  */
 export function fromDatabase(error: unknown): unknown {
   if (error instanceof AppError) return error;

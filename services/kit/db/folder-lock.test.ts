@@ -15,7 +15,7 @@ describe('the lock of a folder', () => {
 
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('is had by one at a time', () => {
+  it('is held by one process at a time', () => {
     const release = lockFolder(folder);
     expect(() => lockFolder(folder)).toThrow('Another process works with');
     release();

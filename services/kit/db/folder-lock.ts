@@ -1,13 +1,13 @@
-// Keeps a second process away from a folder of files. The lock is the kernel's, through SQLite's own file locking, so
-// that it ends with the process however that ends.
+// Keeps a second process from using the same folder. The lock is the kernel's, through SQLite's own file locking, so
+// it is released when the process ends, however it ends.
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { AppError } from '#client/errors/app-error.js';
 import { isRetryable } from './errors.js';
 
 /**
- * Takes the lock of a folder until the returned function is called. Raises failed_precondition when another process has it; the
- * message names the setting by which the folder is chosen.
+ * Locks a folder until the returned function is called. Raises failed_precondition when another process holds the lock; the
+ * message names the setting that chooses the folder.
  */
 export function lockFolder(folder: string, setting = 'TOLLGATE_DATA_DIR'): () => void {
   const database = new Database(join(folder, 'lock.db'), { timeout: 0 });

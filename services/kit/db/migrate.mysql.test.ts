@@ -11,7 +11,7 @@ beforeAll(async () => {
 
 afterAll(() => test.drop());
 
-it('goes on with a migration that was left half-way', async () => {
+it('resumes a migration that was interrupted', async () => {
   const migration: Migration = {
     name: '0001-things',
     statements: (sql) => [
@@ -22,7 +22,7 @@ it('goes on with a migration that was left half-way', async () => {
   };
   const broken: Migration = { ...migration, statements: (sql) => [...migration.statements(sql).slice(0, 2), 'CREATE NOTHING'] };
   await expect(migrate(test.db, [broken])).rejects.toThrow();
-  // As when the process died after a statement and before it was noted.
+  // As when the process died after a statement and before recording it.
   await test.db.knex('schema_migration').where({ name: '0001-things 2' }).delete();
   expect(await migrate(test.db, [migration])).toEqual(['0001-things']);
   expect(await migrate(test.db, [migration])).toEqual([]);

@@ -1,4 +1,4 @@
-// Brings a service's own schema up to date. Migrations are plain SQL with the few type names that differ between engines.
+// Migrates a service's own schema. Migrations are plain SQL, with the few type names that differ between engines filled in.
 import type { Knex } from 'knex';
 import { type Dialect, dialects } from './dialect.js';
 import { AppError } from '#client/errors/app-error.js';
@@ -12,11 +12,11 @@ const lockMinutesMax = 240;
 export interface Migration {
   /** Sorts by its number, for example "0001-keys". */
   readonly name: string;
-  /** The statements, each awaited before the next. */
+  /** Returns the statements; each is awaited before the next. */
   statements(dialect: Dialect): readonly string[];
 }
 
-/** Applies what is missing, in order. Replicas that start together wait for each other. Returns the names applied now. */
+/** Applies pending migrations in order. Replicas that start together wait for each other. Returns the names that it applied. */
 export async function migrate(db: Database, migrations: readonly Migration[]): Promise<string[]> {
   const dialect = dialects[db.engine];
   const apply = async (knex: Knex): Promise<string[]> => {
@@ -37,8 +37,8 @@ export async function migrate(db: Database, migrations: readonly Migration[]): P
     return applied;
   };
   if (db.engine === 'sqlite') return db.transaction(apply);
-  // MySQL commits before each DDL statement, so a named lock on one connection keeps replicas apart instead of a transaction. Nodes of
-  // a Galera cluster do not know each other's named locks, so there a lease is taken too.
+  // MySQL commits before each DDL statement, so a named lock on one connection, not a transaction, keeps replicas apart. Named locks are
+  // local to a node of a Galera cluster, so a lease is taken there as well.
   return db.knex.transaction(async (connection) => {
     await lock(connection);
     try {
@@ -50,8 +50,8 @@ export async function migrate(db: Database, migrations: readonly Migration[]): P
 }
 
 /**
- * A statement of a migration. MySQL commits each by itself, so a process that dies may leave the first of them done and not noted; what
- * is there already is then no fault.
+ * Runs a statement of a migration. MySQL commits each one by itself, so a process that dies may leave a statement done but not
+ * recorded; that its object already exists is then not an error.
  */
 async function runStatement(knex: Knex, statement: string): Promise<void> {
   try {
@@ -61,7 +61,7 @@ async function runStatement(knex: Knex, statement: string): Promise<void> {
   }
 }
 
-/** Waits for its turn, however long the replica before takes over a large table. Raises service_unavailable after `lockMinutesMax`. */
+/** Waits for its turn, however long another replica takes for a large table. Raises service_unavailable after `lockMinutesMax`. */
 async function lock(connection: Knex): Promise<void> {
   for (let minutes = 0; minutes < lockMinutesMax; minutes += 1) {
     const [rows] = (await connection.raw("SELECT GET_LOCK(CONCAT(DATABASE(), '.migrate'), 60) AS is_mine")) as [

@@ -7,7 +7,7 @@ const times = { staleMs: 600, renewMs: 100, waitMs: 5000 };
 
 for (const engine of testEngines.filter((each) => each === 'mysql'))
   describe(`the lease of a migration on ${engine}`, () => {
-    it('is had by one at a time, however long the work takes', async () => {
+    it('is held by one process at a time, however long the work takes', async () => {
       const { db, drop } = await createTestDatabase(engine);
       let working = 0;
       let most = 0;
@@ -21,7 +21,7 @@ for (const engine of testEngines.filter((each) => each === 'mysql'))
       await drop();
     }, 20_000);
 
-    it('is taken over from a process that died, and not waited for without end', async () => {
+    it('is taken over from a process that died, after a limited wait', async () => {
       const { db, drop } = await createTestDatabase(engine);
       await holdingLease(db.knex, async () => undefined, times);
       await db.knex('schema_lease').insert({ name: 'migrate', mark: 'of a process that died' });

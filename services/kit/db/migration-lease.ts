@@ -1,4 +1,4 @@
-// A lease that every node of a Galera cluster knows of, unlike named locks: a row that one process keeps renewing.
+// A lease that holds across all nodes of a Galera cluster, unlike a named lock: a row that one process keeps renewing.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Knex } from 'knex';
 import { AppError } from '#client/errors/app-error.js';
@@ -9,7 +9,7 @@ import { asText } from './values.js';
 
 /** Times of a lease. */
 export interface LeaseTimes {
-  /** A lease that has not been renewed for so long belongs to a process that died. */
+  /** A lease that has not been renewed for this long belongs to a process that died. */
   readonly staleMs: number;
   readonly renewMs: number;
   /** How long others wait for it. */
@@ -20,21 +20,21 @@ const standardTimes: LeaseTimes = { staleMs: 15_000, renewMs: 3000, waitMs: 90_0
 const pollMs = 200;
 const lease = 'migrate';
 
-/** Does `work` while no other process of the whole cluster has the lease. Raises service_unavailable when it is not to be had in time. */
+/** Runs `work` while holding the lease of the whole cluster. Raises service_unavailable when the lease cannot be acquired in time. */
 export async function holdingLease<T>(knex: Knex, work: () => Promise<T>, times: LeaseTimes = standardTimes): Promise<T> {
   const dialect = dialects.mysql;
   await knex.raw(
     `CREATE TABLE IF NOT EXISTS schema_lease (name ${dialect.text(20)} NOT NULL PRIMARY KEY, mark ${dialect.text(40)} NOT NULL) ${dialect.tableOptions}`,
   );
   let mark = await take(knex, times);
-  // One renewal at a time, so that the mark that is given back is the last one written.
+  // One renewal at a time, so that the mark that is released is the last one written.
   let renewing = Promise.resolve();
   const renew = async (): Promise<void> => {
     const next = newId('l');
     if ((await knex('schema_lease').where({ name: lease, mark }).update({ mark: next })) === 1) mark = next;
   };
   const timer = setInterval(() => {
-    // A renewal that fails is made up for by the next; the lease allows for several.
+    // A failed renewal is covered by the next one; the lease outlasts several failures.
     renewing = renewing.then(renew).catch(() => undefined);
   }, times.renewMs);
   try {
@@ -46,7 +46,7 @@ export async function holdingLease<T>(knex: Knex, work: () => Promise<T>, times:
   }
 }
 
-// No clock is compared with another: whoever waits sees whether the mark changes.
+// No clocks are compared: a waiting process only checks whether the mark changes.
 async function take(knex: Knex, { staleMs, waitMs }: LeaseTimes): Promise<string> {
   const own = newId('l');
   const untilMs = performance.now() + waitMs;

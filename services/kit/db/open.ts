@@ -1,5 +1,5 @@
-// Opens a service's own database from one url, on SQLite or MySQL, so that the two behave alike: bigints whole, strict modes,
-// READ COMMITTED, every commit durable unless its caller can do without.
+// Opens a service's own database from one url, on SQLite or MySQL, so that the two behave alike: exact bigints, strict modes,
+// READ COMMITTED, every commit durable unless its caller opts out.
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import createKnex, { type Knex } from 'knex';
@@ -17,21 +17,21 @@ export type { Engine };
 /** A service's own database. */
 export interface Database {
   readonly engine: Engine;
-  /** For reads and for statements that stand alone. On SQLite never use it inside `transaction`: the one connection is taken. */
+  /** For reads and single statements. On SQLite never use it inside `transaction`: the only connection is in use. */
   readonly knex: Knex;
   /**
-   * Runs `work` in one transaction and commits. Deadlocks, lock waits and lost connections are retried as a whole (see retries.ts),
-   * so `work` must have no other effects. A SQLite file has one connection in one process, so there transactions simply run one
+   * Runs `work` in one transaction and commits. After deadlocks, lock waits and lost connections the whole transaction is retried (see
+   * retries.ts), so `work` must have no other effects. A SQLite file has one connection in one process, so there transactions run one
    * after another.
    */
   transaction<T>(work: (tx: Knex.Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
-  /** The same with SQL texts in place of knex, at a tenth of the cost: for what every call does. */
+  /** The same with SQL text instead of knex, at a tenth of the cost: for the work of every call. */
   plainTransaction<T>(work: (tx: PlainTransaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
   close(): Promise<void>;
 }
 
 /**
- * Opens "sqlite:<path>" (":memory:" as path for a passing database) or "mysql://user:password@host:port/schema" (a path to a
+ * Opens "sqlite:<path>" (":memory:" as path for a temporary database) or "mysql://user:password@host:port/schema" (a path to a
  * Unix socket as ?socketPath=…, the nodes of a cluster as host:port,host:port). The options are for MySQL. Raises invalid_request
  * for any other url.
  */
@@ -56,7 +56,7 @@ function openSqlite(filename: string): Database {
       max: 1,
       afterCreate(connection: { pragma(text: string): unknown }, done: (error: Error | null, connection: unknown) => void) {
         connection.pragma('journal_mode = WAL');
-        // FULL: a commit that was answered survives a power cut. With batches it costs little over NORMAL.
+        // FULL: an acknowledged commit survives a power failure. With batches it costs little more than NORMAL.
         connection.pragma('synchronous = FULL');
         connection.pragma('foreign_keys = ON');
         connection.pragma('busy_timeout = 5000');
@@ -82,7 +82,7 @@ function database(engine: Engine, knex: Knex, closeMore: () => Promise<void>): D
   };
 }
 
-/** A failed statement may have ended its transaction, as on a full disk; knex would raise that nothing is left to roll back, and hide why. */
+/** A failed statement may have ended its transaction, as on a full disk; knex would then fail to roll back, and hide the cause. */
 async function runInKnex<T>(knex: Knex, work: (tx: Knex.Transaction) => Promise<T>): Promise<T> {
   const failures: unknown[] = [];
   const noted = async (tx: Knex.Transaction): Promise<T> => {

@@ -1,11 +1,11 @@
-// A database as a part of a process: opened before the service that owns it, closed after it.
+// A database as part of a process: opened before the service that owns it, closed after it.
 import type { Setting } from '../config/settings.js';
 import type { Part } from '../lifecycle.js';
 import type { Logger } from '../log.js';
 import { parseMysqlUrl } from './mysql/address.js';
 import { type Database, openDatabase } from './open.js';
 
-/** The setting that says where a service's database is. */
+/** Returns the setting for the url of a service's database. */
 export function databaseUrl(env: string): Setting<string> {
   return {
     env,
@@ -20,7 +20,7 @@ export function databaseUrl(env: string): Setting<string> {
   };
 }
 
-/** The database of this url; connections are made when first needed. */
+/** Returns the database of this url as a part; connections are opened when first needed. */
 export function databasePart(url: string, log: Pick<Logger, 'warn'>): Part & { readonly db: Database } {
   const db = openDatabase(url, { log });
   return { name: 'database', db, start: async () => undefined, stop: () => db.close() };

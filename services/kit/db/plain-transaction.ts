@@ -1,32 +1,32 @@
-// Transactions of plain SQL text, straight on the driver: for what every call does. Knex's builder and its transactions cost
-// several times what the database itself does (on SQLite, an empty transaction through knex takes as long as eighty prepared
+// Transactions of plain SQL text, directly on the driver, for the work of every call. Knex's builder and its transactions cost
+// several times as much as the database itself (on SQLite, an empty transaction through knex takes as long as eighty prepared
 // statements).
 import type { Engine } from './engine.js';
 import type { Table, Values } from './table.js';
 
-/** A row as the driver gives it; read its values by `values.ts`. */
+/** A row as the driver returns it; read its values with `values.ts`. */
 export type Row = Readonly<Record<string, unknown>>;
 
-/** Values for the placeholders of a statement, in their order. */
+/** Values for the placeholders of a statement, in order. */
 export type Bindings = readonly unknown[];
 
 /**
- * An open transaction. One statement at a time: the next may begin when the one before was answered, or the transaction fails. After the
- * first that failed every other one fails with the same error and is not sent, for the server may have left the transaction with the
- * error and would commit what follows by itself.
+ * An open transaction. It runs one statement at a time: a statement that begins before the previous one has returned fails the transaction.
+ * After the first failure every later statement fails with the same error and is not sent, because the server may have ended the
+ * transaction and would commit what follows by itself.
  */
 export interface PlainTransaction {
   readonly engine: Engine;
-  /** The rows of a SELECT. */
+  /** Returns the rows of a SELECT. */
   query(sql: string, bindings: Bindings): Promise<Row[]>;
-  /** Runs any other statement; how many rows it matched. */
+  /** Runs any other statement and returns how many rows it matched. */
   run(sql: string, bindings: Bindings): Promise<number>;
-  /** Those rows of the table that have one of these whole keys, in any order. */
+  /** Returns the rows of the table that have one of these full keys, in any order. */
   find(table: Table, keys: readonly Values[]): Promise<Values[]>;
-  /** The same, and nobody else can lock or change them until the transaction ends. Give the keys in their order. */
+  /** Like `find`, and locks the rows until the transaction ends. Pass the keys in order. */
   lock(table: Table, keys: readonly Values[]): Promise<Values[]>;
-  /** Adds rows, given by all of their values. Raises the driver's duplicate error when a key is there already. */
+  /** Inserts rows, given by all of their values. Raises the driver's duplicate error when a key exists. */
   insert(table: Table, rows: readonly Values[]): Promise<void>;
-  /** Overwrites what changes in rows that are there, given by all of their values. */
+  /** Updates the changing columns of existing rows, given by all of their values. */
   overwrite(table: Table, rows: readonly Values[]): Promise<void>;
 }

@@ -1,10 +1,10 @@
-// What both engines tell knex about its messages.
+// Settings that keep values out of knex's messages, for both engines.
 
 const nothing = (): void => undefined;
 
 /**
- * With compiled SQL knex writes the bound values into error messages, where secrets have no place, and its escaping throws on a
- * bigint (knex 3.3, lib/util/string.js) so that the true error is lost. The statement with its placeholders says enough.
- * Knex prints what it also throws, to standard output and not as our log lines.
+ * With compiled SQL knex writes the bound values, which may be secret, into error messages, and its escaping throws on a
+ * bigint (knex 3.3, lib/util/string.js), which hides the real error. The statement with its placeholders is enough.
+ * Knex also prints the errors that it throws to standard output, outside of our log format.
  */
 export const quietKnex = { compileSqlOnError: false, log: { debug: nothing, warn: nothing, error: nothing, deprecate: nothing } } as const;

@@ -5,7 +5,7 @@ const failure = (properties: object): Error => Object.assign(new Error('driver')
 const conflict = failure({ errno: 1213 });
 const loss = failure({ code: 'PROTOCOL_CONNECTION_LOST', fatal: true });
 
-/** How often the work runs when the transaction fails so, at its statement or at its COMMIT, and how it ends. */
+/** Returns how often the work runs when the transaction fails with this error, at its statement or at its COMMIT, and the outcome. */
 async function runsOf(
   fails: (run: number) => Error | undefined,
   at: 'statement' | 'commit',
@@ -27,20 +27,20 @@ async function runsOf(
   return [runs, end];
 }
 
-describe('a transaction that fails for no fault of its own', () => {
+describe('a transaction that fails because of a conflict or a lost connection', () => {
   const twice = (error: Error) => (run: number) => (run <= 2 ? error : undefined);
 
-  it.each(['statement', 'commit'] as const)('runs again after a conflict at its %s, and at most ten times', async (at) => {
+  it.each(['statement', 'commit'] as const)('is retried after a conflict at its %s, and runs at most ten times', async (at) => {
     expect(await runsOf(twice(conflict), at)).toEqual([3, 'done']);
     expect(await runsOf(() => conflict, at)).toEqual([10, conflict]);
   });
 
-  it.each([1020, 1205])('runs again after error %d', async (errno) => {
+  it.each([1020, 1205])('is retried after error %d', async (errno) => {
     expect(await runsOf(twice(failure({ errno })), 'statement')).toEqual([3, 'done']);
   });
 
   it.each([loss, failure({ errno: 1047 }), failure({ errno: 1180 }), failure({ code: 'ETIMEDOUT' })])(
-    'runs again after a loss before COMMIT, and after one during COMMIT only where that is said to be safe (%#)',
+    'is retried after a connection loss before COMMIT, and after one during COMMIT only where declared safe (%#)',
     async (error) => {
       expect(await runsOf(twice(error), 'statement')).toEqual([3, 'done']);
       expect(await runsOf(() => error, 'statement')).toEqual([4, error]);
@@ -49,7 +49,7 @@ describe('a transaction that fails for no fault of its own', () => {
     },
   );
 
-  it('does not run again where no connection can be made, nor for a fault of its own', async () => {
+  it('is not retried when no connection can be made, nor after an error of its own', async () => {
     for (const error of [failure({ code: 'ECONNREFUSED', syscall: 'connect' }), failure({ errno: 1062 })]) {
       expect(await runsOf(() => error, 'statement', true)).toEqual([1, error]);
     }

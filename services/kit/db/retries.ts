@@ -1,17 +1,17 @@
-// When a transaction that failed for no fault of its own is run again.
+// Decides when a transaction that failed because of a conflict or a lost connection is retried.
 import { setTimeout as delay } from 'node:timers/promises';
 import { isConnectionLost, isRetryable, isUnreachable } from './errors.js';
 
 /** Options of a transaction. */
 export interface TransactionOptions {
   /**
-   * Whether the work finds by its ids what it has done already, so that it may run again when the connection was lost during COMMIT
-   * and nobody knows whether it took effect. Without it the caller is told, as by any lost connection.
+   * Whether the work finds by its ids what it has already done, so that it can be retried when the connection was lost during COMMIT
+   * and the outcome is unknown. Otherwise the caller gets the error of a lost connection.
    */
   readonly isRepeatable?: boolean;
   /**
-   * Whether a power cut may take the commit back, because what is lost is then done again. SQLite spares the wait for the disk, which holds
-   * everybody up; what others committed before stays whole, and is on the disk when the next transaction without this is. MySQL waits.
+   * Whether a power failure may undo the commit, because the lost work is then done again. SQLite skips the sync to disk, which blocks
+   * all other transactions; earlier commits stay intact, and the next transaction without this option syncs them all. MySQL always syncs.
    */
   readonly mayBeLost?: boolean;
 }
@@ -22,10 +22,10 @@ const conflictsMax = 9;
 const lossesMax = 3;
 const backoffMs = 5;
 
-/** Has the end of a transaction's work noticed: what comes after it is COMMIT. */
+/** Records when a transaction's work has ended: what follows is COMMIT. */
 type Noticed = <Tx, T>(work: (tx: Tx) => Promise<T>) => (tx: Tx) => Promise<T>;
 
-/** Runs the transaction until it succeeds or may not be run again; raises what it failed with last. */
+/** Runs the transaction until it succeeds or must not be retried; raises its last error. */
 export async function retried<T>(
   transaction: (noticed: Noticed) => Promise<T>,
   { isRepeatable = false }: TransactionOptions = {},
@@ -40,12 +40,12 @@ export async function retried<T>(
     try {
       return await transaction(noticed);
     } catch (error) {
-      // What was lost before COMMIT was sent has been rolled back.
+      // A transaction that was lost before COMMIT was sent has been rolled back.
       const isLost = isConnectionLost(error) && !isUnreachable(error) && (!isCommitting || isRepeatable);
       if (isRetryable(error) && conflicts < conflictsMax) conflicts += 1;
       else if (isLost && losses < lossesMax) losses += 1;
       else throw error;
-      // Jitter keeps two losers of a conflict from meeting again.
+      // Jitter keeps two losers of a conflict from colliding again.
       await delay(Math.random() * backoffMs * (conflicts + losses));
     }
   }

@@ -19,7 +19,7 @@ describe('a commit on a SQLite file', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('waits for the disk unless its caller can do without, and so does the next', async () => {
+  it('waits for the disk unless its caller opts out, and so does the next', async () => {
     const [full, normal] = [2n, 1n];
     const level = async (tx: PlainTransaction): Promise<unknown> => (await tx.query('PRAGMA synchronous', []))[0]!['synchronous'];
     expect(await db.plainTransaction(level)).toBe(full);
@@ -34,7 +34,7 @@ describe('a commit on a SQLite file', () => {
     );
     await expect(failing).rejects.toThrow('no');
     expect(await db.plainTransaction(level)).toBe(full);
-    // Statements of knex's are on the same connection.
+    // Knex's statements use the same connection.
     expect(await db.knex.raw('PRAGMA synchronous')).toEqual([{ synchronous: full }]);
   });
 });

@@ -1,16 +1,18 @@
-// Runs plain transactions on connections of knex's pool.
+// Runs plain transactions on connections from knex's pool.
 import type { Engine } from './engine.js';
 import { MysqlTransaction, type MysqlConnection } from './mysql/transaction.js';
 import type { PlainTransaction } from './plain-transaction.js';
 import { SqliteTransaction, type SqliteConnection } from './sqlite-transaction.js';
 
-/** What is used of a knex client: its pool. */
+/** The part of a knex client that is used here: its pool. */
 export interface ConnectionPool {
   acquireConnection(): Promise<unknown>;
   releaseConnection(connection: unknown): Promise<unknown>;
 }
 
-/** Runs `work` in one transaction on a connection of the pool: commits, or rolls back and raises what was thrown. `mayBeLost`: see `TransactionOptions`. */
+/**
+ * Runs `work` in one transaction on a connection of the pool: commits, or rolls back and rethrows. `mayBeLost`: see `TransactionOptions`.
+ */
 export async function runPlain<T>(
   engine: Engine,
   pool: ConnectionPool,
@@ -40,7 +42,7 @@ async function commit<T>(tx: SqliteTransaction | MysqlTransaction, work: (tx: Pl
   }
 }
 
-/** In WAL mode NORMAL leaves out the sync of a commit, and nothing else (sqlite.org/pragma.html#pragma_synchronous). */
+/** In WAL mode NORMAL only omits the sync at a commit (sqlite.org/pragma.html#pragma_synchronous). */
 async function unsynced<T>(connection: SqliteConnection, work: () => Promise<T>): Promise<T> {
   connection.pragma('synchronous = NORMAL');
   try {

@@ -1,4 +1,4 @@
-// The lint rule sees what it is there for.
+// The lint rule reports the statements that it exists for.
 import { expect, it } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -23,7 +23,7 @@ const careful = [
   'connect({ multipleStatements: false });',
 ];
 
-it('finds statements that are not awaited one by one, and strings of several', () => {
+it('finds statements that are not awaited one by one, and strings of several statements', () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-lint-'));
   try {
     const write =

@@ -1,4 +1,4 @@
-// Which statements a trace shows, and what it must not show of them.
+// Which statements a trace contains, and which of their data it must not contain.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { trace } from '@opentelemetry/api';
 import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
@@ -29,7 +29,7 @@ describe.each(testEngines)('statements on %s', (engine) => {
     });
   }
 
-  it('of a traced call are its children, in transactions too, without the values', async () => {
+  it('of a traced call are its children, also in transactions, without the values', async () => {
     const parent = await traced(() => test.db.transaction(async (tx) => tx('thing').insert({ id: 1, name: 'a secret name' })));
     const insert = spans.getFinishedSpans().find((span) => span.name === 'INSERT');
     expect(insert?.parentSpanContext?.spanId).toBe(parent);
@@ -37,7 +37,7 @@ describe.each(testEngines)('statements on %s', (engine) => {
     expect(JSON.stringify(spans.getFinishedSpans().map((span) => [span.attributes, span.events]))).not.toContain('a secret name');
   });
 
-  it('of a plain transaction are children too, and say when they fail', async () => {
+  it('of a plain transaction are children too, and record failures', async () => {
     const insert = 'INSERT INTO thing (id, name) VALUES (?, ?)';
     const twice = () =>
       test.db.plainTransaction(async (tx) => (await tx.run(insert, [3, 'a secret name'])) + (await tx.run(insert, [3, 'a secret name'])));
@@ -51,7 +51,7 @@ describe.each(testEngines)('statements on %s', (engine) => {
     expect(JSON.stringify(inserts.map((span) => [span.attributes, span.events, span.status]))).not.toContain('secret');
   });
 
-  it('that fail say so', async () => {
+  it('record failures', async () => {
     await test.db.knex('thing').insert({ id: 2, name: 'first' });
     await traced(() => test.db.knex('thing').insert({ id: 2, name: 'a secret name' }));
     const insert = spans.getFinishedSpans().find((span) => span.name === 'INSERT');
@@ -59,7 +59,7 @@ describe.each(testEngines)('statements on %s', (engine) => {
     expect(JSON.stringify([insert?.attributes, insert?.events, insert?.status])).not.toContain('secret');
   });
 
-  it('outside a trace leave no span', async () => {
+  it('outside a trace create no span', async () => {
     await test.db.knex('thing').select('id');
     expect(spans.getFinishedSpans()).toHaveLength(0);
   });

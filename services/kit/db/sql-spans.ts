@@ -1,4 +1,4 @@
-// A span for each statement of a traced call. The statement's text holds placeholders; the bound values are never part of a span.
+// Creates a span for each statement of a traced call. The statement's text has placeholders; the bound values are never part of a span.
 import { type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { Knex } from 'knex';
 
@@ -9,7 +9,7 @@ interface QueryEvent {
 
 const tracer = trace.getTracer('tollgate.db');
 
-/** The span of a statement that begins; undefined outside a recorded trace. `system` is its db.system.name. */
+/** Starts the span of a statement; returns undefined outside a recorded trace. `system` is its db.system.name. */
 export function traceStatement(system: 'sqlite' | 'mysql', sql: string): Span | undefined {
   if (trace.getActiveSpan()?.isRecording() !== true) return undefined;
   const operation = /^\w+/.exec(sql)?.[0].toUpperCase() ?? 'SQL';
@@ -18,7 +18,7 @@ export function traceStatement(system: 'sqlite' | 'mysql', sql: string): Span | 
   return tracer.startSpan(operation, { kind: SpanKind.CLIENT, attributes });
 }
 
-/** The statement is over. Of an error only its class is told: a driver's message may quote values. */
+/** Ends the span of a statement. Records only the class of an error: a driver's message may quote values. */
 export function endStatement(span: Span, error?: unknown): void {
   if (error !== undefined) {
     const { code, name } = error as { code?: string; name?: string };
@@ -28,7 +28,7 @@ export function endStatement(span: Span, error?: unknown): void {
   span.end();
 }
 
-/** Traces the statements of this knex, those of its transactions too. Statements outside a recorded trace cost a look only. */
+/** Traces the statements of this knex and of its transactions. Statements outside a recorded trace cost one check. */
 export function traceStatements(knex: Knex, system: 'sqlite' | 'mysql'): void {
   const open = new Map<string, Span>();
   const end = (event: QueryEvent, error?: Error): void => {

@@ -1,23 +1,23 @@
-// Texts of statements on many rows, for plain transactions. They differ only in how many rows they name, so each is made once
-// for each number and is then found prepared. Pure.
+// SQL for statements on many rows, for plain transactions. The texts differ only in their number of rows, so each is built once
+// per number and then found prepared. Pure.
 import type { Engine } from './engine.js';
 
-/** The text for so many rows. */
+/** Returns the text for this many rows. */
 export type TextOfRows = (rows: number) => string;
 
-/** Remembers the texts that `make` makes. Numbers of rows are bounded by whoever binds them, and so is the memory. */
+/** Caches the texts that `make` returns. Callers limit the number of rows, and with it the size of the cache. */
 export function textOfRows(make: TextOfRows): TextOfRows {
   const texts: string[] = [];
   return (rows) => (texts[rows] ??= make(rows));
 }
 
-/** INSERT of rows with a value for each column. */
+/** Returns an INSERT of rows with a value for each column. */
 export function insertText(table: string, columns: readonly string[]): TextOfRows {
   const row = `(${columns.map(() => '?').join(', ')})`;
   return textOfRows((rows) => `INSERT INTO ${table} (${columns.join(', ')}) VALUES ${repeated(row, rows, ', ')}`);
 }
 
-/** INSERT that overwrites `changed` in rows whose `key` is there already. */
+/** Returns an INSERT that overwrites `changed` in rows whose `key` exists. */
 export function upsertText(
   engine: Engine,
   table: string,
@@ -33,7 +33,7 @@ export function upsertText(
   return textOfRows((rows) => `${insert(rows)} ${update}`);
 }
 
-/** INSERT that adds the values of `added` to those of rows whose `key` is there already. */
+/** Returns an INSERT that adds the values of `added` to those of rows whose `key` exists. */
 export function addText(engine: Engine, table: string, key: readonly string[], added: readonly string[]): TextOfRows {
   const insert = insertText(table, [...key, ...added]);
   const update =
@@ -43,7 +43,7 @@ export function addText(engine: Engine, table: string, key: readonly string[], a
   return textOfRows((rows) => `${insert(rows)} ${update}`);
 }
 
-/** A condition that holds for rows with one of so many keys: the values of all columns of the first key, then of the next. */
+/** Returns a condition that matches rows with one of this many keys. Bind all columns of the first key, then of the next. */
 export function keyedText(columns: readonly string[]): TextOfRows {
   const [only] = columns;
   if (columns.length === 1) return textOfRows((rows) => `${only} IN (${repeated('?', rows, ', ')})`);

@@ -1,4 +1,5 @@
-// A transaction on better-sqlite3, whose calls block: rows one by one by prepared statements, which costs less than texts of many rows.
+// A transaction on better-sqlite3, whose calls block: rows one by one with prepared statements, which costs less than statements on many
+// rows.
 import type { Bindings, PlainTransaction, Row } from './plain-transaction.js';
 import { endStatement, traceStatement } from './sql-spans.js';
 import type { Table, Values } from './table.js';
@@ -11,17 +12,17 @@ interface SqliteStatement {
   raw(on: boolean): SqliteStatement;
 }
 
-/** What is used of better-sqlite3. */
+/** The part of better-sqlite3 that is used here. */
 export interface SqliteConnection {
   readonly inTransaction: boolean;
   prepare(sql: string): SqliteStatement;
   pragma(text: string): unknown;
 }
 
-/** Statements kept prepared; texts differ by their number of rows, and few of those are frequent. */
+/** Maximum number of cached prepared statements; texts differ by their number of rows, and few numbers are frequent. */
 const preparedMax = 500;
 
-/** The statements of one connection. */
+/** The prepared statements of one connection. */
 class Prepared {
   private readonly texts = new Map<string, SqliteStatement>();
   private readonly tables = new Map<
@@ -40,7 +41,7 @@ class Prepared {
     return statement;
   }
 
-  /** Tables are as many as the code names, so these need no bound. */
+  /** The code names a fixed number of tables, so these need no limit. */
   table(table: Table) {
     const known = this.tables.get(table);
     if (known !== undefined) return known;
@@ -56,7 +57,7 @@ class Prepared {
 
 const preparedOf = new WeakMap<SqliteConnection, Prepared>();
 
-/** See `PlainTransaction`. Nothing can come between its statements: each is answered before its call returns. */
+/** See `PlainTransaction`. Its statements cannot overlap: each has finished when its call returns. */
 export class SqliteTransaction implements PlainTransaction {
   readonly engine = 'sqlite';
   private readonly prepared: Prepared;
@@ -67,7 +68,7 @@ export class SqliteTransaction implements PlainTransaction {
     preparedOf.set(connection, this.prepared);
   }
 
-  /** Takes the write lock at once: a transaction that has read before others wrote could not begin to write any more. */
+  /** Takes the write lock immediately: a transaction that has read before another one wrote could no longer begin to write. */
   async begin(): Promise<void> {
     await this.run('BEGIN IMMEDIATE', []);
   }
@@ -92,7 +93,7 @@ export class SqliteTransaction implements PlainTransaction {
     });
   }
 
-  /** A transaction on a file is alone with it. */
+  /** A transaction has the file to itself, so nothing needs locking. */
   lock(table: Table, keys: readonly Values[]): Promise<Values[]> {
     return this.find(table, keys);
   }
@@ -112,7 +113,7 @@ export class SqliteTransaction implements PlainTransaction {
     });
   }
 
-  /** Takes everything back. */
+  /** Rolls back. */
   async abandon(): Promise<void> {
     // Some errors end a transaction by themselves.
     if (this.connection.inTransaction) this.prepared.text('ROLLBACK').run([]);

@@ -1,15 +1,15 @@
-// A table as plain transactions read and write it: rows as lists of values in the order of its columns, found by the whole primary key.
-// That spares an object a row and leaves the engine's fastest way to the transaction. Pure.
+// A table as plain transactions read and write it: rows as lists of values in column order, found by the full primary key.
+// That avoids an object per row and lets the transaction use the engine's fastest method. Pure.
 import { insertText, keyedText, type TextOfRows, textOfRows, upsertText } from './sql-text.js';
 
-/** The values of a row, in the order of the table's columns. */
+/** The values of a row, in the table's column order. */
 export type Values = readonly unknown[];
 
 /** The columns of a table. */
 export interface TableColumns {
-  /** The whole primary key, in its order. */
+  /** The full primary key, in order. */
   readonly key: readonly string[];
-  /** Set when the row is made. */
+  /** Set when the row is created. */
   readonly fixed?: readonly string[];
   /** May be overwritten. */
   readonly changing?: readonly string[];
@@ -17,7 +17,7 @@ export interface TableColumns {
 
 /** A table's name and columns, and the texts of its statements. */
 export class Table {
-  /** The key, then what is fixed, then what changes. */
+  /** The key columns, then the fixed ones, then the changing ones. */
   readonly columns: readonly string[];
   readonly key: readonly string[];
   readonly changing: readonly string[];
@@ -27,7 +27,7 @@ export class Table {
   /** Binds the changing values, then the key. */
   readonly updateOne: string;
   readonly selectMany: TextOfRows;
-  /** As `selectMany`, locked in the order of the keys. */
+  /** Like `selectMany`, locking the rows in key order. */
   readonly lockMany: TextOfRows;
   readonly insertMany: TextOfRows;
   /** Binds all values of all rows. */
@@ -52,7 +52,7 @@ export class Table {
     this.upsertMany = upsertText('mysql', name, this.columns, key, changing);
   }
 
-  /** The values of a row that was read as an object, in the order of the columns. */
+  /** Returns the values of a row that was read as an object, in column order. */
   valuesOf(row: Readonly<Record<string, unknown>>): Values {
     return this.columns.map((column) => row[column]);
   }

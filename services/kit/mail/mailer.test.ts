@@ -1,4 +1,4 @@
-// Mail over real SMTP on loopback: taken, refused, unreachable, and encrypted or not at all.
+// Mail over real SMTP on loopback: accepted, rejected, unreachable, and either encrypted or not sent.
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -79,7 +79,7 @@ describe('mail', () => {
     return path;
   }
 
-  it('is plain text with subject, sender and a name of its own', async () => {
+  it('is plain text with a subject, a sender and its own message id', async () => {
     const port = await smtp();
     expect(await mailer({ host: '127.0.0.1', port }).send(mail)).toContain('taken as 1');
     expect(received).toHaveLength(1);
@@ -93,7 +93,7 @@ describe('mail', () => {
     expect(raw).not.toMatch(/html/i);
   });
 
-  it('goes to one recipient, whatever stands in the address', async () => {
+  it('goes to one recipient, whatever the address contains', async () => {
     const port = await smtp();
     await mailer({ host: '127.0.0.1', port })
       .send({ ...mail, to: 'a@example.com,b@example.com', subject: 'One\r\nBcc: c@example.com' })
@@ -101,7 +101,7 @@ describe('mail', () => {
     expect(received.flatMap(({ to }) => to).filter((to) => /^(b|c)@/.test(to))).toEqual([]);
   });
 
-  it('tells of a refused sign-in, and never the password', async () => {
+  it('reports a rejected login without the password', async () => {
     const port = await smtp({ authMethods: ['PLAIN', 'LOGIN'], allowInsecureAuth: true });
     const { message, isFinal } = await failure({ url: `smtp://ada:very-wrong@127.0.0.1:${port}` });
     expect(message).toContain('refused the sign-in');
@@ -112,14 +112,14 @@ describe('mail', () => {
     expect(received[0]?.user).toBe('ada');
   });
 
-  it('tells that a recipient is refused for good', async () => {
+  it('reports a permanently rejected recipient', async () => {
     const port = await smtp();
     const { message, isFinal } = await failure({ host: '127.0.0.1', port }, 'nobody@example.com');
     expect(message).toContain('no such mailbox');
     expect(isFinal).toBe(true);
   });
 
-  it('tells that a server is down', async () => {
+  it('reports that a server is down', async () => {
     const port = await smtp();
     await new Promise<void>((resolve) => servers.pop()!.close(resolve));
     const { message, isFinal } = await failure({ host: '127.0.0.1', port });
@@ -128,7 +128,7 @@ describe('mail', () => {
     expect(isFinal).toBe(false);
   });
 
-  it('tells that a server hangs up', async () => {
+  it('reports that a server hangs up', async () => {
     const rude: Server = createServer((socket: Socket) => socket.end('421 go away\r\n'));
     await new Promise<void>((resolve) => rude.listen(0, '127.0.0.1', resolve));
     const { isFinal } = await failure({ host: '127.0.0.1', port: (rude.address() as AddressInfo).port });
@@ -136,7 +136,7 @@ describe('mail', () => {
     await new Promise((resolve) => rude.close(resolve));
   });
 
-  it('is encrypted from the start where the address says so, by a certificate that is checked', async () => {
+  it('is encrypted from the start when the address is smtps, and verifies the certificate', async () => {
     const { cert, key } = authority.issue('localhost');
     const port = await smtp({ secure: true, cert, key });
     expect((await failure({ url: `smtps://127.0.0.1:${port}` })).message).toContain('certificate');
@@ -145,7 +145,7 @@ describe('mail', () => {
     expect(received).toMatchObject([{ secure: true }]);
   });
 
-  it('is encrypted by STARTTLS where that is offered, and not sent where it is required and missing', async () => {
+  it('is encrypted by STARTTLS when offered, and not sent when STARTTLS is required and missing', async () => {
     const { cert, key } = authority.issue('localhost');
     const port = await smtp({ cert, key, disabledCommands: [] });
     await mailer({ host: '127.0.0.1', port, ca: caFile() }).send(mail);
@@ -182,7 +182,7 @@ describe('the settings of mail', () => {
     });
   });
 
-  it('never let a password go in the clear over a network', () => {
+  it('never allow a password in clear text over a network', () => {
     expect(mailServerOf(config({ url: 'smtp://a:b@mail.example.com' }))).toMatchObject({ isStartTlsRequired: true });
     expect(mailServerOf(config({ url: 'smtp://a:b@127.0.0.1:25' }))).toMatchObject({ isStartTlsRequired: false });
   });
@@ -195,7 +195,7 @@ describe('the settings of mail', () => {
     [{ host: 'x', from: undefined }, 'TOLLGATE_SMTP_FROM is required'],
     [{ url: 'smtps://mail.example.com', security: 'none' }, 'asks for TLS'],
     [{ host: 'x', ca: '/nowhere/ca.pem' }, 'TOLLGATE_SMTP_CA'],
-  ] as [Partial<MailConfig>, string][])('are refused: %j', (changes, message) => {
+  ] as [Partial<MailConfig>, string][])('are rejected: %j', (changes, message) => {
     const fault = (() => {
       try {
         return createMailer(config(changes));

@@ -1,4 +1,4 @@
-// Sends plain text mail, one at a time for each recipient, and says what the mail server said.
+// Sends plain text mail to one recipient at a time, and returns the mail server's response.
 import { readFileSync } from 'node:fs';
 import { createTransport } from 'nodemailer';
 import { ConfigError } from '../config/settings.js';
@@ -8,19 +8,22 @@ import { type MailConfig, type MailServer, mailServerOf } from './settings.js';
 export interface Mail {
   readonly to: string;
   readonly subject: string;
-  /** Plain text; links stand in it as they are. */
+  /** Plain text; links are included as they are. */
   readonly text: string;
-  /** Names the mail, so that one that is sent again can be known; without angle brackets. */
+  /** The message id, so that a mail that is sent twice can be recognised; without angle brackets. */
   readonly id: string;
 }
 
-/** A mail that was not taken. Its message is the mail server's own words, or says how it could not be reached; it names neither secret nor place. */
+/**
+ * A mail that was not accepted. Its message is the mail server's response, or says why the server could not be reached; it contains no
+ * secret and no server address.
+ */
 export class MailFailure extends Error {
   override readonly name = 'MailFailure';
 
   constructor(
     message: string,
-    /** It would be refused again, as for a recipient that does not exist. */
+    /** Whether a retry would be rejected too, as for a recipient that does not exist. */
     readonly isFinal: boolean,
     options: ErrorOptions = {},
   ) {
@@ -30,17 +33,17 @@ export class MailFailure extends Error {
 
 /** Sends mail. */
 export interface Mailer {
-  /** What the server said when it took the mail. Raises MailFailure. */
+  /** Returns the server's response when it accepted the mail. Raises MailFailure. */
   send(mail: Mail): Promise<string>;
   close(): void;
 }
 
-/** Longest time that one mail takes, all steps together. */
+/** The maximum time for one mail, all steps together. */
 export const mailTimeoutMs = 25_000;
 const stepTimeoutMs = 10_000;
 const wordsCharsMax = 300;
 
-/** The mailer of these settings; undefined when no server is named. Raises ConfigError. */
+/** Returns the mailer for these settings; undefined when no server is set. Raises ConfigError. */
 export function createMailer(config: MailConfig): Mailer | undefined {
   const server = mailServerOf(config);
   return server === undefined ? undefined : mailerOf(server, config.ca === undefined ? undefined : authority(config.ca));
@@ -89,7 +92,7 @@ function mailerOf(server: MailServer, ca: string | undefined): Mailer {
           messageId: `<${id}@tollgate>`,
           headers: { 'Auto-Submitted': 'auto-generated' },
         });
-        // Once it is given up, nobody looks at how it ends.
+        // After the timeout its outcome is ignored.
         sending.catch(() => {});
         return wordsOf((await Promise.race([sending, tooLate])).response);
       } catch (error) {
@@ -102,7 +105,7 @@ function mailerOf(server: MailServer, ca: string | undefined): Mailer {
   };
 }
 
-/** What nodemailer tells of an error (https://nodemailer.com/usage#errors). */
+/** The fields of nodemailer's errors (https://nodemailer.com/usage#errors). */
 interface SmtpError {
   readonly code?: string;
   readonly responseCode?: number;
@@ -122,7 +125,7 @@ function failureOf(error: unknown, { host, password }: MailServer): MailFailure 
   return new MailFailure(`the mail server cannot be used: ${said}`, false, { cause: error });
 }
 
-/** Those who read it asked for a mail; where the mail server is, is the operator's business. */
+/** Users read this message, so it must not show the address of the mail server. */
 function withoutPlaces(text: string, hidden: readonly string[]): string {
   const shown = hidden.reduce((rest, each) => (each === '' ? rest : rest.replaceAll(each, '…')), text).replace(/…:\d+/g, '…');
   return shown.replace(/\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b|\[?[0-9a-f]*:[0-9a-f:]*:[0-9a-f:.]+\]?(?::\d+)?/gi, '…');

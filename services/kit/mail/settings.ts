@@ -1,7 +1,7 @@
-// How mail is sent; off unless a server is named.
+// Settings for sending mail, which is off unless a server is set.
 import { ConfigError, integer, oneOf, optionalText, type Settings, type Values } from '../config/settings.js';
 
-/** Settings of mail, the same in every process that sends some. */
+/** Settings for mail, the same in every process that sends mail. */
 export const mailSettings = {
   url: optionalText(
     'TOLLGATE_SMTP_URL',
@@ -27,7 +27,7 @@ export const mailSettings = {
 /** The parsed settings. */
 export type MailConfig = Values<typeof mailSettings>;
 
-/** Mail that is off. */
+/** Settings with mail turned off. */
 export const noMail: MailConfig = {
   url: undefined,
   host: undefined,
@@ -39,7 +39,7 @@ export const noMail: MailConfig = {
   ca: undefined,
 };
 
-/** Where the server is and how it is spoken to. */
+/** The address of the server and how to connect to it. */
 export interface MailServer {
   readonly host: string;
   readonly port: number;
@@ -56,7 +56,7 @@ export interface MailServer {
 
 const portsOf: Readonly<Record<string, number>> = { 'smtp:': 587, 'smtps:': 465 };
 
-/** The server that the settings name; undefined when they name none. Raises ConfigError, without any secret. */
+/** Returns the server in the settings; undefined when there is none. Raises ConfigError, whose message contains no secret. */
 export function mailServerOf(config: MailConfig): MailServer | undefined {
   const { url, host, security } = config;
   if (url === undefined && host === undefined) return undefined;

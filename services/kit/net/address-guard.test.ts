@@ -6,7 +6,7 @@ import { addressFault, guardedConnector, type Resolve } from './address-guard.js
 
 describe('an address', () => {
   it.each(['8.8.8.8', '172.32.0.1', '100.128.0.1', '2606:4700::1111', '::ffff:8.8.8.8', '64:ff9b::808:808'])(
-    'that is public may be connected to: %s',
+    'that is public is allowed: %s',
     (address) => {
       expect(addressFault(address, false)).toBeUndefined();
     },
@@ -26,7 +26,7 @@ describe('an address', () => {
     '::ffff:10.0.0.1',
     '::ffff:7f00:1',
     '64:ff9b::a00:1',
-  ])('that is private may be connected to only by permission: %s', (address) => {
+  ])('that is private is allowed only with permission: %s', (address) => {
     expect(addressFault(address, false)).toContain('private');
     expect(addressFault(address, true)).toBeUndefined();
   });
@@ -48,7 +48,7 @@ describe('an address', () => {
     '2002:a9fe:a9fe::1',
     '64:ff9b:1::a9fe:a9fe',
     '168.63.129.16',
-  ])('that is link-local, metadata, multicast or reserved may never be connected to: %s', (address) => {
+  ])('that is link-local, metadata, multicast or reserved is never allowed: %s', (address) => {
     expect(addressFault(address, true)).toContain('never');
   });
 });
@@ -84,13 +84,13 @@ describe('a connection', () => {
 
   const local = [{ address: '127.0.0.1', family: 4 }];
 
-  it('to a written-out private address needs permission', async () => {
+  it('to a literal private address needs permission', async () => {
     await expect(get('127.0.0.1', false)).rejects.toMatchObject({ name: 'AddressRefused' });
     expect(served).toBe(0);
     expect(await get('127.0.0.1', true)).toBe('ok');
   });
 
-  it('to a name is judged by the address that the name has at that moment', async () => {
+  it('to a name is checked by the address that the name resolves to at that moment', async () => {
     const servedBefore = served;
     await expect(get('api.example.com', false, local)).rejects.toMatchObject({ name: 'AddressRefused' });
     await expect(get('api.example.com', true, [{ address: '169.254.169.254', family: 4 }])).rejects.toMatchObject({
@@ -100,7 +100,7 @@ describe('a connection', () => {
     expect(await get('api.example.com', true, local)).toBe('ok');
   });
 
-  it('is refused when only one of several addresses is bad', async () => {
+  it('is refused when any one of several addresses is not allowed', async () => {
     await expect(get('api.example.com', false, [{ address: '8.8.8.8', family: 4 }, ...local])).rejects.toMatchObject({
       name: 'AddressRefused',
     });

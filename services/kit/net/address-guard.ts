@@ -1,10 +1,10 @@
-// Which network addresses may be connected to when somebody else chose the name. Checked when a connection is made, on the very addresses that are connected to, so
-// that a name which resolves differently the second time (DNS rebinding) gains nothing.
+// Decides which network addresses may be connected to when a user or an operator chose the name. Checked when a connection is made, on the
+// addresses that it connects to, so that a name that resolves differently the second time (DNS rebinding) is caught.
 import { lookup as dnsLookup, type LookupAddress } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { buildConnector } from 'undici';
 
-/** A connection that was refused because of where it would have led. Its message is for operators. */
+/** A connection that was refused because of its destination. Its message is for operators. */
 export class AddressRefused extends Error {
   override readonly name = 'AddressRefused';
 }
@@ -25,7 +25,7 @@ const never = blockList([
   ['224.0.0.0', 4],
   ['240.0.0.0', 4],
   ['ff00::', 8],
-  // Tunnels and translators that hide an IPv4 address inside: 6to4, Teredo, and NAT64 within a network (RFC 8215).
+  // Tunnels and translators that embed an IPv4 address: 6to4, Teredo, and NAT64 within a network (RFC 8215).
   ['2002::', 16],
   ['2001::', 32],
   ['64:ff9b:1::', 48],
@@ -41,7 +41,7 @@ const privateOnly = blockList([
   ['100.64.0.0', 10],
   ['192.0.0.0', 24],
   ['198.18.0.0', 15],
-  // Unique local and the older site-local.
+  // Unique local, and the deprecated site-local.
   ['fc00::', 7],
   ['fec0::', 10],
 ]);
@@ -52,7 +52,7 @@ function blockList(subnets: readonly (readonly [string, number])[]): BlockList {
   return list;
 }
 
-/** Why an IP address may not be connected to; undefined when it may. */
+/** Returns why an IP address may not be connected to; undefined when it may. */
 export function addressFault(address: string, allowPrivateNetwork: boolean): string | undefined {
   const plain = embeddedIpv4(address) ?? address;
   const family = isIP(plain) === 6 ? 'ipv6' : 'ipv4';
@@ -62,10 +62,10 @@ export function addressFault(address: string, allowPrivateNetwork: boolean): str
   return undefined;
 }
 
-/** The IPv4 address inside an IPv4-mapped (RFC 4291) or NAT64 (RFC 6052) one. */
+/** Returns the IPv4 address inside an IPv4-mapped (RFC 4291) or NAT64 (RFC 6052) address. */
 function embeddedIpv4(address: string): string | undefined {
   if (isIP(address) !== 6) return undefined;
-  // The parser of URL writes every spelling of an address in one way.
+  // The URL parser converts every spelling of an address to one form.
   const canonical = new URL(`http://[${address.replace(/%.*$/, '')}]`).hostname.slice(1, -1);
   const match = /^(?:::ffff:|64:ff9b::)(?:([0-9a-f]{1,4}):)?([0-9a-f]{1,4})$/.exec(canonical);
   if (match === null) return undefined;
@@ -80,7 +80,7 @@ export type Resolve = (
   callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void;
 
-/** A lookup for net.connect that fails when any of a name's addresses is refused. */
+/** Returns a lookup for net.connect that fails when any of a name's addresses is not allowed. */
 export function guardedLookup(allowPrivateNetwork: boolean, resolve: Resolve = dnsLookup): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, addresses) => {
@@ -94,7 +94,7 @@ export function guardedLookup(allowPrivateNetwork: boolean, resolve: Resolve = d
   };
 }
 
-/** A connector for undici that connects to permitted addresses only. */
+/** Returns a connector for undici that connects only to permitted addresses. */
 export function guardedConnector(options: {
   allowPrivateNetwork: boolean;
   timeoutMs: number;
@@ -107,7 +107,7 @@ export function guardedConnector(options: {
     lookup: guardedLookup(options.allowPrivateNetwork, options.resolve),
   } as buildConnector.BuildOptions);
   return (target, callback) => {
-    // An address that is written out is connected to without a lookup.
+    // A literal address is connected to without a lookup.
     const literal = target.hostname.replace(/^\[|\]$/g, '');
     const fault = isIP(literal) === 0 ? undefined : addressFault(literal, options.allowPrivateNetwork);
     if (fault === undefined) connect(target, callback);

@@ -1,6 +1,6 @@
-// Reads a short body, such as an error's, up to a bound.
+// Reads a short body, such as an error's, up to a limit.
 
-/** The text of the body, cut at `bytesMax`. What has arrived is returned even when the body then breaks off. */
+/** Returns the text of the body, truncated at `bytesMax`. Returns what has arrived even when the body is cut off. */
 export async function readText(body: AsyncIterable<Uint8Array>, bytesMax: number): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -11,7 +11,7 @@ export async function readText(body: AsyncIterable<Uint8Array>, bytesMax: number
       if (bytes >= bytesMax) break;
     }
   } catch {
-    // The beginning of it still says more than nothing.
+    // The beginning of the body is still useful.
   }
   return Buffer.concat(chunks).subarray(0, bytesMax).toString('utf8');
 }

@@ -44,7 +44,7 @@ describe.each([
     expect(await isListening(path)).toBe(true);
   });
 
-  it('is refused to a second gateway and free again after the first has gone', async () => {
+  it('is refused to a second gateway and free again after the first has stopped', async () => {
     const dataDir = dataDirIn(folder);
     const path = await claim(dataDir);
     await listen(path);

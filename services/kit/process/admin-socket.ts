@@ -1,5 +1,5 @@
-// The Unix socket on which a single-process gateway listens for its operator: one rule for the process that listens and for the
-// command that connects.
+// The Unix socket on which a single-process gateway listens for its operator. The process that listens and the command that connects
+// share this rule.
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -7,21 +7,21 @@ import { dirname, join, resolve } from 'node:path';
 import { AppError } from '#client/errors/app-error.js';
 
 /**
- * The longest path that is used for a Unix socket, in bytes. Linux allows 107 (sun_path of unix(7), less the closing zero byte)
- * and other systems 103, so this is safe on all.
+ * The longest path that is used for a Unix socket, in bytes. Linux allows 107 (sun_path of unix(7), without the terminating zero byte)
+ * and other systems 103, so this is safe everywhere.
  */
 export const socketPathBytesMax = 100;
 
-/** Where the operator's socket of a data folder is, or where its path is to be read when the folder's own path is too long. */
+/** The path of a data folder's operator socket, or of the file that contains that path when the folder's own path is too long. */
 export type AdminSocketPlace = { readonly path: string } | { readonly pointerPath: string };
 
-/** `tollgate.sock` in the data folder; where that is too long for a socket, `tollgate.sock.path` there holds the true path. */
+/** Returns `tollgate.sock` in the data folder; when that is too long for a socket, `tollgate.sock.path`, which contains the actual path. */
 export function adminSocketPlace(dataDir: string): AdminSocketPlace {
   const path = join(resolve(dataDir), 'tollgate.sock');
   return Buffer.byteLength(path) <= socketPathBytesMax ? { path } : { pointerPath: `${path}.path` };
 }
 
-/** For the command: the path of the socket, or undefined when no gateway has ever listened for this data folder. */
+/** For the command: returns the path of the socket, or undefined when no gateway has ever listened for this data folder. */
 export function findAdminSocket(dataDir: string): string | undefined {
   const place = adminSocketPlace(dataDir);
   if ('path' in place) return existsSync(place.path) ? place.path : undefined;
@@ -29,8 +29,8 @@ export function findAdminSocket(dataDir: string): string | undefined {
 }
 
 /**
- * For the gateway: the path to listen on. Raises failed_precondition when another gateway listens for this data folder. What a
- * killed one left behind is removed by `serveGrpc`.
+ * For the gateway: returns the path to listen on. Raises failed_precondition when another gateway listens for this data folder. `serveGrpc`
+ * removes the socket of a killed gateway.
  */
 export async function claimAdminSocket(dataDir: string): Promise<string> {
   mkdirSync(dataDir, { recursive: true });
@@ -45,7 +45,7 @@ export async function claimAdminSocket(dataDir: string): Promise<string> {
   return path;
 }
 
-/** Whether somebody accepts connections on this Unix socket. */
+/** Reports whether a process accepts connections on this Unix socket. */
 export function isListening(path: string): Promise<boolean> {
   return new Promise((done) => {
     const socket = connect(path);
@@ -57,7 +57,7 @@ export function isListening(path: string): Promise<boolean> {
   });
 }
 
-// The folder is made by mkdtemp, so that only this user can put a socket there, and is used again by the next start.
+// mkdtemp creates the folder, so that only this user can create a socket in it, and the next start reuses it.
 function pointedPath(pointerPath: string): string {
   if (existsSync(pointerPath)) {
     const known = readFileSync(pointerPath, 'utf8').trim();

@@ -1,8 +1,8 @@
-// GetHealth of the services that report nothing but their process.
+// GetHealth of the services that report only on their process.
 import type { Database } from '../db/open.js';
 import { type ProcessInfo, processInfo } from './process-info.js';
 
-/** Reports what runs the service. Queries its database too. */
+/** Returns the process that runs the service, and queries its database. */
 export async function getHealth(
   _request: unknown,
   _context: unknown,

@@ -1,11 +1,11 @@
-// What a process tells of itself and its database.
+// What a process reports about itself and its database.
 import { describe, expect, it } from '@jest/globals';
 import { processInfo, thisProcess } from './process-info.js';
 import { createTestDatabase, testEngines } from '../testing/database.js';
 import { tollgateVersion } from './version.js';
 
 describe.each(testEngines)('a process on %s', (engine) => {
-  it('tells its versions, its start and its database', async () => {
+  it('reports its versions, its start and its database', async () => {
     const test = await createTestDatabase(engine);
     try {
       const info = await processInfo(test.db);

@@ -1,4 +1,4 @@
-// What runs here: versions, since when, and on which database.
+// Describes the running process: its versions, its start time and its database.
 import { randomBytes } from 'node:crypto';
 import type { Database } from '../db/open.js';
 import { asText } from '../db/values.js';
@@ -6,7 +6,7 @@ import { tollgateVersion } from './version.js';
 
 /** A process, and the database of one of its services. */
 export interface ProcessInfo {
-  /** Of this process, made at its start. */
+  /** Identifies this process; created at its start. */
   readonly instanceId: string;
   readonly version: string;
   readonly nodeVersion: string;
@@ -14,7 +14,7 @@ export interface ProcessInfo {
   /** "SQLite", "MySQL" or "MariaDB". */
   readonly databaseEngine: string;
   readonly databaseVersion: string;
-  /** How long the database took to tell its version, in microseconds. */
+  /** How long the database took to return its version, in microseconds. */
   readonly databaseLatencyUs: number;
 }
 
@@ -24,7 +24,7 @@ const startedAtMs = BigInt(Math.round(performance.timeOrigin));
 /** This process without a database. */
 export const thisProcess = { instanceId, version: tollgateVersion, nodeVersion: process.versions.node, startedAtMs } as const;
 
-/** This process and its database, which is asked. */
+/** Returns this process and its database, which it queries. */
 export async function processInfo(db: Database): Promise<ProcessInfo> {
   const beganAt = performance.now();
   const version = await databaseVersion(db);

@@ -1,5 +1,5 @@
-// The life of a process, whatever it is made of: configuration, logs and telemetry first, then the parts in order; on a signal
-// everything in reverse, within a bound.
+// The lifecycle of a process: configuration, logs and telemetry first, then its parts in order; on a signal everything stops in
+// reverse, within a time limit.
 import { type Clock, systemClock } from '../clock.js';
 import { type CommonConfig, commonSettings, tlsOf } from '../config/common.js';
 import { ConfigError, type Environment, type GroupValues, parseGroups, type SettingGroups } from '../config/settings.js';
@@ -9,40 +9,40 @@ import { dialGrpc, type DialGrpcOptions, type GrpcConnection } from '#client/grp
 import type { Tls } from '#client/tls.js';
 import { startTelemetry } from '../telemetry/telemetry.js';
 
-/** What a process offers to what is built in it. */
+/** What a process provides to its parts. */
 export interface ProcessHost {
   readonly log: Logger;
   readonly clock: Clock;
   readonly common: CommonConfig;
-  /** The process's certificates, where it has some. */
+  /** The process's certificates, if it has any. */
   readonly tls: Tls | undefined;
-  /** A connection under this process's name and certificates; closed when everything has stopped. */
+  /** Opens a connection with this process's name and certificates; it is closed when everything has stopped. */
   dial(address: string, options?: Pick<DialGrpcOptions, 'timeoutMs' | 'attempts'>): GrpcConnection;
 }
 
 /** Options of `runProcess`. */
 export interface ProcessOptions<G extends SettingGroups> {
-  /** "ledger": in logs, in telemetry and towards peers. */
+  /** "ledger": its name in logs, in telemetry and to peers. */
   name: string;
-  /** Its settings, in groups of its own naming; beside them it has those of `commonSettings`. */
+  /** Its settings, in groups that it names; it also has those of `commonSettings`. */
   settings: G;
-  /** Settings with these prefixes are refused when unknown; those of other processes are left alone. */
+  /** Unknown settings with these prefixes are rejected; those of other processes are ignored. */
   ownPrefixes: readonly string[];
-  /** Time that everything may take to stop beyond the time for draining, for closing databases and sending the last spans; 10 s unless told. */
+  /** How long stopping may take after draining, for closing databases and sending the last spans; 10 s by default. */
   stopMsExtra?: number;
-  /** Makes the parts, in the order in which they start. */
+  /** Creates the parts, in the order in which they start. */
   build(config: GroupValues<G>, host: ProcessHost): readonly Part[] | Promise<readonly Part[]>;
 }
 
 const stopMsExtraDefault = 10_000;
 
 /**
- * Starts the process; resolves when every part has started. SIGTERM and SIGINT stop it, a second one ends it at once. A fault of
- * the configuration is printed and ends it with status 1, as does a part that cannot start or an error that nobody caught.
+ * Starts the process; resolves when every part has started. SIGTERM and SIGINT stop it, and a second signal ends it immediately. An invalid
+ * configuration is printed and ends it with status 1, as does a part that cannot start or an uncaught error.
  */
 export async function runProcess<G extends SettingGroups>(options: ProcessOptions<G>, env: Environment = process.env): Promise<void> {
   const { common, groups, tls } = readConfig(options, env);
-  // Databases, sockets, logs and keys are for this user alone, from the moment they are made; SQLite would let everybody read.
+  // Only this user can read databases, sockets, logs and keys, from the moment they are created; SQLite would let every user read them.
   process.umask(0o077);
   const log = createLogger({ name: options.name, level: common.logLevel });
   endOnUncaught(log);
@@ -71,7 +71,7 @@ export async function runProcess<G extends SettingGroups>(options: ProcessOption
     stopParts = await startInOrder(await options.build(groups, host), log);
   } catch (error) {
     log.fatal({ err: error }, 'could not start');
-    // Beside the log line, for whoever started it by hand.
+    // In addition to the log line, for a user who started it by hand.
     process.stderr.write(`Could not start: ${error instanceof Error ? error.message : String(error)}\n`);
     await telemetry.stop();
     return process.exit(1);
@@ -99,7 +99,7 @@ function readConfig<G extends SettingGroups>(options: ProcessOptions<G>, env: En
 
 function endOnUncaught(log: Logger): void {
   const end = (error: unknown): never => {
-    log.fatal({ err: error }, 'an error that nobody caught');
+    log.fatal({ err: error }, 'uncaught error');
     return process.exit(1);
   };
   process.on('uncaughtException', end);
@@ -110,7 +110,7 @@ function stopOnSignal(stop: () => Promise<void>, stopMsMax: number, log: Logger)
   let isStopping = false;
   const onSignal = (signal: NodeJS.Signals): void => {
     if (isStopping) {
-      log.warn({ signal }, 'stopping at once');
+      log.warn({ signal }, 'stopping immediately');
       process.exit(1);
     }
     isStopping = true;

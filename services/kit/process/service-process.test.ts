@@ -1,4 +1,4 @@
-// How a process begins and ends, seen from outside: by its exit status, its health and its peers.
+// How a process starts and stops, observed from outside: by its exit status, its health and its peers.
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
@@ -26,7 +26,7 @@ beforeEach(() => {
   printed = '';
   socket = join(tmpdir(), `${newId('t')}.sock`);
   connection = dialGrpc(`unix:${socket}`, { caller: 'gateway' });
-  // What would run after the end of a process fails on its own, for want of what was not made.
+  // Code that would run after the process has ended fails by itself, because what it needs was never created.
   jest.spyOn(process, 'exit').mockImplementation((status) => exited.resolve(Number(status)) as never);
   jest.spyOn(process.stderr, 'write').mockImplementation((text) => {
     printed += String(text);
@@ -40,7 +40,7 @@ afterEach(() => {
   for (const signal of signals) process.removeAllListeners(signal);
 });
 
-/** Runs a probe service as a process and tells what its module lived through. */
+/** Runs a probe service as a process and records the events of its module. */
 async function run(
   service: Partial<ProbeService>,
   options: { env?: Record<string, string>; ready?: ServiceModule<ProbeService>['ready'] } = {},
@@ -74,7 +74,7 @@ const health = (): Promise<string> =>
   );
 
 describe('a service process', () => {
-  it('serves, and on SIGTERM lets the call under way finish before its parts stop', async () => {
+  it('serves, and on SIGTERM lets the call in flight finish before its parts stop', async () => {
     const begun = promised<void>();
     const finish = promised<void>();
     const events = await run({
@@ -105,14 +105,14 @@ describe('a service process', () => {
     expect(await exited.promise).toBe(0);
   });
 
-  it('does not start with a fault in its configuration, and prints every fault', async () => {
+  it('does not start with an invalid configuration, and prints every fault', async () => {
     await expect(run({}, { env: { TOLLGATE_PROBE_SIZE: '12', TOLLGATE_PROBE_LISTNE: 'x', TOLLGATE_TLS_CA: '' } })).rejects.toThrow();
     expect(await exited.promise).toBe(1);
     expect(printed).toContain('TOLLGATE_PROBE_SIZE must be a whole number from 1 to 9 (it is "12")');
     expect(printed).toContain('did you mean TOLLGATE_PROBE_LISTEN?');
   });
 
-  it('does not start with half of its certificates', async () => {
+  it('does not start with only some of its certificate files', async () => {
     await expect(run({}, { env: { TOLLGATE_TLS_CERT: 'cert.pem' } })).rejects.toThrow();
     expect(await exited.promise).toBe(1);
     expect(printed).toContain('must be set together');

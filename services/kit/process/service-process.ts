@@ -1,4 +1,4 @@
-// A process that serves gRPC: what each services/<name>/main.ts runs.
+// A process that serves gRPC, as each services/<name>/main.ts runs it.
 import { type Environment, optionalText, type Settings, text, type Values } from '../config/settings.js';
 import type { Part, ServiceModule } from '../lifecycle.js';
 import type { Logger } from '../log.js';
@@ -10,50 +10,50 @@ import { type GrpcServer, type ServedService, serveGrpc } from '../rpc/grpc-serv
 import { type ChainOptions, decorateService } from '../rpc/standard-chain.js';
 import type { Tls } from '#client/tls.js';
 
-/** A service that a process offers to others; made by `offer`. */
+/** A service that a process offers to others; created by `offer`. */
 export interface Offer {
   readonly module: Pick<ServiceModule<unknown>, 'name' | 'ready'>;
   served(chain: ChainOptions): ServedService;
 }
 
-/** The module's service behind the standard chain of decorators. */
+/** Returns the module's service behind the standard chain of decorators. */
 export function offer<D extends ServiceDefinition>(definition: D, module: ServiceModule<ServiceOf<D>>): Offer {
   return { module, served: (chain) => ({ definition, service: decorateService(definition, module.service, chain) }) };
 }
 
-/** What a service process offers to what is built in it. */
+/** What a service process provides to its parts. */
 export interface ServiceHost extends ProcessHost {
-  /** Who may call what in this process. */
+  /** Decides which caller may call what in this process. */
   readonly access: Access;
 }
 
-/** What a service process is made of. */
+/** The parts of a service process. */
 export interface ServiceParts {
   readonly parts: readonly Part[];
   readonly offers: readonly Offer[];
-  /** Where the callers are kept that are not built in; absent: there are none. */
+  /** Where registered callers are kept; absent: there are only built-in callers. */
   readonly callers?: CallerSource;
 }
 
 /** Options of `runService`. */
 export interface ServiceProcessOptions<S extends Settings> {
-  /** "ledger": names the process and its settings (TOLLGATE_LEDGER_…). */
+  /** "ledger": the name of the process, and the prefix of its settings (TOLLGATE_LEDGER_…). */
   name: string;
   settings: S;
-  /** Where it listens unless TOLLGATE_<NAME>_LISTEN says otherwise: "127.0.0.1:7103". */
+  /** Where it listens unless TOLLGATE_<NAME>_LISTEN is set: "127.0.0.1:7103". */
   listen: string;
-  /** Who may call what; as the contracts say unless told. */
+  /** Decides which caller may call what; by default as the contracts declare. */
   access?: Access;
-  /** The parts in the order in which they start, the service's own module among them, and what is served. */
+  /** Creates the parts in the order in which they start, including the service's own module, and what is served. */
   build(config: Values<S>, host: ServiceHost): ServiceParts;
 }
 
-/** Runs a service as a process of its own: its parts, then the server that offers it, healthy while it is ready. */
+/** Runs a service as its own process: its parts, then the server that offers it, which is healthy while the service is ready. */
 export async function runService<S extends Settings>(options: ServiceProcessOptions<S>, env: Environment = process.env): Promise<void> {
   const prefix = `TOLLGATE_${options.name.toUpperCase()}_`;
   const server = {
     listen: text(`${prefix}LISTEN`, 'where to serve gRPC: host:port or unix:/path', { default: options.listen }),
-    // Known, so that all processes can be given the same addresses.
+    // Declared here so that all processes can be given the same addresses.
     address: optionalText(`${prefix}ADDRESS`, 'where others find this service; for them, not for itself'),
   };
   await runProcess(
@@ -73,7 +73,7 @@ export async function runService<S extends Settings>(options: ServiceProcessOpti
   );
 }
 
-// A service that lost its database is out of rotation within a second or two, and back as fast.
+// A service that lost its database is out of rotation within a second or two, and back just as fast.
 const readyPollMs = 1000;
 
 /** Options of `grpcPart`. */
@@ -82,11 +82,11 @@ export interface GrpcPartOptions {
   address: string;
   offers: readonly Offer[];
   access: Access;
-  /** Undefined: callers are believed. */
+  /** Undefined: callers are trusted to be who they say they are. */
   tls: Tls | undefined;
 }
 
-/** A gRPC server as a part: health follows the modules' readiness; at the stop calls under way drain first. */
+/** Returns a gRPC server as a part: its health follows the modules' readiness, and when it stops, calls in flight drain first. */
 export function grpcPart({ address, offers, access, tls }: GrpcPartOptions, { log, common }: Pick<ProcessHost, 'log' | 'common'>): Part {
   let server: GrpcServer | undefined;
   let poll: NodeJS.Timeout | undefined;
@@ -112,7 +112,7 @@ export function grpcPart({ address, offers, access, tls }: GrpcPartOptions, { lo
   };
 }
 
-/** Looks once a call whether the modules are ready, and logs when that changes. */
+/** Checks at each call whether the modules are ready, and logs when that changes. */
 function followReadiness(server: GrpcServer, offers: readonly Offer[], log: Logger): () => Promise<void> {
   let wasReady = true;
   return async () => {

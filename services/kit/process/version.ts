@@ -1,7 +1,7 @@
 // The version of Tollgate, as package.json has it.
 import { existsSync, readFileSync } from 'node:fs';
 
-/** Reads package.json from the sources, or from the built program, which is one folder deeper. */
+/** Reads package.json, from the sources or from the build output, which is one folder deeper. */
 function readVersion(): string {
   const file = ['../../../package.json', '../../../../package.json']
     .map((path) => new URL(path, import.meta.url))

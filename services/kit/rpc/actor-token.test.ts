@@ -19,7 +19,7 @@ describe('the verification of actor tokens', () => {
     verifier.setKeys([signer.key]);
   });
 
-  it('says who acts', async () => {
+  it('returns the acting user', async () => {
     expect(await verify(await token({ operator: true }))).toEqual({
       userId: 'user_1',
       sessionId: 'sess_1',
@@ -30,7 +30,7 @@ describe('the verification of actor tokens', () => {
     });
   });
 
-  it('remembers what it has verified, for the caller, until the token expires or its key is withdrawn', async () => {
+  it('caches a verified token, for its caller, until the token expires or its key is withdrawn', async () => {
     const text = await token();
     await verify(text);
     expect(verifier.verify(text, 'gateway')).not.toBeInstanceOf(Promise);
@@ -48,22 +48,22 @@ describe('the verification of actor tokens', () => {
   const refused: [string, ActorTokenFields][] = [
     ['of another issuer', { iss: 'somebody' }],
     ['for another audience', { aud: 'billing' }],
-    ['of another caller', { azp: 'metering' }],
-    ['of no caller', { azp: undefined }],
+    ['issued to another caller', { azp: 'metering' }],
+    ['issued to no caller', { azp: undefined }],
     ['that has expired', { exp: nowSeconds - 31 }],
     ['that never expires', { exp: undefined }],
     ['that was signed more than five minutes ago', { iat: nowSeconds - 331 }],
     ['from the future', { iat: nowSeconds + 31, exp: nowSeconds + 100 }],
     ['of another type', { typ: 'JWT' }],
-    ['of nobody', { sub: undefined }],
+    ['without a subject', { sub: undefined }],
     ['without roles', { roles: undefined }],
   ];
-  it.each(refused)('refuses a token %s', async (_, fields) => {
+  it.each(refused)('rejects a token %s', async (_, fields) => {
     const error = await failureOf(verify(await token(fields)));
     expect(error).toMatchObject({ reason: 'actor_refused', code: 16 });
   });
 
-  it('refuses what was changed, what another key signed, and what is no token', async () => {
+  it('rejects a changed token, a token of another key, and text that is not a token', async () => {
     const [head, body, signature] = (await token()).split('.') as [string, string, string];
     const forged = Buffer.from(body, 'base64url').toString().replace('"operator":false', '"operator":true');
     const unsigned = Buffer.from('{"alg":"none","kid":"key-1","typ":"tollgate-actor+jwt"}').toString('base64url');

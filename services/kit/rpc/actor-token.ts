@@ -1,4 +1,4 @@
-// Verifies the signed tokens that prove for which user a caller acts. Whoever verifies needs public keys only and asks nobody.
+// Verifies the signed tokens that prove on behalf of which user a caller acts. Verification needs only public keys and no RPC.
 import type { CryptoKey, JWTPayload } from 'jose';
 import { decodeProtectedHeader } from 'jose/decode/protected_header';
 import { jwtVerify } from 'jose/jwt/verify';
@@ -7,7 +7,7 @@ import type { Clock } from '../clock.js';
 import { AppError } from '#client/errors/app-error.js';
 import type { Actor } from '#client/call-context.js';
 
-/** Who signs actor tokens, for whom, and the type that no other kind of token has (RFC 8725, section 3.11). */
+/** The issuer and audience of actor tokens, and the type that no other kind of token has (RFC 8725, section 3.11). */
 export const actorTokenRules = {
   issuer: 'tollgate-auth',
   audience: 'tollgate-services',
@@ -15,12 +15,12 @@ export const actorTokenRules = {
   algorithm: 'EdDSA',
 } as const;
 
-/** The longest life of a token, in seconds. */
+/** The maximum lifetime of a token, in seconds. */
 export const actorTokenSecondsMax = 300;
 
-// How far the clocks of two machines may be apart.
+// The maximum clock difference between two machines.
 const clockToleranceSeconds = 30;
-// Longer than any token that auth signs, and shorter than what HTTP/2 carries as a header.
+// Longer than any token that auth signs, and shorter than an HTTP/2 header may be.
 const tokenCharsMax = 16_384;
 const verifiedMax = 1000;
 
@@ -31,7 +31,7 @@ export interface ActorKey {
   readonly publicKey: Uint8Array;
 }
 
-/** What a token says beside the registered claims. */
+/** The claims of a token, including the private ones. */
 export interface ActorClaims extends JWTPayload {
   readonly sid: string;
   readonly email: string;
@@ -48,8 +48,9 @@ interface Verified {
 }
 
 /**
- * Verifies tokens under the keys that it was last given. A signature costs a tenth of a millisecond and one token accompanies many calls, so
- * the latest results are remembered.
+ * Verifies tokens with the keys that it was last given. Checking a signature costs a tenth of a millisecond and one token accompanies many
+ * calls,
+ * so recent results are cached.
  */
 export class ActorVerifier {
   private readonly keys = new Map<string, Promise<CryptoKey>>();
@@ -57,19 +58,19 @@ export class ActorVerifier {
 
   constructor(private readonly clock: Clock) {}
 
-  /** Replaces the keys; tokens under a key that is no longer among them are refused from now on. */
+  /** Replaces the keys; tokens signed with a key that is no longer among them are rejected from now on. */
   setKeys(keys: readonly ActorKey[]): void {
     const wanted = new Map(keys.map((key) => [key.kid, key]));
     for (const kid of this.keys.keys()) if (!wanted.has(kid)) this.keys.delete(kid);
     for (const key of wanted.values()) if (!this.keys.has(key.kid)) this.keys.set(key.kid, imported(key));
   }
 
-  /** Whether any token can be verified. */
+  /** Reports whether any token can be verified. */
   hasKeys(): boolean {
     return this.keys.size > 0;
   }
 
-  /** The user whom the token names; a promise only when the signature must be checked. Raises actor_refused. */
+  /** Returns the user in the token; a promise only when the signature must be checked. Raises actor_refused. */
   verify(token: string, caller: string): Actor | Promise<Actor> {
     const known = this.verified.get(token);
     if (known === undefined) return this.check(token, caller);
@@ -101,10 +102,10 @@ export class ActorVerifier {
       });
       claims = payload;
     } catch {
-      // Which of the checks failed helps only an attacker; the log of auth says which tokens it signed.
+      // Reporting which check failed would only help an attacker; auth logs which tokens it signed.
       throw refused();
     }
-    // A token is of use to no caller but the one that auth gave it to.
+    // Only the caller that auth issued the token to can use it.
     if (claims['azp'] !== caller) throw refused();
     const actor: Actor = {
       userId: claims.sub!,
@@ -129,7 +130,7 @@ function imported({ publicKey }: ActorKey): Promise<CryptoKey> {
     { kty: 'OKP', crv: 'Ed25519', x: Buffer.from(publicKey).toString('base64url') },
     actorTokenRules.algorithm,
   ) as Promise<CryptoKey>;
-  // Reported to the call that needs the key.
+  // The call that needs the key gets the error.
   key.catch(() => undefined);
   return key;
 }

@@ -1,4 +1,4 @@
-// Small calls that travel together, while servers come and go: none is ever left without an result.
+// Batched calls while servers come and go: every call gets a result.
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -50,7 +50,7 @@ function dial(address: string, options: { renewMs?: number } = {}): { client: Ba
 
 const replicas = (...servers: GrpcServer[]): string => `ipv4:${servers.map(({ address }) => address).join(',')}`;
 
-/** Calls without pause until it is told to end; what became of them, by reason. */
+/** Calls continuously until it is stopped, and counts the outcomes by reason. */
 function load(client: BatchedLedger, callers: number): { end(): Promise<Map<string, number>> } {
   let isResult = false;
   const results = new Map<string, number>();
@@ -76,7 +76,7 @@ function load(client: BatchedLedger, callers: number): { end(): Promise<Map<stri
 }
 
 describe('a stream that breaks', () => {
-  it('leaves every call on it with an unknown result at once, and is open again for the next', async () => {
+  it('fails every call on it immediately, its result unknown, and is opened again for the next', async () => {
     const first = await serve({ release: stuck });
     const { client, lines } = dial(first.address);
     const startMs = performance.now();
@@ -97,7 +97,7 @@ describe('a stream that breaks', () => {
     ]);
   });
 
-  it('does not take its callers past their deadlines while nobody is there', async () => {
+  it('does not keep callers past their deadlines while no server is there', async () => {
     const { client } = dial(`127.0.0.1:${await freePort()}`);
     for (let call = 0; call < 20; call += 1) {
       const startMs = performance.now();
@@ -110,8 +110,8 @@ describe('a stream that breaks', () => {
 });
 
 describe('a replica that hangs', () => {
-  it('is left for another one once a call on it has run out of time', async () => {
-    // Whichever is asked first hangs from then on.
+  it('is replaced by another one once a call on it has timed out', async () => {
+    // The replica that is called first hangs from then on.
     let hanging: number | undefined;
     const replica = (index: number): BatchedMethods => ({
       release: (request) => {
@@ -126,23 +126,23 @@ describe('a replica that hangs', () => {
         (error: { reason: string }) => error.reason,
       );
     expect(await call(100)).toBe('deadline_exceeded');
-    // So little time says nothing about the replica.
+    // A timeout this short says nothing about the replica.
     expect(await call(100)).toBe('deadline_exceeded');
     expect(await call(1500)).toBe('deadline_exceeded');
-    // grpc-js may give the second stream to the replica that it found first, too; the third goes on.
+    // grpc-js may give the second stream to the first replica too; the third goes to the other.
     const results = [await call(1500), await call(1500)];
     expect(results).toContain('ok');
     expect(await call(100)).toBe('ok');
   });
 });
 
-describe('a server that stops in good order', () => {
+describe('a server that stops gracefully', () => {
   it('fails no call while another replica serves', async () => {
     const servers = [await serve({ release: echoing }), await serve({ release: echoing })];
     const { client } = dial(replicas(...servers));
     const running = load(client, 20);
     await sleep(300);
-    // One of the two has the stream, and whichever it is, it has ended when both have been replaced.
+    // One of the two has the stream; whichever it is, it has stopped when both have been replaced.
     for (const server of servers) {
       await server.stop(5000);
       await sleep(100);
@@ -154,7 +154,7 @@ describe('a server that stops in good order', () => {
     expect(results.get('ok')).toBeGreaterThan(1000);
   });
 
-  it('still answers what it has begun', async () => {
+  it('still responds to the calls that it has begun', async () => {
     const finish = promised<boolean>();
     const begun = promised<boolean>();
     const server = await serve({
@@ -175,7 +175,7 @@ describe('a server that stops in good order', () => {
   });
 });
 
-describe('a stream that has served its time', () => {
+describe('a stream that has reached its maximum age', () => {
   it('is followed by another, to the next replica, without a call that fails', async () => {
     const served = [0, 0];
     const counting = (index: number): BatchedMethods => ({
@@ -193,7 +193,7 @@ describe('a stream that has served its time', () => {
 });
 
 describe('a server without the method', () => {
-  it('is named as such', async () => {
+  it('is reported as such', async () => {
     const { batch: _, ...others } = LedgerServiceDefinition.methods;
     const { log } = recordingLogger();
     const server = await serveGrpc({

@@ -1,5 +1,5 @@
-// The serving side of a method that carries many small calls at once (batch-contract.ts): each is done on its own, and what is
-// ready together is answered together.
+// The serving side of a batch method (batch-contract.ts): each operation runs on its own, and results that are
+// ready together are sent together.
 import { AppError, toAppError } from '#client/errors/app-error.js';
 import { toRpcStatus } from '#client/errors/rpc-status.js';
 import type { Logger } from '../log.js';
@@ -19,20 +19,20 @@ import { hopMs } from './deadline.js';
 import type { MessageType, UnaryHandler } from '#client/definition.js';
 import { withTraceparent } from './traceparent.js';
 
-/** How operations are done. */
+/** Options of `answerBatches`. */
 export interface BatchServerOptions {
   readonly responseType: MessageType;
-  /** The method behind each case, decorated: who may call it is asked here, operation by operation. */
+  /** The method behind each case, decorated: access is checked here, operation by operation. */
   readonly methods: Readonly<Record<string, UnaryHandler>>;
-  /** How much an operation counts among those in flight; 1 unless told. */
+  /** Returns how much an operation counts among those in flight; 1 by default. */
   readonly weightOf?: (operation: Case) => number;
   readonly log: Logger;
 }
 
 /**
- * Does what is asked and answers it, each operation exactly once, until the requests end and all is answered. An operation is refused
- * alone: as invalid_request when it is none, as overloaded when too many of the stream have no result yet. Only bytes that are no
- * message end the stream with an error, and then after what came before them is answered.
+ * Runs each operation and returns its result, exactly once, until the requests end and all results are sent. An operation fails
+ * alone: with invalid_request when it is malformed, with overloaded when too many of the stream have no result yet. Only bytes that are not
+ * a message end the stream with an error, after the results of everything before them.
  */
 export async function* answerBatches(
   requests: AsyncIterable<BatchRequest>,
@@ -68,7 +68,7 @@ export async function* answerBatches(
     await reading;
   } finally {
     context.signal.removeEventListener('abort', leave);
-    // The caller may leave at any `yield`, after which nothing is taken and the reader would wait for room for ever.
+    // The caller may disconnect at any `yield`; after that nothing is consumed and the reader would wait for room forever.
     leave();
   }
   if (failure !== undefined) throw failure.error;
@@ -81,7 +81,7 @@ interface Answer {
   readonly weight: number;
 }
 
-/** A response whose results were encoded one by one. Messages one after the other are one with all of their repeated fields. */
+/** Returns a response whose results were encoded one by one. Concatenated messages decode as one with all of their repeated fields. */
 class EncodedResponse extends EncodedMessage implements BatchResponse {
   readonly results: readonly BatchResult[];
 
@@ -92,9 +92,9 @@ class EncodedResponse extends EncodedMessage implements BatchResponse {
   }
 }
 
-/** The operations of one stream that are not answered yet. */
+/** Holds the operations of one stream that have no result yet. */
 class Answers {
-  /** Whether nothing is taken any more. */
+  /** Whether the stream has stopped reading. */
   isLeft = false;
   private ready: Answer[] = [];
   private inFlight = 0;
@@ -103,7 +103,7 @@ class Answers {
 
   constructor(private readonly options: BatchServerOptions) {}
 
-  /** Begins what came in one message. */
+  /** Begins the operations of one message. */
   begin(operations: readonly BatchOperation[], context: CallContext): void {
     const nowMs = Date.now();
     for (const [index, each] of operations.entries()) {
@@ -116,22 +116,22 @@ class Answers {
     }
   }
 
-  /** Notes that nothing is taken any more, so that nobody waits for room or for an result. */
+  /** Stops, so that nothing waits for room or for a result any more. */
   leave(): void {
     this.isLeft = true;
     this.wakeReader?.();
     this.wake();
   }
 
-  /** Waits while even refusals pile up, which they do when the sender does not read. */
+  /** Waits while even errors pile up, which happens when the sender does not read. */
   async room(): Promise<void> {
     while (!this.isLeft && this.inFlight >= 2 * inFlightMax) await new Promise<void>((resolve) => (this.wakeReader = resolve));
   }
 
-  /** Waits until something is ready, or `wake`; then until this turn has made ready what it will. */
+  /** Waits until a result is ready, or `wake`; then until the results of this turn of the event loop are ready. */
   async some(): Promise<void> {
     if (this.ready.length === 0) await new Promise<void>((resolve) => (this.wakeWriter = resolve));
-    // Outcomes of a transaction come one promise after the other; ticks run when no promise is left.
+    // Outcomes of a transaction arrive one promise after the other; ticks run when no promise is left.
     await new Promise<void>((resolve) => process.nextTick(resolve));
   }
 
@@ -144,7 +144,7 @@ class Answers {
     return this.inFlight === 0;
   }
 
-  /** All that is ready, in messages. */
+  /** Returns everything that is ready, in messages. */
   *take(): Generator<BatchResponse> {
     const ready = this.ready;
     this.ready = [];
@@ -191,7 +191,7 @@ class Answers {
     this.add({ tag, result }, weight);
   }
 
-  /** Encoded by itself, so that an result which cannot be spoils no other. */
+  /** Encodes each result separately, so that one that cannot be encoded does not affect the others. */
   private add(result: BatchResult, weight: number): void {
     this.ready.push({ ...this.encodable(result), weight });
     this.wake();
@@ -202,7 +202,7 @@ class Answers {
     try {
       return { result, bytes: encodeMessage(responseType, { results: [result] }) };
     } catch (error) {
-      log.error({ err: error, operation: result.result?.$case }, 'an result could not be encoded');
+      log.error({ err: error, operation: result.result?.$case }, 'a result could not be encoded');
       const instead = { tag: result.tag, result: failed(toAppError(error)) };
       return { result: instead, bytes: encodeMessage(responseType, { results: [instead] }) };
     }
@@ -217,7 +217,10 @@ function invalid(field: string, rule: string): AppError {
   return new AppError('invalid_request', `${field} must be ${rule}.`, { details: { field } });
 }
 
-/** The circumstances of one operation. Its deadline is kept by whoever queues it, as a timer for each would cost more than its transport. */
+/**
+ * Returns the context of one operation. Its deadline is enforced where it is queued, since a timer for each would cost more than its
+ * transport.
+ */
 function contextOf({ timeoutMs }: BatchOperation, { deadlineMs: _ofStream, ...stream }: CallContext, nowMs: number): CallContext {
   return timeoutMs === undefined ? stream : { ...stream, deadlineMs: nowMs + timeoutMs - hopMs };
 }

@@ -1,4 +1,4 @@
-// Small calls that travel together, over every way to reach a service: each has an result of its own, and exactly one.
+// Batched calls, over every transport: each gets exactly one result of its own.
 import { fromRpcStatus } from '#client/errors/rpc-status.js';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { trace } from '@opentelemetry/api';
@@ -24,7 +24,7 @@ import { messageBytesMax } from '#client/codec.js';
 
 const release = (holdId: string): ReleaseRequest => ({ holdId, accountId: 'acct' });
 const context = (options: { timeoutMs?: number; signal?: AbortSignal } = {}): CallContext => callContext({ caller: 'gateway', ...options });
-/** Answers with the id that it was asked about. */
+/** Responds with the id in the request. */
 const echoing: LedgerService['release'] = async ({ holdId }) => ReleaseResponse.fromPartial({ hold: { id: holdId } });
 
 const spans = new InMemorySpanExporter();
@@ -34,7 +34,7 @@ beforeAll(() => {
 });
 afterAll(() => telemetry.stop());
 
-describe.each(transports)('calls that travel together, %s', (_, connect) => {
+describe.each(transports)('batched calls, %s', (_, connect) => {
   let connection: Connection<BatchedLedger> | undefined;
   let closeClient = (): void => {};
   let messages: number[] = [];
@@ -60,7 +60,7 @@ describe.each(transports)('calls that travel together, %s', (_, connect) => {
     return client;
   }
 
-  it('each have their own answer', async () => {
+  it('each get their own response', async () => {
     const client = await clientOf({
       release: echoing,
       hold: async ({ holdId }) => HoldResponse.fromPartial({ hold: { id: holdId, amountNanoUsd: 9_223_372_036_854_775_807n } }),
@@ -76,7 +76,7 @@ describe.each(transports)('calls that travel together, %s', (_, connect) => {
     expect(held.hold).toMatchObject({ id: 'b', amountNanoUsd: 9_223_372_036_854_775_807n });
   });
 
-  it('share messages when they are called in one turn, and wait for nobody otherwise', async () => {
+  it('share messages when they are made in one turn, and are not delayed otherwise', async () => {
     const client = await clientOf({ release: echoing });
     const ids = Array.from({ length: 200 }, (__, index) => `id ${index}`);
     const answers = await Promise.all(ids.map((id) => client.release(release(id), context())));
@@ -86,7 +86,7 @@ describe.each(transports)('calls that travel together, %s', (_, connect) => {
     expect(messages.at(-1)).toBe(1);
   });
 
-  it('may be large: what does not fit into one message goes in the next', async () => {
+  it('may be large: calls that do not fit into one message go in the next', async () => {
     const client = await clientOf({ release: async ({ holdId }) => ReleaseResponse.fromPartial({ hold: { id: String(holdId.length) } }) });
     const sizes = [200_000, messageBytesMax - 50_000, 10];
     const answers = await Promise.all(sizes.map((size) => client.release(release('x'.repeat(size)), context({ timeoutMs: 30_000 }))));
@@ -95,7 +95,7 @@ describe.each(transports)('calls that travel together, %s', (_, connect) => {
     expect(await failureOf(client.release(release('x'.repeat(messageBytesMax)), context()))).toMatchObject({ reason: 'body_too_large' });
   }, 30_000);
 
-  it('are answered in the order in which they are done', async () => {
+  it('return in the order in which they finish', async () => {
     const last = promised<boolean>();
     const client = await clientOf({
       release: async (request) => {
@@ -109,7 +109,7 @@ describe.each(transports)('calls that travel together, %s', (_, connect) => {
     expect((await slow).hold!.id).toBe('slow');
   });
 
-  it('fail one by one, with the error as a call of its own would have it', async () => {
+  it('fail one by one, with the error of a separate call', async () => {
     const client = await clientOf({
       release: async (request) => {
         if (request.holdId === 'held')
@@ -141,7 +141,7 @@ describe.each(transports)('calls that travel together, %s', (_, connect) => {
     expect(logged[0]).toMatchObject({ level: 50, rpc: 'tollgate.ledger.v1.LedgerService/Release', caller: 'gateway' });
   });
 
-  it('do not suffer from one that cannot be encoded', async () => {
+  it('are not affected by a call that cannot be encoded', async () => {
     const client = await clientOf({ release: echoing, settle: async () => SettleResponse.fromPartial({}) });
     const neighbour = client.release(release('fine'), context());
     const poisoned = client.settle({ holdId: '', accountId: '', costNanoUsd: 2n ** 70n, keyId: '' }, context());
@@ -149,7 +149,7 @@ describe.each(transports)('calls that travel together, %s', (_, connect) => {
     expect((await neighbour).hold!.id).toBe('fine');
   });
 
-  it('do not suffer from one whose result cannot be encoded', async () => {
+  it('are not affected by a call whose result cannot be encoded', async () => {
     const client = await clientOf({
       release: async (request) =>
         ReleaseResponse.fromPartial({ hold: { id: request.holdId, amountNanoUsd: request.holdId === 'huge' ? 2n ** 70n : 1n } }),
@@ -157,7 +157,7 @@ describe.each(transports)('calls that travel together, %s', (_, connect) => {
     const [huge, fine] = await Promise.allSettled([client.release(release('huge'), context()), client.release(release('fine'), context())]);
     expect(huge).toMatchObject({ reason: { reason: 'internal', message: 'Something went wrong on our side.' } });
     expect(fine).toMatchObject({ value: { hold: { id: 'fine' } } });
-    expect(lines.filter(({ msg }) => msg === 'an result could not be encoded')).toHaveLength(1);
+    expect(lines.filter(({ msg }) => msg === 'a result could not be encoded')).toHaveLength(1);
   });
 
   it('are each admitted by the grant of their own method', async () => {
@@ -172,7 +172,7 @@ describe.each(transports)('calls that travel together, %s', (_, connect) => {
     });
   });
 
-  it('are given up at their deadline or by their caller, each alone', async () => {
+  it('end at their deadline or when their caller cancels, each alone', async () => {
     const seen: (number | undefined)[] = [];
     const client = await clientOf({
       release: (request, callee) => {
@@ -190,12 +190,12 @@ describe.each(transports)('calls that travel together, %s', (_, connect) => {
     expect(await failureOf(left)).toMatchObject({ reason: 'cancelled' });
     expect(await failureOf(late)).toMatchObject({ reason: 'deadline_exceeded' });
     expect(Date.now() - startMs).toBeLessThan(2000);
-    // The service knows how long it has, less what the answer needs for its way back.
+    // The service knows how long it has, less the time that the response needs for its way back.
     expect(seen[0]! - startMs).toBeGreaterThan(100);
     expect(seen[0]! - startMs).toBeLessThan(1000);
   });
 
-  it('are refused as overloaded beyond the bound, and not before', async () => {
+  it('fail as overloaded beyond the limit, and not before', async () => {
     const finish = promised<boolean>();
     const client = await clientOf({
       release: async (request) => {
@@ -210,7 +210,7 @@ describe.each(transports)('calls that travel together, %s', (_, connect) => {
     expect((await client.release(release('again'), context())).hold!.id).toBe('again');
   }, 30_000);
 
-  it('are each in the trace of their own caller, and in none when that is not sampled', async () => {
+  it('are each in the trace of their own caller, and in none when that trace is not sampled', async () => {
     const client = await clientOf({ release: echoing });
     const tracer = trace.getTracer('test');
     const traced = (name: string): Promise<string> =>
@@ -228,8 +228,8 @@ describe.each(transports)('calls that travel together, %s', (_, connect) => {
   });
 });
 
-describe('the service of a batch', () => {
-  /** The results of one message, by the names of their cases. */
+describe('the serving side of a batch', () => {
+  /** Returns the results of one message, by the names of their cases. */
   async function outcomesOf(operations: BatchRequest['operations'], methods: BatchedMethods): Promise<[number, string, unknown][]> {
     const { service } = batchedService(methods);
     const requests = async function* (): AsyncGenerator<BatchRequest> {
@@ -252,7 +252,7 @@ describe('the service of a batch', () => {
     ...fields,
   });
 
-  it('refuses what is no operation of its own, and nothing else', async () => {
+  it('rejects operations that it does not know, and nothing else', async () => {
     const results = await outcomesOf([operation(1), operation(2, { operation: undefined }), operation(3)], { release: echoing });
     expect(results.map(([tag, name]) => [tag, name])).toEqual([
       [1, 'release'],
@@ -262,7 +262,7 @@ describe('the service of a batch', () => {
     expect(results[1]![2]).toMatchObject({ code: 3, reason: 'invalid_request', details: { field: 'operation' } });
   });
 
-  it('refuses what is beyond the size of a message', async () => {
+  it('rejects operations beyond the size of a message', async () => {
     const results = await outcomesOf(
       Array.from({ length: operationsPerMessageMax + 2 }, (__, tag) => operation(tag)),
       { release: echoing },
@@ -274,7 +274,7 @@ describe('the service of a batch', () => {
     expect(results.at(-1)![2]).toMatchObject({ reason: 'invalid_request', details: { field: 'operations' } });
   });
 
-  it.each(['breaks off', 'stops reading'])('reads no more when its caller %s while nothing fits in any more', async (how) => {
+  it.each(['breaks off', 'stops reading'])('stops reading when its caller %s while its queue is full', async (how) => {
     const { service, messages } = batchedService({ release: () => new Promise(() => {}) });
     let isReading = true;
     const requests = async function* (): AsyncGenerator<BatchRequest> {
@@ -288,7 +288,7 @@ describe('the service of a batch', () => {
     const responses = service
       .batch(requests() as Parameters<LedgerService['batch']>[0], context({ signal: leaving.signal }))
       [Symbol.asyncIterator]();
-    // The first refusal is read, and the rest pile up.
+    // The first error is read, and the rest pile up.
     await responses.next();
     await untilStill(() => messages.length);
     const read = messages.length;

@@ -1,12 +1,12 @@
-// The one way to make a service: the functions of its RPCs, bound to what they need.
+// Builds a service from the functions of its RPCs, bound to their dependencies.
 import { callContext, type CallContext } from '#client/call-context.js';
 
-/** An RPC as its own file exports it. A function that needs less leaves parameters out. */
+/** An RPC as its own file exports it. A function may omit parameters that it does not need. */
 type Rpc<Method, Deps> = Method extends (request: infer Request, context?: CallContext) => infer Response
   ? (request: Request, context: CallContext, deps: Deps) => Response
   : never;
 
-/** The generated interfaces leave the context optional; a transport always passes one. */
+/** In the generated interfaces the context is optional; a transport always passes one. */
 const unknownCaller = callContext({ caller: 'unknown' });
 
 /** Returns the implementation of the generated interface `Service` over these dependencies. */

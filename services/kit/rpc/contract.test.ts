@@ -1,5 +1,5 @@
-// The wire is what the .proto files say, whoever made the codec: services of ours are called by a client that reads the files
-// itself (@grpc/proto-loader), so that a fault of our generator or its options cannot hide on both sides.
+// The wire format follows the .proto files, not just our codec: our services are called by a client that reads the files
+// itself (@grpc/proto-loader), so that a bug in our generator or its options cannot hide on both sides.
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { type Client, credentials, loadPackageDefinition, Metadata, type ServiceClientConstructor } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
@@ -33,7 +33,7 @@ async function foreignClient(definition: ServiceDefinition, file: string, method
   const unimplemented = Object.fromEntries(Object.keys(definition.methods).map((key) => [key, () => undefined]));
   const { log } = recordingLogger();
   server = await serveGrpc({ services: [{ definition, service: { ...unimplemented, ...methods } }], address: '127.0.0.1:0', log });
-  // As text, so that a 64-bit integer is not rounded on its way; without defaults, so that what is absent is seen to be.
+  // Integers as text, so that 64 bits are not rounded; without defaults, so that absent fields are visible as absent.
   const proto = loadSync(file, { includeDirs: ['proto'], longs: String, enums: String, defaults: false, oneofs: true });
   const Constructor = loadPackageDefinition({ Service: proto[definition.fullName]! })['Service'] as ServiceClientConstructor;
   client = new Constructor(server.address, credentials.createInsecure()) as unknown as Foreign;
@@ -64,7 +64,7 @@ describe('the wire', () => {
   const ledgerFile = 'tollgate/ledger/v1/ledger.proto';
   const inferenceFile = 'tollgate/inference/v1/inference.proto';
 
-  it('carries 64-bit integers whole, both ways', async () => {
+  it('carries 64-bit integers exactly, both ways', async () => {
     let received: HoldRequest | undefined;
     const foreign = await foreignClient(LedgerServiceDefinition, ledgerFile, {
       async hold(request: HoldRequest) {
@@ -79,7 +79,7 @@ describe('the wire', () => {
     expect(answer['hold']).toMatchObject({ id: 'req_1', amountNanoUsd: '-9223372036854775808', state: 'HOLD_STATE_OPEN' });
   });
 
-  it('tells an absent optional field from zero, both ways', async () => {
+  it('distinguishes an absent optional field from zero, both ways', async () => {
     const limits: unknown[] = [];
     const foreign = await foreignClient(LedgerServiceDefinition, ledgerFile, {
       async hold(request: HoldRequest) {
@@ -197,7 +197,7 @@ describe('the wire', () => {
     });
   });
 
-  it('refuses bytes that are no message', async () => {
+  it('rejects bytes that are not a message', async () => {
     const foreign = await foreignClient(LedgerServiceDefinition, ledgerFile, { hold: async () => HoldResponse.fromPartial({}) });
     const result = new Promise((resolve, reject) => {
       const asTheyAre = (bytes: Buffer): Buffer => bytes;

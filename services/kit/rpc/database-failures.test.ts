@@ -30,8 +30,8 @@ async function drained(stream: AsyncIterable<unknown>): Promise<void> {
   for await (const _ of stream);
 }
 
-describe('a service whose database is away', () => {
-  it('answers every kind of call with service_unavailable and when to come back', async () => {
+describe('a service whose database is unavailable', () => {
+  it('fails every kind of call with service_unavailable and a retry delay', async () => {
     const { service } = serviceThatFails(refused);
     const expected = { reason: 'service_unavailable', retryAfterMs: 1000 };
     await expect(service.echo(probe('x'), context)).rejects.toMatchObject(expected);
@@ -46,7 +46,7 @@ describe('a service whose database is away', () => {
     ]);
   });
 
-  it('still hides what is a fault of ours', async () => {
+  it('still hides internal errors', async () => {
     const { service } = serviceThatFails(Object.assign(new Error('unknown column'), { errno: 1054 }));
     await expect(service.echo(probe('x'), context)).rejects.toMatchObject({ reason: 'internal' });
   });

@@ -1,12 +1,12 @@
-// Decorator: a database that is away or too busy is told to callers as such, never as a fault that they cannot repeat.
+// Decorator that reports an unavailable or overloaded database to callers as such, never as an error that they cannot retry.
 import { fromDatabase } from '../db/failures.js';
 import type { Logger } from '../log.js';
 import type { Decorator } from './decorate.js';
 
-// An outage fails every call; one line now and then says enough.
+// An outage fails every call; an occasional log line is enough.
 const quietMs = 10_000;
 
-/** Raises service_unavailable or overloaded in place of a driver's error of that kind, and logs the driver's words. */
+/** Replaces a driver's error with service_unavailable or overloaded where it means that, and logs the driver's error. */
 export function databaseFailures(log: Logger): Decorator {
   let toldAtMs = Number.NEGATIVE_INFINITY;
   return (method) => (context) => ({

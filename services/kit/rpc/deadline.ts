@@ -1,18 +1,18 @@
-// Decorator: each hop keeps a little of the time for itself, and refuses work that cannot be done in time.
+// Decorator that reserves a little of the time for each hop, and refuses work that cannot be finished in time.
 import { AppError, toAppError } from '#client/errors/app-error.js';
 import { timerMsMax } from '#client/call-context.js';
 import type { Decorator } from './decorate.js';
 
 /**
- * Taken from the caller's deadline at each hop, so that what this service calls gives up before its own caller does: the error
- * then arrives and names what was slow, where a caller that gave up first would only know that "it" was.
+ * Subtracted from the caller's deadline at each hop, so that the services that this one calls give up before its own caller does: the error
+ * then still arrives and names the slow service; a caller that gives up first cannot know which one was slow.
  */
 export const hopMs = 20;
 
-// With less than this left nothing useful is finished, and work that nobody waits for only slows what somebody does wait for.
+// With less time left nothing useful can finish, and work that nobody waits for slows down other calls.
 const leftMsMin = 5;
 
-/** Hands the method a deadline 20 ms before the caller's, with a signal that keeps it. Raises deadline_exceeded. */
+/** Passes the method a deadline 20 ms before the caller's, and a signal that aborts at it. Raises deadline_exceeded. */
 export const deadline: Decorator = (method) => (context) => {
   if (context.deadlineMs === undefined) return { context };
   const deadlineMs = context.deadlineMs - hopMs;
@@ -40,7 +40,7 @@ export const deadline: Decorator = (method) => (context) => {
     end(error) {
       clearTimeout(timer);
       context.signal.removeEventListener('abort', onAbort);
-      // Whatever the method made of being aborted, the deadline was the reason.
+      // Whatever error the method raised when it was aborted, the deadline was the reason.
       return late !== undefined && toAppError(error).reason === 'cancelled' ? late : error;
     },
   };

@@ -1,5 +1,5 @@
-// Wraps every method of a service object: the only middleware mechanism, the same for unary and streaming methods and for
-// services that are then served over gRPC or made into a local client.
+// Wraps every method of a service object. This is the only middleware mechanism, for unary and streaming methods, and for
+// services over gRPC and local clients alike.
 import { type CallContext, consumerLeft } from '#client/call-context.js';
 import {
   handlerOf,
@@ -14,22 +14,22 @@ import {
 
 /** What a decorator does around one call. */
 export interface CallScope {
-  /** The context that the rest of the chain and the method see. */
+  /** The context for the rest of the chain and the method. */
   readonly context: CallContext;
-  /** Runs a step of the method: the whole of a unary one, each message of a stream. Absent: nothing to do around steps. */
+  /** Runs a step of the method: all of a unary method, or one message of a stream. Absent: nothing to do around steps. */
   readonly within?: <T>(step: () => T) => T;
-  /** The call is over. Returns the error to raise in place of `error`; its result is ignored when there was none. */
+  /** Called when the call has ended. Returns the error to raise instead of `error`; the result is ignored when there was none. */
   readonly end?: (error: unknown) => unknown;
 }
 
 /**
- * Called once per method when a service is decorated; the result is called once per call, with the request (an `AsyncIterable` where the
- * method streams its requests). An error that it throws refuses the call. Only a decorator that must wait before it can admit a call returns
- * a promise: most calls cost less without one.
+ * Called once per method when a service is decorated; the result is called once per call, with the request (an `AsyncIterable` when the
+ * method streams its requests). To refuse the call, it throws. Only a decorator that must wait before it can admit a call returns
+ * a promise: most calls are cheaper without one.
  */
 export type Decorator = (method: MethodInfo) => (context: CallContext, request: unknown) => CallScope | Promise<CallScope>;
 
-/** The service behind these decorators, the first outermost. */
+/** Returns the service behind these decorators, the first one outermost. */
 export function decorate<D extends ServiceDefinition>(
   definition: D,
   service: ServiceOf<D>,
@@ -38,7 +38,7 @@ export function decorate<D extends ServiceDefinition>(
   return decorateSome(definition, service, Object.keys(definition.methods), decorators);
 }
 
-/** As `decorate`, for some methods of a service. */
+/** Like `decorate`, for some methods of a service. */
 export function decorateSome<D extends ServiceDefinition, K extends keyof D['methods']>(
   definition: D,
   service: Pick<ServiceOf<D>, K>,
@@ -57,7 +57,7 @@ export function decorateSome<D extends ServiceDefinition, K extends keyof D['met
 
 type Begin = (context: CallContext, request: unknown) => Required<CallScope> | Promise<Required<CallScope>>;
 
-/** One scope of many: begun from the outermost, ended from the innermost. */
+/** Combines scopes: they begin with the outermost and end with the innermost. */
 function chain(begins: readonly ReturnType<Decorator>[]): Begin {
   return (outer, request) => {
     const scopes: CallScope[] = [];
@@ -140,7 +140,7 @@ function stream(handler: StreamHandler, begin: Begin): StreamHandler {
       over = true;
       failure = error;
     } finally {
-      // Neither ended nor failed: the consumer left, and the producer's own `finally` is due.
+      // Neither ended nor failed: the consumer disconnected, and the producer's own `finally` must run.
       if (!over) failure = await scope.within(() => leave(iterator));
       failure = scope.end(failure);
     }
@@ -148,7 +148,7 @@ function stream(handler: StreamHandler, begin: Begin): StreamHandler {
   };
 }
 
-/** Lets the producer clean up; the error that this raised, if any, else that the consumer left. */
+/** Lets the producer clean up. Returns the error that this raised, or else the consumer's disconnect. */
 async function leave(iterator: AsyncIterator<unknown> | undefined): Promise<unknown> {
   try {
     await iterator?.return?.();

@@ -1,4 +1,4 @@
-// Calls that stream their requests, over every way to reach a service.
+// Calls that stream their requests, over every transport.
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { AppError } from '#client/errors/app-error.js';
 import { probeAccess } from '../testing/access.js';
@@ -18,12 +18,12 @@ const context = (options: { timeoutMs?: number; signal?: AbortSignal } = {}): Ca
 const decorated = (converse: Converse): ProbeService =>
   decorateService(ProbeServiceDefinition, probeService({ converse }), { access: probeAccess(), log: recordingLogger().log });
 
-/** Answers each request. */
+/** Responds to each request. */
 const echoing: Converse = async function* (requests) {
   for await (const request of requests) yield probe(`${request.text}!`);
 };
 
-/** Requests without end, whose clean-up tells. */
+/** Endless requests that report when they are cleaned up. */
 function endless(onLeft: () => void = () => {}): AsyncIterable<Probe> & { taken: number } {
   return {
     taken: 0,
@@ -40,7 +40,7 @@ function endless(onLeft: () => void = () => {}): AsyncIterable<Probe> & { taken:
   };
 }
 
-/** Requests that come when they are pushed. */
+/** Requests that arrive when they are pushed. */
 function pushed(): AsyncIterable<Probe> & { push(text: string): void; end(): void } {
   const queue: (string | undefined)[] = [];
   let wake = (): void => {};
@@ -74,7 +74,7 @@ describe.each(transports)('a call that streams its requests, %s', (_, connect, a
     return connection.client;
   }
 
-  it('is answered while its requests still come, and ends when they do', async () => {
+  it('gets responses while its requests still arrive, and ends when they do', async () => {
     const client = await clientOf(echoing);
     const requests = pushed();
     const responses = client.converse(requests, context())[Symbol.asyncIterator]();
@@ -87,7 +87,7 @@ describe.each(transports)('a call that streams its requests, %s', (_, connect, a
     expect(await responses.next()).toMatchObject({ done: true });
   });
 
-  it('keeps many in order both ways', async () => {
+  it('keeps many messages in order both ways', async () => {
     const client = await clientOf(echoing);
     const texts = Array.from({ length: 1000 }, (__, index) => String(index));
     const received: string[] = [];
@@ -98,7 +98,7 @@ describe.each(transports)('a call that streams its requests, %s', (_, connect, a
     expect(received).toEqual(texts.map((text) => `${text}!`));
   });
 
-  it('may end though requests still come, and their iterator is told', async () => {
+  it('may end while requests still arrive, and their iterator is closed', async () => {
     const left = promised<boolean>();
     const client = await clientOf(async function* (requests) {
       for await (const request of requests) {
@@ -135,7 +135,7 @@ describe.each(transports)('a call that streams its requests, %s', (_, connect, a
     await response.return?.();
   });
 
-  it('raises the error of the service, after what came before it', async () => {
+  it('raises the error of the service, after the responses before it', async () => {
     const client = await clientOf(async function* (requests) {
       for await (const request of requests) {
         yield request;
@@ -150,7 +150,7 @@ describe.each(transports)('a call that streams its requests, %s', (_, connect, a
     expect(received).toEqual([10_000]);
   });
 
-  it('fails with the error of its own requests, and the service learns that its caller left', async () => {
+  it('fails with the error of its own requests, and the service learns that its caller disconnected', async () => {
     const seen = promised<unknown>();
     const client = await clientOf(async function* (requests) {
       try {
@@ -174,7 +174,7 @@ describe.each(transports)('a call that streams its requests, %s', (_, connect, a
     expect(await seen.promise).toMatchObject({ reason: 'cancelled' });
   });
 
-  it('ends for a service that waits for requests when its consumer leaves', async () => {
+  it('ends for a service that waits for requests when its consumer disconnects', async () => {
     const cleaned = promised<boolean>();
     const left = promised<boolean>();
     const client = await clientOf(async function* (requests) {
@@ -185,7 +185,7 @@ describe.each(transports)('a call that streams its requests, %s', (_, connect, a
         cleaned.resolve(true);
       }
     });
-    // Never another request, and a source that can be told that none is wanted.
+    // Never sends another request, and can be told that none is wanted.
     const source: AsyncIterable<Probe> = {
       [Symbol.asyncIterator]: () => ({
         next: () => new Promise(() => {}),
@@ -218,7 +218,7 @@ describe.each(transports)('a call that streams its requests, %s', (_, connect, a
 });
 
 describe('a server that stops', () => {
-  it('reads no more requests, answers those it has, and ends the stream without an error', async () => {
+  it('reads no more requests, responds to those it has, and ends the stream without an error', async () => {
     const finish = promised<boolean>();
     let hasSeenTheEnd = false;
     const { log } = recordingLogger();

@@ -5,7 +5,7 @@ import { identityOf } from './grpc-identity.js';
 const identify = (commonName: unknown, subjectaltname?: string): string | undefined =>
   identityOf({ subject: { CN: commonName }, subjectaltname, fingerprint256: 'AB:CD' } as unknown as PeerCertificate)?.caller;
 
-describe('the identity that a certificate shows', () => {
+describe('the identity in a certificate', () => {
   it('is its one common name', () => {
     expect(
       identityOf({
@@ -19,7 +19,7 @@ describe('the identity that a certificate shows', () => {
     });
   });
 
-  it('is its SPIFFE id where it has one, whatever its common name', () => {
+  it('is its SPIFFE ID if it has one, whatever its common name', () => {
     expect(identify('operator', 'DNS:a.example, URI:spiffe://corp.example/ns/billing/sa/report')).toBe(
       'spiffe://corp.example/ns/billing/sa/report',
     );

@@ -1,4 +1,4 @@
-// Who is calling: what the certificate says under TLS; what the caller says where only trusted processes can connect.
+// Identifies the caller: by its certificate under TLS, by the name that it sends where only trusted processes can connect.
 import type { PeerCertificate } from 'node:tls';
 import type { ServerDuplexStream, ServerUnaryCall, ServerWritableStream } from '@grpc/grpc-js';
 import { AppError } from '#client/errors/app-error.js';
@@ -7,17 +7,17 @@ import { callerKey } from '#client/grpc/grpc-wire.js';
 /** A call as the server holds it, of any kind. */
 export type ServerCall = ServerUnaryCall<Buffer, Buffer> | ServerWritableStream<Buffer, Buffer> | ServerDuplexStream<Buffer, Buffer>;
 
-/** Who calls, as the connection shows it. */
+/** The caller, as the connection identifies it. */
 export interface Identity {
-  /** The common name or SPIFFE id of the certificate; without TLS the name that the caller gives itself. */
+  /** The common name or SPIFFE ID in the certificate; without TLS the name that the caller sends. */
   readonly caller: string;
   /** SHA-256 of the certificate in lower-case hex. */
   readonly certificateSha256?: string;
 }
 
 /**
- * Returns the caller: under TLS the one that its certificate shows, elsewhere the one that it calls itself, or else `assumed`. Raises
- * peer_not_permitted when nothing establishes one.
+ * Returns the caller: under TLS the one in its certificate, elsewhere the name that it sends, or else `assumed`. Raises
+ * peer_not_permitted when the caller cannot be identified.
  */
 export function callerOf(call: ServerCall, tls: boolean, assumed?: string): Identity {
   const identity = tls ? certifiedIdentity(call) : claimedIdentity(call, assumed);
@@ -31,11 +31,11 @@ function claimedIdentity(call: ServerCall, assumed: string | undefined): Identit
   return typeof name === 'string' && name !== '' ? { caller: name } : undefined;
 }
 
-// Reading a certificate takes 0.4 ms, more than the rest of a call, and a connection never changes its own.
+// Reading a certificate takes 0.4 ms, more than the rest of a call, and a connection's certificate never changes.
 const identityOfSession = new WeakMap<object, Identity | undefined>();
 
 function certifiedIdentity(call: ServerCall): Identity | undefined {
-  // grpc-js offers no handle of the connection; should a later version keep it elsewhere, each call reads the certificate again.
+  // grpc-js has no public handle of the connection; should a later version keep it elsewhere, each call reads the certificate again.
   const session = (call as unknown as { call?: { stream?: { session?: object } } }).call?.stream?.session;
   if (session !== undefined && identityOfSession.has(session)) return identityOfSession.get(session);
   const certificate = call.getAuthContext().sslPeerCertificate;
@@ -45,15 +45,16 @@ function certifiedIdentity(call: ServerCall): Identity | undefined {
 }
 
 /**
- * Whom a verified certificate identifies: by its SPIFFE id where it has URIs in its subjectAltName, else by its common name. Undefined when it
- * has several of either, which could be several callers.
+ * Returns the caller that a verified certificate identifies: by its SPIFFE ID when it has URIs in its subjectAltName, otherwise by its
+ * common
+ * name. Returns undefined when it has several of either, which could be several callers.
  */
 export function identityOf({ subject, subjectaltname, fingerprint256 }: PeerCertificate): Identity | undefined {
   const uris = urisIn(subjectaltname ?? '');
   const commonName: unknown = subject?.CN;
   const caller = uris.length > 0 ? (uris.length === 1 && spiffeId.test(uris[0]!) ? uris[0]! : undefined) : commonName;
   if (typeof caller !== 'string' || caller === '') return undefined;
-  // A common name that looks like a SPIFFE id must not pass for one.
+  // A common name that looks like a SPIFFE ID must not pass for one.
   if (uris.length === 0 && caller.includes('/')) return undefined;
   return { caller, certificateSha256: fingerprint256.replaceAll(':', '').toLowerCase() };
 }
@@ -70,7 +71,7 @@ function urisIn(subjectAltName: string): string[] {
 
 const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\]):\d+$/;
 
-/** Throws for an address that other machines can reach. */
+/** Throws when other machines can reach the address. */
 export function refuseOpenAddress(address: string): void {
   if (address.startsWith('unix:') || loopback.test(address)) return;
   throw new Error(

@@ -1,4 +1,4 @@
-// What only a server has: health, reflection, an orderly stop, and doors that stay shut.
+// What only a server has: health, reflection, a graceful stop, and refused connections.
 import { spawnSync } from 'node:child_process';
 import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -38,7 +38,7 @@ function dial(address: string, options: Partial<DialGrpcOptions> = {}): GrpcConn
   return connection;
 }
 
-/** The answers of a unary or streaming method of a library's own client, which shares no code with ours. */
+/** Returns the responses of a unary or streaming method of a library's own client, which shares no code with ours. */
 function foreignClient(address: string, Constructor: ServiceClientConstructor): Client & Record<string, (...args: unknown[]) => unknown> {
   const client = new Constructor(address, credentials.createInsecure());
   closeAll.push(() => client.close());
@@ -57,7 +57,7 @@ function health(address: string, service: string): Promise<string> {
 }
 
 describe('health', () => {
-  it('is told for each service and for the whole', async () => {
+  it('is reported for each service and for the server as a whole', async () => {
     const server = await serve({});
     expect([await health(server.address, ''), await health(server.address, 'tollgate.test.v1.ProbeService')]).toEqual([
       'SERVING',
@@ -69,7 +69,7 @@ describe('health', () => {
 });
 
 describe('stopping', () => {
-  it('lets a call under way finish, and takes no new one', async () => {
+  it('lets a call in flight finish, and accepts no new one', async () => {
     const begun = promised<void>();
     const finish = promised<void>();
     const server = await serve({
@@ -90,7 +90,7 @@ describe('stopping', () => {
     await stopped;
   });
 
-  it('ends watches at once, so that nobody waits for what has no end', async () => {
+  it('ends watches immediately instead of waiting for them', async () => {
     const server = await serve({
       async *watchTicks(_, callee) {
         yield probe('first');
@@ -106,7 +106,7 @@ describe('stopping', () => {
     expect(performance.now() - startMs).toBeLessThan(2000);
   });
 
-  it('cuts off what does not finish in time, as unavailable', async () => {
+  it('aborts calls that do not finish in time, as unavailable', async () => {
     const server = await serve({ echo: () => new Promise(() => {}) });
     const call = dial(server.address).client(ProbeServiceDefinition).echo(probe(''), context);
     const cutOff = expect(call).rejects.toMatchObject({ reason: 'service_unavailable' });
@@ -122,7 +122,7 @@ describe('an address', () => {
     await expect(serve({}, { address: '0.0.0.0:0', trustNetwork: true })).resolves.toBeDefined();
   });
 
-  it('of a Unix socket is for its owner only, and is taken over from a killed process', async () => {
+  it('of a Unix socket is accessible only to its owner, and is taken over from a killed process', async () => {
     const path = join(tmpdir(), `${newId('t')}.sock`);
     closeAll.push(() => rmSync(path, { force: true }));
     const listenAndDie = `require('node:net').createServer().listen('${path}', () => process.kill(process.pid, 'SIGKILL'))`;
@@ -135,7 +135,7 @@ describe('an address', () => {
     expect(await dial(server.address).client(ProbeServiceDefinition).echo(probe('still'), context)).toEqual(probe('still'));
   });
 
-  it('of a file that is no socket leaves the file alone', async () => {
+  it('of a file that is not a socket is refused, and the file is kept', async () => {
     const path = join(tmpdir(), `${newId('t')}.txt`);
     closeAll.push(() => rmSync(path, { force: true }));
     writeFileSync(path, 'precious');
@@ -145,7 +145,7 @@ describe('an address', () => {
 });
 
 describe('a caller', () => {
-  it('without a certificate does not get in under TLS', async () => {
+  it('without a certificate is not admitted under TLS', async () => {
     const authority = createTestAuthority();
     closeAll.push(() => authority.drop());
     const server = await serve({ echo: async (request) => request }, { address: 'localhost:0', tls: authority.issue('ledger') });
@@ -178,13 +178,13 @@ describe('the certificate of a connection', () => {
       for (let calls = 0; calls < 20; calls += 1) callers.add((await client.echo(probe(''), context)).text);
     }
     expect([...callers]).toEqual(['gateway', 'metering']);
-    // Of 40 calls over 2 connections; making a connection takes a look or two at each end.
+    // Of 40 calls over 2 connections; opening a connection reads the certificate once or twice at each end.
     expect(reads.mock.calls.length).toBeLessThan(10);
   });
 });
 
-describe('a server that is not there', () => {
-  it('is unavailable at once', async () => {
+describe('a server that is not running', () => {
+  it('is unavailable immediately', async () => {
     const address = `127.0.0.1:${await freePort()}`;
     const startMs = performance.now();
     await expect(dial(address).client(ProbeServiceDefinition).echo(probe(''), context)).rejects.toMatchObject({
@@ -193,7 +193,7 @@ describe('a server that is not there', () => {
     expect(performance.now() - startMs).toBeLessThan(2000);
   });
 
-  it('is tried again for idempotent methods, until it is there', async () => {
+  it('is retried for idempotent methods until it is running', async () => {
     const address = `127.0.0.1:${await freePort()}`;
     const client = dial(address, { attempts: 8 }).client(ProbeServiceDefinition);
     const answer = client.echo(probe('patience'), callContext({ caller: 'gateway', timeoutMs: 10_000 }));
@@ -203,7 +203,7 @@ describe('a server that is not there', () => {
   });
 });
 
-/** Asks the reflection service of the server, one question after another. */
+/** Queries the reflection service of the server, one request after another. */
 async function freePort(): Promise<number> {
   const probeServer = createServer();
   await new Promise<void>((resolve) => probeServer.listen(0, '127.0.0.1', resolve));

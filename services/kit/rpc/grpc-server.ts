@@ -46,36 +46,36 @@ export interface ServeGrpcOptions {
   services: readonly ServedService[];
   /** "host:port" (port 0 for a free one) or "unix:/path". */
   address: string;
-  /** Absent: callers are believed who they say they are, which is for loopback and Unix sockets. */
+  /** Absent: callers are trusted to be who they say they are, which only loopback and Unix sockets allow. */
   tls?: Tls;
-  /** Believe callers without TLS on other addresses too: only where the network itself keeps everybody else out. */
+  /** Trusts callers without TLS on other addresses too: only for networks that only trusted processes can reach. */
   trustNetwork?: boolean;
   log: Logger;
 }
 
-/** A server that listens. */
+/** A running server. */
 export interface GrpcServer {
-  /** To dial: "127.0.0.1:41234" or "unix:/path". */
+  /** The address to dial: "127.0.0.1:41234" or "unix:/path". */
   readonly address: string;
   /** 0 on a Unix socket. */
   readonly port: number;
-  /** What health checks answer for every service; true from the start, and false for good once the server stops. */
+  /** Sets the health of every service: true from the start, and false permanently once the server stops. */
   setServing(serving: boolean): void;
   /**
-   * Answers health checks with NOT_SERVING, ends watches, reads no more requests of calls that stream them, lets what is under way
-   * finish for at most `graceMs`, then cuts it off.
+   * Reports NOT_SERVING to health checks, ends watches, stops reading requests of calls that stream them, lets calls in flight
+   * finish for at most `graceMs`, then aborts them.
    */
   stop(graceMs: number): Promise<void>;
 }
 
-/** Starts serving. Throws when the address is taken, or is open to the network without TLS. */
+/** Starts serving. Throws when the address is in use, or is open to the network without TLS. */
 export async function serveGrpc(options: ServeGrpcOptions): Promise<GrpcServer> {
   const { address, tls, log } = options;
   if (tls === undefined && options.trustNetwork !== true) refuseOpenAddress(address);
   const server = new Server(commonChannelOptions);
   const watches = new Set<AbortController>();
   const reading = new Set<RequestStream>();
-  // grpcurl and other tools send no name of ours, and need none where only the operator can connect.
+  // grpcurl and other tools do not send a caller name, and need none where only the operator can connect.
   const unnamedCaller = address.startsWith('unix:') ? operator : undefined;
   for (const { definition, service } of options.services)
     addService(server, definition, service, { log, tls: tls !== undefined, unnamedCaller, watches, reading });
@@ -117,9 +117,9 @@ function credentialsFor(tls: Tls | undefined): ServerCredentials {
 interface Serving {
   readonly log: Logger;
   readonly tls: boolean;
-  /** Who calls without a certificate and without a name; undefined: nobody may. */
+  /** The caller of calls without a certificate and without a name; undefined: they are refused. */
   readonly unnamedCaller: string | undefined;
-  /** Open streams that have no end of their own. */
+  /** Open streams that never end by themselves. */
   readonly watches: Set<AbortController>;
   /** Requests of open calls that stream them. */
   readonly reading: Set<RequestStream>;
@@ -128,7 +128,7 @@ interface Serving {
 type UnaryCall = ServerUnaryCall<Buffer, Buffer>;
 type StreamCall = ServerWritableStream<Buffer, Buffer> | ServerDuplexStream<Buffer, Buffer>;
 
-// Bytes in, bytes out: our codec runs inside the handlers, where its errors can be told properly.
+// Bytes in, bytes out: our codec runs inside the handlers, where its errors can be reported properly.
 const asTheyAre = (bytes: Buffer): Buffer => bytes;
 
 function addService(server: Server, definition: ServiceDefinition, service: object, serving: Serving): void {
@@ -158,7 +158,7 @@ function serveUnary(info: MethodInfo, handler: UnaryHandler, serving: Serving): 
     const work = async (): Promise<Buffer> => {
       const context = contextOf(call, abort.signal, serving);
       const response = encodeResponse(info, await handler(decodeRequest(info, call.request), context));
-      // grpc-js calls it a cancellation, too, when a call that was answered closes.
+      // grpc-js also reports a cancellation when a finished call closes.
       call.removeAllListeners('cancelled');
       return response;
     };
@@ -170,7 +170,7 @@ function serveUnary(info: MethodInfo, handler: UnaryHandler, serving: Serving): 
 }
 
 function serveStream(info: MethodInfo, handler: StreamHandler, serving: Serving): (call: StreamCall) => void {
-  // By convention of our contracts a stream named Watch… has no end of its own.
+  // By convention of our contracts a stream named Watch… never ends by itself.
   const isWatch = info.definition.name.startsWith('Watch');
   return (call) => {
     const abort = abortOnCancel(call);
@@ -199,7 +199,7 @@ function serveStream(info: MethodInfo, handler: StreamHandler, serving: Serving)
   };
 }
 
-/** Aborted when the caller cancels, is lost, or its deadline passes. */
+/** Returns a signal that aborts when the caller cancels or disconnects, or its deadline passes. */
 function abortOnCancel(call: ServerCall): AbortController {
   const abort = new AbortController();
   (call as EventEmitter).on('cancelled', () => {
@@ -226,14 +226,14 @@ function inTraceOf<T>(call: ServerCall, work: () => Promise<T>): Promise<T> {
   return activeContext.with(propagation.extract(activeContext.active(), call.metadata, metadataGetter), work);
 }
 
-/** What grpc-js sends as the status of a failed call. */
+/** Returns the status that grpc-js sends for a failed call. */
 function failure(
   error: unknown,
   info: MethodInfo,
   log: Logger,
 ): { code: number; details: string; metadata: ReturnType<typeof errorTrailers> } {
   const appError = toAppError(error);
-  // A decorated service has logged its faults; this is for what happens outside it, such as a response that cannot be encoded.
+  // A decorated service has logged its own errors; this logs errors outside it, such as a response that cannot be encoded.
   if (appError !== error && appError.reason === 'internal') log.error({ err: error, rpc: info.fullName }, 'call failed');
   return { code: appError.code, details: appError.message, metadata: errorTrailers(appError) };
 }

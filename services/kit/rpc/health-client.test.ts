@@ -18,7 +18,7 @@ afterEach(async () => {
   await server.stop(0);
 });
 
-it('accepts a server that serves and refuses one that does not', async () => {
+it('succeeds for a server that serves and fails for one that does not', async () => {
   await checkHealth(connection, '', options);
   server.setServing(false);
   await expect(checkHealth(connection, '', options)).rejects.toMatchObject({
@@ -27,11 +27,11 @@ it('accepts a server that serves and refuses one that does not', async () => {
   });
 });
 
-it('refuses a service that is not there', async () => {
+it('fails for an unknown service', async () => {
   await expect(checkHealth(connection, 'test.v1.Whistle', options)).rejects.toThrow();
 });
 
-it('refuses a server that cannot be reached', async () => {
+it('fails for a server that cannot be reached', async () => {
   await server.stop(0);
   await expect(checkHealth(connection, '', options)).rejects.toMatchObject({ reason: 'service_unavailable' });
 });

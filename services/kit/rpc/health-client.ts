@@ -1,4 +1,4 @@
-// Asks another server for its health by grpc.health.v1. https://grpc.io/docs/guides/health-checking/
+// Checks the health of another server with grpc.health.v1. https://grpc.io/docs/guides/health-checking/
 import { service } from 'grpc-health-check';
 import { AppError } from '#client/errors/app-error.js';
 import { callContext } from '#client/call-context.js';
@@ -14,7 +14,7 @@ interface HealthCheckResponse {
 
 const check = service['Check']!;
 
-// The codec of the package that serves health, in the shape of our generated ones.
+// The codec of the package that serves health, in the shape of our generated codecs.
 const HealthDefinition = {
   name: 'Health',
   fullName: 'grpc.health.v1.Health',
@@ -36,8 +36,8 @@ const HealthDefinition = {
 } as const;
 
 /**
- * Returns when the server says that it serves this service ("tollgate.ledger.v1.LedgerService"; empty: the server as a whole).
- * Raises service_unavailable when it says that it does not or cannot be reached, deadline_exceeded when it does not answer.
+ * Returns when the server reports that it serves this service ("tollgate.ledger.v1.LedgerService"; empty: the server as a whole).
+ * Raises service_unavailable when it does not serve it or cannot be reached, deadline_exceeded when it does not respond.
  */
 export async function checkHealth(
   connection: GrpcConnection,

@@ -1,4 +1,4 @@
-// grpc.health.v1 for every server: the protocol that Kubernetes and load balancers ask. https://grpc.io/docs/guides/health-checking/
+// grpc.health.v1 for every server: the protocol that Kubernetes and load balancers use. https://grpc.io/docs/guides/health-checking/
 import type { Server } from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
 
@@ -8,7 +8,7 @@ export interface Health {
   setServing(serving: boolean): void;
 }
 
-/** Health of these services and, under the empty name, of the server as a whole. Serving from the start. */
+/** Returns the health of these services and, under the empty name, of the server as a whole. Serving from the start. */
 export function createHealth(serviceNames: readonly string[]): Health {
   const names = ['', ...serviceNames];
   const health = new HealthImplementation(Object.fromEntries(names.map((name) => [name, 'SERVING' as const])));

@@ -1,10 +1,10 @@
-// One call of a local client while it runs: what gRPC does for a call with its cancellation and its deadline.
+// One call of a local client while it runs: its cancellation and its deadline, which gRPC handles for remote calls.
 import { abortError, AppError } from '#client/errors/app-error.js';
 import { type CallContext, callContext, consumerLeft, neverAborted, timerMsMax } from '#client/call-context.js';
 
-/** Ends when its caller gives up, when its deadline passes, or when it is closed. */
+/** A call that ends when its caller cancels, when its deadline passes, or when it is closed. */
 export class LocalCall {
-  /** For the serving side. */
+  /** The signal for the serving side. */
   readonly context: CallContext;
   /** Set when the caller's own requests have failed. */
   ownFailure: { readonly error: unknown } | undefined;
@@ -15,7 +15,7 @@ export class LocalCall {
   private ended: unknown;
   private failPending: ((error: unknown) => void) | undefined;
 
-  /** `caller` stands for whatever the given context says of it. Raises deadline_exceeded or cancelled for a context that is over. */
+  /** `caller` overrides the caller in the context. Raises deadline_exceeded or cancelled for a context that has ended. */
   constructor(rpc: string, caller: string, given: CallContext | undefined) {
     this.outer = given ?? callContext({ caller });
     const { signal, deadlineMs, actorToken } = this.outer;
@@ -33,7 +33,7 @@ export class LocalCall {
     };
   }
 
-  /** The outcome of a step of the service, or the end of the call if that comes first. */
+  /** Returns the outcome of a step of the service, or rejects when the call ends first. */
   step<T>(begin: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.ended !== undefined) return reject(this.ended);
@@ -42,7 +42,7 @@ export class LocalCall {
     });
   }
 
-  /** The caller's own requests failed: the call ends with that for the caller, and for the service as left. */
+  /** Ends the call because the caller's own requests failed: the caller gets that error, the service sees a disconnect. */
   giveUp(error: unknown): void {
     this.ownFailure = { error };
     this.ended = error;
@@ -50,7 +50,7 @@ export class LocalCall {
     this.failPending?.(error);
   }
 
-  /** No more steps; a service that is still at work learns that its consumer left. */
+  /** Ends the call; a service that is still running learns that its consumer disconnected. */
   close(isDone: boolean): void {
     clearTimeout(this.timer);
     if (this.outer.signal !== neverAborted) this.outer.signal.removeEventListener('abort', this.onAbort);

@@ -1,5 +1,5 @@
-// A client of a service in this same process. Every message passes through the real codec both ways, and every error through its
-// wire form, so that neither side can hold the other's objects and both see what they would see over gRPC.
+// A client of a service in the same process. Every message passes through the real codec both ways, and every error through its
+// wire form, so that neither side can share the other's objects and both see what they would see over gRPC.
 import { AppError, toAppError } from '#client/errors/app-error.js';
 import { decodeRequest, decodeResponse, encodeRequest, encodeResponse } from '#client/codec.js';
 import {
@@ -17,11 +17,14 @@ import { RequestStream } from './request-stream.js';
 
 /** Options of `localClient`. */
 export interface LocalClientOptions {
-  /** Name under which this client calls, as `dialGrpc` has it; the service sees it as `context.caller`. */
+  /** The name under which this client calls, as in `dialGrpc`; the service sees it as `context.caller`. */
   caller: string;
 }
 
-/** A client of `service`. Raises what the service raises; an error that is not an `AppError` becomes internal with a fixed text. */
+/**
+ * Returns a client of `service`. It raises what the service raises; an error that is not an `AppError` becomes internal with a fixed
+ * message.
+ */
 export function localClient<D extends ServiceDefinition>(definition: D, service: ServiceOf<D>, options: LocalClientOptions): ServiceOf<D> {
   const client: UntypedService = {};
   for (const info of methodsOf(definition)) {
@@ -70,14 +73,14 @@ function stream(info: MethodInfo, handler: StreamHandler, caller: string): Strea
     } finally {
       call.close(isDone);
       void requests?.return();
-      // As over gRPC, the consumer does not wait for the producer's clean-up and does not hear of its faults. A producer that has
-      // ended already takes no notice.
+      // As over gRPC, the consumer does not wait for the producer's clean-up and does not see its errors. For a producer that has
+      // already ended this does nothing.
       if (!isDone) iterator?.return?.().catch(() => {});
     }
   };
 }
 
-/** The requests as the service sees them. When the caller's own iterator fails, that is the end of the call, as over gRPC. */
+/** Returns the requests as the service sees them. When the caller's own iterator fails, the call ends, as over gRPC. */
 function requestsOf(info: MethodInfo, requests: AsyncIterable<unknown>, call: LocalCall): RequestStream {
   const source = requests[Symbol.asyncIterator]();
   const sending: AsyncIterator<unknown> = {
@@ -95,7 +98,7 @@ function requestsOf(info: MethodInfo, requests: AsyncIterable<unknown>, call: Lo
   return new RequestStream(sending, call.context.signal, (bytes) => decodeRequest(info, bytes as Buffer));
 }
 
-/** The error as the other side sees it: another object, without its cause. */
+/** Returns the error as the other side sees it: another object, without its cause. */
 function crossed(error: unknown): AppError {
   const { reason, message, details, retryAfterMs } = toAppError(error);
   return new AppError(reason, message, { details: { ...details }, remote: true, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });

@@ -1,4 +1,4 @@
-// Server reflection: grpcurl and other clients can list, describe and call what is served without the .proto files.
+// Server reflection: grpcurl and other clients can list, describe and call services without the .proto files.
 // https://grpc.io/docs/guides/reflection/
 import { createFileRegistry, type DescFile, fromBinary, type FileRegistry, toBinary } from '@bufbuild/protobuf';
 import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
@@ -8,7 +8,10 @@ import { descriptorSet } from '#proto/descriptor-set.js';
 
 type Registration = Parameters<Server['addService']>;
 
-/** The questions of the protocol, as proto-loader decodes them. https://github.com/grpc/grpc/blob/master/src/proto/grpc/reflection/v1/reflection.proto */
+/**
+ * The requests of the protocol, as proto-loader decodes them.
+ * https://github.com/grpc/grpc/blob/master/src/proto/grpc/reflection/v1/reflection.proto
+ */
 interface Question {
   readonly host: string;
   readonly messageRequest: string;
@@ -18,12 +21,12 @@ interface Question {
   readonly allExtensionNumbersOfType?: string;
 }
 
-/** What every server has besides the services that it is given. */
+/** The services that every server has besides its own. */
 const standardServices = ['grpc.health.v1.Health', 'grpc.reflection.v1.ServerReflection', 'grpc.reflection.v1alpha.ServerReflection'];
 
 /**
  * Adds reflection to a server. It lists these services and the standard ones, and describes every type of the contracts, options and
- * imports included. The answers of @grpc/reflection itself cannot be used: proto-loader loses the imports of a file and its options.
+ * imports included. The responses of @grpc/reflection itself cannot be used: proto-loader loses the imports of a file and its options.
  */
 export function addReflection(server: Server, serviceNames: readonly string[]): void {
   const answer: handleBidiStreamingCall<Question, object> = (call) => {
@@ -48,7 +51,7 @@ function registrations(): Registration[] {
   return added;
 }
 
-// Reading all descriptors takes long and few servers are ever asked, so the first question pays for it.
+// Reading all descriptors takes long and few servers are ever queried, so the first request does it.
 let contracts: FileRegistry | undefined;
 
 function describe(question: Question): object | undefined {
@@ -76,12 +79,12 @@ function describe(question: Question): object | undefined {
   }
 }
 
-/** The file that declares a type or service, or one of its fields, values or methods. */
+/** Returns the file that declares a type or service, or one of its fields, values or methods. */
 function fileOf(registry: FileRegistry, symbol: string): DescFile | undefined {
   return (registry.get(symbol) ?? registry.get(symbol.slice(0, Math.max(0, symbol.lastIndexOf('.')))))?.file;
 }
 
-/** The file and all that it imports, each once, as its author wrote it. */
+/** Returns the file and all of its imports, each once, as written. */
 function filesFrom(file: DescFile | undefined): object | undefined {
   if (file === undefined) return undefined;
   const files = new Set<DescFile>();

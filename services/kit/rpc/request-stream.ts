@@ -6,7 +6,7 @@ export class RequestStream implements AsyncIterableIterator<unknown> {
   private hasEnded = false;
   private settlePending: { end(): void; fail(reason: unknown): void } | undefined;
 
-  /** `receive` makes of what the source has sent what the service sees. */
+  /** `receive` converts what the source sends into what the service sees. */
   constructor(
     private readonly source: AsyncIterator<unknown>,
     private readonly signal: AbortSignal,
@@ -15,7 +15,7 @@ export class RequestStream implements AsyncIterableIterator<unknown> {
     signal.addEventListener('abort', () => this.settlePending?.fail(signal.reason), { once: true });
   }
 
-  /** Reads no more: to the service it looks as though its caller had sent its last request. */
+  /** Stops reading: to the service it looks as if the caller had sent its last request. */
   end(): void {
     this.hasEnded = true;
     this.settlePending?.end();
@@ -25,7 +25,7 @@ export class RequestStream implements AsyncIterableIterator<unknown> {
     return this;
   }
 
-  /** The next request. Rejects with the signal's reason once the call is over, however long the source takes. */
+  /** Returns the next request. Rejects with the signal's reason once the call has ended, however long the source takes. */
   next(): Promise<IteratorResult<unknown>> {
     return new Promise((resolve, reject) => {
       const end = (): void => resolve({ done: true, value: undefined });
@@ -35,7 +35,8 @@ export class RequestStream implements AsyncIterableIterator<unknown> {
       return this.source
         .next()
         .then(async (sent) => {
-          // Over HTTP/2 a caller that breaks off ends its stream first, and is known to have left only when this turn is over.
+          // Over HTTP/2 a caller that cancels ends its stream first; its disconnect is known only at the end of this turn of the event
+          // loop.
           if (sent.done === true) await nextTurn();
           if (this.signal.aborted) return reject(this.signal.reason);
           this.hasEnded ||= sent.done === true;
@@ -46,10 +47,10 @@ export class RequestStream implements AsyncIterableIterator<unknown> {
     });
   }
 
-  /** The service has read all that it wants. */
+  /** Called when the service wants no more requests. */
   return(): Promise<IteratorResult<unknown>> {
     this.end();
-    // Its clean-up is its own business: a source that is waiting, as generators do, would let the service wait too.
+    // Not awaited: a source that is waiting, such as a generator, would make the service wait too.
     this.source.return?.().catch(() => {});
     return Promise.resolve({ done: true, value: undefined });
   }

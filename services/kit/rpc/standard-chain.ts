@@ -1,4 +1,4 @@
-// The chain of decorators that every service of every process stands behind.
+// The chain of decorators in front of every service of every process.
 import type { Logger } from '../log.js';
 import type { Access } from './access/access.js';
 import { databaseFailures } from './database-failures.js';
@@ -7,14 +7,16 @@ import { decorate, decorateSome } from './decorate.js';
 import type { ServiceDefinition, ServiceOf } from '#client/definition.js';
 import { telemetry } from './telemetry.js';
 
-/** What the standard chain needs to know. */
+/** Options of the standard chain. */
 export interface ChainOptions {
-  /** Who may call what. */
+  /** Decides which caller may call what. */
   access: Access;
   log: Logger;
 }
 
-/** The service behind telemetry, access, deadline and the meaning of its database's failures, ready for `serveGrpc` or `localClient`. */
+/**
+ * Returns the service behind telemetry, access, deadline and the translation of database failures, ready for `serveGrpc` or `localClient`.
+ */
 export function decorateService<D extends ServiceDefinition>(
   definition: D,
   service: ServiceOf<D>,
@@ -24,8 +26,8 @@ export function decorateService<D extends ServiceDefinition>(
 }
 
 /**
- * Some methods of the service behind the same chain but for the deadline, for `answerBatches`: there a deadline is kept where
- * operations wait for their turn, without a timer for each.
+ * Returns some methods of the service behind the same chain except the deadline, for `answerBatches`: there deadlines are enforced where
+ * operations are queued, without a timer for each.
  */
 export function decorateOperations<D extends ServiceDefinition, K extends keyof D['methods'] & string>(
   definition: D,

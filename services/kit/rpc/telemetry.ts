@@ -1,4 +1,4 @@
-// Decorator: a span, a duration and one log line a call; an unknown error is logged here, once, and hidden from the caller.
+// Decorator that records a span, a duration and one log line per call. An unknown error is logged here, once, and hidden from the caller.
 import { context as activeContext, isSpanContextValid, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { type AppError, toAppError } from '#client/errors/app-error.js';
 import { Status } from '#client/errors/status.js';
@@ -8,16 +8,16 @@ import type { Decorator } from './decorate.js';
 // Attribute names of https://opentelemetry.io/docs/specs/semconv/rpc/rpc-spans/.
 const statusNames = Object.fromEntries(Object.entries(Status).map(([name, code]) => [code, name]));
 
-/** Traces and logs every call. Outermost in the chain, so that it sees what the other decorators refuse. */
+/** Traces and logs every call. Outermost in the chain, so that it also sees calls that the other decorators refuse. */
 export function telemetry(log: Logger): Decorator {
-  // Held by the API as a proxy, so it also works when the SDK starts later.
+  // The API returns a proxy, so this also works when the SDK starts later.
   const tracer = trace.getTracer('tollgate.rpc');
   return (method) => {
     const attributes = { 'rpc.system.name': 'grpc', 'rpc.method': method.fullName };
     return (context) => {
       const span = tracer.startSpan(method.fullName, { kind: SpanKind.SERVER, attributes });
       const startMs = performance.now();
-      // Without an SDK there is nothing to make active, and streams would pay for it at every message.
+      // Without an SDK there is nothing to activate, and streams would pay for it at every message.
       const active = isSpanContextValid(span.spanContext()) ? trace.setSpan(activeContext.active(), span) : undefined;
       return {
         context,
@@ -50,7 +50,7 @@ function endSpan(span: Span, caller: string, failure: AppError | undefined): voi
     span.setAttribute('rpc.response.status_code', statusNames[failure?.code ?? Status.OK]!);
     if (failure !== undefined) {
       span.setAttribute('error.type', failure.reason);
-      // Of a server's span only faults of the server are errors; a refusal is an answer.
+      // On a server span only server faults are errors; a refused call is not.
       const isError = failure.code === Status.INTERNAL || failure.code === Status.UNAVAILABLE || failure.code === Status.DEADLINE_EXCEEDED;
       if (isError) span.setStatus({ code: SpanStatusCode.ERROR, message: failure.message });
     }

@@ -1,8 +1,8 @@
-// The trace of one of many operations that travel together: each has its own W3C traceparent.
+// The trace context of one operation of a batch: each has its own W3C traceparent.
 import { context as activeContext, defaultTextMapGetter, propagation, ROOT_CONTEXT } from '@opentelemetry/api';
 import { untraced } from '#client/traceparent.js';
 
-/** Runs the function in that trace; untraced for an empty text, whatever trace is active. */
+/** Runs the function in that trace; untraced when the text is empty, whatever trace is active. */
 export function withTraceparent<T>(traceparent: string, run: () => T): T {
   return traceparent === ''
     ? untraced(run)

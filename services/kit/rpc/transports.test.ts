@@ -1,4 +1,4 @@
-// One suite for every way to reach a service: whatever passes here is the same in one process and in many.
+// One suite for every transport: what passes here behaves the same in one process and in several.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { trace } from '@opentelemetry/api';
 import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
@@ -50,7 +50,7 @@ describe.each(transports)('a service %s', (_, connect, aheadMax) => {
     expect(await client.echo(probe('hello', ['a', 'b']), context())).toEqual(probe('hello!', ['a', 'b']));
   });
 
-  it('carries the token of the acting user, and no actor that nobody has verified', async () => {
+  it('carries the token of the acting user, and no unverified actor', async () => {
     const seen: (CallContext | undefined)[] = [];
     const client = await clientOf({
       echo: async (request, callee) => {
@@ -82,7 +82,7 @@ describe.each(transports)('a service %s', (_, connect, aheadMax) => {
     expect(texts).toEqual(Array.from({ length: 300 }, (__, index) => String(index)));
   });
 
-  it('hands a typed error over whole, but for its cause', async () => {
+  it('delivers a typed error unchanged, except for its cause', async () => {
     const thrown = new AppError('balance_held', 'Wait for the calls in flight.', {
       details: { held_nano_usd: '9007199254740993' },
       retryAfterMs: 1500,
@@ -118,7 +118,7 @@ describe.each(transports)('a service %s', (_, connect, aheadMax) => {
     expect(logged[0]).toMatchObject({ level: 50, rpc: 'tollgate.test.v1.ProbeService/Echo', caller: 'gateway' });
   });
 
-  it('delivers what came before an error in a stream', async () => {
+  it('delivers the messages before an error in a stream', async () => {
     const client = await clientOf({
       async *count() {
         yield probe('1');
@@ -134,7 +134,7 @@ describe.each(transports)('a service %s', (_, connect, aheadMax) => {
     expect(texts).toEqual(['1', '2']);
   });
 
-  it("runs the producer's finally when the consumer leaves", async () => {
+  it("runs the producer's finally when the consumer disconnects", async () => {
     const cleaned = promised<boolean>();
     const client = await clientOf({
       async *count(__, producerContext) {
@@ -189,14 +189,14 @@ describe.each(transports)('a service %s', (_, connect, aheadMax) => {
     expect(received).toBe(2000);
   });
 
-  it('gives up at the deadline though the service does not', async () => {
+  it('fails at the deadline even if the service does not', async () => {
     const client = await clientOf({ echo: () => new Promise(() => {}) });
     const startMs = performance.now();
     expect(await failureOf(client.echo(probe(''), context({ timeoutMs: 150 })))).toMatchObject({ reason: 'deadline_exceeded' });
     expect(performance.now() - startMs).toBeLessThan(1000);
   });
 
-  it('tells a service that it is late before the caller gives up', async () => {
+  it('aborts a service that is late before the caller gives up', async () => {
     const late = promised<unknown>();
     const client = await clientOf({
       echo: (__, callee) =>
@@ -207,14 +207,14 @@ describe.each(transports)('a service %s', (_, connect, aheadMax) => {
           });
         }),
     });
-    // On a busy machine the answer may miss the 20 ms that are kept for its way back; the order of the two ends may not change.
+    // On a busy machine the response may miss the 20 ms that are reserved for its way back; the order of the two ends must not change.
     expect(['upstream_timeout', 'deadline_exceeded']).toContain(
       (await failureOf(client.echo(probe(''), context({ timeoutMs: 300 })))).reason,
     );
     expect(await late.promise).toMatchObject({ message: 'tollgate.test.v1.ProbeService/Echo was not done in time.' });
   });
 
-  it('does not begin what cannot be finished', async () => {
+  it('does not begin work that cannot finish in time', async () => {
     let begun = false;
     const client = await clientOf({
       echo: async (request) => {
@@ -256,7 +256,7 @@ describe.each(transports)('a service %s', (_, connect, aheadMax) => {
     });
     const root = await tracer.startActiveSpan('root', async (span) => {
       await client.echo(probe(''), context());
-      // The consumer of a stream may well go on in another trace's context; the producer stays in its own.
+      // The consumer of a stream may continue in another trace's context; the producer stays in its own.
       for await (const _message of client.count(probe(''), context())) await tracer.startActiveSpan('consumer', async (each) => each.end());
       span.end();
       return span.spanContext();
@@ -287,7 +287,7 @@ describe.each(transports)('a service %s', (_, connect, aheadMax) => {
     expect(kept.parts).toEqual(['service']);
   });
 
-  it('knows its caller by the transport, not by what the call says', async () => {
+  it('identifies its caller by the transport, not by the call', async () => {
     const client = await clientOf({ echo: async (__, callee) => probe(callee!.caller) }, 'metering');
     expect(await client.echo(probe(''), callContext({ caller: 'gateway' }))).toEqual(probe('metering'));
   });

@@ -1,8 +1,8 @@
-// Unix sockets outlive a process that was killed; the file must go before the next one can listen.
+// Unix sockets outlive a process that was killed; the file must be removed before the next one can listen.
 import { lstatSync, rmSync } from 'node:fs';
 import { isListening } from '../process/admin-socket.js';
 
-/** Removes the socket when nobody listens behind it. Throws when somebody does, or when the path is of another kind of file. */
+/** Removes the socket when no process listens on it. Throws when a process does, or when the path is another kind of file. */
 export async function removeStaleSocket(path: string): Promise<void> {
   const file = lstatSync(path, { throwIfNoEntry: false });
   if (file === undefined) return;

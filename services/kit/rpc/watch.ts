@@ -1,4 +1,4 @@
-// Keeps following a server stream: reconnects with backoff and tells whether the channel is alive.
+// Follows a server stream: reconnects with backoff and reports whether the channel is alive.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../clock.js';
 import type { Logger } from '../log.js';
@@ -9,22 +9,22 @@ const backoffMsMax = 1000;
 
 /** A followed stream. */
 export interface Watch {
-  /** True while messages or heartbeats keep coming; false when nothing was heard for two heartbeats. */
+  /** True while messages or heartbeats arrive; false when nothing has arrived for two heartbeats. */
   isLive(): boolean;
-  /** For how long nothing has been heard, in milliseconds; undefined: nothing ever was. */
+  /** How long ago the last message arrived, in milliseconds; undefined: none has arrived. */
   silentMs(): number | undefined;
-  /** Ends when the loop has ended. */
+  /** Resolves when the loop has ended. */
   stop(): Promise<void>;
 }
 
-/** How a followed stream stands. */
+/** The state of a followed stream. */
 export interface FeedState {
   readonly live: boolean;
-  /** For how long nothing has been heard; undefined: nothing ever was. */
+  /** How long ago the last message arrived; undefined: none has arrived. */
   readonly silentMs: number | undefined;
 }
 
-/** Of a stream that may not be followed yet. */
+/** Returns the state of a stream that may not be followed yet. */
 export function feedState(following: Watch | undefined): FeedState {
   return { live: following?.isLive() === true, silentMs: following?.silentMs() };
 }
@@ -33,7 +33,7 @@ export function feedState(following: Watch | undefined): FeedState {
 export interface WatchOptions<Message> {
   /** For logs. */
   name: string;
-  /** Name under which this process calls. */
+  /** The name under which this process calls. */
   caller: string;
   /** Opens the stream. */
   open(context: CallContext): AsyncIterable<Message>;
@@ -45,7 +45,7 @@ export interface WatchOptions<Message> {
   log: Logger;
 }
 
-/** Starts following and goes on until stopped. */
+/** Starts following, and continues until stopped. */
 export function watch<Message>(options: WatchOptions<Message>): Watch {
   const { name, clock, log } = options;
   const stopping = new AbortController();
@@ -61,13 +61,13 @@ export function watch<Message>(options: WatchOptions<Message>): Watch {
     for await (const message of options.open(callContext({ caller: options.caller, signal }))) {
       heartbeatMs = Math.max(1, options.heartbeatMsOf(message));
       options.onMessage(message, isFirst);
-      // Only now: a message that could not be taken in does not count as heard.
+      // Only after the message was handled: a message that could not be processed does not count as received.
       heardAtMs = clock.nowMs();
       isFirst = false;
     }
   }
 
-  // A connection can die without an error; one that stays silent for long is given up and opened again.
+  // A connection can be lost without an error; one that stays silent for long is closed and opened again.
   const watchdog = setInterval(() => {
     if (heartbeatMs > 0 && clock.nowMs() - heardAtMs > 8 * heartbeatMs) connection.abort();
   }, 500);

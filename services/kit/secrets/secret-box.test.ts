@@ -10,7 +10,7 @@ describe('a sealed secret', () => {
   const box = new SecretBox(randomBytes(32));
   const sealed = box.seal('sk-ünï-secret', 'upstream a');
 
-  it('opens with the same key for the same purpose, and in no other case', () => {
+  it('opens only with the same key and for the same purpose', () => {
     expect(box.open(sealed, 'upstream a')).toBe('sk-ünï-secret');
     expect(box.open(sealed, 'upstream b')).toBeUndefined();
     expect(new SecretBox(randomBytes(32)).open(sealed, 'upstream a')).toBeUndefined();
@@ -20,7 +20,7 @@ describe('a sealed secret', () => {
     expect(box.open(tampered.toString('base64'), 'upstream a')).toBeUndefined();
   });
 
-  it('never looks the same twice', () => {
+  it('is different every time', () => {
     expect(box.seal('x', 'p')).not.toBe(box.seal('x', 'p'));
   });
 
@@ -30,14 +30,14 @@ describe('a sealed secret', () => {
 });
 
 describe('the last four characters', () => {
-  it('are shown of a long secret only', () => {
+  it('are shown only for a long secret', () => {
     expect(lastFour('sk-1234567890abcd')).toBe('abcd');
     expect(lastFour('12345678901')).toBe('');
   });
 });
 
 describe('the key file', () => {
-  it('is made once, for its owner alone, and read from then on', () => {
+  it('is created once, readable only by its owner, and read from then on', () => {
     const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'));
     const path = join(folder, 'deep', 'secret-key');
     const key = ensureSecretKey(path);

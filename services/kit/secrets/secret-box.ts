@@ -1,4 +1,4 @@
-// Encrypts secrets for a database: AES-256-GCM, a fresh nonce each time.
+// Encrypts secrets for a database: AES-256-GCM, a new nonce each time.
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import assert from 'node:assert/strict';
 
@@ -7,7 +7,7 @@ export const secretKeyBytes = 32;
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/** Seals texts under one key. */
+/** Encrypts texts with one key. */
 export class SecretBox {
   readonly #key: Buffer;
 
@@ -18,8 +18,8 @@ export class SecretBox {
   }
 
   /**
-   * The sealed text, as base64 of nonce, tag and ciphertext. `purpose` is bound to it: a row whose other fields were changed behind
-   * our back (another base_url, say, to have the secret sent there) no longer opens.
+   * Returns the sealed text, as base64 of nonce, tag and ciphertext. `purpose` is bound to it: the secret of a row whose other fields were
+   * tampered with (for example another base_url, to have the secret sent there) can no longer be opened.
    */
   seal(text: string, purpose: string): string {
     const nonce = randomBytes(nonceBytes);
@@ -29,7 +29,7 @@ export class SecretBox {
     return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64');
   }
 
-  /** The text, or undefined when it was sealed under another key or for another purpose. */
+  /** Returns the text, or undefined when it was sealed with another key or for another purpose. */
   open(sealed: string, purpose: string): string | undefined {
     const bytes = Buffer.from(sealed, 'base64');
     if (bytes.length < nonceBytes + tagBytes) return undefined;
@@ -44,10 +44,10 @@ export class SecretBox {
   }
 }
 
-// Four characters of a shorter secret would give too much of it away.
+// Four characters of a shorter secret would reveal too much of it.
 const charsForLastFour = 12;
 
-/** What may be shown of a secret: its last four characters, or nothing of a short one. */
+/** Returns the part of a secret that may be shown: its last four characters, or nothing of a short one. */
 export function lastFour(secret: string): string {
   return secret.length < charsForLastFour ? '' : secret.slice(-4);
 }

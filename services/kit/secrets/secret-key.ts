@@ -1,14 +1,14 @@
-// The key under which secrets are encrypted at rest, in a file of its own: made once, readable by its owner alone.
+// The key that encrypts secrets at rest, in its own file: created once, readable only by its owner.
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { secretKeyBytes } from './secret-box.js';
 
-/** The 32 bytes of the key file, which is made on first use. Raises an Error when the file holds something else. */
+/** Returns the 32 bytes of the key file, which is created on first use. Raises an Error when the file contains something else. */
 export function ensureSecretKey(path: string): Buffer {
   if (!existsSync(path)) {
     mkdirSync(dirname(path), { recursive: true });
-    // "wx": of two processes that start together one makes the file and the other reads it below.
+    // "wx": of two processes that start together one creates the file and the other reads it below.
     try {
       writeFileSync(path, `${randomBytes(secretKeyBytes).toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
     } catch (error) {

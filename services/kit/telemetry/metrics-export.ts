@@ -1,4 +1,4 @@
-// The OpenTelemetry SDK for metrics: sent over OTLP/HTTP, or shown as text to whoever scrapes. Loaded by telemetry.ts when either is wanted.
+// The OpenTelemetry SDK for metrics: sent over OTLP/HTTP, or served as text to a scraper. telemetry.ts loads it when either is configured.
 import { metrics } from '@opentelemetry/api';
 import { OTLPExporterBase } from '@opentelemetry/otlp-exporter-base';
 import { convertLegacyHttpOptions, createOtlpHttpExportDelegate } from '@opentelemetry/otlp-exporter-base/node-http';
@@ -22,7 +22,7 @@ export interface MetricsOptions {
 
 /** Running metrics. */
 export interface Metrics extends Telemetry {
-  /** All instruments as they are now. */
+  /** Returns the current values of all instruments. */
   collect(): Promise<ResourceMetrics>;
 }
 
@@ -51,13 +51,13 @@ export function startMetrics(options: MetricsOptions, resource: Resource): Metri
   };
 }
 
-/** Gives what it collects to whoever asks. */
+/** A reader that returns the metrics on request. */
 class ScrapedReader extends MetricReader {
   protected override async onShutdown(): Promise<void> {}
   protected override async onForceFlush(): Promise<void> {}
 }
 
-// The exporter's own package is this and choices that we do not make (temporality is cumulative, as Prometheus has it).
+// The exporter's own package adds only options that we do not need (temporality is cumulative, as in Prometheus).
 function otlpExporter(otlpEndpoint: string): PushMetricExporter {
   const http = convertLegacyHttpOptions({ url: `${otlpEndpoint.replace(/\/$/, '')}/v1/metrics` }, 'METRICS', 'v1/metrics', {
     'Content-Type': 'application/json',

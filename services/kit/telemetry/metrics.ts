@@ -1,15 +1,15 @@
-// Metrics as code gives them: gauges that are read only when somebody collects. Counters and histograms are the API's own. Instruments
-// must be made after the process has started its telemetry (process.ts), never when a module is loaded: unlike tracers, meters
-// that were got before stay without effect.
+// Gauges that are read only when metrics are collected. Counters and histograms are the API's own. Instruments
+// must be created after the process has started its telemetry (process.ts), never when a module is loaded: unlike tracers, meters
+// that were obtained earlier have no effect.
 import { type Attributes, metrics, type ObservableGauge } from '@opentelemetry/api';
 import type { Logger } from '../log.js';
 
-/** A gauge and what it shows. */
+/** The name and description of a gauge. */
 export interface Gauge {
   /** For example "tollgate.outbox.pending". */
   readonly name: string;
   readonly description: string;
-  /** As OpenTelemetry writes units: "s", "{call}". */
+  /** In OpenTelemetry's notation: "s", "{call}". */
   readonly unit: string;
 }
 
@@ -17,12 +17,13 @@ export interface Gauge {
 export interface Reading {
   readonly name: string;
   readonly value: number;
-  /** Few and of few values: never an account, a key or a call. */
+  /** Few attributes with few values: never an account, a key or a call. */
   readonly attributes?: Attributes;
 }
 
 /**
- * Gauges of one part. `read` is asked at each collection; when it throws, the gauges stay as they were. Returns what ends the asking.
+ * Registers the gauges of one part. `read` is called at each collection; when it throws, the gauges keep their values. Returns a function
+ * that unregisters them.
  */
 export function observeGauges(
   scope: string,

@@ -1,4 +1,4 @@
-// Metrics as text for Prometheus, on an address of their own. https://prometheus.io/docs/instrumenting/exposition_formats/ and
+// Serves metrics as text for Prometheus, on a separate address. https://prometheus.io/docs/instrumenting/exposition_formats/ and
 // https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/.
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -17,7 +17,7 @@ export interface MetricsServer {
   stop(): Promise<void>;
 }
 
-/** Serves what `collect` gives, at "host:port". Raises failed_precondition when it cannot listen there. */
+/** Serves the metrics that `collect` returns, at "host:port". Raises failed_precondition when it cannot listen there. */
 export async function serveMetrics(listen: string, collect: () => Promise<ResourceMetrics>): Promise<MetricsServer> {
   const server = createServer({ requestTimeout: requestTimeoutMs, headersTimeout: requestTimeoutMs }, (request, response) => {
     if (request.method !== 'GET' || request.url?.split('?')[0] !== '/metrics') {
@@ -54,7 +54,7 @@ function listening(server: Server, listen: string): Promise<void> {
   });
 }
 
-/** The text of all metrics, each series once. */
+/** Returns the text of all metrics, each series once. */
 function metricsText({ resource, scopeMetrics }: ResourceMetrics): string {
   const target = `# TYPE target_info gauge\ntarget_info${labels(resource.attributes as Attributes)} 1\n`;
   return (
@@ -94,12 +94,14 @@ function linesOf(metric: MetricData, name: string): string[] {
         ];
       });
     case DataPointType.EXPONENTIAL_HISTOGRAM:
-      // None of ours.
+      // We use none of these.
       return [];
   }
 }
 
-/** "http.server.request.duration" in "s" is http_server_request_duration_seconds. Units in braces are only remarks. */
+/**
+ * Converts "http.server.request.duration" in "s" to http_server_request_duration_seconds. Units in braces are annotations and are dropped.
+ */
 function nameOf({ descriptor }: MetricData, isCounter: boolean): string {
   const unit = descriptor.unit === 's' ? '_seconds' : descriptor.unit === 'By' ? '_bytes' : '';
   return `${descriptor.name.replaceAll(/[^a-zA-Z0-9_]/g, '_')}${unit}${isCounter ? '_total' : ''}`;

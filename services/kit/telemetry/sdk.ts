@@ -1,5 +1,5 @@
-// The OpenTelemetry SDK for traces: W3C context, batches over OTLP/HTTP; and what traces and metrics share. Loaded by telemetry.ts when
-// something is wanted of it.
+// The OpenTelemetry SDK for traces (W3C context, batches over OTLP/HTTP), and what traces and metrics share. telemetry.ts loads it
+// when tracing or metrics are configured.
 import { context, diag, DiagLogLevel, propagation, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
@@ -8,22 +8,22 @@ import { type Resource, resourceFromAttributes } from '@opentelemetry/resources'
 import { BasicTracerProvider, BatchSpanProcessor, type SpanProcessor } from '@opentelemetry/sdk-trace-base';
 import type { Logger } from '../log.js';
 
-/** Who sends spans and metrics, and where trouble with sending them is told. */
+/** The process that sends spans and metrics, and where export failures are logged. */
 export interface TelemetryOptions {
-  /** service.name of all of them, for example "tollgate-ledger". */
+  /** Their service.name, for example "tollgate-ledger". */
   serviceName: string;
-  /** Tells replicas apart: service.instance.id. */
+  /** Distinguishes replicas: service.instance.id. */
   instanceId: string;
   log: Logger;
 }
 
 /** Running telemetry. */
 export interface Telemetry {
-  /** Sends what is buffered, then ends. */
+  /** Sends what is buffered, then stops. */
   stop(): Promise<void>;
 }
 
-// A collector that hangs must not keep a process from outcome.
+// A collector that hangs must not keep a process from ending.
 const flushMsMax = 5000;
 
 /** Registers the SDK globally, sending to the OTLP/HTTP receiver at this base url. */
@@ -32,12 +32,12 @@ export function startSdk(options: TelemetryOptions, otlpEndpoint: string): Telem
   return register(options, new BatchSpanProcessor(exporter));
 }
 
-/** Logs the SDK's own faults: without this an exporter that cannot reach its collector fails in silence. */
+/** Logs the SDK's own errors: without this an exporter that cannot reach its collector fails silently. */
 export function tellFaults(log: Logger): void {
   diag.setLogger(
     {
       error: (message) => log.warn({ telemetry: message }, 'telemetry failed'),
-      warn: (message) => log.warn({ telemetry: message }, 'telemetry warns'),
+      warn: (message) => log.warn({ telemetry: message }, 'telemetry warning'),
       info: () => {},
       debug: () => {},
       verbose: () => {},
@@ -51,7 +51,7 @@ export async function endWithin(work: Promise<unknown>): Promise<void> {
   await Promise.race([work, new Promise((resolve) => setTimeout(resolve, flushMsMax).unref())]);
 }
 
-/** Whose spans and metrics they are. */
+/** Returns the resource of the spans and metrics. */
 export function resourceOf({ serviceName, instanceId }: Pick<TelemetryOptions, 'serviceName' | 'instanceId'>): Resource {
   return resourceFromAttributes({ 'service.name': serviceName, 'service.instance.id': instanceId });
 }

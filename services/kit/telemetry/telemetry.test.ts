@@ -1,4 +1,4 @@
-// What a collector receives, what Prometheus finds, and what a process without either pays.
+// What a collector receives, what Prometheus scrapes, and what telemetry costs a process without either.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
@@ -35,7 +35,7 @@ describe('telemetry', () => {
     for (const text of ['the.last.count', 'tollgate-probe', 'replica-7']) expect(bodyOf('/v1/metrics')).toContain(text);
   });
 
-  it('shows metrics to Prometheus, in its own words', async () => {
+  it('serves metrics to Prometheus in its text format', async () => {
     const telemetry = await startTelemetry({ ...common, otlpEndpoint: undefined, metricsListen: '127.0.0.1:0' });
     const address = String(lines.findLast(({ msg }) => msg === 'showing metrics')!['address']);
     const meter = metrics.getMeter('test');
@@ -82,12 +82,12 @@ describe('telemetry', () => {
     await expect(fetch(`http://${address}/metrics`)).rejects.toThrow();
   });
 
-  it('does not start where metrics cannot be shown', async () => {
+  it('does not start when metrics cannot be served', async () => {
     const wrong = await failureOf(startTelemetry({ ...common, otlpEndpoint: undefined, metricsListen: '9464' }));
     expect(wrong).toMatchObject({ reason: 'failed_precondition', message: expect.stringContaining('host:port') });
   });
 
-  it('without an endpoint records nothing', async () => {
+  it('records nothing without an endpoint', async () => {
     metrics.disable();
     const telemetry = await startTelemetry({ ...common, otlpEndpoint: undefined, metricsListen: undefined });
     expect(trace.getTracer('test').startSpan('nothing').isRecording()).toBe(false);

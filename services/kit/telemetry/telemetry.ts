@@ -1,15 +1,18 @@
-// Turns telemetry on for a process. Code everywhere uses the OpenTelemetry API, which does nothing until the SDK is started here;
-// without an endpoint, and without anybody who scrapes, the SDK is not even loaded.
+// Turns telemetry on for a process. All code uses the OpenTelemetry API, which does nothing until the SDK is started here;
+// without an endpoint and without an address for Prometheus, the SDK is not even loaded.
 import type { Telemetry, TelemetryOptions } from './sdk.js';
 
-/** Starts what is wanted. The sampler, headers and batch limits are those of the OTEL_… environment. Raises failed_precondition when `metricsListen` cannot be had. */
+/**
+ * Starts what is configured. The sampler, headers and batch limits come from the OTEL_… environment. Raises failed_precondition when it
+ * cannot listen on `metricsListen`.
+ */
 export async function startTelemetry(
   options: TelemetryOptions & {
     /** Base url of an OTLP/HTTP receiver, for example http://localhost:4318; absent: nothing is sent. */
     otlpEndpoint: string | undefined;
     /** How often metrics are sent there. */
     metricsIntervalMs: number;
-    /** host:port where Prometheus finds GET /metrics; absent: nowhere. */
+    /** host:port where Prometheus can scrape GET /metrics; absent: not served. */
     metricsListen: string | undefined;
   },
 ): Promise<Telemetry> {

@@ -1,8 +1,8 @@
-// Who may call the services that tests make up.
+// Access rules for the services that tests create.
 import { accessTable } from '#proto/access.js';
 import { Access } from '../rpc/access/access.js';
 
-/** Access to the probe service: a grant for each of its RPCs. The gateway holds all of them, metering one. */
+/** Returns access to the probe service: a grant for each of its RPCs. The gateway holds all of them, metering one. */
 export function probeAccess(): Access {
   const grants = ['Echo', 'Count', 'WatchTicks', 'Converse'].map(
     (name) => [`tollgate.test.v1.ProbeService/${name}`, `test.${name.toLowerCase()}`] as const,

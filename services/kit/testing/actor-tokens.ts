@@ -1,9 +1,9 @@
-// Signs actor tokens as auth does, and as auth never would, for tests of those who verify them.
+// Signs actor tokens, valid and invalid, for tests of their verification.
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { SignJWT } from 'jose/jwt/sign';
 import { type ActorClaims, type ActorKey, actorTokenRules } from '../rpc/actor-token.js';
 
-/** What a token says; the rest is valid. */
+/** The claims to set; all others are valid. */
 export type ActorTokenFields = Partial<ActorClaims> & { readonly typ?: string };
 
 /** A key pair that signs. */
@@ -12,7 +12,7 @@ export interface TestActorSigner {
   sign(nowMs: number, fields?: ActorTokenFields): Promise<string>;
 }
 
-/** A signer with a new key. */
+/** Returns a signer with a new key. */
 export function testActorSigner(kid = 'key-1'): TestActorSigner {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519');
   return {
@@ -21,7 +21,7 @@ export function testActorSigner(kid = 'key-1'): TestActorSigner {
   };
 }
 
-/** A token for user_1 of the gateway, unless the fields say otherwise. */
+/** Returns a token for user_1, issued to the gateway, unless the fields say otherwise. */
 export function signActorToken(
   privateKey: KeyObject,
   kid: string,

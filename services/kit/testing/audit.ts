@@ -1,13 +1,13 @@
-// A keeper of the audit log, for tests of services that write audit events.
+// A receiver of audit events, for tests of services that write them.
 import type { AuditReceiver } from '../audit/audit-outbox.js';
 import type { AuditRecord } from '../audit/audit-event.js';
 
-/** A receiver and what it was sent, each event once. */
+/** A receiver and the events it was sent, each once. */
 export interface RecordedAudit extends AuditReceiver {
   readonly events: readonly AuditRecord[];
 }
 
-/** Keeps the events that a service ships. */
+/** Returns a receiver that records the events that a service ships. */
 export function recordedAudit(): RecordedAudit {
   const events = new Map<string, AuditRecord>();
   return {

@@ -1,4 +1,4 @@
-// A service whose calls travel in batches, for tests of that: the ledger's contract, with methods that a test makes up.
+// A service whose calls travel in batches, for tests of batching: the ledger's contract, with methods that a test defines.
 import { BatchResponse, type LedgerService, LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import { Access } from '../rpc/access/access.js';
 import type { BatchRequest } from '#client/batch/batch-contract.js';
@@ -7,15 +7,15 @@ import type { ServiceOf, UnaryHandler } from '#client/definition.js';
 import { decorateOperations, decorateService } from '../rpc/standard-chain.js';
 import { type LogLine, recordingLogger } from './log.js';
 
-/** The service that stands for all that have a batch method. */
+/** The service that represents all services with a batch method. */
 export type BatchedLedger = ServiceOf<typeof LedgerServiceDefinition>;
-/** What of it matters to a test. */
+/** The methods that a test needs. */
 export type BatchedMethods = Partial<Pick<LedgerService, 'hold' | 'settle' | 'release'>>;
 
-/** What travels on its batch method. */
+/** The operations of its batch method. */
 export const batchedNames = ['hold', 'settle', 'release'] as const;
 
-/** A ledger of these methods, behind its chain, which counts the operations of every message. */
+/** Returns a ledger with these methods, behind the standard chain, that counts the operations of every message. */
 export function batchedService(methods: BatchedMethods): { service: BatchedLedger; messages: number[]; lines: LogLine[] } {
   const { log, lines } = recordingLogger();
   const access = new Access();

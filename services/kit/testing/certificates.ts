@@ -1,4 +1,4 @@
-// Certificates for tests, made afresh by openssl so that no key is ever part of the sources.
+// Certificates for tests, created by openssl at each run so that no key is ever part of the sources.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,13 +7,13 @@ import { readTls, type Tls } from '#client/tls.js';
 
 /** An authority of one test run. */
 export interface TestAuthority {
-  /** A certificate with this common name, valid for localhost and 127.0.0.1. */
+  /** Issues a certificate with this common name, valid for localhost and 127.0.0.1. */
   issue(commonName: string): Tls;
   /** Removes the files. */
   drop(): void;
 }
 
-/** A new authority. Needs the openssl program. */
+/** Returns a new authority. Requires the openssl program. */
 export function createTestAuthority(): TestAuthority {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-ca-'));
   const at = (name: string): string => join(folder, name);

@@ -1,4 +1,4 @@
-// Fresh databases for tests: always SQLite, and MySQL too where TOLLGATE_TEST_MYSQL_URL names a server whose user may create schemas.
+// New databases for tests: always SQLite, and also MySQL when TOLLGATE_TEST_MYSQL_URL names a server whose user may create schemas.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,18 +6,18 @@ import createKnex from 'knex';
 import { type Database, type Engine, openDatabase } from '../db/open.js';
 import { newId } from '../id.js';
 
-/** The engines this run covers; for `describe.each(testEngines)`. */
+/** The engines that this run covers, for `describe.each(testEngines)`. */
 export const testEngines: readonly Engine[] = process.env['TOLLGATE_TEST_MYSQL_URL'] === undefined ? ['sqlite'] : ['sqlite', 'mysql'];
 
-/** A database of its own, and how to get rid of it. */
+/** A test's own database, and a function that drops it. */
 export interface TestDatabase {
   readonly db: Database;
-  /** To open the same database again, as another replica would. */
+  /** The url, to open the same database again, as another replica would. */
   readonly url: string;
   drop(): Promise<void>;
 }
 
-/** An empty database on this engine. Call `drop` when done. */
+/** Returns an empty database on this engine. Call `drop` when done. */
 export async function createTestDatabase(engine: Engine): Promise<TestDatabase> {
   if (engine === 'sqlite') {
     const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'));

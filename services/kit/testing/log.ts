@@ -4,7 +4,7 @@ import { createLogger, type Logger } from '../log.js';
 /** A log line as it would be printed. */
 export type LogLine = Readonly<Record<string, unknown>>;
 
-/** A logger of this level and the lines it has written so far. */
+/** Returns a logger of this level and the lines it has written so far. */
 export function recordingLogger(level: 'debug' | 'info' | 'warn' = 'info'): { log: Logger; lines: LogLine[] } {
   const lines: LogLine[] = [];
   const log = createLogger({ name: 'test', level }, { write: (line: string) => void lines.push(JSON.parse(line) as LogLine) });

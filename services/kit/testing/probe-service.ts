@@ -1,4 +1,4 @@
-// A service made by hand for tests of the transports: its definition has the shape that ts-proto generates, its codec is JSON.
+// A hand-written service for tests of the transports: its definition has the shape that ts-proto generates, its codec is JSON.
 import type { CallContext } from '#client/call-context.js';
 
 /** The one message of the probe, both ways. */
@@ -45,10 +45,10 @@ export const ProbeServiceDefinition = {
   },
 } as const;
 
-/** A message with this text. */
+/** Returns a message with this text. */
 export const probe = (text: string, parts: string[] = []): Probe => ({ text, parts });
 
-/** A probe service of which only some methods matter to a test; the others fail it. */
+/** Returns a probe service with the methods that a test needs; calling any other fails the test. */
 export function probeService(methods: Partial<ProbeService>): ProbeService {
   const unexpected = (): never => {
     throw new Error('This test did not expect the call.');

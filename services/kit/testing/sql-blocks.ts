@@ -1,7 +1,7 @@
-// Statements that a page of the docs tells operators to run, so that tests run the same.
+// Reads the statements that a docs page tells operators to run, so that tests run the same statements.
 import { readFileSync } from 'node:fs';
 
-/** The statements about a table in the page's ```sql blocks, in their order. */
+/** Returns the statements about a table in the page's ```sql blocks, in order. */
 export function statementsOf(page: string, table: string): string[] {
   const blocks = [...readFileSync(page, 'utf8').matchAll(/```sql\n([^`]*)```/g)].map(([, block]) => block!);
   return blocks

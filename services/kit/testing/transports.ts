@@ -1,4 +1,4 @@
-// Every way to reach a service, for the suite that all of them must pass.
+// Every transport, for the suite that all of them must pass.
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newId } from '../id.js';
@@ -10,13 +10,13 @@ import type { Tls } from '#client/tls.js';
 import { createTestAuthority } from './certificates.js';
 import { recordingLogger } from './log.js';
 
-/** A client and what is to be closed behind it. */
+/** A client, and a function that closes what is behind it. */
 export interface Connection<Service> {
   client: Service;
   close(): Promise<void>;
 }
 
-/** Puts a decorated service at the other end of a transport, called by `caller`. */
+/** Connects `caller` to a decorated service over a transport. */
 export type Connect = <D extends ServiceDefinition>(
   definition: D,
   service: ServiceOf<D>,
@@ -57,7 +57,7 @@ async function connectOverGrpc<D extends ServiceDefinition>(
   };
 }
 
-/** Name, way to connect, and how many messages of 10 kB a producer may be ahead of a consumer that stalls. */
+/** The name, the connect function, and how many messages of 10 kB a producer may be ahead of a stalled consumer. */
 export const transports: readonly (readonly [string, Connect, number])[] = [
   ['in one process', local, 2],
   ['over gRPC', overGrpc(() => '127.0.0.1:0'), 200],

@@ -1,7 +1,7 @@
-// Ways in which tests wait for what happens elsewhere.
+// Helpers with which tests wait for events elsewhere.
 import { AppError } from '#client/errors/app-error.js';
 
-/** A promise that is resolved from outside. */
+/** Returns a promise that is resolved from outside. */
 export function promised<T>(): { promise: Promise<T>; resolve(value: T): void } {
   let resolve: (value: T) => void = () => {};
   const promise = new Promise<T>((settle) => {
@@ -10,7 +10,7 @@ export function promised<T>(): { promise: Promise<T>; resolve(value: T): void } 
   return { promise, resolve };
 }
 
-/** The AppError that the promise is rejected with. */
+/** Returns the AppError that the promise is rejected with. */
 export async function failureOf(promise: Promise<unknown>): Promise<AppError> {
   const outcome = await promise.then(
     () => new Error('It did not fail.'),
@@ -25,7 +25,7 @@ export async function untilTrue(condition: () => boolean): Promise<void> {
   for (let tries = 0; tries < 200 && !condition(); tries += 1) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
-/** Waits until the number has stood still for a tenth of a second. */
+/** Waits until the number has not changed for a tenth of a second. */
 export async function untilStill(read: () => number): Promise<void> {
   for (let before = -1; before !== read();) {
     before = read();

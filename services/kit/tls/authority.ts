@@ -1,5 +1,5 @@
-// The certificate authority of an installation: it issues a certificate to each process and to each caller. Loaded only where certificates
-// are issued, since the library takes a while to load.
+// The certificate authority of an installation, which issues a certificate to each process and to each caller. Loaded only where
+// certificates are issued, since the library takes a while to load.
 import 'reflect-metadata';
 import { createHash, randomBytes, webcrypto } from 'node:crypto';
 import { isIP } from 'node:net';
@@ -31,7 +31,7 @@ export interface IssueOptions {
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 const dayMs = 86_400_000;
 const authorityDays = 3650;
-// A machine whose clock is slow accepts a certificate that was issued just now.
+// Backdated, so that a machine whose clock is behind accepts a certificate that was just issued.
 const backdatedMs = 300_000;
 
 /** Creates an authority. */
@@ -44,7 +44,7 @@ export async function createAuthority(): Promise<Pair> {
     keys,
     signingAlgorithm: algorithm,
     extensions: [
-      // Below it there are no further authorities: no process can certify itself to be another one.
+      // No intermediate authorities: no process can issue a certificate for another name.
       new x509.BasicConstraintsExtension(true, 0, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
       await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
@@ -90,7 +90,7 @@ function newKeys(): Promise<webcrypto.CryptoKeyPair> {
   return webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']) as Promise<webcrypto.CryptoKeyPair>;
 }
 
-/** 127 random bits, as a positive number. */
+/** Returns 127 random bits as a positive number. */
 function newSerial(): string {
   const bytes = randomBytes(16);
   bytes[0] = (bytes[0]! & 0x7f) | 0x40;

@@ -19,7 +19,7 @@ const server = (name: string, hosts = ['localhost', '127.0.0.1']): Promise<Certi
   ensureCertificate(folder, name, { isClient: true, hosts });
 const pairOf = ({ cert, key }: CertificateFiles): Pair => ({ cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') });
 
-/** What a mutual TLS connection between the two comes to: "ok", or the code of the fault. */
+/** Returns the outcome of a mutual TLS connection between the two: "ok", or the error code. */
 async function handshake(ofServer: Pair, ofClient: Pair, servername = 'localhost'): Promise<string> {
   const { cert: ca } = await ensureAuthority(folder);
   const listening = createServer({ ...ofServer, ca, requestCert: true, rejectUnauthorized: true, minVersion: 'TLSv1.2' });
@@ -40,7 +40,7 @@ async function handshake(ofServer: Pair, ofClient: Pair, servername = 'localhost
 }
 
 describe('the certificate of a process', () => {
-  it('is of the authority, names the process and its hosts, and is kept', async () => {
+  it('is issued by the authority, names the process and its hosts, and is kept', async () => {
     const files = await server('gateway');
     const certificate = read(files.cert);
     expect(certificate.verify(read(files.ca).publicKey)).toBe(true);
@@ -60,13 +60,13 @@ describe('the certificate of a process', () => {
     expect(read(files.cert).checkHost('tollgate.example.com')).toBe('tollgate.example.com');
   });
 
-  it('lets clients and servers of the installation connect, by the name of the server alone', async () => {
+  it('lets clients and servers of the installation connect, under the server name only', async () => {
     const [one, other] = [pairOf(await server('ledger')), pairOf(await server('metering'))];
     expect(await handshake(one, other)).toBe('ok');
     expect(await handshake(one, other, 'elsewhere.example.com')).toBe('ERR_TLS_CERT_ALTNAME_INVALID');
   });
 
-  it('lets a caller be no server, and no authority', async () => {
+  it('does not let a caller act as a server or as an authority', async () => {
     const ledger = pairOf(await server('ledger'));
     const caller = await issueCertificate(await ensureAuthority(folder), {
       commonName: 'billing-team',
@@ -82,7 +82,7 @@ describe('the certificate of a process', () => {
     expect(await handshake(ledger, withChain)).not.toBe('ok');
   });
 
-  it('is known by the fingerprint that a connection shows', async () => {
+  it('has the fingerprint that a connection shows', async () => {
     const issued = await issueCertificate(await ensureAuthority(folder), {
       commonName: 'billing-team',
       days: 30,

@@ -1,5 +1,5 @@
 // Certificates in a folder of the installation: its own authority, and a certificate for each process, whose common name is the process's
-// name. Production brings its own (cert-manager, Vault); the processes cannot tell.
+// name. Production installations provide their own (cert-manager, Vault); to the processes there is no difference.
 import { X509Certificate } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { isIP } from 'node:net';
@@ -13,11 +13,11 @@ export interface CertificateFiles {
   readonly key: string;
 }
 
-/** What a process's certificate is for. */
+/** The intended use of a process's certificate. */
 export interface CertificateUse {
   /** Whether the process calls others. */
   readonly isClient: boolean;
-  /** By which names and addresses others reach it; empty: nobody does. */
+  /** The names and addresses at which others reach it; empty: it is not a server. */
   readonly hosts: readonly string[];
 }
 
@@ -34,7 +34,9 @@ export async function ensureAuthority(folder: string): Promise<Pair> {
   return { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') };
 }
 
-/** Returns the files for a process of this name. They are created on first use, and again when it has a host that they do not name. */
+/**
+ * Returns the files for a process of this name. They are created on first use, and again when the process has a host that they do not name.
+ */
 export async function ensureCertificate(folder: string, commonName: string, use: CertificateUse): Promise<CertificateFiles> {
   const files = { ca: join(folder, 'ca.pem'), cert: join(folder, `${commonName}.pem`), key: join(folder, `${commonName}.key`) };
   const authority = await ensureAuthority(folder);
@@ -44,7 +46,10 @@ export async function ensureCertificate(folder: string, commonName: string, use:
   return files;
 }
 
-/** Writes a certificate and its key, which only the owner can read, in place of what is there. The certificate comes last: it says that both are there. */
+/**
+ * Writes a certificate and its key, readable only by the owner, over existing files. The certificate is written last: when it exists, both
+ * do.
+ */
 export function writePair(paths: { readonly cert: string; readonly key: string }, pair: Pair): void {
   mkdirSync(dirname(paths.cert), { recursive: true, mode: 0o700 });
   replaceFile(paths.key, pair.key, 0o600);

@@ -37,7 +37,7 @@ describe('the address of a MySQL database', () => {
     'mysql://me:12?secret&more@a/x',
     'mysql://me:12?%73ecret=@a/x',
     `mysql://me:secret@${Array.from({ length: hostsMax + 1 }, (_, index) => `h${index}`).join(',')}/x`,
-  ])('is refused, without its password, as %s', (url) => {
+  ])('is rejected, without showing its password, as %s', (url) => {
     let message = 'accepted';
     try {
       parseMysqlUrl(url);
@@ -48,7 +48,7 @@ describe('the address of a MySQL database', () => {
     expect(message).not.toContain('secret');
   });
 
-  it('is refused with what it would not heed, by its name', () => {
+  it('is rejected with unsupported parameters, which the error names', () => {
     const parse = (): unknown => parseMysqlUrl('mysql://me:secret@a/x?socketPath=/run/s&ssl-mode=REQUIRED&charset=latin1');
     expect(parse).toThrow(AppError);
     expect(parse).toThrow('A MySQL address cannot have the parameter ssl-mode, charset: socketPath is the only one.');

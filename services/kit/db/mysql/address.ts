@@ -7,9 +7,9 @@ export interface MysqlHost {
   readonly port: number;
 }
 
-/** What a url says. */
+/** A parsed url. */
 export interface MysqlAddress {
-  /** At least one; several are the nodes of one cluster, in the order in which they are preferred. */
+  /** At least one; several are the nodes of one cluster, in order of preference. */
   readonly hosts: readonly MysqlHost[];
   /** A Unix socket in place of the host. */
   readonly socketPath: string | undefined;
@@ -18,15 +18,15 @@ export interface MysqlAddress {
   readonly database: string;
 }
 
-/** Most hosts of one address; clusters have three, five or seven nodes. */
+/** Maximum number of hosts in one address; clusters have three, five or seven nodes. */
 export const hostsMax = 9;
 
 const defaultPort = 3306;
 const wanted = 'mysql://user:password@host:port/schema, or with several hosts mysql://user:password@host1:port,host2:port/schema';
 
 /**
- * Reads mysql://user:password@host:port,host:port/schema?socketPath=… . Raises invalid_request, also for any other
- * parameter, without quoting what may be secret.
+ * Parses mysql://user:password@host:port,host:port/schema?socketPath=… . Raises invalid_request, also for any other
+ * parameter, without quoting anything that may be secret.
  */
 export function parseMysqlUrl(url: string): MysqlAddress {
   const parts = /^mysql:\/\/(?:([^/?#]*)@)?([^/?#@]+)(.*)$/s.exec(url);
@@ -48,7 +48,7 @@ export function parseMysqlUrl(url: string): MysqlAddress {
   };
 }
 
-// What is not heeded must not look as though it were, least of all a demand for encryption.
+// Reject parameters that would have no effect, above all those that ask for encryption.
 function refuseParameters({ searchParams }: URL, rest: string): void {
   const unknown = [...searchParams.keys()].filter((name) => name !== 'socketPath');
   if (unknown.length === 0) return;

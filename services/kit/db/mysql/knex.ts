@@ -1,4 +1,4 @@
-// Knex over MySQL, MariaDB, or the nodes of a Galera cluster, with the session that all of our statements rely on.
+// Knex over MySQL, MariaDB, or the nodes of a Galera cluster, with the session variables that all of our statements rely on.
 import createKnex, { type Knex } from 'knex';
 import type { Logger } from '../../log.js';
 import { parseMysqlUrl } from './address.js';
@@ -8,27 +8,27 @@ import { SilenceWatch, type WatchedConnection } from './silence.js';
 import { quietKnex } from '../quiet-knex.js';
 
 const poolMaxDefault = 8;
-// A server that has no stand-in is given time.
+// A server without a replacement is given more time.
 const loneSilenceMs = 5000;
 const loneProbeMs = 5000;
 
 /** Options of a MySQL database. */
 export interface MysqlOptions {
-  /** Most connections. */
+  /** Maximum number of connections. */
   readonly poolMax?: number;
-  /** Is told when another host of the address is written to. */
+  /** Logs when the process switches to another host of the address. */
   readonly log?: Pick<Logger, 'warn'>;
 }
 
 type MysqlConnection = WatchedConnection & { destroy(): void };
 
-/** What is used of knex's own client: how its pool makes a connection, from which settings. */
+/** The part of knex's client that is used here: how its pool opens a connection, and from which settings. */
 interface MysqlClient {
   connectionSettings: object;
   acquireRawConnection(): Promise<MysqlConnection>;
 }
 
-/** Opens a pool on a url of `parseMysqlUrl`; `close` comes after the end of the pool. */
+/** Opens a pool for a url that `parseMysqlUrl` accepts. Call `close` after the pool has been destroyed. */
 export function openMysqlKnex(url: string, { poolMax = poolMaxDefault, log }: MysqlOptions): { knex: Knex; close: () => Promise<void> } {
   const { hosts, socketPath, user, password, database } = parseMysqlUrl(url);
   const settings = {
@@ -42,12 +42,12 @@ export function openMysqlKnex(url: string, { poolMax = poolMaxDefault, log }: My
     bigNumberStrings: true,
     // Strings of several statements lose transactions on Galera and invite injection.
     multipleStatements: false,
-    // Where there is another host to go to, a silent one is not waited for.
+    // When there is another host to switch to, a silent one is given less time.
     connectTimeout: hosts.length > 1 ? 2000 : 5000,
   };
   const login = { user, password };
   const nodes = hosts.length > 1 ? new MysqlNodes(hosts, login, log) : undefined;
-  // Behind a Unix socket the server cannot go away without the system closing its connections.
+  // Behind a Unix socket the server cannot disappear without the system closing its connections.
   const watch = nodes ?? (socketPath === undefined ? watchOne(login, log) : undefined);
   const knex = createKnex({
     ...quietKnex,
@@ -56,10 +56,10 @@ export function openMysqlKnex(url: string, { poolMax = poolMaxDefault, log }: My
     pool: {
       min: 0,
       max: poolMax,
-      // Connections to a node that was left are of no more use, even when it is back.
+      // Connections to a node that was abandoned are discarded, even when it is back.
       ...(nodes === undefined ? {} : { validate: (connection: MysqlConnection) => nodes.isCurrent(connection.config) }),
     },
-    // The search for a node that can be written to takes its time.
+    // Finding a writable node takes time.
     acquireConnectionTimeout: nodes === undefined ? 5000 : 8000,
   });
   const client = knex.client as MysqlClient;
@@ -76,7 +76,7 @@ export function openMysqlKnex(url: string, { poolMax = poolMaxDefault, log }: My
   client.acquireRawConnection = (): Promise<MysqlConnection> => {
     if (nodes === undefined) return open();
     return nodes.connect((host) => {
-      // Read by `connect` at once, so that connections made at the same time do not mix.
+      // `connect` reads it synchronously, so that connections opened at the same time do not mix.
       client.connectionSettings = { ...settings, ...host };
       return open();
     });
@@ -100,8 +100,8 @@ async function prepareSession(connection: MysqlConnection): Promise<void> {
   await run('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED');
   await run("SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'");
   await run('SET SESSION innodb_lock_wait_timeout = 5');
-  // A node of Galera applies what others committed a little later; with this it waits for that before it reads or changes rows, so that
-  // nothing that was acknowledged elsewhere is missed after a change of nodes.
+  // A Galera node applies the commits of other nodes a little later; with this setting it waits for them before it reads or changes rows,
+  // so that no acknowledged write is missed after switching nodes.
   const [galera] = (await run("SHOW VARIABLES LIKE 'wsrep_on'")) as { Value: string }[];
   if (galera?.Value === 'ON') await run('SET SESSION wsrep_sync_wait = 7');
 }

@@ -1,11 +1,11 @@
-// Failover between hosts, each a proxy to the one server of the test: what a proxy does, a node of a cluster would.
+// Failover between hosts, each a proxy to the one server of the test that behaves as a cluster node would.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { createTestDatabase, type TestDatabase, testEngines } from '../../testing/database.js';
 import { recordingLogger } from '../../testing/log.js';
 import { type Database, openDatabase } from '../open.js';
 
-/** A way to the server that can be closed, or fall silent as the process behind it would when it is stopped. */
+/** A proxy to the server that can be closed, or can fall silent as a server process does when it is stopped (SIGSTOP). */
 class Proxy {
   readonly sockets = new Set<Socket>();
   isSilent = false;
@@ -67,15 +67,15 @@ for (const engine of testEngines.filter((each) => each === 'mysql'))
     const stored = async (): Promise<number[]> =>
       (await test.db.knex('thing').select('id').orderBy('id')).map((row: { id: number }) => row.id);
 
-    it('writes to the first host, and all of its connections do', async () => {
+    it('opens all connections to the first host', async () => {
       await Promise.all([1, 2, 3, 4].map(insert));
       await db.knex('thing').select('id');
-      // The second one was asked once whether it could be written to.
+      // The second one was probed once for whether it is writable.
       expect(second.connections).toBe(1);
       expect(await stored()).toEqual([1, 2, 3, 4]);
     });
 
-    it('goes to the second host when the first is away, and stays there when it is back', async () => {
+    it('switches to the second host when the first is unavailable, and stays there when the first is back', async () => {
       await insert(1);
       await first.kill();
       await insert(2);
@@ -90,7 +90,7 @@ for (const engine of testEngines.filter((each) => each === 'mysql'))
       ]);
     });
 
-    it('runs a transaction again that a lost host broke off', async () => {
+    it('retries a transaction that a lost host interrupted', async () => {
       let runs = 0;
       await db.plainTransaction(async (tx) => {
         await tx.run('INSERT INTO thing (id) VALUES (?)', [7]);
@@ -102,7 +102,7 @@ for (const engine of testEngines.filter((each) => each === 'mysql'))
     });
 
     it.each(['transaction', 'plainTransaction'] as const)(
-      'notices in a %s that a host is silent',
+      'detects in a %s that a host is silent',
       async (method) => {
         await insert(1);
         let runs = 0;
@@ -119,15 +119,15 @@ for (const engine of testEngines.filter((each) => each === 'mysql'))
       20_000,
     );
 
-    it('ends what waits on a silent host that others have left before', async () => {
+    it('fails statements that wait on a silent host after other connections have already switched', async () => {
       await insert(1);
       first.isSilent = true;
-      // One waits on the open connection. Another opens a new one, and leaves the host before the silence of the first is long enough.
+      // One waits on the open connection. Another opens a new connection, and switches before the first has been silent for long enough.
       await Promise.all([insert(2), insert(3)]);
       expect(await stored()).toEqual([1, 2, 3]);
     }, 20_000);
 
-    it.each([1026, 1290])('goes to the second host when the first cannot write (%i)', async (errno) => {
+    it.each([1026, 1290])('switches to the second host when the first cannot write (%i)', async (errno) => {
       await insert(1);
       await expect(db.knex.raw(`SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = ${errno}`)).rejects.toMatchObject({ errno });
       const before = second.connections;
@@ -140,12 +140,12 @@ for (const engine of testEngines.filter((each) => each === 'mysql'))
       ]);
     });
 
-    it('leaves a slow statement alone', async () => {
+    it('does not end a slow statement', async () => {
       await db.knex.raw('SELECT SLEEP(4)');
       expect(lines).toEqual([]);
     }, 20_000);
 
-    it('does not repeat a transaction whose COMMIT may have taken effect, unless it is said to be repeatable', async () => {
+    it('does not retry a transaction whose COMMIT may have taken effect, unless it is declared repeatable', async () => {
       const cutAtCommit = async (id: number, isRepeatable: boolean): Promise<number> => {
         let runs = 0;
         await db.plainTransaction(
@@ -163,7 +163,7 @@ for (const engine of testEngines.filter((each) => each === 'mysql'))
       expect(await stored()).toContain(2);
     });
 
-    it('says of each host why it cannot be used', async () => {
+    it('reports for each host why it cannot be used', async () => {
       await first.kill();
       second.isSilent = true;
       await expect(insert(1)).rejects.toThrow(

@@ -1,4 +1,4 @@
-// Which of several MySQL hosts is written to. All connections of a process go to one node until that node fails: writers on
+// Chooses which of several MySQL hosts is written to. All connections of a process go to one node until that node fails: writers on
 // several nodes of a Galera cluster are safe, but they roll each other back.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../../log.js';
@@ -7,25 +7,25 @@ import type { MysqlHost } from './address.js';
 import { faultOf, type Login } from './probe.js';
 import { isSame, SilenceWatch, type WatchedConnection } from './silence.js';
 
-/** Times of the choice; tests shorten them. */
+/** Timeouts for choosing a node; tests shorten them. */
 export interface NodeTimes {
-  /** How long a node may take to say that it can be written to. */
+  /** How long a node may take to confirm that it is writable. */
   readonly probeMs: number;
-  /** How long a choice goes on while no node can be written to. */
+  /** How long to keep looking while no node is writable. */
   readonly chooseMs: number;
-  /** How long a statement goes unanswered before its node is asked whether it is alive. */
+  /** How long a statement waits for a response before its node is probed. */
   readonly silenceMs: number;
 }
 
 const standardTimes: NodeTimes = { probeMs: 1500, chooseMs: 4000, silenceMs: 1000 };
 const roundMs = 100;
-/** A connection is tried so often; each time another node may be chosen. */
+/** How often a connection is attempted; each attempt may choose another node. */
 const connectsMax = 3;
 
 /** The nodes of one database in one process. Call `close` when done. */
 export class MysqlNodes {
   private current: MysqlHost | undefined;
-  /** The node that failed last: the others are preferred to it. */
+  /** The node that failed last: the others are tried before it. */
   private failed: MysqlHost | undefined;
   private choosing: Promise<MysqlHost> | undefined;
   private readonly silence: SilenceWatch;
@@ -43,14 +43,14 @@ export class MysqlNodes {
     });
   }
 
-  /** Whether connections to this host are still of use. */
+  /** Reports whether connections to this host may still be used. */
   isCurrent(host: MysqlHost): boolean {
     return this.current !== undefined && isSame(this.current, host);
   }
 
   /**
-   * Opens a connection to the node that is written to: the same one until it fails, then the first that can be written to. Raises what
-   * `open` raises, and ECONNREFUSED when no node can be written to in time.
+   * Opens a connection to the current node: the same one until it fails, then the first that is writable. Raises what
+   * `open` raises, and ECONNREFUSED when no node becomes writable in time.
    */
   async connect<T>(open: (host: MysqlHost) => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries += 1) {
@@ -65,14 +65,17 @@ export class MysqlNodes {
     }
   }
 
-  /** Has the statements of a connection watched: an error that tells of a lost node or of one that cannot write, or silence, makes the process choose anew. */
+  /**
+   * Watches the statements of a connection. Silence, or an error that shows that the node is lost or cannot write, makes the process choose
+   * again.
+   */
   watch(connection: WatchedConnection): void {
     this.silence.watch(connection, (error) => {
       if (isConnectionLost(error) || isUnwritable(error)) this.lose(connection.config, error);
     });
   }
 
-  /** Ends the watch. */
+  /** Stops watching. */
   close(): void {
     this.silence.close();
   }

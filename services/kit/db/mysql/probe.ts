@@ -1,8 +1,8 @@
-// Asks one MySQL server whether it can be written to now, or is there at all.
+// Probes one MySQL server: whether it is writable now, and whether it is alive at all.
 import { createConnection } from 'mysql2';
 import type { MysqlHost } from './address.js';
 
-/** Who asks. */
+/** The credentials of the probe. */
 export interface Login {
   readonly user: string;
   readonly password: string;
@@ -10,20 +10,21 @@ export interface Login {
 
 type Ask = (sql: string) => Promise<Map<string, string>>;
 
-/** The state of a Galera node that has everything that its cluster has. */
+/** wsrep_local_state of a Galera node that is in sync with its cluster. */
 const synced = '4';
-/** The state of a Galera node that gives its data to another one. */
+/** wsrep_local_state of a Galera node that donates its data to a joining node. */
 const donor = '2';
 
 /**
- * Why the server cannot be written to, or undefined when it answers in time and accepts writes: no replica that is read-only, and as a
- * Galera node in the cluster's primary part and with all of its data. Never raises.
+ * Returns why the server is not writable, or undefined when it responds in time and accepts writes: it is not read-only, and as a
+ * Galera node it is synced and in the cluster's primary component. Never raises.
  */
 export async function faultOf(host: MysqlHost, login: Login, timeoutMs: number): Promise<string | undefined> {
   return probe(host, login, timeoutMs, stateFault).catch((error: unknown) => (error as Error).message);
 }
 
-// What of an attempt to connect tells that nothing is there. A name that is not found or a lack of files of ours tells nothing.
+// Errors of a connection attempt that show that nothing is there. A name that does not resolve, or our own lack of file descriptors, does
+// not.
 const deadCodes: ReadonlySet<unknown> = new Set([
   'ETIMEDOUT',
   'ECONNREFUSED',
@@ -35,7 +36,7 @@ const deadCodes: ReadonlySet<unknown> = new Set([
   'PROTOCOL_CONNECTION_LOST',
 ]);
 
-/** Whether a server gives no answer at all in time; an error from it, as when it has no connection to spare, is one. Never raises. */
+/** Reports whether a server gives no response at all in time; an error such as too many connections is a response. Never raises. */
 export async function isDead(host: MysqlHost, login: Login, timeoutMs: number): Promise<boolean> {
   return probe(host, login, timeoutMs, stateFault).then(
     () => false,
@@ -44,9 +45,9 @@ export async function isDead(host: MysqlHost, login: Login, timeoutMs: number): 
 }
 
 /**
- * Whether the server is a Galera node that is taken for a donor of its data and serves nobody. A donor does serve; one that lost its
- * cluster while it gave stays so for good once the cluster is back (https://github.com/percona/galera/pull/114 has the story), until
- * it is started again. Never raises: no answer is none of that.
+ * Reports whether the server is a Galera node that is stuck as a donor and serves no clients. A donor normally serves; one that lost its
+ * cluster while donating stays stuck after the cluster is back (see https://github.com/percona/galera/pull/114), until it is
+ * restarted. Returns false without a response. Never raises.
  */
 export async function isLeftDonor(host: MysqlHost, login: Login, timeoutMs: number): Promise<boolean> {
   return probe(host, login, timeoutMs, async (ask) => {
@@ -57,7 +58,7 @@ export async function isLeftDonor(host: MysqlHost, login: Login, timeoutMs: numb
   }).catch(() => false);
 }
 
-/** What the server says in time. Raises when it does not answer in time or answers with an error. */
+/** Queries the server. Raises when it does not respond in time or responds with an error. */
 async function probe<T>(
   { host, port }: MysqlHost,
   { user, password }: Login,
@@ -65,7 +66,7 @@ async function probe<T>(
   question: (ask: Ask) => Promise<T>,
 ): Promise<T> {
   const connection = createConnection({ host, port, user, password, connectTimeout: timeoutMs });
-  // Its errors are those of the statements too.
+  // The statements fail with the same errors.
   connection.on('error', () => undefined);
   const ask: Ask = async (sql) => {
     const [rows] = await connection.promise().query(sql);
@@ -89,7 +90,7 @@ const galeraStatus = "SHOW GLOBAL STATUS WHERE Variable_name IN ('wsrep_ready', 
 async function stateFault(ask: Ask): Promise<string | undefined> {
   const variables = await ask("SHOW GLOBAL VARIABLES WHERE Variable_name IN ('wsrep_on', 'read_only')");
   if (isOn(variables.get('read_only'))) return 'it is read-only';
-  // A server without a cluster has no such variable, or has it off.
+  // A server outside a cluster has no such variable, or it is off.
   if (!isOn(variables.get('wsrep_on'))) return undefined;
   const status = await ask(galeraStatus);
   if (status.get('wsrep_cluster_status') !== 'Primary') return 'it is not in the primary part of its cluster';

@@ -1,4 +1,4 @@
-// What becomes of statements whose server says nothing: a listener stands for the server, as the system accepts for a stopped process too.
+// What happens to statements whose server is silent. A listener plays the server: the system accepts connections for a stopped process too.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createServer, type Server, type Socket } from 'node:net';
 import { untilTrue } from '../../testing/waiting.js';
@@ -41,7 +41,7 @@ describe('a statement that waits', () => {
     await new Promise((done) => server.close(done));
   });
 
-  /** A connection that never answers; its statement ends with the error that it is destroyed with. */
+  /** A connection that never responds; its statement fails with the error that the connection is destroyed with. */
   function send(config: MysqlHost): { ended: Promise<Error | null>; destroyed: boolean; close(): void } {
     let done: (error: Error | null) => void = () => undefined;
     let close = (): void => undefined;
@@ -65,7 +65,7 @@ describe('a statement that waits', () => {
     return sent;
   }
 
-  it('ends when its server is silent, and on another server waits on', async () => {
+  it('fails when its server is silent, and keeps waiting on another server', async () => {
     greeting = undefined;
     const [fine, lost] = [send({ ...host, host: 'elsewhere' }), send(host)];
     expect(await lost.ended).toMatchObject({ code: 'ETIMEDOUT' });
@@ -73,7 +73,7 @@ describe('a statement that waits', () => {
     expect(dead).toEqual([host]);
   });
 
-  it('is left alone when its server answers, be it with a refusal', async () => {
+  it('is not ended when its server responds, even with an error', async () => {
     greeting = tooManyConnections;
     const slow = send(host);
     await untilTrue(() => asked >= 3);
@@ -81,7 +81,7 @@ describe('a statement that waits', () => {
     expect([slow.destroyed, dead]).toEqual([false, []]);
   });
 
-  it('has nobody asked when its connection was closed', async () => {
+  it('triggers no probe when its connection was closed', async () => {
     greeting = tooManyConnections;
     const given = send(host);
     await untilTrue(() => asked >= 1);

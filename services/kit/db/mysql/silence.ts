@@ -1,30 +1,30 @@
-// Ends the statements that wait on a server which answers nothing any more: a stopped process, or a machine that is gone, also closes
-// nothing, so without this they would wait for as long as the system keeps the connection.
+// Fails the statements that wait on a server that no longer responds. A stopped process or a lost machine does not close its connections,
+// so without this they would wait for as long as the system keeps the connection.
 import type { MysqlHost } from './address.js';
 
 type Callback = (error: Error | null, ...results: unknown[]) => void;
 
-/** What is used of a mysql2 connection. */
+/** The part of a mysql2 connection that is used here. */
 export interface WatchedConnection {
   readonly config: MysqlHost;
   readonly stream: { destroy(error: Error): unknown; once(event: 'close', closed: () => void): unknown };
-  /** What is asked, and last a callback. */
+  /** The statement, then a callback as the last argument. */
   query(...args: unknown[]): unknown;
 }
 
-/** How silence is noticed. */
+/** Options of `SilenceWatch`. */
 export interface SilenceOptions {
-  /** How long a statement goes unanswered before its server is asked whether it is alive. */
+  /** How long a statement waits for a response before its server is probed. */
   readonly silenceMs: number;
-  /** Asks a server over a connection of its own, since a slow statement looks the same as a silent server. Never raises. */
+  /** Probes a server over a separate connection, because a slow statement looks the same as a silent server. Never raises. */
   readonly isDead: (host: MysqlHost) => Promise<boolean>;
-  /** Is told of a dead server before its statements end. */
+  /** Called with a dead server before its statements fail. */
   readonly onDead?: (host: MysqlHost, error: Error) => void;
 }
 
-/** The statements of one database in one process that have no answer yet. Call `close` when done. */
+/** Holds the statements of one database in one process that have no response yet. Call `close` when done. */
 export class SilenceWatch {
-  /** Since when a connection waits for the answer to its statement. */
+  /** When each connection began to wait for the response to its statement. */
   private readonly waiting = new Map<WatchedConnection, number>();
   private readonly timer: NodeJS.Timeout;
   private isAsking = false;
@@ -33,14 +33,14 @@ export class SilenceWatch {
     this.timer = setInterval(() => void this.askTheSilent(), options.silenceMs / 4).unref();
   }
 
-  /** Has the statements of a connection watched; `failed` is told of their errors before whoever sent them. */
+  /** Watches the statements of a connection; `failed` is called with their errors before their callers are. */
   watch(connection: WatchedConnection, failed: (error: Error) => void = () => undefined): void {
     const query = connection.query.bind(connection);
-    // A connection that is destroyed while it waits never answers.
+    // A connection that is destroyed while it waits never calls back.
     connection.stream.once('close', () => this.waiting.delete(connection));
     connection.query = (...args) => {
       const done = args.at(-1);
-      // Only streams of rows have no callback, and they show their life by their rows.
+      // Only streams of rows have no callback, and their rows show that the server is alive.
       if (!isCallback(done)) return query(...args);
       this.waiting.set(connection, performance.now());
       const answered: Callback = (error, ...results) => {
@@ -52,12 +52,12 @@ export class SilenceWatch {
     };
   }
 
-  /** Ends the watch. */
+  /** Stops watching. */
   close(): void {
     clearInterval(this.timer);
   }
 
-  /** Each server on which a statement waits for long is asked, also one to which no new connection goes. */
+  /** Probes each server on which a statement has waited for long, even one that gets no new connections. */
   private async askTheSilent(): Promise<void> {
     if (this.isAsking) return;
     this.isAsking = true;
@@ -83,7 +83,7 @@ export class SilenceWatch {
   }
 }
 
-/** Whether both are one server. */
+/** Reports whether both are the same server. */
 export function isSame(a: MysqlHost, b: MysqlHost): boolean {
   return a.host === b.host && a.port === b.port;
 }

@@ -1,5 +1,6 @@
-// A transaction on mysql2: many rows a statement, since each one is a round trip, and one awaited statement a command. Galera loses
-// acknowledged transactions when statements are sent as one string; after a deadlock (1213) the server has left the transaction, and
+// A transaction on mysql2: many rows per statement, since each statement is a round trip, and one awaited statement per command. Galera
+// loses
+// acknowledged transactions when statements are sent as one string; after a deadlock (1213) the server has ended the transaction, and
 // statements that were sent without waiting would each be committed by themselves.
 import type { Span } from '@opentelemetry/api';
 import type { Bindings, PlainTransaction, Row } from '../plain-transaction.js';
@@ -12,7 +13,7 @@ interface MysqlQuery {
   readonly rowsAsArray?: boolean;
 }
 
-/** What is used of mysql2. */
+/** The part of mysql2 that is used here. */
 export interface MysqlConnection {
   query(query: MysqlQuery, done: (error: Error | null, result: unknown) => void): void;
   destroy(): void;
@@ -56,7 +57,9 @@ export class MysqlTransaction implements PlainTransaction {
     if (rows.length > 0) await this.send({ sql: table.upsertMany(rows.length), values: rows.flat() });
   }
 
-  /** Takes everything back. What cannot be rolled back may still be open, so nobody else must get this connection: the pool drops what is destroyed. */
+  /**
+   * Rolls back. When that fails the transaction may still be open, so the connection is destroyed: the pool drops destroyed connections.
+   */
   async abandon(): Promise<void> {
     if (this.isWaiting) {
       this.connection.destroy();

@@ -1,4 +1,4 @@
-// Who is admitted to which RPC, for which accounts and users, as the caller of a decorated service sees it.
+// Which caller is admitted to which RPC, for which accounts and users, as seen through a decorated service.
 import { describe, expect, it } from '@jest/globals';
 import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import type { AppError } from '#client/errors/app-error.js';
@@ -15,7 +15,7 @@ import type { AccessRule } from './rules.js';
 const rpc = 'tollgate.test.v1.ProbeService';
 const open: AccessRule = { grant: 'test.read' };
 
-/** An echo behind this rule, and a call of it. */
+/** Returns an echo service behind this rule, and a function that calls it. */
 function echoBehind(rule: AccessRule, access = accessWith({ Echo: rule })) {
   const service = decorateService(ProbeServiceDefinition, probeService({ echo: async (request) => request }), {
     access,
@@ -44,7 +44,7 @@ function know(access: Access, ...callers: RegisteredCaller[]): void {
 }
 
 describe('a grant', () => {
-  it('admits, and its absence is named with who can add it', async () => {
+  it('admits, and the error without it names the grant and the command that adds it', async () => {
     const { access, call } = echoBehind({ grant: 'test.write' });
     know(access, registered('billing-team'), registered('writer', { grants: new Set(['test.write']) }));
     await call('writer');
@@ -61,20 +61,20 @@ describe('a grant', () => {
     });
   });
 
-  it('is in force from the next call on, and ends with the caller', async () => {
+  it('takes effect from the next call on, and ends when the caller is removed', async () => {
     const { access, call } = echoBehind({ grant: 'test.write' });
     know(access, registered('team'));
     await failureOf(call('team'));
     access.callers.put(registered('team', { grants: new Set(['test.write']), version: 3n }));
     await call('team');
-    // What arrives late is older than what is known.
+    // A change that arrives late is older than the known one.
     access.callers.put(registered('team', { version: 2n }));
     await call('team');
     access.callers.put(registered('team', { version: 4n }), true);
     expect(await failureOf(call('team'))).toMatchObject({ reason: 'peer_not_permitted' });
   });
 
-  it('of a caller that is data counts only while changes arrive; built-in callers go on', async () => {
+  it('of a registered caller counts only while changes arrive; built-in callers are still admitted', async () => {
     const { access, call } = echoBehind(open);
     access.callers.reset([registered('team')]);
     expect(await failureOf(call('team'))).toMatchObject({ reason: 'service_unavailable', retryAfterMs: 1000 });
@@ -85,7 +85,7 @@ describe('a grant', () => {
     await call('gateway');
   });
 
-  it('is required of every RPC: one without a rule is not served', () => {
+  it('is required by every RPC: an RPC without a rule is not served', () => {
     const access = new Access({ table: {}, builtIn: {} });
     expect(() => echoBehind(open, access)).toThrow(`${rpc}/Echo has no access option.`);
   });
@@ -95,7 +95,7 @@ describe('a certificate', () => {
   const first = 'aa'.repeat(32);
   const second = 'bb'.repeat(32);
 
-  it('counts while it is one of those that were issued', async () => {
+  it('is accepted while it is one of the issued certificates', async () => {
     const { access, call } = echoBehind(open);
     know(
       access,
@@ -124,7 +124,7 @@ describe('a certificate', () => {
     await call('team', probe('x'), { certificateSha256: second });
   });
 
-  it('with a SPIFFE id is its registered caller by name, and no other caller of that name', async () => {
+  it('with a SPIFFE ID identifies its registered caller by name, and no other caller of that name', async () => {
     const seen: string[] = [];
     const access = accessWith({});
     const service = decorateService(
@@ -154,20 +154,20 @@ describe('a caller that is limited to accounts', () => {
     ['another account', { grant: 'test.read', accountPath: ['accountId'] }, { accountId: 'acct_c' }, false],
     ['no account', { grant: 'test.read', accountPath: ['accountId'] }, { accountId: '' }, false],
     ['its accounts, several', { grant: 'test.read', accountPath: ['accountIds'] }, { accountIds: ['acct_a', 'acct_b'] }, true],
-    ['one other among several', { grant: 'test.read', accountPath: ['accountIds'] }, { accountIds: ['acct_a', 'acct_c'] }, false],
+    ['another account among several', { grant: 'test.read', accountPath: ['accountIds'] }, { accountIds: ['acct_a', 'acct_c'] }, false],
     ['none of several', { grant: 'test.read', accountPath: ['accountIds'] }, { accountIds: [] }, false],
     ['its account, nested', { grant: 'test.read', accountPath: ['call', 'accountId'] }, { call: { accountId: 'acct_b' } }, true],
     ['another account, nested', { grant: 'test.read', accountPath: ['call', 'accountId'] }, { call: { accountId: 'acct_c' } }, false],
     ['an absent message', { grant: 'test.read', accountPath: ['call', 'accountId'] }, { call: undefined }, false],
     ['items of its accounts', { grant: 'test.read', accountPath: ['items', 'accountId'] }, { items: [{ accountId: 'acct_a' }] }, true],
     [
-      'one other item',
+      'an item of another account',
       { grant: 'test.read', accountPath: ['items', 'accountId'] },
       { items: [{ accountId: 'acct_a' }, { accountId: 'x' }] },
       false,
     ],
     ['data of no account', { grant: 'test.read', anyAccount: true }, {}, true],
-    ['what is not about an account', { grant: 'test.read' }, {}, false],
+    ['an RPC that is not about an account', { grant: 'test.read' }, {}, false],
   ];
   it.each(cases)('may name %s: %#', async (_, rule, request, isAdmitted) => {
     const { access, call } = echoBehind(rule);
@@ -180,7 +180,7 @@ describe('a caller that is limited to accounts', () => {
       });
   });
 
-  it('learns which account is missing', async () => {
+  it('is told which account is missing', async () => {
     const { access, call } = echoBehind({ grant: 'test.read', accountPath: ['accountId'] });
     know(access, limited);
     expect(await failureOf(call('team', { accountId: 'acct_c' }))).toMatchObject({
@@ -189,7 +189,7 @@ describe('a caller that is limited to accounts', () => {
     });
   });
 
-  it('is held to them in each operation of a batch', async () => {
+  it('is limited to them in each operation of a batch', async () => {
     const access = new Access();
     know(access, registered('team', { grants: new Set(['ledger.hold']), accountIds: new Set(['acct_a']) }));
     const { release, settle } = decorateOperations(
@@ -260,7 +260,7 @@ describe('a caller that holds its grants for users', () => {
 });
 
 describe('the user for whom a caller acts', () => {
-  it('is who a valid token names, and a token that is not valid refuses the call', async () => {
+  it('is the user in a valid token, and a call with an invalid token is refused', async () => {
     const signer = testActorSigner();
     const access = accessWith({});
     const seen: CallContext[] = [];
@@ -279,7 +279,7 @@ describe('the user for whom a caller acts', () => {
     expect(seen.map(({ actor }) => actor?.userId)).toEqual(['user_1', 'user_1', undefined]);
     expect(await failureOf(call(await testActorSigner().sign(Date.now())))).toMatchObject({ reason: 'actor_refused' });
     expect(await failureOf(call(token, 'operator'))).toMatchObject({ reason: 'actor_refused' });
-    // Of a caller with a SPIFFE id the token names the registered name.
+    // For a caller with a SPIFFE ID the token contains the registered name.
     know(access, registered('team', { identity: 'spiffe://corp/team' }));
     await call(await signer.sign(Date.now(), { azp: 'team' }), 'spiffe://corp/team');
     expect(seen.at(-1)).toMatchObject({ caller: 'team', actor: { userId: 'user_1' } });

@@ -1,5 +1,5 @@
-// Decorator: who may call which RPC, for which accounts and for which users. The rules come from the contracts; what each caller holds is
-// built in for the processes of the installation and kept by auth for all others.
+// Decorator that decides who may call which RPC, for which accounts and on behalf of which users. The rules come from the contracts. The
+// grants are built in for the processes of the installation, and kept by auth for all other callers.
 import { accessTable } from '#proto/access.js';
 import { builtInCallers } from '#rules/callers.js';
 import { AppError } from '#client/errors/app-error.js';
@@ -11,21 +11,21 @@ import { accountIdsAt } from './account-ids.js';
 import { CallerDirectory, type RegisteredCaller } from './caller-directory.js';
 import { type AccessRule, type AccessTable, type BuiltInCallers, satisfies } from './rules.js';
 
-/** The caller that every RPC admits: the command line and the program that composes the system. */
+/** The caller that every RPC admits: the command line, and the program that composes the system. */
 export const operator = 'operator';
 
-/** What access is decided by; tests give their own tables. */
+/** The rules and built-in callers; tests pass their own tables. */
 export interface AccessOptions {
   readonly table?: AccessTable;
   readonly builtIn?: BuiltInCallers;
   readonly clock?: Clock;
 }
 
-/** Decides who may call what in one process. */
+/** Decides which caller may call what in one process. */
 export class Access {
-  /** The callers that are data, to be kept current by `followCallers`; until then they are refused. */
+  /** The registered callers, which `followCallers` keeps current; until then they are refused. */
   readonly callers = new CallerDirectory();
-  /** Verifies for which user a caller acts; its keys are to be kept current, too. */
+  /** Verifies on behalf of which user a caller acts; `followCallers` keeps its keys current too. */
   readonly actors: ActorVerifier;
   private readonly table: AccessTable;
   private readonly builtIn: ReadonlyMap<string, { readonly grants: 'all' | ReadonlySet<string>; readonly forUsers: boolean }>;
@@ -42,9 +42,9 @@ export class Access {
   }
 
   /**
-   * Refuses a call with peer_not_permitted unless its caller holds the RPC's grant for every account that the request names; with
-   * role_not_permitted when the user for whom the caller acts lacks the required role; and with service_unavailable when the caller is
-   * not built in and this process cannot know whether it may still call. Throws for a method without a rule.
+   * Raises peer_not_permitted unless the caller holds the RPC's grant for every account that the request names; role_not_permitted
+   * when the user on whose behalf it acts lacks the required role; and service_unavailable when the caller is registered and
+   * this process cannot know whether it may still call. Throws for a method without a rule.
    */
   readonly decorator: Decorator = (method) => {
     const rule = this.table[method.fullName];
@@ -70,7 +70,7 @@ export class Access {
     };
   };
 
-  /** Goes on with the actor whom the call's token proves; at once where there is no token, as in every call of the hot path. */
+  /** Continues with the actor that the call's token proves; synchronously when there is no token, as in every call of the hot path. */
   private withActor(context: CallContext, goOn: (proven: CallContext) => CallScope): CallScope | Promise<CallScope> {
     const { actorToken, caller } = context;
     if (actorToken === undefined) return goOn(context);
@@ -96,7 +96,7 @@ export class Access {
     return caller;
   }
 
-  /** Ends a stream when its caller is no longer admitted. */
+  /** Aborts a stream when its caller is no longer admitted. */
   private whileAdmitted(context: CallContext, admit: () => void): CallScope {
     const call = new AbortController();
     const onAbort = (): void => call.abort(context.signal.reason);
@@ -123,7 +123,7 @@ export class Access {
 }
 
 function assertCertificate(caller: RegisteredCaller, { certificateSha256 }: CallContext): void {
-  // Without TLS there is no certificate: callers are believed there, and only the operator and this process itself can connect.
+  // Without TLS there is no certificate: callers are trusted there, and only the operator and this process itself can connect.
   if (certificateSha256 === undefined || caller.certificates.length === 0) return;
   const nowMs = Date.now();
   const counts = caller.certificates.some(
@@ -182,7 +182,7 @@ function unknownCaller({ caller }: CallContext, grant: string): AppError {
   return new AppError('peer_not_permitted', `"${printable(caller)}" is not a known caller. An operator can add it: ${fix}`);
 }
 
-/** A name that somebody else chose, safe to show. */
+/** Returns a name from outside, safe to show. */
 function printable(name: string): string {
   return name.replace(/[^\w.:/@+-]/g, '?').slice(0, 200);
 }

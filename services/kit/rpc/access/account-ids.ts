@@ -1,6 +1,6 @@
-// The accounts that a request names.
+// Finds the accounts that a request names.
 
-/** The account ids at this path of a request; every element where a field on the path is repeated. An absent message names none: "". */
+/** Returns the account ids at this path of a request, every element where a field on the path is repeated. An absent message yields "". */
 export function accountIdsAt(request: unknown, path: readonly string[]): string[] {
   const ids: string[] = [];
   collect(request, path, 0, ids);

@@ -1,4 +1,4 @@
-// The callers that are data, as this process knows them: a copy of what auth keeps. When the copy may be old, nobody in it is admitted.
+// The registered callers as this process knows them: a copy of what auth keeps. While the copy may be stale, none of them is admitted.
 
 /** A caller that an operator added. */
 export interface RegisteredCaller {
@@ -8,16 +8,19 @@ export interface RegisteredCaller {
   readonly grants: ReadonlySet<string>;
   /** Undefined: every account. */
   readonly accountIds: ReadonlySet<string> | undefined;
-  /** SHA-256 fingerprints (lower-case hex) of the certificates that count, each with the instant (epoch ms) when it stops counting; empty: any. */
+  /**
+   * SHA-256 fingerprints (lower-case hex) of the accepted certificates, each with the time (epoch ms) when it stops being accepted; empty:
+   * any.
+   */
   readonly certificates: readonly { readonly sha256: string; readonly untilMs: number | undefined }[];
-  /** Grows with every change. */
+  /** Increases with every change. */
   readonly version: bigint;
 }
 
-/** A change older than this may not have arrived, so after it callers are refused. */
+/** How long after the last update the copy counts as current; after that callers are refused. */
 const staleAfterMs = 1000;
 
-/** The copy of one process. */
+/** Holds the copy of one process. */
 export class CallerDirectory {
   private byName = new Map<string, RegisteredCaller>();
   private byIdentity = new Map<string, RegisteredCaller>();
@@ -33,7 +36,7 @@ export class CallerDirectory {
     this.changed();
   }
 
-  /** Adds, replaces or removes a caller, unless what is known of it is newer. */
+  /** Adds, replaces or removes a caller, unless a newer version is known. */
   put(caller: RegisteredCaller, isRevoked = false): void {
     const known = this.byName.get(caller.name);
     if (known !== undefined && known.version > caller.version) return;
@@ -48,26 +51,26 @@ export class CallerDirectory {
     this.changed();
   }
 
-  /** Notes that up to now nothing else has changed. */
+  /** Records that nothing else has changed up to now. */
   confirm(): void {
     this.heardAtMs = performance.now();
     clearTimeout(this.staleTimer);
     this.staleTimer = setTimeout(() => this.changed(), staleAfterMs + 1).unref();
   }
 
-  /** Notes that the copy is no longer kept current. */
+  /** Records that the copy is no longer kept current. */
   lose(): void {
     clearTimeout(this.staleTimer);
     this.heardAtMs = undefined;
     this.changed();
   }
 
-  /** Whether the copy is at most a second old. */
+  /** Reports whether the copy is at most a second old. */
   isCurrent(): boolean {
     return this.heardAtMs !== undefined && performance.now() - this.heardAtMs <= staleAfterMs;
   }
 
-  /** The caller with this common name or SPIFFE id, if it is known. */
+  /** Returns the caller with this common name or SPIFFE ID, if it is known. */
   find(identity: string): RegisteredCaller | undefined {
     return this.byIdentity.get(identity.startsWith('spiffe://') ? identity : `CN=${identity}`);
   }
@@ -78,12 +81,12 @@ export class CallerDirectory {
     return () => this.listeners.delete(listener);
   }
 
-  /** Notes that the caller was admitted now. */
+  /** Records that the caller was admitted now. */
   noteSeen(name: string): void {
     this.seenAtMs.set(name, Date.now());
   }
 
-  /** When callers were admitted last (epoch ms), each since the previous call of this function. */
+  /** Returns when each caller was last admitted (epoch ms), for callers admitted since the previous call of this function. */
   takeSeen(): [name: string, atMs: number][] {
     const seen = [...this.seenAtMs];
     this.seenAtMs.clear();

@@ -1,4 +1,4 @@
-// Keeps a process's copy of the callers and of the keys of actor tokens current, as auth pushes them, and reports back when callers were last seen.
+// Keeps a process's copy of the callers and of the actor token keys current, as auth pushes them, and reports when callers were last seen.
 import type { CallerService, WatchCallersResponse } from '#proto/auth/v1/callers.js';
 import type { Clock } from '../../clock.js';
 import type { Part } from '../../lifecycle.js';
@@ -16,18 +16,18 @@ export type CallerSource = Pick<CallerService, 'watchCallers' | 'reportCallersSe
 export interface FollowOptions {
   readonly access: Access;
   readonly source: CallerSource;
-  /** Name under which this process calls. */
+  /** The name under which this process calls. */
   readonly caller: string;
   readonly clock: Clock;
   readonly log: Logger;
-  /** How often sightings are reported; 5 s unless told otherwise. */
+  /** How often to report when callers were last seen; 5 s by default. */
   readonly reportIntervalMs?: number;
 }
 
 const reportIntervalMsDefault = 5000;
 const reportTimeoutMs = 5000;
 
-/** Follows the source from the start to the stop of the part; it does not wait for it. */
+/** Returns a part that follows the source while it runs. Starting does not wait for the source. */
 export function followCallers(options: FollowOptions): Part {
   const { access, source, caller, clock, log } = options;
   const directory = access.callers;
@@ -50,7 +50,7 @@ export function followCallers(options: FollowOptions): Part {
         log,
       });
       stopReporting = repeat(options.reportIntervalMs ?? reportIntervalMsDefault, report, (error) =>
-        log.warn({ err: error }, 'sightings of callers could not be reported'),
+        log.warn({ err: error }, 'could not report when callers were last seen'),
       );
     },
     async stop() {

@@ -1,6 +1,6 @@
-// What the contracts say of who may call an RPC, and what callers hold. Plain data.
+// The types of the access rules in the contracts, and of the grants of callers. Plain data.
 
-/** The least role that admits the user for whom a caller acts; an operator satisfies every role. */
+/** The lowest role that admits the user on whose behalf a caller acts; an operator satisfies every role. */
 export type RequiredRole = 'user' | 'viewer' | 'developer' | 'billing' | 'admin' | 'owner' | 'operator';
 
 /** The access option of one RPC (proto/tollgate/options/v1/access.proto). */
@@ -10,26 +10,26 @@ export interface AccessRule {
   readonly role?: RequiredRole;
   /** Where the request names its account: ["call", "accountId"]. */
   readonly accountPath?: readonly string[];
-  /** Open to callers that are limited to accounts, although the request names none. */
+  /** Whether callers that are limited to accounts are admitted although the request names none. */
   readonly anyAccount?: boolean;
-  /** Each operation on the stream is checked by the access of the RPC of its name. */
+  /** Whether each operation on the stream is checked by the access rule of the RPC of that name. */
   readonly perOperation?: boolean;
 }
 
-/** The rule of each RPC by its full name: "tollgate.ledger.v1.LedgerService/Hold". */
+/** The rule of each RPC, by its full name: "tollgate.ledger.v1.LedgerService/Hold". */
 export type AccessTable = Readonly<Record<string, AccessRule>>;
 
 /** A caller that is part of the installation. */
 export interface BuiltInCaller {
   readonly grants: 'all' | readonly string[];
-  /** Holds its grants for users: an RPC that requires a role is admitted only with an actor who has it. */
+  /** Whether it holds its grants on behalf of users: an RPC that requires a role then admits it only with an actor who has that role. */
   readonly forUsers: boolean;
 }
 
 /** The callers that are part of the installation, by name. */
 export type BuiltInCallers = Readonly<Record<string, BuiltInCaller>>;
 
-// Which roles satisfy a required role in an account.
+// The roles that satisfy each required role in an account.
 const satisfying: Readonly<Record<string, readonly string[]>> = {
   viewer: ['viewer', 'developer', 'billing', 'admin', 'owner'],
   developer: ['developer', 'admin', 'owner'],
@@ -38,7 +38,7 @@ const satisfying: Readonly<Record<string, readonly string[]>> = {
   owner: ['owner'],
 };
 
-/** Whether a member with this role in an account satisfies the required role. */
+/** Reports whether a member with this role in an account satisfies the required role. */
 export function satisfies(role: string | undefined, required: RequiredRole): boolean {
   return role !== undefined && satisfying[required]?.includes(role) === true;
 }
