@@ -35,7 +35,7 @@ export const KeyView = Type.Object(
     last_four: Type.String(),
     account_id: Type.String(),
     state: Type.Enum(keyStateWords, {
-      description: 'Calls are served while it is active or rotating (secrets of before are still accepted).',
+      description: 'Calls are served while it is active or rotating (previous secrets remain valid).',
     }),
     models: nullable(Type.Array(Type.String(), { description: 'null: all current and future models.' })),
     expires_at: nullable(Time),
@@ -64,7 +64,7 @@ export const UsageRecordView = Type.Object(
     outcome: Type.Enum(outcomes),
     outcome_detail: nullable(Type.String()),
     usage_source: Type.Enum(usageSources),
-    quarantined: Type.Boolean({ description: 'The upstream reported figures that cannot be true; they were not used.' }),
+    quarantined: Type.Boolean({ description: 'The upstream reported implausible figures; they were not used.' }),
     tokens: Type.Object({
       input: Count,
       cache_read: Count,
@@ -94,16 +94,16 @@ export const UsageRecordView = Type.Object(
 export const attemptFields = {
   number: Type.Integer({ minimum: 1 }),
   started_at: Time,
-  duration_ms: Type.Integer({ minimum: 0, description: 'Of the last one, until the call ended.' }),
+  duration_ms: Type.Integer({ minimum: 0, description: 'For the last attempt, until the call ended.' }),
   outcome: Type.Enum(attemptOutcomes, {
     description: 'The answer came from it; it broke off; it failed before it answered; the call ended before any of these.',
   }),
-  reason: nullable(Type.String({ description: 'Why it failed: a reason of the list of errors.' })),
+  reason: nullable(Type.String({ description: 'Why it failed: a reason from the list of errors.' })),
 };
 
 /** Describes the attempts in a single record. */
 export const attemptsMean =
-  'The upstreams that were tried, in order. Empty: none had answered or failed when the call ended, or attempts were not kept yet.';
+  'The upstreams that were tried, in order. Empty if none had answered or failed when the call ended, or if attempts were not recorded yet.';
 
 /** The body of GET /v1/usage/{request id}. */
 export const UsageRecordAlone = Type.Object(
@@ -117,10 +117,10 @@ export const ErrorBody = Type.Object(
     type: Type.Literal('error'),
     error: Type.Object(
       {
-        type: Type.String({ description: 'In the words of the format that was called.' }),
-        message: Type.String({ description: 'Names the fault and the fix.' }),
+        type: Type.String({ description: 'The error type of the format that was called.' }),
+        message: Type.String({ description: 'What is wrong and how to fix it.' }),
         code: nullable(Type.String()),
-        param: nullable(Type.String({ description: 'The field at fault.' })),
+        param: nullable(Type.String({ description: 'The invalid field.' })),
         reason: Type.String({ description: 'One of a closed list; the same in both formats.' }),
         available: Type.Optional(Usd),
         held: Type.Optional(Usd),

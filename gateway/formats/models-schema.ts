@@ -15,7 +15,7 @@ export const ModelView = Type.Object(
     display_name: Type.String(),
     created_at: Type.String({ description: 'RFC 3339.' }),
     max_input_tokens: Type.Integer({ description: 'Context limit: input and output together.' }),
-    max_tokens: Type.Integer({ description: 'The most that one answer may have.' }),
+    max_tokens: Type.Integer({ description: 'Maximum output tokens of one answer.' }),
     lifecycle: Type.Enum(['active', 'deprecated', 'retired']),
     description: Type.String(),
     aliases: Type.Array(Type.String()),
@@ -27,7 +27,7 @@ export const ModelView = Type.Object(
       }),
     ),
     max_image_tokens: Type.Optional(
-      Type.Integer({ description: 'The most input tokens that one image is held for; only of models that read images.' }),
+      Type.Integer({ description: 'Maximum input tokens held for one image; only for models that read images.' }),
     ),
     usd_per_million_tokens: Type.Union([
       Type.Object(
@@ -37,7 +37,7 @@ export const ModelView = Type.Object(
           cache_write_5m: UsdPerMillionTokens,
           cache_write_1h: UsdPerMillionTokens,
           output: UsdPerMillionTokens,
-          reasoning: Type.Optional(Type.String({ description: 'Only where reasoning is priced apart from output.' })),
+          reasoning: Type.Optional(Type.String({ description: 'Only if reasoning is priced separately from output.' })),
         },
         { description: 'Prices in force now.' },
       ),
@@ -63,7 +63,7 @@ export type ModelList = Static<typeof ModelList>;
 
 /** A model in GET /v1/catalog. */
 export const CatalogModel = Type.Object(
-  { ...ModelView.properties, available: Type.Boolean({ description: 'Priced, and served by an upstream that is set up here.' }) },
+  { ...ModelView.properties, available: Type.Boolean({ description: 'Whether the model is priced and served by a configured upstream.' }) },
   { title: 'CatalogModel' },
 );
 export type CatalogModel = Static<typeof CatalogModel>;

@@ -75,7 +75,7 @@ function pageSizeOf(limit: string | undefined): number {
 
 function indexOf(models: readonly Model[], id: string, field: string): number {
   const index = models.findIndex((model) => model.id === id);
-  if (index < 0) throw queryError(field, 'is not the id of a model in this list; start again without it');
+  if (index < 0) throw queryError(field, 'must be the id of a model in this list; leave it out to start from the beginning');
   return index;
 }
 

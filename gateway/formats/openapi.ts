@@ -73,8 +73,7 @@ const messagesHeaders = [
   {
     name: 'anthropic-beta',
     in: 'header',
-    description:
-      'Flags, separated by commas, for upstreams of this format; without effect behind others. Those that change the price are dropped.',
+    description: 'Comma-separated flags for upstreams of this format; no effect on others. Flags that change the price are dropped.',
     schema: { type: 'string' },
   },
 ];
@@ -82,7 +81,8 @@ const messagesHeaders = [
 const idempotencyKey = {
   name: 'Idempotency-Key',
   in: 'header',
-  description: 'A repeat with the same key and body gets the recorded answer and is never charged again. Take a random UUID for each call.',
+  description:
+    'A retry with the same key and body returns the recorded answer and is never charged again. Use a random UUID for each call.',
   schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
 };
 
@@ -94,18 +94,18 @@ const generatedHeaders = {
   },
   'x-tollgate-original-request-id': { description: 'The id of that request and of its usage record.', schema: { type: 'string' } },
   'x-tollgate-output-cap': {
-    description: 'The most output tokens that the answer may have, where that is not what the request says.',
+    description: 'Maximum output tokens of the answer, if that differs from the request.',
     schema: { type: 'integer' },
   },
   'x-tollgate-charge-usd': {
-    description: 'What the call cost, in decimal USD; of whole answers. GET /v1/usage/{request_id} tells it of streams.',
+    description: 'Cost of the call in decimal USD, for whole answers. For streams, see GET /v1/usage/{request_id}.',
     schema: { type: 'string' },
   },
   'x-tollgate-dropped-params': { description: 'Fields of the request that had no effect.', schema: { type: 'string' } },
 };
 
 const estimatedHeader = {
-  'x-tollgate-estimated': { description: '"true" when the count is ours, for the upstream has none.', schema: { type: 'string' } },
+  'x-tollgate-estimated': { description: '"true" if the count is our estimate because the upstream has none.', schema: { type: 'string' } },
 };
 
 function generation(
@@ -190,7 +190,10 @@ const paths = {
     },
   },
   '/v1/key': {
-    get: { summary: 'Show what the key may still do.', responses: { 200: ok('The key, its limit and its balance.', KeyView), ...keyed } },
+    get: {
+      summary: 'Show the limit and balance of the key.',
+      responses: { 200: ok('The key, its limit and its balance.', KeyView), ...keyed },
+    },
   },
   '/v1/usage/{request_id}': {
     get: {
@@ -206,12 +209,15 @@ const paths = {
       responses: { 200: ok('The catalog.', Catalog), '5XX': refusal('Failed') },
     },
   },
-  '/livez': { get: { summary: 'Whether the process is up.', ...open, responses: { 200: ok('It is.', Health) } } },
+  '/livez': { get: { summary: 'Whether the process is up.', ...open, responses: { 200: ok('The process is up.', Health) } } },
   '/readyz': {
     get: {
       summary: 'Whether calls can be served.',
       ...open,
-      responses: { 200: ok('They can.', Health), 503: { description: 'Not now; the body names the missing parts.' } },
+      responses: {
+        200: ok('Calls can be served.', Health),
+        503: { description: 'Calls cannot be served now; the body names the missing parts.' },
+      },
     },
   },
   '/openapi.json': { get: { summary: 'This document.', ...open, responses: { 200: { description: 'OpenAPI 3.1.' } } } },
@@ -223,9 +229,9 @@ const refused = (description: string, headers: object = {}): object => ({
   content: json(ErrorBody),
 });
 const retryAfter = {
-  'retry-after': { description: 'Seconds, 1 to 60, when a repeat may succeed.', schema: { type: 'integer' } },
+  'retry-after': { description: 'Seconds to wait, 1 to 60, before a retry may succeed.', schema: { type: 'integer' } },
   'x-should-retry': {
-    description: 'false: a repeat cannot help. true: it can, though libraries repeat no such status by themselves.',
+    description: 'false: a retry cannot help. true: it can, although libraries do not retry this status by themselves.',
     schema: { type: 'string', enum: ['true', 'false'] },
   },
 };
@@ -253,13 +259,13 @@ export const openapi = {
       Invalid: refused('A field is missing, malformed or not supported; error.param names it.'),
       Unauthenticated: refused('The platform key is missing, unknown, revoked or expired.'),
       Unpaid: refused(
-        'The balance is empty, or held by calls in flight, or the limit of the key is reached; error.code tells which.',
+        'The balance is empty, or held by calls in flight, or the limit of the key is reached; error.code says which.',
         retryAfter,
       ),
       Forbidden: refused('The key may not do this.'),
-      NotFound: refused('There is no such thing.'),
-      InProgress: refused('The call of this Idempotency-Key is in progress; a repeat gets its answer.', retryAfter),
-      AnswerGone: refused('The call of this Idempotency-Key was charged, but its answer was not kept.'),
+      NotFound: refused('The resource does not exist.'),
+      InProgress: refused('The call of this Idempotency-Key is in progress; a retry returns its answer.', retryAfter),
+      AnswerGone: refused('The call of this Idempotency-Key was charged, but its answer was not stored.'),
       OtherRequest: refused('The Idempotency-Key was used with another body.'),
       TooLarge: refused('The body is too large.'),
       RateLimited: refused('Too many requests upstream.', retryAfter),

@@ -41,7 +41,7 @@ function contentPart(part: ContentPart, path: string, demands: Demands): Part | 
     case 'input_audio':
       demands.need(Modality.MODALITY_AUDIO, path);
       demands.addForeign(part);
-      demands.refuseElsewhere(`${path}.type`, 'the model does not take audio; send a transcript');
+      demands.refuseElsewhere(`${path}.type`, 'the model does not accept audio; send a transcript');
       return undefined;
     default:
       assertNoFileIds(part, path);
@@ -50,7 +50,7 @@ function contentPart(part: ContentPart, path: string, demands: Demands): Part | 
       demands.documents += 1;
       demands.refuseElsewhere(
         `${path}.type`,
-        `the model takes no content of type "${String(part.type).slice(0, 64)}"; send text, image_url or file`,
+        `the model does not accept content of type "${String(part.type).slice(0, 64)}"; send text, image_url or file`,
       );
       return undefined;
   }
@@ -72,7 +72,7 @@ function translateImage({ url, detail }: ImagePart['image_url'], path: string, d
   if (!mediaType.startsWith('image/'))
     throw fieldError('invalid_request', field, `must be one of ${imageTypes.join(', ')}; send other files in a part of type "file"`);
   if (!imageTypes.includes(mediaType))
-    demands.refuseElsewhere(field, `the model takes images of type ${imageTypes.join(', ')}; convert it`);
+    demands.refuseElsewhere(field, `the model accepts images of type ${imageTypes.join(', ')}; convert it`);
   return imagePart({ $case: 'data', value: { mediaType, base64: data.data } }, isKnownDetail ? detail : '');
 }
 
@@ -96,7 +96,7 @@ function translateFile({ file_data: content, filename }: FilePart['file'], path:
     throw fieldError('invalid_request', field, 'the data must be in base64: data:application/pdf;base64,…');
   demands.addDocument(path);
   if (data.mediaType !== 'application/pdf')
-    demands.refuseElsewhere(field, 'the model takes files of type application/pdf or text; convert it');
+    demands.refuseElsewhere(field, 'the model accepts files of type application/pdf or text; convert it');
   return documentPart({ $case: 'data', value: { mediaType: data.mediaType, base64: data.data } }, about);
 }
 
@@ -133,7 +133,7 @@ export function assertNoFileIds(value: unknown, path: string): void {
       throw fieldError(
         'unsupported_field',
         at,
-        'ids of files at a vendor are not accepted, for files belong to accounts there; send the content itself',
+        'file ids of a vendor are not accepted, because files belong to accounts there; send the content itself',
       );
     }
     assertNoFileIds(field, at);

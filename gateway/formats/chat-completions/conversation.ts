@@ -58,7 +58,7 @@ function withoutMedia(
   if (typeof content !== 'string') {
     for (const [index, { type }] of (content ?? []).entries()) {
       if (mediaTypes.has(type))
-        demands.refuseElsewhere(`${path}.content[${index}].type`, 'the model takes only text here; send it in a message of role "user"');
+        demands.refuseElsewhere(`${path}.content[${index}].type`, 'the model accepts only text here; send it in a message of role "user"');
     }
   }
   return parts.filter(({ part }) => part?.$case !== 'image' && part?.$case !== 'document');
@@ -95,7 +95,7 @@ function assistantParts(message: MessageOf<'assistant'>, path: string, demands: 
     const at = `${path}.tool_calls[${index}]`;
     assertNoFileIds(call, at);
     demands.addForeign(call);
-    demands.refuseElsewhere(`${at}.type`, 'the model has only calls of type "function"; send it as one');
+    demands.refuseElsewhere(`${at}.type`, 'the model supports only calls of type "function"; send it as one');
   }
   return parts;
 }
@@ -148,7 +148,7 @@ class PendingCalls {
   begin(message: MessageOf<'assistant'>, path: string): void {
     this.field = `${path}.tool_calls`;
     for (const { id } of message.tool_calls ?? []) {
-      if (this.ids.has(id)) throw fieldError('invalid_request', this.field, `"${id}" is the id of two calls; ids must differ`);
+      if (this.ids.has(id)) throw fieldError('invalid_request', this.field, `"${id}" is the id of two calls; ids must be unique`);
       this.ids.add(id);
     }
   }

@@ -9,7 +9,7 @@ const CacheBreakpoint = Type.Object({ mode: optional(Type.String()), ttl: option
 const marks = { cache_control: optional(CacheControl), prompt_cache_breakpoint: optional(CacheBreakpoint) };
 
 const noFileIds = refused({
-  file_id: 'ids of files at a vendor are not accepted, for files belong to accounts there; send the content itself as a data URI',
+  file_id: 'file ids of a vendor are not accepted, because files belong to accounts there; send the content itself as a data URI',
 });
 
 const TextPart = Type.Object({ type: Type.Literal('text'), text: Type.String(), ...marks });
@@ -51,7 +51,7 @@ const AssistantContent = Type.Union([Type.String(), Type.Array(Type.Union([TextP
 const callId = { id: Type.String({ minLength: 1 }) };
 const FunctionCall = Type.Object({
   name: Type.String({ minLength: 1 }),
-  arguments: Type.String({ description: 'As the model wrote it.' }),
+  arguments: Type.String({ description: 'Unchanged, as the model wrote it.' }),
 });
 const ToolCall = Type.Union([
   Type.Object({ ...callId, type: Type.Optional(Type.Literal('function')), function: FunctionCall }),
@@ -89,11 +89,11 @@ const AssistantMessage = Type.Object({
   refusal: optional(Type.String()),
   tool_calls: optional(Type.Array(ToolCall)),
   function_call: optional(FunctionCall, { description: 'Deprecated; becomes one of tool_calls.' }),
-  reasoning_content: optional(Type.String({ description: 'Reasoning of an earlier answer, for upstreams that want it back.' })),
+  reasoning_content: optional(Type.String({ description: 'Reasoning of an earlier answer, for upstreams that require it back.' })),
   reasoning: optional(Type.String({ description: 'The same by another name.' })),
   reasoning_details: optional(Type.Array(ReasoningDetail)),
   thinking_blocks: optional(Type.Array(ThinkingBlock)),
-  ...refused({ audio: 'it refers to an answer that is kept in a vendor account; send its transcript as content' }),
+  ...refused({ audio: 'it refers to an answer that is stored in a vendor account; send its transcript as content' }),
   ...named,
 });
 const ToolMessage = Type.Object({

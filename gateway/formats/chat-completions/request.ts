@@ -82,7 +82,7 @@ function translateFormat({ response_format: format }: ChatCompletionRequest, dem
       },
     };
   }
-  demands.refuseElsewhere('response_format.type', 'the model takes text, json_object or json_schema');
+  demands.refuseElsewhere('response_format.type', 'the model accepts text, json_object or json_schema');
   return undefined;
 }
 
@@ -90,6 +90,6 @@ function translateFormat({ response_format: format }: ChatCompletionRequest, dem
 function refuseAnswersElsewhere(body: ChatCompletionRequest, demands: Demands): void {
   const topLogprobs = body.top_logprobs ?? 0;
   if (topLogprobs > 0 && body.logprobs !== true) throw fieldError('invalid_request', 'top_logprobs', 'needs "logprobs": true');
-  if ((body.n ?? 1) > 1) demands.refuseElsewhere('n', 'the model gives 1 answer a call; call once for each answer');
-  if (body.logprobs === true) demands.refuseElsewhere('logprobs', 'the model tells no log probabilities; leave it out');
+  if ((body.n ?? 1) > 1) demands.refuseElsewhere('n', 'the model gives 1 answer per call; make one call for each answer');
+  if (body.logprobs === true) demands.refuseElsewhere('logprobs', 'the model does not return log probabilities; leave it out');
 }

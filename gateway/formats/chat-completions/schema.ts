@@ -37,7 +37,7 @@ const notBlocked = Type.Optional(
   Type.Object({ mode: Type.Optional(Type.Literal('score', elseUnsupported('blocking moderation is not supported; leave it out'))) }),
 );
 const ignoredAs = { [ignoredKeyword]: true };
-const noSearch = 'what a vendor searches costs more than tokens; search on your side and send what you found';
+const noSearch = 'a search by a vendor costs more than tokens; search on your side and send the results';
 
 /** The body of POST /v1/chat/completions. Other fields reach only upstreams of this format. */
 export const ChatCompletionRequest = Type.Object(
@@ -63,12 +63,14 @@ export const ChatCompletionRequest = Type.Object(
     function_call: optional(FunctionChoiceParam, { description: 'Deprecated; becomes tool_choice.' }),
     response_format: optional(ResponseFormatParam),
     reasoning_effort: optional(Type.String({ minLength: 1, description: 'none, minimal, low, medium, high, xhigh or max.' })),
-    reasoning: Type.Optional(Type.Unknown({ description: '{effort, max_tokens, enabled}, where there is no reasoning_effort.' })),
-    thinking: Type.Optional(Type.Unknown({ description: '{type, budget_tokens}, where there is neither reasoning_effort nor reasoning.' })),
+    reasoning: Type.Optional(Type.Unknown({ description: '{effort, max_tokens, enabled}; used if there is no reasoning_effort.' })),
+    thinking: Type.Optional(
+      Type.Unknown({ description: '{type, budget_tokens}; used if there is neither reasoning_effort nor reasoning.' }),
+    ),
     user: optional(Type.String({ description: 'Passed on as a SHA-256 only.' })),
     safety_identifier: optional(Type.String({ description: 'Passed on as a SHA-256 only, unless user is given.' })),
-    n: optional(Type.Integer({ minimum: 1, maximum: 128, description: 'More than 1 only with models behind an upstream of this format.' })),
-    logprobs: optional(Type.Boolean({ description: 'Only with models behind an upstream of this format.' })),
+    n: optional(Type.Integer({ minimum: 1, maximum: 128, description: 'More than 1 requires a model behind an upstream of this format.' })),
+    logprobs: optional(Type.Boolean({ description: 'Requires a model behind an upstream of this format.' })),
     top_logprobs: optional(Type.Integer({ minimum: 0, maximum: 20, description: 'Needs logprobs.' })),
     logit_bias: optional(Type.Record(Type.String(), Type.Number({ minimum: -100, maximum: 100 })), nativeOnly),
     metadata: optional(

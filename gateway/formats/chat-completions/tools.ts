@@ -23,7 +23,7 @@ export function translateTools(params: readonly ToolParam[], demands: Demands): 
       throw fieldError(
         'invalid_request',
         `${path}.${String(param.type)}.name`,
-        `"${name}" is the name of an earlier tool; names must differ`,
+        `"${name}" is the name of an earlier tool; names must be unique`,
       );
     if (name !== undefined) names.add(name);
     if (param.type === 'function') tools.push(translateTool(param, demands));
@@ -51,12 +51,12 @@ function passToolOn(param: Exclude<ToolParam, FunctionToolParam>, path: string, 
     throw fieldError(
       'unsupported_field',
       `${path}.type`,
-      'tools that a vendor runs are not offered, for they cost more than tokens; run it on your side and describe it as a function',
+      'tools that a vendor runs are not supported, because they cost more than tokens; run it on your side and describe it as a function',
     );
   }
   assertNoFileIds(param, path);
   demands.addImpliedTool(param);
-  demands.refuseElsewhere(`${path}.type`, `the model has only tools of type "function"; describe it as one, or ${only}`);
+  demands.refuseElsewhere(`${path}.type`, `the model supports only tools of type "function"; describe it as one, or ${only}`);
 }
 
 function noteOthers(value: object, translated: readonly string[], prefix: string, demands: Demands): void {
@@ -113,7 +113,7 @@ const modes: Partial<Record<string, Mode>> = { none: Mode.MODE_NONE, auto: Mode.
 
 function passChoiceOn(field: string, choice: ToolChoiceParam, open: () => Choice, demands: Demands): Choice {
   demands.addForeign(choice);
-  demands.refuseElsewhere(field, `the model takes none, auto, required, a function or allowed_tools; use one of them, or ${only}`);
+  demands.refuseElsewhere(field, `the model accepts none, auto, required, a function or allowed_tools; use one of them, or ${only}`);
   return open();
 }
 

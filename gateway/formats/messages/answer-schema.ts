@@ -26,7 +26,7 @@ const Usage = Type.Object(
     inference_geo: nullable(Type.String()),
     speed: nullable(Type.String()),
   },
-  { description: 'As recorded; input_tokens is only what was neither read from nor written to a cache.' },
+  { description: 'As recorded; input_tokens excludes tokens read from or written to a cache.' },
 );
 /** Token counts in this format. */
 export type Usage = ValueOf<typeof Usage>;
@@ -34,7 +34,7 @@ export type Usage = ValueOf<typeof Usage>;
 const endFields = {
   stop_reason: nullable(
     Type.String({
-      description: 'end_turn, max_tokens, stop_sequence, tool_use, refusal, model_context_window_exceeded, or an upstream’s own word.',
+      description: 'end_turn, max_tokens, stop_sequence, tool_use, refusal, model_context_window_exceeded, or an upstream’s own value.',
     }),
   ),
   stop_sequence: nullable(Type.String()),
@@ -57,7 +57,7 @@ const ContentBlock = Type.Union([
   }),
   Type.Object(
     { type: Type.String({ pattern: '^(?!(text|thinking|redacted_thinking|tool_use)$)' }) },
-    { description: 'A block that only upstreams of this format make, as its upstream made it.' },
+    { description: 'A block that only upstreams of this format send, unchanged.' },
   ),
 ]);
 
@@ -94,7 +94,7 @@ export const MessageStreamEvent = Type.Union(
         Type.Object({ type: Type.Literal('input_json_delta'), partial_json: Type.String() }),
         Type.Object(
           { type: Type.String({ pattern: '^(?!(text|thinking|signature|input_json)_delta$)' }) },
-          { description: 'A delta that only upstreams of this format make, citations_delta for example.' },
+          { description: 'A delta that only upstreams of this format send, for example citations_delta.' },
         ),
       ]),
     }),
@@ -103,7 +103,7 @@ export const MessageStreamEvent = Type.Union(
     Type.Object({ type: Type.Literal('message_stop') }),
     Type.Object(
       { type: Type.String({ pattern: '^(?!(message_(start|delta|stop)|content_block_(start|delta|stop)|ping)$)' }) },
-      { description: 'An event that only upstreams of this format make, as its upstream made it.' },
+      { description: 'An event that only upstreams of this format send, unchanged.' },
     ),
   ],
   { title: 'MessageStreamEvent' },

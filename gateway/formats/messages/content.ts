@@ -9,7 +9,7 @@ import type { Reading } from './reading.js';
 /** Returns a block as parts, the last of which carries its cache mark. Raises invalid_request or unsupported_field that names the invalid field. */
 export function partsOf(block: BlockParam, role: MessageParam['role'], path: string, reading: Reading): Part[] {
   if (rolesOf(block)?.includes(role) === false)
-    throw fieldError('invalid_request', `${path}.type`, `blocks of this type have no place in messages of the ${role}`);
+    throw fieldError('invalid_request', `${path}.type`, `blocks of this type are not allowed in ${role} messages`);
   const ttl = reading.cacheTtl(block, path);
   const parts = translate(block, role, path, reading);
   const last = parts.pop();
@@ -20,11 +20,7 @@ function translate(block: BlockParam, role: MessageParam['role'], path: string, 
   switch (block.type) {
     case 'text':
       if (role === 'user' && reading.isRecent && Array.isArray(block.citations) && block.citations.length > 0) {
-        throw fieldError(
-          'invalid_request',
-          `${path}.citations`,
-          'the text of a user has no citations since version 2026-10-21; leave it out',
-        );
+        throw fieldError('invalid_request', `${path}.citations`, 'user text cannot have citations since version 2026-10-21; leave it out');
       }
       return [textBlockPart(block, path, reading)];
     case 'image':
@@ -62,11 +58,8 @@ function textBlockPart(block: BlockOf<'text'>, path: string, reading: Reading): 
 
 function assistantDocument(block: BlockOf<'document'>, path: string, reading: Reading): Part[] {
   if (reading.isRecent)
-    throw fieldError('invalid_request', `${path}.type`, 'document blocks belong into messages of the user since version 2026-10-21');
-  reading.demands.refuseElsewhere(
-    `${path}.type`,
-    'the model takes no documents in messages of the assistant; move it into a message of the user',
-  );
+    throw fieldError('invalid_request', `${path}.type`, 'document blocks are only allowed in user messages since version 2026-10-21');
+  reading.demands.refuseElsewhere(`${path}.type`, 'the model does not accept documents in assistant messages; move it into a user message');
   return documentParts(block, path, reading);
 }
 
@@ -102,7 +95,7 @@ function resultParts(block: ResultBlockParam, path: string, reading: Reading): P
       return [];
     default:
       if (rolesOf(block) !== undefined)
-        throw fieldError('invalid_request', `${path}.type`, 'blocks of this type have no place in tool results');
+        throw fieldError('invalid_request', `${path}.type`, 'blocks of this type are not allowed in tool results');
       return foreignBlock(block, path, reading);
   }
 }
@@ -123,7 +116,7 @@ function foreignBlock(block: { type: unknown }, path: string, reading: Reading):
   else
     reading.demands.refuseElsewhere(
       `${path}.type`,
-      `the model takes no blocks of type "${type.slice(0, 64)}"; leave it out, or choose a model behind an upstream of the messages format`,
+      `the model does not accept blocks of type "${type.slice(0, 64)}"; leave it out, or choose a model behind an upstream of the messages format`,
     );
   return [];
 }

@@ -23,7 +23,7 @@ function imageSource(source: BlockOf<'image'>['source'], path: string, reading: 
       if (!source.media_type.startsWith('image/'))
         throw fieldError('invalid_request', `${path}.media_type`, `must be one of ${imageTypes.join(', ')}`);
       if (!imageTypes.includes(source.media_type))
-        reading.demands.refuseElsewhere(`${path}.media_type`, `the model takes images of type ${imageTypes.join(', ')}; convert it`);
+        reading.demands.refuseElsewhere(`${path}.media_type`, `the model accepts images of type ${imageTypes.join(', ')}; convert it`);
       return { $case: 'data', value: { mediaType: source.media_type, base64: source.data } };
     case 'url':
       return { $case: 'url', value: httpsUrl(source.url, `${path}.url`) };
@@ -31,7 +31,7 @@ function imageSource(source: BlockOf<'image'>['source'], path: string, reading: 
       throw fieldError('unsupported_field', `${path}.type`, fileFix);
     default:
       reading.passOn(source, path);
-      reading.demands.refuseElsewhere(`${path}.type`, 'the model takes images as base64 or url');
+      reading.demands.refuseElsewhere(`${path}.type`, 'the model accepts images as base64 or url');
       return undefined;
   }
 }
@@ -55,7 +55,7 @@ export function documentParts({ source, ...block }: BlockOf<'document'>, path: s
       if (source.media_type !== 'application/pdf') {
         reading.demands.refuseElsewhere(
           `${path}.source.media_type`,
-          'the model takes documents of type application/pdf; send others as text',
+          'the model accepts documents of type application/pdf; send others as text',
         );
       }
       return [part({ $case: 'data', value: { mediaType: source.media_type, base64: source.data } })];
@@ -63,7 +63,7 @@ export function documentParts({ source, ...block }: BlockOf<'document'>, path: s
       reading.demands.addDocument(path);
       reading.demands.refuseElsewhere(
         `${path}.source.type`,
-        'the model takes no documents by url; send the content itself, as base64 or text',
+        'the model does not accept documents by url; send the content itself, as base64 or text',
       );
       return [part({ $case: 'url', value: httpsUrl(source.url, `${path}.source.url`) })];
     case 'file':
@@ -71,7 +71,7 @@ export function documentParts({ source, ...block }: BlockOf<'document'>, path: s
     default:
       reading.passOn(source, `${path}.source`);
       reading.demands.addDocument(path);
-      reading.demands.refuseElsewhere(`${path}.source.type`, 'the model takes documents as base64, text or content');
+      reading.demands.refuseElsewhere(`${path}.source.type`, 'the model accepts documents as base64, text or content');
       return [];
   }
 }
@@ -91,7 +91,7 @@ function readContent(content: DocumentContent, path: string, reading: Reading): 
     else {
       reading.passOn(block, at);
       reading.demands.addDocument(at);
-      reading.demands.refuseElsewhere(`${at}.type`, 'the model takes only text and images in a document');
+      reading.demands.refuseElsewhere(`${at}.type`, 'the model accepts only text and images in a document');
     }
   }
   return { text: texts.join('\n'), images };

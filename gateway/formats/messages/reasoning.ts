@@ -30,7 +30,7 @@ export function translateReasoning({ thinking, output_config: output }: CountTok
       return { effort: '', budgetTokens: undefined, disabled: true };
     default:
       demands.addForeign(thinking);
-      demands.refuseElsewhere('thinking.type', 'the model takes enabled, adaptive, between_tools or disabled');
+      demands.refuseElsewhere('thinking.type', 'the model accepts enabled, adaptive, between_tools or disabled');
       return undefined;
   }
 }
@@ -47,6 +47,6 @@ export function translateFormat(
     return { format: { $case: 'jsonSchema', value: { name: '', description: '', schemaJson: JSON.stringify(format.schema) } } };
   }
   const field = format === older ? 'output_format' : 'output_config.format';
-  demands.refuseElsewhere(`${field}.type`, 'the model takes json_schema');
+  demands.refuseElsewhere(`${field}.type`, 'the model accepts json_schema');
   return undefined;
 }

@@ -30,7 +30,7 @@ export const OutputConfig = Type.Object({
   ...passedOn('task_budget'),
 });
 
-const ofVendorAccount = 'it refers to a vendor account, which is not yours here; leave it out';
+const ofVendorAccount = 'it refers to a vendor account, which callers do not have here; leave it out';
 
 const promptFields = {
   model: Type.String({ minLength: 1, description: 'A catalog id, see GET /v1/models.' }),

@@ -56,7 +56,7 @@ function takeResults(turn: Turn, calls: Map<string, string>): void {
       throw fieldError(
         'invalid_request',
         `${path}.tool_use_id`,
-        `"${block.tool_use_id}" has no unanswered tool_use block in the assistant turn before`,
+        `"${block.tool_use_id}" has no unanswered tool_use block in the previous assistant turn`,
       );
     }
     if (hasOtherContent) throw fieldError('invalid_request', path, 'tool_result blocks must come first in their turn');

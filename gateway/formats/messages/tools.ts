@@ -47,14 +47,14 @@ function passToolOn(param: Exclude<ToolParam, CustomToolParam>, path: string, { 
     throw fieldError(
       'unsupported_field',
       `${path}.type`,
-      'tools that a vendor runs are not offered, for they cost more than tokens; run it on your side and describe it with name and input_schema',
+      'tools that a vendor runs are not supported, because they cost more than tokens; run it on your side and describe it with name and input_schema',
     );
   }
   assertNoFileIds(param, path);
   demands.addImpliedTool(param);
   demands.refuseElsewhere(
     `${path}.type`,
-    `the model has no built-in tools such as "${type.slice(0, 64)}"; describe your own with name and input_schema, or choose a model behind an upstream of the messages format`,
+    `the model does not support built-in tools such as "${type.slice(0, 64)}"; describe your own with name and input_schema, or choose a model behind an upstream of the messages format`,
   );
 }
 
@@ -81,7 +81,7 @@ export function translateToolChoice(
       throw fieldError('invalid_request', 'tool_choice.name', `there is no tool named "${choice.name}" in tools`);
     default:
       reading.passOn(choice, 'tool_choice');
-      reading.demands.refuseElsewhere('tool_choice.type', 'the model takes auto, any, tool or none');
+      reading.demands.refuseElsewhere('tool_choice.type', 'the model accepts auto, any, tool or none');
       return undefined;
   }
   if (params.length === 0) return undefined;

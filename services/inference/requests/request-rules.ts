@@ -30,28 +30,28 @@ const efforts = ['', 'none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']
 /** Raises invalid_request, with the field in details, for a request that breaks a rule. */
 export function checkGenerateRequest(request: GenerateRequest): void {
   const { callId, targets, prompt, maxOutputTokens, stopSequences, sampling, reasoning, endUser, messagesVersion, native } = request;
-  check(callId !== '' && isName(callId), 'call_id', 'is the id of the call');
+  check(callId !== '' && isName(callId), 'call_id', `must be the id of the call, of at most ${requestLimits.nameChars} characters`);
   checkTargets(targets);
   checkPrompt(prompt, native);
-  check(maxOutputTokens <= requestLimits.outputTokens, 'max_output_tokens', `is at most ${requestLimits.outputTokens}`);
-  check(stopSequences.length <= requestLimits.stopSequences, 'stop_sequences', `has at most ${requestLimits.stopSequences} entries`);
+  check(maxOutputTokens <= requestLimits.outputTokens, 'max_output_tokens', `must be at most ${requestLimits.outputTokens}`);
+  check(stopSequences.length <= requestLimits.stopSequences, 'stop_sequences', `must have at most ${requestLimits.stopSequences} entries`);
   check(
     stopSequences.every((sequence) => sequence !== '' && isName(sequence)),
     'stop_sequences',
-    `holds texts of 1 to ${requestLimits.nameChars} characters`,
+    `must hold texts of 1 to ${requestLimits.nameChars} characters`,
   );
   checkSampling(sampling);
   checkReasoning(reasoning);
-  check(isName(endUser), 'end_user', `has at most ${requestLimits.nameChars} characters`);
+  check(isName(endUser), 'end_user', `must have at most ${requestLimits.nameChars} characters`);
   checkMessagesVersion(messagesVersion);
 }
 
 /** Checks the targets of a request: at least one. */
 export function checkTargets(targets: readonly Target[]): void {
-  check(targets.length > 0 && targets.length <= requestLimits.targets, 'targets', `has 1 to ${requestLimits.targets} entries`);
+  check(targets.length > 0 && targets.length <= requestLimits.targets, 'targets', `must have 1 to ${requestLimits.targets} entries`);
   for (const { upstreamId, upstreamModel } of targets) {
-    check(upstreamId !== '' && isName(upstreamId), 'targets.upstream_id', 'names an upstream');
-    check(upstreamModel !== '' && isName(upstreamModel), 'targets.upstream_model', 'names a model');
+    check(upstreamId !== '' && isName(upstreamId), 'targets.upstream_id', 'must name an upstream');
+    check(upstreamModel !== '' && isName(upstreamModel), 'targets.upstream_model', 'must name a model');
   }
 }
 
@@ -62,10 +62,10 @@ export function checkPrompt(prompt: Prompt | undefined, native?: NativeRequest):
   check(
     (messages.length > 0 || native !== undefined) && messages.length <= requestLimits.messages,
     'prompt.messages',
-    `has 1 to ${requestLimits.messages} entries`,
+    `must have 1 to ${requestLimits.messages} entries`,
   );
   for (const message of messages) checkMessage(message);
-  check(tools.length <= requestLimits.tools, 'prompt.tools', `has at most ${requestLimits.tools} entries`);
+  check(tools.length <= requestLimits.tools, 'prompt.tools', `must have at most ${requestLimits.tools} entries`);
   check(
     tools.every(({ name }) => name !== '' && isName(name)),
     'prompt.tools.name',
@@ -73,7 +73,7 @@ export function checkPrompt(prompt: Prompt | undefined, native?: NativeRequest):
   );
   check(toolChoice === undefined || toolChoice.mode in ToolChoice_Mode, 'prompt.tool_choice.mode', 'is unknown');
   const isNamed = toolChoice?.mode === ToolChoice_Mode.MODE_NAMED;
-  check(!isNamed || tools.some(({ name }) => name === toolChoice.name), 'prompt.tool_choice.name', 'names one of the tools');
+  check(!isNamed || tools.some(({ name }) => name === toolChoice.name), 'prompt.tool_choice.name', 'must name one of the tools');
 }
 
 /** Checks the reasoning of a request. */
@@ -81,13 +81,13 @@ export function checkReasoning(reasoning: Reasoning | undefined): void {
   check(
     reasoning === undefined || efforts.includes(reasoning.effort),
     'reasoning.effort',
-    `is one of ${efforts.slice(1).join(', ')}, or empty`,
+    `must be one of ${efforts.slice(1).join(', ')}, or empty`,
   );
 }
 
 /** Checks the vendor version of a request. */
 export function checkMessagesVersion(version: string): void {
-  check(version === '' || /^\d{4}-\d{2}-\d{2}$/.test(version), 'messages_version', 'is a date such as 2023-06-01, or empty');
+  check(version === '' || /^\d{4}-\d{2}-\d{2}$/.test(version), 'messages_version', 'must be a date such as 2023-06-01, or empty');
 }
 
 type PartKind = NonNullable<Part['part']>['$case'];
@@ -103,24 +103,24 @@ const partsOfResults: readonly PartKind[] = ['text', 'image', 'document'];
 
 function checkMessage({ role, parts }: Message): void {
   const kinds = partsOfRole[role];
-  check(kinds !== undefined, 'prompt.messages.role', 'is user, assistant or system');
+  check(kinds !== undefined, 'prompt.messages.role', 'must be user, assistant or system');
   for (const { part } of parts) {
-    check(part !== undefined && kinds.includes(part.$case), 'prompt.messages.parts', 'holds only what its role can say');
+    check(part !== undefined && kinds.includes(part.$case), 'prompt.messages.parts', 'must hold only parts that the role allows');
     if (part.$case === 'toolCall')
-      check(part.value.id !== '' && part.value.name !== '', 'prompt.messages.parts.tool_call', 'has an id and a name');
+      check(part.value.id !== '' && part.value.name !== '', 'prompt.messages.parts.tool_call', 'must have an id and a name');
     if (part.$case === 'toolResult') checkToolResult(part.value);
     if (part.$case === 'image' || part.$case === 'document')
-      check(part.value.source !== undefined, `prompt.messages.parts.${part.$case}`, 'has a source');
+      check(part.value.source !== undefined, `prompt.messages.parts.${part.$case}`, 'must have a source');
   }
 }
 
 function checkToolResult({ toolCallId, content }: ToolResultPart): void {
-  check(toolCallId !== '', 'prompt.messages.parts.tool_result', 'has the id of its call');
+  check(toolCallId !== '', 'prompt.messages.parts.tool_result', 'must have the id of its call');
   for (const { part } of content) {
     check(
       part !== undefined && partsOfResults.includes(part.$case),
       'prompt.messages.parts.tool_result.content',
-      'holds texts, images and documents',
+      'must hold only texts, images and documents',
     );
   }
 }
@@ -134,7 +134,7 @@ function checkSampling(sampling: Sampling | undefined): void {
 }
 
 function checkRange(value: number | undefined, min: number, max: number, field: string): void {
-  check(value === undefined || (value >= min && value <= max), field, `is a number from ${min} to ${max}`);
+  check(value === undefined || (value >= min && value <= max), field, `must be a number from ${min} to ${max}`);
 }
 
 function isName(text: string): boolean {

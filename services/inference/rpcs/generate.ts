@@ -97,7 +97,7 @@ function noteUsageFault(
     upstream_model: target.upstreamModel,
     usage_fault: last.value.usageFault,
   };
-  log.warn(fields, "upstream's usage figures break a rule; ours are charged");
+  log.warn(fields, "upstream's usage figures break a rule; our own count is charged");
 }
 
 function describe(cause: unknown): string | undefined {

@@ -68,14 +68,14 @@ function checkUpstream(upstream: Upstream | undefined): Wanted {
   if (upstream === undefined) throw invalid('upstream', 'is required');
   const { id, apiFormat, allowPrivateNetwork, enabled } = upstream;
   if (!/^[a-z0-9_-]{1,64}$/.test(id)) throw invalid('upstream.id', 'is 1 to 64 of a-z, 0-9, "-" and "_"');
-  if (!isRemoteWireFormat(apiFormat)) throw invalid('upstream.api_format', 'is chat-completions or messages');
+  if (!isRemoteWireFormat(apiFormat)) throw invalid('upstream.api_format', 'must be chat-completions or messages');
   return { id, apiFormat, baseUrl: parseBaseUrl(upstream.baseUrl, allowPrivateNetwork), allowPrivateNetwork, enabled };
 }
 
 function checkSecret(secret: string | undefined): void {
   // Secrets travel as header values.
   if (secret === undefined || (secret.length <= secretCharsMax && /^[\x21-\x7e]*$/.test(secret))) return;
-  throw invalid('secret', `is at most ${secretCharsMax} printable ASCII characters without spaces`);
+  throw invalid('secret', `must be at most ${secretCharsMax} printable ASCII characters without spaces`);
 }
 
 /** Returns the sealed secret of the new row: a new secret, none, or the current one, sealed again because it is bound to the base_url. */

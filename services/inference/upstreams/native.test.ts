@@ -12,7 +12,7 @@ const request = GenerateRequest.fromPartial({
     format: chat,
     fieldsJson: '{"n":2}',
     droppedElsewhere: ['seed'],
-    refusedElsewhere: [{ field: 'n', text: 'only 1 answer a call here' }],
+    refusedElsewhere: [{ field: 'n', text: 'only 1 answer per call' }],
   },
 });
 
@@ -27,7 +27,7 @@ describe('a request that carries the caller’s own fields', () => {
     expect(refusalFor(request, chat)).toBeUndefined();
     expect(refusalFor(request, messages)).toMatchObject({
       reason: 'unsupported_field',
-      message: 'n: only 1 answer a call here',
+      message: 'n: only 1 answer per call',
       details: { field: 'n' },
     });
     expect(refusalFor(request, sandbox)).toBeDefined();

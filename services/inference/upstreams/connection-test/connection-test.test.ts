@@ -220,7 +220,7 @@ describe('a test of an upstream that does not work', () => {
     ['a page', 200, 'text/html', '<html><body>Welcome</body></html>', /^models failed: answered with a page/],
     ['a page that says it is JSON', 200, 'application/json', '<!doctype html>', /^models failed: answered with a page/],
     ['no JSON', 200, 'text/plain', 'hello', /^models failed: the list of models is not JSON: hello/],
-    ['another object', 200, 'application/json', '{"status":"ok"}', /^models failed: .*no list of models/],
+    ['another object', 200, 'application/json', '{"status":"ok"}', /^models failed: .*not a list of models/],
     ['a page with an error', 502, 'text/html', '<html>Bad gateway</html>', /^models failed: status 502 : \(no text\)$/],
     [
       'an error',

@@ -32,7 +32,7 @@ export async function testConnection(
   const watchdog = new Watchdog(parent);
   const { signal } = watchdog;
   const timer = setTimeout(
-    () => watchdog.end(new AppError('upstream_timeout', `no answer; the whole test may take ${timeoutMs / 1000} s`)),
+    () => watchdog.end(new AppError('upstream_timeout', `no answer; the whole test is limited to ${timeoutMs / 1000} s`)),
     timeoutMs,
   );
   const log = new StepLog(deps.clock, signal, (text) => operatorText(text, remote?.settings.secret));

@@ -26,8 +26,8 @@ export async function lookUp(url: URL, allowPrivateNetwork: boolean): Promise<Fo
     });
   }).catch((error: unknown) => {
     const { code } = partsOf(error);
-    if (code === 'ENOTFOUND') throw new StepFault(`there is no such name: ${hostname} (ENOTFOUND)`);
-    if (code === 'EAI_AGAIN') throw new StepFault(`the name servers of this machine do not answer for ${hostname} (EAI_AGAIN)`);
+    if (code === 'ENOTFOUND') throw new StepFault(`the name does not exist: ${hostname} (ENOTFOUND)`);
+    if (code === 'EAI_AGAIN') throw new StepFault(`the name servers of this machine do not respond for ${hostname} (EAI_AGAIN)`);
     throw error;
   });
   const others = addresses.length - shownAddressesMax;
@@ -87,7 +87,7 @@ function nameOf(part: string | string[] | undefined): string {
 function tlsFault(error: unknown): string {
   const { message, code } = partsOf(error);
   if (/WRONG_VERSION_NUMBER|PACKET_LENGTH|EPROTO|UNEXPECTED_MESSAGE/.test(code))
-    return `the server does not answer in TLS; is its address http://? (${code})`;
+    return `the server does not respond with TLS; is its address http://? (${code})`;
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return `the certificate is for another name: ${message}`;
   if (code === 'CERT_HAS_EXPIRED') return `the certificate has expired (${code})`;
   if (/^(DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|CERT_|INVALID_|ERR_TLS_CERT)/.test(code)) {

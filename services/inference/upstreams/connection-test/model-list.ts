@@ -64,15 +64,15 @@ export async function authenticate(client: Client, { settings, wire, signal }: L
   const { status, headers } = answer;
   if (status >= 300 && status < 400) {
     throw new StepFault(
-      `status ${status}: the server redirects to ${headers['location'] ?? 'nowhere'}, and redirects are not followed; give the right address as base url`,
+      `status ${status}: the server redirects to ${headers['location'] ?? 'nowhere'}, and redirects are not followed; set the final address as base url`,
     );
   }
   if (status === 401 || status === 403) {
     const refused = settings.secret === undefined ? 'a secret is needed, and none is set' : 'the secret is refused';
     throw new StepFault(`${refused}: ${await refusalWords(answer, wire, nowMs)}`);
   }
-  if (status < 200 || status >= 300) return { what: `status ${status} tells nothing of the secret`, isSkipped: true, value: answer };
-  if (settings.secret === undefined) return { what: 'no secret is set, and none is asked for', value: answer };
+  if (status < 200 || status >= 300) return { what: `status ${status} says nothing about the secret`, isSkipped: true, value: answer };
+  if (settings.secret === undefined) return { what: 'no secret is set, and none is required', value: answer };
   return { what: 'not refused (some servers check the secret only at a call)', value: answer };
 }
 
@@ -86,7 +86,7 @@ export async function readModels(
   const { status, headers } = answer;
   if (status === 404 || status === 405 || status === 501) {
     return {
-      what: `has no model list (status ${status}); if calls fail too, look whether the base url ends with the version segment`,
+      what: `has no model list (status ${status}); if calls fail too, check that the base url ends with the version segment`,
       isSkipped: true,
       value: undefined,
     };
@@ -96,11 +96,11 @@ export async function readModels(
   const type = headers['content-type'] ?? '';
   if (/\bhtml\b/i.test(type) || /^\s*</.test(text)) {
     throw new StepFault(
-      'answered with a page, not with a list of models; look whether the base url ends with the version segment, such as /v1',
+      'answered with a page, not with a list of models; check that the base url ends with the version segment, such as /v1',
     );
   }
   if (Buffer.byteLength(text) >= testBodyBytesMax && /^\s*[{[]/.test(text))
-    return { what: `a list longer than ${testBodyBytesMax} bytes, which was not read to its end`, value: undefined };
+    return { what: `a list longer than ${testBodyBytesMax} bytes, which was not read completely`, value: undefined };
   return { what: listWords(parsed(text), wanted), value: undefined };
 }
 
@@ -120,7 +120,7 @@ function listWords(list: unknown, wanted: string | undefined): string {
       : undefined;
   if (!Array.isArray(models))
     throw new StepFault(
-      'answered with JSON that is no list of models; look whether the base url ends with the version segment, such as /v1',
+      'answered with JSON that is not a list of models; check that the base url ends with the version segment, such as /v1',
     );
   const hasMore = isObject(list) && list['has_more'] === true;
   const count = `${models.length}${hasMore ? ' or more' : ''} ${models.length === 1 ? 'model' : 'models'}`;

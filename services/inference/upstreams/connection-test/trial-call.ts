@@ -33,7 +33,7 @@ export async function trialCall(upstream: Upstream, request: GenerateRequest, cl
     const bound = `at most ${inputTokensMax(request.prompt!)} input and 1 output token, at your own cost`;
     return { what: `first token after ${firstAfterMs ?? 0} ms; ${usage}; ${bound}`, value: undefined };
   }
-  throw new StepFault('the answer has no end');
+  throw new StepFault('the answer did not finish');
 }
 
 /** Describes the token counts that the last message of an answer reports; undefined for earlier messages. */
