@@ -1,4 +1,4 @@
-// Whoever puts a stream together with a vendor's own library has what another caller gets whole, whatever the upstream says.
+// A client that accumulates a stream with a vendor's own library gets the same as a caller of the whole answer, whatever the upstream sends.
 import Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -12,10 +12,10 @@ import { answerContext, counts } from './testing/events.js';
 import { streamed, whole } from './testing/frames.js';
 import { nativeChatAnswers, nativeMessageAnswers } from './testing/native-answers.js';
 
-// The split of cache writes is told at the start only, when such upstreams have counted already.
+// The split of cache writes is only sent at the start, when such upstreams have already counted.
 const context = { ...answerContext, includeUsage: true, inputEstimate: counts };
 
-/** A fetch whose every answer is this stream. */
+/** Returns a fetch that always responds with this stream. */
 const answering = (format: Format, events: readonly Event[]): typeof fetch => {
   const text = streamed(format, context, ...events.map((event) => [event]));
   return async () => new Response(text, { headers: { 'content-type': 'text/event-stream' } });
@@ -31,7 +31,7 @@ async function completionOf(events: readonly Event[]): Promise<Completion> {
   const completion = await client.chat.completions
     .stream({ model: 'm', messages: [], stream_options: { include_usage: true } })
     .finalChatCompletion();
-  // Choices that never came are holes in the library's list.
+  // Choices that never arrived are holes in the library's list.
   return { ...completion, choices: completion.choices.filter((choice) => choice !== undefined) } as unknown as Completion;
 }
 
@@ -40,7 +40,7 @@ async function messageOf(events: readonly Event[]): Promise<object> {
   return client.messages.stream({ model: 'm', messages: [], max_tokens: 1 }).finalMessage();
 }
 
-/** The same but for what the library makes of absence: text is empty, not null; there are no tool calls, not an empty list. */
+/** Returns the completion without the library's defaults for absent fields: text is empty, not null; tool calls are absent, not an empty list. */
 function comparable({ choices, object: _object, ...top }: Completion): object {
   return {
     ...top,
@@ -51,15 +51,15 @@ function comparable({ choices, object: _object, ...top }: Completion): object {
   };
 }
 
-describe('a chat-completions stream, put together by its library', () => {
+describe('a chat-completions stream, accumulated by its library', () => {
   const same = async (events: Event[]): Promise<void> => {
     const expected = comparable(whole(chatCompletions, context, events) as Completion) as {
       choices: { message: { annotations?: unknown; reasoning_content?: unknown } }[];
     };
     for (const { message } of expected.choices) {
-      // Only whole answers have this list when it is empty.
+      // Only whole answers include this list when it is empty.
       delete message.annotations;
-      // Of pieces of a field that it does not know, the library keeps the last.
+      // The library keeps only the last piece of a field that it does not know.
       delete message.reasoning_content;
     }
     expect(comparable(await completionOf(events))).toMatchObject(expected);
@@ -74,7 +74,7 @@ describe('a chat-completions stream, put together by its library', () => {
   });
 });
 
-describe('a messages stream, put together by its library', () => {
+describe('a messages stream, accumulated by its library', () => {
   const same = async (events: Event[]): Promise<void> => {
     expect(JSON.parse(JSON.stringify(await messageOf(events)))).toMatchObject(whole(messages, context, events) as object);
   };

@@ -35,32 +35,32 @@ describe('reading a body', () => {
   });
 
   it.each<[string, unknown, string]>([
-    ['no object', 'text', 'invalid_request body: must be object'],
+    ['a value that is not an object', 'text', 'invalid_request body: must be object'],
     ['a missing field', { shapes: valid.shapes }, 'invalid_request title: Field required'],
     ['a wrong type', { ...valid, title: 1 }, 'invalid_request title: must be string'],
     ['too few items', { ...valid, shapes: [] }, 'invalid_request shapes: must not have fewer than 1 items'],
     ['a word that is not in the list', { ...valid, size: 'huge' }, 'invalid_request size: must be one of small, large'],
     ['neither of two types', { ...valid, paper: 1 }, 'invalid_request paper: must be string or array'],
     [
-      'a fault in the branch that was meant',
+      'a fault in the intended branch',
       { ...valid, shapes: [valid.shapes[0], { kind: 'square', side: 'x' }] },
       'invalid_request shapes[1].side: must be number',
     ],
     ['no known branch', { ...valid, shapes: [{ kind: 'star' }] }, 'invalid_request shapes[0].kind: "star" is not one of circle, square'],
     ['no tag', { ...valid, shapes: [{ radius: 1 }] }, 'invalid_request shapes[0].kind: Field required'],
-    ['a value that is not offered', { ...valid, mode: 'deep' }, 'unsupported_field mode: only flat drawings; leave it out'],
-    ['a field that is not offered', { ...valid, sound: {} }, 'unsupported_field sound: drawings are silent; leave it out'],
+    ['an unsupported value', { ...valid, mode: 'deep' }, 'unsupported_field mode: only flat drawings; leave it out'],
+    ['an unsupported field', { ...valid, sound: {} }, 'unsupported_field sound: drawings are silent; leave it out'],
   ])('names one fault and its place for %s', (_what, body, expected) => {
     expect(faultOf(body)).toBe(expected);
   });
 
-  it('says which form a text has to have in words, where the schema has some', () => {
+  it('describes the form of a text in words if the schema has a description', () => {
     const Bill = Type.Object({ usd: Type.String({ pattern: '^\\d+$', description: 'Whole USD, for example "5".' }) });
     expect(() => bodyReader(Bill, 'dots')({ usd: 'five' })).toThrow('usd: is not of this form: Whole USD, for example "5".');
     expect(() => bodyReader(Bill, 'dots')({ usd: 5 })).toThrow('usd: must be string');
   });
 
-  it('finds the one fault of a long body without going through all that is right slowly', () => {
+  it('finds the one fault of a long body quickly', () => {
     const Long = Type.Object({ items: Type.Array(Type.Union([Circle, Square])) });
     const items = Array.from({ length: 200_000 }, (_, index) => ({ kind: 'circle', radius: index === 199_999 ? -1 : 1 }));
     expect(() => bodyReader(Long, 'dots')({ items })).toThrow('items.199999.radius: must be >= 0');
@@ -73,14 +73,14 @@ describe('reading a body', () => {
 });
 
 describe('dropped fields', () => {
-  it('are those present, not null and not honoured, each once', () => {
+  it('are those that are present, not null and not honoured, each once', () => {
     const dropped = new DroppedFields();
     dropped.addUnhonoured({ ...valid, color: 1, size: 'small', unknown: 0, absent: null }, Drawing);
     dropped.add('color');
     expect(dropped.names).toEqual(['color', 'unknown']);
   });
 
-  it('can stand in a header, however the caller names them and however many there are', () => {
+  it('are safe in a header, whatever their names and number', () => {
     const dropped = new DroppedFields();
     for (const name of ['a\r\nset-cookie: b', 'ä', '', 'x'.repeat(65)]) dropped.add(name);
     for (let index = 0; index < 100; index += 1) dropped.add(`field${index}`);

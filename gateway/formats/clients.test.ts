@@ -107,7 +107,7 @@ describe('the openai library', () => {
     await expect(read()).rejects.toMatchObject({ code: 'upstream_failed', type: 'server_error', message: 'The upstream broke off.' });
   });
 
-  it('tells refusals by their class, code and request id', async () => {
+  it('recognises errors by their class, code and request id', async () => {
     script = { events: [], refuse: new AppError('model_unknown', 'There is no such model.', { details: { field: 'model' } }) };
     const failure = await openai.chat.completions.create(chat).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(OpenAI.NotFoundError);
@@ -140,7 +140,7 @@ describe('the anthropic library', () => {
     await expect(anthropic.messages.stream(message).finalMessage()).rejects.toMatchObject({ type: 'overloaded_error' });
   });
 
-  it('tells refusals by their class, type and request id', async () => {
+  it('recognises errors by their class, type and request id', async () => {
     script = { events: [], refuse: new AppError('balance_empty', 'The balance is empty.') };
     const failure = await anthropic.messages.create(message).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(Anthropic.APIError);
@@ -149,7 +149,7 @@ describe('the anthropic library', () => {
 });
 
 describe('a streamed answer', () => {
-  it('is the same as the whole answer, to both libraries, whatever the model says', async () => {
+  it('is the same as the whole answer for both libraries, whatever the model writes', async () => {
     await fc.assert(
       fc.asyncProperty(answers, async (events) => {
         script = { events };

@@ -14,7 +14,7 @@ const bodyOf = (answer: HttpError): Body => answer.body as Body;
 const tell = (format: Format, reason: Reason, options: object = {}): HttpError =>
   format.error(new AppError(reason, 'A message.', options), 'req_1');
 
-/** Status, chat-completions type and code, messages type, as callers' libraries know them. */
+/** Status, chat-completions type and code, and messages type, as clients' libraries know them. */
 const told: [Reason, number, string, string, number, string][] = [
   ['invalid_request', 400, 'invalid_request_error', 'invalid_value', 400, 'invalid_request_error'],
   ['unsupported_field', 400, 'invalid_request_error', 'unsupported_parameter', 400, 'invalid_request_error'],
@@ -54,7 +54,7 @@ const told: [Reason, number, string, string, number, string][] = [
   ['unimplemented', 501, 'server_error', 'unimplemented', 501, 'api_error'],
 ];
 
-/** What callers never read of. */
+/** Reasons that callers never see. */
 const hidden: readonly Reason[] = [
   'internal',
   'peer_not_permitted',
@@ -70,7 +70,7 @@ const hidden: readonly Reason[] = [
 ];
 
 describe('a refusal', () => {
-  it.each(told)('for %s is told in the words of each format', (reason, status, type, code, messagesStatus, messagesType) => {
+  it.each(told)('for %s has the values of each format', (reason, status, type, code, messagesStatus, messagesType) => {
     expect(tell(chatCompletions, reason)).toMatchObject({
       status,
       body: { type: 'error', error: { type, code, message: 'A message.', reason }, request_id: 'req_1' },
@@ -85,7 +85,7 @@ describe('a refusal', () => {
     });
   });
 
-  it('has its row in this table, whatever the reason', () => {
+  it('has a row in this table for every reason', () => {
     expect([...told.map(([reason]) => reason), ...hidden].sort()).toEqual(Object.keys(reasons).sort());
   });
 
@@ -97,16 +97,16 @@ describe('a refusal', () => {
     }
   });
 
-  it('names the field at fault', () => {
+  it('names the invalid field', () => {
     for (const format of both)
       expect(bodyOf(tell(format, 'invalid_request', { details: { field: 'messages[0]' } })).error['param']).toBe('messages[0]');
   });
 
-  it("of a vendor is told by the vendor's own code and field, in both formats", () => {
+  it("of a vendor has the vendor's own code and field, in both formats", () => {
     for (const format of both) {
       const words = { code: 'content_filter', param: 'messages[0].content' };
       expect(bodyOf(tell(format, 'upstream_rejected', { details: words })).error).toMatchObject(words);
-      // What a program does about these is told by our own code.
+      // For these, clients act on our own code.
       expect(bodyOf(tell(format, 'context_length_exceeded', { details: { code: '400' } })).error['code']).toBe('context_length_exceeded');
       expect(bodyOf(tell(format, 'body_too_large', { details: { code: 'too_big' } })).error['code']).toBe('body_too_large');
     }
@@ -122,7 +122,7 @@ describe('a refusal', () => {
     for (const format of both) expect(format.error(error, 'req_1').body).toMatchObject({ request_id: 'req_1' });
   });
 
-  it('for want of money says how much in USD, exactly', () => {
+  it('for insufficient funds gives the exact amounts in USD', () => {
     const details = {
       available_nano_usd: '1',
       held_nano_usd: '2500000000',
@@ -141,7 +141,7 @@ describe('a refusal', () => {
     }
   });
 
-  it('passes other particulars on, but none that would overwrite the error itself', () => {
+  it('passes on other details, except those that would overwrite the error itself', () => {
     const { error } = bodyOf(tell(messages, 'body_too_large', { details: { limit_bytes: '10', type: 'x', message: 'y', details: 'z' } }));
     expect(error).toMatchObject({
       limit_bytes: '10',
@@ -151,13 +151,13 @@ describe('a refusal', () => {
     });
   });
 
-  it('of a conversation held by the server is told as the tool runner of @anthropic-ai/sdk understands it', () => {
+  it('for a conversation stored by the server has the form that the tool runner of @anthropic-ai/sdk understands', () => {
     const { error } = bodyOf(tell(messages, 'unsupported_field', { details: { field: 'thread' } }));
     expect(error).toMatchObject({ param: 'thread', details: { error_code: 'thread_unsupported_request', unsupported: ['thread'] } });
     expectToMatch(ErrorBody, { type: 'error', error, request_id: 'req_1' });
   });
 
-  it('of our own making shows nothing but a fixed text', () => {
+  it('for an internal failure shows only a fixed text', () => {
     for (const format of both) {
       for (const reason of hidden) {
         const { status, body } = format.error(new AppError(reason, 'secret', { details: { table: 'secret' } }), 'req_1');
@@ -178,18 +178,18 @@ describe('client libraries', () => {
     'already_exists',
     'idempotency_mismatch',
     'idempotency_answer_gone',
-  ] as Reason[])('are told not to repeat after %s', (reason) => {
+  ] as Reason[])('are told not to retry after %s', (reason) => {
     for (const format of both) expect(tell(format, reason, { retryAfterMs: 5000 }).headers).toEqual({ 'x-should-retry': 'false' });
   });
 
-  it("are told to repeat at a key's limit only where calls in flight hold what is missing", () => {
+  it("are told to retry at a key's limit only if calls in flight hold the missing amount", () => {
     for (const format of both) {
       expect(tell(format, 'key_limit_reached', {}).headers).toEqual({ 'x-should-retry': 'false' });
       expect(tell(format, 'key_limit_reached', { retryAfterMs: 2000 }).headers).toEqual({ 'retry-after': '2', 'x-should-retry': 'true' });
     }
   });
 
-  it('are told to repeat a 402 where calls in flight hold what is missing, for none does so by itself', () => {
+  it('are told to retry a 402 if calls in flight hold the missing amount, because none does so by itself', () => {
     for (const format of both)
       expect(tell(format, 'balance_held', { retryAfterMs: 1500 }).headers).toEqual({ 'retry-after': '2', 'x-should-retry': 'true' });
   });
@@ -201,7 +201,7 @@ describe('client libraries', () => {
     'model_unavailable',
     'upstream_failed',
     'upstream_timeout',
-  ] as Reason[])('hear of a wait after %s only where somebody knows it, for they know better than to ask each second', (reason) => {
+  ] as Reason[])('receive a wait after %s only if it is known, because their own backoff is better than every second', (reason) => {
     for (const format of both) {
       expect(tell(format, reason, {}).headers).toEqual({});
       expect(tell(format, reason, { retryAfterMs: 1500 }).headers).toEqual({ 'retry-after': '2' });
@@ -210,7 +210,7 @@ describe('client libraries', () => {
   });
 
   it.each(['idempotency_in_progress', 'overloaded', 'service_unavailable'] as Reason[])(
-    'are told when to repeat after %s, and never to sleep for more than a minute',
+    'are told when to retry after %s, and never to sleep for more than a minute',
     (reason) => {
       for (const format of both) {
         const headersAfter = (retryAfterMs?: number): object =>

@@ -30,7 +30,7 @@ const echo = Model.fromPartial({
 const five = ['a', 'b', 'c', 'd', 'e'].map((id) => ({ ...echo, id }));
 
 describe('a model', () => {
-  it('is told so that clients of both formats can read it, with its prices', () => {
+  it('is readable for clients of both formats, with its prices', () => {
     const view = renderModel(echo);
     expectToMatch(ModelView, view);
     expect(view).toEqual({
@@ -53,7 +53,7 @@ describe('a model', () => {
     });
   });
 
-  it('tells what it reads and can do, and what an image is held for where that is known', () => {
+  it('shows its modalities and capabilities, and the tokens held per image if known', () => {
     const seeing = {
       ...echo,
       inputModalities: [Modality.MODALITY_TEXT, Modality.MODALITY_IMAGE, Modality.MODALITY_DOCUMENT],
@@ -68,7 +68,7 @@ describe('a model', () => {
     expectToMatch(ModelView, renderModel(seeing));
   });
 
-  it('shows a price of reasoning only where there is one, and null when unpriced', () => {
+  it('shows a price of reasoning only if there is one, and null if unpriced', () => {
     expect(renderModel({ ...echo, price: { ...price, reasoningNanoUsdPerMtok: 1_000_000_000n } }).usd_per_million_tokens).toMatchObject({
       reasoning: '1',
     });
@@ -80,7 +80,7 @@ describe('a model', () => {
 });
 
 describe('the list of models', () => {
-  it('is whole unless paging is asked for', () => {
+  it('is whole unless paging is requested', () => {
     const list = renderModelList(five);
     expectToMatch(ModelList, list);
     expect(list).toMatchObject({ object: 'list', has_more: false, first_id: 'a', last_id: 'e' });

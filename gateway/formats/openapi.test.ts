@@ -33,13 +33,13 @@ describe('the OpenAPI document', () => {
     ]);
   });
 
-  it('refers only to what it holds', () => {
+  it('refers only to its own components', () => {
     const references = [...text.matchAll(/"#\/components\/(\w+)\/(\w+)"/g)];
     expect(references.length).toBeGreaterThan(20);
     for (const [, kind, name] of references) expect(document.components[kind!]).toHaveProperty(name!);
   });
 
-  it('says which credentials are taken, and that some routes need none', () => {
+  it('says which credentials are accepted, and that some routes need none', () => {
     expect(Object.keys(document.components['securitySchemes']!)).toEqual(['bearer', 'apiKey']);
     const open = Object.entries(document.paths).filter(([, methods]) =>
       Object.values(methods).some(({ security }) => security?.length === 0),
@@ -47,7 +47,7 @@ describe('the OpenAPI document', () => {
     expect(open.map(([path]) => path)).toEqual(['/v1/catalog', '/livez', '/readyz', '/openapi.json']);
   });
 
-  it('describes streams and the refusal for want of money', () => {
+  it('describes streams and the error for insufficient funds', () => {
     for (const path of ['/v1/chat/completions', '/v1/messages']) {
       const { responses } = document.paths[path]!['post']!;
       expect(document.paths[path]!['post']).toHaveProperty(
@@ -76,7 +76,7 @@ describe('the OpenAPI document', () => {
     });
   });
 
-  it('tells the truth about keys and usage records', () => {
+  it('describes keys and usage records correctly', () => {
     const key = Key.fromPartial({ id: 'key_1', state: KeyState.KEY_STATE_ACTIVE, lifetimeLimitNanoUsd: 5n, expiresAtMs: 1n });
     expectToMatch(KeyView, renderKey(key, Balance.fromPartial({}), KeySpend.fromPartial({}), 0));
     expectToMatch(KeyView, renderKey(Key.fromPartial({}), Balance.fromPartial({}), undefined, 0));

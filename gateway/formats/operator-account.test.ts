@@ -1,4 +1,4 @@
-// What a caller may not reach through its own fields: another cap, more answers, what costs more than tokens, and the operator's account.
+// What a caller must not reach through its own fields: another cap, more answers, features that cost more than tokens, and the operator's account.
 import { describe, expect, it } from '@jest/globals';
 import { parseChatCompletions } from './chat-completions/request.js';
 import { redirecting } from './fields.js';
@@ -12,7 +12,7 @@ const formats: [string, (more: object) => ParsedCall][] = [
 ];
 
 describe.each(formats)('a %s body', (_name, parse) => {
-  it('sends no upstream another cap, number of answers, server or stored conversation', () => {
+  it('sends upstreams no other cap, number of answers, server or stored conversation', () => {
     for (const name of [...redirecting, 'Max_Output_Tokens', 'N_PREDICT', 'container']) {
       const parsed = parse({ [name]: 5 });
       expect([name, JSON.parse(parsed.request.native!.fieldsJson)]).toEqual([name, { messages }]);
@@ -40,7 +40,7 @@ it.each([
   'retrieval',
   'googleSearch',
   'collections_search',
-])('a chat-completions tool of type %s is refused, for its vendor runs it', (type) => {
+])('a chat-completions tool of type %s is refused, because its vendor runs it', (type) => {
   expect(() => parseChatCompletions({ model: 'm', messages, tools: [{ type, function: { name: '$web_search' } }] })).toThrow(
     'cost more than tokens',
   );
@@ -50,7 +50,7 @@ describe('a messages block without a common form', () => {
   const documentsOf = (block: object) =>
     parseMessages({ model: 'm', max_tokens: 9, messages: [{ role: 'user', content: [{ type: 'text', text: 'x' }, block] }] }, {}).documents;
 
-  it('may fill the context where its bytes do not tell its tokens', () => {
+  it('may fill the context if its tokens cannot be derived from its bytes', () => {
     expect(documentsOf({ type: 'video', source: { type: 'url', url: 'https://example.com/long' } })).toBe(1);
     const page = { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' } };
     expect(
@@ -63,7 +63,7 @@ describe('a messages block without a common form', () => {
     expect(documentsOf({ type: 'document', source: { type: 'content', content: [page] } })).toBe(1);
   });
 
-  it('is counted by its bytes where it is text alone', () => {
+  it('is counted by its bytes if it is only text', () => {
     expect(documentsOf({ type: 'web_search_tool_result', tool_use_id: 'a', content: [] })).toBe(0);
   });
 });

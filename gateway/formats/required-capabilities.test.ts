@@ -14,11 +14,11 @@ const Body = Type.Object({
   ...ignored('tier'),
 });
 
-describe('the demands of a body', () => {
-  it('tell what no upstream gets from what only upstreams of its format get', () => {
+describe('the required capabilities of a body', () => {
+  it('distinguish fields that no upstream gets from those that only upstreams of its format get', () => {
     const demands = new Demands();
     demands.addUnhonoured({ title: 'a', bias: {}, style: 1, tier: 'x', invented: true, nothing: null, toString: 1 }, Body);
-    // Some servers would take TITLE for title.
+    // Some servers would read TITLE as title.
     demands.addUnhonoured({ TITLE: 'b' }, Body);
     expect(demands.dropped.names).toEqual(['tier', 'TITLE']);
     expect(demands.droppedElsewhere.names).toEqual(['bias', 'style', 'invented', 'toString']);
@@ -38,7 +38,7 @@ describe('the demands of a body', () => {
     ]);
   });
 
-  it('bound what has no common form by its bytes, and tools with an implied schema by more', () => {
+  it('bound content without a common form by its bytes, and tools with an implied schema by more', () => {
     const demands = new Demands();
     demands.addForeign({ a: 'é' });
     expect(demands.foreignTokensMax).toBe(10);
@@ -70,7 +70,7 @@ describe('an object of unknown kind', () => {
     }
   };
 
-  it('is accepted, and a malformed one of a known kind is not taken for it', () => {
+  it('is accepted, and a malformed one of a known kind is not mistaken for it', () => {
     expect(faultOf({ type: 'hologram', any: [1] })).toBe('accepted');
     expect(faultOf({ type: 'text', text: 'a' })).toBe('accepted');
     expect(faultOf({ type: 'text' })).toBe('parts.0.text: Field required');
@@ -80,7 +80,7 @@ describe('an object of unknown kind', () => {
 });
 
 describe('the rest of a body', () => {
-  it('is the body without what is ours, in its order, nulls included', () => {
+  it('is the body without our fields, in its order, including nulls', () => {
     const body: unknown = JSON.parse('{"b":1,"model":"m","__proto__":{"x":1},"a":null,"c":[{"d":2}]}');
     expect(fieldsWithout(body as object, ['model', 'stream'])).toBe('{"b":1,"__proto__":{"x":1},"a":null,"c":[{"d":2}]}');
     expect(fieldsWithout({ model: 'm' }, ['model'])).toBe('{}');

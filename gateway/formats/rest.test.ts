@@ -12,7 +12,7 @@ const name = fc.string().filter((text) => text !== '__proto__');
 const objects = fc.dictionary(name, fc.jsonValue({ maxDepth: 3 })).map((object) => JSON.parse(JSON.stringify(object)) as JsonObject);
 
 describe('pieces of a rest', () => {
-  it('are put together: lists joined, objects merged, texts joined, anything else replaced', () => {
+  it('are merged: lists joined, objects merged, texts joined, anything else replaced', () => {
     expect(
       merge(
         'pieces',
@@ -27,7 +27,7 @@ describe('pieces of a rest', () => {
     });
   });
 
-  it('replace texts that are no pieces, and labels', () => {
+  it('replace complete texts, and labels', () => {
     expect(merge('whole', { tier: 'a' }, { tier: 'b' })).toEqual({ tier: 'b' });
     expect(merge('pieces', { id: 'x', type: 't' }, { id: 'x', type: 't' })).toEqual({ id: 'x', type: 't' });
   });
@@ -48,12 +48,12 @@ describe('pieces of a rest', () => {
     expect(merge('whole', { list: [{ index: 0 }] }, { list: [{ index: 0 }] })).toEqual({ list: [{ index: 0 }, { index: 0 }] });
   });
 
-  it('lose nothing to a null', () => {
+  it('are not erased by a null', () => {
     expect(merge('whole', { content: [1] }, { content: null }, { content: [2] })).toEqual({ content: [1, 2] });
     expect(merge('whole', { content: null })).toEqual({ content: null });
   });
 
-  it('come to the same in whatever groups they are put together', () => {
+  it('give the same result in whatever groups they are merged', () => {
     fc.assert(
       fc.property(
         fc.array(fc.record({ text: fc.string(), list: fc.array(fc.nat()), at: fc.record({ n: fc.nat() }) }), {
@@ -81,7 +81,7 @@ describe('pieces of a rest', () => {
 });
 
 describe('a filled object', () => {
-  it('has all of both, and ours where both say something', () => {
+  it('has all fields of both, and ours where both have one', () => {
     expect(filled({ a: 1, b: null, deep: { x: 1 } }, { a: 2, b: 3, c: 4, deep: { x: 2, y: 5 } })).toEqual({
       a: 1,
       b: 3,

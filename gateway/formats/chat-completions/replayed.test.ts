@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { withoutLeftovers } from './replayed.js';
 
-describe('an answer that comes back as history', () => {
-  it('loses what its library has read out of it, and what only answers have', () => {
+describe('an answer that is replayed as history', () => {
+  it('loses fields that its library added and fields that only answers have', () => {
     const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } };
     const answer = { role: 'assistant', content: null, refusal: null, reasoning_content: 'r', invented: 1, tool_calls: [call] };
     const replayed = {
@@ -19,7 +19,7 @@ describe('an answer that comes back as history', () => {
     ]);
   });
 
-  it('keeps everything else, and other roles keep all', () => {
+  it('keeps everything else, and other roles keep all fields', () => {
     const messages = [
       { role: 'user', content: 'Hi', parsed: 1, name: null },
       { role: 'assistant', content: 'Hi', audio: { id: 'audio_1' }, name: 'ann' },

@@ -1,4 +1,4 @@
-// Field by field: what becomes of it in the meaning, what only upstreams of this format get, and what is refused.
+// Field by field: how it is translated, what only upstreams of this format receive, and what is refused.
 import { describe, expect, it } from '@jest/globals';
 import { Modality } from '#proto/catalog/v1/catalog.js';
 import type { ResponseFormat } from '#proto/inference/v1/inference.js';
@@ -13,9 +13,9 @@ const png = 'data:image/png;base64,iVBORw0KGgo=';
 const pdf = 'data:application/pdf;base64,JVBERi0xLjQ=';
 const mark = { type: 'ephemeral' };
 
-/** A body whose only message of the user has these parts. */
+/** Returns a body whose only user message has these parts. */
 const saying = (...content: object[]): object => ({ model: 'm', messages: [{ role: 'user', content }] });
-/** A body with this message of the assistant, and its last word with the user. */
+/** Returns a body with this assistant message, ending with the user. */
 const answered = (message: object): object => ({
   model: 'm',
   messages: [
@@ -23,7 +23,7 @@ const answered = (message: object): object => ({
     { role: 'assistant', ...message },
   ],
 });
-/** A body with a tool result of this content. */
+/** Returns a body with a tool result of this content. */
 const resulting = (content: unknown): object => ({
   model: 'm',
   messages: [
@@ -166,23 +166,23 @@ describe('a field of a chat-completions request', () => {
     ['prompt_cache_key', { prompt_cache_key: 'k' }, passed('prompt_cache_key')],
     ['prompt_cache_options', { prompt_cache_options: { mode: 'explicit' } }, passed('prompt_cache_options')],
     ['prompt_cache_retention', { prompt_cache_retention: '24h' }, passed('prompt_cache_retention')],
-    ['a field of tomorrow', { min_p: 0.1 }, passed('min_p')],
+    ['a future field', { min_p: 0.1 }, passed('min_p')],
     ['a field that leads to another model', { models: ['x/dear'] }, dropped('models')],
     ['a field that leads to another server', { api_base: 'https://evil.example' }, dropped('api_base')],
-    ['a field that some servers take for another', { Max_Tokens: 1e6 }, dropped('Max_Tokens')],
+    ['a field that some servers treat as another one', { Max_Tokens: 1e6 }, dropped('Max_Tokens')],
     ['a field that holds an id of a file', { corpus: { file_ids: ['file-1'] } }, refused('corpus.file_ids')],
     ['tools', { tools: [tool] }, honoured],
     ['no tools', { tools: [], tool_choice: 'auto', parallel_tool_calls: true }, honoured],
     [
-      'tools with parameters that are no schema',
+      'tools with parameters that are not a schema',
       { tools: [{ type: 'function', function: { name: 'f', parameters: 'x' } }] },
       invalid('tools[0].function.parameters'),
     ],
-    ['tools with more than the common', { tools: [{ ...tool, defer_loading: true }] }, passed('tools.defer_loading')],
+    ['tools with additional fields', { tools: [{ ...tool, defer_loading: true }] }, passed('tools.defer_loading')],
     ['tools with a cache mark', { tools: [{ ...tool, cache_control: mark }] }, honoured],
     ['custom tools', { tools: [customTool] }, elsewhere('tools[0].type')],
     ['custom tools without a name', { tools: [{ type: 'custom', custom: {} }] }, invalid('tools[0].custom.name')],
-    ['tools of tomorrow', { tools: [tool, { type: 'teleport' }] }, elsewhere('tools[1].type')],
+    ['tools of a future type', { tools: [tool, { type: 'teleport' }] }, elsewhere('tools[1].type')],
     ['tools that the vendor runs', { tools: [{ type: 'openrouter:web_search' }] }, refused('tools[0].type')],
     ['tools that hold ids of files', { tools: [{ type: 'reader', file_ids: ['file-1'] }] }, refused('tools[0].file_ids')],
     ['tool_choice', { tools: [tool], tool_choice: 'required' }, honoured],
@@ -221,9 +221,9 @@ describe('a field of a chat-completions request', () => {
     ['an image by a url that is not encrypted', saying(image('http://example.com/a.png')), invalid('messages[0].content[0].image_url.url')],
     ['an image by a path', saying(image('file:///etc/passwd')), invalid('messages[0].content[0].image_url.url')],
     ['an image that is not in base64', saying(image('data:image/svg+xml,<svg/>')), invalid('messages[0].content[0].image_url.url')],
-    ['an image that is none', saying(image(pdf)), invalid('messages[0].content[0].image_url.url')],
+    ['an image that is not an image', saying(image(pdf)), invalid('messages[0].content[0].image_url.url')],
     [
-      'an image of a type that few models take',
+      'an image of a type that few models accept',
       saying(image('data:image/tiff;base64,AAAA')),
       { needs: ['image messages[0].content[0]'], images: 1, refusedElsewhere: ['messages[0].content[0].image_url.url'] },
     ],
@@ -251,9 +251,13 @@ describe('a field of a chat-completions request', () => {
       saying({ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }),
       { needs: ['audio messages[0].content[0]'], refusedElsewhere: ['messages[0].content[0].type'] },
     ],
-    ['a part of tomorrow', saying({ type: 'hologram', hologram: {} }), { documents: 1, refusedElsewhere: ['messages[0].content[0].type'] }],
     [
-      'a part of tomorrow at a vendor',
+      'a part of a future type',
+      saying({ type: 'hologram', hologram: {} }),
+      { documents: 1, refusedElsewhere: ['messages[0].content[0].type'] },
+    ],
+    [
+      'a part of a future type with a vendor’s file',
       saying({ type: 'hologram', hologram: { file_id: 'file-1' } }),
       refused('messages[0].content[0].hologram.file_id'),
     ],
@@ -264,7 +268,7 @@ describe('a field of a chat-completions request', () => {
       honoured,
     ],
     [
-      'a cache mark of no price',
+      'a cache mark without a price',
       saying({ type: 'text', text: 'x', cache_control: { type: 'ephemeral', ttl: '9h' } }),
       invalid('messages[0].content[0].cache_control.ttl'),
     ],
@@ -278,7 +282,7 @@ describe('a field of a chat-completions request', () => {
     ['an answer that was refused', answered({ content: [{ type: 'refusal', refusal: 'no' }] }), honoured],
     ['an answer that was spoken', answered({ audio: { id: 'audio_1' } }), refused('messages[1].audio')],
     [
-      'an answer with a part of tomorrow',
+      'an answer with a part of a future type',
       answered({ content: [{ type: 'hologram' }] }),
       { documents: 1, refusedElsewhere: ['messages[1].content[0].type'] },
     ],
@@ -328,7 +332,7 @@ describe('a field of a chat-completions request', () => {
       resulting([{ type: 'text', text: 'see' }, image(png)]),
       { needs: ['image messages[2].content[1]'], images: 1 },
     ],
-    ['a result of nothing', resulting([]), honoured],
+    ['an empty result', resulting([]), honoured],
     [
       'a function result without its call',
       {
@@ -340,13 +344,13 @@ describe('a field of a chat-completions request', () => {
       },
       invalid('messages[1].role'),
     ],
-  ])('%s is judged as it must be', (_name, body, expected) => {
+  ])('%s is handled as expected', (_name, body, expected) => {
     expect(outcomeOf(body)).toEqual(expected);
   });
 });
 
 describe('the meaning of a chat-completions request', () => {
-  it('has images and documents, with what the caller says about them', () => {
+  it('has images and documents, with the caller’s information about them', () => {
     expect(
       partsOf(saying(image(png, { detail: 'high' }), image('https://example.com/a.png'), image('data:image/jpg;base64,AAAA'))),
     ).toEqual([
@@ -378,7 +382,7 @@ describe('the meaning of a chat-completions request', () => {
     ]);
   });
 
-  it('has the content of a tool result where it is more than text', () => {
+  it('has the content of a tool result if it is more than text', () => {
     expect(partsOf(resulting([{ type: 'text', text: 'see' }, image(png)]))).toMatchObject([
       { toolResult: { toolCallId: 'a', text: '', content: [{ part: { $case: 'text' } }, { part: { $case: 'image' } }] } },
     ]);
@@ -458,7 +462,7 @@ describe('the meaning of a chat-completions request', () => {
     expect(parseChatCompletions({ ...minimal, response_format: format }).request.responseFormat).toEqual({ format: expected });
   });
 
-  it('has reasoning by the most telling of its names', () => {
+  it('has reasoning from the most complete of its fields', () => {
     const reasoningOf = (message: object): unknown[] => partsOf(answered({ content: 'x', ...message })).slice(0, -1);
     const plain = { reasoning: { text: 'r', signature: '', redactedData: '' } };
     expect(reasoningOf({ reasoning: 'r' })).toEqual([plain]);
@@ -478,14 +482,14 @@ describe('the meaning of a chat-completions request', () => {
     ]);
   });
 
-  it('has the answers wanted', () => {
+  it('has the requested number of answers', () => {
     expect(parseChatCompletions({ ...minimal, n: 3 }).request.choices).toBe(3);
     expect(parseChatCompletions(minimal).request.choices).toBe(1);
   });
 });
 
-describe('what upstreams of the format get', () => {
-  it("is the caller's body without what is ours, of no effect, or null", () => {
+describe('the fields for upstreams of the format', () => {
+  it("are the caller's body without fields that are ours, have no effect, or are null", () => {
     const rest = {
       messages: minimal.messages,
       temperature: 1,
@@ -520,14 +524,14 @@ describe('what upstreams of the format get', () => {
     expect(parseChatCompletions({ ...rest, model: 'm' }).request.native?.fieldsJson).toBe(JSON.stringify(rest));
   });
 
-  it("has no word of the caller's about its users", () => {
+  it("do not contain the caller's names of its users", () => {
     const { fieldsJson } = parseChatCompletions({ ...minimal, user: 'alice', safety_identifier: 'alice', prompt_cache_key: 'alice' })
       .request.native!;
     expect(fieldsJson).not.toContain('alice');
     expect(JSON.parse(fieldsJson)).toMatchObject({ prompt_cache_key: expect.stringMatching(/^[0-9a-f]{64}$/) });
   });
 
-  it('shares no cache of a vendor with another account that chose the same key', () => {
+  it('do not share a vendor cache with another account that chose the same key', () => {
     const keyOf = (accountId: string): unknown =>
       JSON.parse(parseChatCompletions({ ...minimal, prompt_cache_key: 'shared' }, { accountId }).request.native!.fieldsJson)[
         'prompt_cache_key'
@@ -536,7 +540,7 @@ describe('what upstreams of the format get', () => {
     expect(keyOf('acct_a')).not.toBe(keyOf('acct_b'));
   });
 
-  it('has no notes of the official library in answers that come back', () => {
+  it('do not contain fields that the official library adds to replayed answers', () => {
     const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } };
     const result = { role: 'tool', tool_call_id: 'a', content: '1' };
     const noted = {
@@ -558,7 +562,7 @@ describe('what upstreams of the format get', () => {
     expect(outcomeOf(body)).toEqual(honoured);
   });
 
-  it('has no fields of an answer that say nothing, which vendors refuse in a conversation', () => {
+  it('do not contain empty fields of an answer, which vendors reject in a conversation', () => {
     const empty = { refusal: null, annotations: [], audio: null, function_call: null, tool_calls: null };
     const messages = [
       ...minimal.messages,
@@ -577,7 +581,7 @@ describe('what upstreams of the format get', () => {
     expect(nativeOf({ model: 'm', messages, stop: [] })).toEqual({ messages: kept });
   });
 
-  it('has no null among what describes a function', () => {
+  it('do not contain null in a function description', () => {
     const described = { type: 'function', function: { name: 'g', description: null, parameters: null, strict: null, vendor: null } };
     expect(nativeOf({ ...minimal, tools: [tool, described] })['tools']).toEqual([
       tool,
@@ -585,18 +589,18 @@ describe('what upstreams of the format get', () => {
     ]);
   });
 
-  it('keeps what its users cannot show, which the common prompt has not', () => {
+  it('keep media of other roles, which the common prompt does not have', () => {
     const content = [{ type: 'text', text: 'x' }, image(png)];
     const { prompt, native } = parseChatCompletions(answered({ content })).request;
     expect(JSON.parse(native!.fieldsJson)).toMatchObject({ messages: expect.arrayContaining([{ role: 'assistant', content }]) });
     expect(prompt?.messages.flatMap(({ parts }) => parts.map(({ part }) => part?.$case))).not.toContain('image');
   });
 
-  it('has no choice among no tools', () => {
+  it('do not contain a tool choice without tools', () => {
     expect(nativeOf({ ...minimal, tools: [], tool_choice: 'none', parallel_tool_calls: true })).toEqual({ messages: minimal.messages });
   });
 
-  it('has tools where the caller says functions', () => {
+  it('contain tools where the caller sends functions', () => {
     const body = {
       model: 'm',
       functions: [{ name: 'f', parameters: { type: 'object' }, vendor: 1 }],
@@ -631,7 +635,7 @@ describe('what upstreams of the format get', () => {
 });
 
 describe('the bound of the input', () => {
-  it('covers what only upstreams of the format are told', () => {
+  it('covers fields that only upstreams of the format receive', () => {
     const bound = (fields: object): number => parseChatCompletions({ ...minimal, ...fields }).inputTokensMax;
     const base = bound({});
     expect(bound({ vendor: 'x'.repeat(100) })).toBe(base + 102);

@@ -1,4 +1,4 @@
-// Generated conversations: a body loses nothing on its way into the meaning, nor into the caller's own fields.
+// Generated conversations: a body loses nothing when it is translated into the meaning and the caller's own fields.
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Part } from '#proto/inference/v1/inference.js';
@@ -8,7 +8,7 @@ const text = fc.string({ minLength: 1, unit: 'grapheme' });
 const toolName = fc.stringMatching(/^[A-Za-z0-9_-]{1,64}$/);
 const argumentsJson = fc.oneof(fc.json(), fc.constantFrom('', '{"unfinished":'));
 
-/** Content as a string or as parts; `texts` of it in order. */
+/** Content as a string or as parts, with its `texts` in order. */
 const content = fc.oneof(
   text.map((each) => ({ content: each as unknown, texts: [each] })),
   fc
@@ -18,7 +18,7 @@ const content = fc.oneof(
 
 interface Turn {
   messages: object[];
-  /** What the meaning must hold, in order. */
+  /** What the meaning must contain, in order. */
   said: string[];
 }
 
@@ -56,7 +56,7 @@ const conversation = fc
   .tuple(fc.array(systemTurn, { maxLength: 2 }), userTurn, fc.array(fc.oneof(userTurn, assistantTurn, systemTurn), { maxLength: 6 }))
   .map(([system, first, rest]) => [...system, first, ...rest]);
 
-/** Fields that are not known here, whatever they hold. */
+/** Unknown fields with any value. */
 const inventions = fc.dictionary(fc.stringMatching(/^vendor_[a-z0-9]{1,8}$/), fc.jsonValue(), { maxKeys: 4 });
 
 function shortly({ part }: Part): string {

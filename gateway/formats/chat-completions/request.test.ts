@@ -18,7 +18,7 @@ function refusalOf(body: unknown): { reason: string; field: string | undefined; 
   throw new Error('The body was accepted.');
 }
 
-/** The conversation as short text: role, then each part. */
+/** Returns the conversation as short text: role, then each part. */
 function shortly(messages: readonly Message[] = []): string[] {
   const names: Partial<Record<Role, string>> = {
     [Role.ROLE_USER]: 'user',
@@ -56,7 +56,7 @@ describe('a chat-completions request', () => {
     });
   });
 
-  it('may leave the output cap to the gateway, and the newer name of it wins', () => {
+  it('may leave the output cap to the gateway, and its newer name takes precedence', () => {
     expect(parseChatCompletions(minimal).maxOutputTokens).toBeUndefined();
     expect(parseChatCompletions({ ...minimal, max_tokens: 10, max_completion_tokens: 20 }).maxOutputTokens).toBe(20);
     expect(refusalOf({ ...minimal, max_tokens: 0 })).toMatchObject({ reason: 'invalid_request', field: 'max_tokens' });
@@ -110,7 +110,7 @@ describe('a chat-completions request', () => {
 describe('the conversation of a chat-completions request', () => {
   const conversationOf = (...messages: object[]): ReturnType<typeof parseChatCompletions> => parseChatCompletions({ model: 'm', messages });
 
-  it('keeps leading instructions apart and later ones in place', () => {
+  it('separates leading instructions and keeps later ones in place', () => {
     const { request } = conversationOf(
       { role: 'system', content: 'one' },
       {
@@ -128,7 +128,7 @@ describe('the conversation of a chat-completions request', () => {
     expect(shortly(request.prompt?.messages)).toEqual(['user: {"text":"hi"}', 'system: {"text":"now in verse"}', 'user: {"text":"again"}']);
   });
 
-  it('skips empty text, and is refused when nothing else is left', () => {
+  it('skips empty text, and is refused if nothing else is left', () => {
     const { request } = conversationOf(
       { role: 'user', content: 'hi' },
       { role: 'assistant', content: '' },
@@ -167,7 +167,7 @@ describe('the conversation of a chat-completions request', () => {
     ]);
   });
 
-  it('is refused when calls and results do not pair up', () => {
+  it('is refused if calls and results do not pair up', () => {
     const ask = { role: 'user', content: 'hi' };
     const calls = { role: 'assistant', tool_calls: [call('a')] };
     const result = { role: 'tool', tool_call_id: 'a', content: '1' };
@@ -179,7 +179,7 @@ describe('the conversation of a chat-completions request', () => {
     expect(refusal(ask, { role: 'assistant', tool_calls: [call('a'), call('a')] })).toMatchObject({ field: 'messages[1].tool_calls' });
   });
 
-  it('carries reasoning back, signed or not (7.9 #11 and #12)', () => {
+  it('replays reasoning, signed or not (7.9 #11 and #12)', () => {
     const thinking_blocks = [
       { type: 'thinking', thinking: '', signature: 'sig' },
       { type: 'redacted_thinking', data: 'sealed' },
@@ -203,7 +203,7 @@ describe('the tools of a chat-completions request', () => {
   const toolChoiceOf = (fields: object): object | undefined =>
     parseChatCompletions({ ...minimal, tools: [tool], ...fields }).request.prompt?.toolChoice;
 
-  it('are translated, absent parameters and all', () => {
+  it('are translated, including absent parameters', () => {
     const { request } = parseChatCompletions({
       ...minimal,
       tools: [
@@ -238,7 +238,7 @@ describe('the tools of a chat-completions request', () => {
     expect(prompt?.toolChoice).toMatchObject({ mode: ToolChoice_Mode.MODE_REQUIRED });
   });
 
-  it('are refused when names clash, are malformed, or the choice names none of them', () => {
+  it('are refused if names are duplicate or malformed, or the choice names none of them', () => {
     expect(refusalOf({ ...minimal, tools: [tool, tool] })).toMatchObject({ field: 'tools[1].function.name' });
     expect(refusalOf({ ...minimal, tools: [{ type: 'function', function: { name: 'a b' } }] })).toMatchObject({
       field: 'tools[0].function.name',

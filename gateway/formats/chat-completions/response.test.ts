@@ -54,7 +54,7 @@ describe('a chat-completions answer', () => {
     expect(message).not.toHaveProperty('thinking_blocks');
   });
 
-  it('hands over signed and sealed reasoning for the next turn (7.9 #11 and #12)', () => {
+  it('returns signed and sealed reasoning for the next turn (7.9 #11 and #12)', () => {
     const { message } = answerOf(...reasoningBlock(0, '', 'sig'), ...redactedBlock(1, 'sealed'), ...textBlock(2, 'Yes.')).choices[0]!;
     expect(message.thinking_blocks).toEqual([
       { type: 'thinking', thinking: '', signature: 'sig' },
@@ -63,7 +63,7 @@ describe('a chat-completions answer', () => {
     expect(message).not.toHaveProperty('reasoning_content');
   });
 
-  it('with tool calls says so, whatever the upstream says, and has null for absent text', () => {
+  it('with tool calls has that finish reason, whatever the upstream sends, and null for absent text', () => {
     const [choice] = answerOf(...toolBlock(0, 'a', 'f', '{"x"', ':1}'), ...toolBlock(1, 'b', 'g')).choices;
     expect(choice).toMatchObject({ finish_reason: 'tool_calls', message: { content: null } });
     expect(choice!.message.tool_calls).toEqual([
@@ -72,7 +72,7 @@ describe('a chat-completions answer', () => {
     ]);
   });
 
-  it('tells a refusal apart from text', () => {
+  it('distinguishes a refusal from text', () => {
     expect(answerOf(...refusalBlock(0, 'I may not.')).choices[0]!.message).toMatchObject({ content: null, refusal: 'I may not.' });
   });
 
@@ -83,7 +83,7 @@ describe('a chat-completions answer', () => {
     });
   });
 
-  it('is never rendered from a broken-off stream', () => {
+  it('is never rendered from a stream that broke off', () => {
     const collector = collectChatCompletion(answerContext);
     collector.push([started, ...textBlock(0, 'Hel')]);
     expect(() => collector.finish(counts)).toThrow('finished');

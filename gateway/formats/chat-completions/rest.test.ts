@@ -42,8 +42,8 @@ const choice = (fields: object): object => ({ choices: [{ index: 0, ...fields }]
 const logprob = (token: string): object => ({ token, logprob: -0.1, bytes: null, top_logprobs: [] });
 const text = blockStart(0, { $case: 'text', value: {} });
 
-describe('what an upstream says beside its chunks', () => {
-  it('stands in the head of every chunk when it is of the whole answer; lists and objects only once', () => {
+describe('what an upstream sends beside the meaning of its chunks', () => {
+  it('is in the head of every chunk if it belongs to the whole answer; lists and objects only once', () => {
     const rest = { system_fingerprint: 'fp_1', service_tier: 'default', prompt_filter_results: [{ prompt_index: 0 }] };
     const events = [withRest(started, rest), ...textBlock(0, 'Hi'), finished()];
     expect(chunksOf(...events).map(({ system_fingerprint: fingerprint, service_tier: tier }) => [fingerprint, tier])).toEqual(
@@ -53,7 +53,7 @@ describe('what an upstream says beside its chunks', () => {
     expect(wholeOf(...events)).toMatchObject(rest);
   });
 
-  it('differs in the chunk that says otherwise, with no key twice', () => {
+  it('differs in the chunk that changes it, without duplicate keys', () => {
     const events = [
       withRest(started, { service_tier: 'auto' }),
       text,
@@ -78,7 +78,7 @@ describe('what an upstream says beside its chunks', () => {
     expect(wholeOf(...events)).toMatchObject({ service_tier: 'flex', vendor: { x: 1 } });
   });
 
-  it('never says who answered, what it cost or that it failed', () => {
+  it('never reveals who answered, what it cost or that it failed', () => {
     const rest = { id: 'theirs', object: 'theirs', created: 1, model: 'theirs', usage: { prompt_tokens: 1 }, error: null, choices: [] };
     const events = [
       withRest(started, rest),
@@ -125,7 +125,7 @@ describe('what an upstream says beside its chunks', () => {
     });
   });
 
-  it('stands beside the delta, where ours wins', () => {
+  it('is beside the delta, where our fields take precedence', () => {
     const piece = (value: string): object =>
       choice({ delta: { reasoning_details: [{ index: 0, type: 'reasoning.text', text: value }], content: 'theirs', role: 'user' } });
     const events = [
@@ -190,7 +190,7 @@ describe('what an upstream says beside its chunks', () => {
     ]);
   });
 
-  it('of another call than the event’s goes beside it', () => {
+  it('of a call other than the event’s is sent beside it', () => {
     const signed = { delta: { tool_calls: [{ index: 0, extra_content: 's' }] } };
     const events = [started, ...toolBlock(0, 'a', 'f', '{}'), withRest(toolStart(1, 'b', 'g'), choice(signed)), blockStop(1), finished()];
     expect(chunksOf(...events)[3]!.choices[0]!.delta).toEqual({
@@ -202,7 +202,7 @@ describe('what an upstream says beside its chunks', () => {
     expect(wholeOf(...events).choices[0]!.message['tool_calls']).toMatchObject([{ id: 'a', extra_content: 's' }, { id: 'b' }]);
   });
 
-  it('gets a chunk of its own when the event makes none, and no fragment for a call that never began', () => {
+  it('gets its own chunk if the event has none, and no fragment for a call that never began', () => {
     const events = [
       started,
       withRest(text, { vendor: 1 }),
@@ -217,7 +217,7 @@ describe('what an upstream says beside its chunks', () => {
     expect(wholeOf(...events).choices[0]!.message).toMatchObject({ annotations: [{ type: 'url_citation' }] });
   });
 
-  it('at the end stands in the finish chunk and in the usage, where the recorded counts win', () => {
+  it('at the end is in the finish chunk and in the usage, where the recorded counts take precedence', () => {
     const rest = {
       service_tier: 'priority',
       choices: [{ index: 0, content_filter_results: { hate: { filtered: false } } }],
@@ -254,7 +254,7 @@ describe('what an upstream says beside its chunks', () => {
     [toolBlock(0, 'a', 'f'), StopReason.STOP_REASON_END, 'eos', 'tool_calls'],
     [[], StopReason.STOP_REASON_MAX_TOKENS, 'eos', 'length'],
     [toolBlock(0, 'a', 'f'), StopReason.STOP_REASON_END, 'stop', 'tool_calls'],
-  ])('has the upstream’s own finish reason unless the answer says otherwise (%#)', (blocks, stopReason, native, expected) => {
+  ])('has the upstream’s own finish reason unless the answer decides otherwise (%#)', (blocks, stopReason, native, expected) => {
     const events = [started, ...blocks, withRest(finished(stopReason), choice({ finish_reason: native }))];
     expect(chunksOf(...events).at(-1)!.choices[0]!.finish_reason).toBe(expected);
     expect(wholeOf(...events).choices[0]!['finish_reason']).toBe(expected);
@@ -262,7 +262,7 @@ describe('what an upstream says beside its chunks', () => {
 });
 
 describe('a foreign piece', () => {
-  it('is a chunk of its own with our head', () => {
+  it('is a separate chunk with our head', () => {
     const events = [
       started,
       foreign({ vendor: 1, choices: [{ index: 0, delta: {}, logprobs: { content: [logprob('x')], refusal: null } }] }),
@@ -280,7 +280,7 @@ describe('a foreign piece', () => {
     });
   });
 
-  it('of another choice passes as it is, and its end waits for the end of the call', () => {
+  it('of another choice is passed on unchanged, and its end is held until the end of the call', () => {
     const other = (index: number, fields: object): object => ({ choices: [{ index, finish_reason: null, ...fields }] });
     const events = [
       started,

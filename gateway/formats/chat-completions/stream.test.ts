@@ -24,7 +24,7 @@ type Chunk = { choices: { delta: Record<string, unknown>; finish_reason: string 
 
 const withUsage = { ...answerContext, includeUsage: true };
 
-/** The chunks of an answer, each checked against the schema; the terminator is left out. */
+/** Returns the chunks of an answer without the terminator, each checked against the schema. */
 function chunksOf(context: typeof answerContext, ...events: Event[]): Chunk[] {
   const frames = framesOf(streamed(chatCompletions, context, [started], events, [finished()]));
   expect(frames.pop()).toEqual({ event: undefined, data: '[DONE]' });
@@ -63,7 +63,7 @@ describe('a chat-completions stream', () => {
     );
   });
 
-  it('holds back the end until the usage is on record', () => {
+  it('holds back the end until the usage is recorded', () => {
     const encoder = chatCompletions.stream(withUsage);
     const before = encoder.push([started, ...textBlock(0, 'Hi'), finished()]);
     expect(before).not.toContain('[DONE]');
@@ -71,7 +71,7 @@ describe('a chat-completions stream', () => {
     expect(encoder.finish(counts)).toMatch(/"finish_reason":"stop"[^]*"prompt_tokens":127[^]*data: \[DONE\]\n\n$/);
   });
 
-  it('tells usage only when asked, in a chunk of its own without choices, and null before (7.9 #5 and #7)', () => {
+  it('sends usage only on request, in a separate chunk without choices, and null before (7.9 #5 and #7)', () => {
     const chunks = chunksOf(withUsage, ...textBlock(0, 'Hi'));
     expect(chunks.at(-1)).toMatchObject({
       choices: [],
@@ -108,19 +108,19 @@ describe('a chat-completions stream', () => {
     ]);
   });
 
-  it('tells reasoning and refusals apart from text', () => {
+  it('distinguishes reasoning and refusals from text', () => {
     expect(deltasOf(...reasoningBlock(0, 'hmm'), ...refusalBlock(1, 'No.')).slice(1, 3)).toEqual([
       { reasoning_content: 'hmm' },
       { refusal: 'No.' },
     ]);
   });
 
-  it('hands over signed reasoning once, whole and before the finish (7.9 #11)', () => {
+  it('sends signed reasoning once, whole and before the finish (7.9 #11)', () => {
     const deltas = deltasOf(...reasoningBlock(0, 'hmm', 'sig'), ...textBlock(1, 'Yes.'));
     expect(deltas.slice(-2)).toEqual([{ thinking_blocks: [{ type: 'thinking', thinking: 'hmm', signature: 'sig' }] }, {}]);
   });
 
-  it('never holds an error key unless it is an error', () => {
+  it('never contains an error key unless it is an error', () => {
     expect(streamed(chatCompletions, withUsage, [started, ...textBlock(0, 'Hi'), finished()])).not.toContain('"error"');
     const [frame] = framesOf(chatCompletions.errorFrame(new AppError('upstream_failed', 'The upstream broke off.'), 'req_1'));
     expect(frame).toMatchObject({
@@ -133,13 +133,13 @@ describe('a chat-completions stream', () => {
     expect(chatCompletions.keepAlive).toMatch(/^:[^\n]*\n\n$/);
   });
 
-  it('is never ended politely when the upstream broke off', () => {
+  it('is never ended as complete if the upstream broke off', () => {
     const encoder = chatCompletions.stream(answerContext);
     encoder.push([started, ...textBlock(0, 'Hi')]);
     expect(() => encoder.finish(counts)).toThrow('finished');
   });
 
-  it('reads the same however the events were grouped', () => {
+  it('is the same however the events are grouped', () => {
     const events = [
       started,
       ...reasoningBlock(0, 'hm', 's'),

@@ -46,7 +46,7 @@ async function start(changes: Partial<InferenceConfig> = {}): Promise<void> {
 const ask = (model: string) => textRequest('Hi', { targets: [{ upstreamId: 'mine', upstreamModel: model }] });
 
 describe('the span of an attempt', () => {
-  it('says what was asked, what was answered and what it used', async () => {
+  it('records the request, the answer and the usage', async () => {
     await start();
     stub.script('x', { usage: { input: 5, cacheRead: 3, cacheWrite5m: 2, output: 4, reasoning: 1 } });
     await collect(inference.service, ask('x'));
@@ -72,7 +72,7 @@ describe('the span of an attempt', () => {
     expect(JSON.stringify(span!.attributes)).not.toContain('Hi');
   });
 
-  it('is one for each target tried, and says why the first one failed', async () => {
+  it('is created for each target tried, and records why the first one failed', async () => {
     await start();
     await collect(
       inference.service,
@@ -84,7 +84,7 @@ describe('the span of an attempt', () => {
     ]);
   });
 
-  it('ends when the consumer leaves', async () => {
+  it('ends when the consumer disconnects', async () => {
     await start();
     for await (const _message of inference.service.generate(ask('stall'), callContext({ caller: 'gateway' }))) break;
     expect(exporter.getFinishedSpans().map(({ attributes }) => attributes['error.type'])).toEqual(['cancelled']);
@@ -94,7 +94,7 @@ describe('the span of an attempt', () => {
     ['private', true],
     ['always', true],
     ['never', false],
-  ] as const)('is told to a private upstream with the setting "%s": %s', async (propagateTrace, isTold) => {
+  ] as const)('is propagated to a private upstream with the setting "%s": %s', async (propagateTrace, isTold) => {
     await start({ propagateTrace });
     await collect(inference.service, ask('text'));
     const { traceId } = exporter.getFinishedSpans()[0]!.spanContext();

@@ -29,14 +29,14 @@ describe('a request', () => {
     ).toBeUndefined();
   });
 
-  it('may hold images and documents, in what the user says and in results of tools', () => {
+  it('may contain images and documents in user messages and tool results', () => {
     const image = { part: { $case: 'image', value: { source: { $case: 'url', value: 'https://example.com/a.png' } } } };
     const document = { part: { $case: 'document', value: { source: { $case: 'text', value: 'x' } } } };
     const result = { part: { $case: 'toolResult', value: { toolCallId: 'a', content: [text, image, document] } } };
     expect(fieldOf(message(Role.ROLE_USER, text, image, document, result))).toBeUndefined();
   });
 
-  it('may mean nothing that all formats share, where the caller’s own fields say it', () => {
+  it('may have an empty meaning if the caller’s own fields are sent', () => {
     expect(fieldOf({ prompt: { messages: [] }, native: { fieldsJson: '{}' } })).toBeUndefined();
   });
 
@@ -69,7 +69,7 @@ describe('a request', () => {
     ['sampling.top_p', { sampling: { topP: -0.1 } }],
     ['reasoning.effort', { reasoning: { effort: 'enormous' } }],
     ['messages_version', { messagesVersion: '2026-1-1' }],
-  ])('with a faulty %s is refused', (field, rest) => {
+  ])('with an invalid %s is refused', (field, rest) => {
     expect(fieldOf(rest)).toBe(field);
   });
 });

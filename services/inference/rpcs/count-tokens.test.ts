@@ -65,7 +65,7 @@ describe('counting tokens', () => {
     expect(stub.requests[1]!.headers['anthropic-version']).toBe('2026-10-21');
   });
 
-  it("is the vendor's own for all that a caller of its format wrote", async () => {
+  it("is the vendor's own for everything that a caller of its format wrote", async () => {
     const fieldsJson = JSON.stringify({ messages: [{ role: 'user', content: 'Hello' }], cache_control: { type: 'ephemeral' } });
     const native = {
       format: ApiFormat.API_FORMAT_MESSAGES,
@@ -79,7 +79,7 @@ describe('counting tokens', () => {
     expect(stub.requests[0]!.headers['anthropic-beta']).toBe('token-counting-2024-11-01');
   });
 
-  it('is made by the first target that can honour the request, and refused where none can', async () => {
+  it('uses the first target that can honour the request, and is refused if none can', async () => {
     const native = {
       format: ApiFormat.API_FORMAT_MESSAGES,
       fieldsJson: '{"messages":[{"role":"user","content":"Hello"}]}',
@@ -92,13 +92,13 @@ describe('counting tokens', () => {
     await expect(count('cc', { native })).rejects.toMatchObject({ reason: 'unsupported_field', details: { field: 'tools.0' } });
   });
 
-  it('is an estimate where the vendor has none, or fails', async () => {
+  it('is an estimate if the vendor has none or fails', async () => {
     expect(await count('cc')).toEqual({ inputTokens: 6, estimated: true });
     expect(await count('wrong-key')).toEqual({ inputTokens: 6, estimated: true });
     expect(inference.lines.some((line) => line['upstream'] === 'wrong-key')).toBe(true);
   });
 
-  it('is an estimate while as many calls are under way as may be', async () => {
+  it('is an estimate while the maximum number of calls is in flight', async () => {
     const busy = await startStubbed({ connectionsMax: 1 });
     const call = busy.inference.service.generate(ask('stall', 'm'), operator)[Symbol.asyncIterator]();
     await call.next();
@@ -120,7 +120,7 @@ describe('counting tokens', () => {
     ['prompt', { prompt: undefined }],
     ['messages_version', { messagesVersion: 'latest' }],
     ['reasoning.effort', { reasoning: { effort: 'enormous', disabled: false } }],
-  ])('is refused with a faulty %s', async (field, changes) => {
+  ])('is refused with an invalid %s', async (field, changes) => {
     await expect(count('cc', changes)).rejects.toMatchObject({ reason: 'invalid_request', details: { field } });
   });
 });

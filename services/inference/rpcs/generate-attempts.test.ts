@@ -1,4 +1,4 @@
-// What is told of attempts that failed before the answer began: enough for a record, and nothing of what the vendor said.
+// What is reported about attempts that failed before the answer began: enough for a record, and nothing of the vendor's text.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { hasReason } from '#client/errors/app-error.js';
 import { type FailedAttempt, type GenerateRequest, ApiFormat } from '#proto/inference/v1/inference.js';
@@ -18,7 +18,7 @@ describe('attempts', () => {
     ({ stub, inference, stop } = await startStubbed(changes));
   };
 
-  /** What is told in a call to these targets, in order: words of the answer between failures, and the reason of the error. */
+  /** Returns what a call to these targets reports, in order: text of the answer between failures, and the reason of the error. */
   async function told(
     request: Partial<GenerateRequest>,
     signal = new AbortController().signal,
@@ -51,7 +51,7 @@ describe('attempts', () => {
   beforeEach(() => start());
   afterEach(() => stop());
 
-  it('that fail are told before the one that answers', async () => {
+  it('that fail are reported before the one that answers', async () => {
     const { failed, words, error } = await told({ targets: [targetOf('status-503'), targetOf('status-401', 'm'), targetOf('text')] });
     expect(words.slice(0, 3)).toEqual(['failed status-503', 'failed status-401', 'started']);
     expect(error).toBe('');
@@ -78,7 +78,7 @@ describe('attempts', () => {
     expect(failed[1]!.offsetMs).toBeGreaterThanOrEqual(failed[0]!.offsetMs + failed[0]!.durationMs);
   });
 
-  it('that fail are all told when none answers, and the last has no next', async () => {
+  it('that fail are all reported if none answers, and the last has no next', async () => {
     const { failed, error } = await told({ targets: [targetOf('status-500'), targetOf('status-429', 'm')] });
     expect(failed.map(({ reason, httpStatus, next }) => [reason, httpStatus, next?.upstreamModel])).toEqual([
       ['upstream_failed', 500, 'status-429'],
@@ -87,14 +87,14 @@ describe('attempts', () => {
     expect(error).toBe('upstream_rate_limited');
   });
 
-  it('that end the call although there is another target are told without a next', async () => {
+  it('that end the call although there is another target are reported without a next', async () => {
     const { failed, error } = await told({ targets: [targetOf('status-400'), targetOf('text')] });
     expect(failed).toEqual([expect.objectContaining({ reason: 'upstream_rejected', httpStatus: 400 })]);
     expect(failed[0]!.next).toBeUndefined();
     expect(error).toBe('upstream_rejected');
   });
 
-  it('that pass a target over take no time and have no status', async () => {
+  it('that skip a target take no time and have no status', async () => {
     const native = {
       format: ApiFormat.API_FORMAT_MESSAGES,
       fieldsJson: '{"messages":[{"role":"user","content":"Hi"}]}',
@@ -110,7 +110,7 @@ describe('attempts', () => {
     expect(stub.requests).toHaveLength(1);
   });
 
-  it('that nobody answers in time, or at all, have no status', async () => {
+  it('that get no response in time, or at all, have no status', async () => {
     await stop();
     await start({ firstTokenTimeoutMs: 300 });
     const nobody = {
@@ -133,12 +133,12 @@ describe('attempts', () => {
     expect(failed[1]!.durationMs).toBeGreaterThanOrEqual(290);
   });
 
-  it('that begin and break off are the error alone, for the next is not tried', async () => {
+  it('that begin and break off are reported only as the error, because the next is not tried', async () => {
     const { failed, words, error } = await told({ targets: [targetOf('reset'), targetOf('text')] });
     expect([failed, words[0], error]).toEqual([[], 'started', 'upstream_failed']);
   });
 
-  it('tell nothing that the vendor wrote', async () => {
+  it('reveal nothing that the vendor wrote', async () => {
     const body = { error: { type: 'authentication_error', message: `Incorrect API key provided: ${stubApiKey}` } };
     stub.script('x', { fault: { kind: 'status', status: 401, body, headers: { 'x-request-id': `no such key: ${stubApiKey}` } } });
     stub.script('y', { fault: { kind: 'status', status: 401, body, headers: { 'x-request-id': stubApiKey } } });
@@ -147,7 +147,7 @@ describe('attempts', () => {
     expect(JSON.stringify(failed)).not.toContain('ncorrect');
   });
 
-  it('are not told to those who left', async () => {
+  it('are not reported after a disconnect', async () => {
     const left = new AbortController();
     setTimeout(() => left.abort(), 50);
     const { failed, error } = await told({ targets: [targetOf('slow-headers'), targetOf('text')] }, left.signal);

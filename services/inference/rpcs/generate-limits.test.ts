@@ -15,7 +15,7 @@ async function start(changes: Partial<InferenceConfig> = {}): Promise<void> {
 afterEach(() => stop());
 
 describe('a call that takes too long', () => {
-  it('ends when no event comes at first', async () => {
+  it('ends if no first event arrives', async () => {
     await start({ firstTokenTimeoutMs: 400 });
     await expect(collect(inference.service, ask('slow-headers'))).rejects.toMatchObject({ reason: 'upstream_timeout' });
     expect(await stub.requests[0]!.clientLeft).toBe(true);
@@ -27,7 +27,7 @@ describe('a call that takes too long', () => {
     expect(await stub.requests[0]!.clientLeft).toBe(true);
   });
 
-  it('ends after its whole time, however lively the upstream is', async () => {
+  it('ends after its total time, however active the upstream is', async () => {
     await start({ totalTimeoutMs: 600 });
     stub.script('x', { blocks: [{ type: 'text', text: 'x'.repeat(4000) }], deltaChars: 1, frameDelayMs: 5 });
     await expect(collect(inference.service, ask('x'))).rejects.toMatchObject({ reason: 'upstream_timeout' });
@@ -46,7 +46,7 @@ describe('a call that takes too long', () => {
   });
 });
 
-describe('a consumer that leaves', () => {
+describe('a consumer that disconnects', () => {
   beforeEach(() => start());
 
   it.each(['cc', 'm'])('between messages closes the connection to upstream %s', async (upstreamId) => {
@@ -121,13 +121,13 @@ describe('several targets', () => {
     expect(stub.requests).toHaveLength(1);
   });
 
-  it('the last failure is what the caller sees', async () => {
+  it('the caller sees the last failure', async () => {
     await expect(collect(inference.service, textRequest('Hi', both('status-500', 'status-429')))).rejects.toMatchObject({
       reason: 'upstream_rate_limited',
     });
   });
 
-  it('ones that are unknown or disabled are passed over, and without any left the model is unavailable', async () => {
+  it('unknown or disabled ones are skipped, and if none is left the model is unavailable', async () => {
     const targets = [
       { upstreamId: 'gone', upstreamModel: 'x' },
       { upstreamId: 'cc', upstreamModel: 'text' },
@@ -140,7 +140,7 @@ describe('several targets', () => {
 });
 
 describe('limits', () => {
-  it('of calls under way with one upstream refuse the next call', async () => {
+  it('on calls in flight with one upstream refuse the next call', async () => {
     await start({ connectionsMax: 1 });
     const first = inference.service.generate(ask('stall'), operator)[Symbol.asyncIterator]();
     await first.next();
@@ -149,7 +149,7 @@ describe('limits', () => {
     expect(finishedOf(await collect(inference.service, ask('text'))).usageReported).toBe(true);
   });
 
-  it('of the whole answer and of the header end the call', async () => {
+  it('on the whole answer and the header end the call', async () => {
     await start({ responseBytesMax: 2000, headerBytesMax: 2000 });
     stub.script('x', { blocks: [{ type: 'text', text: 'x'.repeat(5000) }] });
     await expect(collect(inference.service, ask('x'))).rejects.toThrow('beyond the size limit');

@@ -61,7 +61,7 @@ describe.each(['cc', 'm'])('an answer of upstream %s', (upstreamId) => {
     expect(words.includes('signature=c2ln')).toBe(upstreamId === 'm');
   });
 
-  it('is counted by us when the upstream reports no usage', async () => {
+  it('is counted by us if the upstream reports no usage', async () => {
     stub.script('x', { blocks: [{ type: 'text', text: 'one two three four five' }], usage: 'none', rawUsage: undefined });
     const { usage, usageReported, usageFault } = finishedOf(await collect(inference.service, ask('x', upstreamId)));
     expect({ usageReported, usageFault, output: usage?.outputTokens }).toEqual({
@@ -102,7 +102,7 @@ describe.each(['cc', 'm'])('an answer of upstream %s', (upstreamId) => {
     expect(delivered.some((word) => word.startsWith('finished'))).toBe(false);
   });
 
-  it('is whole when it comes byte by byte', async () => {
+  it('is complete if it arrives byte by byte', async () => {
     expect(summary(eventsOf(await collect(inference.service, ask('drip', upstreamId))))).toContain('Hello from the stub upstream.');
   });
 
@@ -110,14 +110,14 @@ describe.each(['cc', 'm'])('an answer of upstream %s', (upstreamId) => {
     stub.script('x', { frameDelayMs: 5 });
     for (let call = 0; call < 3; call += 1) {
       await collect(inference.service, ask('x', upstreamId));
-      // The end of the body comes a moment after the last event.
+      // The end of the body arrives a moment after the last event.
       await new Promise((resolve) => setTimeout(resolve, 30));
     }
     expect(stub.connectionsMade()).toBe(1);
   });
 });
 
-describe('what callers are told of a failure', () => {
+describe('what callers see of a failure', () => {
   beforeEach(() => start());
 
   it('is the retry time, bounded', async () => {
@@ -147,7 +147,7 @@ describe('what callers are told of a failure', () => {
   });
 });
 
-describe('usage that cannot be true', () => {
+describe('implausible usage', () => {
   beforeEach(() => start());
 
   it.each([

@@ -79,7 +79,7 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     await expect(service.deleteUpstream({ upstreamId: 'mine' }, operator)).rejects.toMatchObject({ reason: 'not_found' });
   });
 
-  it('are replaced: an absent secret stays, an empty one goes, a disabled one is not used', async () => {
+  it('are replaced: an absent secret is kept, an empty one removes it, a disabled upstream is not used', async () => {
     await put();
     const createdAtMs = BigInt(clock.nowMs());
     clock.advance(5000);
@@ -93,7 +93,7 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     await expect(call()).rejects.toMatchObject({ reason: 'model_unavailable' });
   });
 
-  it('are not sent to another server with the secret that is kept', async () => {
+  it('cannot be moved to another server with the stored secret', async () => {
     await put();
     const other = new URL(stub.baseUrl);
     other.port = '9';
@@ -111,7 +111,7 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     expect((await move('')).upstream).toMatchObject({ secretLastFour: '' });
   });
 
-  it('keep their secret out of the database, the log and every answer', async () => {
+  it('keep their secret out of the database, the log and every response', async () => {
     await put();
     await call();
     const rows = await database.db.knex('upstream').select();
@@ -122,7 +122,7 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     expect(everything).not.toContain(Buffer.from(stubApiKey).toString('base64').slice(0, 20));
   });
 
-  it('whose row was changed behind our back are not given the secret', async () => {
+  it('whose row was changed outside the service do not get the secret', async () => {
     await put();
     await database.db
       .knex('upstream')
@@ -133,7 +133,7 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     expect(stub.requests).toHaveLength(0);
   });
 
-  it('sealed under another key are not used, and say why in the log', async () => {
+  it('sealed under another key are not used, and the reason is logged', async () => {
     await put();
     const other = await start(database.db, {}, randomBytes(32));
     await expect(call(other.service)).rejects.toMatchObject({ reason: 'model_unavailable' });
@@ -157,7 +157,7 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     await replicaDb.close();
   });
 
-  it('are used from memory while the database is away', async () => {
+  it('are used from memory while the database is unavailable', async () => {
     await put();
     await database.db.knex.schema.renameTable('upstream', 'elsewhere');
     clock.advance(5000);
@@ -166,12 +166,12 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     await database.db.knex.schema.renameTable('elsewhere', 'upstream');
   });
 
-  it('that two replicas create at once are one', async () => {
+  it('that two replicas create at once are stored as one', async () => {
     await Promise.all([put(), put(), put()]);
     expect((await service.listUpstreams({}, operator)).upstreams).toHaveLength(2);
   });
 
-  it('come from the configuration too, and are then not changed by anybody', async () => {
+  it('can come from the configuration, and then cannot be changed', async () => {
     const managed = await start(database.db, {
       openaiApiKey: stubApiKey,
       openaiBaseUrl: stub.baseUrl,
@@ -204,7 +204,7 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     await managed.stop();
   });
 
-  it('are tested, enabled or not, and the result stays until they are changed or removed', async () => {
+  it('are tested, enabled or not, and the result is kept until they are changed or removed', async () => {
     const lastTests = async (of = service) =>
       (await of.listUpstreams({ withTests: true }, operator)).upstreams.map(({ lastTest }) => lastTest?.ok);
     await put({ enabled: false });
@@ -243,7 +243,7 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     });
   });
 
-  it('that are changed while they are tested keep no result of what they were', async () => {
+  it('that are changed during a test do not keep its result', async () => {
     await put();
     stub.script('text', { fault: { kind: 'slow-headers', delayMs: 1500 } });
     const testing = service.testUpstream({ upstreamId: 'mine', upstreamModel: 'text' }, operator);
@@ -270,17 +270,17 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     ['secret', {}, 'with space'],
     ['secret', {}, 'line\nbreak'],
     ['secret', {}, 'x'.repeat(1025)],
-  ])('are refused with a faulty %s: %j', async (field, changes, secret) => {
+  ])('are refused with an invalid %s: %j', async (field, changes, secret) => {
     await expect(put(changes, secret)).rejects.toMatchObject({ reason: 'invalid_request', details: { field } });
   });
 
-  it('at a private address are refused at the connection too, should one slip in', async () => {
+  it('at a private address are also refused when connecting', async () => {
     await put({ baseUrl: stub.baseUrl.replace('127.0.0.1', 'localhost'), allowPrivateNetwork: false });
     await expect(call()).rejects.toMatchObject({ reason: 'upstream_unavailable' });
     expect(stub.requests).toHaveLength(0);
   });
 
-  it('that are not there are unavailable, and redirects lead nowhere', async () => {
+  it('that do not exist are unavailable, and redirects are not followed', async () => {
     await put({ baseUrl: 'http://127.0.0.1:1/v1' });
     await expect(call()).rejects.toMatchObject({ reason: 'upstream_unavailable' });
     await put();

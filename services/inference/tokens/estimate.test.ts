@@ -5,7 +5,7 @@ import { Prompt, Role } from '#proto/inference/v1/inference.js';
 import { estimateInput, roughInput } from './estimate.js';
 import { inputTokensMax } from './prompt-text.js';
 
-// Starting a thread and loading the vocabulary take a while on a machine that has much else to do.
+// Starting a thread and loading the vocabulary take a while on a busy machine.
 jest.setTimeout(60_000);
 
 const file = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8').slice(0, 20_000);
@@ -29,7 +29,7 @@ const conversation = (text: string): Prompt =>
     ],
   });
 
-/** What the vendor counts, by its published vocabulary and the frame of its messages. */
+/** Returns what the vendor counts, by its published vocabulary and the framing of its messages. */
 const exact = (text: string): number =>
   encodeChat([
     { role: 'system', content: 'You are a helpful assistant.' },
@@ -39,13 +39,13 @@ const exact = (text: string): number =>
   ]).length;
 
 describe('the estimate of a text prompt', () => {
-  it.each(Object.entries(samples))('is what the vendor of o200k counts, but for a few tokens: %s', async (_name, text) => {
+  it.each(Object.entries(samples))('is what the vendor of o200k counts, within a few tokens: %s', async (_name, text) => {
     const estimated = await estimateInput({ prompt: conversation(text), responseFormat: undefined }, 'gpt-4o');
     // A cut through a word costs a token, one in 2000 characters.
     expect(Math.abs(estimated - exact(text))).toBeLessThanOrEqual(4 + text.length / 2000);
   });
 
-  it.each(Object.entries(samples))('is near it when reckoned quickly: %s', (_name, text) => {
+  it.each(Object.entries(samples))('is close to it in the quick estimate: %s', (_name, text) => {
     const ratio = roughInput({ prompt: conversation(text), responseFormat: undefined }, 'gpt-4o') / exact(text);
     expect(ratio).toBeGreaterThan(0.6);
     expect(ratio).toBeLessThan(1.9);
@@ -59,7 +59,7 @@ describe('the estimate of a text prompt', () => {
     expect(newer / plain).toBeCloseTo(1.5, 1);
   });
 
-  it('holds the tools and the schema of the answer', async () => {
+  it('includes the tools and the schema of the answer', async () => {
     const prompt = conversation('Hi');
     const plain = await estimateInput({ prompt, responseFormat: undefined }, 'gpt-5');
     const tools = [{ name: 'f', description: 'F', parametersJson: '{"type":"object"}', strict: undefined }];

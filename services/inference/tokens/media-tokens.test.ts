@@ -18,7 +18,7 @@ function png(width: number, height: number): Buffer {
   return head;
 }
 
-/** With a preview of so many bytes before the size. */
+/** Returns a JPEG with a preview of this many bytes before the size. */
 function jpeg(width: number, height: number, preview = 0): Buffer {
   const segments = preview === 0 ? [] : [0xff, 0xe1, ...be16(preview + 2), ...Buffer.alloc(preview, 0xff)];
   return Buffer.from([
@@ -70,7 +70,7 @@ describe('tokens of images', () => {
   const tokens = (model: string, width: number, height: number, detail = ''): number =>
     imageTokens(ImagePart.fromPartial({ source: { $case: 'data', value: inline(png(width, height)) }, detail }), model);
 
-  // The last columns are what others measured, less the tokens of the question (huggingface.co/datasets/JOHNISKING/image-token-cost).
+  // The last columns are what others measured, minus the tokens of the question (huggingface.co/datasets/JOHNISKING/image-token-cost).
   it.each([
     [256, 256, 100, 100, 77],
     [512, 512, 361, 361, 308],
@@ -95,7 +95,7 @@ describe('tokens of images', () => {
     expect(tokens('gpt-4o', 2048, 4096, 'low')).toBe(85);
   });
 
-  it('that cannot be looked at count like a middling one', () => {
+  it('that cannot be inspected count like a medium-sized one', () => {
     expect(imageTokens(ImagePart.fromPartial({ source: { $case: 'url', value: 'https://example.com/a.png' } }), 'claude-opus-5')).toBe(
       tokens('claude-opus-5', 1024, 1024),
     );
@@ -130,7 +130,7 @@ describe('tokens of documents', () => {
 describe('a meter', () => {
   const image = { part: { $case: 'image' as const, value: { source: { $case: 'data' as const, value: inline(png(1024, 1024)) } } } };
 
-  it('reckons images before the vendor has counted, and never beyond what was held', async () => {
+  it('estimates images before the vendor has counted, and never beyond what was held', async () => {
     const meter = (inputTokensMax: number) =>
       new Meter(textRequest('', { prompt: { messages: [{ parts: [image] }] }, inputTokensMax }), 'claude-opus-5');
     expect(meter(5000).soFar().inputTokens).toBe(1373);
@@ -139,7 +139,7 @@ describe('a meter', () => {
     expect((await meter(900).finish()).usage.inputTokens).toBe(900);
   });
 
-  it('counts the words of a delta without a common form, and not what it cites', () => {
+  it('counts the text of a delta without a common form, and not what it cites', () => {
     const meter = new Meter(textRequest('Hi'), 'm');
     const delta = (json: object) => ({
       event: { $case: 'blockDelta' as const, value: { index: 0, delta: { $case: 'foreignJson' as const, value: JSON.stringify(json) } } },

@@ -6,11 +6,11 @@ import { estimateInput, roughInput } from './estimate.js';
 import { inputTokensMax } from './prompt-text.js';
 import { countTexts, exactCharsMax } from './tokenizer.js';
 
-// Starting a thread and loading the vocabulary take a while on a machine that has much else to do.
+// Starting a thread and loading the vocabulary take a while on a busy machine.
 jest.setTimeout(60_000);
 
 describe('our own count', () => {
-  it('is exact for short texts, control words included', async () => {
+  it('is exact for short texts, including control words', async () => {
     expect(await countTexts(['Hello world'])).toBe(2);
     expect(await countTexts(['<|endoftext|>'])).toBeGreaterThan(1);
     expect(await countTexts([])).toBe(0);
@@ -30,7 +30,7 @@ describe('our own count', () => {
     expect(turns).toBeGreaterThan(2);
   });
 
-  it('of a text made to be slow does not take long at a time', async () => {
+  it('of a text crafted to be slow does not take long at a time', async () => {
     await countTexts(['warm up']);
     let longestGapMs = 0;
     let last = performance.now();
@@ -43,7 +43,7 @@ describe('our own count', () => {
     expect(longestGapMs).toBeLessThan(150);
   });
 
-  it('costs the event loop next to nothing, the first use included', async () => {
+  it('costs the event loop almost nothing, including the first use', async () => {
     const pool = new CountPool();
     const before = performance.eventLoopUtilization();
     const tokens = await countTexts(['The quick brown fox jumps over the lazy dog. '.repeat(20_000)], pool);
@@ -63,11 +63,11 @@ describe('our own count', () => {
     expect(order).toEqual(['short 2', 'long']);
   });
 
-  it('is reckoned when too many wait, or when the thread ends', async () => {
+  it('is estimated if too many wait, or if the thread ends', async () => {
     const pool = new CountPool({ threadsMax: 1, waitingMax: 1 });
     const counts = Promise.all(['a b c d', 'a b c d', 'a b c d'].map((text) => countTexts([text], pool)));
     expect(await counts).toEqual([4, 4, 2]);
-    // Long enough that the thread cannot have counted all of it before it ends; what is reckoned comes to more.
+    // Long enough that the thread cannot have counted all of it before it ends; the estimate is higher.
     const long = 'x'.repeat(200_000);
     const lost = countTexts([long], pool);
     await pool.close();
@@ -81,7 +81,7 @@ describe('our own count', () => {
     expect(await countTexts(texts)).toBe(3000 * (await countTexts(['tool 1'])));
   });
 
-  it('beyond its bound is reckoned, not counted', async () => {
+  it('beyond its bound is estimated, not counted', async () => {
     const startedAt = performance.now();
     expect(await countTexts(['\n'.repeat(exactCharsMax), 'x'.repeat(4_000_000)])).toBeGreaterThanOrEqual(1_000_000);
     expect(performance.now() - startedAt).toBeLessThan(20_000);
@@ -111,7 +111,7 @@ describe('bounds', () => {
 });
 
 describe('a meter', () => {
-  it('takes input that was reported although the output never was', async () => {
+  it('uses input that was reported although the output never was', async () => {
     const meter = new Meter(textRequest('Hi'), 'm');
     meter.report({ input: { inputTokens: 9, cacheReadTokens: 1, cacheWrite5mTokens: 0, cacheWrite1hTokens: 0 }, output: undefined });
     const deltas = ['Hello', ' world'].map((value) => ({

@@ -63,7 +63,7 @@ describe("the words of a messages upstream's refusal", () => {
     ).toBe('max_tokens: 9 > 8, which is the maximum allowed for the model');
   });
 
-  it('tell that a filter withheld the answer, by the code that callers know', () => {
+  it('say that a filter withheld the answer, by the code that callers know', () => {
     expect(messages(400, { type: 'invalid_request_error', message: 'Output blocked by content filtering policy' }).details).toEqual({
       code: 'content_filter',
     });
@@ -71,7 +71,7 @@ describe("the words of a messages upstream's refusal", () => {
 });
 
 describe('what a caller reads', () => {
-  it("is the vendor's text only where it is about the request, and then bounded", () => {
+  it("is the vendor's text only if it is about the request, and then bounded", () => {
     expect(chat(400, { message: 'x'.repeat(5000) }).message).toHaveLength(1000);
     expect(chat(400, { message: 'bad sk-abcdefgh12345 key' }).message).toBe('bad [redacted] key');
     expect(chatError(400, {}, '<html>proxy</html>', nowMs, 'm').message).toBe('The upstream refused the request with status 400.');
@@ -79,7 +79,7 @@ describe('what a caller reads', () => {
       expect(chat(status, { message: 'org-12345 is in debt' }).message).not.toContain('org-12345');
   });
 
-  it('keeps the truth for operators', () => {
+  it('keeps the details for operators', () => {
     expect(String(chat(401, { message: 'Key sk-live-abc is revoked', code: 'invalid_api_key' }).cause)).toContain(
       'status 401 invalid_api_key: Key [redacted] is revoked',
     );
@@ -105,7 +105,7 @@ describe('a prompt that is too long', () => {
     ['input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000'],
     ['Range of input length should be [1, 129024]'],
     ['Trying to keep the first 5000 tokens when the context overflows. The model is loaded with context length of only 4096 tokens'],
-  ])('is known by the words "%s"', (text) => {
+  ])('is recognised by the words "%s"', (text) => {
     for (const status of [400, 413, 422, 500]) expect(refusalError({ status, labels: [], text }).reason).toBe('context_length_exceeded');
   });
 
@@ -131,7 +131,7 @@ describe("the vendor's name of the model", () => {
     expect(shown('model "sonnet" is busy; gpt-4o-mini is not', 'sonnet')).toBe('the model is busy; gpt-4o-mini is not');
   });
 
-  it('is left alone inside other names and as a word of the language', () => {
+  it('is left alone inside other names and as an ordinary word', () => {
     expect(shown('gpt-4o-mini is smaller', 'gpt-4o')).toBe('gpt-4o-mini is smaller');
     expect(shown('The text is empty.', 'text')).toBe('The text is empty.');
     expect(shown('a+b', '')).toBe('a+b');

@@ -32,7 +32,7 @@ function built(prompt: Prompt, flavour = other, model = 'm') {
 const messagesOf = (messages: Messages, flavour = other) => built({ messages }, flavour).messages;
 
 describe('instructions of a messages caller', () => {
-  it('are one message, without the line of bookkeeping that differs in every call', () => {
+  it('are one message, without the bookkeeping line that differs in every call', () => {
     const prompt = {
       system: ['x-anthropic-billing-header: cc_version=2.1; cch=0f', 'Be brief.', 'Be kind.'],
       messages: [{ role: user, parts: [text('Hi')] }],
@@ -100,13 +100,13 @@ describe('images and documents of a messages caller', () => {
     ]);
   });
 
-  it('that are only a url are refused, by the place of the document', () => {
+  it('that are only a url are refused, with the position of the document', () => {
     expect(() => messagesOf([{ role: user, parts: [text('See'), link] }])).toThrow(
       'messages[0]: this model takes documents as data, not by url',
     );
   });
 
-  it('which are plain text as data are text', () => {
+  it('that are plain text sent as data become text', () => {
     const parts = [
       {
         part: {
@@ -122,7 +122,7 @@ describe('images and documents of a messages caller', () => {
 });
 
 describe('results of tools', () => {
-  it('with images have a placeholder, and the images in the user message behind all results', () => {
+  it('with images have a placeholder, and the images are in the user message after all results', () => {
     const messages = [
       { role: user, parts: [text('Look')] },
       { role: assistant, parts: [call('a'), call('b')] },
@@ -147,7 +147,7 @@ describe('results of tools', () => {
     ]);
   });
 
-  it('that are empty or failed have a content all the same', () => {
+  it('that are empty or failed still have content', () => {
     const messages = [
       { role: assistant, parts: [call('a'), call('b'), call('c')] },
       { role: user, parts: [result('a'), result('b', { isError: true, text: 'no' }), result('c', { isError: true })] },
@@ -159,7 +159,7 @@ describe('results of tools', () => {
     ]);
   });
 
-  it('that are parted over messages all stand before what the user says', () => {
+  it('that are split over messages all come before the user text', () => {
     const messages = [
       { role: assistant, parts: [call('a'), call('b')] },
       { role: user, parts: [text('First.'), result('a', { text: '1' })] },
@@ -168,7 +168,7 @@ describe('results of tools', () => {
     expect(messagesOf(messages).map(({ role, tool_call_id }) => tool_call_id ?? role)).toEqual(['assistant', 'a', 'b', 'user']);
   });
 
-  it('have ids that OpenAI takes, the same as their calls', () => {
+  it('have ids that OpenAI accepts, the same as their calls', () => {
     const id = `toolu_${'x'.repeat(60)}`;
     const messages = [
       { role: assistant, parts: [call(id)] },
@@ -188,7 +188,7 @@ describe('a turn of the assistant', () => {
     expect(messagesOf([{ role: assistant, parts: [] }])[0]).toEqual({ role: 'assistant', content: '' });
   });
 
-  it('takes its reasoning to servers that want it back, signed or not, and never to OpenAI', () => {
+  it('sends its reasoning to servers that require it back, signed or not, and never to OpenAI', () => {
     const parts = [
       { part: { $case: 'reasoning' as const, value: { text: 'Hm. ' } } },
       { part: { $case: 'reasoning' as const, value: { redactedData: 'x' } } },
@@ -221,7 +221,7 @@ describe('cache marks', () => {
   };
   const mark = { prompt_cache_breakpoint: { mode: 'explicit', ttl: '30m' } };
 
-  it('become breakpoints where the model takes them', () => {
+  it('become breakpoints if the model accepts them', () => {
     const { messages, dropped } = built(prompt, openAi, 'gpt-5.6');
     expect(messages.map(({ content }) => content)).toEqual([
       [
@@ -236,7 +236,7 @@ describe('cache marks', () => {
     expect(dropped).toEqual([]);
   });
 
-  it('are left out and named elsewhere', () => {
+  it('are left out and named for other models', () => {
     for (const [flavour, model] of [
       [openAi, 'gpt-4.1'],
       [other, 'gpt-5.6'],

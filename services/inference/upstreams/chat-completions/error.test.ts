@@ -58,7 +58,7 @@ describe('an error body of a chat-completions server', () => {
       'a provider behind OpenRouter',
       { error: { message: 'Provider returned error', code: 400, metadata: { raw: '{"error":{"message":"prompt is too long: 9 > 8"}}' } } },
     ],
-  ])('that says in the way of %s that the prompt is too long is known', (_server, body) => {
+  ])('in the form of %s is recognised as a prompt that is too long', (_server, body) => {
     expect(response(400, body).reason).toBe('context_length_exceeded');
   });
 
@@ -95,7 +95,7 @@ describe('an error body of a chat-completions server', () => {
     expect(response(status, body).details).toEqual(details);
   });
 
-  it('keeps the code and the param of a refusal, when they are plain words', () => {
+  it('keeps the code and the param of a refusal if they are plain words', () => {
     expect(response(400, { error: { message: 'x', param: 'messages[0].content', code: 'invalid_value' } }).details).toEqual({
       code: 'invalid_value',
       param: 'messages[0].content',
@@ -129,7 +129,7 @@ describe('a payload of a stream', () => {
   });
 
   it.each([[{ choices: [], error: null }], [{ error: '' }], [{ choices: [], message: 'x' }], [{ type: 'ping' }], [{}]])(
-    '%j is none',
+    '%j is not an error',
     (payload) => {
       expect(errorOf(payload)).toBeUndefined();
     },

@@ -36,7 +36,7 @@ const history = [
 ];
 
 describe('the body for a caller of the same format', () => {
-  it("has what is ours, and everything of the caller's as it was", () => {
+  it("has our fields, and everything of the caller's unchanged", () => {
     const fields = {
       messages: [{ role: 'user', content: 'Hi' }],
       n: 2,
@@ -63,13 +63,13 @@ describe('the body for a caller of the same format', () => {
     expect(built(fields).dropped).toEqual([]);
   });
 
-  it("holds the caller's text byte by byte, so that a large body is not parsed again", () => {
+  it("contains the caller's text byte by byte, so that a large body is not parsed again", () => {
     const fields = '{"messages":[{"role":"user","content":"\\u00fc \\ud83d\\udc4b 1.0"}],"seed":1.50,"x":1e400}';
     expect(built(fields).json.endsWith(fields.slice(1))).toBe(true);
     expect(built(fields, openAi).json.endsWith(fields.slice(1))).toBe(true);
   });
 
-  it('is whole JSON when the caller has nothing of its own', () => {
+  it('is complete JSON if the caller has no fields of its own', () => {
     expect(built({}, other, { endUser: '' }).body).toEqual({
       model: 'up-1',
       max_tokens: 77,
@@ -78,14 +78,14 @@ describe('the body for a caller of the same format', () => {
     });
   });
 
-  it('says "system" for "developer" to servers that may not know it, and changes nothing else', () => {
+  it('replaces "developer" with "system" for servers that may not know it, and changes nothing else', () => {
     const { body, dropped } = built({ messages: history, response_format: { type: 'text' } });
     expect(body['messages']).toEqual([{ role: 'system', content: 'Be brief.' }, ...history.slice(1)]);
     expect(body['response_format']).toEqual({ type: 'text' });
     expect(dropped).toEqual([]);
   });
 
-  it('to OpenAI has no additions that OpenAI refuses, and names them', () => {
+  it('to OpenAI leaves out extensions that OpenAI rejects, and names them', () => {
     const tools = [
       { type: 'function', function: { name: 'f', cache_control: { type: 'ephemeral' } }, cache_control: { type: 'ephemeral' } },
     ];
@@ -101,13 +101,13 @@ describe('the body for a caller of the same format', () => {
     expect([...dropped].sort()).toEqual(['cache_control', 'reasoning', 'reasoning_content', 'thinking_blocks']);
   });
 
-  it("to OpenAI keeps fields of these names where they are the caller's own", () => {
+  it("to OpenAI keeps fields of these names if they are the caller's own", () => {
     const fields = { messages: [{ role: 'user', content: 'Hi' }], reasoning: { effort: 'low' }, metadata: { cache_control: 'x' } };
     expect(built(fields, openAi).body).toMatchObject(fields);
     expect(built(fields, openAi).dropped).toEqual([]);
   });
 
-  it('to OpenAI says nothing of parallel calls where there are no tools', () => {
+  it('to OpenAI leaves out parallel calls if there are no tools', () => {
     expect(built({ messages: [], parallel_tool_calls: true }, openAi).body).not.toHaveProperty('parallel_tool_calls');
     expect(built({ messages: [], parallel_tool_calls: true }).body).toHaveProperty('parallel_tool_calls');
   });

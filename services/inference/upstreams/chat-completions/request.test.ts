@@ -10,7 +10,7 @@ const openAi = { isOpenAi: true };
 const other = { isOpenAi: false };
 const longName = 'n'.repeat(100);
 
-/** Everything that a request can hold. */
+/** Everything that a request can contain. */
 const full = GenerateRequest.fromPartial({
   callId: 'req_1',
   prompt: {
@@ -53,7 +53,7 @@ const bodyOf = (request: GenerateRequest, flavour = other) =>
   JSON.parse(chatCompletionsBody(request, 'm', flavour).json) as Record<string, unknown>;
 
 describe('a chat-completions request', () => {
-  it('says all that the canonical one says', () => {
+  it('expresses everything in the canonical one', () => {
     expect(bodyOf(full)).toEqual({
       model: 'm',
       messages: [
@@ -93,7 +93,7 @@ describe('a chat-completions request', () => {
     });
   });
 
-  it('to OpenAI caps the output by its newer name, and holds no field that OpenAI does not know', () => {
+  it('to OpenAI caps the output by its newer name, and has no field that OpenAI does not know', () => {
     const body = bodyOf(full, openAi);
     expect(body).toMatchObject({
       max_completion_tokens: 50,
@@ -109,11 +109,11 @@ describe('a chat-completions request', () => {
     expect(() => checkChatCompletions(bodyOf(textRequest('Hi'), flavour))).not.toThrow();
   });
 
-  it('leaves away what was not asked for', () => {
+  it('leaves out what was not requested', () => {
     expect(Object.keys(bodyOf(textRequest('Hi')))).toEqual(['model', 'max_tokens', 'stream', 'stream_options', 'messages']);
   });
 
-  it('holds no tool choice without tools', () => {
+  it('has no tool choice without tools', () => {
     const request = textRequest('Hi');
     request.prompt!.toolChoice = { mode: ToolChoice_Mode.MODE_AUTO, name: '', disableParallelCalls: true };
     expect(bodyOf(request)).not.toHaveProperty('tool_choice');
@@ -130,7 +130,7 @@ describe('a chat-completions request', () => {
     expect(bodyOf(textRequest('Hi', { reasoning }))['reasoning_effort']).toBe(effort);
   });
 
-  it('is refused when the format cannot say it', () => {
+  it('is refused if the format cannot express it', () => {
     const fieldOf = (rest: Parameters<typeof textRequest>[1]) => {
       try {
         bodyOf(textRequest('Hi', rest));
@@ -150,7 +150,7 @@ describe('a chat-completions request', () => {
 });
 
 describe('tool names', () => {
-  it('that are too long are cut, stay apart, and come back whole', () => {
+  it('that are too long are cut, stay distinct, and are restored', () => {
     const [one, two] = [`${longName}1`, `${longName}2`];
     expect(toUpstreamToolName(one)).toMatch(/^n+_[0-9a-f]{16}$/);
     expect(toUpstreamToolName(one)).toHaveLength(64);
@@ -210,7 +210,7 @@ describe('OpenAI', () => {
     ['gpt-4.1', { effort: 'high', budgetTokens: 31_999 }, undefined, ['thinking', 'output_config.effort']],
     ['gpt-5.1', { effort: 'high', budgetTokens: 31_999 }, 'high', []],
     ['gpt-5.1', { disabled: true }, undefined, ['thinking']],
-  ])('is told of reasoning what its model %s takes: %j', (model, reasoning, effort, dropped) => {
+  ])('receives the reasoning that its model %s accepts: %j', (model, reasoning, effort, dropped) => {
     const built = chatCompletionsBody(textRequest('Hi', { reasoning }), model, openAi);
     expect((JSON.parse(built.json) as Record<string, unknown>)['reasoning_effort']).toBe(effort);
     expect(built.dropped).toEqual(dropped);
@@ -219,7 +219,7 @@ describe('OpenAI', () => {
   it.each([
     ['gpt-5', undefined, ['top_k', 'temperature', 'top_p', 'frequency_penalty', 'presence_penalty']],
     ['gpt-4.1', 0.5, ['top_k']],
-  ])('is told of sampling what its model %s takes', (model, temperature, dropped) => {
+  ])('receives the sampling that its model %s accepts', (model, temperature, dropped) => {
     const built = chatCompletionsBody(textRequest('Hi', { sampling: full.sampling! }), model, openAi);
     expect((JSON.parse(built.json) as Record<string, unknown>)['temperature']).toBe(temperature);
     expect(built.dropped).toEqual(dropped);

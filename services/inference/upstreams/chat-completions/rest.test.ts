@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Event } from '#proto/inference/v1/inference.js';
 import { ChatCompletionsDecoder } from './stream.js';
 
-/** What callers are handed beside the meaning: [kind of event, JSON], and what stands beside the end. */
+/** Returns what callers receive beside the meaning: [kind of event, JSON], and the rest beside the end. */
 function restOf(payloads: readonly unknown[], isNative = true): { rests: [string, unknown][]; end: unknown; events: Event[] } {
   let ids = 0;
   const decoder = new ChatCompletionsDecoder({
@@ -39,7 +39,7 @@ const usage = {
 };
 
 describe('the rest of an answer', () => {
-  it('is nothing where all was said by the events', () => {
+  it('is empty if the events carry everything', () => {
     const plain = [
       chunk({ role: 'assistant', content: '', refusal: null }),
       chunk({ reasoning_content: 'r', reasoning: 'r' }),
@@ -51,7 +51,7 @@ describe('the rest of an answer', () => {
     expect(restOf(plain).events.some((event) => 'extraJson' in event)).toBe(false);
   });
 
-  it('is not handed to callers of another format', () => {
+  it('is not sent to callers of another format', () => {
     const rich = [
       chunk({ content: 'x' }, { logprobs: { content: [] } }, { service_tier: 'default' }),
       { ...base, choices: [{ index: 1, delta: { content: 'y' }, finish_reason: 'stop' }] },
@@ -78,7 +78,7 @@ describe('the rest of an answer', () => {
     expect(end).toEqual({ system_fingerprint: 'fp2' });
   });
 
-  it('has what Azure tells first, in a chunk without choices', () => {
+  it('has what Azure sends first, in a chunk without choices', () => {
     expect(
       restOf([{ ...base, choices: [], prompt_filter_results: [{ prompt_index: 0 }] }, chunk({ content: 'x' }), finish()]).rests,
     ).toEqual([['started', { prompt_filter_results: [{ prompt_index: 0 }] }]]);
@@ -97,7 +97,7 @@ describe('the rest of an answer', () => {
     ]);
   });
 
-  it('has unknown fields of a delta on its event, or as a piece of its own when there is none', () => {
+  it('has unknown fields of a delta on its event, or as a separate piece if there is none', () => {
     const annotations = [{ type: 'url_citation', url_citation: { url: 'https://example.com' } }];
     const { rests, events } = restOf([
       chunk({ role: 'assistant', content: '' }),
@@ -119,7 +119,7 @@ describe('the rest of an answer', () => {
     ]);
   });
 
-  it('has unknown fields of tool calls under the number that the caller knows the call by, once the call has begun', () => {
+  it('has unknown fields of tool calls under the caller’s number of the call, once the call has begun', () => {
     const signature = { google: { thought_signature: 's' } };
     const { rests } = restOf([
       chunk({ tool_calls: [{ index: 7, id: 'a', type: 'function', function: { name: 'f', arguments: '{' }, extra_content: signature }] }),
@@ -133,7 +133,7 @@ describe('the rest of an answer', () => {
     ]);
   });
 
-  it('has what stood beside the finish reason and the usage at the end', () => {
+  it('has what came beside the finish reason and the usage at the end', () => {
     const { rests, end } = restOf([
       chunk({ role: 'assistant', content: 'x' }),
       finish({ stop_reason: 'END', logprobs: { content: [] } }),
@@ -152,7 +152,7 @@ describe('the rest of an answer', () => {
     });
   });
 
-  it('never tells what the upstream charges, nor ids of its own', () => {
+  it('never reveals what the upstream charges, nor its own ids', () => {
     const secret = { cost: 0.1, cost_details: { upstream_inference_cost: 0.1 }, is_byok: true };
     const { rests, end } = restOf([
       chunk({ role: 'assistant', content: 'x' }, {}, { x_groq: { id: 'req_1' }, request_id: 'r', obfuscation: 'abc', cost: 1 }),
@@ -162,7 +162,7 @@ describe('the rest of an answer', () => {
     expect([rests, end]).toEqual([[], undefined]);
   });
 
-  it('has a finish reason that the meaning has no word for, unless tools were called', () => {
+  it('has a finish reason without a common form, unless tools were called', () => {
     expect(restOf([chunk({ content: 'x' }), finish({ finish_reason: 'vendor_pause' })]).end).toEqual({
       choices: [{ index: 0, finish_reason: 'vendor_pause' }],
     });
@@ -170,7 +170,7 @@ describe('the rest of an answer', () => {
     expect(restOf([chunk(call), finish({ finish_reason: 'vendor_pause' })]).end).toBeUndefined();
   });
 
-  it("of a zero-filled later usage does not take the place of the real one's", () => {
+  it('of a zero-filled later usage does not replace that of the real one', () => {
     const { end } = restOf([
       chunk({ content: 'x' }),
       { ...finish(), usage: { ...usage, real: 1 } },
@@ -179,15 +179,15 @@ describe('the rest of an answer', () => {
     expect(end).toEqual({ usage: { real: 1 } });
   });
 
-  it('is passed over in pings, and kept of frames that are neither chunks nor errors', () => {
+  it('is ignored in pings, and kept for frames that are neither chunks nor errors', () => {
     expect(restOf([{ type: 'ping' }, chunk({ content: 'x' }), { type: 'ping', n: 1 }, { progress: 0.5 }, finish()]).rests).toEqual([
       ['foreign', { progress: 0.5 }],
     ]);
   });
 });
 
-describe('answers side by side', () => {
-  it('go whole but for the first, with their text and their end', () => {
+describe('parallel answers', () => {
+  it('are passed on whole except for the first, with their text and their end', () => {
     const other = (delta: unknown, finish_reason: string | null = null) => ({ index: 1, delta, finish_reason, logprobs: null });
     const call = { tool_calls: [{ index: 0, id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }] };
     const { rests, events } = restOf([
@@ -216,7 +216,7 @@ describe('answers side by side', () => {
     expect(() => restOf([{ ...base, choices: [{ index: 1, delta: { content: 'y' } }] }, finish()])).toThrow('broke off');
   });
 
-  it('that come whole are pieces like those that stream', () => {
+  it('that arrive whole are pieces like streamed ones', () => {
     const message = {
       role: 'assistant',
       content: null,

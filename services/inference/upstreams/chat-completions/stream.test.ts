@@ -19,7 +19,7 @@ function newDecoder(stopSequences: string[] = []): ChatCompletionsDecoder {
   });
 }
 
-/** Decodes these payloads and the end of the body; objects are sent as JSON. */
+/** Decodes these payloads and the end of the body; objects are passed as JSON. */
 function decode(payloads: readonly unknown[]): { words: string[]; decoder: ChatCompletionsDecoder } {
   const decoder = newDecoder();
   const events: Event[] = [];
@@ -82,7 +82,7 @@ describe('a chat-completions stream', () => {
     ]);
   });
 
-  it('carries reasoning once when it comes in both fields', () => {
+  it('carries reasoning once if it arrives in both fields', () => {
     expect(words(delta({ reasoning_content: 'Hm', reasoning: 'Hm' }), finish('stop'))).toEqual(['started', '0:reasoning', 'Hm', '0.']);
   });
 
@@ -92,7 +92,7 @@ describe('a chat-completions stream', () => {
     expect(decoder.outcome?.stopReason).toBe(StopReason.STOP_REASON_REFUSAL);
   });
 
-  it('may open with a chunk that has no choices, and hold frames that are no chunks', () => {
+  it('may open with a chunk without choices, and contain frames that are not chunks', () => {
     expect(words({ choices: [], prompt_filter_results: [] }, { type: 'ping' }, delta({ content: 'x' }), finish('stop'))).toEqual([
       'started',
       '0:text',
@@ -112,7 +112,7 @@ describe('a chat-completions stream', () => {
     expect(words(other, finish('stop'))).toEqual(['started', '0:text', 'yes', '0.']);
   });
 
-  it('may hold a delta that is null, errors that are null, and choices that are missing or null', () => {
+  it('may contain a delta that is null, errors that are null, and choices that are missing or null', () => {
     expect(
       words(
         { id: 'c' },
@@ -186,7 +186,7 @@ describe('a chat-completions stream', () => {
     expect(words({ choices: [{ message: { content: 'Hi' } }] })).toEqual(['started', '0:text', 'Hi', '0.']);
   });
 
-  it('may hold nothing but its end', () => {
+  it('may contain nothing but its end', () => {
     expect(words(finish('stop'), '[DONE]')).toEqual(['started']);
   });
 });
@@ -216,7 +216,7 @@ describe('the end of a chat-completions stream', () => {
     );
   });
 
-  it.each(['stop_reason', 'matched_stop'])('names the stop sequence that %s tells, if it was asked for', (field) => {
+  it.each(['stop_reason', 'matched_stop'])('names the stop sequence that %s reports, if it was requested', (field) => {
     const stopped = (sequence: unknown) => {
       const decoder = newDecoder(['END']);
       decoder.push(JSON.stringify(delta({ content: 'x' })));
@@ -242,7 +242,7 @@ describe('the end of a chat-completions stream', () => {
     expect(words(delta({ content: 'x' }), '[DONE]')).toEqual(['started', '0:text', 'x', '0.']);
   });
 
-  it('is a failure before a finish reason, and when nothing was said at all', () => {
+  it('is a failure before a finish reason, and if nothing was sent at all', () => {
     expect(reasonOf(delta({ content: 'x' }))).toBe('upstream_failed');
     expect(reasonOf('[DONE]')).toBe('upstream_failed');
     expect(reasonOf()).toBe('upstream_failed');
@@ -288,7 +288,7 @@ describe('tool calls of a chat-completions stream', () => {
     ]);
   });
 
-  it('are told apart by id where the index is missing or always the same', () => {
+  it('are distinguished by id if the index is missing or always the same', () => {
     for (const index of [undefined, 0]) {
       expect(
         words(
@@ -312,7 +312,7 @@ describe('tool calls of a chat-completions stream', () => {
     ).toEqual(['started', opened('a', 'f', 0), '{"x":1}', '0.']);
   });
 
-  it('get an id from us when the upstream sends none', () => {
+  it('get an id from us if the upstream sends none', () => {
     expect(
       words(call({ function: { name: 'f', arguments: '{}' } }), call({ function: { name: 'g', arguments: '{}' } }), finish('stop')),
     ).toEqual(['started', opened('made_1', 'f', 0), '{}', '0.', opened('made_2', 'g', 1), '{}', '1.']);
@@ -323,7 +323,7 @@ describe('tool calls of a chat-completions stream', () => {
     expect(words(fragment('{"x"'), fragment(':1}'), finish('tool_calls'))).toEqual(['started', opened('a', 'f', 0), '{"x":1}', '0.']);
   });
 
-  it('of one id are kept apart by index or by completeness, and get ids of their own', () => {
+  it('of one id are distinguished by index or by completeness, and get separate ids', () => {
     for (const [one, two] of [
       [0, 1],
       [undefined, undefined],
@@ -339,7 +339,7 @@ describe('tool calls of a chat-completions stream', () => {
     }
   });
 
-  it('of one index and no ids are kept apart by completeness', () => {
+  it('of one index and no ids are distinguished by completeness', () => {
     expect(
       words(
         call({ index: 0, function: { name: 'f', arguments: '{"x":1}' } }),
@@ -349,7 +349,7 @@ describe('tool calls of a chat-completions stream', () => {
     ).toEqual(['started', opened('made_1', 'f', 0), '{"x":1}', '0.', opened('made_2', 'f', 1), '{"x":2}', '1.']);
   });
 
-  it('that repeat all but the arguments after their end are no new calls', () => {
+  it('that repeat all but the arguments after their end are not new calls', () => {
     const fragment = (text: string | null) => call({ index: 0, id: 'a', type: 'function', function: { name: 'f', arguments: text } });
     expect(words(fragment('{}'), fragment(''), fragment(null), finish('tool_calls'))).toEqual(['started', opened('a', 'f', 0), '{}', '0.']);
   });
@@ -426,7 +426,7 @@ describe('tool calls of a chat-completions stream', () => {
     ]);
   });
 
-  it('are not torn by text in the midst of their arguments, which comes after them', () => {
+  it('are not split by text in the middle of their arguments, which comes after them', () => {
     expect(
       words(
         call({ index: 0, id: 'a', function: { name: 'f', arguments: '{"x"' } }),
@@ -514,7 +514,7 @@ describe('usage of a chat-completions stream', () => {
       { inputTokens: 7, cacheReadTokens: 3 },
     ],
     ['at the top', { prompt_tokens: 10, completion_tokens: 4, cached_tokens: 3 }, { inputTokens: 7, cacheReadTokens: 3 }],
-  ])('knows cached tokens %s', (_where, raw, expected) => {
+  ])('reads cached tokens %s', (_where, raw, expected) => {
     expect(decode([finish('stop'), { choices: [], usage: raw }]).decoder.report.input).toMatchObject(expected);
   });
 
@@ -527,7 +527,7 @@ describe('usage of a chat-completions stream', () => {
     });
   });
 
-  it('is not believed when more came from and went to caches than there was input', () => {
+  it('is rejected if more tokens were read from and written to caches than there was input', () => {
     const both = { ...usage, prompt_tokens_details: { cached_tokens: 10, cache_write_tokens: 1 } };
     expect(decode([finish('stop'), { choices: [], usage: both }]).decoder.report).toEqual({
       input: 'cached_above_input',
@@ -535,7 +535,7 @@ describe('usage of a chat-completions stream', () => {
     });
   });
 
-  it('is unknown when none is sent', () => {
+  it('is unknown if none is sent', () => {
     expect(decode([finish('stop')]).decoder.report).toEqual({ input: undefined, output: undefined });
   });
 });

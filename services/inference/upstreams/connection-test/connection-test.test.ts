@@ -31,7 +31,7 @@ function tryIt({ format = chatCompletions, model, timeoutMs = 5000, signal = nev
   return testConnection({ shown: Upstream.fromPartial({ id: 'mine' }), upstream: undefined, remote }, model, signal, deps, timeoutMs);
 }
 
-/** "dns ok", "tls failed: …": the steps in words. */
+/** Returns the steps in words: "dns ok", "tls failed: …". */
 function words({ steps }: UpstreamTest): string[] {
   return steps.map(
     ({ name, result: outcome, detail: what }) =>
@@ -53,7 +53,7 @@ describe('a test of an upstream that works', () => {
   it.each([
     ['chat-completions', chatCompletions],
     ['messages', messages],
-  ] as const)('goes through all steps of a %s upstream, and calls a model where one is named', async (_name, format) => {
+  ] as const)('runs all steps for a %s upstream, and calls a model if one is named', async (_name, format) => {
     stub.script('text', { blocks: [{ type: 'text', text: 'Hi' }], usage: { input: 9, output: 1 } });
     const test = await tryIt({ baseUrl: stub.baseUrl, format, model: 'text' });
     expect(words(test)).toEqual(['address ok', 'dns skipped', 'connect ok', 'tls skipped', 'authentication ok', 'models ok', 'call ok']);
@@ -75,7 +75,7 @@ describe('a test of an upstream that works', () => {
     expect(stub.requests).toHaveLength(0);
   });
 
-  it('tells that a wrong secret is refused, in the words of the upstream and without the secret', async () => {
+  it('reports that a wrong secret is refused, in the words of the upstream and without the secret', async () => {
     const secret = 'wrongkey-0123456789-abcdef';
     for (const format of [chatCompletions, messages] as const) {
       const test = await tryIt({ baseUrl: stub.baseUrl, secret, format, model: 'text' });
@@ -93,21 +93,21 @@ describe('a test of an upstream that works', () => {
     );
   });
 
-  it('tells that its figures are not believed', async () => {
+  it('reports that its figures are rejected', async () => {
     stub.script('text', { blocks: [{ type: 'text', text: 'Hi' }], usage: { input: 9, output: 500 } });
     const test = await tryIt({ baseUrl: stub.baseUrl, model: 'text' });
     expect(test.ok).toBe(true);
     expect(found(test, 'call')).toContain('its figures break a rule (output_above_cap), so calls are charged by our own count');
   });
 
-  it('reads no answer without end', async () => {
+  it('does not read an endless answer', async () => {
     stub.script('text', { blocks: [{ type: 'text', text: 'x'.repeat(200_000) }] });
     const test = await tryIt({ baseUrl: stub.baseUrl, model: 'text' });
     expect(test.failedStep).toBe('call');
     expect(found(test, 'call')).toMatch(/size|large|limit/);
   });
 
-  it('tells what the upstream says to a call', async () => {
+  it('reports what the upstream says to a call', async () => {
     const test = await tryIt({ baseUrl: stub.baseUrl, model: 'status-400' });
     expect(test).toMatchObject({ ok: false, failedStep: 'call' });
     expect(found(test, 'call')).toContain('temperature: this model refuses it');
@@ -151,7 +151,7 @@ describe('a test of an upstream that does not work', () => {
     ]);
   });
 
-  it('refuses a name that leads to a forbidden address, and connects to nothing', async () => {
+  it('refuses a name that resolves to a forbidden address, and does not connect', async () => {
     let connections = 0;
     const baseUrl = (await serve((_request, response) => void response.end())).replace('127.0.0.1', 'localhost');
     server!.on('connection', () => (connections += 1));
@@ -164,47 +164,47 @@ describe('a test of an upstream that does not work', () => {
     expect(connections).toBe(0);
   });
 
-  it('tells of a name that there is not', async () => {
+  it('reports a name that does not exist', async () => {
     expect(words(await tryIt({ baseUrl: 'http://no-such-host.invalid/v1' }))[1]).toMatch(/^dns failed: .*no-such-host\.invalid/);
   });
 
-  it('tells of a port where nobody listens', async () => {
+  it('reports a port where nothing listens', async () => {
     expect(words(await tryIt({ baseUrl: 'http://127.0.0.1:1/v1' }))[2]).toMatch(/^connect failed: .*ECONNREFUSED/);
   });
 
-  it('ends in time where a server says nothing, and keeps no connection', async () => {
+  it('ends in time if a server sends nothing, and keeps no connection', async () => {
     const baseUrl = `http://${await listen(createTcpServer((socket) => void socket.resume()))}`;
     const startedAtMs = Date.now();
     const test = await tryIt({ baseUrl, timeoutMs: 300, model: 'text' });
     expect(Date.now() - startedAtMs).toBeLessThan(3000);
     expect(words(test).slice(4)).toEqual([
-      expect.stringMatching(/^authentication failed: no answer; the whole test may take 0\.3 s/),
+      expect.stringMatching(/^authentication failed: no answer; the whole test is limited to 0\.3 s/),
       'models not_run',
       'call not_run',
     ]);
     await Promise.all([...sockets].map((socket) => socket.closed || new Promise((resolve) => socket.once('close', resolve))));
   });
 
-  it('ends in time where a body never ends', async () => {
+  it('ends in time if a body never ends', async () => {
     const baseUrl = await serve(
       (_request, response) => void response.writeHead(200, { 'content-type': 'application/json' }).write('{"data":['),
     );
     expect(words(await tryIt({ baseUrl, timeoutMs: 2_000 }))[5]).toMatch(/^models failed: no answer/);
   });
 
-  it('ends in time where a handshake never ends', async () => {
+  it('ends in time if a handshake never ends', async () => {
     const baseUrl = `https://${await listen(createTcpServer((socket) => void socket.resume()))}`;
     expect(words(await tryIt({ baseUrl, timeoutMs: 2_000 }))[3]).toMatch(/^tls failed: no answer/);
   });
 
-  it('is given up when whoever asked for it leaves', async () => {
+  it('is cancelled when the caller disconnects', async () => {
     const baseUrl = `http://${await listen(createTcpServer((socket) => void socket.resume()))}`;
     const leaving = new AbortController();
     setTimeout(() => leaving.abort(), 100);
     await expect(tryIt({ baseUrl, signal: leaving.signal })).rejects.toMatchObject({ reason: 'cancelled' });
   });
 
-  it('does not follow a redirect, and says where it led', async () => {
+  it('does not follow a redirect, and reports its location', async () => {
     let visits = 0;
     const baseUrl = await serve((_request, response) => {
       visits += 1;
@@ -232,11 +232,11 @@ describe('a test of an upstream that does not work', () => {
     ['nothing at its path', 404, 'application/json', '{}', /^models skipped$/],
     ['a list without an envelope', 200, 'application/json', '[{"id":"a"}]', /^models ok$/],
     ['a list beyond the bound', 200, 'application/json', `{"data":[${'{"id":"a"},'.repeat(10_000)}`, /^models ok$/],
-  ])('judges a server that answers %s', async (_name, status, type, body, expected) => {
+  ])('evaluates a server that answers %s', async (_name, status, type, body, expected) => {
     expect(words(await tryIt({ baseUrl: await answering(status, type, body) }))[5]).toMatch(expected);
   });
 
-  it('shows nothing of the secret, whatever a server does with it', async () => {
+  it('never shows the secret, whatever a server does with it', async () => {
     const secret = 'tok_AbCdEf.123456+7890/xyz';
     const baseUrl = await serve((request, response) => {
       response.writeHead(403, { 'content-type': 'application/json' });
@@ -263,7 +263,7 @@ describe('a test of an upstream that does not work', () => {
       return `https://${await listen(createTlsServer({ key, cert }, (_request, response) => void response.writeHead(200, { 'content-type': 'application/json' }).end('{"data":[{"id":"one"}]}')))}`;
     };
 
-    it('tells of a certificate that is not trusted', async () => {
+    it('reports a certificate that is not trusted', async () => {
       expect(words(await tryIt({ baseUrl: await serveTls() })).slice(3)).toEqual([
         expect.stringMatching(/^tls failed: the certificate is not trusted: .*NODE_EXTRA_CA_CERTS/),
         'authentication not_run',
@@ -271,7 +271,7 @@ describe('a test of an upstream that does not work', () => {
       ]);
     });
 
-    it('shows a certificate that is, and asks over the same connection', async () => {
+    it('shows a trusted certificate, and uses the same connection', async () => {
       const before = getCACertificates('default');
       const { ca } = authority.issue('vendor');
       setDefaultCACertificates([...before, ca.toString()]);
@@ -289,9 +289,9 @@ describe('a test of an upstream that does not work', () => {
       }
     });
 
-    it('tells of a server that does not speak it', async () => {
+    it('reports a server that does not support it', async () => {
       const baseUrl = (await answering(200, 'application/json', '{}')).replace('http:', 'https:');
-      expect(words(await tryIt({ baseUrl }))[3]).toMatch(/^tls failed: the server does not answer in TLS/);
+      expect(words(await tryIt({ baseUrl }))[3]).toMatch(/^tls failed: the server does not respond with TLS/);
     });
   });
 });
@@ -301,7 +301,7 @@ describe('what operators read', () => {
     expect(operatorText(`a\n\tb\u001b]0;x\u0007\u202ec ${'y'.repeat(2000)}`, undefined)).toMatch(/^a b ]0;x c y{100,400}…$/);
   });
 
-  it('has no word that begins as the secret does, but keeps others', () => {
+  it('redacts words that begin like the secret, but keeps others', () => {
     expect(operatorText('Incorrect key abcdef*** for abcd', 'abcdef1234567890')).toBe('Incorrect key [redacted] for abcd');
     expect(operatorText('the key is k1', 'k1')).toBe('the key is [redacted]');
   });

@@ -71,7 +71,7 @@ async function relayed(
 describe.each(formats)('a stream in the %s format', (_name, wire, text) => {
   const whole = Buffer.from(text);
 
-  it('gives the same events however its bytes are cut', async () => {
+  it('gives the same events however its bytes are split', async () => {
     const expected = eventsOf(await relayed(wire, cut(whole, [])));
     expect(summary(expected)).toContain('Grüße 👋🏽 aus Köln');
     await fc.assert(
@@ -101,7 +101,7 @@ describe.each(formats)('a stream in the %s format', (_name, wire, text) => {
     expect((await relayed(wire, cut(whole, [whole.length >> 1]))).length).toBe(2);
   });
 
-  it('tells a running usage that never falls, and ends on the final one', async () => {
+  it('reports a running usage that never falls, and ends with the final one', async () => {
     const messages = await relayed(
       wire,
       cut(
@@ -116,7 +116,7 @@ describe.each(formats)('a stream in the %s format', (_name, wire, text) => {
     expect(messages.at(-1)!.usageSoFar).toEqual(finishedOf(messages).usage);
   });
 
-  it('that breaks off tells last what was delivered, counted with care', async () => {
+  it('that breaks off reports last what was delivered, counted exactly', async () => {
     const words = { blocks: [{ type: 'text' as const, text: 'internationalisation '.repeat(40) }], deltaChars: 21 };
     const frames = wire === formats[0]![1] ? completionFrames(words, body) : messageFrames(words, body);
     const watchdog = new Watchdog(neverAborted);
@@ -152,7 +152,7 @@ describe.each(formats)('a stream in the %s format', (_name, wire, text) => {
     expect(await countTexts([delivered])).not.toBe(roughTokens(Buffer.byteLength(delivered)));
   });
 
-  it('ends at an event beyond the size limit, also before its end has come', async () => {
+  it('ends at an event beyond the size limit, even before its end has arrived', async () => {
     const limits = { eventBytesMax: 1000, responseBytesMax: 1_000_000, idleTimeoutMs: 1000 };
     const endless = Buffer.from(`data: {"x":"${'x'.repeat(5000)}`);
     await expect(relayed(wire, cut(endless, [500, 1000, 2000]), limits)).rejects.toThrow('beyond the size limit');

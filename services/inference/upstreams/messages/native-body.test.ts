@@ -1,4 +1,4 @@
-// What a messages upstream gets from a caller who speaks messages too.
+// What a messages upstream receives from a caller of the same format.
 import { describe, expect, it } from '@jest/globals';
 import { CountTokensRequest, type GenerateRequest, ApiFormat } from '#proto/inference/v1/inference.js';
 import { textRequest } from '../../testing/fixtures.js';
@@ -18,7 +18,7 @@ const fields = {
 };
 
 describe('the body of a caller of the same format', () => {
-  it('is the caller’s own but for what is ours', () => {
+  it('is the caller’s own except for our fields', () => {
     expect(bodyOf(asking(fields, { endUser: 'hash', maxOutputTokens: 77 }))).toEqual({
       model: 'vendor-model',
       max_tokens: 77,
@@ -35,12 +35,12 @@ describe('the body of a caller of the same format', () => {
     expect(messagesBody(request, 'm').json).toBe(`{"model":"m","max_tokens":1000,"stream":true,${text.slice(1)}`);
   });
 
-  it('may ask for no output, and may have nothing else', () => {
+  it('may request no output, and may have nothing else', () => {
     expect(bodyOf(asking({}, { maxOutputTokens: 0 }))).toEqual({ model: 'vendor-model', max_tokens: 0, stream: true });
     expect(messagesBody(asking(fields, { maxOutputTokens: 0 }), 'm').dropped).toEqual([]);
   });
 
-  it('holds no thinking that nobody signed, nor a message of nothing else', () => {
+  it('has no unsigned thinking, nor a message of nothing else', () => {
     const unsigned = { type: 'thinking', thinking: 'x', signature: '' };
     const signed = { type: 'thinking', thinking: '', signature: 'sig' };
     const said = { type: 'text', text: 'he wrote {"signature":""}' };
@@ -57,7 +57,7 @@ describe('the body of a caller of the same format', () => {
     expect(messagesBody(asking({ messages: [messages[2]] }), 'm').json).toContain(JSON.stringify([messages[2]]));
   });
 
-  it('has a thinking budget below our cap, or no thinking where there is no room for it', () => {
+  it('has a thinking budget below our cap, or no thinking if there is no room for it', () => {
     const thinking = { type: 'enabled', budget_tokens: 31_999, display: 'omitted' };
     const own = { ...fields, thinking, context_management: { edits: [] } };
     const reasoning = { effort: '', budgetTokens: 31_999, disabled: false };

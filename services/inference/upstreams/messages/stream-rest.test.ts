@@ -1,4 +1,4 @@
-// What a messages upstream says beside the meaning, for callers of the same format.
+// What a messages upstream sends beside the meaning, for callers of the same format.
 import { describe, expect, it } from '@jest/globals';
 import { type Event, StopReason } from '#proto/inference/v1/inference.js';
 import { MessagesDecoder } from './stream.js';
@@ -48,7 +48,7 @@ const rests = (...payloads: object[]) =>
 const endOf = (...payloads: object[]) => JSON.parse(decode([start, ...payloads, stop]).decoder.outcome?.extraJson ?? 'null') as unknown;
 
 describe('the rest of a messages answer', () => {
-  it('is nothing where all is said by the meaning', () => {
+  it('is empty if the meaning carries everything', () => {
     const { events, decoder } = decode([
       start,
       { type: 'ping' },
@@ -62,7 +62,7 @@ describe('the rest of a messages answer', () => {
     expect(decoder.outcome).toEqual({ stopReason: StopReason.STOP_REASON_END, stopSequence: '' });
   });
 
-  it('tells nothing of what the upstream charges the operator', () => {
+  it('reveals nothing of what the upstream charges the operator', () => {
     const paid = { cost: 0.3, is_byok: false, cost_details: { upstream_inference_cost: 0.2 } };
     const begun = { type: 'message_start', message: { ...message, billing: 'x', usage: { ...plainUsage, ...paid } } };
     const { events, decoder } = decode([begun, outcome('end_turn', {}, paid, { balance: 3 }), { ...stop, cost: 1 }]);
@@ -171,12 +171,12 @@ describe('the rest of a messages answer', () => {
     expect(decode(payloads, false).events.filter((event) => 'envelopeJson' in event)).toEqual([]);
   });
 
-  it('tells nothing of the operator’s account, in events of unknown type either', () => {
+  it('reveals nothing of the operator’s account, even in events of unknown type', () => {
     const [, foreign] = decode([{ type: 'novelty', x: 1, cost: 0.01, balance: 7 }, start, outcome(), stop]).events;
     expect(foreign?.event).toMatchObject({ $case: 'foreign', value: { json: JSON.stringify({ type: 'novelty', x: 1 }) } });
   });
 
-  it('of the end is gathered from every message_delta and message_stop', () => {
+  it('of the end is collected from every message_delta and message_stop', () => {
     const details = { type: 'refusal', category: 'cyber', explanation: null };
     expect(
       endOf(
@@ -200,7 +200,7 @@ describe('the rest of a messages answer', () => {
     });
   });
 
-  it('has the stop reason where no common one says it', () => {
+  it('has the stop reason if it has no common form', () => {
     expect(endOf(outcome('pause_turn'))).toEqual({ delta: { stop_reason: 'pause_turn', stop_sequence: null } });
     expect(endOf(open({ type: 'novel_tool_use', id: 'a' }), close, outcome('tool_use'))).toEqual({
       delta: { stop_reason: 'tool_use', stop_sequence: null },

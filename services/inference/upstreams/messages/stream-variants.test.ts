@@ -1,4 +1,4 @@
-// The ways in which servers of this format depart from the vendor's stream, each by what breaks where it is not read.
+// The variants in which servers of this format differ from the vendor's stream. Each breaks an answer if it is not handled.
 import { describe, expect, it } from '@jest/globals';
 import { type Event, StopReason } from '#proto/inference/v1/inference.js';
 import { eventsOf, summary } from '../../testing/fixtures.js';
@@ -36,7 +36,7 @@ const said = (index: number | undefined, text: string) => [
   close(index),
 ];
 
-describe('a messages stream that departs from the vendor’s', () => {
+describe('a messages stream that differs from the vendor’s', () => {
   it.each<[string, unknown[], string[]]>([
     ['two message_start', [start(), start(), ...said(0, 'Hi'), outcome('end_turn'), stop], ['started', '0:text', 'Hi', '0.']],
     [
@@ -131,7 +131,7 @@ describe('a messages stream that departs from the vendor’s', () => {
     expect(decode(payloads).words).toEqual(expected);
   });
 
-  it('as one JSON body, because the server does not stream', () => {
+  it('can be one JSON body, because the server does not stream', () => {
     const content = [
       { type: 'thinking', thinking: 'Hm', signature: 'sig' },
       { type: 'text', text: 'Hi', citations: null },
@@ -162,7 +162,7 @@ describe('a messages stream that departs from the vendor’s', () => {
   });
 });
 
-describe('usage of a messages stream that departs from the vendor’s', () => {
+describe('usage of a messages stream that differs from the vendor’s', () => {
   it('is not erased by a message_delta full of zeros', () => {
     const real = { input_tokens: 9, cache_read_input_tokens: 4, cache_creation_input_tokens: 2, output_tokens: 1 };
     const zeros = { input_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: 0, output_tokens: 0 };
@@ -173,7 +173,7 @@ describe('usage of a messages stream that departs from the vendor’s', () => {
     });
   });
 
-  it('takes input that is raised later, and lets fields that are null keep what was said', () => {
+  it('uses input that is raised later, and keeps earlier values for fields that are null', () => {
     const later = {
       input_tokens: 100,
       cache_read_input_tokens: null,

@@ -1,4 +1,4 @@
-// A call of another format as a messages body, each test by what breaks without it.
+// A call of another format as a messages body. Each test covers something that breaks without it.
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {
@@ -23,7 +23,7 @@ const asked = (messages: NonNullable<PartialRequest['prompt']>['messages'], rest
   acceptedBody({ ...rest, prompt: { ...rest.prompt, messages } }).body;
 
 describe('a conversation of another format', () => {
-  it('keeps instructions apart at the top, and later ones behind what the user says before the next answer', () => {
+  it('keeps instructions at the top, and later ones after the user text before the next answer', () => {
     const body = asked([says(system, text('two')), hi, says(system, text('three')), says(user, text('Go'))], {
       prompt: { system: ['one'] },
     });
@@ -34,7 +34,7 @@ describe('a conversation of another format', () => {
     ]);
   });
 
-  it('has an instruction among the user’s words where the model takes no other, or no words are there to stand behind', () => {
+  it('has an instruction inside the user text if the model accepts no other form, or if there is no user text before it', () => {
     const reminder = '<system-reminder>\nBe brief.\n</system-reminder>';
     const older = acceptedBody(
       { prompt: { messages: [hi, says(system, text('Be brief.')), says(user, text('Go'))] } },
@@ -51,11 +51,11 @@ describe('a conversation of another format', () => {
     expect(body.messages.map(({ role }) => role)).toEqual(['user']);
   });
 
-  it('begins with the user even where an application greets first', () => {
+  it('begins with the user even if an application greets first', () => {
     expect(asked([says(assistant, text('Welcome!')), hi]).messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
   });
 
-  it('has the results of parallel calls in one message, before what the user says', () => {
+  it('has the results of parallel calls in one message, before the user text', () => {
     const history = [
       hi,
       says(assistant, text('One moment.'), call('a'), call('b')),
@@ -95,7 +95,7 @@ describe('a conversation of another format', () => {
     });
   });
 
-  it('lets the answer go on from what the caller began, without space at its end', () => {
+  it('lets the answer continue what the caller began, without trailing space', () => {
     expect(asked([hi, says(assistant, text('Once \n'))]).messages.at(-1)).toEqual({
       role: 'assistant',
       content: [{ type: 'text', text: 'Once' }],
@@ -140,13 +140,16 @@ describe('images and documents', () => {
     expect((body.messages[2]!.content[0]!['content'] as { type: string }[]).map(({ type }) => type)).toEqual(['text', 'image']);
   });
 
-  it.each([image('image/tiff'), document({ source: data('application/zip') })])('of other types are refused in clear words', (part) => {
-    expect(() => asked([says(user, part)])).toThrow(/not (image\/tiff|application\/zip)/);
-  });
+  it.each([image('image/tiff'), document({ source: data('application/zip') })])(
+    'of other types are refused with a clear message',
+    (part) => {
+      expect(() => asked([says(user, part)])).toThrow(/not (image\/tiff|application\/zip)/);
+    },
+  );
 });
 
 describe('cache marks', () => {
-  it('stand where the caller put them', () => {
+  it('are where the caller put them', () => {
     const prompt = { system: ['one', 'two'], systemCacheTtls: { 1: '1h' }, tools: [{ ...tools[0]!, cacheTtl: '1h' }] };
     const body = asked([says(user, text('a', '5m'), text('b'))], { prompt });
     expect(body['tools']).toMatchObject([{ cache_control: { type: 'ephemeral', ttl: '1h' } }]);
@@ -160,7 +163,7 @@ describe('cache marks', () => {
     ]);
   });
 
-  it('beyond the fourth from the end are left out, and the caller is told', () => {
+  it('beyond the fourth from the end are left out, and reported to the caller', () => {
     const messages = [says(user, ...['a', 'b', 'c', 'd', 'e'].map((word) => text(word, '5m')))];
     expect(asked(messages).messages[0]!.content.map((block) => block['cache_control'] !== undefined)).toEqual([
       false,
@@ -172,7 +175,7 @@ describe('cache marks', () => {
     expect(sentBody({ prompt: { messages } }).dropped).toEqual(['cache_control']);
   });
 
-  it('of an hour behind one of five minutes live five minutes', () => {
+  it('of an hour after one of five minutes last five minutes', () => {
     const messages = [says(user, text('a', '5m'), text('b', '1h'))];
     expect(asked(messages).messages[0]!.content[1]!['cache_control']).toEqual({ type: 'ephemeral' });
   });
@@ -223,7 +226,7 @@ describe('structured output', () => {
   };
   const jsonSchema = { format: { $case: 'jsonSchema' as const, value: { name: 'out', schemaJson: JSON.stringify(schema), strict: true } } };
 
-  it('is a schema that the vendor enforces: objects closed, what it does not know told in words', () => {
+  it('is a schema that the vendor enforces: objects closed, unsupported keywords described in words', () => {
     expect(asked([hi], { responseFormat: jsonSchema })['output_config']).toEqual({
       format: {
         type: 'json_schema',
@@ -246,7 +249,7 @@ describe('structured output', () => {
     });
   });
 
-  it('is an instruction for models that know no schemas, and the caller is told', () => {
+  it('is an instruction for models without schema support, which is reported to the caller', () => {
     const { body, dropped } = sentBody({ prompt: { messages: [hi] }, responseFormat: jsonSchema }, 'claude-3-7-sonnet-20250219');
     expect(body.system!.at(-1)!.text).toContain('"minimum":1');
     expect(body['output_config']).toBeUndefined();

@@ -67,13 +67,13 @@ describe('sandbox tokens', () => {
 });
 
 describe('echo', () => {
-  it('answers with the text of the last user message, one token an event', async () => {
+  it('answers with the text of the last user message, one token per event', async () => {
     const messages = await answer(ask('echo', 'Tell me, please.'));
     expect(summary(eventsOf(messages))).toEqual(['started', '0:text', 'Tell me, please.', '0.', `finished ${StopReason.STOP_REASON_END}`]);
     expect(eventsOf(messages).filter(({ $case }) => $case === 'blockDelta')).toHaveLength(5);
   });
 
-  it('is billed exactly: what CountTokens says, and a token an event', async () => {
+  it('is billed exactly: what CountTokens returns, and one token per event', async () => {
     const request = ask('echo', 'Tell me, please.', { prompt: { ...ask('echo', 'Tell me, please.').prompt, system: ['Be brief.'] } });
     const { inputTokens, estimated } = await inference.service.countTokens(
       {
@@ -90,7 +90,7 @@ describe('echo', () => {
     expect(finishedOf(await answer(request))).toMatchObject({ usage: { inputTokens, outputTokens: 5 }, usageReported: true });
   });
 
-  it('ends at the cap and before a stop sequence, and bills what it said', async () => {
+  it('ends at the cap and before a stop sequence, and bills what it sent', async () => {
     const capped = await answer(ask('echo', 'one two three four', { maxOutputTokens: 2 }));
     expect(summary(eventsOf(capped)).slice(2)).toEqual(['one two', '0.', `finished ${StopReason.STOP_REASON_MAX_TOKENS}`]);
     const stopped = await answer(ask('echo', 'one two three four', { stopSequences: ['four', 'ree'] }));
@@ -103,13 +103,13 @@ describe('echo', () => {
     await expect(answer(ask('echo', '!'.repeat(32_765)))).rejects.toMatchObject({ reason: 'context_length_exceeded' });
   });
 
-  it('says nothing when no output is asked for', async () => {
+  it('sends nothing if no output is requested', async () => {
     expect(await wordsOf(ask('echo', 'Hi', { maxOutputTokens: 0 }))).toEqual(['started', `finished ${StopReason.STOP_REASON_MAX_TOKENS}`]);
   });
 });
 
 describe('story', () => {
-  it('is always the same, as long as asked', async () => {
+  it('is always the same, with the requested length', async () => {
     const [once, again] = [await answer(ask('story', 'tokens=500')), await answer(ask('story', 'tokens=500'))];
     expect(eventsOf(once)).toEqual(eventsOf(again));
     expect(finishedOf(once)).toMatchObject({ stopReason: StopReason.STOP_REASON_END, usage: { outputTokens: 500 } });
@@ -126,7 +126,7 @@ describe('story', () => {
     });
   });
 
-  it('tells its usage as it goes, in messages that a consumer can leave between', async () => {
+  it('reports its running usage, in messages between which a consumer can disconnect', async () => {
     const messages = await answer(ask('story', 'tokens=100'));
     expect(messages.length).toBeGreaterThan(5);
     const counted = messages.map((_, index) =>
@@ -139,7 +139,7 @@ describe('story', () => {
     expect(messages.map(({ usageSoFar }) => usageSoFar!.outputTokens)).toEqual(counted);
   });
 
-  it('takes its time when asked to, a token a message', async () => {
+  it('takes its time on request, one token per message', async () => {
     const startedAt = performance.now();
     const messages = await answer(ask('story', 'delay=5ms tokens=10'));
     expect(performance.now() - startedAt).toBeGreaterThan(45);
@@ -164,7 +164,7 @@ describe('tool', () => {
     expect(finishedOf(await answer(withTools())).stopReason).toBe(StopReason.STOP_REASON_TOOL_CALLS);
   });
 
-  it('calls the tool that is named, and none when none is allowed', async () => {
+  it('calls the named tool, and none if none is allowed', async () => {
     expect(await callOf(withTools({ toolChoice: { mode: ToolChoice_Mode.MODE_NAMED, name: 'other' } }))).toEqual([
       '0:toolCall(id,other)',
       '{}',
@@ -172,7 +172,7 @@ describe('tool', () => {
     expect((await wordsOf(withTools({ toolChoice: { mode: ToolChoice_Mode.MODE_NONE } })))[1]).toBe('0:text');
   });
 
-  it('asks for the weather when no tool is offered', async () => {
+  it('calls get_weather if no tool is offered', async () => {
     expect(await callOf(ask('tool', 'Paris'))).toEqual(['0:toolCall(id,get_weather)', '{"city":"Paris"}']);
   });
 
@@ -191,7 +191,7 @@ describe('tool', () => {
 });
 
 describe('reason', () => {
-  it('reasons first, signed, and counts it apart', async () => {
+  it('reasons first, signed, and counts it separately', async () => {
     const messages = await answer(ask('reason', 'Why?'));
     const words = summary(eventsOf(messages));
     expect(words[1]).toBe('0:reasoning');
@@ -201,7 +201,7 @@ describe('reason', () => {
     expect(usage).toMatchObject({ reasoningTokens: tokensOf(words[2]!), outputTokens: tokensOf(words[2]!) + tokensOf(words[6]!) });
   });
 
-  it('does not when told not to', async () => {
+  it('does not reason if it is disabled', async () => {
     expect((await wordsOf(ask('reason', 'Why?', { reasoning: { disabled: true } })))[1]).toBe('0:text');
     expect((await wordsOf(ask('reason', 'Why?', { reasoning: { effort: 'none' } })))[1]).toBe('0:text');
   });
@@ -229,7 +229,7 @@ describe('models that fail', () => {
     expect(outputTokens).toBe(7);
   });
 
-  it('stall ends at once when the consumer leaves', async () => {
+  it('stall ends immediately when the consumer disconnects', async () => {
     const patient = await startInference({ idleTimeoutMs: 60_000 });
     const leaving = new AbortController();
     setTimeout(() => leaving.abort(), 30);
