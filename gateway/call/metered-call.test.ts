@@ -65,7 +65,7 @@ interface Play {
   /** Stops reading after this many steps, as a broken consumer would. */
   readSteps?: number;
   hold?: (request: HoldRequest) => bigint;
-  record?: (attempt: number) => void;
+  record?: (attempt: number, checkpointsSent: number) => void;
   maxOutputTokens?: number | undefined;
   streaming?: boolean;
   /** Metering says that the call is closed, this long after its start. */
@@ -113,7 +113,7 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
     metering: {
       async recordUsage(request: RecordUsageRequest) {
         recordAttempts += 1;
-        options.record?.(recordAttempts);
+        options.record?.(recordAttempts, world.checkpoints.length);
         world.records.push(request);
         return {
           record: UsageRecord.fromPartial({ call: request.call!, tokens: request.tokens!, outcome: request.outcome }),
@@ -346,8 +346,9 @@ describe('a metered call', () => {
     const { checkpoints, records } = await play({
       checkpointMs: 5,
       script: failing([batch([started], 0)], 'upstream_failed'),
-      record: (attempt) => {
-        if (attempt < 3) throw new AppError('service_unavailable', 'Away.');
+      // Metering does not answer until some checkpoints have been sent.
+      record: (_attempt, checkpointsSent) => {
+        if (checkpointsSent < 3) throw new AppError('service_unavailable', 'Away.');
       },
     });
     expect(records).toMatchObject([{ free: true, tokens: { inputTokens: 10 } }]);

@@ -39,6 +39,7 @@ const sources: readonly Source[] = [
     description: 'Every route that the console calls, with its parameters, fields and responses, from its OpenAPI document.',
     make: consoleApiPage,
   },
+  { name: 'grpc', description: 'How internal services call Tollgate over gRPC with a certificate of their own.' },
   { name: 'configuration', description: 'Every setting with its default, for operators.' },
   { name: 'reconciling', description: 'How to check that the books agree, and what to do when they do not, for operators.' },
   { name: 'storage', description: 'How the databases grow, and what to do about it, for operators.' },

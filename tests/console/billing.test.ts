@@ -180,7 +180,7 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
     await operator.getByText('$101.00 in all').waitFor();
     await operator.getByLabel('What they are worth together').fill('50.5');
     await operator.getByRole('dialog').getByRole('button', { name: 'Make codes' }).click();
-    await operator.getByText('is not the amount, which is 101').waitFor();
+    await operator.getByText('is not the amount, which is $101').waitFor();
     await operator.getByLabel('How many').fill('1');
     expect(await operator.getByLabel('What they are worth together').count()).toBe(0);
     await operator.getByLabel('Worth in USD').fill('1.5');

@@ -62,7 +62,7 @@ describe.each(modes)('an operator in the browser, %s', (mode) => {
     // Above the threshold the amount has to be entered twice, and the same.
     await form.getByLabel('The amount again').fill('25.05');
     await form.getByRole('button', { name: 'Credit' }).click();
-    await form.getByText('is not the amount, which is 250.5').waitFor();
+    await form.getByText('is not the amount, which is $250.5').waitFor();
     expect(await accessibilityFaults(page)).toEqual([]);
     await form.getByLabel('The amount again').fill('250.5');
     await form.getByRole('button', { name: 'Credit' }).click();

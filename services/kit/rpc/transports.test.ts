@@ -50,7 +50,7 @@ describe.each(transports)('a service %s', (_, connect, aheadMax) => {
     expect(await client.echo(probe('hello', ['a', 'b']), context())).toEqual(probe('hello!', ['a', 'b']));
   });
 
-  it('carries the token of the acting user, and no unverified actor', async () => {
+  it('carries the token of the acting user to where it is verified, and no actor that the caller claims', async () => {
     const seen: (CallContext | undefined)[] = [];
     const client = await clientOf({
       echo: async (request, callee) => {
@@ -63,12 +63,16 @@ describe.each(transports)('a service %s', (_, connect, aheadMax) => {
       },
     });
     const actor = { userId: 'user_1', sessionId: '', email: '', isOperator: true, roles: new Map(), clientAddress: '' };
+    // The service has no keys to verify a token with, so a token that arrives is refused.
+    const refused = { reason: 'service_unavailable', message: expect.stringContaining('acting user') };
     const acting = { ...context(), actorToken: 'a.b.c', actor };
-    await client.echo(probe(''), acting);
-    for await (const _message of client.count(probe(''), acting));
-    await client.echo(probe(''), context());
-    expect(seen.map((callee) => callee?.actorToken)).toEqual(['a.b.c', 'a.b.c', undefined]);
-    expect(seen.map((callee) => callee?.actor)).toEqual([undefined, undefined, undefined]);
+    expect(await failureOf(client.echo(probe(''), acting))).toMatchObject(refused);
+    const read = async (): Promise<void> => {
+      for await (const _message of client.count(probe(''), acting));
+    };
+    expect(await failureOf(read())).toMatchObject(refused);
+    await client.echo(probe(''), { ...context(), actor });
+    expect(seen.map((callee) => callee?.actor)).toEqual([undefined]);
   });
 
   it('streams in order, to the end', async () => {

@@ -46,6 +46,7 @@ describe('Hold', () => {
     const rows = { ...fresh, account: account({ creditedNanoUsd: 139n, spentNanoUsd: 100n, heldNanoUsd: 20n }) };
     const { refusal } = expectRefused(rows, holdOperation(), 'balance_empty');
     expect(refusal?.details).toEqual({
+      rule: 'balance_needed',
       needed_nano_usd: '40',
       available_nano_usd: '19',
       held_nano_usd: '20',
@@ -68,6 +69,7 @@ describe('Hold', () => {
     const rows = { ...fresh, key: key({ limitNanoUsd: 100n, spentNanoUsd: 61n }) };
     const { refusal } = expectRefused(rows, holdOperation(), 'key_limit_reached');
     expect(refusal?.details).toEqual({
+      rule: 'key_limit_needed',
       needed_nano_usd: '40',
       available_nano_usd: '39',
       held_nano_usd: '0',
