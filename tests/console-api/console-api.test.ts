@@ -269,7 +269,7 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     const response = await owner.ask('POST', invitations, { email: 'one.more@example.com', role: 'viewer' });
     expect([response.status, await response.json()]).toMatchObject([
       409,
-      { error: { code: 'failed_precondition', message: expect.stringContaining('take back some') } },
+      { error: { code: 'failed_precondition', message: expect.stringContaining('Revoke some') } },
     ]);
     await owner.must('DELETE', `${invitations}/${last.invitation.id}`, undefined, 204);
     await invite('one.more@example.com');

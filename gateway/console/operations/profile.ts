@@ -42,8 +42,7 @@ export const profile: Area = {
       body: UpdateMe,
       answers: [ok(User)],
       errors: { ...passwordErrors, already_exists: 'The address is in use.' },
-      handle: async ({ body, visitor, context }, deps) => {
-        const { user: session } = visitor;
+      handle: async ({ body, visitor: { session }, context }, deps) => {
         const request = {
           sessionId: session.id,
           name: body.name ?? '',
