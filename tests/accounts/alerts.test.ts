@@ -241,8 +241,12 @@ describe.each(modes)('low-balance alerts, %s', (mode) => {
     });
     await system.cli('alert', 'set', '2.5', '--off', '--account', accountId);
     expect(await balance()).toMatchObject({ low: false, threshold_usd: null });
-    const { data } = await (await browserOf('owner')).get<{ data: { action: string; actor: string }[] }>(`${account}/audit`);
-    expect(data.map(({ action }) => action)).toEqual(expect.arrayContaining(['alert.put', 'alert.test']));
+    const owner = await browserOf('owner');
+    const data = await eventually(async () => {
+      const { data: events } = await owner.get<{ data: { action: string; actor: string }[] }>(`${account}/audit`);
+      expect(events.map(({ action }) => action)).toEqual(expect.arrayContaining(['alert.put', 'alert.test']));
+      return events;
+    });
     expect(JSON.stringify(data)).not.toContain('whsec_');
   });
 });

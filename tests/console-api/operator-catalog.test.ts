@@ -414,9 +414,12 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
   });
 
   it('notes what was done in the audit log, with before and after, and no secret', async () => {
-    const { data } = await operator.get<{ data: { action: string; target_id: string; actor: string; detail: Record<string, unknown> }[] }>(
-      '/operator/audit?limit=200',
-    );
+    const data = await eventually(async () => {
+      const { data: events } = await operator.get<{
+        data: { action: string; target_id: string; actor: string; detail: Record<string, unknown> }[];
+      }>('/operator/audit?limit=200');
+      return events.some(({ action }) => action === 'upstream.delete') ? events : undefined;
+    });
     const of = (action: string, target: string) => data.filter((entry) => entry.action === action && entry.target_id === target);
     expect(of('price.publish', 'sandbox/story')[0]).toMatchObject({
       actor: 'operator@example.com',

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { chat, settled } from '../support/calls.js';
 import { addPerson, Browser } from '../support/console.js';
+import { eventually } from '../support/process.js';
 import { modes, startSystem, type System } from '../support/system.js';
 
 const password = 'correct horse battery';
@@ -172,8 +173,12 @@ describe.each(modes)('billing in the console’s API, %s', (mode) => {
     const { data } = await operator.get<{ data: Code[] }>('/operator/codes?state=redeemed');
     expect(data).toMatchObject([{ id: made!.id, state: 'redeemed', account_id: accountId }]);
     expect(data[0]).not.toHaveProperty('code');
-    const { data: noted } = await operator.get<{ data: { action: string; actor: string }[] }>(`${account}/audit`);
-    expect(noted.filter(({ action }) => action === 'code.redeem')).toMatchObject([{ actor: 'billing@example.com' }]);
+    const redeemed = await eventually(async () => {
+      const { data: events } = await operator.get<{ data: { action: string; actor: string }[] }>(`${account}/audit`);
+      const found = events.filter(({ action }) => action === 'code.redeem');
+      return found.length > 0 ? found : undefined;
+    });
+    expect(redeemed).toMatchObject([{ actor: 'billing@example.com' }]);
   });
 
   it('lets roles redeem as they may change money, and only operators make codes', async () => {
