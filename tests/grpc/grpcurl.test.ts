@@ -1,12 +1,8 @@
 // The services as a program that nobody here wrote sees them: grpcurl, which knows the contracts by server reflection alone.
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { grpcurl, type ServiceName } from '../support/grpcurl.js';
 import { modes, startSystem, type System } from '../support/system.js';
 
-const grpcurl = '.toolchain/bin/grpcurl';
-const run = promisify(execFile);
 const names = ['auth', 'catalog', 'ledger', 'metering', 'inference'] as const;
 
 describe.each(modes)('grpcurl in %s mode', (mode) => {
@@ -18,17 +14,7 @@ describe.each(modes)('grpcurl in %s mode', (mode) => {
 
   afterAll(() => system?.stop());
 
-  /** The arguments by which grpcurl reaches a service: the operator's socket, or TLS with the operator's certificate. */
-  function reach(service: string): string[] {
-    if (mode === 'single') return ['-plaintext', '-unix', join(system.dataDir, 'tollgate.sock')];
-    const env = system.operatorEnv();
-    const tls = ['-cacert', env['TOLLGATE_TLS_CA']!, '-cert', env['TOLLGATE_TLS_CERT']!, '-key', env['TOLLGATE_TLS_KEY']!];
-    return [...tls, env[`TOLLGATE_${service.toUpperCase()}_ADDRESS`]!];
-  }
-
-  async function call(service: string, flags: string[], ...args: string[]): Promise<string> {
-    return (await run(grpcurl, [...flags, ...reach(service), ...args])).stdout;
-  }
+  const call = (service: ServiceName, flags: string[], ...args: string[]): Promise<string> => grpcurl(system, service, flags, ...args);
 
   const lines = (text: string): string[] => text.trim().split('\n');
 

@@ -1,0 +1,28 @@
+// The services as another team's tools see them: grpcurl, which learns the contracts by server reflection.
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { System } from './system.js';
+
+const run = promisify(execFile);
+
+/** A service, as it is named in settings and logs. */
+export type ServiceName = 'auth' | 'catalog' | 'ledger' | 'metering' | 'inference';
+
+/** Runs grpcurl as the operator: over the operator's socket, or over TLS with the operator's certificate. Returns what it prints. */
+export async function grpcurl(system: System, service: ServiceName, flags: readonly string[], ...args: string[]): Promise<string> {
+  return (await run('.toolchain/bin/grpcurl', [...flags, ...reach(system, service), ...args])).stdout;
+}
+
+/** Calls an RPC such as "tollgate.ledger.v1.LedgerService/Deposit" and parses the response. */
+export async function grpcurlCall<T = Record<string, unknown>>(system: System, rpc: string, request: object): Promise<T> {
+  const service = rpc.split('.')[1] as ServiceName;
+  return JSON.parse(await grpcurl(system, service, ['-d', JSON.stringify(request)], rpc)) as T;
+}
+
+function reach(system: System, service: ServiceName): string[] {
+  if (system.mode === 'single') return ['-plaintext', '-unix', join(system.dataDir, 'tollgate.sock')];
+  const env = system.operatorEnv();
+  const tls = ['-cacert', env['TOLLGATE_TLS_CA']!, '-cert', env['TOLLGATE_TLS_CERT']!, '-key', env['TOLLGATE_TLS_KEY']!];
+  return [...tls, env[`TOLLGATE_${service.toUpperCase()}_ADDRESS`]!];
+}
