@@ -25,6 +25,7 @@ const unaudited: Readonly<Record<string, string>> = {
   'ledger.v1.LedgerService/ExpireHolds': isCall,
   'metering.v1.MeteringService/CheckpointUsage': isCall,
   'metering.v1.MeteringService/RecordUsage': isCall,
+  'metering.v1.MeteringService/RefundUndeliveredAnswer': 'It has metering call Refund, which leaves its event.',
   'metering.v1.MeteringService/Batch': isCall,
   'metering.v1.MeteringService/ReserveIdempotencyKey': isCall,
   'metering.v1.MeteringService/ReleaseIdempotencyKey': isCall,

@@ -17,7 +17,13 @@ export interface GatewayPeers {
   readonly payments: ConsolePeers['payments'];
   readonly metering: Pick<
     MeteringService,
-    'checkpointUsage' | 'recordUsage' | 'getUsageRecord' | 'getOutbox' | 'reserveIdempotencyKey' | 'releaseIdempotencyKey'
+    | 'checkpointUsage'
+    | 'recordUsage'
+    | 'refundUndeliveredAnswer'
+    | 'getUsageRecord'
+    | 'getOutbox'
+    | 'reserveIdempotencyKey'
+    | 'releaseIdempotencyKey'
   > &
     ConsolePeers['metering'];
   readonly inference: Pick<InferenceService, 'generate' | 'countTokens' | 'listUpstreams'> & ConsolePeers['inference'];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
-import { Outcome, RecordUsageRequest, UsageRecord } from '#proto/metering/v1/metering.js';
+import { Outcome, RecordUsageRequest, type RefundUndeliveredAnswerRequest, UsageRecord } from '#proto/metering/v1/metering.js';
 import { ManualClock, systemClock } from '#kit/clock.js';
 import { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
@@ -19,14 +19,17 @@ interface Options {
   spool?: Pick<Spool, 'append'>;
   /** Of every record. */
   chargeNanoUsd?: bigint;
+  /** What metering does with each request to refund an answer. */
+  refund?: (request: RefundUndeliveredAnswerRequest) => void;
 }
 
 /** A recorder over a metering that does as `play` says with each request; what it took is in `recorded`. */
 function recorderOver(
   play: (request: RecordUsageRequest) => void | Promise<void>,
-  { persistenceMs = 5000, clock, spool = fullSpool, chargeNanoUsd }: Options = {},
+  { persistenceMs = 5000, clock, spool = fullSpool, chargeNanoUsd, refund = () => undefined }: Options = {},
 ) {
   const recorded: RecordUsageRequest[] = [];
+  const refunds: RefundUndeliveredAnswerRequest[] = [];
   let attempts = 0;
   const { log, lines } = recordingLogger();
   const recorder = createRecorder(
@@ -38,6 +41,11 @@ function recorderOver(
           recorded.push(request);
           return { record: UsageRecord.fromPartial({ outcome: request.outcome, chargeNanoUsd }), replayed: false };
         },
+        async refundUndeliveredAnswer(request) {
+          refund(request);
+          refunds.push(request);
+          return {};
+        },
       },
       clock: clock ?? systemClock,
       log,
@@ -48,7 +56,7 @@ function recorderOver(
     },
     () => spool,
   );
-  return { recorder, recorded, lines, attempts: () => attempts };
+  return { recorder, recorded, refunds, lines, attempts: () => attempts };
 }
 
 /** A spool that takes everything, into `kept`. */
@@ -162,30 +170,72 @@ describe('an ended call that not even the spool takes', () => {
   });
 
   it.each([
-    ['of a whole answer', false, 1],
-    ['of a stream', true, 0],
-  ])(
-    '%s, which metering had charged already, is told to those who can refund it where nothing was delivered',
-    async (_what, streaming, told) => {
-      let isAway = true;
-      const { recorder, lines } = recorderOver(() => void (isAway && away()), { chargeNanoUsd: 700n });
-      const request = report(streaming);
-      const { record, ended } = recorder.record(request);
-      await expect(record).rejects.toEqual(unavailable);
-      isAway = false;
-      await ended;
-      expect(lines.filter(({ msg }) => String(msg).includes(`tollgate balance refund ${request.call!.id}`))).toHaveLength(told);
-    },
-  );
-
-  it('is told so also when its report was under way as its caller was told of a fault', async () => {
-    let answer = (): void => undefined;
-    const { recorder, lines } = recorderOver(() => new Promise<void>((resolve) => (answer = resolve)), { chargeNanoUsd: 700n });
-    const request = report(false);
+    ['is refunded where a whole answer was withheld', false],
+    ['stands where a stream was delivered', true],
+  ])('and that metering had charged already %s', async (_what, streaming) => {
+    let isAway = true;
+    const { recorder, refunds } = recorderOver(() => void (isAway && away()), { chargeNanoUsd: 700n });
+    const { call, ...rest } = report(streaming);
+    const request = { ...rest, call: { ...call!, idempotencyKeyHash: Buffer.alloc(32, 7) } };
     const { record, ended } = recorder.record(request);
+    await expect(record).rejects.toEqual(unavailable);
+    isAway = false;
+    await ended;
+    const { id: callId, accountId, idempotencyKeyHash } = request.call;
+    expect(refunds).toEqual(streaming ? [] : [{ callId, accountId, idempotencyKeyHash }]);
+  });
+
+  it('is refunded also when its report was under way as its client was sent an error', async () => {
+    let answer = (): void => undefined;
+    const { recorder, refunds } = recorderOver(() => new Promise<void>((resolve) => (answer = resolve)), { chargeNanoUsd: 700n });
+    const { record, ended } = recorder.record(report(false));
     await expect(record).rejects.toEqual(unavailable);
     answer();
     await ended;
+    expect(refunds).toHaveLength(1);
+  });
+
+  it('is not refunded when its client received it', async () => {
+    const { recorder, refunds } = recorderOver(() => undefined, { chargeNanoUsd: 700n });
+    const { record, ended } = recorder.record(report(false));
+    expect((await record).record?.chargeNanoUsd).toBe(700n);
+    await ended;
+    expect(refunds).toEqual([]);
+  });
+
+  it('is spooled when metering cannot take the refund, and refunded once the spool posts it, also after a restart', async () => {
+    let isAway = true;
+    const spool = takingSpool();
+    let hasRoom = false;
+    const filling = { append: async (request: RecordUsageRequest) => (hasRoom ? spool.append(request) : fullSpool.append(request)) };
+    const options = { chargeNanoUsd: 700n, refund: () => void (isAway && away()) };
+    let answer = (): void => undefined;
+    let isFirst = true;
+    const first = recorderOver(() => (isFirst ? new Promise<void>((resolve) => (answer = resolve)) : undefined), {
+      ...options,
+      spool: filling,
+    });
+    const { record, ended } = first.recorder.record(report(false));
+    await expect(record).rejects.toEqual(unavailable);
+    isFirst = false;
+    hasRoom = true;
+    answer();
+    await ended;
+    expect(spool.kept).toEqual([expect.objectContaining({ free: true })]);
+    const second = recorderOver(() => undefined, options);
+    await expect(second.recorder.post(spool.kept[0]!)).rejects.toEqual(unavailable);
+    isAway = false;
+    await second.recorder.post(spool.kept[0]!);
+    expect([first.refunds.length, second.refunds.length]).toEqual([0, 1]);
+  });
+
+  it('that metering refuses to refund is logged with the command that refunds it', async () => {
+    const refund = (): never => {
+      throw new AppError('failed_precondition', 'Too old.');
+    };
+    const { recorder, lines } = recorderOver(() => undefined, { chargeNanoUsd: 700n, refund });
+    const request = { ...report(false), free: true };
+    await recorder.post(request);
     expect(lines.filter(({ msg }) => String(msg).includes(`tollgate balance refund ${request.call!.id}`))).toHaveLength(1);
   });
 

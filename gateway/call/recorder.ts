@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import type { RecordUsageRequest, UsageRecord } from '#proto/metering/v1/metering.js';
 import type { Clock } from '#kit/clock.js';
-import { AppError } from '#client/errors/app-error.js';
+import { AppError, hasReason } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 import { callContext } from '#client/call-context.js';
 import { Outage } from './outage.js';
@@ -43,7 +43,7 @@ export interface Recorder {
 
 /** What a recorder works with. */
 export interface RecorderDeps {
-  readonly metering: Pick<GatewayPeers['metering'], 'recordUsage'>;
+  readonly metering: Pick<GatewayPeers['metering'], 'recordUsage' | 'refundUndeliveredAnswer'>;
   readonly clock: Clock;
   readonly log: Logger;
   readonly rpcTimeoutMs: number;
@@ -69,7 +69,7 @@ export function createRecorder(deps: RecorderDeps, spool: () => Pick<Spool, 'app
     try {
       const { record } = await metering.recordUsage(request, callContext({ caller: 'gateway', timeoutMs }));
       answered();
-      tellIfOwed(request, record!);
+      if (record!.chargeNanoUsd > 0n && isUndelivered(request)) await refund(request, timeoutMs);
       return record!;
     } catch (error) {
       if (isRefusal(error)) answered();
@@ -77,15 +77,23 @@ export function createRecorder(deps: RecorderDeps, spool: () => Pick<Spool, 'app
     }
   }
 
-  /** A report of what was withheld may have come to metering, or have been stored there, before its caller was told of a fault. */
-  function tellIfOwed(request: RecordUsageRequest, { chargeNanoUsd }: UsageRecord): void {
-    const { id, accountId } = request.call!;
-    const isUndelivered = request.free || (overdue.has(id) && withheld(request) !== request);
-    if (!isUndelivered || chargeNanoUsd === 0n) return;
-    log.error(
-      { call_id: id, account_id: accountId, charge_nano_usd: String(chargeNanoUsd) },
-      `an answer was charged whose end was withheld; give the charge back: tollgate balance refund ${id} --reason "the answer was not delivered"`,
-    );
+  /** Whether the client received nothing: metering may have stored the original report while the client was sent an error. */
+  function isUndelivered(request: RecordUsageRequest): boolean {
+    return request.free || (overdue.has(request.call!.id) && withheld(request) !== request);
+  }
+
+  /** Has metering refund the charge. Throws where that may succeed later; the report is then sent again, or spooled. */
+  async function refund({ call }: RecordUsageRequest, timeoutMs: number): Promise<void> {
+    const { id: callId, accountId, idempotencyKeyHash } = call!;
+    try {
+      await metering.refundUndeliveredAnswer({ callId, accountId, idempotencyKeyHash }, callContext({ caller: 'gateway', timeoutMs }));
+    } catch (error) {
+      if (!hasReason(error, 'failed_precondition', 'not_found', 'invalid_request', 'peer_not_permitted')) throw error;
+      log.error(
+        { err: error, call_id: callId, account_id: accountId },
+        `an answer was charged although its end was withheld; refund it: tollgate balance refund ${callId} --reason "the answer was not delivered"`,
+      );
+    }
   }
 
   function answered(): void {
@@ -126,7 +134,10 @@ export function createRecorder(deps: RecorderDeps, spool: () => Pick<Spool, 'app
       } catch (error) {
         const waitedMs = clock.monotonicMs() - startedAtMs;
         if (isRefusal(error) || (isSpooling && waitedMs >= persistenceMs)) {
-          log.error({ err: error, call_id: callId }, 'a call could not be put on record; metering will close it at its last checkpoint');
+          log.error(
+            { err: error, call_id: callId },
+            'a call could not be recorded, or a withheld answer not refunded; metering closes an unrecorded call at its last checkpoint',
+          );
           throw error;
         }
         if (waitedMs + pauseMs >= spoolAfterMs && !isSpooling) {

@@ -19,6 +19,7 @@ import { LeaseSweeper } from './leases/lease-sweeper.js';
 import { LedgerOutage } from './settlement/ledger-outage.js';
 import { MeteringMetrics, observeMetering } from './metering-metrics.js';
 import { migrations } from './migrations/index.js';
+import { startRefunds } from './settlement/refunds.js';
 import { OutboxWorker } from './settlement/outbox-worker.js';
 import { ReconcileJob } from './reconcile/job.js';
 import { PriceBook } from './reconcile/price-book.js';
@@ -34,7 +35,7 @@ export interface MeteringDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly access: Access;
-  readonly ledger: Pick<LedgerService, 'settle' | 'checkpoint' | 'batchGetHolds' | 'listHolds' | 'verify'>;
+  readonly ledger: Pick<LedgerService, 'settle' | 'refund' | 'checkpoint' | 'batchGetHolds' | 'listHolds' | 'verify'>;
   /** For the prices that records should have. */
   readonly catalog: Pick<CatalogService, 'listPriceVersions'>;
   /** Auth, which keeps the audit log. */
@@ -54,6 +55,7 @@ export function createMetering(config: MeteringConfig, deps: MeteringDeps): Serv
   const sweeper = new LeaseSweeper({ config, ...deps, metrics, grace });
   const reconcile = { config, db, clock: deps.clock, ledger: deps.ledger, prices: new PriceBook(deps.catalog, deps.clock) };
   const reconcileJob = new ReconcileJob({ ...reconcile, log: deps.log });
+  let stopRefunds = async (): Promise<void> => {};
   let stopKeySweeper = async (): Promise<void> => {};
   let endObserving = (): void => {};
   const archiver = new Archiver({ config, ...deps });
@@ -65,6 +67,7 @@ export function createMetering(config: MeteringConfig, deps: MeteringDeps): Serv
       await migrate(db, migrations);
       audit.start();
       await outbox.start();
+      stopRefunds = startRefunds({ config, ...deps, outage });
       sweeper.start();
       reconcileJob.start();
       stopKeySweeper = startKeySweeper({ config, ...deps });
@@ -81,6 +84,7 @@ export function createMetering(config: MeteringConfig, deps: MeteringDeps): Serv
       await stopKeySweeper();
       await keys.idle();
       await records.idle();
+      await stopRefunds();
       await outbox.stop();
       await audit.stop();
     },

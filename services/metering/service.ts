@@ -2,6 +2,7 @@
 import { bindRpcs } from '#kit/rpc/bind-rpcs.js';
 import type { MeteringService } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from './deps.js';
+import { refundUndeliveredAnswer } from './rpcs/refund-undelivered-answer.js';
 import { releaseIdempotencyKey } from './rpcs/release-idempotency-key.js';
 import { reserveIdempotencyKey } from './rpcs/reserve-idempotency-key.js';
 import { checkpointUsage } from './rpcs/checkpoint-usage.js';
@@ -26,6 +27,7 @@ export function meteringService(deps: RpcDeps): MeteringService {
     {
       checkpointUsage,
       recordUsage,
+      refundUndeliveredAnswer,
       getUsageRecord,
       listUsageRecords,
       getUsageTotals,

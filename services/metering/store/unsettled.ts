@@ -87,6 +87,8 @@ export async function closeRefused(
       );
     }
     await tx('outbox').where({ id }).delete();
+    // Nothing was captured, so nothing is to be refunded.
+    await tx('refund_outbox').where({ id }).delete();
     const { state: _state, ...kept } = row;
     await tx('closed_settlement').insert({ ...kept, reason, closed_at_ms: nowMs });
     const charge = { ...chargeOf(row), state: UnsettledState.UNSETTLED_STATE_CLOSED, closedAtMs: BigInt(nowMs), closeReason: reason };

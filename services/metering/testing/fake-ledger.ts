@@ -5,6 +5,8 @@ import {
   type CheckpointRequest,
   Hold,
   HoldState,
+  type RefundRequest,
+  RefundResponse,
   type SettleRequest,
   SettleResponse,
   VerifyResponse,
@@ -15,6 +17,10 @@ import type { MeteringDeps } from '../index.js';
 export class FakeLedger {
   /** The first settlement of each hold. */
   readonly settled = new Map<string, SettleRequest>();
+  /** The refund of each idempotency key. */
+  readonly refunds = new Map<string, RefundRequest>();
+  /** Refunds that were requested, repeats included. */
+  refundDeliveries = 0;
   /** Settlements that were asked for, repeats included. */
   deliveries = 0;
   readonly checkpoints: CheckpointRequest[] = [];
@@ -32,6 +38,7 @@ export class FakeLedger {
   /** The part that metering sees. */
   readonly client: MeteringDeps['ledger'] = {
     settle: async (request) => this.settle(request),
+    refund: async (request) => this.refund(request),
     checkpoint: async (request) => this.checkpoint(request),
     batchGetHolds: async ({ items }) => ({
       holds: this.holds().filter(({ id, accountId }) => items.some((item) => item.holdId === id && item.accountId === accountId)),
@@ -62,6 +69,14 @@ export class FakeLedger {
       hold: { id: request.holdId, capturedNanoUsd: captured, shortfallNanoUsd: cost - captured },
       replayed: first !== undefined,
     });
+  }
+
+  private refund(request: RefundRequest): RefundResponse {
+    if (this.away) throw new AppError('service_unavailable', 'The ledger cannot be reached.');
+    this.refundDeliveries += 1;
+    this.refunds.set(request.idempotencyKey, request);
+    if (this.losesAnswers) throw new AppError('deadline_exceeded', 'No answer came in time.');
+    return RefundResponse.fromPartial({});
   }
 
   private checkpoint(request: CheckpointRequest): CheckpointResponse {

@@ -1,0 +1,204 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { newId } from '#kit/id.js';
+import { testEngines } from '#kit/testing/database.js';
+import { EntryKind } from '#proto/ledger/v1/ledger.js';
+import type { MeteringService, RecordUsageRequest } from '#proto/metering/v1/metering.js';
+import { Outcome } from '#proto/metering/v1/metering.js';
+import { call, report } from '../testing/calls.js';
+import { aWhile, find, Harness, record, until } from '../testing/harness.js';
+import { heldNanoUsd, type Money, startMoney } from '../testing/with-ledger.js';
+
+// Each test creates databases and waits for settlements.
+jest.setTimeout(60_000);
+
+const none = Buffer.alloc(0);
+const whole = (changes: Partial<RecordUsageRequest> = {}): RecordUsageRequest => report({ call: call({ streaming: false }), ...changes });
+const refund = (service: MeteringService, { call: ended }: RecordUsageRequest, idempotencyKeyHash: Buffer = none) =>
+  service.refundUndeliveredAnswer({ callId: ended!.id, accountId: ended!.accountId, idempotencyKeyHash });
+
+describe.each(testEngines)('the refund of an undelivered answer on %s', (engine) => {
+  let harness: Harness;
+
+  beforeEach(async () => {
+    harness = await Harness.create(engine);
+  });
+
+  afterEach(() => harness.close());
+
+  const isDelivered = (): Promise<boolean> => isDone({ clock: harness.clock, meteringDb: harness.db });
+
+  it('is booked once, however often it is reported and its answer is lost', async () => {
+    const { service } = await harness.replica();
+    const request = whole();
+    await record(service, request);
+    await until(async () => (await find(service, request.call!.id))?.settlement !== undefined);
+    harness.ledger.losesAnswers = true;
+    await Promise.all([refund(service, request), refund(service, request).catch(() => undefined)]);
+    await until(() => harness.ledger.refundDeliveries > 0);
+    harness.ledger.losesAnswers = false;
+    await until(isDelivered);
+    await refund(service, request);
+    await until(isDelivered);
+    expect(harness.ledger.refundDeliveries).toBeGreaterThan(1);
+    expect([...harness.ledger.refunds.values()]).toEqual([
+      expect.objectContaining({ holdId: request.call!.id, accountId: request.call!.accountId, amountNanoUsd: undefined }),
+    ]);
+  });
+
+  it('waits for the settlement, and survives a restart', async () => {
+    harness.ledger.away = true;
+    const crashed = await harness.replica();
+    const request = whole();
+    await record(crashed.service, request);
+    await refund(crashed.service, request);
+    await crashed.stop();
+    harness.ledger.away = false;
+    await harness.replica();
+    await until(isDelivered);
+    expect([...harness.ledger.settled.keys()]).toEqual([request.call!.id]);
+    expect(harness.ledger.refunds.size).toBe(1);
+  });
+
+  it('is not sent where nothing was captured', async () => {
+    harness.ledger.capturedMaxNanoUsd = 0n;
+    const { service } = await harness.replica();
+    const request = whole();
+    await record(service, request);
+    await refund(service, request);
+    await until(isDelivered);
+    expect(harness.ledger.refundDeliveries).toBe(0);
+  });
+
+  it.each<[what: string, request: () => RecordUsageRequest]>([
+    ['streaming', () => report()],
+    ['disconnected', () => whole({ outcome: Outcome.OUTCOME_CLIENT_DISCONNECTED })],
+  ])('is refused for a %s call', async (_what, make) => {
+    const { service } = await harness.replica();
+    const request = make();
+    await record(service, request);
+    await expect(refund(service, request)).rejects.toMatchObject({ reason: 'failed_precondition' });
+    expect(await isDelivered()).toBe(true);
+  });
+
+  it('is refused for another account’s call, an unknown call and an old record, and does nothing for a free call', async () => {
+    const { service } = await harness.replica();
+    const request = whole();
+    await record(service, request);
+    const { id: callId } = request.call!;
+    await expect(service.refundUndeliveredAnswer({ callId, accountId: newId('acct'), idempotencyKeyHash: none })).rejects.toMatchObject({
+      reason: 'not_found',
+    });
+    await expect(refund(service, whole())).rejects.toMatchObject({ reason: 'not_found' });
+    harness.clock.advance(86_400_001);
+    await expect(refund(service, request)).rejects.toMatchObject({ reason: 'failed_precondition' });
+    const free = whole({ free: true });
+    await record(service, free);
+    await refund(service, free);
+    await aWhile();
+    expect(await isDelivered()).toBe(true);
+    expect(harness.ledger.refundDeliveries).toBe(0);
+  });
+
+  it('releases the idempotency key with its stored answer, so that a repeat of the request runs again', async () => {
+    const { service } = await harness.replica();
+    const keyHash = Buffer.alloc(32, 7);
+    const request = whole({ storedAnswer: Buffer.from('answer') });
+    request.call!.idempotencyKeyHash = keyHash;
+    const { id: callId, accountId } = request.call!;
+    const reserve = async (id: string) =>
+      (await service.reserveIdempotencyKey({ accountId, keyHash, fingerprint: Buffer.alloc(32, 1), callId: id })).result?.$case;
+    expect(await reserve(callId)).toBe('reserved');
+    await record(service, request);
+    expect(await reserve(newId('req'))).toBe('completed');
+    await refund(service, request, keyHash);
+    const repeat = newId('req');
+    expect(await reserve(repeat)).toBe('reserved');
+    // The report of the refund may come again; the key is another call's by then.
+    await refund(service, request, keyHash);
+    expect(await reserve(repeat)).toBe('reserved');
+    expect(Number((await harness.db.knex('stored_answer').count({ rows: '*' }))[0]!['rows'])).toBe(0);
+  });
+});
+
+/** Lets time pass; whether no refund is left. */
+async function isDone({ clock, meteringDb }: Pick<Money, 'clock' | 'meteringDb'>): Promise<boolean> {
+  clock.advance(1000);
+  return Number((await meteringDb.knex('refund_outbox').count({ rows: '*' }))[0]!['rows']) === 0;
+}
+
+describe.each(testEngines)('the books after a refund of an undelivered answer on %s', (engine) => {
+  it('agree, and the account has its money back', async () => {
+    const money = await startMoney(engine);
+    try {
+      const customer = await money.customer();
+      const balanceOf = async () => (await money.ledger.getBalance({ accountId: customer.accountId })).balance!;
+      const before = await balanceOf();
+      const id = await money.hold(customer);
+      const request = whole({
+        call: call({ ...customer, id, streaming: false, heldNanoUsd, price: money.catalog[0]!, startedAtMs: BigInt(money.clock.nowMs()) }),
+      });
+      await money.metering.recordUsage(request);
+      await refund(money.metering, request);
+      const kinds = async () =>
+        (
+          await money.ledger.listEntries({
+            accountId: customer.accountId,
+            pageSize: 10,
+            pageToken: '',
+            month: '',
+            kinds: [],
+            oldestFirst: false,
+          })
+        ).entries.map(({ kind }) => kind);
+      await until(async () => {
+        money.clock.advance(1000);
+        return (await kinds()).includes(EntryKind.ENTRY_KIND_REFUND);
+      });
+      // An operator who read an earlier log cannot refund it twice, and a repeated report changes nothing.
+      const again = money.ledger.refund({
+        idempotencyKey: 'r',
+        accountId: customer.accountId,
+        holdId: id,
+        amountNanoUsd: undefined,
+        reason: 'x',
+      });
+      await expect(again).rejects.toMatchObject({ reason: 'failed_precondition' });
+      await refund(money.metering, request);
+      await until(() => isDone(money));
+      expect(await kinds()).toEqual([EntryKind.ENTRY_KIND_REFUND, EntryKind.ENTRY_KIND_CHARGE, EntryKind.ENTRY_KIND_DEPOSIT]);
+      expect(await balanceOf()).toMatchObject({ availableNanoUsd: before.availableNanoUsd, spentNanoUsd: 0n, heldNanoUsd: 0n });
+      expect((await money.ledger.getHold({ holdId: id, accountId: customer.accountId })).hold).toMatchObject({
+        capturedNanoUsd: 200_000n,
+        refundedNanoUsd: 200_000n,
+      });
+      expect((await find(money.metering, id))?.settlement).toMatchObject({ capturedNanoUsd: 200_000n });
+      expect((await money.reconcile()).drifts).toEqual([]);
+      const month = new Date(money.clock.nowMs()).toISOString().slice(0, 7);
+      expect((await money.ledger.getStatement({ accountId: customer.accountId, month })).statement).toMatchObject({
+        chargesNanoUsd: 200_000n,
+        refundsNanoUsd: 200_000n,
+        closingNanoUsd: before.availableNanoUsd,
+      });
+      const verified = await money.ledger.verify({ accountId: '' });
+      expect(verified.drifts).toEqual([]);
+    } finally {
+      await money.stop();
+    }
+  });
+
+  it('agree also where an operator was faster', async () => {
+    const money = await startMoney(engine);
+    try {
+      const customer = await money.customer();
+      const id = await money.makeCall(customer);
+      await money.meteringDb.knex('usage_record').update({ streaming: 0 });
+      await money.ledger.refund({ idempotencyKey: 'r', accountId: customer.accountId, holdId: id, amountNanoUsd: undefined, reason: 'x' });
+      await money.metering.refundUndeliveredAnswer({ callId: id, accountId: customer.accountId, idempotencyKeyHash: none });
+      await until(() => isDone(money));
+      expect((await money.ledger.getHold({ holdId: id, accountId: customer.accountId })).hold?.refundedNanoUsd).toBe(200_000n);
+      expect((await money.reconcile()).drifts).toEqual([]);
+    } finally {
+      await money.stop();
+    }
+  });
+});

@@ -1,0 +1,75 @@
+// Refunds whole answers that were charged and withheld: at least once from here, once at the ledger, by the idempotency key of the refund.
+import type { Clock } from '#kit/clock.js';
+import type { Database } from '#kit/db/open.js';
+import type { Logger } from '#kit/log.js';
+import { repeat } from '#kit/repeat.js';
+import { callContext } from '#client/call-context.js';
+import { hasReason } from '#client/errors/app-error.js';
+import type { LedgerService } from '#proto/ledger/v1/ledger.js';
+import type { MeteringConfig } from '../config.js';
+import { dueRefunds, type PendingRefund, postponeRefund, removeRefund } from '../store/refund-outbox.js';
+import { isLedgerAway, type LedgerOutage } from './ledger-outage.js';
+
+const perPollMax = 50;
+const backoffMinMs = 500;
+
+/** What refunds need. */
+export interface RefundDeps {
+  readonly config: MeteringConfig;
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly ledger: Pick<LedgerService, 'refund'>;
+  readonly outage: LedgerOutage;
+}
+
+/** Starts to deliver refunds. Returns a function that stops it. */
+export function startRefunds(deps: RefundDeps): () => Promise<void> {
+  const { config, db, clock, log } = deps;
+  const deliver = async (): Promise<void> => {
+    for (const item of await dueRefunds(db, clock.nowMs(), perPollMax)) {
+      if (await isBooked(item, deps)) await removeRefund(db, item.callId);
+      else
+        await postponeRefund(
+          db,
+          item,
+          clock.nowMs() + Math.min(config.settleBackoffMaxMs, backoffMinMs * 2 ** Math.min(item.attempts, 20)),
+        );
+    }
+  };
+  return repeat(config.outboxPollMs, deliver, (error) => log.error({ err: error }, 'refunds could not be delivered'));
+}
+
+async function isBooked({ callId, accountId, capturedNanoUsd }: PendingRefund, deps: RefundDeps): Promise<boolean> {
+  const { config, log, ledger, outage } = deps;
+  if (capturedNanoUsd === undefined) return false;
+  if (capturedNanoUsd === 0n) return true;
+  const names = { call_id: callId, account_id: accountId };
+  try {
+    await ledger.refund(
+      {
+        idempotencyKey: `undelivered ${callId}`,
+        accountId,
+        holdId: callId,
+        amountNanoUsd: undefined,
+        reason: 'The answer was not delivered.',
+      },
+      callContext({ caller: 'metering', timeoutMs: config.settleTimeoutMs }),
+    );
+    outage.ended();
+    log.warn(names, 'the charge of an answer that was withheld from its client was refunded');
+    return true;
+  } catch (error) {
+    if (isRefunded(error)) return true;
+    if (isLedgerAway(error)) outage.began(error);
+    else log.error({ err: error, ...names }, 'a refund failed; it will be tried again');
+    return false;
+  }
+}
+
+/** Whether nothing is left to refund, because an operator refunded the charge before. */
+function isRefunded(error: unknown): boolean {
+  if (!hasReason(error, 'failed_precondition')) return false;
+  const { captured_nano_usd: captured, refunded_nano_usd: refunded } = error.details;
+  return captured !== undefined && captured === refunded;
+}
