@@ -1,4 +1,4 @@
-// Every page of the console with its address. Pages are fetched when they are first looked at.
+// Every page of the console with its address. Pages are loaded when they are first opened.
 import { QueryClientProvider, useQuery } from '@tanstack/react-query';
 import { type ComponentType, lazy, type ReactNode, Suspense, useEffect, useRef } from 'react';
 import { Redirect, Route, Router, Switch, useLocation, useParams } from 'wouter';
@@ -17,14 +17,14 @@ import { Loading } from './ui/notice.js';
 import { Fetched } from './ui/query.js';
 import { Toasts } from './ui/toast.js';
 
-/** For those who are not signed in. */
+/** For users who are not signed in. */
 const publicPages: Readonly<Record<string, ComponentType>> = {
-  '/sign-in': lazy(() => import('./pages/people/sign-in.js')),
-  '/sign-up': lazy(() => import('./pages/people/sign-up.js')),
-  '/forgot': lazy(() => import('./pages/people/forgot.js')),
-  '/reset': lazy(() => import('./pages/people/reset.js')),
-  '/link': lazy(() => import('./pages/people/link.js')),
-  '/invitation': lazy(() => import('./pages/people/invitation.js')),
+  '/sign-in': lazy(() => import('./pages/users/sign-in.js')),
+  '/sign-up': lazy(() => import('./pages/users/sign-up.js')),
+  '/forgot': lazy(() => import('./pages/users/forgot.js')),
+  '/reset': lazy(() => import('./pages/users/reset.js')),
+  '/link': lazy(() => import('./pages/users/link.js')),
+  '/invitation': lazy(() => import('./pages/users/invitation.js')),
 };
 
 /** Below /accounts/{id}. */
@@ -38,8 +38,8 @@ const accountPages: Readonly<Record<string, ComponentType>> = {
   '/billing/statements/:month': lazy(() => import('./pages/billing/statement.js')),
   '/billing/receipts/:entry': lazy(() => import('./pages/billing/receipt.js')),
   '/playground': lazy(() => import('./pages/playground/playground.js')),
-  '/members': lazy(() => import('./pages/people/members.js')),
-  '/audit': lazy(() => import('./pages/people/audit.js')),
+  '/members': lazy(() => import('./pages/users/members.js')),
+  '/audit': lazy(() => import('./pages/users/audit.js')),
 };
 
 /** For operators. */
@@ -56,7 +56,7 @@ const operatorPages: Readonly<Record<string, ComponentType>> = {
   '/operator/health': lazy(() => import('./pages/operator/health.js')),
 };
 
-const Settings = lazy(() => import('./pages/people/settings.js'));
+const Settings = lazy(() => import('./pages/users/settings.js'));
 
 export function App() {
   return (
@@ -123,7 +123,7 @@ function Pages({ me }: { me: Me }) {
       <Route path="/">
         <Start page="" />
       </Route>
-      {/* For links from outside of the console, which know no account. */}
+      {/* For links from outside of the console, which do not name an account. */}
       <Route path="/playground">
         <Start page="/playground" />
       </Route>
@@ -156,7 +156,7 @@ function Pages({ me }: { me: Me }) {
   );
 }
 
-/** The page in the account that was looked at last. */
+/** The page in the account that was opened last. */
 function Start({ page }: { page: string }) {
   const me = useMe();
   const account = startAccount(me);
@@ -169,7 +169,7 @@ function Start({ page }: { page: string }) {
   );
 }
 
-/** Pages that belong to no account keep the account that was looked at last in the navigation. */
+/** Pages that belong to no account keep the last opened account in the navigation. */
 function Framed({ children }: { children: ReactNode }) {
   const account = startAccount(useMe());
   const content = (
@@ -217,7 +217,7 @@ function OfAccount({ children }: { children: ReactNode }) {
 
 function PagesOf({ account, children }: { account: AccountOfMine; children: ReactNode }) {
   useEffect(() => rememberAccount(account.id), [account.id]);
-  // A page of another account begins anew: nothing of one is ever shown in the other.
+  // A page of another account is mounted again, so that nothing of one account is ever shown in the other.
   return (
     <AccountProvider key={account.id} account={account}>
       <Frame>

@@ -9,7 +9,7 @@ export const gatewayUrl = new URL('../', document.baseURI).href;
 /** The base address that client libraries take; some add `/v1` themselves. */
 export const clientBaseUrl = gatewayUrl.replace(/\/$/, '');
 
-/** The whole address of a page of the console's, to be sent to somebody. */
+/** Returns the full address of a page of the console, for sharing. */
 export function consoleUrl(path: string): string {
   return new URL(path.replace(/^\//, ''), document.baseURI).href;
 }

@@ -13,38 +13,38 @@ export function consoleApiPage(): string {
   return openapiPage(consoleOpenapi as unknown as ApiDocument, consoleHead);
 }
 
-const inTables = `In the tables, \`[]\` is each element of a list and a dot leads into an object. "Of" names the kinds (by \`type\` or \`role\`) that have the
-field, where not all have it.`;
+const inTables = `In the tables, \`[]\` is each element of a list and a dot a field of an object. "Of" names the kinds (by \`type\` or \`role\`) that have the
+field, if not all have it.`;
 
 const head = `# API reference
 
-All routes of the two request formats, and those for models, keys and charges. The same as a document for programs:
-[openapi.json](../openapi.json) (OpenAPI ${openapi.openapi}). What the console asks has [a reference of its own](console-api.md).
+All routes of the two request formats, and those for models, keys and charges. The machine-readable document is
+[openapi.json](../openapi.json) (OpenAPI ${openapi.openapi}). The console's API has [its own reference](console-api.md).
 
-A platform key goes into \`Authorization: Bearer\` or \`x-api-key\`, on any route that does not say that it needs none. The routes of the
-two formats also work without \`/v1\`, and with one too many: [clients](clients.md) tells what each client library makes of a base address.
-What a refusal looks like and what to do about it is on the page of [errors](errors.md); what each call costs on that of [charges](charging.md).
+Send a platform key as \`Authorization: Bearer\` or \`x-api-key\` to every route that does not state that it needs none. The routes of the
+two formats also work without \`/v1\`, and with a second one: [clients](clients.md) describes what each client library appends to a base address.
+[Errors](errors.md) describes what an error looks like and what to do about it; [charges](charging.md) describes what each call costs.
 
-${inTables} Fields that are not listed here reach upstreams of the same format, and are named in the header
-\`x-tollgate-dropped-params\` behind others.
+${inTables} Fields that are not listed here are sent to upstreams of the same format; for other upstreams, they are named in the header
+\`x-tollgate-dropped-params\`.
 `;
 
 const consoleHead = `# Console API reference
 
-What the pages of the [console](console.md) call: users, keys, usage, money, and operators' tasks. All addresses are below \`/console/api\`. The same as a
-document for programs: [openapi.json](../console/openapi.json) (OpenAPI ${consoleOpenapi.openapi}). Calls of models are in the [API reference](api.md).
+The API that the pages of the [console](console.md) call: users, keys, usage, money, and operators' tasks. All addresses are below \`/console/api\`. The
+machine-readable document is [openapi.json](../console/openapi.json) (OpenAPI ${consoleOpenapi.openapi}). Calls to models are in the [API reference](api.md).
 
 - **Authentication** is a session, a cookie that [sign-in](#sign-in) sets. Each operation says which roles may call it;
-  operators may do everything in every account, and have operations of their own.
-- **Changes** (every method but \`GET\`) need the header \`x-tollgate-console: 1\`, which other sites cannot make a browser send.
-- **Amounts** are decimal strings of USD, exact. Times are RFC 3339, in UTC.
-- **Lists** that come in pages have \`next\`: the \`cursor\` of the next page, null on the last one. \`{account}\` is the id of an account.
+  operators may call all of them for every account, and have additional operations.
+- **Changes** (every method but \`GET\`) need the header \`x-tollgate-console: 1\`, which browsers do not let other sites send.
+- **Amounts** are exact USD amounts as decimal strings. Times are RFC 3339, in UTC.
+- **Paginated lists** have \`next\`: the \`cursor\` of the next page, null on the last one. \`{account}\` is the id of an account.
 - **Errors** are an [Error](#error). Its \`code\` is a reason on the page of [errors](errors.md); where a code has many causes, \`rule\` says which one, and
-  \`params\` has its facts, so that a program can word the error in any language. Every operation can answer with \`invalid_request\` (400),
-  \`session_unknown\` (401), \`role_not_permitted\` (403) and \`not_found\` (404), which is also the answer for accounts of others and, to everyone
+  \`params\` has its details, so that a program can word the error in any language. Every operation can return \`invalid_request\` (400),
+  \`session_unknown\` (401), \`role_not_permitted\` (403) and \`not_found\` (404), which is also returned for accounts of others and, to everyone
   but operators, for operators' paths. Other errors are listed with each operation.
-- **Secrets** are only in the answer that creates them.
-- Fields may be added to answers.
+- **Secrets** are returned only by the operation that creates them.
+- Fields may be added to responses.
 
 ${inTables}
 `;

@@ -22,10 +22,10 @@ const example = new AppError('balance_held', exampleMessage, {
 const head = `# Errors
 
 Every error states the problem and the fix in \`message\`, and has one of the reasons below in \`error.reason\`. The reasons are a closed list
-and the same in both formats; status, \`type\` and \`code\` are the words that each format's client libraries know. Programs do well to
+and the same in both formats; status, \`type\` and \`code\` are those that each format's client libraries know. Programs should
 branch on \`reason\`.
 
-A call that is refused costs nothing. What a call costs that failed after it began is told, ending by outcome, by [charges](charging.md).
+A refused call costs nothing. [Charges](charging.md) describes, for each outcome, what a call costs that failed after it began.
 
 In the chat-completions format:
 
@@ -35,21 +35,21 @@ In the messages format:
 
 ${shown(asMessage(example, 'req_…'))}
 
-Amounts are decimal USD. \`request_id\` is also in the headers \`x-request-id\` and \`request-id\`. An error after a stream has begun comes as a
-frame of the stream with the same object (\`data:\` in the chat-completions format, \`event: error\` in the messages format); the status is then 200 already.
+Amounts are decimal USD. \`request_id\` is also in the headers \`x-request-id\` and \`request-id\`. An error after a stream has begun is sent as a
+frame of the stream with the same object (\`data:\` in the chat-completions format, \`event: error\` in the messages format); the status is then already 200.
 
-## Whether to repeat
+## Whether to retry
 
-The official client libraries do by themselves what this column says, for they go by the status and by the headers \`x-should-retry\` and \`retry-after\`.
+The official client libraries do what this column says by default, because they follow the status and the headers \`x-should-retry\` and \`retry-after\`.
 
-| Retry | What it means | Headers |
+| Retry | Meaning | Headers |
 |---|---|---|
 | no | The same request is refused again | \`x-should-retry: false\` |
-| when told | Only if the answer says when | \`retry-after\`, or \`x-should-retry: false\` |
-| soon | In a second, or when the answer says | \`retry-after\` |
-| yes | With growing pauses, or when the answer says | \`retry-after\` where it is known |
+| when told | Only if the response says when | \`retry-after\`, or \`x-should-retry: false\` |
+| soon | After a second, or when the response says | \`retry-after\` |
+| yes | With exponential backoff, or when the response says | \`retry-after\` if it is known |
 
-\`retry-after\` is 1 to 60 seconds. With an [Idempotency-Key](idempotency.md) a repeat is never charged twice.
+\`retry-after\` is 1 to 60 seconds. With an [Idempotency-Key](idempotency.md), a retry is never charged twice.
 `;
 
 const retryWords: Readonly<Record<Rendering['retry'], string>> = { never: 'no', 'when-told': 'when told', later: 'soon', unsaid: 'yes' };

@@ -8,7 +8,7 @@ const of = (accountId: string): string => `/accounts/${accountId}/alerts`;
 
 export const getAlert = (accountId: string, signal?: AbortSignal): Promise<AlertNow> => api.get(of(accountId), { signal });
 export const putAlert = (accountId: string, change: PutAlert): Promise<AlertSaved> => api.put(of(accountId), { body: change });
-/** Sends now and waits for the results. */
+/** Sends a test notification now and waits for the results. */
 export const testAlert = (accountId: string): Promise<{ readonly data: readonly Delivery[] }> => api.post(`${of(accountId)}/test`);
 export const listDeliveries = (accountId: string, cursor: string | null, signal?: AbortSignal): Promise<Page<Delivery>> =>
   api.get(`${of(accountId)}/deliveries`, { query: { cursor, limit: 20 }, signal });

@@ -5,7 +5,7 @@ import { api, apiUrl, type Page } from './client.js';
 export type { Hold, Receipt, Statement, StatementPage };
 /** An entry of the journal as a line of the statement. */
 export type Line = Entry;
-/** What redeeming a code did. */
+/** The result of redeeming a code. */
 export type Redemption = Posted;
 export type LineKind = EntryKind;
 
@@ -37,7 +37,7 @@ export const getStatement = (
   signal?: AbortSignal,
 ): Promise<StatementPage> => api.get(`${of(accountId)}/statements/${month}`, { query: { kind, limit: 50, cursor }, signal });
 
-/** The address of a month with all of its lines as a file. */
+/** Returns the download address of a month with all of its lines. */
 export const statementCsvUrl = (accountId: string, month: string): string =>
   apiUrl(`${of(accountId)}/statements/${month}`, { format: 'csv' });
 

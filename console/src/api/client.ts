@@ -36,10 +36,10 @@ export interface Page<T> {
   readonly next: string | null;
 }
 
-/** Parameters of an address; those without a value are left out. */
+/** Query parameters; those without a value are omitted. */
 export type Query = Readonly<Record<string, string | number | undefined | null>>;
 
-/** The address of something of the console's API. */
+/** Returns an address of the console's API. */
 export function apiUrl(path: string, query: Query = {}): string {
   const url = new URL(`console/api${path}`, gatewayUrl);
   for (const [name, value] of Object.entries(query))
@@ -51,11 +51,11 @@ interface Options {
   readonly query?: Query;
   readonly body?: unknown;
   readonly signal?: AbortSignal;
-  /** Makes a repeat of the request do nothing new. */
+  /** Makes a retry of the request have no further effect. */
   readonly idempotencyKey?: string;
 }
 
-/** How long a read waits for its answer: a connection that has gone silent would be waited for without end. */
+/** How long a read waits for its response: otherwise it would wait forever on a connection that has gone silent. */
 const readMsMax = 30_000;
 
 async function ask<T>(method: string, path: string, { query, body, signal, idempotencyKey }: Options = {}): Promise<T> {
@@ -89,12 +89,12 @@ async function ask<T>(method: string, path: string, { query, body, signal, idemp
   }
   if (response.ok) return (text === '' ? undefined : JSON.parse(text)) as T;
   const error = errorOf(response, text);
-  // That no user is signed in is shown nowhere.
+  // The error that no user is signed in is not shown anywhere.
   if (error.code !== 'session_unknown') await fetchErrors();
   throw error;
 }
 
-/** The error of an answer that was not successful. */
+/** Returns the error of an unsuccessful response. */
 export function errorOf(response: Response, text: string): ApiError {
   const retryAfter = response.headers.get('retry-after');
   const wait = retryAfter === null ? null : Number(retryAfter);

@@ -40,7 +40,7 @@ export type {
 /** One step of a test. */
 export type TestStep = UpstreamTest['steps'][number];
 
-/** Ids of models hold slashes, which stay as they are. */
+/** Model ids contain slashes, which are kept. */
 const idPath = (id: string): string => id.split('/').map(encodeURIComponent).join('/');
 
 /** Keys of the query cache. */
@@ -67,7 +67,7 @@ export const publishDraft = (id: string, { version, diff }: ComparedDraft) =>
 export const listUpstreams = (signal?: AbortSignal) => api.get<Page<Upstream>>('/operator/upstreams', { signal });
 export const createUpstream = (id: string, upstream: UpstreamFields, secret: string) =>
   api.post<Upstream>('/operator/upstreams', { body: { upstream: { id, ...upstream }, secret } });
-/** Without a secret the present one is kept; an empty one takes it away. */
+/** Without a secret the current one is kept; an empty one removes it. */
 export const updateUpstream = (id: string, upstream: Partial<UpstreamFields>, secret?: string) =>
   api.patch<Upstream>(`/operator/upstreams/${id}`, { body: { upstream, ...(secret === undefined ? {} : { secret }) } });
 export const deleteUpstream = (id: string) => api.delete<undefined>(`/operator/upstreams/${id}`);

@@ -1,4 +1,4 @@
-// A call from the playground, charged to a key; its answer as it comes.
+// A call from the playground, charged to a key, with its streamed answer.
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { fetchErrors } from '../i18n/error-text.js';
 import { ApiError, apiUrl, errorOf } from './client.js';
@@ -9,7 +9,7 @@ export interface Turn {
   readonly content: string;
 }
 
-/** What is asked. */
+/** The request. */
 export interface PlaygroundCall {
   readonly model: string;
   readonly messages: readonly Turn[];
@@ -30,10 +30,10 @@ interface Chunk {
   readonly error?: { readonly message: string; readonly reason?: string };
 }
 
-/** The body that is sent, as anybody would send it to the API. */
+/** Returns the request body, the same that any client would send to the API. */
 export const bodyOf = (call: PlaygroundCall): object => ({ ...call, stream: true });
 
-/** Makes the call: the request id at once, then pieces until the answer is whole and on record. Raises ApiError. */
+/** Makes the call: yields the request id first, then pieces until the answer is complete and recorded. Throws ApiError. */
 export async function* callModel(
   accountId: string,
   keyId: string,

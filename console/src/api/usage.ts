@@ -38,7 +38,7 @@ export const outcomes = [
 
 /** One class of tokens in a charge. */
 export type LineItem = UsageRecord['line_items'][number];
-/** What can become of an attempt at an upstream. */
+/** The possible outcomes of an attempt at an upstream. */
 export type AttemptOutcome = Attempt['outcome'];
 
 /** By what sums are grouped; days and hours begin so many minutes east of UTC. */
@@ -71,6 +71,6 @@ export const getTotals = (
   signal?: AbortSignal,
 ): Promise<{ readonly data: readonly UsageTotal[] }> => api.get(`${usageOf(accountId)}/totals`, { query: queryOf(filter), signal });
 
-/** Where a file of exactly these records is downloaded. */
+/** Returns the download address of exactly these records. */
 export const exportUrl = (accountId: string, search: RecordSearch, format: 'csv' | 'jsonl'): string =>
   apiUrl(`${usageOf(accountId)}/export`, queryOf({ ...search, format }));

@@ -34,7 +34,7 @@ describe('money for the eye', () => {
     [20_000_000_000, '$20'],
     [5_000_000, '$0.005'],
     [100, '$0.0000001'],
-  ])('are written at an axis as people write them: %i', (nano, text) => {
+  ])('are written at an axis in the usual notation: %i', (nano, text) => {
     expect(axisUsd(nano)).toBe(text);
   });
 });

@@ -1,6 +1,6 @@
-// The browser of a User-Agent header, for people who look for their own. Pure.
+// Names the browser of a User-Agent header, so that users recognise their own. Pure.
 
-// The more particular names first: most browsers name others too.
+// The more specific names first: most browsers name others too.
 const browsers: readonly (readonly [RegExp, string])[] = [
   [/\bEdg(?:e|A|iOS)?\/(\d+)/, 'Edge'],
   [/\b(?:OPR|Opera)\/(\d+)/, 'Opera'],
@@ -19,7 +19,7 @@ const systems: readonly (readonly [RegExp, string])[] = [
   [/\bLinux\b/, 'Linux'],
 ];
 
-/** For example `Firefox 140 · Linux`; undefined for what is not known. */
+/** Returns for example `Firefox 140 · Linux`; undefined for an unknown browser. */
 export function browserName(userAgent: string): string | undefined {
   for (const [form, name] of browsers) {
     const match = form.exec(userAgent);

@@ -14,7 +14,7 @@ export interface AccountInUse extends AccountOfMine {
   path(page: string): string;
 }
 
-/** Asks who is signed in; null is nobody. */
+/** Queries who is signed in; null if no user is. */
 export const useMeQuery = () => useQuery({ queryKey: meKey, queryFn: fetchMe, staleTime: 60_000 });
 
 export function MeProvider({ me, children }: { me: Me; children: ReactNode }) {

@@ -1,4 +1,4 @@
-// A page that shows what cannot be shown again stays, even when the session ends meanwhile: whoever it is shown to has seen it already.
+// Keeps a page that shows what cannot be shown again, even if the session ends in the meantime: the user has already seen it.
 import { useSyncExternalStore } from 'react';
 
 const listeners = new Set<() => void>();

@@ -1,4 +1,4 @@
-// One cache of what was fetched. Money and states are fetched anew when a page is looked at again.
+// The query cache. Money and states are fetched again when a page is focused again.
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
 import { ApiError, mayPass } from '../api/client.js';
 import { getMe, type Me } from '../api/session.js';
@@ -27,7 +27,7 @@ export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 2000,
-      // Only what may pass by itself is tried again: no answer, or a service that is away.
+      // Only transient errors are retried: no response, or an unavailable service.
       retry: (failures, error) => failures < 2 && mayPass(error),
       // The gateway may be reached without the internet; whether it can is seen by asking.
       networkMode: 'always',

@@ -1,4 +1,4 @@
-// The frame around every page of somebody who is signed in: navigation at the left, or below on narrow screens; the balance above.
+// The frame around every page of a signed-in user: navigation at the left, or below on narrow screens; the balance above.
 import { CircleUser, Menu as MenuIcon, Search } from 'lucide-react';
 import { lazy, type ReactNode, Suspense, useCallback, useEffect, useState } from 'react';
 import { useLocation } from 'wouter';
@@ -20,7 +20,7 @@ import { paletteKeys, useShortcuts } from './shortcuts.js';
 
 const FrameDialogs = lazy(() => import('./frame-dialogs.js'));
 
-/** The bar of those who belong to no account has so many pages. */
+/** The number of pages in the bar of a user without an account. */
 const barSize = 4;
 
 export function Frame({ children }: { children: ReactNode }) {

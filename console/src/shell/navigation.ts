@@ -63,7 +63,7 @@ export const operatorNavigation: readonly NavigationItem[] = [
   { text: 'health', to: '/operator/health', icon: Gauge },
 ];
 
-/** What everybody has. */
+/** The pages for every user. */
 export const commonNavigation: readonly NavigationItem[] = [
   { text: 'models', to: `${gatewayUrl}models`, icon: Activity, outside: true, shortcut: 'm' },
   { text: 'docs', to: `${gatewayUrl}docs`, icon: BookOpen, outside: true, shortcut: 'd' },

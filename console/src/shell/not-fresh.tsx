@@ -1,4 +1,4 @@
-// Says below the header that what the page shows could not be fetched anew, since when, and sees to it that it is as soon as that is possible.
+// Shows below the header that the page's data could not be refreshed, and since when, and refreshes them as soon as possible.
 import { type Query, useQueryClient } from '@tanstack/react-query';
 import { TriangleAlert } from 'lucide-react';
 import { useEffect, useState } from 'react';

@@ -1,4 +1,4 @@
-// Where there is nothing to show.
+// The page for unknown addresses.
 import { shellText } from '../i18n/shell.js';
 import { useText } from '../i18n/text.js';
 import { ButtonLink } from '../ui/button.js';

@@ -1,4 +1,4 @@
-// The frame around pages for those who are not signed in.
+// The frame around pages for users who are not signed in.
 import type { ReactNode } from 'react';
 import { gatewayUrl } from '../base.js';
 import { shellText } from '../i18n/shell.js';

@@ -2,7 +2,7 @@
 import { useRef } from 'react';
 import { CopyButton } from './copy.js';
 
-/** `label` names it for whoever hears the page. */
+/** `label` names it for screen readers. */
 export function CodeBlock({ code, label, onCopied }: { code: string; label: string; onCopied?: () => void }) {
   const source = useRef<HTMLPreElement>(null);
   return (

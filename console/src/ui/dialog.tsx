@@ -103,7 +103,7 @@ export function ConfirmDialog({
   onConfirm: () => void;
   title: ReactNode;
   description?: ReactNode;
-  /** The word on the button: the deed, not "OK". */
+  /** The text of the button: the action, not "OK". */
   confirm: string;
   busy?: boolean;
   disabled?: boolean;

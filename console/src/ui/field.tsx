@@ -1,4 +1,4 @@
-// A control with its label, hint and error, tied together for whoever hears the page.
+// A control with its label, hint and error, associated for screen readers.
 import { type ComponentProps, type ReactNode, useId } from 'react';
 import { useText } from '../i18n/text.js';
 import { commonText } from '../i18n/common.js';

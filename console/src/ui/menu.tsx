@@ -89,7 +89,7 @@ function Items({ id, trigger, start, actions, onClose }: ItemsProps) {
     return () => document.removeEventListener('pointerdown', onPress);
   }, [start, trigger]);
 
-  /** Where whoever uses the keyboard goes on. */
+  /** Where keyboard users continue. */
   function leave(): void {
     trigger.focus();
     onClose();

@@ -11,7 +11,7 @@ const manager = Base.createToastManager();
 
 export default function ToastHost() {
   useEffect(() => {
-    // Only now is there somebody who listens.
+    // Only now is there a listener.
     const show = (): void => {
       for (const { title, undo } of takeToasts()) {
         manager.add({

@@ -34,7 +34,7 @@ export function AddMoney() {
   );
 }
 
-/** What the address says about a payment from which the person has just come back. */
+/** What the address says about the payment from which the user has just returned. */
 function Returned() {
   const t = useText(alertsText);
   const account = useAccount();
@@ -90,7 +90,7 @@ function Awaited({ paymentId, dismiss }: { paymentId: string; dismiss: React.Rea
   );
 }
 
-/** Providers are called by their names. */
+/** Display names of providers. */
 const providerName = (provider: string): string => provider.charAt(0).toUpperCase() + provider.slice(1);
 
 function Form({ options: { min_usd: min, max_usd: max }, provider }: { options: PaymentOptions; provider: string }) {
@@ -101,7 +101,7 @@ function Form({ options: { min_usd: min, max_usd: max }, provider }: { options: 
   const begin = useMutation({
     mutationFn: () => beginPayment(account.id, amount.trim(), key),
     onSuccess: ({ url }) => {
-      // Who comes back to this page by the browser's own button means another payment.
+      // A user who returns to this page with the browser's Back button wants another payment.
       setKey(newIdempotencyKey());
       location.assign(url);
     },

@@ -31,7 +31,7 @@ function StateBadge({ state }: { state: Delivery['state'] }) {
   );
 }
 
-/** What came of a test, one line for each destination. */
+/** The results of a test, one line for each destination. */
 export function TestResult({ deliveries }: { deliveries: readonly Delivery[] }) {
   const t = useText(alertsText);
   return (

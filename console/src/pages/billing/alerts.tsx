@@ -1,4 +1,4 @@
-// The low-balance alert: who is told, whether it fired, a test, and what was sent.
+// The low-balance alert: its recipients, its state, a test, and what was sent.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type SyntheticEvent, useState } from 'react';
 import { type Alert, type AlertChange, type AlertNow, getAlert, putAlert, testAlert } from '../../api/alerts.js';

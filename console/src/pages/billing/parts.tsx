@@ -32,7 +32,7 @@ export function Effect({ value }: { value: string }) {
   );
 }
 
-/** Looks at the page anew every second, for times that are told as so long ago. */
+/** Renders again every second, for relative times. */
 export function useSeconds(): void {
   const [, look] = useState(0);
   useEffect(() => {
@@ -41,7 +41,7 @@ export function useSeconds(): void {
   }, []);
 }
 
-/** A list that comes by pages, with a button for more; `children` shows what has come. */
+/** A paginated list with a button for more; `children` renders what has been loaded. */
 export function Listed<P extends Page<unknown>>({
   queryKey,
   fetch,
@@ -59,7 +59,7 @@ export function Listed<P extends Page<unknown>>({
     queryFn: ({ pageParam, signal }) => fetch(pageParam, signal),
     initialPageParam: null,
     getNextPageParam: (page) => page.next,
-    // Who has gone on reads; all pages anew every other second would be in the way.
+    // A user who loaded more is reading; fetching all pages again every other second would be disruptive.
     refetchInterval: ({ state }) => (refetchInterval === undefined || (state.data?.pages.length ?? 0) > 1 ? false : refetchInterval),
   });
   const fault = <QueryFault query={query} />;

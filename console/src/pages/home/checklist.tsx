@@ -1,4 +1,4 @@
-// What to do in a new account, one thing after the other; each is noticed when it is done. Gone when all is, or when it is hidden.
+// The checklist of a new account; each step is detected when it is done. It disappears when all are done, or when it is hidden.
 import { useQuery } from '@tanstack/react-query';
 import { CircleCheck, CircleDashed, X } from 'lucide-react';
 import { type ReactNode, useState, useSyncExternalStore } from 'react';
@@ -90,12 +90,12 @@ function useSteps(account: AccountInUse): Step[] | undefined {
     refetchInterval: (query) => (query.state.data?.data.length === 1 ? false : liveMs),
   });
   const balance = useBalance(account.id);
-  const people = useQuery({
+  const members = useQuery({
     queryKey: ['members', account.id, 'others'],
     queryFn: ({ signal }) => hasOthers(account.id, signal),
     enabled: mayInvite,
   });
-  if (keys.data === undefined || calls.data === undefined || (mayInvite && people.data === undefined)) return undefined;
+  if (keys.data === undefined || calls.data === undefined || (mayInvite && members.data === undefined)) return undefined;
 
   const [newest] = keys.data.data.filter(({ state }) => state !== 'revoked');
   const [sample] = samplesFor({ baseAddress: clientBaseUrl, secret: 'sk-tg-…', model: newest?.models?.[0] ?? 'sandbox/echo' });
@@ -153,7 +153,7 @@ function useSteps(account: AccountInUse): Step[] | undefined {
   const invite: Step = {
     id: 'invite',
     title: t.inviteStep,
-    isDone: people.data === true,
+    isDone: members.data === true,
     content: (
       <>
         <p className="text-soft">{t.inviteStepHint}</p>
@@ -172,7 +172,7 @@ function Code({ code, label }: { code: string; label: string }) {
   );
 }
 
-/** Whether anybody else belongs to the account, or is asked to. */
+/** Whether the account has other members or open invitations. */
 async function hasOthers(accountId: string, signal: AbortSignal): Promise<boolean> {
   const [members, invitations] = await Promise.all([
     api.get<{ data: readonly unknown[] }>(`/accounts/${accountId}/members`, { signal }),

@@ -1,4 +1,4 @@
-// Home: what there is, how long it lasts, where it goes and what failed; for a new account first what to do next.
+// Home: the balance, how long it lasts, where it is spent and what failed; for a new account first what to do next.
 import { homeText } from '../../i18n/home.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';

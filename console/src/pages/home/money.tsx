@@ -1,4 +1,4 @@
-// The balance, how long it lasts, and what was spent of late.
+// The balance, how long it lasts, and recent spending.
 import { useQuery } from '@tanstack/react-query';
 import { getTotals } from '../../api/usage.js';
 import { startOfDayAgo } from '../../format/calendar.js';

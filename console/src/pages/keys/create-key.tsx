@@ -1,4 +1,4 @@
-// Making a key: only a name is needed.
+// Creates a key: only a name is required.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useRef, useState } from 'react';
 import { newIdempotencyKey } from '../../api/client.js';
@@ -25,7 +25,7 @@ export function CreateKeyDialog({ onClose, onCreated }: { onClose: () => void; o
   const nameRef = useRef<HTMLInputElement>(null);
   const [form, setForm] = useState<KeyForm>(emptyForm);
   const [faults, setFaults] = useState<KeyFormFaults>({});
-  // One key for as long as the form says the same: what is sent twice, by a double press or because no answer came, makes one key.
+  // One idempotency key while the form is unchanged: a request sent twice, by a double click or a retry, creates one key.
   const repeat = useRef({ key: newIdempotencyKey(), form });
   const isSending = useRef(false);
   const creation = useMutation({

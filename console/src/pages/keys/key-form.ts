@@ -1,4 +1,4 @@
-// What is filled in when a key is made or changed, and what is sent of it. Pure.
+// The form for creating or changing a key, and the requests built from it. Pure.
 import type { ApiKey, CreateKey, UpdateKey } from '../../api/keys.js';
 import type { Zone } from '../../format/time.js';
 
@@ -6,7 +6,7 @@ import type { Zone } from '../../format/time.js';
 export const expiryChoices = ['never', '30', '60', '90', 'custom'] as const;
 export type ExpiryChoice = (typeof expiryChoices)[number];
 
-/** The form as it stands. */
+/** The current state of the form. */
 export interface KeyForm {
   readonly name: string;
   /** As it was typed. */
@@ -50,7 +50,7 @@ export function expiryOf(form: KeyForm, zone: Zone, nowMs: number): Date | null 
   return Number.isNaN(date.getTime()) ? undefined : date;
 }
 
-/** What is wrong before anything is asked of the gateway. */
+/** Returns the faults found before anything is sent to the gateway. */
 export function faultsOf(form: KeyForm, zone: Zone, nowMs: number): KeyFormFaults {
   const limit = limitOf(form);
   const expiry = expiryOf(form, zone, nowMs);
@@ -68,7 +68,7 @@ export function faultsOf(form: KeyForm, zone: Zone, nowMs: number): KeyFormFault
   };
 }
 
-/** What is sent to make a key of a form without faults. */
+/** Returns the request to create a key from a form without faults. */
 export function newKeyOf(form: KeyForm, zone: Zone, nowMs: number): CreateKey {
   const limit = limitOf(form);
   const expiry = expiryOf(form, zone, nowMs);
@@ -80,7 +80,7 @@ export function newKeyOf(form: KeyForm, zone: Zone, nowMs: number): CreateKey {
   };
 }
 
-/** What is sent of a changed form: only what differs from the form as it was, so that nothing else is touched. */
+/** Returns the request for a changed form: only what differs from the original form, so that nothing else is changed. */
 export function changesOf(before: KeyForm, after: KeyForm, zone: Zone, nowMs: number): UpdateKey {
   const differs = (...names: (keyof KeyForm)[]): boolean =>
     names.some((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
@@ -92,7 +92,7 @@ export function changesOf(before: KeyForm, after: KeyForm, zone: Zone, nowMs: nu
   };
 }
 
-/** Null is no limit. People type `$5`, too. */
+/** Null is no limit. Users also type `$5`. */
 function limitOf({ limit }: KeyForm): string | null {
   const text = limit.trim().replace(/^\$\s*/, '');
   return text === '' ? null : text;

@@ -1,4 +1,4 @@
-// What a key has been used for of late.
+// The recent usage of a key.
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { listRecords } from '../../api/usage.js';

@@ -1,4 +1,4 @@
-// How keys are told in a list and on their pages: state, models, spending.
+// How keys are shown in the list and on their pages: state, models, spending.
 import { type ApiKey, type KeyState } from '../../api/keys.js';
 import { nanoUsdOf, shareOf, usdText } from '../../format/money.js';
 import { useTime } from '../../format/time.js';

@@ -1,4 +1,4 @@
-// All keys of an account: how they stand, what they may and what they have spent.
+// All keys of an account: their state, permissions and spending.
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Plus } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';

@@ -1,4 +1,4 @@
-// The dialogs of keys, fetched when the first of them is wanted. All at once: what shows a secret must be here before the secret is made.
+// The dialogs of keys, loaded when the first of them is opened. All at once: the dialog that shows a secret must be loaded before the secret is created.
 import { type ComponentProps, lazy, Suspense } from 'react';
 import type { CreateKeyDialog } from './create-key.js';
 import type { KeyDialogs } from './key-dialogs.js';
@@ -10,7 +10,7 @@ const LazyCreate = lazy(async () => ({ default: (await all())[0].CreateKeyDialog
 const LazyDialogs = lazy(async () => ({ default: (await all())[1].KeyDialogs }));
 const LazyReveal = lazy(async () => ({ default: (await all())[2].RevealKeyDialog }));
 
-/** Makes a key. */
+/** Creates a key. */
 export function CreateKey(props: ComponentProps<typeof CreateKeyDialog>) {
   return (
     <Suspense>
@@ -28,7 +28,7 @@ export function ChangeKey(props: ComponentProps<typeof KeyDialogs>) {
   );
 }
 
-/** Shows a secret, this once. */
+/** Shows a secret, once only. */
 export function RevealKey(props: ComponentProps<typeof RevealKeyDialog>) {
   return (
     <Suspense>

@@ -1,5 +1,5 @@
-// Shows a secret, once. It cannot be lost by accident: neither Escape, nor a press beside it, nor going back or away closes it before the
-// secret was copied, or somebody says that it is saved.
+// Shows a secret, once. It cannot be lost by accident: neither Escape, nor a click outside, nor navigation closes it before the
+// secret was copied, or the user confirms that it is saved.
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
 import type { KeyRotated } from '../../api/keys.js';
 import { clientBaseUrl } from '../../base.js';
@@ -18,7 +18,7 @@ import { sampleIds, samplesFor } from './samples.js';
 import { suggestedModel } from './suggested-model.js';
 import { useStaying } from '../../session/staying.js';
 
-/** A secret that has just been made. */
+/** A secret that has just been created. */
 export interface Revealed extends KeyRotated {
   /** Of a rotation, when it was; absent for a new key. */
   readonly since?: string;

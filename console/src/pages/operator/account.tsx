@@ -1,4 +1,4 @@
-// One account, for operators: its state, its money, its journal, and what can be done to them.
+// One account, for operators: its state, its money, its journal, and the actions on them.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link, useParams } from 'wouter';

@@ -1,4 +1,4 @@
-// The audit log over everything, for operators: filtered by the address, exported, and shown to be as it was written.
+// The audit log of the whole installation, for operators: filtered by the address, exported, and verified to be unchanged.
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link, useSearchParams } from 'wouter';
@@ -12,7 +12,7 @@ import { ErrorNotice, Notice } from '../../ui/notice.js';
 import { DataTable } from '../../ui/table.js';
 import { When } from '../../ui/values.js';
 import { Listed } from '../billing/parts.js';
-import { detailText } from '../people/audit-detail.js';
+import { detailText } from '../users/audit-detail.js';
 
 const names = ['actor', 'action', 'account', 'target', 'from', 'until'] as const;
 

@@ -1,4 +1,4 @@
-// The operator's redemption codes: made, handed out once, watched, taken out of use.
+// The operator's redemption codes: created, shown once, listed, voided.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Plus } from 'lucide-react';
 import { useState } from 'react';
@@ -23,7 +23,7 @@ const codesKey = ['codes'] as const;
 /** What the API can look for; an expired code is an open one. */
 const searchable = codeStates.filter((state) => state !== 'expired');
 
-/** What is to be taken out of use. */
+/** The code or batch to be voided. */
 interface Voiding {
   readonly code: Code;
   readonly wholeBatch: boolean;

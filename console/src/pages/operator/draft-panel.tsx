@@ -1,4 +1,4 @@
-// A draft beside the price that it replaces: what changes, what calls would cost, what to look at twice; and publishing it.
+// A draft next to the price that it replaces: what changes, what calls would cost, what to review; and publishing it.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { catalogKeys, type Change, type ComparedDraft, discardDraft, publishDraft, type TypicalCall } from '../../api/operator-catalog.js';

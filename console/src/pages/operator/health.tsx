@@ -1,4 +1,4 @@
-// How the whole system stands, for operators.
+// The health of the whole system, for operators.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { checkLedger, getHealth, type Health, operatorKeys } from '../../api/operator.js';

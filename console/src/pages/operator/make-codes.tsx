@@ -1,4 +1,4 @@
-// Making redemption codes, and showing them the one time that they are shown.
+// Creates redemption codes, and shows them once.
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { type SyntheticEvent, useId, useRef, useState } from 'react';
 import { createCodes, type CodesCreated } from '../../api/codes.js';

@@ -1,4 +1,4 @@
-// All that an operator says about a model but its prices.
+// Everything that an operator sets for a model except its prices.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Plus, Trash2 } from 'lucide-react';
 import { type SubmitEvent, useId, useState } from 'react';
@@ -40,7 +40,7 @@ const blank: ModelFields = {
   aliases: [],
 };
 
-/** Makes a model and goes to its page. */
+/** Creates a model and opens its page. */
 export function NewModelDialog({ open, onClose }: { open: boolean; onClose: () => void }) {
   const t = useText(modelsText);
   return (

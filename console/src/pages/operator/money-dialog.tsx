@@ -1,4 +1,4 @@
-// Money into or out of an account, and an entry reversed: always a new entry, made once however often the form is sent.
+// Credits or debits an account, or reverses an entry: always a new entry, created once however often the form is sent.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ApiError, newIdempotencyKey } from '../../api/client.js';
@@ -47,7 +47,7 @@ export function MoneyDialog({
   const [idempotencyKey, setKey] = useState(newIdempotencyKey);
   const set = (change: Partial<Fields>): void => {
     setFields({ ...fields, ...change });
-    // Another amount is another deed; the same form sent again is the same one.
+    // A different amount is a different operation; the same form sent again is the same operation.
     setKey(newIdempotencyKey());
   };
   const amount = deed === 'reverse' ? entry!.amount_usd : fields.amount;
@@ -71,7 +71,7 @@ export function MoneyDialog({
       onClose();
     },
     onError(error) {
-      // What was refused was not done, and the next try is a deed of its own.
+      // A refused operation had no effect, and the next try is a new operation.
       if (error instanceof ApiError && error.status >= 400 && error.status < 500) setKey(newIdempotencyKey());
     },
   });

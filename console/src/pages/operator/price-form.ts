@@ -1,4 +1,4 @@
-// What is typed into the form of a draft, and what is sent of it. Pure.
+// The form of a draft, and the request built from it. Pure.
 import type { Figures, TokenClass } from '../../api/operator-catalog.js';
 import type { Zone } from '../../format/time.js';
 import { priceClasses } from './price-classes.js';
@@ -12,7 +12,7 @@ export function typedOf(figures: Figures | undefined): Typed {
 }
 
 /**
- * What is left empty follows input; reasoning follows output by being left out. Commas are sent as they are, for the API to refuse: nobody knows
+ * Empty fields follow input; reasoning follows output if it is omitted. Commas are sent unchanged, for the API to reject: it is ambiguous
  * whether "1,000" is one or a thousand.
  */
 export function figuresOf(typed: Typed): Figures {

@@ -1,4 +1,4 @@
-// Adds an upstream or changes one. A secret goes in and is never shown again.
+// Adds or changes an upstream. Its secret is never shown again.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type SubmitEvent, useId, useState } from 'react';
 import { catalogKeys, createUpstream, updateUpstream, type Upstream, type UpstreamFields } from '../../api/operator-catalog.js';

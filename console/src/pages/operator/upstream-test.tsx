@@ -15,7 +15,7 @@ import { FormError } from '../../ui/notice.js';
 import { DataTable } from '../../ui/table.js';
 import { When } from '../../ui/values.js';
 
-/** Asks whether a call is to be made too, and says what that costs. */
+/** Asks whether to make a test call too, and says what it costs. */
 export function TestDialog({ upstream, onClose }: { upstream: Upstream; onClose: () => void }) {
   const t = useText(upstreamsText);
   const common = useText(commonText);

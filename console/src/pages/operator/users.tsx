@@ -1,4 +1,4 @@
-// The people who sign in, for operators.
+// The users of the console, for operators.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Plus } from 'lucide-react';
 import { useRef, useState } from 'react';
@@ -29,7 +29,7 @@ import { DataTable } from '../../ui/table.js';
 import { toast } from '../../ui/toast.js';
 import { When } from '../../ui/values.js';
 import { Listed } from '../billing/parts.js';
-import { MailNotice } from '../people/mail-notice.js';
+import { MailNotice } from '../users/mail-notice.js';
 import { SearchField } from './search-field.js';
 
 type Deed = 'link' | 'revokeSessions' | 'disable' | 'enable' | 'promote' | 'demote';
@@ -69,7 +69,7 @@ export default function Users() {
       await client.invalidateQueries({ queryKey: operatorKeys.users });
     },
   });
-  // What takes something away, or gives everything, is asked about first.
+  // Actions that remove something, or that grant all rights, require a confirmation.
   const start = (next: Asked): void => (next.deed === 'link' || next.deed === 'enable' ? act.mutate(next) : setAsked(next));
   return (
     <>

@@ -41,7 +41,7 @@ export function useConversation(accountId: string) {
   const [exchanges, setExchanges] = useState<readonly Exchange[]>([]);
   const aborts = useRef(new Map<number, AbortController>());
   const nextId = useRef(0);
-  // Whoever leaves the page stops its calls.
+  // Leaving the page stops its calls.
   useEffect(() => {
     const running = aborts.current;
     return () => running.forEach((each) => each.abort());

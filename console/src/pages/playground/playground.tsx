@@ -72,7 +72,7 @@ function Table({ keys, models }: { keys: readonly CallableKey[]; models: readonl
   const [params, setParams] = useSearchParams();
   const wanted = params.get('model') ?? '';
   const mayCall = (key: CallableKey, model: string): boolean => key.models === null || key.models.includes(model);
-  // Whoever comes from a model's page wants a key that may call it.
+  // A user who comes from a model's page wants a key that may call it.
   const [keyId, setKeyId] = useState(() => (keys.find((each) => mayCall(each, wanted)) ?? keys[0]!).id);
   const key = keys.find(({ id }) => id === keyId) ?? keys[0]!;
   const callable = models.filter(({ id }) => mayCall(key, id));

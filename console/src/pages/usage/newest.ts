@@ -7,7 +7,7 @@ export type Loaded = InfiniteData<Page<UsageRecord>, string | null>;
 
 /**
  * The list with the newest page of the same search worked in: new calls, and what has changed about others. When all of a full page is new, calls may
- * be missing between it and the list, which then begins anew with that page.
+ * be missing between it and the list, which then starts again with that page.
  */
 export function withNewest(loaded: Loaded, newest: Page<UsageRecord>): { loaded: Loaded; added: number } {
   const [first, ...others] = loaded.pages;

@@ -21,7 +21,7 @@ import { RecordCharge } from './record-charge.js';
 import { RecordMoney } from './record-money.js';
 import { useKeyNames } from './use-view.js';
 
-/** The call as a page, for whoever comes by its address. */
+/** The call as a page, for a user who opens its address. */
 export function RecordPage({ requestId }: { requestId: string }) {
   const t = useText(usageText);
   const account = useAccount();

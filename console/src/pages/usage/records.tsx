@@ -1,4 +1,4 @@
-// Usage records: a row for each call, and beside the list the details of one, which are a page of their own for who comes by its address.
+// Usage records: a row for each call, and next to the list the details of one, which are a separate page when opened by address.
 import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Download, Pause, Radio } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
@@ -125,7 +125,7 @@ function Found({ range, search }: { range: Range; search: RecordSearch }) {
   );
 }
 
-/** Asks for the newest calls again and again, puts them on top of those that were loaded, and says how many came. */
+/** Polls for the newest calls, puts them on top of the loaded ones, and shows how many arrived. */
 function NewCalls({ queryKey, search }: { queryKey: readonly unknown[]; search: RecordSearch }) {
   const t = useText(usageText);
   const account = useAccount();

@@ -1,7 +1,7 @@
-// Who is asked into the account and has not answered yet.
+// The open invitations of the account.
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { listInvitations, type OpenInvitation, revokeInvitation } from '../../api/people.js';
+import { listInvitations, type OpenInvitation, revokeInvitation } from '../../api/users.js';
 import { membersText } from '../../i18n/members.js';
 import { useText } from '../../i18n/text.js';
 import { liveMs, queryClient } from '../../session/queries.js';

@@ -1,8 +1,8 @@
-// Signing in: by password, or by the identity provider.
+// Sign-in with a password or the identity provider.
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { Link, Redirect, useLocation } from 'wouter';
-import { getSignInOptions, oidcUrl, signIn } from '../../api/people.js';
+import { getSignInOptions, oidcUrl, signIn } from '../../api/users.js';
 import { problemText, signInText } from '../../i18n/sign-in.js';
 import { useText } from '../../i18n/text.js';
 import { useMeQuery } from '../../session/account.js';
@@ -13,7 +13,7 @@ import { fieldError, Notice } from '../../ui/notice.js';
 import { arrive, pageOf } from './arrive.js';
 import { SignInFault } from './fault.js';
 
-/** The ways in; they do not change while somebody looks at the page. */
+/** The sign-in methods; they do not change while the page is open. */
 export const useSignInOptions = () =>
   useQuery({ queryKey: ['sign-in-options'], queryFn: ({ signal }) => getSignInOptions(signal), staleTime: Number.POSITIVE_INFINITY });
 

@@ -1,8 +1,8 @@
-// Another role for a member, and the end of a membership.
+// Changes a member's role, and removes a member.
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
-import { type Member, putMember, deleteMember } from '../../api/people.js';
+import { type Member, putMember, deleteMember } from '../../api/users.js';
 import type { Role } from '../../api/session.js';
 import { membersText } from '../../i18n/members.js';
 import { useText } from '../../i18n/text.js';
@@ -14,7 +14,7 @@ import { toast } from '../../ui/toast.js';
 import { membersKey } from './query-keys.js';
 import { RoleChoice } from './role-choice.js';
 
-/** What one may do oneself may have changed with it. */
+/** The user's own rights may have changed too. */
 async function refreshMembers(accountId: string): Promise<void> {
   await queryClient.invalidateQueries({ queryKey: membersKey(accountId) });
   await queryClient.invalidateQueries({ queryKey: meKey, exact: true });

@@ -1,8 +1,8 @@
-// A link that signs somebody in once. A button redeems it, so that whatever looks at links in messages does not.
+// A link that signs a user in once. A button redeems it, so that link previews in messages do not.
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
-import { signInByLink } from '../../api/people.js';
+import { signInByLink } from '../../api/users.js';
 import { signInText } from '../../i18n/sign-in.js';
 import { useText } from '../../i18n/text.js';
 import { useMeQuery } from '../../session/account.js';
@@ -21,7 +21,7 @@ export default function LinkPage() {
     mutationFn: signInByLink,
     async onSuccess() {
       const arrived = await arrive();
-      // In the place of this page, so that the way back does not lead to a link that has ended.
+      // Replaces this page in the history, so that Back does not lead to a used link.
       go(arrived?.user.has_password === false ? '/settings?welcome=1' : '/', { replace: true });
     },
   });

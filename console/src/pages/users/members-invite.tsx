@@ -1,7 +1,7 @@
-// Asking somebody into the account: a form, then the link, which is shown once.
+// Invites a user to the account: a form, then the link, which is shown once.
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useId, useRef, useState } from 'react';
-import { invite, type OpenInvitation } from '../../api/people.js';
+import { invite, type OpenInvitation } from '../../api/users.js';
 import type { Role } from '../../api/session.js';
 import { consoleUrl } from '../../base.js';
 import { useTime } from '../../format/time.js';
@@ -71,7 +71,7 @@ export function InviteDialog({ account, onClose }: { account: AccountInUse; onCl
   );
 }
 
-/** Stays until somebody says that they have the link. */
+/** Stays open until the user confirms having copied the link. */
 function LinkDialog({
   invitation: { email, expires_at, mail },
   url,

@@ -1,9 +1,9 @@
-// An invitation into an account: who is new chooses a name and a password, who is known shows that it is them.
+// An invitation to an account: a new user chooses a name and a password, an existing user signs in.
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useLocation } from 'wouter';
 import { ApiError } from '../../api/client.js';
-import { acceptInvitation, getInvitation, type OfferedInvitation } from '../../api/people.js';
+import { acceptInvitation, getInvitation, type OfferedInvitation } from '../../api/users.js';
 import { membersText } from '../../i18n/members.js';
 import { signInText } from '../../i18n/sign-in.js';
 import { useText } from '../../i18n/text.js';
@@ -98,7 +98,7 @@ function Acceptance({ token, invitation }: { token: string; invitation: OfferedI
         )}
         {!isSelf && (
           <>
-            {/* For the browser's own store of passwords, which would else not know whose it is. */}
+            {/* For the browser's password manager, which would otherwise not know the user name. */}
             <input type="email" name="email" autoComplete="username" value={invitation.email} readOnly hidden />
             <TextField
               label={t.password}

@@ -1,5 +1,5 @@
 // Entries of the audit log in words. Pure.
-import type { AuditEvent } from '../../api/people.js';
+import type { AuditEvent } from '../../api/users.js';
 
 const charsMax = 300;
 const tailChars = 8;

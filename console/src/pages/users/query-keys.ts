@@ -1,4 +1,4 @@
-// The keys under which the pages of people keep what was fetched.
+// The query cache keys of the pages about users and members.
 
 export const membersKey = (accountId: string) => ['members', accountId] as const;
 export const invitationsKey = (accountId: string) => ['members', accountId, 'invitations'] as const;

@@ -1,4 +1,4 @@
-// How people come in, who they are, and who belongs to an account.
+// Sign-in, user profiles, and members of an account.
 import type {
   AccountAuditEvent,
   Invite,
@@ -32,7 +32,7 @@ export const requestPasswordReset = (email: string): Promise<void> => api.post('
 export const resetPassword = (body: { token: string; new_password: string }): Promise<void> => api.post('/password-reset/finish', { body });
 export const signUp = (body: SignUp): Promise<{ account_id: string }> => api.post('/sign-up', { body });
 
-/** Where the identity provider's way begins; a browser goes there. `page` is where it comes back to, for example `/settings`. */
+/** Returns the address at which a browser starts signing in with the identity provider. `page` is where it returns to, for example `/settings`. */
 export const oidcUrl = (page: string): string => apiUrl('/oidc/start', { to: page.replace(/^\/+/, '') });
 
 export const getInvitation = (token: string, signal?: AbortSignal): Promise<OfferedInvitation> =>

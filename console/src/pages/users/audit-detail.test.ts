@@ -12,7 +12,7 @@ describe('an entry of the audit log', () => {
     expect(targetText({ target_id: 'sandbox/echo', detail: {} }, undefined)).toBe('sandbox/echo');
   });
 
-  it('tells the particulars once, in one line', () => {
+  it('shows the details once, in one line', () => {
     expect(
       detailText(
         { name: 'server', role: 'admin', former_role: 'viewer', limit_usd: null, models: ['a', 'b'], before: { available_usd: '5' } },

@@ -1,9 +1,9 @@
-// Coming by oneself, with an account of one's own, where the gateway allows it.
+// Sign-up with a new account, if the gateway allows it.
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { ApiError } from '../../api/client.js';
-import { signUp } from '../../api/people.js';
+import { signUp } from '../../api/users.js';
 import { signInText } from '../../i18n/sign-in.js';
 import { useText } from '../../i18n/text.js';
 import { Button, ButtonLink } from '../../ui/button.js';

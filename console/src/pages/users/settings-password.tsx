@@ -1,7 +1,7 @@
-// One's own password.
+// The user's password.
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { putPassword } from '../../api/people.js';
+import { putPassword } from '../../api/users.js';
 import { settingsText } from '../../i18n/settings.js';
 import { useText } from '../../i18n/text.js';
 import { useMe } from '../../session/account.js';
@@ -29,7 +29,7 @@ export function PasswordSection() {
       await queryClient.invalidateQueries({ queryKey: sessionsKey });
     },
   });
-  // A link is trusted for a quarter of an hour; behind that the API asks, and the field is there to answer.
+  // A sign-in link is trusted for 15 minutes; after that the API requires the current password, for which the field is shown.
   const asksPresent = user.has_password && (!session.by_link || isWrongPassword(set.error));
   const submit = (event: FormEvent): void => {
     event.preventDefault();
@@ -42,7 +42,7 @@ export function PasswordSection() {
         {user.has_password && session.by_link && !asksPresent && <p className="mb-3 text-soft">{t.passwordByLink}</p>}
         <OwnFault error={set.error} fields={['new_password']} />
         <form onSubmit={submit} className="flex flex-col gap-4">
-          {/* For the browser's own store of passwords, which would else not know whose it is. */}
+          {/* For the browser's password manager, which would otherwise not know the user name. */}
           <input type="email" name="username" autoComplete="username" value={user.email} readOnly hidden />
           {asksPresent && (
             <TextField

@@ -1,4 +1,4 @@
-// Refusals of the ways in, in words that help.
+// Errors of sign-in and sign-up, in helpful words.
 import { ApiError } from '../../api/client.js';
 import { signInText } from '../../i18n/sign-in.js';
 import { useText } from '../../i18n/text.js';

@@ -1,7 +1,7 @@
-// Who belongs to the account, in which role, and who is asked in.
+// The members of the account with their roles, and its open invitations.
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { listMembers, type Member } from '../../api/people.js';
+import { listMembers, type Member } from '../../api/users.js';
 import { membersText } from '../../i18n/members.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount, useMe } from '../../session/account.js';
@@ -27,7 +27,7 @@ export default function MembersPage() {
   const [change, setChange] = useState<Change>();
   const query = useQuery({ queryKey: membersKey(account.id), queryFn: ({ signal }) => listMembers(account.id, signal) });
   const mayChange = account.can('change members');
-  // Only owners change owners, or make one.
+  // Only owners may change owners or add one.
   const mayTouch = (member: Member): boolean => mayChange && (member.role !== 'owner' || account.role === 'owner');
   const columns: readonly Column<Member>[] = [
     {

@@ -1,8 +1,8 @@
-// One's own name and address.
+// The user's name and address.
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { ApiError } from '../../api/client.js';
-import { updateMe } from '../../api/people.js';
+import { updateMe } from '../../api/users.js';
 import { commonText } from '../../i18n/common.js';
 import { settingsText } from '../../i18n/settings.js';
 import { useText } from '../../i18n/text.js';

@@ -1,8 +1,8 @@
-// A new password by a link that was mailed. The token stands behind the # of the address, which the browser sends to nobody.
+// Sets a new password with a mailed link. The token is in the fragment of the address, which browsers do not send to servers.
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useLocation } from 'wouter';
-import { resetPassword } from '../../api/people.js';
+import { resetPassword } from '../../api/users.js';
 import { resetText } from '../../i18n/reset.js';
 import { useText } from '../../i18n/text.js';
 import { Button, ButtonLink } from '../../ui/button.js';
@@ -23,7 +23,7 @@ export default function Reset() {
     async onSuccess() {
       await arrive();
       toast(t.done);
-      // In the place of this page, so that the way back does not lead to a link that has ended.
+      // Replaces this page in the history, so that Back does not lead to a used link.
       go('/', { replace: true });
     },
   });

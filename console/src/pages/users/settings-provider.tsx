@@ -1,7 +1,7 @@
-// The identities at providers by which one signs in.
+// The user's identities at identity providers.
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { type FormEvent, useId, useState } from 'react';
-import { connectIdentity, disconnectIdentity, type Identity, listIdentities } from '../../api/people.js';
+import { connectIdentity, disconnectIdentity, type Identity, listIdentities } from '../../api/users.js';
 import { commonText } from '../../i18n/common.js';
 import { settingsText } from '../../i18n/settings.js';
 import { useText } from '../../i18n/text.js';

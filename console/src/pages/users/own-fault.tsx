@@ -1,4 +1,4 @@
-// Refusals of changes to oneself.
+// Errors of changes to the user's own profile.
 import { ApiError } from '../../api/client.js';
 import { settingsText } from '../../i18n/settings.js';
 import { useText } from '../../i18n/text.js';

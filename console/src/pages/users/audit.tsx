@@ -1,7 +1,7 @@
-// What people changed in the account, newest first.
+// The audit log of the account, newest first.
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
-import { type AuditEvent, listAuditEvents, listMembers } from '../../api/people.js';
+import { type AuditEvent, listAuditEvents, listMembers } from '../../api/users.js';
 import { commonText } from '../../i18n/common.js';
 import { auditActions } from '../../i18n/audit.js';
 import { membersText } from '../../i18n/members.js';

@@ -1,19 +1,19 @@
-// What happens once somebody is signed in: nothing of whoever was here before is kept, and they go where they wanted to.
+// What happens after sign-in: the previous user's data are dropped, and the user continues to the requested page.
 import type { Me } from '../../api/session.js';
 import { fetchMe, meKey, queryClient } from '../../session/queries.js';
 
-/** Forgets what was fetched for somebody else, and asks who is signed in now. */
+/** Drops what was fetched for the previous user, and queries who is signed in now. */
 export async function arrive(): Promise<Me | null> {
   queryClient.clear();
   return queryClient.fetchQuery({ queryKey: meKey, queryFn: fetchMe });
 }
 
-/** A page of the console from an address, or its first. What begins with two slashes would be another site elsewhere. */
+/** Returns the page of the console in an address, or the first page. A path that begins with two slashes would lead to another site. */
 export function pageOf(next: string | null): string {
   return next !== null && /^\/(?![/\\])/.test(next) ? next : '/';
 }
 
-/** The token behind the # of this page's address, which the browser sends to nobody. */
+/** Returns the token in the fragment of this page's address, which browsers do not send to servers. */
 export function tokenOfAddress(): string | undefined {
   const token = location.hash.slice(1);
   return /^[A-Za-z0-9_-]{43}$/.test(token) ? token : undefined;

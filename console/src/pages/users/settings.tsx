@@ -1,4 +1,4 @@
-// One's own settings: who one is, how one signs in, where one is signed in, and how the console looks.
+// The user's settings: profile, sign-in methods, sessions, and the look of the console.
 import { useSearch } from 'wouter';
 import { problemText, signInText } from '../../i18n/sign-in.js';
 import { settingsText } from '../../i18n/settings.js';

@@ -1,10 +1,10 @@
-// What came of the mail with a link that is shown here too.
-import type { MailStanding } from '../../api/people.js';
+// The state of the mail with a link that is also shown here.
+import type { MailStanding } from '../../api/users.js';
 import { membersText } from '../../i18n/members.js';
 import { useText } from '../../i18n/text.js';
 import { Notice } from '../../ui/notice.js';
 
-/** Nothing where no mail can be sent. */
+/** Renders nothing if mail is not configured. */
 export function MailNotice({ email, mail: { state, words } }: { email: string; mail: MailStanding }) {
   const t = useText(membersText);
   if (state === 'sent') return <Notice tone="good">{t.mailedTo({ email })}</Notice>;

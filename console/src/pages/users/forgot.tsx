@@ -1,8 +1,8 @@
-// A forgotten password: asks for a link by mail. The answer does not tell whether the address is known.
+// A forgotten password: requests a link by mail. The response does not reveal whether the address is known.
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { Link } from 'wouter';
-import { requestPasswordReset } from '../../api/people.js';
+import { requestPasswordReset } from '../../api/users.js';
 import { resetText } from '../../i18n/reset.js';
 import { useText } from '../../i18n/text.js';
 import { Button } from '../../ui/button.js';

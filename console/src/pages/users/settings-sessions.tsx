@@ -1,7 +1,7 @@
-// Where one is signed in.
+// The user's sessions.
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { endOtherSessions, endSession, listSessions, type Session } from '../../api/people.js';
+import { endOtherSessions, endSession, listSessions, type Session } from '../../api/users.js';
 import { browserName } from '../../format/user-agent.js';
 import { settingsText } from '../../i18n/settings.js';
 import { useText } from '../../i18n/text.js';
