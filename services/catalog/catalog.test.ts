@@ -36,7 +36,7 @@ describe.each(testEngines)('the catalog on %s', (engine) => {
       expect((await service.listModels({}, context)).models).toEqual([created]);
     });
 
-    it('replaces all of its fields but its creation and its prices', async () => {
+    it('replaces all of its fields except its creation time and its prices', async () => {
       const { createdAtMs } = await put();
       const price = await publish();
       clock.advance(1000);
@@ -75,7 +75,7 @@ describe.each(testEngines)('the catalog on %s', (engine) => {
       });
     });
 
-    it('gives each name to one model only, however many ask at once', async () => {
+    it('gives each name to one model only, however many callers request it at once', async () => {
       const outcomes = await Promise.allSettled(['a', 'b', 'c', 'd'].map((name) => put({ id: `acme/${name}`, aliases: ['best'] })));
       expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
       expect((await service.listModels({}, context)).models).toHaveLength(1);
@@ -104,13 +104,13 @@ describe.each(testEngines)('the catalog on %s', (engine) => {
       expect(await priceNow()).toEqual(price);
     });
 
-    it('starts one that replaces another a moment ahead, and pushes it before it starts', async () => {
+    it('schedules one that replaces another a moment ahead, and pushes it before it starts', async () => {
       const old = await publish();
       const watching = service.watchCatalog({}, context)[Symbol.asyncIterator]();
       await watching.next();
       const next = await publish({ outputNanoUsdPerMtok: 1n });
       expect(next.effectiveFromMs).toBe(BigInt(clock.nowMs() + 1000));
-      // The change before it may be pushed first.
+      // The previous change may be pushed first.
       let pushed = (await watching.next()).value;
       while (!pushed.snapshot?.scheduledPrices.length) pushed = (await watching.next()).value;
       expect(pushed.snapshot).toMatchObject({ models: [{ price: old }], scheduledPrices: [next] });
@@ -119,7 +119,7 @@ describe.each(testEngines)('the catalog on %s', (engine) => {
       expect(await priceNow()).toEqual(next);
     });
 
-    it('puts a scheduled one in force at its start and not a millisecond sooner', async () => {
+    it('puts a scheduled one in force at its start and not a millisecond earlier', async () => {
       const old = await publish();
       const next = await publish({ effectiveFromMs: BigInt(clock.nowMs() + 5000), outputNanoUsdPerMtok: 1n, reasoningNanoUsdPerMtok: 2n });
       clock.advance(4999);
@@ -128,7 +128,7 @@ describe.each(testEngines)('the catalog on %s', (engine) => {
       expect(await priceNow()).toEqual(next);
     });
 
-    it('accepts a start at this very millisecond and refuses one before it', async () => {
+    it('accepts a start at the current millisecond and refuses an earlier one', async () => {
       expect(await refusal(publish({ effectiveFromMs: BigInt(clock.nowMs() - 1) }))).toEqual({
         reason: 'invalid_request',
         details: { field: 'price.effective_from_ms' },
@@ -141,7 +141,7 @@ describe.each(testEngines)('the catalog on %s', (engine) => {
       expect((await refusal(publish({ effectiveFromMs: BigInt(clock.nowMs()) * 1000n }))).reason).toBe('invalid_request');
     });
 
-    it('answers a repeat with the version that exists, even after its start', async () => {
+    it('returns the existing version to a repeat, even after its start', async () => {
       const start = BigInt(clock.nowMs() + 1000);
       const price = await publish({ effectiveFromMs: start });
       clock.advance(2000);
@@ -149,7 +149,7 @@ describe.each(testEngines)('the catalog on %s', (engine) => {
       expect((await service.listPriceVersions({ modelId: 'acme/small' }, context)).prices).toHaveLength(1);
     });
 
-    it('never alters a version: another price with its start is refused', async () => {
+    it('never changes a version: a different price with the same start is refused', async () => {
       const start = BigInt(clock.nowMs() + 1000);
       await publish({ effectiveFromMs: start });
       expect((await refusal(publish({ effectiveFromMs: start, outputNanoUsdPerMtok: 1n }))).reason).toBe('already_exists');

@@ -1,7 +1,7 @@
 // The catalog's settings; every one has a default that suits a single process.
 import { duration, flag, type Settings, type Values } from '#kit/config/settings.js';
 
-/** Settings of the catalog by the name that code uses. */
+/** Settings of the catalog, keyed by the names that the code uses. */
 export const catalogSettings = {
   pollIntervalMs: duration('TOLLGATE_CATALOG_POLL_INTERVAL', 'how often to look for changes made by other replicas', {
     minMs: 10,

@@ -1,10 +1,10 @@
-// What the RPCs of the catalog work with.
+// The dependencies of the catalog's RPCs.
 import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import type { CatalogFeed } from './feed/feed.js';
 import type { CatalogStore } from './store/store.js';
 
-/** Handed to every RPC. */
+/** Holds the dependencies that every RPC receives. */
 export interface RpcDeps {
   readonly db: Database;
   readonly store: CatalogStore;

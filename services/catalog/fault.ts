@@ -1,7 +1,7 @@
-// What is wrong with a value, in a form that suits one refused request as well as a list of everything wrong with a file.
+// What is wrong with a value, in a form that suits one rejected request as well as a list of all errors in a file.
 import { AppError } from '#client/errors/app-error.js';
 
-/** One thing wrong with one field. */
+/** Holds one thing that is wrong with one field. */
 export interface Fault {
   /** Path of the field as in the protobuf message, for example "targets[0].upstream_id". */
   readonly field: string;
@@ -9,7 +9,7 @@ export interface Fault {
   readonly message: string;
 }
 
-/** Raises invalid_request for the first fault, with the field below `prefix` in details.field; nothing when there is none. */
+/** Raises invalid_request for the first fault, with the field below `prefix` in details.field; does nothing when there are none. */
 export function refuseFaults(prefix: string, faults: readonly Fault[]): void {
   const first = faults[0];
   if (first === undefined) return;

@@ -1,4 +1,4 @@
-// The front door of the catalog: everything that composition may import.
+// The public interface of the catalog: all that the composition may import.
 import { AuditOutbox, type AuditReceiver } from '#kit/audit/audit-outbox.js';
 import type { Clock } from '#kit/clock.js';
 import { migrate } from '#kit/db/migrate.js';
@@ -17,16 +17,16 @@ import { CatalogStore } from './store/store.js';
 
 export { type CatalogConfig, catalogSettings } from './config.js';
 
-/** What the catalog needs from its process. */
+/** Holds what the catalog needs from its process. */
 export interface CatalogDeps {
   readonly db: Database;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Auth, which keeps the audit log. */
+  /** The auth service, which keeps the audit log. */
   readonly auth: AuditReceiver;
 }
 
-/** The catalog over its own database. `start` migrates, adds the seed's missing models and begins to look for changes. */
+/** Creates the catalog over its own database. `start` migrates, adds the seed's missing models and starts to look for changes. */
 export function createCatalog(config: CatalogConfig, { db, clock, log, auth }: CatalogDeps): ServiceModule<CatalogService> {
   const { pollIntervalMs, heartbeatIntervalMs } = config;
   const audit = new AuditOutbox({ db, receiver: auth, caller: 'catalog', clock, log });

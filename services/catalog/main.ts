@@ -1,4 +1,4 @@
-// The process of catalog when it runs apart.
+// The catalog's process when it runs separately.
 import { CallerServiceDefinition } from '#proto/auth/v1/callers.js';
 import { UserServiceDefinition } from '#proto/auth/v1/users.js';
 import { CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';

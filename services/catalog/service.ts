@@ -1,4 +1,4 @@
-// CatalogService: its RPCs, bound to what they need.
+// CatalogService: its RPCs, bound to their dependencies.
 import { getHealth } from '#kit/process/get-health.js';
 import { bindRpcs } from '#kit/rpc/bind-rpcs.js';
 import type { CatalogService } from '#proto/catalog/v1/catalog.js';
@@ -15,7 +15,7 @@ import { putModel } from './rpcs/put-model.js';
 import { putPriceDraft } from './rpcs/put-price-draft.js';
 import { watchCatalog } from './rpcs/watch-catalog.js';
 
-/** The implementation of the contract over these dependencies. */
+/** Returns the implementation of the contract over these dependencies. */
 export function catalogService(deps: RpcDeps): CatalogService {
   return bindRpcs<CatalogService, RpcDeps>(
     {

@@ -1,7 +1,7 @@
-// What can be set about metering. The defaults suit one machine and many.
+// The settings of metering. The defaults suit a single machine as well as many.
 import { duration, integer, optionalText, type Settings, type Values } from '#kit/config/settings.js';
 
-/** The settings of metering, for the process and the composition to parse. */
+/** Settings of metering, for the process and the composition to parse. */
 export const meteringSettings = {
   leaseMs: duration('TOLLGATE_METERING_LEASE', 'a call in flight that is not checkpointed for this long is taken for lost', {
     minMs: 1000,

@@ -1,4 +1,4 @@
-// What the RPCs of metering need.
+// The dependencies of metering's RPCs.
 import type { AuditLog } from '#kit/audit/audit-outbox.js';
 import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
@@ -13,13 +13,13 @@ import type { OutboxWorker } from './settlement/outbox-worker.js';
 import type { ReconcileDeps } from './reconcile/examine.js';
 import type { RecordLane } from './records/record-lane.js';
 
-/** Handed to every RPC; each uses a part. */
+/** Holds the dependencies that every RPC receives; each uses a part. */
 export interface RpcDeps {
   readonly config: MeteringConfig;
   readonly db: Database;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Who may call what on the batch stream. */
+  /** The policy for operations on the batch stream. */
   readonly access: Access;
   readonly ledger: Pick<LedgerService, 'checkpoint'>;
   readonly outage: LedgerOutage;

@@ -1,4 +1,4 @@
-// Metering's front door: all that a composition may import, beside its settings.
+// The public interface of metering: all that a composition may import, besides its settings.
 import { AuditOutbox, type AuditReceiver } from '#kit/audit/audit-outbox.js';
 import type { Clock } from '#kit/clock.js';
 import { migrate } from '#kit/db/migrate.js';
@@ -29,20 +29,20 @@ import { isReachable } from './store/records.js';
 
 export { type MeteringConfig, meteringSettings } from './config.js';
 
-/** What metering is built on. The composition opens and closes the database. */
+/** Holds what metering needs from its process. The composition opens and closes the database. */
 export interface MeteringDeps {
   readonly db: Database;
   readonly clock: Clock;
   readonly log: Logger;
   readonly access: Access;
   readonly ledger: Pick<LedgerService, 'settle' | 'refund' | 'checkpoint' | 'batchGetHolds' | 'listHolds' | 'verify'>;
-  /** For the prices that records should have. */
+  /** Provides the prices that records are expected to have. */
   readonly catalog: Pick<CatalogService, 'listPriceVersions'>;
-  /** Auth, which keeps the audit log. */
+  /** The auth service, which keeps the audit log. */
   readonly auth: AuditReceiver;
 }
 
-/** Metering over these dependencies. `start` migrates, then delivers settlements, looks for lost calls and compares the books until `stop`. */
+/** Creates metering over these dependencies. `start` migrates, then delivers settlements, closes lost calls and compares the books until `stop`. */
 export function createMetering(config: MeteringConfig, deps: MeteringDeps): ServiceModule<MeteringService> {
   const { db } = deps;
   const audit = new AuditOutbox({ ...deps, receiver: deps.auth, caller: 'metering' });

@@ -1,4 +1,4 @@
-// The process of metering when it runs apart.
+// Metering's process when it runs separately.
 import { CallerServiceDefinition } from '#proto/auth/v1/callers.js';
 import { UserServiceDefinition } from '#proto/auth/v1/users.js';
 import { CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
@@ -23,7 +23,7 @@ await runService({
   build(config, host) {
     const { log, clock, access } = host;
     const database = databasePart(config.databaseUrl, log);
-    // Settlements travel together; a checkpoint is one request for many calls already, and would only hold them up.
+    // Settlements share messages; a checkpoint is already one request for many calls, and would only delay them.
     const onOneStream = { method: 'batch', operations: ['settle', 'release'], caller: 'metering', log } as const;
     const ledger = batchClient(
       LedgerServiceDefinition,

@@ -1,4 +1,4 @@
-// What operators see of metering in figures. Nothing of it is about a single account, and counting is all that happens on the way of a call.
+// The metrics of metering. None of them is about a single account, and calls only pay for counting.
 import { metrics } from '@opentelemetry/api';
 import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
@@ -10,7 +10,7 @@ import { readOutboxState } from './store/outbox.js';
 
 const scope = 'tollgate.metering';
 
-/** Counts records as they are stored. Make it once the process's telemetry has started. */
+/** Counts records as they are stored. Create it once the process's telemetry has started. */
 export class MeteringMetrics {
   private readonly calls;
   private readonly chargedNanoUsd;
@@ -22,7 +22,7 @@ export class MeteringMetrics {
     this.chargedNanoUsd = meter.createCounter('tollgate.charged.nano_usd', { description: 'Charges of ended calls, in nano-USD.' });
   }
 
-  /** A new record was stored. */
+  /** Counts a newly stored record. */
   recorded({ outcome, chargeNanoUsd }: UsageRecord): void {
     this.calls.add(1, { outcome: wordOf(Outcome[outcome], 'OUTCOME_') });
     this.chargedNanoUsd.add(Number(chargeNanoUsd));
@@ -46,7 +46,7 @@ const gauges: readonly Gauge[] = [
   { name: 'tollgate.reconcile.last_run.age', description: 'How long ago the last look of each kind ended.', unit: 's' },
 ];
 
-/** Shows the outbox and what the reconcile job found, whenever metrics are collected. Returns what ends it. */
+/** Reports the outbox and the results of the reconcile job whenever metrics are collected. Returns a function that stops it. */
 export function observeMetering(deps: { db: Database; clock: Clock; log: Logger; results: () => Results }): () => void {
   const { db, clock, log, results } = deps;
   return observeGauges(
@@ -67,7 +67,7 @@ async function outboxReadings(db: Database, nowMs: number): Promise<Reading[]> {
   ];
 }
 
-/** Pure. Before the first look nothing is known, so nothing is shown: not even a zero. */
+/** Returns the readings. Before the first run nothing is known, so nothing is reported, not even a zero. Pure. */
 function reconcileReadings(results: Results, nowMs: number): Reading[] {
   const runs = (['recent', 'full'] as const).flatMap((run) => {
     const finishedAtMs = results[run]?.finishedAtMs;

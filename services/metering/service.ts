@@ -1,4 +1,4 @@
-// MeteringService: its RPCs, bound to what they need.
+// MeteringService: its RPCs, bound to their dependencies.
 import { bindRpcs } from '#kit/rpc/bind-rpcs.js';
 import type { MeteringService } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from './deps.js';
@@ -21,7 +21,7 @@ import { decoratedOperations, batch } from './rpcs/batch.js';
 import { recordUsage } from './rpcs/record-usage.js';
 import { retrySettlement } from './rpcs/retry-settlement.js';
 
-/** The implementation of the contract over these dependencies. */
+/** Returns the implementation of the contract over these dependencies. */
 export function meteringService(deps: RpcDeps): MeteringService {
   const rpcs = bindRpcs<Omit<MeteringService, 'batch'>, RpcDeps>(
     {

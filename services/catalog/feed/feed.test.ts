@@ -11,7 +11,7 @@ function feedOver(store: { revision: () => Promise<bigint>; load: () => Promise<
 }
 
 describe('the feed', () => {
-  it('refuses a watcher too many, and serves again when one has left', async () => {
+  it('refuses one watcher too many, and serves again when one has disconnected', async () => {
     const feed = feedOver({ revision: async () => 1n, load: async () => empty });
     await feed.start();
     const { signal } = new AbortController();
@@ -43,7 +43,7 @@ describe('the feed', () => {
     await feed.stop();
   });
 
-  it('does not start over a database that cannot be read', async () => {
+  it('does not start with a database that cannot be read', async () => {
     await expect(feedOver({ revision: () => Promise.reject(new Error('gone')), load: async () => empty }).start()).rejects.toThrow('gone');
   });
 });

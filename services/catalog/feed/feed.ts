@@ -1,14 +1,14 @@
-// Tells watchers of every change: one made in this process, one that another replica made, and one that time brings.
+// Notifies watchers of every change: made in this process, made by another replica, or caused by the passage of time.
 import type { Clock } from '#kit/clock.js';
 import { AppError } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 import { scheduledPrices } from '../prices/price.js';
 import type { CatalogStore, StoredCatalog } from '../store/store.js';
 
-/** How many watchers one process serves. */
+/** Maximum number of watchers per process. */
 export const watchersMax = 1000;
 
-/** What the feed works with. */
+/** Holds the dependencies of the feed. */
 export interface FeedDeps {
   readonly store: Pick<CatalogStore, 'revision' | 'load'>;
   readonly clock: Clock;
@@ -18,12 +18,12 @@ export interface FeedDeps {
 }
 
 /**
- * Keeps the latest catalog and wakes watchers when there is news. There are no queues: a watcher that is slow finds the latest
- * catalog when it comes back, so however slow it is, it costs no memory.
+ * Keeps the latest catalog and wakes watchers when it changes. There are no queues: a slow watcher gets the latest
+ * catalog when it reads again, so however slow it is, it costs no memory.
  */
 export class CatalogFeed {
   #catalog: StoredCatalog | undefined;
-  /** Counts what watchers must see, from 1 on: a watcher that has seen another number has something to fetch. */
+  /** Number of the state that watchers should see, from 1: a watcher that has seen another number has something to fetch. */
   #version = 0;
   #nextStartMs: bigint | undefined;
   #checked = false;
@@ -36,18 +36,18 @@ export class CatalogFeed {
 
   constructor(private readonly deps: FeedDeps) {}
 
-  /** Whether the last look at the database succeeded. */
+  /** Whether the last read of the database succeeded. */
   get checked(): boolean {
     return this.#checked;
   }
 
-  /** Loads the catalog and begins to look for changes. Raises what the database raises. */
+  /** Loads the catalog and starts to look for changes. Raises what the database raises. */
   async start(): Promise<void> {
     await this.#check();
     this.#loop = this.#run();
   }
 
-  /** Ends every watch and the polling. */
+  /** Ends all watches and the polling. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#endPause();
@@ -55,14 +55,14 @@ export class CatalogFeed {
     await this.#loop;
   }
 
-  /** To be called after a change of this process: watchers hear of it without waiting for the next poll. */
+  /** Call this after a change in this process, so that watchers see it without waiting for the next poll. */
   changed(): void {
     this.#checkWanted = true;
     this.#endPause();
   }
 
   /**
-   * The catalog at once and again after every change; undefined is a heartbeat. Ends when the feed stops or the signal aborts.
+   * Yields the catalog at once and after every change; undefined is a heartbeat. Ends when the feed stops or the signal aborts.
    * Raises overloaded when there are too many watchers.
    */
   async *watch(signal: AbortSignal): AsyncGenerator<StoredCatalog | undefined, void, undefined> {
@@ -75,10 +75,10 @@ export class CatalogFeed {
           seen = this.#version;
           yield this.#catalog;
         } else if (this.#checked) {
-          // Not while the database cannot be read: then nobody knows whether the catalog is still right, and silence says so.
+          // No heartbeats while the database cannot be read: whether the catalog is still current is unknown, and silence signals that.
           yield undefined;
         }
-        // Half the interval, so that a heartbeat that is a little late still comes within the announced one.
+        // Half the interval, so that a slightly late heartbeat still arrives within the announced interval.
         await this.#news(seen, this.deps.heartbeatIntervalMs / 2, signal);
       }
     } finally {
@@ -93,7 +93,7 @@ export class CatalogFeed {
       try {
         await this.#check();
       } catch (error) {
-        if (this.#checked) this.deps.log.warn({ err: error }, 'the catalog cannot be read; watchers keep the last one');
+        if (this.#checked) this.deps.log.warn({ err: error }, 'the catalog cannot be read; watchers keep the last version');
         this.#checked = false;
       }
     }
@@ -112,7 +112,7 @@ export class CatalogFeed {
     this.#wakeWatchers();
   }
 
-  /** Until the next poll or the next price start, whichever is sooner, or until `changed` or `stop`. */
+  /** Waits until the next poll or the next price start, whichever is sooner, or until `changed` or `stop`. */
   async #pause(): Promise<void> {
     const { clock, pollIntervalMs } = this.deps;
     const untilStartMs = this.#nextStartMs === undefined ? pollIntervalMs : Number(this.#nextStartMs) - clock.nowMs();
@@ -128,7 +128,7 @@ export class CatalogFeed {
     this.#checkWanted = false;
   }
 
-  /** Resolves when there is something that `seen` is not, after `waitMs`, or when the watch is over. */
+  /** Resolves when the state differs from `seen`, after `waitMs`, or when the watch is over. */
   #news(seen: number, waitMs: number, signal: AbortSignal): Promise<void> {
     if (seen !== this.#version || this.#stopped || signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {

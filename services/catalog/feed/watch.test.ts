@@ -16,13 +16,13 @@ class Watch {
     this.#messages = service.watchCatalog({}, callContext({ caller: 'gateway', signal: this.#leaving.signal }))[Symbol.asyncIterator]();
   }
 
-  /** The next message, or undefined at the end; fails after a second. */
+  /** Returns the next message, or undefined at the end; fails after a second. */
   async message(): Promise<WatchCatalogResponse | undefined> {
     const next = await within(1000, this.#messages.next());
     return next.done === true ? undefined : next.value;
   }
 
-  /** The next message that is not a heartbeat. */
+  /** Returns the next message that is not a heartbeat. */
   async snapshot() {
     for (;;) {
       const message = await this.message();
@@ -100,7 +100,7 @@ describe.each(testEngines)('watching the catalog on %s', (engine) => {
     expect((await watch.snapshot()).models[0]?.price?.outputNanoUsdPerMtok).toBe(5_000_000_000n);
   });
 
-  it('shows a scheduled price when it starts, and schedules it no more', async () => {
+  it('shows a scheduled price when it starts, and no longer as scheduled', async () => {
     await catalog.service.publishPrice({ price: examplePrice({ effectiveFromMs: BigInt(clock.nowMs() + 5000) }) }, context);
     const replica = await startReplica(test.db);
     const watch = new Watch(replica.service);
@@ -113,7 +113,7 @@ describe.each(testEngines)('watching the catalog on %s', (engine) => {
     expect(after.scheduledPrices).toEqual([]);
   });
 
-  it('beats at least as often as it announces while nothing changes', async () => {
+  it('sends heartbeats at least as often as announced while nothing changes', async () => {
     const replica = await startReplica(test.db, { heartbeatIntervalMs: 2000 });
     const watch = new Watch(replica.service);
     await watch.snapshot();
@@ -122,7 +122,7 @@ describe.each(testEngines)('watching the catalog on %s', (engine) => {
     expect(performance.now() - before).toBeLessThan(2000);
   });
 
-  it('shows a slow watcher the latest catalog, not every one in between', async () => {
+  it('sends a slow watcher the latest catalog, not every one in between', async () => {
     const watch = new Watch(catalog.service);
     await watch.snapshot();
     for (const displayName of ['One', 'Two', 'Three']) await catalog.service.putModel({ model: exampleModel({ displayName }) }, context);
@@ -140,7 +140,7 @@ describe.each(testEngines)('watching the catalog on %s', (engine) => {
     expect(await next).toBeUndefined();
   });
 
-  it('ends at once when the watcher leaves', async () => {
+  it('ends at once when the watcher disconnects', async () => {
     const replica = await startReplica(test.db, { heartbeatIntervalMs: 60_000 });
     const watch = new Watch(replica.service);
     await watch.snapshot();

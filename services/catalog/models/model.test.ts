@@ -6,7 +6,7 @@ import { exampleModel } from '../testing/examples.js';
 const target = { upstreamId: 'acme', upstreamModel: 'small-1' };
 
 describe('a model', () => {
-  it('is valid with the least that it needs', () => {
+  it('is valid with only its required fields', () => {
     const model = exampleModel({
       description: '',
       provider: '',
@@ -49,7 +49,7 @@ describe('a model', () => {
     expect(modelFaults(exampleModel(fields)).map((fault) => fault.field)).toEqual([field]);
   });
 
-  it('has all its faults listed', () => {
+  it('has all its faults reported', () => {
     expect(modelFaults(exampleModel({ id: '', displayName: '', targets: [] }))).toHaveLength(3);
   });
 });

@@ -3,7 +3,7 @@ import { AppError } from '#client/errors/app-error.js';
 import { Capability, Modality, type Model, ModelState, type Target, Tokenizer } from '#proto/catalog/v1/catalog.js';
 import type { Fault } from '../fault.js';
 
-/** How many models a catalog may have: every listing and snapshot carries all of them. */
+/** Maximum number of models in a catalog: every listing and snapshot contains all of them. */
 export const modelsMax = 2000;
 
 const nameCharsMax = 128;
@@ -17,7 +17,7 @@ const aliasesMax = 16;
 const limitTokensMax = 100_000_000;
 const imageTokensMaxMax = 1_000_000;
 
-/** Everything wrong with a model, in the order of its fields; empty when it is valid. `price` and `created_at_ms` are not looked at. */
+/** Returns everything wrong with a model, in the order of its fields; empty when it is valid. `price` and `created_at_ms` are not checked. */
 export function modelFaults(model: Model): Fault[] {
   const faults: Fault[] = [];
   const expect = (holds: boolean, field: string, message: string): void => {
@@ -49,17 +49,17 @@ export function modelFaults(model: Model): Fault[] {
   return faults;
 }
 
-/** Whether a text can be an id or an alias of a model. */
+/** Reports whether a text can be an id or an alias of a model. */
 export function isModelName(text: string): boolean {
   return text.length <= nameCharsMax && /^[a-z0-9][a-z0-9._:/-]*$/.test(text);
 }
 
-/** The model that has this id or alias. Ids and aliases share one name space, so there is at most one. */
+/** Returns the model that has this id or alias. Ids and aliases share one namespace, so there is at most one. */
 export function findByName(models: readonly Model[], name: string): Model | undefined {
   return models.find(({ id, aliases }) => id === name || aliases.includes(name));
 }
 
-/** The stored model that has this id or alias. Raises model_unknown. */
+/** Returns the stored model that has this id or alias. Raises model_unknown. */
 export function modelNamed(stored: readonly { readonly model: Model }[], name: string): Model {
   const model = findByName(
     stored.map((each) => each.model),
@@ -69,7 +69,7 @@ export function modelNamed(stored: readonly { readonly model: Model }[], name: s
   return model;
 }
 
-/** The refusal of a name that no model has. */
+/** Returns the error for a name that no model has. */
 export function unknownModel(name: string): AppError {
   return new AppError('model_unknown', `There is no model named "${name.slice(0, nameCharsMax)}".`);
 }

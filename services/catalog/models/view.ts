@@ -1,9 +1,9 @@
-// The catalog at an instant, as it leaves the service. Pure.
+// The catalog at an instant, as callers see it. Pure.
 import { Model, type PriceVersion, WatchCatalogResponse_Snapshot } from '#proto/catalog/v1/catalog.js';
 import { priceInForce, scheduledPrices } from '../prices/price.js';
 import type { StoredCatalog } from '../store/store.js';
 
-/** Every model with the price in force at `nowMs`, in the order of their ids. */
+/** Returns every model with the price in force at `nowMs`, in the order of their ids. */
 export function modelsAt(catalog: StoredCatalog, nowMs: number): Model[] {
   const pricesByModel = new Map<string, PriceVersion[]>();
   for (const price of catalog.prices) {
@@ -15,12 +15,12 @@ export function modelsAt(catalog: StoredCatalog, nowMs: number): Model[] {
   return catalog.models.map(({ model }) => ({ ...model, price: priceInForce(pricesByModel.get(model.id) ?? [], instantMs) }));
 }
 
-/** What a watcher gets: the models and the prices to come. */
+/** Returns what a watcher gets: the models and the scheduled prices. */
 export function snapshotAt(catalog: StoredCatalog, nowMs: number): WatchCatalogResponse_Snapshot {
   return { models: modelsAt(catalog, nowMs), scheduledPrices: scheduledPrices(catalog.prices, notBefore(catalog, nowMs)) };
 }
 
-/** A clock set back after loading must not make a model unpriced: prices that had ended by then were not loaded. */
+/** Returns an instant no earlier than the catalog's. Otherwise a clock set back after loading would make a model unpriced: prices that had ended by then were not loaded. */
 function notBefore(catalog: StoredCatalog, nowMs: number): number {
   return Math.max(nowMs, catalog.asOfMs);
 }

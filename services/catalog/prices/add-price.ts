@@ -1,4 +1,4 @@
-// Adds a price version within a change: the one way by which prices come to be, from a draft or without one.
+// Adds a price version within a change: the only way to create prices, from a draft or without one.
 import { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
 import { PriceVersion } from '#proto/catalog/v1/catalog.js';
@@ -7,8 +7,8 @@ import { priceIdPrefix } from '../store/rows.js';
 import type { CatalogChange } from '../store/store.js';
 
 /**
- * Stores `wanted` for good, whose model exists; `startOf` says when it starts. A repeat of a version with a start of its own returns
- * the stored one. `fieldPrefix` stands before the names of fields in refusals. Raises invalid_request for a start in the
+ * Stores `wanted` permanently, whose model exists; `startOf` determines when it starts. A repeat of a version with a start of its own returns
+ * the stored one. `fieldPrefix` precedes the names of fields in errors. Raises invalid_request for a start in the
  * past, already_exists when another version starts at that millisecond, failed_precondition when the model has too many versions.
  */
 export async function addPrice(
@@ -29,15 +29,12 @@ export async function addPrice(
   if (sameStart !== undefined && isSamePrice(sameStart, next)) return sameStart;
   refuseBadStart(next.effectiveFromMs, nowMs, fieldPrefix);
   if (sameStart !== undefined) {
-    throw new AppError('already_exists', `Another price of "${next.modelId}" starts at that very millisecond; choose another start.`, {
+    throw new AppError('already_exists', `Another price of "${next.modelId}" starts at the same millisecond; choose another start.`, {
       details: { field: `${fieldPrefix}effective_from_ms` },
     });
   }
   if (versions.length >= priceVersionsMax) {
-    throw new AppError(
-      'failed_precondition',
-      `"${next.modelId}" already has ${priceVersionsMax} price versions, and that is the most it can have.`,
-    );
+    throw new AppError('failed_precondition', `"${next.modelId}" already has ${priceVersionsMax} price versions, which is the maximum.`);
   }
   await change.insertPrice(next, draftVersion);
   return next;

@@ -12,7 +12,7 @@ const warningsOf = (draft: DeepPartial<PriceVersion>, versions = [before]): [Kin
   priceDiff(model, examplePrice(draft), versions, nowMs).warnings.map(({ kind, tokenClass }) => [kind, tokenClass]);
 
 describe('what a draft would change', () => {
-  it('is told class by class, with the rise in hundredths of a percent', () => {
+  it('is listed class by class, with the increase in hundredths of a percent', () => {
     const { changes } = priceDiff(
       model,
       examplePrice({ inputNanoUsdPerMtok: 1_100_000_000n, cacheReadNanoUsdPerMtok: 66_666_666n, reasoningNanoUsdPerMtok: 6_000_000_000n }),
@@ -32,12 +32,12 @@ describe('what a draft would change', () => {
       [TokenClass.TOKEN_CLASS_CACHE_WRITE_5M, 1_250_000_000n, 1_250_000_000n, 0n],
       [TokenClass.TOKEN_CLASS_CACHE_WRITE_1H, 2_000_000_000n, 2_000_000_000n, 0n],
       [TokenClass.TOKEN_CLASS_OUTPUT, 5_000_000_000n, 5_000_000_000n, 0n],
-      // What was charged as output is compared with it.
+      // It is compared with what was charged as output.
       [TokenClass.TOKEN_CLASS_REASONING, undefined, 6_000_000_000n, 2000n],
     ]);
   });
 
-  it('compares with the price in force at the start, and tells which published one ends it', () => {
+  it('is compared with the price in force at the start, and names the published one that ends it', () => {
     const soon = examplePrice({ id: 'soon', effectiveFromMs: 20_000n });
     const late = examplePrice({ id: 'late', effectiveFromMs: 40_000n });
     const versions = [late, before, soon];
@@ -50,7 +50,7 @@ describe('what a draft would change', () => {
     expect(idsOf(50_000n)).toEqual(['late', []]);
   });
 
-  it('tells an unpriced model from a free one', () => {
+  it('distinguishes an unpriced model from a free one', () => {
     const free = {
       inputNanoUsdPerMtok: 0n,
       cacheReadNanoUsdPerMtok: 0n,
@@ -69,7 +69,7 @@ describe('what a draft would change', () => {
     expect(wasFree.changes[0]).toMatchObject({ beforeNanoUsdPerMtok: 0n, changeBasisPoints: undefined });
   });
 
-  it('names calls that the model can serve', () => {
+  it('shows calls that the model can serve', () => {
     const names = (fields: Parameters<typeof exampleModel>[0]): string[] =>
       priceDiff(exampleModel(fields), before, [], nowMs).typicalCalls.map(({ name }) => name);
     expect(names({})).toEqual(['chat']);
@@ -83,14 +83,14 @@ describe('what a draft would change', () => {
 
 describe('warnings about a draft', () => {
   it.each<[string, DeepPartial<PriceVersion>, [Kind, TokenClass][]]>([
-    ['nothing to warn of', { inputNanoUsdPerMtok: 1_500_000_000n }, []],
+    ['nothing to warn about', { inputNanoUsdPerMtok: 1_500_000_000n }, []],
     [
-      'half more is no large change, a nano-dollar beyond is one',
+      'an increase by half is not a large change, a nano-dollar more is one',
       { inputNanoUsdPerMtok: 1_500_000_001n },
       [[Kind.KIND_LARGE_CHANGE, TokenClass.TOKEN_CLASS_INPUT]],
     ],
-    ['half less is no large change', { outputNanoUsdPerMtok: 2_500_000_000n }, []],
-    ['less than half', { outputNanoUsdPerMtok: 2_499_999_999n }, [[Kind.KIND_LARGE_CHANGE, TokenClass.TOKEN_CLASS_OUTPUT]]],
+    ['a decrease by half is not a large change', { outputNanoUsdPerMtok: 2_500_000_000n }, []],
+    ['a decrease by more than half', { outputNanoUsdPerMtok: 2_499_999_999n }, [[Kind.KIND_LARGE_CHANGE, TokenClass.TOKEN_CLASS_OUTPUT]]],
     [
       'a class at 0',
       { cacheReadNanoUsdPerMtok: 0n },
@@ -108,13 +108,13 @@ describe('warnings about a draft', () => {
       ],
     ],
     ['no change', {}, [[Kind.KIND_NO_CHANGE, 0]]],
-    ['reasoning priced apart, but as output was', { reasoningNanoUsdPerMtok: 5_000_000_000n }, [[Kind.KIND_NO_CHANGE, 0]]],
+    ['reasoning priced separately, but as output was', { reasoningNanoUsdPerMtok: 5_000_000_000n }, [[Kind.KIND_NO_CHANGE, 0]]],
     ['a start that has passed', { inputNanoUsdPerMtok: 1_100_000_000n, effectiveFromMs: 9999n }, [[Kind.KIND_START_PASSED, 0]]],
   ])('%s', (_, draft, warnings) => {
     expect(warningsOf(draft)).toEqual(warnings);
   });
 
-  it('tells of a first price, of a rise from 0, and of a later version that ends it', () => {
+  it('report a first price, an increase from 0, and a later version that ends it', () => {
     expect(warningsOf({}, [])).toEqual([[Kind.KIND_FIRST_PRICE, 0]]);
     expect(warningsOf({}, [examplePrice({ effectiveFromMs: 1n, cacheReadNanoUsdPerMtok: 0n })])).toEqual([
       [Kind.KIND_LARGE_CHANGE, TokenClass.TOKEN_CLASS_CACHE_READ],

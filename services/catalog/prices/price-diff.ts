@@ -13,11 +13,11 @@ import {
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { priceInForce, scheduledPrices } from './price.js';
 
-/** A change beyond this, up or down, is one to look at twice: half, in hundredths of a percent. */
+/** A change beyond this, up or down, gets a warning: half, in hundredths of a percent. */
 const largeChangeBasisPoints = 5000n;
 
 /**
- * The draft's price against the one that it replaces: the one in force at its start, not only today's. `versions` are all of the
+ * Compares the draft's price with the one that it replaces: the one in force at its start, not necessarily today's. `versions` are all of the
  * model, in any order.
  */
 export function priceDiff(model: Model, draft: PriceVersion, versions: readonly PriceVersion[], nowMs: number): PriceDiff {
@@ -36,9 +36,9 @@ export function priceDiff(model: Model, draft: PriceVersion, versions: readonly 
 
 interface Class {
   readonly tokenClass: TokenClass;
-  /** What the version says; undefined: nothing. */
+  /** The version's own value; undefined if it has none. */
   read(price: PriceVersion): bigint | undefined;
-  /** What it charges. */
+  /** The price that is charged. */
   charged(price: PriceVersion): bigint;
 }
 
@@ -67,7 +67,7 @@ function changeOf({ tokenClass, read, charged }: Class, before: PriceVersion | u
   });
 }
 
-/** The rise in hundredths of a percent, rounded to the nearest, halves away from zero. */
+/** Returns the increase in hundredths of a percent, rounded to the nearest, halves away from zero. */
 function basisPoints(before: bigint, after: bigint): bigint {
   const rise = (after - before) * 10_000n;
   const half = before / 2n;
@@ -92,7 +92,7 @@ function warningsOf(
   if (draft.outputNanoUsdPerMtok < draft.inputNanoUsdPerMtok) warn(Kind.KIND_OUTPUT_BELOW_INPUT);
   for (const [index, { tokenClass, charged }] of classes.entries()) {
     if (before === undefined) break;
-    // Of reasoning that is charged as output before and after, the line of the output has said it.
+    // If reasoning is charged as output before and after, the line for output already covers it.
     if (
       tokenClass === TokenClass.TOKEN_CLASS_REASONING &&
       before.reasoningNanoUsdPerMtok === undefined &&
@@ -107,13 +107,13 @@ function warningsOf(
   return warnings;
 }
 
-/** Compared without rounding: half is no large change, and anything beyond it is. */
+/** Compares without rounding: half is not a large change, and anything beyond it is. */
 function exceeds(before: bigint, after: bigint): boolean {
   const change = after > before ? after - before : before - after;
   return change * 10_000n > before * largeChangeBasisPoints;
 }
 
-/** Sizes that say what a price means for the model: only calls that it can serve. */
+/** Returns sizes that illustrate what a price means for the model: only calls that it can serve. */
 function typicalCalls(model: Model): TypicalCall[] {
   const has = (capability: Capability): boolean => model.capabilities.includes(capability);
   const output = (tokens: number): number => Math.min(tokens, model.outputLimitTokens);
@@ -131,7 +131,7 @@ function typicalCalls(model: Model): TypicalCall[] {
   const fits = calls.filter(
     ({ tokens }) => tokens!.inputTokens + tokens!.cacheReadTokens + tokens!.outputTokens <= model.contextLimitTokens,
   );
-  // A tiny context fits none of them, and a diff should still say what something costs.
+  // A tiny context fits none of them, and a diff should still show a cost.
   const half = Math.max(1, Math.floor(model.contextLimitTokens / 2));
   return fits.length > 0 ? fits : [call('chat', { inputTokens: half, outputTokens: output(half) })];
 }

@@ -85,7 +85,7 @@ describe.each(testEngines)('price drafts on %s', (engine) => {
     expect(await versions()).toEqual([next, old]);
   });
 
-  it('published twice are one price, even when another draft or price has come since', async () => {
+  it('published twice are one price, even when another draft or price was added since', async () => {
     const { version } = await put();
     const price = await publish(version);
     clock.advance(1000);
@@ -96,26 +96,26 @@ describe.each(testEngines)('price drafts on %s', (engine) => {
     expect(await drafts()).toEqual([waiting]);
   });
 
-  it('that somebody changed, threw away or published meanwhile are not published', async () => {
+  it('that were changed, discarded or published meanwhile are not published', async () => {
     const seen = await put();
     const changed = await put({ outputNanoUsdPerMtok: 1n }, seen.version, 'bob@example.com');
     expect(await refusal(publish(seen.version))).toEqual({ reason: 'failed_precondition', details: { field: 'version' } });
     await service.deletePriceDraft({ modelId, version: changed.version }, context);
     expect((await refusal(publish(changed.version))).reason).toBe('failed_precondition');
-    // A draft made anew never has the version of one before.
+    // A new draft never has the version of a previous one.
     expect((await put()).version).toBeGreaterThan(changed.version);
     expect((await refusal(publish(seen.version))).reason).toBe('failed_precondition');
     expect(await versions()).toEqual([]);
   });
 
-  it('are published once, however many ask at once', async () => {
+  it('are published once, however many callers publish at once', async () => {
     const { version } = await put();
     const prices = await Promise.all([1, 2, 3, 4].map(() => publish(version)));
     expect(new Set(prices.map(({ id }) => id)).size).toBe(1);
     expect(await versions()).toHaveLength(1);
   });
 
-  it('are not published over a price that came after the comparison', async () => {
+  it('are not published over a price that was added after the comparison', async () => {
     const { version } = await put();
     await service.publishPrice({ price: examplePrice({ inputNanoUsdPerMtok: 5n }) }, context);
     expect(await refusal(publish(version, { beforePriceId: '' }))).toMatchObject({
@@ -129,7 +129,7 @@ describe.each(testEngines)('price drafts on %s', (engine) => {
     expect(await priceNow()).toEqual(published);
   });
 
-  it('are changed only by who has seen the last one, where that is asked for', async () => {
+  it('are changed only by a caller that has seen the latest one, if the request demands it', async () => {
     const first = await put({}, 0n);
     expect((await refusal(put({}, 0n))).reason).toBe('failed_precondition');
     const second = await put({ inputNanoUsdPerMtok: 2n }, first.version);
@@ -148,7 +148,7 @@ describe.each(testEngines)('price drafts on %s', (engine) => {
     expect(await versions()).toEqual([]);
   });
 
-  it('out of bounds are refused, and the field is named', async () => {
+  it('out of bounds are rejected with the name of the field', async () => {
     expect(await refusal(put({ outputNanoUsdPerMtok: -1n }))).toEqual({
       reason: 'invalid_request',
       details: { field: 'price.output_nano_usd_per_mtok' },

@@ -30,13 +30,13 @@ describe('scheduled prices', () => {
     expect(scheduledPrices([third, first, second], 1000).map(({ id }) => id)).toEqual(['second', 'third']);
   });
 
-  it('are scheduled no more at the very start', () => {
+  it('are no longer scheduled at their start', () => {
     expect(scheduledPrices([first], 1000)).toEqual([]);
   });
 });
 
 describe('a unit price', () => {
-  it('may be zero and may be the highest', () => {
+  it('may be zero and may be the maximum', () => {
     expect(
       priceFaults(examplePrice({ inputNanoUsdPerMtok: 0n, outputNanoUsdPerMtok: unitPriceNanoUsdMax, reasoningNanoUsdPerMtok: 0n })),
     ).toEqual([]);

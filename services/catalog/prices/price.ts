@@ -3,13 +3,13 @@ import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { lines, pricesOutOfBounds, unitPriceNanoUsdMax } from '#rules/pricing.js';
 import type { Fault } from '../fault.js';
 
-/** How many versions a model may have: ListPriceVersions answers with all of them. */
+/** Maximum number of versions per model: ListPriceVersions returns all of them. */
 export const priceVersionsMax = 1000;
 
 /** The year 2100: a start beyond it is a mistake in the unit, such as microseconds. */
 export const startMsMax = 4_102_444_800_000n;
 
-/** The version with the latest start not after `nowMs`; undefined: the model is unpriced then. `prices` are of one model, in any order. */
+/** Returns the version with the latest start not after `nowMs`; undefined if the model is unpriced then. `prices` belong to one model, in any order. */
 export function priceInForce(prices: readonly PriceVersion[], nowMs: number): PriceVersion | undefined {
   let inForce: PriceVersion | undefined;
   for (const price of prices) {
@@ -20,8 +20,8 @@ export function priceInForce(prices: readonly PriceVersion[], nowMs: number): Pr
 }
 
 /**
- * How far ahead a price starts that is published for now and replaces another. Every gateway knows it before it starts, so that no call
- * carries the price before it any more; a change is known everywhere within a second.
+ * How far ahead a price starts that is published for now and replaces another. Every gateway has it before it starts, so that no call
+ * carries the previous price any more; a change is known everywhere within a second.
  */
 const publishLeadMs = 1000;
 
@@ -31,12 +31,12 @@ export function startOf(wanted: PriceVersion, versions: readonly PriceVersion[],
   return BigInt(priceInForce(versions, nowMs) === undefined ? nowMs : nowMs + publishLeadMs);
 }
 
-/** The versions that start after `nowMs`, earliest start first. */
+/** Returns the versions that start after `nowMs`, earliest start first. */
 export function scheduledPrices(prices: readonly PriceVersion[], nowMs: number): PriceVersion[] {
   return prices.filter((price) => price.effectiveFromMs > BigInt(nowMs)).sort((a, b) => Number(a.effectiveFromMs - b.effectiveFromMs));
 }
 
-/** Whether two versions charge the same from the same instant on: then one is a repeat of the other. */
+/** Reports whether two versions charge the same from the same instant: then one is a repeat of the other. */
 export function isSamePrice(a: PriceVersion, b: PriceVersion): boolean {
   return a.modelId === b.modelId && a.effectiveFromMs === b.effectiveFromMs && lines.every(({ price }) => price(a) === price(b));
 }

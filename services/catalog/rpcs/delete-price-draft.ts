@@ -1,4 +1,4 @@
-// Throws the draft of a model away.
+// DeletePriceDraft: discards the draft of a model.
 import type { CallContext } from '#client/call-context.js';
 import type { DeletePriceDraftRequest, DeletePriceDraftResponse } from '#proto/catalog/v1/catalog.js';
 import { priceDetail } from '../audit-details.js';
@@ -7,7 +7,7 @@ import { modelNamed } from '../models/model.js';
 import { noDraft } from './get-price-draft.js';
 import { draftChanged } from './put-price-draft.js';
 
-/** Raises model_unknown, not_found when there is no draft, failed_precondition when it is not of the version that was named. */
+/** Raises model_unknown, not_found when there is no draft, failed_precondition when its version is not the named one. */
 export async function deletePriceDraft(
   { modelId, version }: DeletePriceDraftRequest,
   context: CallContext,

@@ -1,4 +1,4 @@
-// Shows the draft of a model and what publishing it would change.
+// GetPriceDraft: the draft of a model and what publishing it would change.
 import { AppError } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
@@ -7,7 +7,7 @@ import type { RpcDeps } from '../deps.js';
 import { modelNamed } from '../models/model.js';
 import { priceDiff } from '../prices/price-diff.js';
 
-/** The draft against the prices as they are now. Raises model_unknown, and not_found when there is no draft. */
+/** Compares the draft with the current prices. Raises model_unknown, and not_found when there is no draft. */
 export async function getPriceDraft(
   { modelId }: GetPriceDraftRequest,
   _context: CallContext,
@@ -20,7 +20,7 @@ export async function getPriceDraft(
   return { draft, diff: priceDiff(model, draft.price!, await store.prices(model.id), nowMs) };
 }
 
-/** The refusal where a model has no draft. */
+/** Returns the error for a model without a draft. */
 export function noDraft(modelId: string): AppError {
   return fault('no_draft', { model: modelId });
 }

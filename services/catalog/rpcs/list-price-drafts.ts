@@ -1,9 +1,9 @@
-// Lists the drafts of all models.
+// ListPriceDrafts: the drafts of all models.
 import type { CallContext } from '#client/call-context.js';
 import type { ListPriceDraftsRequest, ListPriceDraftsResponse } from '#proto/catalog/v1/catalog.js';
 import type { RpcDeps } from '../deps.js';
 
-/** In the order of the models' ids. */
+/** Returns them in the order of the models' ids. */
 export async function listPriceDrafts(
   _request: ListPriceDraftsRequest,
   _context: CallContext,

@@ -1,4 +1,4 @@
-// Makes a draft the model's price from its start on.
+// PublishPriceDraft: makes a draft the model's price from its start.
 import { fault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import type { PublishPriceDraftRequest, PublishPriceDraftResponse } from '#proto/catalog/v1/catalog.js';
@@ -10,8 +10,8 @@ import { priceInForce, startOf } from '../prices/price.js';
 import { draftChanged } from './put-price-draft.js';
 
 /**
- * Adds the price version and removes the draft, both or neither. A repeat answers with the version that it made the first time. Raises
- * model_unknown, failed_precondition when the draft or the price before it is not the one that was looked at, and what adding a
+ * Adds the price version and removes the draft, both or neither. A repeat returns the version that was created the first time. Raises
+ * model_unknown, failed_precondition when the draft or the previous price is not the reviewed one, and what adding a
  * version raises.
  */
 export async function publishPriceDraft(

@@ -1,4 +1,4 @@
-// Adds a price version to a model.
+// PublishPrice: adds a price version to a model.
 import { AppError } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
 import type { PublishPriceRequest, PublishPriceResponse } from '#proto/catalog/v1/catalog.js';
@@ -10,7 +10,7 @@ import { modelNamed } from '../models/model.js';
 import { priceFaults } from '../prices/price.js';
 
 /**
- * Stores the version for good. A repeat of a version with a start of its own answers with the stored one. Raises invalid_request
+ * Stores the version permanently. A repeat of a version with a start of its own returns the stored one. Raises invalid_request
  * for a price out of bounds or a start in the past, model_unknown, already_exists when another version starts at that
  * millisecond, failed_precondition when the model has too many versions.
  */
@@ -24,7 +24,7 @@ export async function publishPrice(
   refuseFaults('price', priceFaults(wanted));
   const price = await store.change(async (change) => {
     const model = modelNamed(await change.models(), wanted.modelId);
-    // The clock is read within the change: waiting for its turn must not let a start slip into the past.
+    // The clock is read within the change: while it waits for its turn, a start must not move into the past.
     const published = await addPrice(change, { ...wanted, modelId: model.id }, clock.nowMs(), 'price.');
     // A repeat finds the version that is there.
     if (change.written)

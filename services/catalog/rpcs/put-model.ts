@@ -1,4 +1,4 @@
-// Creates a model, or replaces all of its fields but the prices.
+// PutModel: creates a model, or replaces all of its fields except the prices.
 import { type AuditEvent, changedFields } from '#kit/audit/audit-event.js';
 import { AppError } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
@@ -12,7 +12,7 @@ import { priceInForce } from '../prices/price.js';
 import type { StoredModel } from '../store/rows.js';
 
 /**
- * Stores the model; from then on it is the operator's, and the seed file leaves it alone. Raises invalid_request for a field
+ * Stores the model; from then on it belongs to the operator, and the seed file does not change it. Raises invalid_request for a field
  * out of bounds, already_exists when the id or an alias names another model, failed_precondition when the catalog is full.
  */
 export async function putModel(request: PutModelRequest, context: CallContext, { store, feed, clock }: RpcDeps): Promise<PutModelResponse> {

@@ -1,4 +1,4 @@
-// Prepares a price of a model, to be looked at before it is published.
+// PutPriceDraft: prepares a price of a model for review before it is published.
 import { AppError } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
 import { PriceDraft, PriceVersion, type PutPriceDraftRequest, type PutPriceDraftResponse } from '#proto/catalog/v1/catalog.js';
@@ -13,8 +13,8 @@ import { priceFaults } from '../prices/price.js';
 const authorCharsMax = 200;
 
 /**
- * Stores the draft in place of the one that there is. Raises invalid_request for a price out of bounds or a start in the past,
- * model_unknown, failed_precondition when the draft is not the one that it is to replace.
+ * Stores the draft, replacing the present one. Raises invalid_request for a price out of bounds or a start in the past,
+ * model_unknown, failed_precondition when the present draft is not the one to be replaced.
  */
 export async function putPriceDraft(
   { price: wanted, author, replacesVersion }: PutPriceDraftRequest,
@@ -32,7 +32,7 @@ export async function putPriceDraft(
     const present = await change.draft(model.id);
     if (replacesVersion !== undefined && replacesVersion !== (present?.version ?? 0n)) throw draftChanged(model.id, present);
     const price = PriceVersion.fromPartial({ ...wanted, id: '', modelId: model.id, createdAtMs: 0n });
-    // The revision grows with every change and is never used twice, and so is the version.
+    // The revision grows with every change and is never reused, and so is the version.
     const draft = PriceDraft.fromPartial({ price, version: change.revision, author, updatedAtMs: BigInt(nowMs) });
     await change.putDraft(draft);
     await change.audit(context, { action: 'price.draft', targetId: model.id, detail: { version: draft.version, ...priceDetail(price) } });
@@ -40,7 +40,7 @@ export async function putPriceDraft(
   });
 }
 
-/** The refusal of somebody who looked at another draft than there is now. */
+/** Returns the stale-draft conflict: the caller reviewed a different draft than the present one. */
 export function draftChanged(modelId: string, present: PriceDraft | undefined): AppError {
   const what =
     present === undefined

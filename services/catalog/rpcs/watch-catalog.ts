@@ -1,10 +1,10 @@
-// Streams the catalog to a replica of it, and keeps that right.
+// WatchCatalog: streams the catalog to a replica of it, and keeps that current.
 import type { CallContext } from '#client/call-context.js';
 import type { WatchCatalogRequest, WatchCatalogResponse } from '#proto/catalog/v1/catalog.js';
 import type { RpcDeps } from '../deps.js';
 import { snapshotAt } from '../models/view.js';
 
-/** A snapshot at once and after every change, price starts included; between them heartbeats. Raises overloaded. */
+/** Yields a snapshot at once and after every change, price starts included, and heartbeats in between. Raises overloaded. */
 export async function* watchCatalog(
   _request: WatchCatalogRequest,
   context: CallContext,

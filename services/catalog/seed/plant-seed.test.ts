@@ -37,7 +37,7 @@ describe.each(testEngines)('planting the seed on %s', (engine) => {
       return exists ? change.updateModel(next) : change.insertModel(next);
     });
 
-  it('fills an empty catalog with models that can be charged for from now on', async () => {
+  it('fills an empty catalog with models that have a price from now on', async () => {
     await plant(seedOf({ id: 'acme/small' }, { id: 'acme/large' }));
     const { models, prices } = await store.load(clock.nowMs());
     expect(models.map(({ model }) => model.id)).toEqual(['acme/large', 'acme/small']);
@@ -56,7 +56,7 @@ describe.each(testEngines)('planting the seed on %s', (engine) => {
     expect(await store.load(clock.nowMs())).toEqual({ ...before, asOfMs: clock.nowMs() });
   });
 
-  it('adds the models that a new release brings, priced from then on', async () => {
+  it('adds the models of a new release, priced from then on', async () => {
     await plant(seedOf({ id: 'acme/small' }));
     clock.advance(1000);
     await plant(seedOf({ id: 'acme/small' }, { id: 'acme/large' }));
@@ -64,7 +64,7 @@ describe.each(testEngines)('planting the seed on %s', (engine) => {
     expect(await store.prices('acme/small')).toHaveLength(1);
   });
 
-  it('renews the fields of a model that nobody has put, but never its price', async () => {
+  it('updates the fields of a model that no operator has changed, but never its price', async () => {
     await plant(seedOf({ id: 'acme/small' }));
     const createdAtMs = (await stored('acme/small'))?.createdAtMs;
     clock.advance(1000);
@@ -74,7 +74,7 @@ describe.each(testEngines)('planting the seed on %s', (engine) => {
     expect((await store.prices('acme/small')).map(({ outputNanoUsdPerMtok }) => outputNanoUsdPerMtok)).toEqual([5_000_000_000n]);
   });
 
-  it('leaves alone what an operator has put', async () => {
+  it('does not change what an operator has put', async () => {
     await plant(seedOf({ id: 'acme/small' }));
     await put({ id: 'acme/small', displayName: 'Ours', state: ModelState.MODEL_STATE_RETIRED }, true);
     await plant(seedOf({ id: 'acme/small', description: 'Now better.' }));

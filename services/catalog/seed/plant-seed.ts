@@ -1,4 +1,4 @@
-// Brings the seed's models into the catalog at a start, without touching what an operator decided.
+// Adds the seed's models to the catalog at a start, without changing what an operator decided.
 import type { Clock } from '#kit/clock.js';
 import { newId } from '#kit/id.js';
 import type { Logger } from '#kit/log.js';
@@ -8,7 +8,7 @@ import { priceIdPrefix, type StoredModel } from '../store/rows.js';
 import type { SeedModel } from './seed.js';
 import type { CatalogStore } from '../store/store.js';
 
-/** What planting works with. */
+/** Holds the dependencies of planting. */
 export interface PlantDeps {
   readonly store: CatalogStore;
   readonly clock: Clock;
@@ -16,9 +16,9 @@ export interface PlantDeps {
 }
 
 /**
- * Adds the models that are missing, each with its price from now on, and renews the fields of those that no operator has put.
- * Prices of models that exist are left alone: only an operator changes what callers pay. All in one change, so a start that
- * breaks off leaves nothing half-done, and replicas that start together plant once.
+ * Adds the missing models, each with its price from now on, and updates the fields of those that no operator has put.
+ * Prices of existing models are not changed: only an operator changes what callers pay. All in one change, so an interrupted
+ * start leaves nothing half-done, and replicas that start together plant once.
  */
 export async function plantSeed(seed: readonly SeedModel[], { store, clock, log }: PlantDeps): Promise<void> {
   const nowMs = BigInt(clock.nowMs());
@@ -38,7 +38,7 @@ export async function plantSeed(seed: readonly SeedModel[], { store, clock, log 
   if (skipped.length > 0) log.warn({ models: skipped }, 'models of the seed file left out: another model has their name');
 }
 
-/** What planting would do. */
+/** Holds what planting would do. */
 export interface SeedPlan {
   readonly added: readonly SeedModel[];
   readonly renewed: readonly Model[];
@@ -46,7 +46,7 @@ export interface SeedPlan {
   readonly skipped: readonly string[];
 }
 
-/** Compares the seed with the catalog. Pure. An alias that has come to name a model that is not the seed's is left to that one. */
+/** Compares the seed with the catalog. Pure. An alias that now names a model outside the seed is left to that model. */
 function planSeed(seed: readonly SeedModel[], stored: readonly StoredModel[]): SeedPlan {
   const sownIds = new Set(seed.map(({ model }) => model.id));
   const others = stored.filter(({ model, origin }) => origin === 'operator' || !sownIds.has(model.id)).map(({ model }) => model);

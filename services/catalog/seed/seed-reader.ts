@@ -1,13 +1,13 @@
-// Reads a parsed JSON object field by field, and notes every fault instead of stopping at the first. Pure.
+// Reads a parsed JSON object field by field, and collects every fault instead of stopping at the first. Pure.
 import { nearest } from '#kit/config/settings.js';
 import { parseUsd } from '#rules/money.js';
 
-/** A reader of one object of the file. Values of the wrong form are noted as faults and read as empty ones. */
+/** Reads one object of the file. Values of the wrong type are reported as faults and read as empty ones. */
 export class SeedReader {
   readonly #fields: Readonly<Record<string, unknown>>;
   readonly #read = new Set<string>();
 
-  /** `path` says where the object stands in the file; faults are added to `faults`. */
+  /** `path` is the object's place in the file; faults are added to `faults`. */
   constructor(
     value: unknown,
     private readonly path: string,
@@ -18,7 +18,7 @@ export class SeedReader {
     if (!isObject) faults.push(`${path} must be an object`);
   }
 
-  /** Notes a fault of a field. */
+  /** Adds a fault of a field. */
   fault(name: string, message: string): void {
     this.faults.push(`${this.path}.${name} ${message}`);
   }
@@ -41,7 +41,7 @@ export class SeedReader {
     return 0;
   }
 
-  /** A decimal text of USD such as "0.125", in nano-USD: a JSON number could not be trusted to be exact. */
+  /** Returns a decimal text of USD such as "0.125" in nano-USD: a JSON number might not be exact. */
   money(name: string): bigint {
     const value = this.#take(name);
     const nanoUsd = typeof value === 'string' ? parseUsd(value) : undefined;
@@ -50,12 +50,12 @@ export class SeedReader {
     return 0n;
   }
 
-  /** The value that a word stands for. */
+  /** Returns the value for a word. */
   word<T>(name: string, words: Readonly<Record<string, T>>): T | undefined {
     return this.#lookUp(name, this.#take(name), words);
   }
 
-  /** The values that a list of words stands for. */
+  /** Returns the values for a list of words. */
   words<T>(name: string, words: Readonly<Record<string, T>>): T[] {
     return this.#list(name).flatMap((word) => this.#lookUp(name, word, words) ?? []);
   }
@@ -68,17 +68,17 @@ export class SeedReader {
     });
   }
 
-  /** A reader of the object in a field. */
+  /** Returns a reader of the object in a field. */
   object(name: string): SeedReader {
     return new SeedReader(this.#take(name), `${this.path}.${name}`, this.faults);
   }
 
-  /** A reader of each object of a list. */
+  /** Returns a reader of each object of a list. */
   objects(name: string): SeedReader[] {
     return this.#list(name).map((value, index) => new SeedReader(value, `${this.path}.${name}[${index}]`, this.faults));
   }
 
-  /** Notes every field that nobody has read: a misspelt one must not pass for an absent one. */
+  /** Reports every field that was not read: a misspelt one must not be treated as absent. */
   end(): void {
     for (const name of Object.keys(this.#fields)) {
       if (!this.#read.has(name)) this.fault(name, `is not a known field; did you mean ${nearest(name, [...this.#read])}?`);

@@ -52,7 +52,7 @@ describe('a seed file', () => {
     expect(seed?.price.reasoningNanoUsdPerMtok).toBeUndefined();
   });
 
-  it('has every fault listed, with its place', () => {
+  it('has every fault reported, with its place', () => {
     const { display_name: _, ...nameless } = entry;
     const faults = faultsOf(
       file(
@@ -69,7 +69,7 @@ describe('a seed file', () => {
     ]);
   });
 
-  it('is refused with a misspelt field, and says what may have been meant', () => {
+  it('is refused with a misspelt field, and suggests the likely name', () => {
     const { reasoning: _, ...prices } = { ...entry.usd_per_mtok, reasoning: '1', cache_raed: '0.1' };
     expect(faultsOf(file({ ...entry, usd_per_mtok: prices }))).toEqual([
       'file.models[0].usd_per_mtok.cache_raed is not a known field; did you mean cache_read?',
@@ -95,7 +95,7 @@ describe('the seed file of this release', () => {
   const seed = parseSeed(seedFile);
   const vendors = seed.filter(({ model }) => model.provider !== 'tollgate');
 
-  it('has the sandbox models that clients are tried with', () => {
+  it('has the sandbox models for trying clients', () => {
     const sandbox = seed.filter(({ model }) => model.targets[0]?.upstreamId === 'sandbox').map(({ model }) => model);
     expect(sandbox.map(({ id }) => id)).toEqual(
       ['echo', 'story', 'tool', 'reason', 'fail-429', 'fail-500', 'drop', 'stall'].map((name) => `sandbox/${name}`),
@@ -115,7 +115,7 @@ describe('the seed file of this release', () => {
     expect(price.cacheWrite1hNanoUsdPerMtok).toBeGreaterThanOrEqual(price.cacheWrite5mNanoUsdPerMtok);
   });
 
-  it.each(vendors.map(({ model }) => [model.id, model] as const))('lets callers name %s as its vendor does', (_, model) => {
+  it.each(vendors.map(({ model }) => [model.id, model] as const))('accepts the vendor’s own name for %s', (_, model) => {
     const { upstreamId, upstreamModel } = model.targets[0]!;
     expect(upstreamId).toBe(model.provider);
     expect(model.id.startsWith(`${upstreamId}/`)).toBe(true);
@@ -123,7 +123,7 @@ describe('the seed file of this release', () => {
     expect(model.aliases).toContain(model.id.slice(upstreamId.length + 1));
   });
 
-  it('says of every model that reads images what one can have, and of no other', () => {
+  it('states the maximum tokens per image for every model that reads images, and for no other', () => {
     for (const { model } of seed) {
       const reads = model.inputModalities.includes(Modality.MODALITY_IMAGE);
       expect([model.id, model.imageTokensMax > 0]).toEqual([model.id, reads]);
@@ -131,7 +131,7 @@ describe('the seed file of this release', () => {
   });
 
   it.each(vendors.map(({ model }) => [model.id, model] as const))(
-    'leaves room for a prompt beside the longest answer of %s',
+    'leaves room for a prompt next to the longest response of %s',
     (_, model) => {
       expect(model.contextLimitTokens - model.outputLimitTokens).toBeGreaterThanOrEqual(32_000);
     },

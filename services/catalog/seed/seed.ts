@@ -1,17 +1,17 @@
-// Reads the seed file: text that a person can edit becomes models and prices, with every fault listed. Pure.
+// Reads the seed file: converts human-editable text to models and prices, with every fault reported. Pure.
 import { Capability, Modality, Model, ModelState, PriceVersion, Tokenizer } from '#proto/catalog/v1/catalog.js';
 import { modelFaults } from '../models/model.js';
 import { priceFaults } from '../prices/price.js';
 import { SeedReader } from './seed-reader.js';
 
-/** A model of the seed file with the price that it starts with. */
+/** Holds a model of the seed file with its initial price. */
 export interface SeedModel {
   readonly model: Model;
-  /** Without an id, a start and a creation: it gets those when it is stored. */
+  /** Without an id, a start and a creation time: it gets those when it is stored. */
   readonly price: PriceVersion;
 }
 
-/** All faults of a seed file; its message lists each on a line of its own. */
+/** Reports all faults of a seed file, one per line of its message. */
 export class SeedError extends Error {
   override readonly name = 'SeedError';
 
@@ -22,7 +22,7 @@ export class SeedError extends Error {
   }
 }
 
-/** The models of a seed file that was parsed as JSON, in its order. Raises SeedError with every fault. */
+/** Returns the models of a seed file that was parsed as JSON, in its order. Raises SeedError with every fault. */
 export function parseSeed(file: unknown): SeedModel[] {
   const faults: string[] = [];
   const reader = new SeedReader(file, 'file', faults);
@@ -66,7 +66,7 @@ function readSeedModel(reader: SeedReader): SeedModel {
   const price = readPrice(reader.object('usd_per_mtok'), model.id);
   skimProvenance(reader);
   reader.end();
-  // A value of the wrong form was read as an empty one; its bounds would only report it a second time.
+  // A value of the wrong type was read as an empty one; checking its bounds would only report it a second time.
   if (reader.faults.length === faultsBefore) {
     for (const { field, message } of modelFaults(model)) reader.fault(field, message);
     for (const { field, message } of priceFaults(price)) reader.fault(`usd_per_mtok (${field})`, message);
@@ -111,7 +111,7 @@ function readPrice(reader: SeedReader, modelId: string): PriceVersion {
   return price;
 }
 
-/** Where the figures are from and what is odd about them is for the person who reads the file; only its form is looked at. */
+/** Reads the sources of the figures and the remarks about them, which are for human readers; only their types are checked. */
 function skimProvenance(reader: SeedReader): void {
   for (const source of reader.objects('sources')) {
     source.text('address');

@@ -1,4 +1,4 @@
-// Rows of the catalog's tables as messages, and back. Pure.
+// Conversion between rows of the catalog's tables and messages. Pure.
 import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';
 import { idFromBytes, idToBytes } from '#kit/id.js';
 import {
@@ -15,16 +15,16 @@ import {
 /** Prefix of a price version's id. */
 export const priceIdPrefix = 'price';
 
-/** Who wrote a model last: a model of the seed file that an operator has put is the operator's from then on. */
+/** Who wrote a model last: a seed model that an operator has put belongs to the operator from then on. */
 export type Origin = 'seed' | 'operator';
 
-/** A model as stored: without a price, which depends on the instant. */
+/** Holds a model as stored: without a price, which depends on the instant. */
 export interface StoredModel {
   readonly model: Model;
   readonly origin: Origin;
 }
 
-/** A row of either table as the driver hands it over. */
+/** A row of either table as the driver returns it. */
 export type Row = Readonly<Record<string, unknown>>;
 
 /** The columns of `model`, in the order of the table. */
@@ -76,7 +76,7 @@ export const draftColumns = [
   'updated_at_ms',
 ] as const;
 
-/** A row of `model`. */
+/** Converts a row of `model`. */
 export function modelFromRow(row: Row): StoredModel {
   return {
     origin: asText(row['origin']) as Origin,
@@ -100,7 +100,7 @@ export function modelFromRow(row: Row): StoredModel {
   };
 }
 
-/** The row of a model, but for its revision. */
+/** Returns the row of a model, without its revision. */
 export function modelToRow({ model, origin }: StoredModel): Row {
   return {
     id: model.id,
@@ -122,7 +122,7 @@ export function modelToRow({ model, origin }: StoredModel): Row {
   };
 }
 
-/** A row of `price_version`. */
+/** Converts a row of `price_version`. */
 export function priceFromRow(row: Row): PriceVersion {
   return PriceVersion.fromPartial({
     id: idFromBytes(priceIdPrefix, asBytes(row['id'])),
@@ -131,7 +131,7 @@ export function priceFromRow(row: Row): PriceVersion {
   });
 }
 
-/** The row of a price version. */
+/** Returns the row of a price version. */
 export function priceToRow(price: PriceVersion): Row {
   return {
     id: idToBytes(priceIdPrefix, price.id),
@@ -140,7 +140,7 @@ export function priceToRow(price: PriceVersion): Row {
   };
 }
 
-/** A row of `price_draft`. */
+/** Converts a row of `price_draft`. */
 export function draftFromRow(row: Row): PriceDraft {
   return PriceDraft.fromPartial({
     price: figuresFromRow(row),
@@ -150,12 +150,12 @@ export function draftFromRow(row: Row): PriceDraft {
   });
 }
 
-/** The row of a draft. */
+/** Returns the row of a draft. */
 export function draftToRow({ price, version, author, updatedAtMs }: PriceDraft): Row {
   return { ...figuresToRow(price!), version, author, updated_at_ms: updatedAtMs };
 }
 
-/** What versions and drafts have in common. */
+/** Returns the fields that versions and drafts have in common. */
 function figuresFromRow(row: Row) {
   return {
     modelId: asText(row['model_id']),
@@ -182,7 +182,7 @@ function figuresToRow(price: PriceVersion): Row {
   };
 }
 
-/** A JSON array that this service wrote itself. */
+/** Returns a JSON array that this service itself wrote. */
 function asList<T>(value: unknown): T[] {
   return JSON.parse(asText(value)) as T[];
 }

@@ -29,7 +29,7 @@ describe.each(testEngines)('the store on %s', (engine) => {
     return price;
   };
 
-  it('gives back models and prices as they were', async () => {
+  it('returns models and prices as they were stored', async () => {
     await addModel();
     const price = await addPrice(100n, { reasoningNanoUsdPerMtok: 7n, outputNanoUsdPerMtok: unitPriceNanoUsdMax });
     const catalog = await store.load(100);
@@ -44,7 +44,7 @@ describe.each(testEngines)('the store on %s', (engine) => {
     expect((await store.load(100)).models).toEqual([{ origin: 'seed', model: next }]);
   });
 
-  it('loads of each model the price in force and those to come', async () => {
+  it('loads the price in force and the scheduled ones of each model', async () => {
     await addModel();
     await addModel({ id: 'acme/large', aliases: [] });
     await addPrice(100n);
@@ -70,7 +70,7 @@ describe.each(testEngines)('the store on %s', (engine) => {
     );
   });
 
-  it('grows its revision with every change that writes, and only then', async () => {
+  it('increments its revision with every change that writes, and only then', async () => {
     const before = await store.revision();
     await addModel();
     expect(await store.revision()).toBe(before + 1n);
@@ -89,7 +89,7 @@ describe.each(testEngines)('the store on %s', (engine) => {
     expect((await store.load(0)).models).toEqual([]);
   });
 
-  it('makes concurrent changes one after another, so that each sees what the one before wrote', async () => {
+  it('makes concurrent changes one after another, so that each sees what the previous one wrote', async () => {
     const addNext = () =>
       store.change(async (change) => {
         const id = `acme/model-${(await change.models()).length}`;

@@ -20,12 +20,12 @@ import {
   type StoredModel,
 } from './rows.js';
 
-/** The catalog as stored at one revision, with the prices that matter at `asOfMs` or later. */
+/** Holds the catalog as stored at one revision, with the prices that matter at `asOfMs` or later. */
 export interface StoredCatalog {
   readonly revision: bigint;
   readonly asOfMs: number;
   readonly models: readonly StoredModel[];
-  /** Of each model the one in force at `asOfMs` and all that start later. */
+  /** For each model the one in force at `asOfMs` and all that start later. */
   readonly prices: readonly PriceVersion[];
 }
 
@@ -36,12 +36,12 @@ export class CatalogStore {
     private readonly auditLog: AuditLog,
   ) {}
 
-  /** Grows by one with every change, whichever replica made it. One row by its key: cheap enough to poll. */
+  /** Returns the revision, which grows by one with every change, whichever replica made it. One row by its key: cheap enough to poll. */
   async revision(): Promise<bigint> {
     return readRevision(this.db.knex('catalog_state'));
   }
 
-  /** The whole catalog. The revision is read first, so what follows is at least as new and a later change is never missed. */
+  /** Returns the whole catalog. The revision is read first, so what follows is at least as new and a later change is never missed. */
   async load(nowMs: number): Promise<StoredCatalog> {
     const revision = await this.revision();
     const models = await readModels(this.db.knex);
@@ -58,24 +58,24 @@ export class CatalogStore {
     return { revision, asOfMs: nowMs, models, prices: prices.map(priceFromRow) };
   }
 
-  /** All price versions of a model, latest start first. */
+  /** Returns all price versions of a model, latest start first. */
   prices(modelId: string): Promise<PriceVersion[]> {
     return readPrices(this.db.knex, modelId);
   }
 
-  /** All drafts, in the order of their models' ids. */
+  /** Returns all drafts, in the order of their models' ids. */
   async drafts(): Promise<PriceDraft[]> {
     const rows = await this.db.knex('price_draft').select(draftColumns).orderBy('model_id');
     return rows.map(draftFromRow);
   }
 
-  /** The draft of a model; undefined when there is none. */
+  /** Returns the draft of a model; undefined when there is none. */
   draft(modelId: string): Promise<PriceDraft | undefined> {
     return readDraft(this.db.knex, modelId);
   }
 
   /**
-   * Runs `work` in a transaction in which no other change happens, on any replica, so that what it reads stays true until it
+   * Runs `work` in a transaction in which no other change happens, on any replica, so that what it reads stays valid until it
    * commits. The revision grows when `work` wrote something.
    */
   change<T>(work: (change: CatalogChange) => Promise<T>): Promise<T> {
@@ -89,7 +89,7 @@ export class CatalogStore {
   }
 }
 
-/** What can be read and written within one change. There is no way to alter or remove a price version. */
+/** Reads and writes within one change. There is no method to alter or remove a price version. */
 export class CatalogChange {
   /** Whether anything was written. */
   written = false;
@@ -97,7 +97,7 @@ export class CatalogChange {
   constructor(
     private readonly tx: Knex.Transaction,
     private readonly auditLog: AuditLog,
-    /** The catalog's if anything is written: larger than in every change before. */
+    /** The catalog's next revision if anything is written: larger than in every previous change. */
     readonly revision: bigint,
   ) {}
 
@@ -110,7 +110,7 @@ export class CatalogChange {
     return readModels(this.tx);
   }
 
-  /** All price versions of a model, latest start first. */
+  /** Returns all price versions of a model, latest start first. */
   prices(modelId: string): Promise<PriceVersion[]> {
     return readPrices(this.tx, modelId);
   }
@@ -130,24 +130,24 @@ export class CatalogChange {
     this.written = true;
   }
 
-  /** `draftVersion` is of the draft that it was. */
+  /** Inserts a price version; `draftVersion` is the version of the draft it came from. */
   async insertPrice(price: PriceVersion, draftVersion?: bigint): Promise<void> {
     await this.tx('price_version').insert({ ...priceToRow(price), draft_version: draftVersion ?? null });
     this.written = true;
   }
 
-  /** The price version that the draft of this version became; undefined when it became none. */
+  /** Returns the price version created from the draft of this version; undefined when there is none. */
   async priceOfDraft(modelId: string, draftVersion: bigint): Promise<PriceVersion | undefined> {
     const row = await this.tx('price_version').select(priceColumns).where({ model_id: modelId, draft_version: draftVersion }).first();
     return row === undefined ? undefined : priceFromRow(row);
   }
 
-  /** The draft of a model; undefined when there is none. */
+  /** Returns the draft of a model; undefined when there is none. */
   draft(modelId: string): Promise<PriceDraft | undefined> {
     return readDraft(this.tx, modelId);
   }
 
-  /** Makes the draft of its model, in place of the one that there is. */
+  /** Stores the draft of its model, replacing the present one. */
   async putDraft(draft: PriceDraft): Promise<void> {
     const { model_id, ...fields } = draftToRow(draft);
     const changed = await this.tx('price_draft').where({ model_id }).update(fields);
@@ -155,7 +155,7 @@ export class CatalogChange {
     this.written = true;
   }
 
-  /** Removes the draft of a model; false when there is none. */
+  /** Removes the draft of a model; returns false when there is none. */
   async removeDraft(modelId: string): Promise<boolean> {
     const removed = await this.tx('price_draft').where({ model_id: modelId }).delete();
     this.written ||= removed > 0;

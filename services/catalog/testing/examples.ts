@@ -12,7 +12,7 @@ import { type CatalogConfig, createCatalog } from '../index.js';
 /** The context of the tests' calls. */
 export const context = callContext({ caller: 'operator' });
 
-/** A valid model. */
+/** Returns a valid model. */
 export function exampleModel(fields: DeepPartial<Model> = {}): Model {
   return Model.fromPartial({
     id: 'acme/small',
@@ -33,7 +33,7 @@ export function exampleModel(fields: DeepPartial<Model> = {}): Model {
   });
 }
 
-/** A valid price of the example model, different in every unit price. */
+/** Returns a valid price of the example model, different in every unit price. */
 export function examplePrice(fields: DeepPartial<PriceVersion> = {}): PriceVersion {
   return PriceVersion.fromPartial({
     modelId: 'acme/small',
@@ -46,10 +46,10 @@ export function examplePrice(fields: DeepPartial<PriceVersion> = {}): PriceVersi
   });
 }
 
-/** A logger that says nothing. */
+/** A logger that discards everything. */
 export const silentLog = createLogger({ name: 'test', level: 'silent' });
 
-/** A catalog on this database: without the seed, and quick to notice what others changed. */
+/** Creates a catalog on this database: without the seed, and quick to notice changes of others. */
 export function exampleCatalog(db: Database, options: { clock?: Clock; config?: Partial<CatalogConfig>; auth?: AuditReceiver } = {}) {
   const config = { pollIntervalMs: 20, heartbeatIntervalMs: 1000, seed: false, ...options.config };
   return createCatalog(config, { db, clock: options.clock ?? new ManualClock(), log: silentLog, auth: options.auth ?? recordedAudit() });

@@ -1,4 +1,4 @@
-// Old records go into files and out of the database; what is not settled stays.
+// Old records are moved into files and out of the database; unsettled ones stay.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -61,7 +61,7 @@ describe.each(testEngines)('archiving on %s', (engine) => {
         .map((line) => JSON.parse(line) as Record<string, unknown>),
     );
 
-  it('moves settled records that are old enough, each with all that its charge is computed from', async () => {
+  it('moves settled records that are old enough, each with everything from which its charge is computed', async () => {
     const old = [await settled(), await settled()];
     harness.clock.advance(36 * msPerDay);
     const young = await settled();
@@ -97,7 +97,7 @@ describe.each(testEngines)('archiving on %s', (engine) => {
     expect(await archiver.archive(folder)).toBe(0);
   });
 
-  it('keeps a record until it is settled, however old', async () => {
+  it('keeps a record until it is settled, no matter how old', async () => {
     const id = await settled();
     await harness.db.knex('usage_record').update({ settled_at_ms: null });
     harness.clock.advance(36 * msPerDay);
@@ -105,7 +105,7 @@ describe.each(testEngines)('archiving on %s', (engine) => {
     expect(await find(service, id)).toBeDefined();
   });
 
-  it('removes nothing that it could not write', async () => {
+  it('removes nothing that could not be written', async () => {
     const id = await settled();
     harness.clock.advance(36 * msPerDay);
     const blocked = join(folder, 'file');

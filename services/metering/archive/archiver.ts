@@ -1,4 +1,4 @@
-// The background job that moves old usage records into files: written and synced first, removed after.
+// The background job that moves old usage records into files: written and synced first, removed afterwards.
 import { writeArchive } from '#kit/archive.js';
 import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
@@ -11,7 +11,7 @@ import { removeFolded } from '../store/fold.js';
 import { bytesOf } from '../store/record-rows.js';
 import { SeriesNumbers } from '../store/rollups.js';
 
-/** Records of one file at most, which are in memory while it is written. */
+/** Maximum number of records per file, all of which are in memory while it is written. */
 const recordsOfFile = 10_000;
 const msPerDay = 86_400_000;
 
@@ -22,7 +22,7 @@ export interface ArchiverDeps {
   readonly log: Logger;
 }
 
-/** Archives again and again until it is stopped; does nothing without a folder. */
+/** Archives periodically until it is stopped; does nothing without a folder. */
 export class Archiver {
   private stopRepeating: () => Promise<void> = async () => {};
   private isStopping = false;
@@ -39,18 +39,18 @@ export class Archiver {
       async () => {
         await this.archive(folder);
       },
-      (error) => log.error({ err: error }, 'old usage records could not be archived; this will be tried again'),
+      (error) => log.error({ err: error }, 'old usage records could not be archived; this will be retried'),
     );
   }
 
-  /** Waits for what is under way. */
+  /** Waits for work in progress. */
   stop(): Promise<void> {
     this.isStopping = true;
     return this.stopRepeating();
   }
 
   /**
-   * Archives all settled records of calls that started before the retention; how many they were. A record that is not settled stays until
+   * Archives all settled records of calls that started before the retention; returns how many. A record that is not settled stays until
    * it is. Several replicas, or a crash in between, may write a record twice, into different files.
    */
   async archive(folder: string): Promise<number> {

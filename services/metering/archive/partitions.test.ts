@@ -1,4 +1,4 @@
-// Usage records in partitions, made by the statements of docs/storage.md, are records like any other.
+// Usage records partitioned with the statements of docs/storage.md behave like any others.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
@@ -17,7 +17,7 @@ describe.each(testEngines)('usage records by time on %s', (engine) => {
 
   afterAll(() => harness.close());
 
-  it('keeps what was there, puts new ones where their time belongs, and drops a partition as a whole', async () => {
+  it('keeps existing records, puts new ones into the partition of their time, and drops a partition as a whole', async () => {
     const { service } = await harness.replica();
     const recordedAt = async (ms: number) =>
       (await record(service, report({ call: call({ id: newId('req', ms), startedAtMs: BigInt(ms) }) }))).call!.id;

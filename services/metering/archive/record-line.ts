@@ -1,13 +1,13 @@
-// A usage record as archives hold it: every amount as whole nano-USD in decimal digits, names instead of numbers, and all that its charge
-// is computed from. Pure.
+// A usage record as archives store it: every amount as whole nano-USD in decimal digits, names instead of numbers, and everything from
+// which its charge is computed. Pure.
 import { ApiFormat } from '#proto/inference/v1/inference.js';
 import { TokenClass } from '#proto/inference/v1/tokens.js';
 import { Outcome, type UsageRecord, UsageSource } from '#proto/metering/v1/metering.js';
 
-/** The record as plain data for a line of JSON. */
+/** Returns the record as plain data for a line of JSON. */
 export function recordLine(record: UsageRecord): Record<string, unknown> {
   const { settlement } = record;
-  // Every stored record has them.
+  // Every stored record has a call.
   const call = record.call!;
   const tokens = record.tokens!;
   const price = call.price!;

@@ -10,7 +10,7 @@ import { Harness } from '../testing/harness.js';
 
 const leaseMs = 30_000;
 
-describe.each(testEngines)('keys asked for on %s', (engine) => {
+describe.each(testEngines)('reserved keys on %s', (engine) => {
   let harness: Harness;
   let lane: KeyLane;
   let fault: Error | undefined;
@@ -25,7 +25,7 @@ describe.each(testEngines)('keys asked for on %s', (engine) => {
     };
     const config = { ...parseSettings(meteringSettings, {}), leaseMs };
     lane = createKeyLane({ config, db, clock: harness.clock, grace: new LeaseGrace(harness.clock, leaseMs) });
-    // Past the time after a start in which nobody is taken for lost.
+    // Past the grace period after a start, in which no call is considered lost.
     harness.clock.advance(leaseMs);
   });
 
@@ -39,7 +39,7 @@ describe.each(testEngines)('keys asked for on %s', (engine) => {
     fault = undefined;
   };
 
-  it('stay one lease with their calls after the database was away', async () => {
+  it('stay with their calls for one lease after a database outage', async () => {
     await lane.add(ask());
     harness.clock.advance(2 * leaseMs);
     await failWith(Object.assign(new Error('Connection refused.'), { code: 'ECONNREFUSED' }));
@@ -49,7 +49,7 @@ describe.each(testEngines)('keys asked for on %s', (engine) => {
     expect((await lane.add(ask())).kind).toBe('begun');
   });
 
-  it('do not stay because another question failed by its own fault', async () => {
+  it('do not stay because another request failed for its own reasons', async () => {
     await lane.add(ask());
     harness.clock.advance(leaseMs);
     await failWith(new Error('Not a row.'));

@@ -1,4 +1,4 @@
-// Who gets an idempotency key: concurrent ReserveIdempotencyKey calls share a transaction, in which each sees what those before it did.
+// Decides which call gets an idempotency key: concurrent ReserveIdempotencyKey calls share a transaction, in which each sees the effects of those before it.
 import { BatchLane } from '#kit/batch-lane.js';
 import type { Clock } from '#kit/clock.js';
 import { isDatabaseAway } from '#kit/db/errors.js';
@@ -13,22 +13,22 @@ import { deleteKey, insertKey, type KeyRow, KeyState, lockKey } from '../store/k
 
 const keysPerTransactionMax = 50;
 const queueMax = 10_000;
-/** How old the sum over all accounts may be. */
+/** Maximum age of the sum over all accounts. */
 const sumAgeMsMax = 5000;
 
-/** A call that asks for a key. */
+/** A call that requests a key. */
 export type KeyRequest = Pick<KeyRow, 'accountId' | 'keyHash' | 'fingerprint' | 'callId'>;
 
-/** What it gets: the key, or what stands in its way. */
+/** The outcome of a request: the key, or what prevents its reservation. */
 export type KeyOutcome =
   | { readonly kind: 'begun' }
   | { readonly kind: 'full'; readonly error: AppError }
   | { readonly kind: 'taken'; readonly by: KeyRow };
 
-/** A lane that reserves keys durably; see `BatchLane`. The driver's duplicate error means: another replica was faster, ask again. */
+/** A lane that reserves keys durably; see `BatchLane`. The driver's duplicate error means that another replica was faster: retry. */
 export type KeyLane = BatchLane<KeyRequest, KeyOutcome>;
 
-/** The lane of this replica. */
+/** Creates the lane of this replica. */
 export function createKeyLane(deps: { config: MeteringConfig; db: Database; clock: Clock; grace: LeaseGrace }): KeyLane {
   const { config, db, clock, grace } = deps;
   let sum = { bytes: 0, atMs: Number.NEGATIVE_INFINITY };
@@ -37,10 +37,10 @@ export function createKeyLane(deps: { config: MeteringConfig; db: Database; cloc
     const { accountId, keyHash, callId } = request;
     const key = await lockKey(tx, accountId, keyHash);
     if (key !== undefined) {
-      // A repeat of this very question, whose answer was lost.
+      // A repeat of the same request, whose response was lost.
       if (key.callId.equals(callId)) return { kind: 'begun' };
       if (await isTaken(tx, key, nowMs)) return { kind: 'taken', by: key };
-      // From here on the call that had the key can neither be checkpointed nor recorded.
+      // From here on the call that had the key can be neither checkpointed nor recorded.
       await deleteKey(tx, key);
     }
     const error = await lackOfRoom(tx, accountId, nowMs);
@@ -69,7 +69,7 @@ export function createKeyLane(deps: { config: MeteringConfig; db: Database; cloc
   async function beginAll(tx: PlainTransaction, requests: readonly KeyRequest[]): Promise<KeyOutcome[]> {
     const nowMs = clock.nowMs();
     const outcomes: KeyOutcome[] = [];
-    // In key order, so that two replicas cannot wait for each other.
+    // In key order, so that two replicas cannot deadlock.
     const order = [...requests.keys()].toSorted((a, b) => compare(requests[a]!, requests[b]!) || a - b);
     for (const index of order) outcomes[index] = await begin(tx, requests[index]!, nowMs);
     return outcomes;

@@ -24,7 +24,7 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
   beforeEach(async () => {
     harness = await Harness.create(engine);
     ({ service } = await harness.replica({ leaseMs }));
-    // Past the time after a start in which nobody is taken for lost.
+    // Past the grace period after a start, in which no call is considered lost.
     harness.clock.advance(leaseMs);
   });
 
@@ -48,7 +48,7 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
   const totals = async (): Promise<number[]> =>
     (await harness.db.knex('kept_total').select('answers', 'bytes')).flatMap((row) => [Number(row.answers), Number(row.bytes)]);
 
-  it('begin once: repeats hear that the first runs, then get its answer with its record', async () => {
+  it('start once: repeats are told that the first is running, then get its response with its record', async () => {
     const first = keyedCall();
     expect((await begin(first)).$case).toBe('reserved');
     expect((await begin(first)).$case).toBe('reserved');
@@ -61,7 +61,7 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
     });
   });
 
-  it('are one of 50 that ask at once, over two replicas', async () => {
+  it('start once out of 50 concurrent requests over two replicas', async () => {
     const second = await harness.replica({ leaseMs });
     const first = keyedCall();
     const outcomes = await Promise.all(
@@ -72,7 +72,7 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
     expect(cases.filter(($case) => $case === 'inProgress')).toHaveLength(49);
   });
 
-  it('are told apart by fingerprint, and keys by account', async () => {
+  it('are distinguished by fingerprint, and keys by account', async () => {
     const first = keyedCall();
     await begin(first);
     expect(await begin(repeatOf(first), { fingerprint: Buffer.alloc(32, 2) })).toEqual({
@@ -87,7 +87,7 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
     expect((await begin(call({ idempotencyKeyHash: first.idempotencyKeyHash }))).$case).toBe('reserved');
   });
 
-  it('free their keys when they are given up, but no other call’s', async () => {
+  it('free their keys when they are released, but no other call’s', async () => {
     const first = keyedCall();
     await begin(first);
     const second = repeatOf(first);
@@ -100,7 +100,7 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
     expect((await begin(repeatOf(first))).$case).toBe('completed');
   });
 
-  it('free their keys when they end free of charge, and a repeat of the report changes nothing', async () => {
+  it('free their keys when they end free of charge, and a repeated report changes nothing', async () => {
     const first = keyedCall();
     await begin(first);
     const failed = ended(first, { outcome: Outcome.OUTCOME_UPSTREAM_ERROR_BEFORE_OUTPUT, free: true, storedAnswer: Buffer.alloc(0) });
@@ -113,7 +113,7 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
     expect((await begin(repeatOf(first))).$case).toBe('completed');
   });
 
-  it('say so when their answers are too large to be kept', async () => {
+  it('report when their responses are too large to be stored', async () => {
     const first = keyedCall();
     await begin(first);
     await record(service, ended(first, { storedAnswer: Buffer.alloc(0) }));
@@ -124,7 +124,7 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
     expect(await begin(repeatOf(second))).toMatchObject({ $case: 'answerUnavailable' });
   });
 
-  it('keep answers of some megabytes, byte for byte', async () => {
+  it('store responses of several megabytes, byte for byte', async () => {
     const first = keyedCall();
     await begin(first);
     const large = randomBytes(6 * 1024 * 1024);
@@ -133,7 +133,7 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
     expect(outcome.$case === 'completed' && outcome.value.answer.equals(large)).toBe(true);
   });
 
-  it('lose their keys to a repeat when their gateway vanished before a checkpoint, and can never be charged then', async () => {
+  it('lose their keys to a repeat when their gateway vanished before a checkpoint, and can never be charged afterwards', async () => {
     const first = keyedCall();
     await begin(first);
     harness.clock.advance(leaseMs - 1);
@@ -151,7 +151,7 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
     expect(await begin(repeatOf(first))).toMatchObject({ $case: 'completed', value: { record: { call: { id: second.id } } } });
   });
 
-  it('are recorded, however late their reports come, once their keys are anybody’s again', async () => {
+  it('are recorded, however late their reports arrive, once their keys have expired', async () => {
     const first = keyedCall();
     await begin(first);
     harness.clock.advance(86_400_000 + 1);
@@ -163,7 +163,7 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
     expect(await begin(repeatOf(first))).toMatchObject({ $case: 'completed', value: { record: { call: { id: second.id } } } });
   });
 
-  it('do not fail with one in their batch that lost its key', async () => {
+  it('do not fail because another call in their batch lost its key', async () => {
     const first = keyedCall();
     await begin(first);
     harness.clock.advance(leaseMs);
@@ -185,7 +185,7 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
     expect((await record(service, ended(first))).chargeNanoUsd).toBe(200_000n);
   });
 
-  it('end as lost with their gateway: charged for what was delivered, which a repeat is told', async () => {
+  it('end as lost with their gateway: charged for what was delivered, which is reported to a repeat', async () => {
     const first = keyedCall();
     await begin(first);
     await checkpoint(service, { call: first, tokens: used });
@@ -200,7 +200,7 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
     await expect(record(service, ended(first))).rejects.toMatchObject({ reason: 'call_closed' });
   });
 
-  it('that were taken for lost give their answers again once their gateway has reported after all', async () => {
+  it('that were considered lost replay their responses once their gateway has reported after all', async () => {
     const own = await Harness.create(engine);
     try {
       const { service: patient } = await own.replica({ leaseMs, lostGraceMs: 60_000 });
@@ -237,7 +237,7 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
     }
   });
 
-  it('are not taken for lost because metering was away', async () => {
+  it('are not considered lost because metering was unavailable', async () => {
     const first = keyedCall();
     await begin(first);
     harness.clock.advance(10 * leaseMs);
@@ -246,7 +246,7 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
     expect(await checkpoint(restarted.service, { call: first, tokens: used })).toEqual([true]);
   });
 
-  it('are not taken for lost because the database was away', async () => {
+  it('are not considered lost because the database was unavailable', async () => {
     const first = keyedCall();
     await begin(first);
     await harness.db.knex.schema.renameTable('open_call', 'away');
@@ -259,14 +259,14 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
     expect((await record(service, ended(first))).chargeNanoUsd).toBe(200_000n);
   });
 
-  it('are forgotten with their answers when their time is over', async () => {
+  it('are deleted with their responses when they expire', async () => {
     const [first, second] = [keyedCall(), keyedCall()];
     for (const each of [first, second]) {
       await begin(each);
       await record(service, ended(each));
     }
     expect(await totals()).toEqual([1, 512 + answer.length, 1, 512 + answer.length]);
-    // One is asked for again at the very end, the other is only swept.
+    // One is requested again just before it expires, the other is only swept.
     harness.clock.advance(86_400_000 - 1);
     expect((await begin(repeatOf(first))).$case).toBe('completed');
     harness.clock.advance(1);
@@ -276,7 +276,7 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
     expect((await begin(repeatOf(first))).$case).toBe('reserved');
   });
 
-  it('keep their keys for longer than answers are kept while they run', async () => {
+  it('keep their keys for longer than responses are kept while they run', async () => {
     const brief = await harness.replica({ leaseMs, keptAnswerTtlMs: 1000 });
     const first = keyedCall();
     await begin(first, {}, brief.service);
@@ -289,7 +289,7 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
     expect((await record(brief.service, ended(first))).chargeNanoUsd).toBe(200_000n);
   });
 
-  it('are refused, and their keys not reserved, when an account or all of them keep too much', async () => {
+  it('are refused, and their keys not reserved, when an account or all accounts store too much', async () => {
     const small = await harness.replica({ leaseMs, keptBytesPerAccountMax: 1024, keptBytesMax: 2048 });
     const accountId = newId('acct');
     const keep = async (of: string): Promise<void> => {

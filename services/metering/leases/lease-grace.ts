@@ -1,15 +1,15 @@
-// When leases count again: after a time in which nobody could renew one, every call first gets the chance to.
+// When leases count again: after a period in which no lease could be renewed, every call first gets the chance to renew its own.
 import type { Clock } from '#kit/clock.js';
 
-/** A difference between the clocks that changes by more than this was set, not corrected bit by bit. */
+/** A change in the difference between the clocks that exceeds this means that the clock was set, not gradually corrected. */
 const stepMsMin = 1000;
 
 /**
- * One lease from the start of this replica, from each time that its database was unavailable, and from each time that the wall clock was
- * set: leases are stored as times of day, and a step forward would end them all at once.
+ * Lasts one lease from the start of this replica, from each time that its database was unavailable, and from each time that the wall clock was
+ * set: leases are stored as wall clock times, and a step forward would end them all at once.
  */
 export class LeaseGrace {
-  /** By the monotonic clock, so that no step of the wall clock ends it. */
+  /** In monotonic time, so that no step of the wall clock ends it. */
   private untilMs = 0;
   private offsetMs: number;
 
@@ -21,12 +21,12 @@ export class LeaseGrace {
     this.begin();
   }
 
-  /** Begins the grace: until now no call could be checkpointed. */
+  /** Starts the grace period: until now no call could be checkpointed. */
   begin(): void {
     this.untilMs = this.clock.monotonicMs() + this.leaseMs;
   }
 
-  /** Returns whether no lease counts as over yet. */
+  /** Reports whether the grace period is active, during which no lease counts as expired. */
   isOn(): boolean {
     const offsetMs = this.clocksApartMs();
     if (Math.abs(offsetMs - this.offsetMs) > stepMsMin) this.begin();

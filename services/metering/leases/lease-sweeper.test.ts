@@ -16,7 +16,7 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
 
   afterEach(() => harness.close());
 
-  it('have their holds renewed at what they have cost so far', async () => {
+  it('have their holds renewed at their cost so far', async () => {
     const { service } = await harness.replica();
     const [one, two] = [call(), call()];
     expect(
@@ -37,7 +37,7 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     expect((await outboxOf(service)).openCalls).toBe(2n);
   });
 
-  it('that nobody checkpoints for the lease are recorded as lost, charged at the last checkpoint and settled', async () => {
+  it('that are not checkpointed for the lease are recorded as lost, charged at the last checkpoint and settled', async () => {
     const { service } = await harness.replica();
     const lost = call();
     harness.clock.advance(leaseMs);
@@ -64,7 +64,7 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     expect((await outboxOf(service)).openCalls).toBe(0n);
   });
 
-  it('that are lost keep the attempts that were known at the last checkpoint', async () => {
+  it('that are lost keep the attempts known at the last checkpoint', async () => {
     const { service } = await harness.replica();
     const failed = {
       upstreamId: 'first',
@@ -93,7 +93,7 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     expect((await find(service, lost.id))?.call?.attempts).toEqual([failed, tried]);
   });
 
-  it('are free when lost before an answer asked for whole, for none of it was delivered', async () => {
+  it('are free when lost before a non-streamed response, because none of it was delivered', async () => {
     const { service } = await harness.replica();
     const lost = call({ streaming: false });
     harness.clock.advance(leaseMs);
@@ -110,7 +110,7 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     expect(harness.ledger.settled.get(lost.id)?.costNanoUsd).toBe(0n);
   });
 
-  it('that were taken for lost are closed to their gateway', async () => {
+  it('that were considered lost are closed to their gateway', async () => {
     const { service } = await harness.replica();
     const lost = call();
     await checkpoint(service, { call: lost, tokens: tokens({ inputTokens: 1 }) });
@@ -121,7 +121,7 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     expect((await outboxOf(service)).openCalls).toBe(0n);
   });
 
-  it('that were taken for lost are recorded and charged as their gateway reports after all, once', async () => {
+  it('that were considered lost are recorded and charged once, as their gateway reports after all', async () => {
     const { service } = await harness.replica({ lostGraceMs: 60_000 });
     const other = await harness.replica({ lostGraceMs: 60_000 });
     const whole = call({ streaming: false });
@@ -143,7 +143,7 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     expect(harness.ledger.deliveries).toBe(0);
     const reports = [whole, streamed].map((each) => report({ call: each }));
     for (const each of reports) {
-      // As two gateways with the same spool would, and one that did not hear the answer.
+      // As with two gateways that have the same spool, and one that did not receive the response.
       const answers = await Promise.all([service, other.service, service].map((replica) => record(replica, each)));
       expect(answers.map((answer) => answer.chargeNanoUsd)).toEqual([200_000n, 200_000n, 200_000n]);
     }
@@ -161,7 +161,7 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     expect(harness.ledger.deliveries).toBe(2);
   });
 
-  it('that were taken for lost stay so once they are settled, and other accounts cannot touch them', async () => {
+  it('that were considered lost stay lost once they are settled, and other accounts cannot change them', async () => {
     const { service } = await harness.replica({ lostGraceMs: 60_000 });
     const lost = call();
     await checkpoint(service, { call: lost, tokens: tokens({ inputTokens: 100 }) });
@@ -176,7 +176,7 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     expect(await find(service, lost.id)).toMatchObject({ outcome: Outcome.OUTCOME_GATEWAY_LOST, chargeNanoUsd: 100_000n });
   });
 
-  it('are given one lease to come back after the database was away', async () => {
+  it('are given one lease to be seen again after a database outage', async () => {
     const { service } = await harness.replica();
     const running = call();
     await checkpoint(service, { call: running, tokens: tokens({ inputTokens: 1 }) });
@@ -203,14 +203,14 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
       await aWhile();
       expect(await find(service, lost.id)).toBeUndefined();
     }
-    // Nobody sees it again.
+    // It is not checkpointed again.
     harness.clock.step(leaseMs * 10);
     await aWhile();
     harness.clock.advance(leaseMs + 1);
     await until(async () => (await find(service, lost.id)) !== undefined);
   });
 
-  it('are given one lease to come back after metering itself was away', async () => {
+  it('are given one lease to be seen again after metering itself was unavailable', async () => {
     const before = await harness.replica();
     const running = call();
     await checkpoint(before.service, { call: running, tokens: tokens({ inputTokens: 1 }) });
@@ -222,7 +222,7 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     expect(await checkpoint(service, { call: running, tokens: tokens({ inputTokens: 2 }) })).toEqual([true]);
   });
 
-  it('are closed once, though several replicas look for them', async () => {
+  it('are closed once, even if several replicas sweep', async () => {
     const replicas = [await harness.replica(), await harness.replica(), await harness.replica()];
     const lost = Array.from({ length: 30 }, () => call());
     const { service } = replicas[0]!;
@@ -236,7 +236,7 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     expect(harness.lines.filter((line) => line.msg.includes('lost a call'))).toHaveLength(30);
   });
 
-  it('that end in the moment they are taken for lost have one record and one charge', async () => {
+  it('that end at the moment they are considered lost have one record and one charge', async () => {
     const { service } = await harness.replica();
     const calls = Array.from({ length: 40 }, () => call());
     await checkpoint(service, ...calls.map((each) => ({ call: each, tokens: tokens({ inputTokens: 100 }) })));
@@ -258,7 +258,7 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     }
   });
 
-  it('are closed to checkpoints that come after their record', async () => {
+  it('are closed to checkpoints that arrive after their record', async () => {
     const { service } = await harness.replica();
     const ended = report();
     const running = call();
@@ -290,7 +290,7 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     expect(await checkpoint(service, { call: held, tokens: tokens() }, { call: unheld, tokens: tokens() })).toEqual([true, false]);
   });
 
-  it('go on and keep their checkpoints while the ledger is away', async () => {
+  it('continue and keep their checkpoints while the ledger is unavailable', async () => {
     const { service } = await harness.replica();
     harness.ledger.away = true;
     const running = call();
@@ -304,7 +304,7 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     expect(harness.ledger.settled.get(running.id)?.costNanoUsd).toBe(106_000n);
   });
 
-  it('must end when they could never be recorded, while those beside them go on', async () => {
+  it('must end when they could never be recorded, while other calls continue', async () => {
     const { service } = await harness.replica();
     const [before, after] = [call(), call()];
     const unpriceable = call({ price: price({ inputNanoUsdPerMtok: unitPriceNanoUsdMax + 1n }) });
@@ -319,7 +319,7 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     ]);
   });
 
-  it('are refused as a whole batch when one is named twice', async () => {
+  it('are rejected as a whole batch when one is named twice', async () => {
     const { service } = await harness.replica();
     const good = { call: call(), tokens: tokens() };
     await expect(checkpoint(service, good, good)).rejects.toMatchObject({ details: { field: 'items' } });

@@ -1,4 +1,4 @@
-// Closes calls whose gateway vanished: a call in flight that nobody checkpoints for its lease is recorded at its last checkpoint.
+// Closes calls whose gateway vanished: a call in flight that is not checkpointed for the duration of its lease is recorded at its last checkpoint.
 import type { Clock } from '#kit/clock.js';
 import { isDatabaseAway, isDuplicate } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
@@ -18,7 +18,7 @@ import { type PricedRecord, priceRecord } from '../records/usage-record.js';
 const callsPerSweepMax = 200;
 const uint32Max = 4_294_967_295;
 
-/** What the sweeper needs. */
+/** Holds the dependencies of the sweeper. */
 export interface LeaseSweeperDeps {
   readonly config: MeteringConfig;
   readonly db: Database;
@@ -28,13 +28,13 @@ export interface LeaseSweeperDeps {
   readonly grace: LeaseGrace;
 }
 
-/** Several replicas may sweep at once: the delete of the row of the call in flight decides which of them records it. */
+/** Sweeps lost calls. Several replicas may sweep at the same time: the delete of the row of the call in flight decides which of them records it. */
 export class LeaseSweeper {
   private stopSweeping: () => Promise<void> = async () => {};
 
   constructor(private readonly deps: LeaseSweeperDeps) {}
 
-  /** Starts to sweep, one lease from now: while metering was away no call could be checkpointed, so first they all get their chance. */
+  /** Starts to sweep, one lease from now: no call could be checkpointed while metering was unavailable, so all calls first get the chance. */
   start(): void {
     const { clock, config, grace, log } = this.deps;
     grace.begin();
@@ -45,7 +45,7 @@ export class LeaseSweeper {
           await releaseDeferred(this.deps.db, clock.nowMs());
           if (!grace.isOn()) await this.sweep();
         } catch (error) {
-          // Nor could they be checkpointed while the database was away.
+          // Nor could they be checkpointed while the database was unavailable.
           grace.begin();
           throw error;
         }
@@ -64,10 +64,10 @@ export class LeaseSweeper {
       try {
         await this.close(lost);
       } catch (error) {
-        // Its own record arrived between the look and the insert; that record stands, and the next sweep removes the rest.
+        // The call's own record arrived after the row was read; that record stands, and the next sweep removes the rest.
         if (isDuplicate(error)) continue;
         if (isDatabaseAway(error)) throw error;
-        log.error({ err: error, call_id: lost.call.id }, 'a lost call could not be recorded; it will be tried again');
+        log.error({ err: error, call_id: lost.call.id }, 'a lost call could not be recorded; this will be retried');
       }
     }
   }
@@ -79,7 +79,7 @@ export class LeaseSweeper {
     if (!(await insertLostRecord(db, lost, record, recordInstants(config, nowMs), nowMs + config.lostGraceMs))) return;
     log.warn(
       { call_id: lost.call.id, account_id: lost.call.accountId, last_seen_at_ms: lost.lastSeenAtMs },
-      'a gateway lost a call; it is charged at its last checkpoint unless its own report comes',
+      'a gateway lost a call; it is charged at its last checkpoint unless its own report arrives',
     );
     metrics.recorded(record.record);
   }

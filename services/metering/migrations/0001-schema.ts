@@ -3,7 +3,7 @@ import { auditOutboxTable } from '#kit/audit/audit-outbox.js';
 import type { Migration } from '#kit/db/migrate.js';
 
 /**
- * Ids are UUIDv7 and come first in every primary key, so that new rows go to the end of it. Counts are 64-bit columns because
+ * Ids are UUIDv7 and lead every primary key, so that new rows are added at its end. Counts are 64-bit columns because
  * a token count may need all 32 bits and INT is signed on MySQL.
  */
 export const schema: Migration = {
@@ -54,7 +54,7 @@ export const schema: Migration = {
       settled_at_ms ${sql.int64},
       attempts ${sql.longText}
     ) ${sql.tableOptions}`,
-    // One index for each way to page through records, in the order of the pages.
+    // One index for each way to page through records, in page order.
     'CREATE INDEX usage_record_by_account ON usage_record (account_id, started_at_ms, id)',
     'CREATE INDEX usage_record_by_key ON usage_record (account_id, key_id, started_at_ms, id)',
     'CREATE INDEX usage_record_by_model ON usage_record (account_id, model_id, started_at_ms, id)',
@@ -119,7 +119,7 @@ export const schema: Migration = {
       PRIMARY KEY (account_id, key_hash)
     ) ${sql.tableOptions}`,
     'CREATE INDEX idempotency_key_by_expiry ON idempotency_key (expires_at_ms)',
-    // Apart from the keys, so that looking one up does not read answers.
+    // Separate from the keys, so that looking one up does not read responses.
     `CREATE TABLE stored_answer (
       account_id ${sql.bytes(16)} NOT NULL,
       call_id ${sql.bytes(16)} NOT NULL,

@@ -1,4 +1,4 @@
-// Looks at calls from all sides and judges them; what looks wrong is looked at a second time, since the sides are not read at one instant.
+// Reads all data about calls and judges them; suspected drifts are checked a second time, since the sources are not read at one instant.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
@@ -10,13 +10,13 @@ import { ownEvidence } from '../store/reconcile.js';
 import { type CallName, distinct, type Evidence, identityOf, judge, type Judgement } from './judge.js';
 import type { PriceBook } from './price-book.js';
 
-/** Lists of ids that are asked for in one statement; MariaDB's plan changes for much longer ones. */
+/** Maximum number of ids queried in one statement; MariaDB's plan changes for much longer lists. */
 export const callsPerLook = 200;
 
 const ledgerTimeoutMs = 30_000;
 const msPerDay = 86_400_000;
 
-/** What a reconcile works with. */
+/** Holds the dependencies of a reconcile run. */
 export interface ReconcileDeps {
   readonly config: MeteringConfig;
   readonly db: Database;
@@ -25,10 +25,10 @@ export interface ReconcileDeps {
   readonly prices: PriceBook;
 }
 
-/** What a look at some calls found. */
+/** Holds what the examination of some calls found. */
 export interface Findings {
   readonly drifts: Drift[];
-  /** Calls that were under way. */
+  /** Calls that were in progress. */
   readonly unfinished: CallName[];
 }
 
@@ -45,8 +45,8 @@ export async function examine(calls: readonly CallName[], deps: ReconcileDeps): 
 }
 
 /**
- * Those of the drifts that are still there after a pause; all others came from reading one side before a write and another after
- * it. Drifts that are about no call are kept.
+ * Returns the drifts that are still there after a pause; all others resulted from reading one side before a write and the other after
+ * it. Drifts that concern no call are kept.
  */
 export async function secondLook(suspects: readonly Drift[], deps: ReconcileDeps): Promise<Drift[]> {
   if (suspects.length === 0) return [];
@@ -60,7 +60,7 @@ export async function secondLook(suspects: readonly Drift[], deps: ReconcileDeps
 }
 
 async function look(calls: readonly CallName[], deps: ReconcileDeps): Promise<{ call: CallName; judgement: Judgement }[]> {
-  // Ours first: what they say is settled must be so at the ledger by then.
+  // Our own data is read first: what it says is settled must be settled at the ledger by then.
   const own = await ownEvidence(
     deps.db,
     calls.map(({ callId }) => callId),

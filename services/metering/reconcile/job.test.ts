@@ -1,4 +1,4 @@
-// The job finds what goes wrong by itself, tells it once, keeps saying so until it is right again, and shares its work with other replicas.
+// The job finds faults by itself, logs each once, reports it until it is fixed, and shares its work with other replicas.
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { testEngines } from '#kit/testing/database.js';
 import { DriftCheck, type GetReconciliationResponse, GroupBy, UsageFilter } from '#proto/metering/v1/metering.js';
@@ -8,7 +8,7 @@ import { claimRun, ensureRuns, readRuns } from '../store/reconcile-state.js';
 import { until } from '../testing/harness.js';
 import { type Customer, type Money, startMoney } from '../testing/with-ledger.js';
 
-// The job runs each second, and each test waits for several runs.
+// The job runs every second, and each test waits for several runs.
 jest.setTimeout(60_000);
 
 const bytes = (id: string): Buffer => Buffer.from(id.slice(id.indexOf('_') + 1), 'hex');
@@ -31,7 +31,7 @@ describe.each(testEngines)('the reconcile job on %s', (engine) => {
   const state = (): Promise<GetReconciliationResponse> => money.metering.getReconciliation({});
   const told = (text: string) => money.lines.filter(({ msg }) => msg === text);
 
-  /** Lets this much time pass, and waits for the next recent run to end after it. */
+  /** Advances the clock by this much, and waits for the next recent run to end after it. */
   async function nextRun(ms: number): Promise<GetReconciliationResponse> {
     money.clock.advance(ms);
     const nowMs = BigInt(money.clock.nowMs());
@@ -39,7 +39,7 @@ describe.each(testEngines)('the reconcile job on %s', (engine) => {
     return state();
   }
 
-  it('looks at everything at first, then at what is new, and finds nothing wrong', async () => {
+  it('checks everything at first, then what is new, and finds nothing wrong', async () => {
     await money.makeCall(customer);
     await until(async () => (await state()).full !== undefined);
     expect(await state()).toMatchObject({
@@ -50,12 +50,12 @@ describe.each(testEngines)('the reconcile job on %s', (engine) => {
     await nextRun(15_000);
     await money.makeCall(customer);
     const { recent, drifts } = await nextRun(15_000);
-    // Only the second call: the first lies further back than the overlap.
+    // Only the second call: the first is older than the overlap.
     expect(recent).toMatchObject({ recordsChecked: 1n, holdsChecked: 1n });
     expect(drifts).toEqual([]);
   });
 
-  it('finds sums of usage that are not those of the records, has them made anew, and gives right totals meanwhile and after', async () => {
+  it('finds sums of usage that differ from the records, rebuilds them, and returns correct totals meanwhile and afterwards', async () => {
     await money.makeCall(customer);
     await money.makeCall(customer);
     const isFolded = async (): Promise<boolean> => {
@@ -75,7 +75,7 @@ describe.each(testEngines)('the reconcile job on %s', (engine) => {
       ).groups[0]!.calls;
     };
     expect((await nextRun(15_000)).drifts).toEqual([]);
-    // As if a call of this key had not been seen.
+    // Simulates a call of this key that was not counted.
     await money.meteringDb
       .knex('usage_sum')
       .where('part', '>=', quartersOf(Shape.key, 0))
@@ -83,7 +83,7 @@ describe.each(testEngines)('the reconcile job on %s', (engine) => {
       .decrement('calls', 1);
     await money.meteringDb.knex('usage_sum').where('part', blocksOf(Shape.key)).decrement('calls', 1);
     expect(await callsOf()).toBe(1n);
-    // Found by the next recent run, or by the full one if that is under way.
+    // Found by the next recent run, or by the full one if that is in progress.
     for (let again = 0; again < 5 && told('the books disagree').length === 0; again += 1) await nextRun(2000);
     const drift = { check: 'DRIFT_CHECK_TOTALS', account_id: customer.accountId, call_id: '', stored: '1', expected: '2' };
     expect(told('the books disagree')).toMatchObject([
@@ -96,7 +96,7 @@ describe.each(testEngines)('the reconcile job on %s', (engine) => {
     expect((await nextRun(2000)).drifts).toEqual([]);
   });
 
-  it('tells a drift once, keeps it until it is gone, and says so', async () => {
+  it('logs a drift once, keeps it until it is gone, and logs that', async () => {
     const id = await money.makeCall(customer);
     await nextRun(15_000);
     const record = money.meteringDb.knex('usage_record').where({ id: bytes(id) });
@@ -115,7 +115,7 @@ describe.each(testEngines)('the reconcile job on %s', (engine) => {
     expect((await nextRun(2000)).drifts).toEqual([]);
   });
 
-  it('finds what happens to old calls and to the journal when it looks at everything', async () => {
+  it('finds changes to old calls and to the journal in a full run', async () => {
     const id = await money.makeCall(customer);
     await until(async () => (await state()).full !== undefined);
     await nextRun(200_000);
@@ -136,20 +136,20 @@ describe.each(testEngines)('the reconcile job on %s', (engine) => {
         [DriftCheck.DRIFT_CHECK_BOOKS, 'credited'],
       ]),
     );
-    // Once the books are right again, the next recent run sees it.
+    // Once the books are correct again, the next recent run sees it.
     await bucket.clone().update({ cap_nano_usd: 1_000_000_000n });
     expect((await nextRun(2000)).drifts).toMatchObject([{ check: DriftCheck.DRIFT_CHECK_RECORD_MISSING, callId: id }]);
   });
 
-  it('looks again at calls that were under way', async () => {
+  it('checks calls again that were in progress', async () => {
     const open = await money.hold(customer);
     await nextRun(15_000);
     await nextRun(100_000);
-    // Nobody ends it: the ledger's sweeper sleeps in this test.
+    // The hold stays open: the ledger's sweeper does not run in this test.
     expect((await nextRun(100_000)).drifts).toMatchObject([{ check: DriftCheck.DRIFT_CHECK_HOLD_OVERDUE, callId: open }]);
   });
 
-  it('is made by one replica at a time', async () => {
+  it('runs on one replica at a time', async () => {
     await ensureRuns(money.meteringDb, 0);
     await ensureRuns(money.meteringDb, 0);
     const [run] = (await readRuns(money.meteringDb)).filter(({ name }) => name === 'recent');

@@ -1,4 +1,4 @@
-// The job that proves the bill: every minute what happened of late and what was wrong before, and once a day everything. Several
+// The job that verifies the charges: every minute the recent calls and the known drifts, and once a day everything. Several
 // replicas may run it; each run, or part of one, is claimed by one of them.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from '#kit/log.js';
@@ -15,24 +15,24 @@ import { examinePage } from './pages.js';
 import { examineSums, type QuartersSeen } from './sums.js';
 import { currentDrifts, driftsMax, noResults, type Results, resultsOf, wrongBooks, wrongBooksMax } from './results.js';
 
-/** Calls of the last moments are left to the next run, since most of them are under way. */
+/** Calls of the last moments are left to the next run, since most of them are in progress. */
 const youngMs = 10_000;
-/** How far back a run looks beyond the one before, for calls that arrive late and clocks that differ. */
+/** How far a run reaches back before the end of the previous one, for calls that arrive late and clocks that differ. */
 const overlapMs = 60_000;
 /** A run whose replica died is taken over after this. */
 const claimMs = 600_000;
-/** Calls under way that are remembered; those beyond are left to the full run. */
+/** Maximum number of calls in progress that are remembered; those beyond are left to the full run. */
 const unfinishedMax = 10_000;
-/** Quarters of an hour whose sums may be compared at the end; those beyond are left to later runs. */
+/** Maximum number of quarter hours whose sums may be compared at the end; those beyond are left to later runs. */
 const quartersSeenMax = 100_000;
-/** Suspects that are looked at a second time; with more, enough is wrong to see. */
+/** Maximum number of suspects that are checked a second time; with more, it is clear that something is wrong. */
 const suspectsMax = 1000;
 const verifyTimeoutMs = 3_600_000;
 const pauseMsMin = 5;
 
 /** Runs in metering from `start` to `stop`. */
 export class ReconcileJob {
-  /** What the runs found last, whichever replica made them. */
+  /** The latest results of the runs, whichever replica made them. */
   results: Results = noResults;
   private readonly outcome = new AbortController();
   private stopRepeating: () => Promise<void> = async () => {};
@@ -45,12 +45,12 @@ export class ReconcileJob {
       Math.min(config.reconcileIntervalMs, config.reconcileFullIntervalMs),
       () => this.tick(),
       (error) => {
-        if (!this.outcome.signal.aborted) log.warn({ err: error }, 'the reconcile could not be finished; it will be tried again');
+        if (!this.outcome.signal.aborted) log.warn({ err: error }, 'the reconcile could not be finished; this will be retried');
       },
     );
   }
 
-  /** Ends between two pages. */
+  /** Stops between two pages. */
   async stop(): Promise<void> {
     this.outcome.abort();
     await this.stopRepeating();
@@ -121,7 +121,7 @@ export class ReconcileJob {
     this.results = { ...this.results, full: result };
   }
 
-  /** Goes through pages for so long; where it stopped, or empty at the end. As long as a page takes, as long it rests. */
+  /** Walks through pages for this long; returns the token where it stopped, or empty at the end. After each page it pauses as long as the page took. */
   private async walk(extent: Extent, from: string, tally: Tally, sliceMs: number): Promise<string> {
     const { signal } = this.outcome;
     const endMs = performance.now() + sliceMs;
@@ -142,14 +142,14 @@ export class ReconcileJob {
     return pageToken;
   }
 
-  /** Compares the sums that totals are read from with the records of the run; when one is wrong, all are made anew. */
+  /** Compares the sums from which totals are read with the records of the run; if one is wrong, all are rebuilt. */
   private async examineSums({ quarters }: Tally, found: readonly Drift[]): Promise<Drift[]> {
     const wrong = await examineSums(quarters, found, this.deps);
     if (wrong.length > 0) await sumAnew(this.deps.db);
     return wrong;
   }
 
-  /** What the ledger finds when it compares itself with its journal. */
+  /** Returns what the ledger finds when it compares itself with its journal. */
   private async verify(accountId: string, { sums }: Tally): Promise<Drift[]> {
     const context = callContext({ caller: 'metering', timeoutMs: verifyTimeoutMs, signal: this.outcome.signal });
     const verified = await this.deps.ledger.verify({ accountId }, context);
@@ -176,7 +176,7 @@ export class ReconcileJob {
     const drifts = distinct(found).slice(0, driftsMax);
     const known = new Set(before.map(identityOf));
     for (const drift of drifts) {
-      // Each is told once; that it is still there, the metric tells.
+      // Each drift is logged once; the metric shows that it persists.
       if (known.has(identityOf(drift))) continue;
       const { check, accountId, callId, subject, stored, expected } = drift;
       log.error(
@@ -189,7 +189,7 @@ export class ReconcileJob {
   }
 }
 
-/** What a run has seen so far. */
+/** Holds what a run has found so far. */
 interface Tally extends Findings {
   readonly sums: Reconciliation;
   readonly quarters: QuartersSeen;

@@ -1,62 +1,62 @@
-// Judges one call by all that is known of it in metering and in the ledger. Pure.
+// Judges one call by all that metering and the ledger know about it. Pure.
 import { type Hold, HoldState } from '#proto/ledger/v1/ledger.js';
 import { lines } from '#rules/pricing.js';
 import { type Drift, DriftCheck, type Settlement, type UsageRecord } from '#proto/metering/v1/metering.js';
 import type { DatedPrice } from './price-book.js';
 
-/** The ledger's sweeper looks every second; a hold that is open this long after its expiry was forgotten. */
+/** The ledger's sweeper runs every second; a hold that is open this long after its expiry was missed. */
 const overdueMs = 60_000;
 
-/** Between the ledger's clock and ours, and between the parts of one call. */
+/** Allowed difference between the ledger's clock and ours, and between the parts of one call. */
 const marginMs = 3_600_000;
 
-/** A call by name. */
+/** Names a call. */
 export interface CallName {
   readonly callId: string;
   readonly accountId: string;
 }
 
-/** A charge on its way to the ledger. */
+/** Holds a charge that waits for the ledger. */
 export interface QueuedCharge {
   readonly chargeNanoUsd: bigint;
-  /** By the ledger, for good. */
+  /** Permanently, by the ledger. */
   readonly isRefused: boolean;
 }
 
-/** All that is known of a call. The records and the outbox were read before the hold. */
+/** Holds all that is known about a call. The records and the outbox were read before the hold. */
 export interface Evidence extends CallName {
-  /** Undefined: there is none for this account. */
+  /** Undefined if this account has none. */
   readonly record: UsageRecord | undefined;
-  /** Undefined: the outbox has none. */
+  /** Undefined if the outbox has none. */
   readonly queued: QueuedCharge | undefined;
-  /** Whether an operator gave the charge up. */
+  /** Whether an operator closed the charge. */
   readonly isClosed: boolean;
-  /** Whether it is known as a call in flight, which somebody will yet record. */
+  /** Whether it is known as a call in flight, so that a record is still expected. */
   readonly isInFlight: boolean;
   readonly hold: Hold | undefined;
-  /** What the catalog has under the id of the record's price version; undefined: nothing. */
+  /** The price version that the catalog has under the id in the record; undefined if none. */
   readonly price: DatedPrice | undefined;
 }
 
-/** When a call is judged, and by what. */
+/** Holds the rules by which a call is judged. */
 export interface Rules {
   readonly nowMs: number;
   /** How long a charge may wait for the ledger, and an ended hold for its record. */
   readonly unsettledMs: number;
-  /** Holds that ended before this may be in the ledger's archive; minus infinity: it has none. */
+  /** Holds that ended before this may be in the ledger's archive; minus infinity if it has none. */
   readonly holdsArchivedUntilMs: number;
-  /** Records of calls before this may be in metering's archive; minus infinity: it has none. */
+  /** Records of calls before this may be in metering's archive; minus infinity if it has none. */
   readonly recordsArchivedUntilMs: number;
 }
 
-/** What was found. */
+/** Holds the result of judging a call. */
 export interface Judgement {
   readonly drifts: readonly Drift[];
-  /** False while the call, or its settlement, is under way, so that it must be looked at again. */
+  /** False while the call, or its settlement, is in progress, so that it must be checked again. */
   readonly isFinished: boolean;
 }
 
-/** Compares everything with everything. A call that is under way has no drifts on that account. */
+/** Compares all the data about a call. A call in progress is not a drift. */
 export function judge(evidence: Evidence, rules: Rules): Judgement {
   const { callId, accountId, record, hold } = evidence;
   const drifts: Drift[] = [];
@@ -70,14 +70,14 @@ export function judge(evidence: Evidence, rules: Rules): Judgement {
 
 type Add = (check: DriftCheck, what: string, stored: bigint, expected: bigint) => void;
 
-/** True while a record may still come. */
+/** Returns true while a record may still arrive. */
 function judgeUnrecorded({ queued, hold, isInFlight }: Evidence, { nowMs, unsettledMs, recordsArchivedUntilMs }: Rules, add: Add): boolean {
   if (queued !== undefined) add(DriftCheck.DRIFT_CHECK_RECORD_MISSING, 'charge that waits without a record', queued.chargeNanoUsd, 0n);
   if (hold === undefined || hold.state === HoldState.HOLD_STATE_OPEN) return false;
   if (Number(hold.createdAtMs) < recordsArchivedUntilMs + marginMs) return false;
   const takenNanoUsd = hold.capturedNanoUsd + hold.shortfallNanoUsd;
   if (hold.state === HoldState.HOLD_STATE_SETTLED) {
-    // Only what is on record is ever settled.
+    // Only recorded calls are ever settled.
     add(DriftCheck.DRIFT_CHECK_RECORD_MISSING, 'settled without a record', takenNanoUsd, 0n);
     return false;
   }
@@ -88,7 +88,7 @@ function judgeUnrecorded({ queued, hold, isInFlight }: Evidence, { nowMs, unsett
   return mayYetBeRecorded;
 }
 
-/** True while the record's charge is on its way to the ledger. */
+/** Returns true while the record's charge waits for the ledger. */
 function judgeRecorded(evidence: Evidence, record: UsageRecord, rules: Rules, add: Add): boolean {
   const { chargeNanoUsd, settlement } = record;
   const recomputedNanoUsd = record.lineItems.reduce((sum, item) => sum + item.amountNanoUsd, 0n);
@@ -112,7 +112,7 @@ function judgePrice({ call }: UsageRecord, known: DatedPrice | undefined, add: A
   if (effectiveFromMs !== inCatalog.effectiveFromMs)
     add(DriftCheck.DRIFT_CHECK_PRICE, 'start of the price', effectiveFromMs, inCatalog.effectiveFromMs);
   for (const { name, price } of lines) {
-    // -1 stands for a class that has no price of its own.
+    // -1 means that a class has no price of its own.
     const [stored, expected] = [price(onRecord) ?? -1n, price(inCatalog) ?? -1n];
     if (stored !== expected) add(DriftCheck.DRIFT_CHECK_PRICE, `${name.replaceAll('_', ' ')} price`, stored, expected);
   }
@@ -140,12 +140,12 @@ function judgeSettlement(
     add(DriftCheck.DRIFT_CHECK_HOLD, 'hold of a settled call, which is missing', 0n, chargeNanoUsd);
     return;
   }
-  // What was given back later is told apart by the ledger, so these stay as they were at the settlement.
+  // The ledger counts later refunds separately, so these stay as they were at the settlement.
   if (hold.capturedNanoUsd !== capturedNanoUsd)
     add(DriftCheck.DRIFT_CHECK_HOLD, 'captured by the hold', hold.capturedNanoUsd, capturedNanoUsd);
   if (hold.shortfallNanoUsd !== shortfallNanoUsd)
     add(DriftCheck.DRIFT_CHECK_HOLD, 'shortfall of the hold', hold.shortfallNanoUsd, shortfallNanoUsd);
-  // A hold that was released before it had cost anything stays so when the call turns out to be free.
+  // A hold that was released before it had cost anything stays released when the call turns out to be free.
   const mayBeReleased = chargeNanoUsd === 0n && hold.state === HoldState.HOLD_STATE_RELEASED;
   if (hold.state !== HoldState.HOLD_STATE_SETTLED && !mayBeReleased) {
     add(
@@ -157,7 +157,7 @@ function judgeSettlement(
   }
   if (call === undefined || mayBeReleased) return;
   if (hold.keyId !== call.keyId) add(DriftCheck.DRIFT_CHECK_HOLD, `key of the hold: ${hold.keyId}, of the record: ${call.keyId}`, 0n, 0n);
-  // A hold that the ledger had lost was made anew by its settlement, without an amount.
+  // A hold that the ledger had lost was recreated by its settlement, without an amount.
   if (hold.amountNanoUsd !== call.heldNanoUsd && hold.amountNanoUsd !== 0n)
     add(DriftCheck.DRIFT_CHECK_HOLD, 'amount of the hold', hold.amountNanoUsd, call.heldNanoUsd);
 }
@@ -187,12 +187,12 @@ function wordOf(state: HoldState): string {
   return (HoldState[state] ?? String(state)).replace('HOLD_STATE_', '').toLowerCase();
 }
 
-/** What makes two drifts the same. */
+/** Returns what makes two drifts the same. */
 export function identityOf({ check, accountId, callId, subject: what }: Drift): string {
   return `${check} ${accountId} ${callId} ${what}`;
 }
 
-/** Without those that come twice, since a call can be seen from several sides. */
+/** Returns the drifts without duplicates, since a call can be found in several ways. */
 export function distinct(drifts: readonly Drift[]): Drift[] {
   return [...new Map(drifts.map((drift) => [identityOf(drift), drift])).values()];
 }

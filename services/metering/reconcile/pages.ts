@@ -1,4 +1,4 @@
-// The way through everything, page by page: all records, then all holds, then all that is in the outbox. What one side has lost the other still has.
+// Walks through everything, page by page: all records, then all holds, then everything in the outbox. What one source has lost the others still have.
 import { AppError } from '#client/errors/app-error.js';
 import { callContext } from '#client/call-context.js';
 import { isId } from '#kit/id.js';
@@ -10,24 +10,24 @@ import type { CallName } from './judge.js';
 
 const ledgerTimeoutMs = 30_000;
 
-/** Where a reconcile is on its way. `after` is where the page before ended, in the words of the stage. */
+/** Holds the position of a reconcile run. `after` is where the previous page ended, in the format of the stage. */
 interface Place {
   readonly stage: 'records' | 'holds' | 'settlements';
   readonly after: string;
 }
 
-/** One page. */
+/** Holds one page. */
 export interface Page extends Findings {
   readonly recordsChecked: number;
   readonly holdsChecked: number;
   readonly settlementsChecked: number;
-  /** In which the page's records are. */
+  /** The quarter hours that contain the page's records. */
   readonly quarters: readonly Quarter[];
   /** Empty on the last page. */
   readonly nextPageToken: string;
 }
 
-/** Looks at the page of this token; empty for the first. The drifts are suspects until a second look. Raises invalid_request for a strange token. */
+/** Examines the page of this token; empty for the first. The drifts are suspects until a second check. Raises invalid_request for an unknown token. */
 export async function examinePage(extent: Extent, pageToken: string, deps: ReconcileDeps): Promise<Page> {
   const place = placeOf(pageToken);
   switch (place.stage) {
@@ -57,7 +57,7 @@ export async function examinePage(extent: Extent, pageToken: string, deps: Recon
         },
         callContext({ caller: 'metering', timeoutMs: ledgerTimeoutMs }),
       );
-      // Those that are on record were looked at there.
+      // Those that are on record were examined in that stage.
       const recorded = await recordedNames(
         deps.db,
         holds.map(({ id }) => id),

@@ -9,19 +9,19 @@ const timeoutMs = 10_000;
 /** How far the clocks of gateways, metering and catalog may differ. */
 const clockSkewMs = 60_000;
 
-/** A price version and the start of the version that replaced it; undefined: none is known. */
+/** Holds a price version and the start of the version that replaced it; undefined if none is known. */
 export interface DatedPrice {
   readonly price: PriceVersion;
   readonly untilMs: bigint | undefined;
 }
 
-/** A version that a record names, and when its call began. */
+/** Names a version that a record uses, and when its call began. */
 export interface UsedPrice {
   readonly price: Pick<PriceVersion, 'id' | 'modelId'>;
   readonly startedAtMs: bigint;
 }
 
-/** The price versions of models that were queried so far. */
+/** Holds the price versions of models that were queried so far. */
 export class PriceBook {
   private readonly models = new Map<string, { readonly readAtMs: number; readonly prices: ReadonlyMap<string, DatedPrice> }>();
 
@@ -31,8 +31,8 @@ export class PriceBook {
   ) {}
 
   /**
-   * Returns what the catalog has under the id of each of these; versions that it does not know are left out. No price ever starts in the
-   * past, so what a model's versions say about a call is final once they were read after it began. Raises what the catalog raises.
+   * Returns what the catalog has under the id of each of these; unknown versions are left out. No price ever starts in the
+   * past, so a model's versions are final for a call once they were read after it began. Raises what the catalog raises.
    */
   async find(used: readonly UsedPrice[]): Promise<ReadonlyMap<string, DatedPrice>> {
     if (this.models.size > modelsMax) this.models.clear();

@@ -1,4 +1,4 @@
-// Every way in which metering and the ledger can come to disagree is found and named; a system that is merely busy is right.
+// Every way in which metering and the ledger can disagree is found and named; a system that is merely busy has no drifts.
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
@@ -8,7 +8,7 @@ import { call, report, tokens } from '../testing/calls.js';
 import { find, until } from '../testing/harness.js';
 import { type Customer, heldNanoUsd, type Money, startMoney } from '../testing/with-ledger.js';
 
-// Each test makes two databases and waits for settlements.
+// Each test creates two databases and waits for settlements.
 jest.setTimeout(60_000);
 
 const bytes = (id: string): Buffer => Buffer.from(id.slice(id.indexOf('_') + 1), 'hex');
@@ -17,7 +17,7 @@ const charge = 200_000n;
 describe.each(testEngines)('the reconcile on %s', (engine) => {
   let money: Money;
   let customer: Customer;
-  /** A settled call, and another that nothing happens to. */
+  /** A settled call, and another that is left alone. */
   let id: string;
 
   beforeEach(async () => {
@@ -37,7 +37,7 @@ describe.each(testEngines)('the reconcile on %s', (engine) => {
     expect((await money.reconcile()).drifts).toEqual([{ check, accountId: customer.accountId, callId, subject: what, stored, expected }]);
   }
 
-  it('finds nothing wrong where nothing is, and says what it looked at', async () => {
+  it('finds nothing wrong in correct books, and reports what it checked', async () => {
     expect(await money.reconcile()).toMatchObject({ recordsChecked: 2n, holdsChecked: 2n, drifts: [] });
     expect(await money.reconcile(customer.accountId)).toMatchObject({ recordsChecked: 1n, holdsChecked: 1n, drifts: [] });
   });
@@ -55,12 +55,12 @@ describe.each(testEngines)('the reconcile on %s', (engine) => {
     await expectDrift(DriftCheck.DRIFT_CHECK_CHARGE, 'charge', charge, charge + 2_000n);
   });
 
-  it('finds tokens and charge changed together, by what the ledger took', async () => {
+  it('finds tokens and charge changed together, by what the ledger captured', async () => {
     await record().update({ output_tokens: 51, charge_nano_usd: charge + 2_000n, captured_nano_usd: charge + 2_000n });
     await expectDrift(DriftCheck.DRIFT_CHECK_HOLD, 'captured by the hold', charge, charge + 2_000n);
   });
 
-  it('finds a call that was made free', async () => {
+  it('finds a call whose charge was set to zero', async () => {
     await record().update({ free: 1 });
     await expectDrift(DriftCheck.DRIFT_CHECK_CHARGE, 'charge', charge, 0n);
   });
@@ -113,7 +113,7 @@ describe.each(testEngines)('the reconcile on %s', (engine) => {
     expect((await money.reconcile()).found).toHaveProperty(['captured and shortfall on record'], [charge - 1n, charge]);
   });
 
-  it('finds a hold that captured otherwise', async () => {
+  it('finds a hold that captured a different amount', async () => {
     await hold().update({ captured_nano_usd: charge + 5n });
     await expectDrift(DriftCheck.DRIFT_CHECK_HOLD, 'captured by the hold', charge + 5n, charge);
   });
@@ -138,7 +138,7 @@ describe.each(testEngines)('the reconcile on %s', (engine) => {
     await expectDrift(DriftCheck.DRIFT_CHECK_HOLD, 'hold of a settled call, which is missing', 0n, charge);
   });
 
-  it('does not miss a hold that the ledger has archived', async () => {
+  it('does not report a hold that the ledger has archived', async () => {
     const settledAtMs = Number((await record().first()).settled_at_ms);
     const archivedUntil = (ms: number) => ({ slot: 0, account_id: Buffer.alloc(16), seq: 0n, until_ms: ms, sums: '' });
     await hold().delete();
@@ -173,7 +173,7 @@ describe.each(testEngines)('the reconcile on %s', (engine) => {
     await expectDrift(DriftCheck.DRIFT_CHECK_OUTBOX_LOST, 'charge that is neither settled nor waiting', 0n, charge);
   });
 
-  it('finds what waits in the outbox without a record, or with another charge than its record', async () => {
+  it('finds charges in the outbox without a record, or with another charge than its record', async () => {
     const row = {
       account_id: bytes(customer.accountId),
       key_id: bytes(customer.keyId),
@@ -214,7 +214,7 @@ describe.each(testEngines)('the reconcile on %s', (engine) => {
     await expectDrift(DriftCheck.DRIFT_CHECK_UNSETTLED, 'charge that has waited too long', 0n, charge);
   });
 
-  it('finds a hold that captured and expired long ago without a record, but not one that may yet be recorded', async () => {
+  it('finds a hold that captured and expired long ago without a record, but not one that may still be recorded', async () => {
     const open = await money.hold(customer);
     await money.ledger.checkpoint({ items: [{ holdId: open, accountId: customer.accountId, costSoFarNanoUsd: 77n, ttlMs: 60_000 }] });
     money.clock.advance(61_000);
@@ -231,7 +231,7 @@ describe.each(testEngines)('the reconcile on %s', (engine) => {
     await expectDrift(DriftCheck.DRIFT_CHECK_HOLD_OVERDUE, 'held after its expiry', heldNanoUsd, 0n, open);
   });
 
-  it('takes free calls, shortfalls, lost holds and refunds for what they are', async () => {
+  it('accepts free calls, shortfalls, lost holds and refunds', async () => {
     await money.makeCall(customer, { outcome: Outcome.OUTCOME_UPSTREAM_ERROR_BEFORE_OUTPUT });
     const poor = await money.customer(heldNanoUsd);
     await money.makeCall(poor, { tokens: tokens({ outputTokens: 1000, inputTokens: 4_000_000 }) });
@@ -246,7 +246,7 @@ describe.each(testEngines)('the reconcile on %s', (engine) => {
     expect(await money.reconcile()).toMatchObject({ recordsChecked: 5n, holdsChecked: 7n, drifts: [] });
   });
 
-  it('finds nothing wrong with a busy system, and pages through more than a page', async () => {
+  it('finds nothing wrong in a busy system, and goes through several pages', async () => {
     const customers = await Promise.all(Array.from({ length: 5 }, () => money.customer()));
     let isBusy = true;
     const traffic = Promise.all(
@@ -314,7 +314,7 @@ describe.each(testEngines)('the reconcile on %s', (engine) => {
     expect((await money.reconcile()).drifts).toEqual([]);
   });
 
-  it('refuses a strange page', async () => {
+  it('rejects an unknown page token', async () => {
     for (const pageToken of ['x', Buffer.from('holds').toString('base64url'), Buffer.from('records 5 acct_1').toString('base64url')]) {
       await expect(money.metering.reconcile({ accountId: '', fromMs: 0n, untilMs: 0n, pageToken })).rejects.toMatchObject({
         reason: 'invalid_request',

@@ -1,19 +1,19 @@
-// Compares the sums that totals are read from with the records of a run.
+// Compares the sums from which totals are read with the records of a run.
 import { type Drift, DriftCheck } from '#proto/metering/v1/metering.js';
 import { quarterMs } from '../rollups/shapes.js';
 import { compareSums, type Quarter } from '../store/compare-sums.js';
 import { recordedCallsAfter } from '../store/reconcile.js';
 import { callsPerLook, examine, type ReconcileDeps } from './examine.js';
 
-/** Of one run, or one part of one; with more, they are chosen by chance, so that each has its turn sooner or later. */
+/** Maximum per run, or part of one; with more, they are chosen at random, so that each is checked sooner or later. */
 const quartersMax = 500;
 /** Enough to see what is wrong. */
 const wrongMax = 20;
 
-/** Quarters of an hour in which calls started, each once, by account and start. */
+/** The quarter hours in which calls started, each once, by account and start. */
 export type QuartersSeen = Map<string, Quarter>;
 
-/** Sums that are not those of their records. Accounts with other drifts are left out: what is wrong there is a record. */
+/** Returns the sums that differ from their records. Accounts with other drifts are left out: there the record is wrong. */
 export async function examineSums(seen: QuartersSeen, found: readonly Drift[], deps: ReconcileDeps): Promise<Drift[]> {
   const others = new Set(found.map(({ accountId }) => accountId));
   const drifts: Drift[] = [];
@@ -29,7 +29,7 @@ export async function examineSums(seen: QuartersSeen, found: readonly Drift[], d
   return drifts;
 }
 
-/** Whether one of its first records was changed since the run looked at it. */
+/** Returns whether one of its first records was changed since the run examined it. */
 async function areRecordsWrong({ accountId, startMs }: Quarter, deps: ReconcileDeps): Promise<boolean> {
   const calls = await recordedCallsAfter(deps.db, { accountId, fromMs: startMs, untilMs: startMs + quarterMs }, undefined, callsPerLook);
   return (await examine(calls, deps)).drifts.length > 0;

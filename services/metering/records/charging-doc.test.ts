@@ -8,7 +8,7 @@ import { validateUsage } from '../requests/validate-usage.js';
 const page = readFileSync(new URL('../../../docs/charging.md', import.meta.url), 'utf8');
 const rowsFor = (name: string) => page.split('\n').filter((line) => line.startsWith(`| \`${name}\` |`));
 
-/** How the page says what each rule charges. */
+/** How the page words what each rule charges. */
 const words: Readonly<Record<ChargeRule, RegExp>> = {
   all: /^All tokens$/,
   if_begun: /^Nothing if the model had not begun to answer; otherwise /,

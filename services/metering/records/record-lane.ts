@@ -10,11 +10,11 @@ import type { PricedRecord } from './usage-record.js';
 const recordsPerTransactionMax = 100;
 const queueMax = 10_000;
 
-/** A lane that stores records durably; see `BatchLane`. A repeat raises the driver's duplicate error for that record alone, and a
+/** A lane that stores records durably; see `BatchLane`. A repeat raises the driver's duplicate error for that record only, and a
  * call whose idempotency key was taken over raises call_closed. */
 export type RecordLane = BatchLane<PricedRecord>;
 
-/** The lane of this replica. Stored records are claimed for its own outbox worker. */
+/** Creates the lane of this replica. Stored records are claimed for its own outbox worker. */
 export function createRecordLane(deps: { config: MeteringConfig; db: Database; clock: Clock }): RecordLane {
   const { config, db, clock } = deps;
   return new BatchLane({
@@ -28,7 +28,7 @@ export function createRecordLane(deps: { config: MeteringConfig; db: Database; c
   });
 }
 
-/** The instants of a record that is stored now. */
+/** Returns the instants of a record that is stored now. */
 export function recordInstants({ outboxClaimMs, keptAnswerTtlMs }: MeteringConfig, nowMs: number): RecordInstants {
   return { claimedUntilMs: nowMs + outboxClaimMs, keptUntilMs: nowMs + keptAnswerTtlMs, promisedSinceMs: nowMs - keptAnswerTtlMs };
 }

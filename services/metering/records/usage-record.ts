@@ -1,4 +1,4 @@
-// Makes the record of an ended call: the one place where the rule of an outcome, the validity of its token counts and its price
+// Creates the record of an ended call: the one place where the charging rule of an outcome, the validation of its token counts and its price
 // come together. Pure.
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { type UsageRecord, UsageSource } from '#proto/metering/v1/metering.js';
@@ -7,7 +7,7 @@ import { chargeFor } from '#rules/pricing.js';
 import { outcomeDetailOf, type PricedCall } from '../requests/validate-call.js';
 import { validateUsage } from '../requests/validate-usage.js';
 
-/** What is known of a call when it ends. */
+/** Holds what is known about a call when it ends. */
 export interface EndedCall {
   readonly call: PricedCall;
   readonly tokens: TokenCounts;
@@ -16,24 +16,24 @@ export interface EndedCall {
   readonly outcomeDetail: string;
   readonly firstOutputMs: number | undefined;
   readonly durationMs: number;
-  /** Charge nothing, whatever the tokens. */
+  /** Charge nothing, regardless of the tokens. */
   readonly free: boolean;
-  /** Whoever reports already found the upstream's figures to be nonsense. */
+  /** Whether the reporting gateway already found the upstream's figures implausible. */
   readonly quarantined: boolean;
-  /** To be given again to repeats of a call with an idempotency key; empty: none. */
+  /** Returned to repeats of a call with an idempotency key; empty if none. */
   readonly storedAnswer: Buffer;
 }
 
-/** A record as it is stored. */
+/** Holds a record as it is stored. */
 export interface PricedRecord {
   readonly record: UsageRecord & { call: PricedCall; tokens: TokenCounts };
-  /** Kept beside the tokens, so that the charge can be recomputed from the record alone. */
+  /** Stored next to the tokens, so that the charge can be recomputed from the record alone. */
   readonly free: boolean;
-  /** Stored beside the record; see `closeKey`. */
+  /** Stored next to the record; see `closeKey`. */
   readonly storedAnswer: Buffer;
 }
 
-/** Prices an ended call. Token counts that break a rule are brought within it and quarantine the record. */
+/** Prices an ended call. Token counts that violate a rule are lowered to satisfy it, and the record is quarantined. */
 export function priceRecord(ended: EndedCall, recordedAtMs: number): PricedRecord {
   const { tokens, brokenRules } = validateUsage(ended.tokens, ended.source, ended.call.outputCapTokens);
   const broken = brokenRules.length > 0;

@@ -1,4 +1,4 @@
-// The opaque place between two pages of records: where the page before ended.
+// Page tokens: the opaque place between two pages of records, where the previous page ended.
 import { AppError } from '#client/errors/app-error.js';
 import { idFromBytes } from '#kit/id.js';
 import { bytesOf } from '../store/record-rows.js';
@@ -6,7 +6,7 @@ import type { Position } from '../store/queries.js';
 
 const bytesLength = 24;
 
-/** The token of the page that follows this position. */
+/** Returns the token of the page that follows this position. */
 export function encodePageToken(position: Position): string {
   const bytes = Buffer.alloc(bytesLength);
   bytes.writeBigInt64BE(position.startedAtMs);
@@ -14,11 +14,11 @@ export function encodePageToken(position: Position): string {
   return bytes.toString('base64url');
 }
 
-/** The position of a token; undefined for the empty one, which asks for the first page. Raises invalid_request for any other text. */
+/** Returns the position of a token; undefined for the empty one, which requests the first page. Raises invalid_request for any other text. */
 export function decodePageToken(token: string): Position | undefined {
   if (token === '') return undefined;
   const bytes = Buffer.from(token, 'base64url');
-  // Decoding skips what is not base64url; encoding again shows whether the text was exactly a token.
+  // Decoding skips characters that are not base64url; encoding again shows whether the text was exactly a token.
   if (bytes.length !== bytesLength || bytes.toString('base64url') !== token) {
     throw new AppError('invalid_request', 'page_token must be one that this service returned.', { details: { field: 'page_token' } });
   }

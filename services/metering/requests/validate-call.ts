@@ -1,4 +1,4 @@
-// The form of what callers send: refused with invalid_request, naming the field, before anything is stored.
+// Validation of what callers send: rejected with invalid_request, naming the field, before anything is stored.
 import { AppError } from '#client/errors/app-error.js';
 import { isId } from '#kit/id.js';
 import { ApiFormat } from '#proto/inference/v1/inference.js';
@@ -10,13 +10,13 @@ import { pricesOutOfBounds, tokensMax, unitPriceNanoUsdMax } from '#rules/pricin
 const nameCharsMax = 200;
 const clientRequestIdCharsMax = 128;
 const outcomeDetailCharsMax = 200;
-// The year 9999: far enough, and safe as a number.
+// The year 9999: far enough, and exactly representable as a number.
 const instantMsMax = 253_402_300_799_999n;
 
 const hashBytes = 32;
 const attemptsMax = 16;
 
-/** A call whose price is known to be there. */
+/** A call that is known to have a price. */
 export type PricedCall = Call & { price: PriceVersion };
 
 /** Raises invalid_request naming the field, unless the condition holds. */
@@ -25,8 +25,8 @@ export function requireThat(condition: boolean, field: string, must: string): as
 }
 
 /**
- * The call as it may be stored. Text that only people read is cut to its maximum, because a long header of a client's is no
- * reason to lose a record. Raises invalid_request for anything else that is malformed.
+ * Returns the call as it may be stored. Text that is only read by humans is cut to its maximum, because a client's long header must not
+ * cause the loss of a record. Raises invalid_request for anything else that is malformed.
  */
 export function validateCall(call: Call | undefined, field = 'call'): PricedCall {
   requireThat(call !== undefined, field, 'is required');
@@ -59,7 +59,7 @@ export function validateCall(call: Call | undefined, field = 'call'): PricedCall
   };
 }
 
-/** An attempt as it may be stored: what is too long is cut, and what is no id is left out, for none of it is a reason to lose a record. */
+/** Returns an attempt as it may be stored: text that is too long is cut, and malformed ids are dropped, because neither must cause the loss of a record. */
 function attemptToStore(attempt: Attempt): Attempt {
   const { upstreamId, upstreamModel, reason, upstreamRequestId } = attempt;
   return {
@@ -71,7 +71,7 @@ function attemptToStore(attempt: Attempt): Attempt {
   };
 }
 
-/** The price of a call, within the bounds that arithmetic in 64 bits needs. */
+/** Returns the price of a call, within the bounds that 64-bit arithmetic needs. */
 function validatePrice(price: PriceVersion | undefined, field: string): PriceVersion {
   requireThat(price !== undefined, field, 'is required: an unpriced call is refused, never free');
   requireId('price', price.id, `${field}.id`);
@@ -83,7 +83,7 @@ function validatePrice(price: PriceVersion | undefined, field: string): PriceVer
   return price;
 }
 
-/** Token counts that are there; whether they make sense is for `validateUsage`. */
+/** Returns the token counts if they are present; `validateUsage` checks whether they are plausible. */
 export function requireTokens(tokens: TokenCounts | undefined, field: string): TokenCounts {
   requireThat(tokens !== undefined, field, 'is required');
   return tokens;
@@ -104,7 +104,7 @@ export function requireUint32(value: number, field: string): void {
   requireThat(isUint32(value), field, `must be a whole number from 0 to ${tokensMax}`);
 }
 
-/** A cause for people, cut to what is stored. */
+/** Returns a human-readable cause, cut to what is stored. */
 export function outcomeDetailOf(...parts: readonly string[]): string {
   return parts
     .filter((part) => part !== '')

@@ -1,11 +1,11 @@
-// The form of a filter over usage records.
+// Validation of a filter over usage records.
 import { Outcome, type UsageFilter } from '#proto/metering/v1/metering.js';
 import { isKnownOutcome } from '#rules/outcomes.js';
 import { requireId, requireThat } from './validate-call.js';
 
 const modelIdCharsMax = 200;
 
-/** The filter, if all its present parts are well-formed; an absent one lets everything through. Raises invalid_request. */
+/** Returns the filter if all its present parts are well-formed; an absent one matches everything. Raises invalid_request. */
 export function validateFilter(filter: UsageFilter | undefined): UsageFilter {
   if (filter === undefined) {
     return { accountId: '', keyId: '', modelId: '', fromMs: 0n, untilMs: 0n, outcome: Outcome.OUTCOME_UNSPECIFIED };

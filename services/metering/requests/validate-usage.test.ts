@@ -9,23 +9,23 @@ const estimated = UsageSource.USAGE_SOURCE_ESTIMATED;
 const cap = 64;
 
 describe('token counts', () => {
-  it('that keep the rules stay as they are', () => {
+  it('that satisfy the rules are unchanged', () => {
     const good = tokens({ inputTokens: 9, cacheReadTokens: 1000, outputTokens: cap, reasoningTokens: cap });
     expect(validateUsage(good, reported, cap)).toEqual({ tokens: good, brokenRules: [] });
   });
 
-  it('reported above the cap count up to it', () => {
+  it('reported above the cap are lowered to it', () => {
     const { tokens: clamped, brokenRules } = validateUsage(tokens({ outputTokens: 900, reasoningTokens: 100 }), reported, cap);
     expect(clamped).toMatchObject({ outputTokens: 64, reasoningTokens: 64 });
     expect(brokenRules).toEqual(['output_above_cap (900 of 64)']);
   });
 
-  it('of our own may pass the cap', () => {
+  it('of our own may exceed the cap', () => {
     const counts = tokens({ outputTokens: cap + 1 });
     expect(validateUsage(counts, estimated, cap)).toEqual({ tokens: counts, brokenRules: [] });
   });
 
-  it('with more reasoning than output count reasoning up to the output', () => {
+  it('with more reasoning than output have reasoning lowered to the output', () => {
     const { tokens: clamped, brokenRules } = validateUsage(tokens({ outputTokens: 10, reasoningTokens: 11 }), estimated, cap);
     expect(clamped).toMatchObject({ outputTokens: 10, reasoningTokens: 10 });
     expect(brokenRules).toEqual(['reasoning_above_output (11 of 10)']);
@@ -42,7 +42,7 @@ describe('token counts', () => {
     expect(brokenRules).toEqual([`count_out_of_range (inputTokens ${count})`]);
   });
 
-  it('are, whatever came, made to keep the rules, and only ever lowered', () => {
+  it('are made to satisfy the rules for any input, and only ever lowered', () => {
     const anything = fc.oneof(
       fc.nat({ max: 200 }),
       fc.integer({ min: -10, max: -1 }),

@@ -1,22 +1,22 @@
-// The rules that token counts must keep before they become money. Counts that break one are brought back within it, downwards,
-// and the record is quarantined: a caller never pays for an upstream's nonsense.
+// The rules that token counts must satisfy before they are charged. Counts that violate one are lowered to satisfy it,
+// and the record is quarantined: a caller never pays for an upstream's implausible figures.
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { UsageSource } from '#proto/metering/v1/metering.js';
 import { lines, tokensMax } from '#rules/pricing.js';
 
-/** Counts that keep every rule, and which rules the counts as they came broke. */
+/** Holds counts that satisfy every rule, and the rules that the original counts violated. */
 export interface ValidatedUsage {
   readonly tokens: TokenCounts;
-  /** Empty for good counts; else a text for each broken rule, with the figure as it came, for example "output_above_cap (900 of 64)". */
+  /** Empty for valid counts; else a text per violated rule, with the original figure, for example "output_above_cap (900 of 64)". */
   readonly brokenRules: readonly string[];
 }
 
 /**
  * Checks counts against the rules:
- * - `count_out_of_range`: each is a whole number from 0 to 2^32 - 1; what is not counts as 0, what is more as the maximum.
- * - `output_above_cap`: an upstream cannot report more output than the cap it was sent; counted up to the cap. Our own counts
+ * - `count_out_of_range`: each must be a whole number from 0 to 2^32 - 1; anything else counts as 0, anything above as the maximum.
+ * - `output_above_cap`: an upstream cannot report more output than the cap it was sent; lowered to the cap. Our own counts
  *   are exempt, because our tokenizer may cut the same text into more tokens than the upstream's.
- * - `reasoning_above_output`: reasoning is a part of output; counted up to the output.
+ * - `reasoning_above_output`: reasoning is a part of output; lowered to the output.
  */
 export function validateUsage(reported: TokenCounts, source: UsageSource, outputCapTokens: number): ValidatedUsage {
   const brokenRules: string[] = [];
@@ -32,7 +32,7 @@ export function validateUsage(reported: TokenCounts, source: UsageSource, output
     tokens.outputTokens = outputCapTokens;
   }
   if (tokens.reasoningTokens > tokens.outputTokens) {
-    // After a clamped output this is a consequence, not a second fault, unless the report contradicted itself.
+    // After output was lowered this is a consequence, not a second fault, unless the report contradicted itself.
     if (reported.reasoningTokens > reported.outputTokens) {
       brokenRules.push(`reasoning_above_output (${reported.reasoningTokens} of ${reported.outputTokens})`);
     }

@@ -1,4 +1,4 @@
-// Which sums and which records together make up the sums over a stretch of time. Pure.
+// Plans which roll-ups and which records together make up the sums over a period. Pure.
 import {
   allHoursOf,
   allQuartersOf,
@@ -16,37 +16,37 @@ import {
   spansOf,
 } from './shapes.js';
 
-/** Within what the answer must tell times apart. */
+/** The time resolution that the response needs. */
 export type TimeGrain = 'none' | 'day' | 'hour';
 
-/** From an instant to before another. */
+/** A period from an instant (inclusive) to another (exclusive). */
 export interface Stretch {
   readonly fromMs: number;
   readonly untilMs: number;
 }
 
-/** Kept sums whose buckets begin within a stretch. */
+/** A period of roll-ups: those whose buckets begin within it. */
 export interface Piece extends Stretch {
   readonly parts: readonly number[];
-  /** Time of the day, in UTC, of the block that begins on one day of the zone and ends on the next: it is not read. */
+  /** Time of day, in UTC, of the block that begins on one day of the zone and ends on the next: it is not read. */
   readonly exceptAtMs?: number;
-  /** Of a series there is one row for each time that the answer tells apart. */
+  /** Whether each series has one row per time group of the response. */
   readonly isOneRowAGroup?: boolean;
 }
 
-/** What to read. */
+/** Holds what to read. */
 export interface Plan {
-  /** Where kept sums are read, with what is not in them yet. */
+  /** The period for which roll-ups are read, plus records that are not in them yet. */
   readonly summed: Stretch;
   readonly pieces: readonly Piece[];
-  /** Where records are read one by one. */
+  /** The periods whose records are read one by one. */
   readonly edges: readonly Stretch[];
 }
 
-/** Beyond every instant that a record can have, and a whole number of spans. */
+/** Later than any record's start, and a whole number of spans. */
 const endOfTimeMs = 1_000_000 * spanMs;
 
-/** For times from 0 or this instant on, until the end of time or before this other. */
+/** Plans for times from 0 or `fromMs`, until the end of time or before `untilMs`. */
 export function planOf(shape: Shape, fromMs: number, untilMs: number, grain: TimeGrain, offsetMinutes: number): Plan {
   const end = untilMs === 0 ? endOfTimeMs : Math.min(untilMs, endOfTimeMs);
   const summed = { fromMs: up(fromMs, quarterMs), untilMs: down(end, quarterMs) };
@@ -61,7 +61,7 @@ export function planOf(shape: Shape, fromMs: number, untilMs: number, grain: Tim
 
 function piecesOf(shape: Shape, summed: Stretch, grain: TimeGrain, offsetMinutes: number): Piece[] {
   const quarters = allQuartersOf(shape);
-  // In the other zones an hour, and the block at midnight, is cut within an hour.
+  // In all other zones an hour, and the block at midnight, is cut within an hour.
   const areHoursWhole = hasHours(shape) && offsetMinutes % 60 === 0;
   if (grain === 'hour') {
     const [hours, aroundHours] = areHoursWhole ? within(summed, hourMs) : [undefined, [summed]];
@@ -85,7 +85,7 @@ function piecesOf(shape: Shape, summed: Stretch, grain: TimeGrain, offsetMinutes
   return pieces;
 }
 
-/** The whole units of a stretch, if any, and what is left before and after. */
+/** Returns the whole units of a period, if any, and what is left before and after. */
 function within(stretch: Stretch, unitMs: number): [Stretch | undefined, Stretch[]] {
   const whole = { fromMs: up(stretch.fromMs, unitMs), untilMs: down(stretch.untilMs, unitMs) };
   if (isEmpty(whole)) return [undefined, [stretch]];

@@ -1,4 +1,4 @@
-// The background job that adds records to the sums that totals are read from.
+// The background job that adds records to the roll-ups from which totals are read.
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '#kit/clock.js';
@@ -10,11 +10,11 @@ import { backfill, clearRollups, type FoldStep, foldUnfolded, leaseFold, Phase, 
 import { nextStepSize, recordsPerStepMax, recordsPerStepMin } from './step-size.js';
 import { SeriesNumbers } from '../store/rollups.js';
 
-/** A replica that stopped without a word is followed by another after this. */
+/** After this, another replica takes over from one that stopped without releasing its lease. */
 const leaseMs = 15_000;
 const pauseMsMin = 2;
 const fromStart = Buffer.alloc(16);
-/** Looked at together, so that those of an account are added together: of fifty accounts that call in turn, some forty at once. */
+/** Records read together, so that those of one account are added together: with fifty accounts calling in turn, about forty at a time. */
 const waitingMax = 4000;
 
 export interface RollupWorkerDeps {
@@ -24,7 +24,7 @@ export interface RollupWorkerDeps {
   readonly log: Logger;
 }
 
-/** Folds in metering from `start` to `stop`; of several replicas one at a time does. */
+/** Rolls up usage in metering from `start` to `stop`; of several replicas, one at a time. */
 export class RollupWorker {
   private readonly replica = randomBytes(16);
   private readonly numbers = new SeriesNumbers();
@@ -44,30 +44,30 @@ export class RollupWorker {
       () => this.fold(),
       (error) => {
         if (!this.outcome.signal.aborted)
-          log.warn({ err: error }, 'usage could not be added up; this will be tried again, and totals are read from the records meanwhile');
+          log.warn({ err: error }, 'usage could not be added up; this will be retried, and totals are read from the records meanwhile');
       },
     );
   }
 
-  /** Ends between two steps. */
+  /** Stops between two steps. */
   async stop(): Promise<void> {
     this.outcome.abort();
     await this.stopRepeating();
   }
 
-  /** Adds everything that there is now to the sums, unless another replica does. Records that come meanwhile may be left for the next time. */
+  /** Adds all current records to the sums, unless another replica does. Records that arrive meanwhile may be left for the next time. */
   async fold(): Promise<void> {
     const { db } = this.deps;
     const { phase, isWaiting } = await readFold(db);
-    // While nothing happens nothing is written.
+    // Nothing is written while there is nothing to do.
     if (phase === Phase.complete && !isWaiting) return;
     if (phase === Phase.clearing) await this.goThrough(() => clearRollups(db));
-    // Those of late first, since they are what readers must add up by themselves.
+    // Recent records first, since readers must add those up themselves.
     if (isWaiting) await this.goThrough(this.throughWaiting());
     if (phase !== Phase.complete) await this.goThrough(() => backfill(db, this.numbers, this.stepSize));
   }
 
-  /** Steps through what waits, a page after another, each by account. */
+  /** Goes through waiting records page by page, by account. */
   private throughWaiting(): () => Promise<FoldStep> {
     const { db } = this.deps;
     let page: Awaited<ReturnType<typeof waitingAfter>> = { ids: [], next: fromStart };
@@ -78,13 +78,13 @@ export class RollupWorker {
     };
   }
 
-  /** Step by step; after each it rests as long as the step took, so that calls have their turn. */
+  /** Runs step by step; after each step it pauses as long as the step took, so that calls get their turn. */
   private async goThrough(step: () => Promise<FoldStep>): Promise<void> {
     while (await this.isOurs()) {
       const startMs = performance.now();
       const { folded, next } = await step();
       const tookMs = performance.now() - startMs;
-      // A server does its part elsewhere, and then how long it takes is no measure of what is held up.
+      // With a database server the work happens elsewhere, so its duration does not measure what is delayed here.
       if (this.deps.db.engine === 'sqlite') this.stepSize = nextStepSize(this.stepSize, folded, tookMs);
       if (next === undefined) return;
       await pause(Math.max(pauseMsMin, tookMs), undefined, { signal: this.outcome.signal });

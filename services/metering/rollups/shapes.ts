@@ -1,7 +1,7 @@
-// How sums are kept: for which dimensions calls are told apart, and over how long. Pure.
+// How roll-ups are kept: by which dimensions, and over which periods. Pure.
 import { createHash } from 'node:crypto';
 
-/** What the calls of a series have in common: a shape for each way people look, so that an answer is added up from few rows. */
+/** The dimensions of a series: one shape for each way users look at usage, so that a response is added up from few rows. */
 export enum Shape {
   account = 0,
   key = 1,
@@ -26,11 +26,11 @@ export const shapes = [
 ] as const;
 
 const minuteMs = 60_000;
-/** All offsets of the world's zones are whole quarters of an hour. */
+/** The UTC offsets of all time zones are whole quarters of an hour. */
 export const quarterMs = 15 * minuteMs;
-/** Most are whole hours. */
+/** Most offsets are whole hours. */
 export const hourMs = 60 * minuteMs;
-/** Six a day, so that a day of any zone is five of them and sixteen quarters or four hours, or six. */
+/** Six per day, so that a day of any zone is five of them and sixteen quarters or four hours, or six. */
 export const blockMs = 240 * minuteMs;
 /** Four days: many series over months are few rows. */
 export const spanMs = 4 * 1440 * minuteMs;
@@ -44,52 +44,52 @@ const firstHourPart = 8;
 const partsOfShape = 16;
 const blocksOfDay = dayMs / blockMs;
 
-/** Whether it tells calls apart by one thing at most. Its series are few, and it is what most charts show. */
+/** Reports whether a shape has at most one dimension. Such shapes have few series, and most charts show them. */
 function isPlain(shape: Shape): boolean {
   return shape < Shape.all;
 }
 
-/** Has spans: of plain shapes there are few rows anyway. */
+/** Reports whether a shape has spans: plain shapes have few rows anyway. */
 export function hasSpans(shape: Shape): boolean {
   return !isPlain(shape);
 }
 
-/** Has hours: other shapes are seldom asked for by the hour, and each further row costs every call. */
+/** Reports whether a shape has hours: other shapes are rarely queried by the hour, and each additional row makes every call more expensive. */
 export function hasHours(shape: Shape): boolean {
   return isPlain(shape);
 }
 
-/** The part of usage_sum with the spans of a shape. */
+/** Returns the part of usage_sum with the spans of a shape. */
 export function spansOf(shape: Shape): number {
   return shape * partsOfShape + spanPart;
 }
 
-/** The part with the blocks of a shape. */
+/** Returns the part with the blocks of a shape. */
 export function blocksOf(shape: Shape): number {
   return shape * partsOfShape + blockPart;
 }
 
-/** The part with the quarters of a shape that are in a block of the day, counted from 0 at midnight UTC: so those of one time of the day stand together. */
+/** Returns the part with the quarters of a shape in a block of the day, counted from 0 at midnight UTC: so those of one time of day are stored together. */
 export function quartersOf(shape: Shape, blockOfDay: number): number {
   return shape * partsOfShape + firstQuarterPart + blockOfDay;
 }
 
-/** The same with its hours. */
+/** Returns the same for its hours. */
 export function hoursOf(shape: Shape, blockOfDay: number): number {
   return shape * partsOfShape + firstHourPart + blockOfDay;
 }
 
-/** The parts with all quarters of a shape. */
+/** Returns the parts with all quarters of a shape. */
 export function allQuartersOf(shape: Shape): number[] {
   return Array.from({ length: blocksOfDay }, (_, block) => quartersOf(shape, block));
 }
 
-/** The parts with all hours of a shape. */
+/** Returns the parts with all hours of a shape. */
 export function allHoursOf(shape: Shape): number[] {
   return Array.from({ length: blocksOfDay }, (_, block) => hoursOf(shape, block));
 }
 
-/** Where the sums of a quarter of an hour are kept. */
+/** Holds the place where the sums of a quarter of an hour are kept. */
 export interface Place {
   readonly part: number;
   readonly bucketMs: number;
@@ -107,7 +107,7 @@ export function placesOf(shape: Shape, quarter: number): Place[] {
   return places;
 }
 
-/** What the calls of a series have in common; what they do not is empty, or 0. */
+/** Holds the dimensions of a series; those it does not have are empty, or 0. */
 export interface Dimensions {
   readonly shape: Shape;
   readonly keyId: Buffer;
@@ -115,10 +115,10 @@ export interface Dimensions {
   readonly outcome: number;
 }
 
-/** In the place of a key. */
+/** Stands for any key. */
 export const anyKey = Buffer.alloc(16);
 
-/** The series of each shape to which such calls belong. */
+/** Returns the series of each shape to which such calls belong. */
 export function dimensionsOf(keyId: Buffer, modelId: string, outcome: number): Dimensions[] {
   return [
     { shape: Shape.account, keyId: anyKey, modelId: '', outcome: 0 },
@@ -132,7 +132,7 @@ export function dimensionsOf(keyId: Buffer, modelId: string, outcome: number): D
   ];
 }
 
-/** Stands for the dimensions. */
+/** Returns a hash that identifies the dimensions. */
 export function hashOf({ shape, keyId, modelId, outcome }: Dimensions): Buffer {
   return createHash('sha256').update(`${shape} ${outcome} `).update(keyId).update(modelId).digest().subarray(0, 16);
 }

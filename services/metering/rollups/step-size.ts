@@ -1,18 +1,18 @@
-// How many records one step of the folder adds to the sums. On SQLite a step holds up everything else in the process, and what a record costs
-// depends on whose it is: four hundred of one account take 10 ms, four hundred of as many accounts 65 ms and more. Pure.
+// How many records one step of the roll-up worker adds to the sums. On SQLite a step blocks everything else in the process, and the cost of a record
+// depends on its account: four hundred of one account take 10 ms, four hundred of as many accounts 65 ms and more. Pure.
 
-/** Records of one transaction at most. */
+/** Maximum number of records per transaction. */
 export const recordsPerStepMax = 400;
-/** And at least, so that waiting for a busy database, which counts too, never lets records pile up. */
+/** Minimum, so that waiting for a busy database, which counts too, never lets records pile up. */
 export const recordsPerStepMin = 100;
-/** What a step is to take at most, in milliseconds, and less than which it may be larger. */
+/** How long a step may take, in milliseconds, and below which duration the next step may be larger. */
 const tookMsMax = 16;
 const tookMsMin = 7;
 
-/** The size of the next step after one of this size, which may not have found as many records, took so long. */
+/** Returns the size of the step after one of this size, which may not have found as many records and took this long. */
 export function nextStepSize(size: number, records: number, tookMs: number): number {
   if (tookMs > tookMsMax) return Math.max(recordsPerStepMin, Math.floor(size / 2));
-  // Of one that was not full it is not known how long a full one takes.
+  // If the step was not full, the duration of a full one is unknown.
   if (tookMs < tookMsMin && records >= size) return Math.min(recordsPerStepMax, size * 2);
   return size;
 }

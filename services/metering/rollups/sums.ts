@@ -1,8 +1,8 @@
-// What is summed of calls: once as columns of usage_sum and once as expressions over usage_record. Pure.
+// The sums over calls: as columns of usage_sum and as expressions over usage_record. Pure.
 import { asBigInt } from '#kit/db/values.js';
 import { errorOutcomes } from '#rules/outcomes.js';
 
-/** Of each sum: its column in usage_sum, and what one row of usage_record (`r`) adds to it. */
+/** For each sum: its column in usage_sum, and what one row of usage_record (`r`) adds to it. */
 const expressions = {
   calls: '1',
   errors: `CASE WHEN r.outcome IN (${errorOutcomes.join(', ')}) THEN 1 ELSE 0 END`,
@@ -33,31 +33,31 @@ export const sumsOfRecords = sumColumns.map((column) => `SUM(${expressions[colum
 /** The sums over rows of usage_sum, as items of a SELECT. */
 export const sumsOfRollups = sumColumns.map((column) => `SUM(${column}) AS ${column}`).join(', ');
 
-/** Nothing yet. */
+/** Returns sums of zero. */
 export function noSums(): Sums {
   return sumColumns.map(() => 0n);
 }
 
-/** The sums of a row that was read; those over no rows are NULL. */
+/** Returns the sums of a row that was read; those over no rows are NULL. */
 export function sumsFromRow(row: Readonly<Record<string, unknown>>): Sums {
   return sumColumns.map((column) => {
     const value = row[column];
-    // Most often, as of errors.
+    // The most common case, for example the sum of errors.
     return value === '0' || value === null ? 0n : asBigInt(value);
   });
 }
 
-/** One of them. */
+/** Returns the charge. */
 export function chargeOf(sums: Sums): bigint {
   return sums[chargeIndex]!;
 }
 
-/** Adds to the first. */
+/** Adds `sums` to `to`. */
 export function addSums(to: Sums, sums: Sums): void {
   for (let index = 0; index < sums.length; index += 1) to[index]! += sums[index]!;
 }
 
-/** In the order of `sumColumns`, by the names of the contract. */
+/** The names in the contract, in the order of `sumColumns`. */
 const sumNames = [
   'calls',
   'errors',
@@ -73,10 +73,10 @@ const sumNames = [
   'firstOutputMs',
 ] as const;
 
-/** Returns the sums by the names of the contract. */
+/** Returns the sums under their names in the contract. */
 export function namedSums(sums: Sums): NamedSums {
   return Object.fromEntries(sumNames.map((name, index) => [name, sums[index]!])) as unknown as NamedSums;
 }
 
-/** Sums by the names of the contract. */
+/** Holds sums under their names in the contract. */
 export type NamedSums = Record<(typeof sumNames)[number], bigint>;

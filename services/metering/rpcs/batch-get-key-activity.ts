@@ -1,4 +1,4 @@
-// The latest record of each of some keys of an account.
+// BatchGetKeyActivity: the latest record of each of several keys of an account.
 import type { CallContext } from '#client/call-context.js';
 import type { BatchGetKeyActivityRequest, BatchGetKeyActivityResponse } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';

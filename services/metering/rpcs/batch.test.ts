@@ -1,4 +1,4 @@
-// The records of one stream: each with the result of a call of its own, whatever its neighbours are.
+// The records of one stream: each has the same result as a separate call, whatever the other records are.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { callContext } from '#client/call-context.js';
 import { testEngines } from '#kit/testing/database.js';
@@ -17,7 +17,7 @@ describe.each(testEngines)('records on a stream on %s', (engine) => {
 
   afterAll(() => harness.close());
 
-  /** The results of one message, in the order of its operations. */
+  /** Returns the results of one message, in the order of its operations. */
   async function outcomesOf(caller: string, reports: readonly RecordUsageRequest[]): Promise<BatchResponse_Result['result'][]> {
     const requests = async function* (): AsyncGenerator<BatchRequest> {
       yield {
@@ -29,7 +29,7 @@ describe.each(testEngines)('records on a stream on %s', (engine) => {
     return results.sort((a, b) => a.tag - b.tag).map(({ result }) => result);
   }
 
-  it('are stored, charged and settled, and a malformed one spoils no other', async () => {
+  it('are stored, charged and settled, and a malformed one affects no other', async () => {
     const [first, malformed, last] = [report(), report({ call: call({ id: 'req_?' }) }), report()];
     const results = await outcomesOf('gateway', [first, malformed, last, first]);
     expect(results).toMatchObject([
@@ -41,7 +41,7 @@ describe.each(testEngines)('records on a stream on %s', (engine) => {
     for (const { id } of [first.call!, last.call!]) await until(async () => (await find(service, id))?.settlement !== undefined);
   });
 
-  it('are for gateways alone', async () => {
+  it('are accepted from gateways only', async () => {
     const request = report();
     const results = await outcomesOf('ledger', [request]);
     expect(results).toMatchObject([

@@ -1,4 +1,4 @@
-// Batch: records of ended calls, many a message, each as a call of its own.
+// Batch: records of ended calls, many per message, each treated as a separate call.
 import { answerBatches } from '#kit/rpc/batch-server.js';
 import type { CallContext } from '#client/call-context.js';
 import type { UnaryHandler } from '#client/definition.js';
@@ -6,15 +6,15 @@ import { decorateOperations } from '#kit/rpc/standard-chain.js';
 import { type MeteringService, MeteringServiceDefinition, type BatchRequest, BatchResponse } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
 
-/** What can be asked on the stream. */
+/** The operations of the stream. */
 export type Operations = Pick<MeteringService, 'recordUsage'>;
 
-/** Puts access, spans, logs and the database's failures around each operation. */
+/** Adds access checks, spans, logs and the handling of database failures to each operation. */
 export function decoratedOperations(rpcs: Operations, { access, log }: Pick<RpcDeps, 'access' | 'log'>): Operations {
   return decorateOperations(MeteringServiceDefinition, rpcs, ['recordUsage'], { access, log });
 }
 
-/** Answers every operation once, with its response or its error. Raises invalid_request for bytes that are no message. */
+/** Responds to every operation once, with its response or its error. Raises invalid_request for bytes that are not a message. */
 export function batch(
   requests: AsyncIterable<BatchRequest>,
   context: CallContext,

@@ -1,4 +1,4 @@
-// Notes the usage so far of calls in flight and renews their holds at the ledger.
+// CheckpointUsage: stores the usage so far of calls in flight and renews their holds at the ledger.
 import { hasReason } from '#client/errors/app-error.js';
 import { callContext, type CallContext } from '#client/call-context.js';
 import type { CheckpointRequest_Item } from '#proto/ledger/v1/ledger.js';
@@ -19,9 +19,9 @@ import { validateUsage } from '../requests/validate-usage.js';
 const itemsMax = 10_000;
 
 /**
- * A call is open until it is on record or its hold has ended: then nothing is set aside for it any more, and every further
- * token would be at our expense. While the ledger is away, what is on record here decides alone and calls go on. A call that
- * is malformed could never be recorded, so it must end too; it does not keep those beside it from being noted.
+ * A call is open until it is on record or its hold has ended: then nothing is set aside for it any more, and we would pay for every
+ * further token. While the ledger is unavailable, only the local records decide and calls continue. A malformed call
+ * could never be recorded, so it must end too; the other calls of the request are stored.
  */
 export async function checkpointUsage(
   request: CheckpointUsageRequest,
@@ -40,7 +40,7 @@ export async function checkpointUsage(
   return { open: items.map((item) => item !== undefined && !recorded.has(item.call.id) && !unheld.has(item.call.id)) };
 }
 
-/** The ids of those calls whose holds turn out to have ended. */
+/** Returns the ids of the calls whose holds have ended. */
 async function renewHolds(calls: readonly OpenCall[], { config, ledger, log, outage }: RpcDeps): Promise<Set<string>> {
   if (calls.length === 0) return new Set();
   const items = calls.map((call) => checkpointOf(call, config.holdTtlMs));
@@ -50,12 +50,12 @@ async function renewHolds(calls: readonly OpenCall[], { config, ledger, log, out
     return new Set(calls.filter((_, index) => renewed[index] === false).map(({ call }) => call.id));
   } catch (error) {
     if (isLedgerAway(error)) outage.began(error);
-    else log.error({ err: error, calls: calls.length }, 'the ledger could not note checkpoints');
+    else log.error({ err: error, calls: calls.length }, 'the ledger could not record checkpoints');
     return new Set();
   }
 }
 
-/** The call as it may be stored; undefined when it is malformed, which is a fault of ours that operators must hear of. */
+/** Returns the call as it may be stored; undefined if it is malformed, which is our own bug and is logged for operators. */
 function openCallOf(item: CheckpointUsageRequest_Item, nowMs: number, log: RpcDeps['log']): OpenCall | undefined {
   try {
     const call = validateCall(item.call);
@@ -68,7 +68,7 @@ function openCallOf(item: CheckpointUsageRequest_Item, nowMs: number, log: RpcDe
   }
 }
 
-/** The cost is what the ledger captures if nobody ever settles. */
+/** Returns the checkpoint of a call. Its cost is what the ledger captures if the call is never settled. */
 function checkpointOf({ call, tokens }: OpenCall, ttlMs: number): CheckpointRequest_Item {
   const costSoFarNanoUsd = isFreeIfLost(call.streaming) ? 0n : chargeFor(tokens, call.price).chargeNanoUsd;
   return { holdId: call.id, accountId: call.accountId, costSoFarNanoUsd, ttlMs };

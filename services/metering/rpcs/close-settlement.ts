@@ -1,4 +1,4 @@
-// Gives a refused charge up for good, with a reason that is kept.
+// CloseSettlement: permanently gives up a refused charge, with a reason that is kept.
 import type { CallContext } from '#client/call-context.js';
 import type { CloseSettlementRequest, CloseSettlementResponse } from '#proto/metering/v1/metering.js';
 import { formatUsd } from '#rules/money.js';

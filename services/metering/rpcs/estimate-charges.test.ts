@@ -16,10 +16,10 @@ const small = TokenCounts.fromPartial({ inputTokens: 7, outputTokens: 3 });
 const large = TokenCounts.fromPartial({ inputTokens: 1000, cacheReadTokens: 5, outputTokens: 2000, reasoningTokens: 1500 });
 
 describe('estimates of charges', () => {
-  it('are what calls of these sizes are charged, price by price', async () => {
+  it('equal the charges of calls of these sizes, price by price', async () => {
     const { estimates } = await estimateCharges({ prices: [cheap, dear], tokens: [small, large] }, context);
     expect(estimates).toEqual([chargeFor(small, cheap), chargeFor(large, cheap), chargeFor(small, dear), chargeFor(large, dear)]);
-    // 7 tokens at 1 nano-dollar a million are a whole nano-dollar: each line is rounded up.
+    // 7 tokens at 1 nano-dollar per million are a whole nano-dollar: each line is rounded up.
     expect(estimates[0]?.chargeNanoUsd).toBe(1n + 9n);
     expect(estimates[3]?.chargeNanoUsd).toBe(2_500_000n + 500n * 10_000n + 1500n * 20_000n);
   });
@@ -32,7 +32,7 @@ describe('estimates of charges', () => {
     expect(estimates[0]?.chargeNanoUsd).toBe(20_000n);
   });
 
-  it('are bounded, and refuse prices out of bounds', async () => {
+  it('are limited in number, and reject prices out of bounds', async () => {
     const refused = { reason: 'invalid_request' };
     await expect(
       estimateCharges({ prices: [PriceVersion.fromPartial({ inputNanoUsdPerMtok: -1n })], tokens: [small] }, context),

@@ -1,4 +1,4 @@
-// Says what calls would be charged, for whoever compares prices. Nothing is stored.
+// EstimateCharges: what calls would be charged, for comparing prices. Nothing is stored.
 import { AppError } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
 import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
@@ -10,7 +10,7 @@ import { validateUsage } from '../requests/validate-usage.js';
 const pricesMax = 4000;
 const sizesMax = 16;
 
-/** Each size at each price, by the function that charges calls. Raises invalid_request for too many, or for prices out of bounds. */
+/** Returns the charge of each size at each price, computed by the function that charges calls. Raises invalid_request for too many, or for prices out of bounds. */
 export async function estimateCharges({ prices, tokens }: EstimateChargesRequest, _context: CallContext): Promise<EstimateChargesResponse> {
   if (prices.length > pricesMax) throw invalid('prices', `must have at most ${pricesMax} entries`);
   if (tokens.length > sizesMax) throw invalid('tokens', `must have at most ${sizesMax} entries`);

@@ -1,4 +1,4 @@
-// GetHealth: what runs metering, what waits for the ledger, and what upstreams told wrongly.
+// GetHealth: metering's process and database, what waits for the ledger, and how many upstream reports were implausible.
 import { processInfo } from '#kit/process/process-info.js';
 import type { CallContext } from '#client/call-context.js';
 import type { GetHealthRequest, GetHealthResponse } from '#proto/metering/v1/metering.js';
@@ -7,7 +7,7 @@ import { readOutboxState } from '../store/outbox.js';
 import { countQuarantined } from '../store/records.js';
 
 const quarantineSpanMs = 3_600_000;
-/** Counting looks at every call of the hour, so it is not done for every look at a page. */
+/** Counting reads every call of the hour, so the count is not repeated for every page view. */
 const countKeptMs = 60_000;
 
 interface Count {
@@ -17,7 +17,7 @@ interface Count {
 
 const counts = new WeakMap<object, Count>();
 
-/** Queries the database too. */
+/** Queries the database as well. */
 export async function getHealth(
   _request: GetHealthRequest,
   _context: CallContext,
@@ -28,7 +28,7 @@ export async function getHealth(
   if (count === undefined || nowMs - count.atMs >= countKeptMs) {
     count = { atMs: nowMs, quarantined: countQuarantined(db, nowMs - quarantineSpanMs) };
     counts.set(db, count);
-    // What failed is counted anew.
+    // A failed count is repeated.
     count.quarantined.catch(() => counts.delete(db));
   }
   return { process: await processInfo(db), outbox: await readOutboxState(db), quarantinedLastHour: await count.quarantined };

@@ -1,11 +1,11 @@
-// What the reconcile job found last.
+// GetReconciliation: the latest results of the reconcile job.
 import type { CallContext } from '#client/call-context.js';
 import type { GetReconciliationRequest, GetReconciliationResponse } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
 import { currentDrifts, resultsOf } from '../reconcile/results.js';
 import { readRuns } from '../store/reconcile-state.js';
 
-/** As stored, whichever replica made the runs. */
+/** Returns them as stored, whichever replica made the runs. */
 export async function getReconciliation(
   _request: GetReconciliationRequest,
   _context: CallContext,

@@ -1,4 +1,4 @@
-// One record by call id.
+// GetUsageRecord: one record by call id.
 import { fault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import type { GetUsageRecordRequest, GetUsageRecordResponse } from '#proto/metering/v1/metering.js';
@@ -6,7 +6,7 @@ import type { RpcDeps } from '../deps.js';
 import { findRecord } from '../store/records.js';
 import { requireId } from '../requests/validate-call.js';
 
-/** Raises not_found when there is none, or when it is of another account than the one asked for. */
+/** Raises not_found if there is none, or if it belongs to another account than the requested one. */
 export async function getUsageRecord(
   request: GetUsageRecordRequest,
   _context: CallContext,

@@ -1,4 +1,4 @@
-// Sums over a filter, grouped.
+// GetUsageTotals: sums over a filter, grouped.
 import type { CallContext } from '#client/call-context.js';
 import { GroupBy, type GetUsageTotalsRequest, type GetUsageTotalsResponse } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
@@ -6,11 +6,11 @@ import { type Grouping, sumRecords } from '../store/totals.js';
 import { requireThat } from '../requests/validate-call.js';
 import { validateFilter } from '../requests/validate-filter.js';
 
-/** Of the zones of the world; all of them are whole quarters of an hour from UTC. */
+/** The UTC offsets of the world's time zones; all of them are whole quarters of an hour. */
 const offsetMinutesMin = -720;
 const offsetMinutesMax = 840;
 
-/** Raises invalid_request for a malformed filter or grouping, failed_precondition for more groups than one answer may have. */
+/** Raises invalid_request for a malformed filter or grouping, failed_precondition for more groups than one response may have. */
 export async function getUsageTotals(
   request: GetUsageTotalsRequest,
   _context: CallContext,

@@ -1,4 +1,4 @@
-// Charges that the ledger has not taken, oldest call first.
+// ListUnsettledCharges: charges that the ledger has not taken, oldest call first.
 import { isId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import { type ListUnsettledChargesRequest, type ListUnsettledChargesResponse, UnsettledState } from '#proto/metering/v1/metering.js';
@@ -9,7 +9,7 @@ import { requireId, requireThat } from '../requests/validate-call.js';
 const pageSizeDefault = 50;
 const pageSizeMax = 1000;
 
-/** A page token is the last call of the page before. Raises invalid_request. */
+/** A page token is the last call of the previous page. Raises invalid_request. */
 export async function listUnsettledCharges(
   request: ListUnsettledChargesRequest,
   _context: CallContext,
@@ -21,7 +21,7 @@ export async function listUnsettledCharges(
   requireThat(request.pageSize <= pageSizeMax, 'page_size', `must be at most ${pageSizeMax}`);
   requireThat(pageToken === '' || isId('req', pageToken), 'page_token', 'must be one that this service returned');
   const pageSize = request.pageSize === 0 ? pageSizeDefault : request.pageSize;
-  // One more than fits tells whether another page follows.
+  // One more than fits shows whether there is another page.
   const found = await unsettledAfter(db, { accountId, state }, pageToken, pageSize + 1);
   const charges = found.slice(0, pageSize);
   return { charges, nextPageToken: found.length > pageSize ? charges.at(-1)!.callId : '' };

@@ -1,4 +1,4 @@
-// Records of a filter, newest first, by keyset pages: records that arrive meanwhile neither repeat nor hide others.
+// ListUsageRecords: records of a filter, newest first, by keyset pages: records that arrive meanwhile neither repeat nor hide others.
 import type { CallContext } from '#client/call-context.js';
 import type { ListUsageRecordsRequest, ListUsageRecordsResponse } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
@@ -19,7 +19,7 @@ export async function listUsageRecords(
   const filter = validateFilter(request.filter);
   requireThat(request.pageSize <= pageSizeMax, 'page_size', `must be at most ${pageSizeMax}`);
   const pageSize = request.pageSize === 0 ? pageSizeDefault : request.pageSize;
-  // One more than fits tells whether another page follows.
+  // One more than fits shows whether there is another page.
   const found = await findRecords(db, filter, decodePageToken(request.pageToken), pageSize + 1);
   const records = found.slice(0, pageSize);
   const last = records.at(-1)?.call;

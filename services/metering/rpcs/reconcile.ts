@@ -1,4 +1,4 @@
-// Compares records, outbox and holds, a part at a time.
+// Reconcile: compares records, outbox and holds, a part at a time.
 import type { CallContext } from '#client/call-context.js';
 import type { ReconcileRequest, ReconcileResponse } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
@@ -7,12 +7,12 @@ import { distinct } from '../reconcile/judge.js';
 import { examinePage } from '../reconcile/pages.js';
 import { requireId, requireThat } from '../requests/validate-call.js';
 
-/** A part ends after this, so that none takes long and a caller that leaves is noticed. */
+/** Maximum duration of a part, so that a disconnected caller is noticed soon. */
 const partMs = 1000;
 const suspectsMax = 500;
 const instantMsMax = 1n << 48n;
 
-/** Raises invalid_request, and what the ledger and the catalog raise when they do not answer. */
+/** Raises invalid_request, and what the ledger and the catalog raise when they do not respond. */
 export async function reconcile(request: ReconcileRequest, context: CallContext, { reconcile: deps }: RpcDeps): Promise<ReconcileResponse> {
   const { accountId, fromMs, untilMs } = request;
   if (accountId !== '') requireId('acct', accountId, 'account_id');

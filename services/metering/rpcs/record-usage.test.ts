@@ -17,7 +17,7 @@ describe.each(testEngines)('a recorded call on %s', (engine) => {
 
   afterAll(() => harness.close());
 
-  it('is charged tokens times price and reads back as it was answered', async () => {
+  it('is charged tokens times price and reads back as it was returned', async () => {
     const request = report({
       call: call({ price: price({ reasoningNanoUsdPerMtok: 3_000_000_000n }) }),
       tokens: tokens({ inputTokens: 7, outputTokens: 9, reasoningTokens: 4 }),
@@ -35,7 +35,7 @@ describe.each(testEngines)('a recorded call on %s', (engine) => {
     expect({ ...read, settlement: undefined }).toEqual(stored);
   });
 
-  it('keeps the attempts that it took, and those of a usual call in a few bytes', async () => {
+  it('keeps its attempts, and those of a typical call in a few bytes', async () => {
     const answered = {
       upstreamId: 'sandbox',
       upstreamModel: 'echo',
@@ -86,7 +86,7 @@ describe.each(testEngines)('a recorded call on %s', (engine) => {
     }
   });
 
-  it('is not lost for attempts that are too many or too long, and keeps no text of a vendor', async () => {
+  it('is not lost because attempts are too many or too long, and keeps no text of a vendor', async () => {
     const attempt = {
       upstreamId: 'u'.repeat(300),
       upstreamModel: 'm'.repeat(300),
@@ -124,7 +124,7 @@ describe.each(testEngines)('a recorded call on %s', (engine) => {
     expect((await outboxOf(service)).pending).toBe(0n);
   });
 
-  it('answers a repeat with the first record, whatever the repeat says', async () => {
+  it('returns the first record to a repeat, whatever the repeat contains', async () => {
     const request = report();
     await record(service, request);
     const { record: repeated, replayed } = await service.recordUsage({ ...request, tokens: tokens({ inputTokens: 9_999 }) });
@@ -156,7 +156,7 @@ describe.each(testEngines)('a recorded call on %s', (engine) => {
     expect((await find(service, request.call!.id))?.lineItems).toEqual([]);
   });
 
-  it('with nonsense from the upstream is quarantined and charged only up to the cap', async () => {
+  it('with implausible figures from the upstream is quarantined and charged only up to the cap', async () => {
     const request = report({ tokens: tokens({ inputTokens: 100, outputTokens: 4_000_000_000 }) });
     await record(service, request);
     expect(await find(service, request.call!.id)).toMatchObject({
@@ -169,18 +169,18 @@ describe.each(testEngines)('a recorded call on %s', (engine) => {
     expect(harness.lines.some((line) => line.call_id === request.call!.id && line.msg.includes('breaks a rule'))).toBe(true);
   });
 
-  it('keeps the quarantine of whoever reports it', async () => {
+  it('keeps the quarantine set by its reporter', async () => {
     const request = report({ quarantined: true, source: UsageSource.USAGE_SOURCE_ESTIMATED, outcomeDetail: 'cached_above_input' });
     expect(await record(service, request)).toMatchObject({ quarantined: true, outcomeDetail: 'cached_above_input' });
   });
 
-  it('is not lost for long texts, which are cut', async () => {
+  it('is not lost because of long texts, which are cut', async () => {
     const stored = await record(service, report({ call: call({ clientRequestId: 'é'.repeat(500) }), outcomeDetail: 'é'.repeat(500) }));
     expect(stored.call?.clientRequestId).toBe('é'.repeat(128));
     expect((await find(service, stored.call!.id))?.outcomeDetail).toBe('é'.repeat(200));
   });
 
-  it('is no call in flight any more', async () => {
+  it('is no longer a call in flight', async () => {
     const request = report();
     const before = (await outboxOf(service)).openCalls;
     await checkpoint(service, { call: request.call, tokens: request.tokens });
@@ -189,7 +189,7 @@ describe.each(testEngines)('a recorded call on %s', (engine) => {
     expect((await outboxOf(service)).openCalls).toBe(before);
   });
 
-  it('is not stored when nobody waits for it any more, and then as it is reported anew', async () => {
+  it('is not stored when its caller no longer waits, but as it is reported again', async () => {
     const request = report();
     await expect(service.recordUsage(request, callContext({ caller: 'gateway', timeoutMs: -1 }))).rejects.toMatchObject({
       reason: 'deadline_exceeded',
@@ -198,11 +198,11 @@ describe.each(testEngines)('a recorded call on %s', (engine) => {
     expect(await record(service, { ...request, free: true })).toMatchObject({ chargeNanoUsd: 0n });
   });
 
-  it('shares its transaction with others, and suffers from none of them', async () => {
+  it('shares its transaction with others, and is affected by none of them', async () => {
     const first = report();
     await record(service, first);
     const fresh = Array.from({ length: 60 }, () => report());
-    // Among the fresh ones: a repeat of a stored call, and one id twice.
+    // Besides the new ones: a repeat of a stored call, and one id twice.
     const requests = [...fresh.slice(0, 20), first, ...fresh.slice(20), fresh[5]!];
     const answers = await Promise.all(requests.map((request) => service.recordUsage(request)));
     expect(answers.filter((answer) => answer.replayed)).toHaveLength(2);
@@ -225,7 +225,7 @@ describe.each(testEngines)('a recorded call on %s', (engine) => {
     ['outcome', report({ outcome: Outcome.OUTCOME_GATEWAY_LOST })],
     ['duration_ms', report({ durationMs: -1 })],
   ];
-  it.each(refusals)('is refused for a malformed %s, and leaves nothing', async (field, request) => {
+  it.each(refusals)('is rejected for a malformed %s, and leaves no trace', async (field, request) => {
     await expect(service.recordUsage(request)).rejects.toMatchObject({ reason: 'invalid_request', details: { field } });
     if (request.call !== undefined) expect(await find(service, request.call.id)).toBeUndefined();
   });

@@ -1,4 +1,4 @@
-// Prices and durably stores the record of an ended call, and queues its settlement.
+// RecordUsage: prices and durably stores the record of an ended call, and queues its settlement.
 import { isDuplicate } from '#kit/db/errors.js';
 import { AppError, hasReason } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
@@ -12,26 +12,26 @@ import { type EndedCall, type PricedRecord, priceRecord } from '../records/usage
 import { isKnownOutcome } from '#rules/outcomes.js';
 import { requireThat, requireTokens, requireUint32, validateCall } from '../requests/validate-call.js';
 
-/** What fits one statement on a MySQL server as it comes: drivers send bytes as text of twice the length. */
+/** What fits one statement with the default settings of a MySQL server: drivers send bytes as text of twice the length. */
 const keptAnswerBytesMax = 7 * 1024 * 1024;
 
 /**
- * Answers after the commit. A repeat answers with the first record. A report of a call that was taken for lost takes the place of
- * that record until it is settled. Raises call_closed when it comes later or another call has its idempotency key, idempotency_mismatch when its id is on record for another
+ * Responds after the commit. A repeat returns the first record. A report of a call that was considered lost replaces
+ * that record until it is settled. Raises call_closed when it arrives later or another call has its idempotency key, idempotency_mismatch when its id is on record for another
  * account.
  */
 export async function recordUsage(request: RecordUsageRequest, context: CallContext, deps: RpcDeps): Promise<RecordUsageResponse> {
   const { clock, log, metrics, outbox, records } = deps;
   const priced = priceRecord(validateRequest(request), clock.nowMs());
   try {
-    // What nobody waits for any more is reported anew, perhaps otherwise: what was withheld meanwhile is free.
+    // If the caller no longer waits, it reports again, perhaps differently: a response that was withheld meanwhile is free.
     await records.add(priced, context);
   } catch (error) {
-    // The key of a call that is on record may have expired, or have been given up with it.
+    // The key of a call that is on record may have expired, or have been released with it.
     if (!isDuplicate(error) && !hasReason(error, 'call_closed')) throw error;
     const replayed = await replay(priced, deps, error);
     if (replayed !== undefined) return replayed;
-    log.info({ call_id: priced.record.call.id }, 'a call that was taken for lost was reported after all; its report stands');
+    log.info({ call_id: priced.record.call.id }, 'a call that was considered lost was reported after all; its report stands');
   }
   outbox.take([settlementOf(priced)]);
   const { record } = priced;
@@ -45,7 +45,7 @@ export async function recordUsage(request: RecordUsageRequest, context: CallCont
   return { record, replayed: false };
 }
 
-/** The answer to a report whose call is on record already; undefined when the report took the place of that record. */
+/** Returns the response to a report whose call is on record already; undefined when the report replaced that record. */
 async function replay(priced: PricedRecord, { config, clock, db }: RpcDeps, cause: unknown): Promise<RecordUsageResponse | undefined> {
   const { id, accountId } = priced.record.call;
   const first = await findRecord(db, id);
@@ -55,10 +55,10 @@ async function replay(priced: PricedRecord, { config, clock, db }: RpcDeps, caus
   }
   if (first.outcome !== Outcome.OUTCOME_GATEWAY_LOST) return { record: first, replayed: true };
   if (await replaceLostRecord(db, priced, recordInstants(config, clock.nowMs()))) return undefined;
-  // Either another repeat of the report was faster, which the next look shows, or the charge of the lost call is settled.
+  // Either another repeat of the report was faster, which the next read shows, or the charge of the lost call is settled.
   const now = await findRecord(db, id);
   if (now === undefined || now.outcome === Outcome.OUTCOME_GATEWAY_LOST) {
-    throw new AppError('call_closed', 'The call was taken for lost and is charged at its last checkpoint for good.');
+    throw new AppError('call_closed', 'The call was considered lost, and its charge at the last checkpoint is final.');
   }
   return { record: now, replayed: true };
 }
@@ -80,7 +80,7 @@ function validateRequest(request: RecordUsageRequest): EndedCall {
   if (request.firstOutputMs !== undefined) requireUint32(request.firstOutputMs, 'first_output_ms');
   requireUint32(request.durationMs, 'duration_ms');
   const { source, outcomeDetail, firstOutputMs, durationMs, free, quarantined } = request;
-  // An answer that is too large is no reason to lose a record.
+  // A response that is too large must not cause the loss of a record.
   const storedAnswer = request.storedAnswer.length > keptAnswerBytesMax ? Buffer.alloc(0) : request.storedAnswer;
   return { call, tokens, source, outcome, outcomeDetail, firstOutputMs, durationMs, free, quarantined, storedAnswer };
 }

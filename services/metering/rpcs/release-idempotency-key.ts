@@ -1,4 +1,4 @@
-// Gives up the idempotency key of a call that was refused before anything was asked of an upstream.
+// ReleaseIdempotencyKey: releases the key of a call that was refused before any request to an upstream.
 import type { CallContext } from '#client/call-context.js';
 import type { ReleaseIdempotencyKeyRequest, ReleaseIdempotencyKeyResponse } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';

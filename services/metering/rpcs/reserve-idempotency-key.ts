@@ -1,4 +1,4 @@
-// Reserves an idempotency key for a call, or tells what became of the call that came first.
+// ReserveIdempotencyKey: reserves an idempotency key for a call, or returns the state of the call that has it.
 import { isDuplicate } from '#kit/db/errors.js';
 import type { CallContext } from '#client/call-context.js';
 import { idFromBytes } from '#kit/id.js';
@@ -19,7 +19,7 @@ const attemptsMax = 5;
 
 type Result = NonNullable<ReserveIdempotencyKeyResponse['result']>;
 
-/** Answers after the commit. Raises overloaded when no more answers can be kept. */
+/** Responds after the commit. Raises overloaded when no more responses can be stored. */
 export async function reserveIdempotencyKey(
   request: ReserveIdempotencyKeyRequest,
   context: CallContext,
@@ -38,7 +38,7 @@ export async function reserveIdempotencyKey(
   }
 }
 
-/** Undefined when another replica was faster; the next look sees what it did. */
+/** Returns undefined when another replica was faster; the next read sees what it did. */
 async function ask(
   request: ReserveIdempotencyKeyRequest,
   context: CallContext,
@@ -57,7 +57,7 @@ async function ask(
   }
 }
 
-/** What became of the call that has the key; undefined when its time ended just now. */
+/** Returns the state of the call that has the key; undefined when the key has just expired. */
 async function tell(key: KeyRow, request: ReserveIdempotencyKeyRequest, { db }: RpcDeps): Promise<Result | undefined> {
   const callId = idFromBytes('req', key.callId);
   if (!key.fingerprint.equals(request.fingerprint)) return { $case: 'mismatch', value: { callId } };

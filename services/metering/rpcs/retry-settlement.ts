@@ -1,4 +1,4 @@
-// Offers refused charges to the ledger again.
+// RetrySettlement: sends refused charges to the ledger again.
 import { AppError } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
 import type { RetrySettlementRequest, RetrySettlementResponse } from '#proto/metering/v1/metering.js';

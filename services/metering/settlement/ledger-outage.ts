@@ -1,14 +1,14 @@
-// Says once that the ledger is away and once that it is back, however many calls feel it.
+// Logs once that the ledger is unavailable and once that it is back, however many calls are affected.
 import type { Clock } from '#kit/clock.js';
 import { hasReason } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 
-/** Whether the error means that the ledger did not answer, rather than that it refused. */
+/** Reports whether the error means that the ledger did not respond, rather than that it refused. */
 export function isLedgerAway(error: unknown): boolean {
   return hasReason(error, 'service_unavailable', 'deadline_exceeded', 'overloaded', 'cancelled');
 }
 
-/** Watches over outages of the ledger. */
+/** Tracks outages of the ledger. */
 export class LedgerOutage {
   private sinceMs: number | undefined;
 
@@ -17,14 +17,14 @@ export class LedgerOutage {
     private readonly log: Logger,
   ) {}
 
-  /** A call to the ledger was not answered. */
+  /** Called when the ledger did not respond. */
   began(error: unknown): void {
     if (this.sinceMs !== undefined) return;
     this.sinceMs = this.clock.nowMs();
     this.log.warn({ err: error }, 'the ledger is away: records are kept and settled when it is back');
   }
 
-  /** A call to the ledger was answered. */
+  /** Called when the ledger responded. */
   ended(): void {
     if (this.sinceMs === undefined) return;
     this.log.info({ outage_ms: this.clock.nowMs() - this.sinceMs }, 'the ledger is back');

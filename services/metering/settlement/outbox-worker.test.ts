@@ -12,7 +12,7 @@ describe.each(testEngines)('settlements on %s', (engine) => {
 
   afterEach(() => harness.close());
 
-  /** Lets time pass until every settlement has been tried again and answered. */
+  /** Advances time until every settlement has been retried and answered. */
   async function settle(service: Parameters<typeof outboxOf>[0]): Promise<void> {
     await until(async () => {
       harness.clock.advance(1000);
@@ -20,7 +20,7 @@ describe.each(testEngines)('settlements on %s', (engine) => {
     });
   }
 
-  it('wait while the ledger is away and are delivered once each when it is back', async () => {
+  it('wait while the ledger is unavailable and are delivered once each when it is back', async () => {
     const { service } = await harness.replica();
     harness.ledger.away = true;
     const startMs = harness.clock.nowMs();
@@ -37,7 +37,7 @@ describe.each(testEngines)('settlements on %s', (engine) => {
     expect((await outboxOf(service)).oldestPendingAtMs).toBe(0n);
   });
 
-  it('whose answers got lost are asked again and take effect once', async () => {
+  it('whose responses were lost are retried and take effect once', async () => {
     const { service } = await harness.replica();
     harness.ledger.losesAnswers = true;
     const request = report();
@@ -50,7 +50,7 @@ describe.each(testEngines)('settlements on %s', (engine) => {
     expect((await find(service, request.call!.id))?.settlement?.capturedNanoUsd).toBe(200_000n);
   });
 
-  it('come less and less often while they fail, up to the longest pause', async () => {
+  it('are retried less and less often while they fail, up to the longest pause', async () => {
     const { service } = await harness.replica({ settleBackoffMaxMs: 4000 });
     harness.ledger.losesAnswers = true;
     await record(service, report());
@@ -81,12 +81,12 @@ describe.each(testEngines)('settlements on %s', (engine) => {
     expect(harness.ledger.settled.size).toBe(5);
   });
 
-  it('that a replica has claimed and never delivered go to another when the claim has passed', async () => {
+  it('that a replica has claimed and never delivered go to another when the claim expires', async () => {
     const { service } = await harness.replica({ outboxClaimMs: 10_000 });
     const request = report();
     await record(service, request);
     await until(async () => (await outboxOf(service)).pending === 0n);
-    // As a replica leaves it that dies between its commit and the delivery.
+    // The state left by a replica that dies between its commit and the delivery.
     await harness.db.knex('outbox').insert({
       ...(await rowOf(harness, request.call!.id)),
       state: 0,
@@ -112,7 +112,7 @@ describe.each(testEngines)('settlements on %s', (engine) => {
     expect(harness.ledger.deliveries).toBe(40);
   });
 
-  it('that the ledger refuses for good are kept, said aloud, and hold up nobody', async () => {
+  it('that the ledger refuses permanently are kept, logged, and delay no others', async () => {
     const { service } = await harness.replica({ settleConcurrency: 1 });
     const refused = report();
     const good = report();
@@ -127,7 +127,7 @@ describe.each(testEngines)('settlements on %s', (engine) => {
     expect(harness.ledger.deliveries).toBe(2);
   });
 
-  it('show what the account could not pay', async () => {
+  it('report what the account could not pay', async () => {
     const { service } = await harness.replica();
     harness.ledger.capturedMaxNanoUsd = 150_000n;
     const request = report();
@@ -136,7 +136,7 @@ describe.each(testEngines)('settlements on %s', (engine) => {
     expect((await find(service, request.call!.id))?.settlement).toMatchObject({ capturedNanoUsd: 150_000n, shortfallNanoUsd: 50_000n });
   });
 
-  it('in hand are finished before a stop ends, or left for later when that takes too long', async () => {
+  it('in progress are finished before a stop ends, or left for later when that takes too long', async () => {
     const metering = await harness.replica({ drainTimeoutMs: 100 });
     const requests = Array.from({ length: 50 }, () => report());
     await Promise.all(requests.map((request) => record(metering.service, request)));
@@ -154,7 +154,7 @@ describe.each(testEngines)('settlements on %s', (engine) => {
   });
 });
 
-/** Failed attempts of the one settlement that waits, or of the first of several. */
+/** Returns the failed attempts of the one settlement that waits, or of the first of several. */
 async function attemptsOf(harness: Harness): Promise<number> {
   const row = await harness.db.knex('outbox').select('attempts').first();
   return Number(row?.attempts ?? 0);

@@ -1,4 +1,4 @@
-// Delivers settlements to the ledger: at least once from here, once there, because the ledger knows each call id.
+// Delivers settlements to the ledger: sent at least once, booked exactly once, because the ledger knows each call id.
 import { setTimeout as pause } from 'node:timers/promises';
 import { BatchLane } from '#kit/batch-lane.js';
 import type { Clock } from '#kit/clock.js';
@@ -18,7 +18,7 @@ const claimedPerPollMax = 500;
 const outcomesPerTransactionMax = 100;
 const backoffMinMs = 200;
 
-/** What the worker needs. */
+/** Holds the dependencies of the worker. */
 export interface OutboxWorkerDeps {
   readonly config: MeteringConfig;
   readonly db: Database;
@@ -29,8 +29,8 @@ export interface OutboxWorkerDeps {
 }
 
 /**
- * Two roads lead to a delivery. Fresh records are handed over by `take` right after their commit, without a look into the
- * database: the insert was the claim. Whatever is left behind by a crash, an outage or a full queue becomes due in the
+ * Delivers settlements in two ways. `take` receives new records right after their commit, without a query to the
+ * database: the insert was the claim. Whatever a crash, an outage or a full queue leaves behind becomes due in the
  * database and is claimed by the poll of any replica.
  */
 export class OutboxWorker {
@@ -54,7 +54,7 @@ export class OutboxWorker {
     });
   }
 
-  /** Starts to deliver. What an earlier process left is due at once; should another replica have it in hand, the ledger tells the second delivery from the first. */
+  /** Starts to deliver. What an earlier process left is due at once; if another replica is delivering it too, the ledger recognises the repeat. */
   async start(): Promise<void> {
     const { config, db, clock, log } = this.deps;
     await makeAllDue(db, clock.nowMs());
@@ -65,7 +65,7 @@ export class OutboxWorker {
     );
   }
 
-  /** Delivers settlements that are claimed by this replica. Beyond the bound they are left to the poll, once their claim has passed. */
+  /** Delivers settlements that are claimed by this replica. Those beyond the limit are left to the poll, once their claim has expired. */
   take(items: readonly PendingSettlement[]): void {
     if (this.stopped) return;
     for (const item of items) {
@@ -76,7 +76,7 @@ export class OutboxWorker {
     this.pump();
   }
 
-  /** Takes no more, and waits for what is in hand, at most the drain timeout. The rest stays in the database. */
+  /** Takes no more, and waits for deliveries in progress, at most the drain timeout. The rest stays in the database. */
   async stop(): Promise<void> {
     await this.stopPolling();
     if (this.inHand.size > 0) {
@@ -112,7 +112,7 @@ export class OutboxWorker {
 
   private async deliver(item: PendingSettlement): Promise<void> {
     const outcome = await this.attempt(item);
-    // After the stop the database may be closed; the settlement is delivered again by whoever finds it.
+    // After the stop the database may be closed; another process delivers the settlement again.
     if (this.stopped) return;
     try {
       await this.outcomes.add(outcome);
@@ -138,24 +138,24 @@ export class OutboxWorker {
       if (isRefusal(error)) {
         log.error(
           { err: error, call_id: item.callId, account_id: item.accountId },
-          'the ledger refused a settlement for good; it is kept for operators',
+          'the ledger refused a settlement permanently; it is kept for operators',
         );
         return { kind: 'failed', item, error: textOf(error) };
       }
       if (isLedgerAway(error)) outage.began(error);
-      else log.error({ err: error, call_id: item.callId, attempts: item.attempts + 1 }, 'a settlement failed; it will be tried again');
+      else log.error({ err: error, call_id: item.callId, attempts: item.attempts + 1 }, 'a settlement failed; it will be retried');
       return { kind: 'postponed', item, nextAttemptAtMs: this.nextAttemptAtMs(item), error: textOf(error) };
     }
   }
 
-  /** Doubling pauses up to the maximum. The jitter keeps what failed together from coming back together. */
+  /** Returns when to retry: doubling pauses up to the maximum. The jitter keeps settlements that failed together from being retried together. */
   private nextAttemptAtMs(item: PendingSettlement): number {
     const pauseMs = Math.min(this.deps.config.settleBackoffMaxMs, backoffMinMs * 2 ** Math.min(item.attempts, 20));
     return this.deps.clock.nowMs() + Math.ceil(pauseMs * (0.5 + Math.random() / 2));
   }
 }
 
-/** Whether a repeat would get the same answer. */
+/** Reports whether a retry would get the same response. */
 function isRefusal(error: unknown): boolean {
   return hasReason(error, 'invalid_request', 'idempotency_mismatch', 'hold_closed', 'not_found', 'failed_precondition');
 }

@@ -1,9 +1,9 @@
-// What the archiver reads.
+// The archiver's queries.
 import type { Database } from '#kit/db/open.js';
 import type { UsageRecord } from '#proto/metering/v1/metering.js';
 import { allRecordColumns, recordFromRow, type RecordRow } from './record-rows.js';
 
-/** The settled records of calls that started before this instant, the oldest first. */
+/** Returns the settled records of calls that started before this instant, the oldest first. */
 export async function oldSettledRecords(db: Database, untilMs: number, limit: number): Promise<UsageRecord[]> {
   const rows: RecordRow[] = await db
     .knex('usage_record')

@@ -1,10 +1,10 @@
-// The attempts of a call as one column of its record: JSON, a list for each attempt, of which what goes without saying is left out at
-// the end. The usual call's is [[3]]: one attempt, 3 ms after the start, at the record's own upstream, which answered. Pure.
+// The attempts of a call as one column of its record: JSON, one list per attempt, in which default values at the end
+// are omitted. The usual call's is [[3]]: one attempt, 3 ms after the start, at the record's own upstream, which responded. Pure.
 import type { Attempt, Call } from '#proto/metering/v1/metering.js';
 
 type Upstream = Pick<Call, 'upstreamId' | 'upstreamModel'>;
 
-/** In the order of the column; each may be missing with all behind it. */
+/** In the order of the column; each may be missing, together with all that follow. */
 type Parts = [
   offsetMs: number,
   isUnanswered?: number,
@@ -16,13 +16,13 @@ type Parts = [
   requestId?: string,
 ];
 
-/** What is stored; null for none. */
+/** Returns what is stored; null for no attempts. */
 export function attemptText(call: Pick<Call, 'attempts'> & Upstream): string | null {
   if (call.attempts.length === 0) return null;
   return JSON.stringify(call.attempts.map((attempt) => partsOf(attempt, call)));
 }
 
-/** What was stored, of a record with this upstream. */
+/** Returns the attempts stored in a record with this upstream. */
 export function attemptsOfText(text: string | undefined, call: Upstream): Attempt[] {
   return text === undefined ? [] : (JSON.parse(text) as Parts[]).map((parts) => attemptOf(parts, call));
 }
@@ -40,7 +40,7 @@ function partsOf(attempt: Attempt, call: Upstream): Parts {
     isOwn ? '' : upstreamModel,
     upstreamRequestId,
   ];
-  // A duration of 0 does not go without saying: none at all means until the end of the call.
+  // A duration of 0 is not the default: a missing one means until the end of the call.
   while (parts.length > 1 && !parts.at(-1) && !(parts.length === 4 && parts[3] === 0)) parts.pop();
   return parts;
 }

@@ -29,7 +29,7 @@ function lostRecord({ call: lost, tokens: used }: OpenCall) {
   return priceRecord({ call: lost, tokens: used, ...usage, free: false, quarantined: false, storedAnswer: Buffer.alloc(0) }, 1);
 }
 
-describe.each(testEngines)('what replicas compete for on %s', (engine) => {
+describe.each(testEngines)('claims of replicas on %s', (engine) => {
   let test: TestDatabase;
 
   beforeEach(async () => {
@@ -39,7 +39,7 @@ describe.each(testEngines)('what replicas compete for on %s', (engine) => {
 
   afterEach(() => test.drop());
 
-  it('a call that is seen again after a sweeper read it is not taken for lost', async () => {
+  it('a call that is checkpointed again after a sweeper read it is not considered lost', async () => {
     const read = openCall(1000);
     await putOpenCalls(test.db, [read], leaseUntilMs);
     await putOpenCalls(test.db, [{ ...read, lastSeenAtMs: 2000 }], leaseUntilMs);
@@ -47,7 +47,7 @@ describe.each(testEngines)('what replicas compete for on %s', (engine) => {
     expect(await findRecord(test.db, read.call.id)).toBeUndefined();
   });
 
-  it('a lost call is recorded by one of those that try', async () => {
+  it('a lost call is recorded by one of several replicas', async () => {
     const read = openCall(1000);
     await putOpenCalls(test.db, [read], leaseUntilMs);
     const tries = await Promise.all([1, 2, 3].map(() => insertLostRecord(test.db, read, lostRecord(read), instants, 0)));
@@ -55,7 +55,7 @@ describe.each(testEngines)('what replicas compete for on %s', (engine) => {
     expect((await findRecord(test.db, read.call.id))?.chargeNanoUsd).toBe(100_000n);
   });
 
-  it('a settlement that is due is claimed by one of those that look, and due again after the claim', async () => {
+  it('a due settlement is claimed by one of several replicas, and due again after the claim', async () => {
     const ended = Array.from({ length: 20 }, () => lostRecord(openCall(1000)));
     await insertRecords(test.db, ended, { ...instants, claimedUntilMs: 5000 });
     const ids = ended.map(({ record }) => record.call.id).toSorted();

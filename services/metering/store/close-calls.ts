@@ -1,6 +1,6 @@
 // Closing calls. The record, the end of its call in flight and its settlement to deliver are one
-// transaction. Every transaction touches idempotency_key first, then open_call, usage_record, usage_unfolded, outbox and what is kept of answers, so
-// that two never wait in a circle. Whatever stores a record asks `lockKeysOf` first and ends with `closeKey`: without them one
+// transaction. Every transaction touches idempotency_key first, then open_call, usage_record, usage_unfolded, outbox and the stored responses, so
+// that no two can deadlock. All code that stores a record calls `lockKeysOf` first and ends with `closeKey`: without them one
 // idempotency key could be charged twice.
 import { AppError } from '#client/errors/app-error.js';
 import type { Database } from '#kit/db/open.js';
@@ -19,18 +19,18 @@ const deleteOpenCalls = textOfRows((rows) => `DELETE FROM open_call WHERE ${keye
 const insertUsageRecords = insertText('usage_record', recordColumns);
 const replaceLost = `UPDATE usage_record SET ${recordColumns.map((column) => `${column} = ?`).join(', ')} WHERE id = ? AND account_id = ? AND outcome = ?`;
 
-/** Until when what a record leaves behind is whose. */
+/** Holds the deadlines for what a record leaves behind. */
 export interface RecordInstants {
-  /** Its settlement belongs to this replica until then. */
+  /** Its settlement is claimed by this replica until then. */
   readonly claimedUntilMs: number;
-  /** Its answer is kept until then. */
+  /** Its response is kept until then. */
   readonly keptUntilMs: number;
-  /** Of calls that started since then, one at most may be charged under a key. */
+  /** Of calls that started since then, at most one may be charged under a key. */
   readonly promisedSinceMs: number;
 }
 
 /**
- * Stores the records of ended calls, all or none. Raises the driver's duplicate error when one of the calls is on record already,
+ * Stores the records of ended calls, all or none. Raises the driver's duplicate error when one of the calls is already on record,
  * and call_closed when another call has its idempotency key.
  */
 export async function insertRecords(db: Database, records: readonly PricedRecord[], instants: RecordInstants): Promise<void> {
@@ -54,8 +54,8 @@ export async function insertRecords(db: Database, records: readonly PricedRecord
 }
 
 /**
- * Stores the record of a call that was lost, unless the call was seen again or recorded meanwhile; true when stored. Of several
- * replicas that try, the one whose delete finds the row as it was read does it. Its settlement waits until `settledAtMs`.
+ * Stores the record of a lost call, unless the call was seen again or recorded meanwhile; returns whether it was stored. Of several
+ * replicas that try, only the one whose delete finds the row as it was read succeeds. Its settlement waits until `settledAtMs`.
  */
 export async function insertLostRecord(
   db: Database,
@@ -69,7 +69,7 @@ export async function insertLostRecord(
     const id = bytesOf('req', lost.call.id);
     const deleted = await tx.run('DELETE FROM open_call WHERE id = ? AND last_seen_at_ms = ?', [id, lost.lastSeenAtMs]);
     if (deleted === 0) return false;
-    // A checkpoint that overtook the record of its call leaves a row behind; the record stands and the row goes.
+    // A checkpoint that overtook the record of its call leaves a row behind; the record stays and the row is deleted.
     if (closed.size > 0 || (await recordedIds(tx, [id])).size > 0) return false;
     await tx.run(insertUsageRecords(1), recordValues(record));
     await noteUnfolded(tx, [namesOf(record)]);
@@ -80,8 +80,8 @@ export async function insertLostRecord(
 }
 
 /**
- * Puts a call's own report in place of the record that says that it was lost, as long as that one's settlement waits; false when
- * there is no such record any more, or when the call's idempotency key was freed with it, so that another call may be charged under it.
+ * Replaces the record of a lost call with the call's own report, as long as the settlement of the record waits; returns false if
+ * that record no longer exists, or if the call's idempotency key was freed with it, so that another call may be charged under it.
  */
 export async function replaceLostRecord(db: Database, record: PricedRecord, instants: RecordInstants): Promise<boolean> {
   const { call } = record.record;
@@ -109,5 +109,5 @@ function namesOf({ record }: PricedRecord): [Buffer, Buffer] {
   return [bytesOf('req', record.call.id), bytesOf('acct', record.call.accountId)];
 }
 
-/** Rolls the replacement of a record back whose settlement is under way. */
+/** Rolls back the replacement of a record whose settlement has started. */
 class SettledMeanwhile extends Error {}

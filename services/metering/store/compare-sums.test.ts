@@ -17,7 +17,7 @@ describe.each(testEngines)('the comparison of sums with records on %s', (engine)
 
   afterEach(() => harness.close());
 
-  it('finds every single row that is wrong or gone, and nothing when all is right', async () => {
+  it('finds every row that is wrong or missing, and nothing when all are correct', async () => {
     const { service } = await harness.replica();
     const accountId = newId('acct');
     const keys = [newId('key'), newId('key')];

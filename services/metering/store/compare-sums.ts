@@ -1,5 +1,5 @@
-// Whether the sums that are kept of a quarter of an hour, and those that contain it, are those of the records. One statement reads both
-// sides at one instant, so that whatever differs is wrong.
+// Checks whether the sums of a quarter of an hour, and those that contain it, match the records. One statement reads both
+// sides at one instant, so any difference is an error.
 import type { Database } from '#kit/db/open.js';
 import { asNumber } from '#kit/db/values.js';
 import {
@@ -28,9 +28,9 @@ export interface Quarter {
   readonly startMs: number;
 }
 
-/** Sums that differ. */
+/** Holds sums that differ. */
 export interface WrongSum {
-  /** For people. */
+  /** A human-readable description. */
   readonly what: string;
   readonly stored: bigint;
   readonly expected: bigint;
@@ -39,7 +39,7 @@ export interface WrongSum {
 /** The account's only series of that shape. */
 const accountSeries = 1;
 
-/** The sums that differ; none while they are being made anew. */
+/** Returns the sums that differ; none while they are being rebuilt. */
 export async function compareSums(db: Database, { accountId, startMs }: Quarter): Promise<WrongSum[]> {
   const account = bytesOf('acct', accountId);
   const block = startMs - (startMs % blockMs);
@@ -126,7 +126,7 @@ function ofAccount(name: string, account: Buffer, part: number, fromMs: number, 
   };
 }
 
-/** Found series by series, since those of one instant do not stand together. */
+/** Looked up series by series, since those of one instant are not stored together. */
 function ofAllSeries(name: string, account: Buffer, shape: Shape, part: number, bucketMs: number): Statement {
   return {
     text:

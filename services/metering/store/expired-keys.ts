@@ -1,11 +1,11 @@
-// Forgetting idempotency keys whose time is over.
+// Deletes expired idempotency keys.
 import type { Database } from '#kit/db/open.js';
 import type { PlainTransaction } from '#kit/db/plain-transaction.js';
 import { idFromBytes } from '#kit/id.js';
 import { deleteKey, type KeyRow, keyFromRow, KeyState, lockKey } from './keyed-calls.js';
 import { isOpen } from './open-calls.js';
 
-/** Frees up to `limit` keys that have expired, with what was kept under them. A key whose call still runs is looked at again after `ttlMs`. */
+/** Deletes up to `limit` expired keys, with the responses stored under them. A key whose call still runs is checked again after `ttlMs`. */
 export async function deleteExpiredKeys(db: Database, nowMs: number, ttlMs: number, limit: number): Promise<void> {
   const rows: Record<string, unknown>[] = await db
     .knex('idempotency_key')
@@ -30,7 +30,7 @@ export async function deleteExpiredKeys(db: Database, nowMs: number, ttlMs: numb
   });
 }
 
-/** Whether the call that has the key runs, as far as anyone knows: it is in flight, or may not have been checkpointed yet. */
+/** Reports whether the call that has the key may still run: it is in flight, or may not have been checkpointed yet. */
 export async function isRunning(tx: PlainTransaction, key: KeyRow, nowMs: number): Promise<boolean> {
   if (key.state !== KeyState.running) return false;
   return key.leaseUntilMs > nowMs || isOpen(tx, idFromBytes('req', key.callId));

@@ -1,4 +1,4 @@
-// Pages of records by several things at once are found by what sums tell. They are those of a plain scan, however far the sums are.
+// Pages of records filtered by several dimensions are found with the help of sums. They must equal those of a plain scan, however far the sums are.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
@@ -14,9 +14,9 @@ const quarterMs = 900_000;
 const models = ['sandbox/echo', 'vendor/größer', 'vendor/Größer'];
 const outcomes = [Outcome.OUTCOME_COMPLETED, Outcome.OUTCOME_CLIENT_DISCONNECTED, Outcome.OUTCOME_TIMEOUT];
 const below = (limit: number): number => Math.floor(Math.random() * limit);
-/** The first most often. */
+/** Returns one of the items, the first most often. */
 const oneOf = <T>(items: readonly T[]): T => items[Math.floor(Math.random() ** 2 * items.length)]!;
-/** Quarters of two days and the milliseconds around them. */
+/** Returns a quarter hour of two days or a millisecond next to it. */
 const someInstant = (): bigint => startedAtMs + BigInt(below(192) * quarterMs + below(3) - 1);
 
 describe.each(testEngines)('pages of records by several things on %s', (engine) => {
@@ -71,7 +71,7 @@ describe.each(testEngines)('pages of records by several things on %s', (engine) 
     return one.id < other.id ? 1 : -1;
   };
 
-  it('are those of a scan, with none, some and all of them in the sums, and when some are gone', async () => {
+  it('are those of a scan, with none, some and all of them in the sums, and when some are removed', async () => {
     const made: UsageRecord[] = [];
     const makeSome = async (count: number): Promise<void> => {
       for (let index = 0; index < count; index += 1) {
@@ -119,7 +119,7 @@ describe.each(testEngines)('pages of records by several things on %s', (engine) 
     await check();
   }, 120_000);
 
-  it('are looked for only where there are such calls', async () => {
+  it('are searched only in periods with such calls', async () => {
     const numbers = new SeriesNumbers();
     const at = (quarter: number): bigint => startedAtMs + BigInt(quarter * quarterMs);
     for (let quarter = 0; quarter < 20; quarter += 1)
@@ -138,7 +138,7 @@ describe.each(testEngines)('pages of records by several things on %s', (engine) 
       stretches: [15, 10, 5, 0].map((quarter) => ({ fromMs: start(quarter), untilMs: start(quarter) + quarterMs })),
     });
     expect((await quartersWithCalls(harness.db, filter, Number(at(10)), 1))!.stretches.map(({ fromMs }) => fromMs)).toEqual([start(5)]);
-    // An index leads there.
+    // This query can use an index.
     expect(await quartersWithCalls(harness.db, UsageFilter.fromPartial({ accountId, keyId: keys[1]! }), Infinity, 50)).toBeUndefined();
   }, 60_000);
 });

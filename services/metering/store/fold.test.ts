@@ -1,4 +1,4 @@
-// Whatever happens to records and to the sums that are kept of them, totals are those of the records that are there at that instant.
+// Whatever happens to records and to the sums kept of them, totals equal those of the records that exist at that instant.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database } from '#kit/db/open.js';
@@ -32,7 +32,7 @@ const daysMax = 11;
 
 const below = (limit: number): number => Math.floor(Math.random() * limit);
 const oneOf = <T>(items: readonly T[]): T => items[below(items.length)]!;
-/** A quarter of an hour and the milliseconds around it: sums are cut there. */
+/** Returns a quarter of an hour or the milliseconds around it: sums are cut there. */
 const someInstant = (): bigint => startedAtMs + BigInt(below(daysMax * 96) * quarterMs + below(3) - 1);
 
 describe.each(testEngines)('what totals are read from on %s', (engine) => {
@@ -68,14 +68,14 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
     return made.call!.id;
   };
 
-  /** A transaction in which all statements see one instant. */
+  /** Returns a transaction runner in which all statements see one instant. */
   async function snapshots(): Promise<<T>(work: (tx: PlainTransaction) => Promise<T>) => Promise<T>> {
     if (engine === 'sqlite') return (work) => harness.db.plainTransaction(work);
     const db = openDatabase(harness.url);
     extra.push(db);
     return (work) =>
       db.plainTransaction(async (tx) => {
-        // Of the transactions that follow on this connection; the first here only sets it.
+        // Applies to the following transactions on this connection; the first here only sets it.
         await tx.run('SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ', []);
         await tx.run('COMMIT', []);
         await tx.run('BEGIN', []);
@@ -104,7 +104,7 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
     return { filter, groupBy, thenBy, offsetMinutes, offset };
   };
 
-  /** Asks for sums and adds the records up, at one instant; how far the kept sums were. */
+  /** Queries sums and adds the records up, at one instant; returns how far the kept sums were. */
   async function compare(tx: PlainTransaction): Promise<Phase> {
     const { filter, groupBy, thenBy, offsetMinutes, offset } = question();
     const rows = (await tx.query(`SELECT ${allRecordColumns.join(', ')} FROM usage_record WHERE account_id = ?`, [
@@ -119,12 +119,12 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
     });
     const sums = await sumIn(tx, filter, { groupBy, thenBy, offsetMinutes });
     const [state] = await tx.query('SELECT phase FROM usage_summing', []);
-    // Without groups there is one, also over nothing.
+    // Without groups there is always one, even over nothing.
     expect(byName(sums.filter(({ calls }) => calls > 0n))).toEqual(byName(scan(records, groupBy, thenBy, offset)));
     return state === undefined ? Phase.clearing : Number(state['phase']);
   }
 
-  /** A gateway vanishes with a call; sometimes it comes back and reports it. */
+  /** Simulates a gateway that vanishes with a call; sometimes it comes back and reports it. */
   async function loseOne(): Promise<void> {
     const instants = { claimedUntilMs: Number.MAX_SAFE_INTEGER, keptUntilMs: 0, promisedSinceMs: 0 };
     const lost = { call: validateCall(someCall()), tokens: tokens({ inputTokens: 7 }), lastSeenAtMs: harness.clock.nowMs() };
@@ -165,7 +165,7 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
     expect(await replaceLostRecord(harness.db, own, instants)).toBe(true);
   }
 
-  it('is the records at every instant, while calls are recorded, lost, found again and archived, and all is summed anew', async () => {
+  it('equals the records at every instant, while calls are recorded, lost, found again and archived, and all sums are rebuilt', async () => {
     ({ service } = await harness.replica());
     await harness.replica();
     const atOneInstant = await snapshots();
@@ -197,17 +197,17 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
     await Promise.all([writer(), writer(), writer(), writer()]);
     isWriting = false;
     await Promise.all(reading);
-    // Else the records would have been compared with themselves.
+    // Otherwise the records would have been compared with themselves.
     expect(phases.filter((phase) => phase === Phase.complete).length).toBeGreaterThan(5);
     await until(isFolded);
     for (let again = 0; again < 40; again += 1) expect(await atOneInstant(compare)).toBe(Phase.complete);
   }, 120_000);
 
-  it('holds each call exactly once from the moment that it was recorded, for readers who ask as callers do', async () => {
+  it('contains each call exactly once from the moment it was recorded, for readers that query as callers do', async () => {
     ({ service } = await harness.replica());
     await harness.replica();
     const callsOfKey = 30;
-    // A bit for each call of a key, so that a sum tells which calls are in it.
+    // One bit per call of a key, so that a sum shows which calls are in it.
     const begun = new Map<string, number>();
     const recorded = new Map<string, number>();
     let isWriting = true;
@@ -273,7 +273,7 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
     for (let again = 0; again < 20; again += 1) expect(await atOneInstant(compare)).toBe(Phase.complete);
   }, 120_000);
 
-  it('adds the calls of an account that wait together, and none twice when they are looked at again', async () => {
+  it('adds the calls of an account that wait together, and none twice when they are read again', async () => {
     const other = newId('acct');
     ({ service } = await harness.replica({ foldIntervalMs: 600_000 }));
     for (let made = 0; made < 6; made += 1)
@@ -293,7 +293,7 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
     expect(await (await snapshots())(compare)).toBe(Phase.complete);
   }, 60_000);
 
-  it('keeps no sums of calls that are gone', async () => {
+  it('keeps no sums of calls that are removed', async () => {
     ({ service } = await harness.replica());
     const ids = [await recordSome(), await recordSome(), await recordSome()].map((id) => bytesOf('req', id));
     await until(isFolded);

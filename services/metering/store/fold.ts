@@ -1,6 +1,6 @@
-// Which records are in the sums, and how the others get there. A record is in the sums when it is not in usage_unfolded and, until the
-// backfill has ended, its id is not above the watermark. Every transaction that changes sums changes the row of usage_summing first: so
-// they come one after another, whichever replica or node makes them, and each record is added once.
+// Which records are in the sums, and how the others are added. A record is in the sums when it is not in usage_unfolded and, until the
+// backfill has ended, its id is not above the watermark. Every transaction that changes sums first updates the row of usage_summing: so
+// they run one after another, whichever replica or node runs them, and each record is added once.
 import type { Database } from '#kit/db/open.js';
 import type { PlainTransaction, Row } from '#kit/db/plain-transaction.js';
 import { insertText, keyedText, textOfRows } from '#kit/db/sql-text.js';
@@ -12,12 +12,12 @@ import { addToRollups, type SeriesNumbers, type SeriesOfCalls } from './rollups.
 const rowName = 'sums';
 const rowsPerStatement = 200;
 const lowestId = Buffer.alloc(16);
-/** Series whose rows are removed in one transaction when all is summed anew. */
+/** Series whose rows are removed in one transaction when all sums are rebuilt. */
 const seriesPerClearing = 20;
 
 /** How far the sums are. */
 export enum Phase {
-  /** What was summed before is being removed, and nothing may be read from it. */
+  /** Previous sums are being removed, and must not be read. */
   clearing = 0,
   /** Records are being added from the lowest id upwards. */
   backfill = 1,
@@ -35,7 +35,7 @@ const takeTurn = `UPDATE usage_summing SET version = version + 1 WHERE name = '$
 const readState = `SELECT phase, watermark FROM usage_summing WHERE name = '${rowName}'`;
 const setWatermark = `UPDATE usage_summing SET watermark = ? WHERE name = '${rowName}'`;
 const setPhase = `UPDATE usage_summing SET phase = ?, epoch = epoch + 1, watermark = ? WHERE name = '${rowName}'`;
-// The record of a lost call may yet be replaced by its own report as long as its settlement is deferred, and never after.
+// The record of a lost call may be replaced by its own report as long as its settlement is deferred, and never afterwards.
 const unfinished = `r.outcome = ${Outcome.OUTCOME_GATEWAY_LOST} AND o.state = ${deferred}`;
 const firstSeries = 'SELECT account_id, part, series FROM usage_sum LIMIT 1';
 const deleteSeries = 'DELETE FROM usage_sum WHERE account_id = ? AND part = ? AND series = ?';
@@ -50,19 +50,19 @@ const recordPage =
   `SELECT r.id, r.account_id, CASE WHEN ${unfinished} THEN 1 ELSE 0 END AS is_unfinished FROM usage_record r` +
   ' LEFT JOIN outbox o ON o.id = r.id WHERE r.id > ? ORDER BY r.id LIMIT ?';
 
-/** Notes new records as not summed yet, in the transaction that stores them. */
+/** Marks new records as not yet summed, in the transaction that stores them. */
 export async function noteUnfolded(tx: PlainTransaction, records: readonly (readonly [id: Buffer, accountId: Buffer])[]): Promise<void> {
   await tx.run(insertUnfolded(records.length), records.flat());
 }
 
-/** How far the sums are, and whether records wait to be added to them. */
+/** Returns how far the sums are, and whether records wait to be added to them. */
 export async function readFold(db: Database): Promise<{ phase: Phase; isWaiting: boolean }> {
   const [row] = await db.knex('usage_summing').select('phase').where({ name: rowName });
   const waiting = await db.knex('usage_unfolded').select('id').limit(1);
   return { phase: asNumber(row.phase), isWaiting: waiting.length > 0 };
 }
 
-/** Lets this replica alone fold until then; false while another does. Two at once would be right too, but would wait for each other. */
+/** Gives this replica the exclusive right to roll up until then; returns false while another has it. Two at once would be correct too, but would wait for each other. */
 export async function leaseFold(db: Database, replica: Buffer, nowMs: number, untilMs: number): Promise<boolean> {
   const ours = await db
     .knex('usage_summing')
@@ -72,13 +72,13 @@ export async function leaseFold(db: Database, replica: Buffer, nowMs: number, un
   return ours === 1;
 }
 
-/** What one step did. `next` is where the next begins; undefined: there is nothing left to do now. */
+/** Holds the result of one step. `next` is where the next step begins; undefined if nothing is left to do now. */
 export interface FoldStep {
   readonly folded: number;
   readonly next: Buffer | undefined;
 }
 
-/** A page of usage_unfolded after this id, those of an account together: they share rows of sums. `next` is where the next page begins. */
+/** Returns a page of usage_unfolded after this id, records of an account together: they share rows of sums. `next` is where the next page begins. */
 export async function waitingAfter(db: Database, after: Buffer, limit: number): Promise<{ ids: Buffer[]; next: Buffer | undefined }> {
   const page = await db.plainTransaction((tx) => tx.query(waitingPage, [after, limit]));
   const accounts = new Map<string, Buffer[]>();
@@ -91,14 +91,14 @@ export async function waitingAfter(db: Database, after: Buffer, limit: number): 
   return { ids: [...accounts.values()].flat(), next: page.length < limit ? undefined : idOf(page.at(-1)!) };
 }
 
-/** Adds those of these records that are in usage_unfolded to the sums. Those whose turn in the backfill has not come are left to it. */
+/** Adds those of these records that are in usage_unfolded to the sums. Those that the backfill has not reached are left to it. */
 export async function foldUnfolded(db: Database, numbers: SeriesNumbers, ids: readonly Buffer[]): Promise<number> {
   const { folded } = await inTurn(db, numbers, async (tx, { phase, watermark }) => {
     if (phase === Phase.clearing) return { folded: 0, next: undefined };
     const ready: Row[] = [];
     for (const part of partsOf(ids))
       ready.push(...(await tx.query(selectWaiting(part.length), part)).filter((row) => asNumber(row['is_unfinished']) === 0));
-    // A record that somebody removed is in no sums.
+    // A record that was removed by hand is in no sums.
     const reached = ready.filter((row) => row['recorded'] !== null && isReached(asBytes(row['id']), phase, watermark)).map(idOf);
     await remove(tx, ready.map(idOf));
     const learned = await addToRollups(tx, reached, 1n, numbers);
@@ -107,7 +107,7 @@ export async function foldUnfolded(db: Database, numbers: SeriesNumbers, ids: re
   return folded;
 }
 
-/** Adds the next page of records that were there before the sums were, and moves the watermark; at the end the sums are complete. */
+/** Adds the next page of records that existed before the sums did, and moves the watermark; at the end the sums are complete. */
 export async function backfill(db: Database, numbers: SeriesNumbers, limit: number): Promise<FoldStep> {
   return inTurn(db, numbers, async (tx, { phase, watermark }) => {
     if (phase !== Phase.backfill) return { folded: 0, next: undefined };
@@ -122,7 +122,7 @@ export async function backfill(db: Database, numbers: SeriesNumbers, limit: numb
       );
     const learned = await addToRollups(tx, finished, 1n, numbers);
     const last = page.length === 0 ? watermark : idOf(page.at(-1)!);
-    // Whatever was not there when the page was read is in usage_unfolded.
+    // Every record that was not there when the page was read is in usage_unfolded.
     const isLast = page.length < limit;
     if (isLast) await tx.run(setPhase, [Phase.complete, last]);
     else await tx.run(setWatermark, [last]);
@@ -130,7 +130,7 @@ export async function backfill(db: Database, numbers: SeriesNumbers, limit: numb
   });
 }
 
-/** Has everything summed anew: until that is done sums are read from the records. */
+/** Starts a rebuild of all sums: until it is done totals are read from the records. */
 export async function sumAnew(db: Database): Promise<void> {
   await db.plainTransaction(async (tx) => {
     await tx.run(takeTurn, []);
@@ -138,7 +138,7 @@ export async function sumAnew(db: Database): Promise<void> {
   });
 }
 
-/** Removes a part of what was summed before; then the backfill begins. */
+/** Removes a part of the previous sums; when all are removed the backfill begins. */
 export async function clearRollups(db: Database): Promise<FoldStep> {
   return inTurn(db, undefined, async (tx, { phase }) => {
     if (phase !== Phase.clearing) return { folded: 0, next: undefined };
@@ -154,7 +154,7 @@ export async function clearRollups(db: Database): Promise<FoldStep> {
   });
 }
 
-/** Removes records for good, and from the sums with them; those that are gone already are no fault. They must be settled. */
+/** Removes records permanently, also from the sums; records that are already removed are skipped. They must be settled. */
 export async function removeFolded(db: Database, numbers: SeriesNumbers, ids: readonly Buffer[]): Promise<void> {
   for (const part of partsOf(ids)) {
     await inTurn(db, numbers, async (tx, { phase, watermark }) => {
@@ -170,7 +170,7 @@ export async function removeFolded(db: Database, numbers: SeriesNumbers, ids: re
   }
 }
 
-/** Whether the sums hold records of this id that are not in usage_unfolded. */
+/** Reports whether the sums include records with this id that are not in usage_unfolded. */
 function isReached(id: Buffer, phase: Phase, watermark: Buffer): boolean {
   return phase === Phase.complete || (phase === Phase.backfill && id.compare(watermark) <= 0);
 }
@@ -180,20 +180,20 @@ interface State {
   readonly watermark: Buffer;
 }
 
-/** Runs a step when nobody else changes sums. */
+/** Runs a step while no other transaction changes sums. */
 async function inTurn(
   db: Database,
   numbers: SeriesNumbers | undefined,
   step: (tx: PlainTransaction, state: State) => Promise<FoldStep & { learned?: SeriesOfCalls }>,
 ): Promise<FoldStep> {
-  // Each step finds out by itself what is left to do.
+  // Each step determines by itself what is left to do.
   const { learned, ...done } = await db.plainTransaction(
     async (tx) => {
       await tx.run(takeTurn, []);
       const [row] = await tx.query(readState, []);
       return step(tx, { phase: asNumber(row!['phase']), watermark: asBytes(row!['watermark']) });
     },
-    // What a power cut takes back is folded once more: the sums and what is in them are lost together.
+    // What a power failure undoes is rolled up again: the sums and the markers of what is in them are lost together.
     { isRepeatable: true, mayBeLost: true },
   );
   if (learned !== undefined) numbers?.learn(learned);

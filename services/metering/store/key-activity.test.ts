@@ -22,7 +22,7 @@ describe.each(testEngines)('when keys were used last, on %s', (engine) => {
   const use = async (keyId: string, modelId: string, atMs: bigint, owner = accountId): Promise<string> =>
     (await record(service, report({ call: call({ accountId: owner, keyId, modelId, startedAtMs: startedAtMs + atMs }) }))).call!.id;
 
-  it('is the call that started last, whichever was recorded last', async () => {
+  it('is that of the call that started last, whichever was recorded last', async () => {
     const [busy, once, never] = [newId('key'), newId('key'), newId('key')];
     await use(busy, 'sandbox/echo', 1n);
     const last = await use(busy, 'sandbox/story', 3n);
@@ -35,13 +35,13 @@ describe.each(testEngines)('when keys were used last, on %s', (engine) => {
     ]);
   });
 
-  it('is told to nobody else', async () => {
+  it('is not visible to other accounts', async () => {
     const theirs = newId('key');
     await use(theirs, 'sandbox/echo', 1n, other);
     expect(await service.batchGetKeyActivity({ accountId, keyIds: [theirs] })).toEqual({ keys: [] });
   });
 
-  it('is found for as many keys as a page has', async () => {
+  it('is found for a full page of keys', async () => {
     const keyIds = Array.from({ length: 200 }, () => newId('key'));
     for (const keyId of keyIds.slice(0, 20)) await use(keyId, 'sandbox/echo', 5n);
     const { keys } = await service.batchGetKeyActivity({ accountId, keyIds });
@@ -53,11 +53,11 @@ describe.each(testEngines)('when keys were used last, on %s', (engine) => {
     ['key_ids', { accountId, keyIds: [] }],
     ['key_ids', { accountId, keyIds: ['key'] }],
     ['key_ids', { accountId, keyIds: Array.from({ length: 201 }, () => newId('key')) }],
-  ])('is refused for a malformed %s', async (field, request) => {
+  ])('is rejected for a malformed %s', async (field, request) => {
     await expect(service.batchGetKeyActivity(request)).rejects.toMatchObject({ reason: 'invalid_request', details: { field } });
   });
 
-  it('is the end of a range of an index', async () => {
+  it('is read from the end of an index range', async () => {
     const [busy, rare] = [newId('key'), newId('key')];
     for (let index = 0n; index < 20n; index += 1n) await use(busy, 'sandbox/echo', index);
     await use(rare, 'sandbox/echo', 0n);

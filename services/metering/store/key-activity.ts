@@ -1,4 +1,4 @@
-// When keys were used last.
+// When keys were last used.
 import type { Database } from '#kit/db/open.js';
 import { textOfRows } from '#kit/db/sql-text.js';
 import { asBigInt, asBytes, asText } from '#kit/db/values.js';
@@ -6,16 +6,16 @@ import { idFromBytes } from '#kit/id.js';
 import type { KeyActivity } from '#proto/metering/v1/metering.js';
 import { bytesOf } from './record-rows.js';
 
-/** The newest record of one key: the end of a range of an index. */
+/** Reads the newest record of one key: the end of an index range. */
 export const lastOfKeyText =
   'SELECT key_id, id, started_at_ms, model_id FROM usage_record WHERE account_id = ? AND key_id = ? ORDER BY started_at_ms DESC, id DESC LIMIT 1';
 
-// A GROUP BY over the keys would read every record of theirs; this reads one a key, in one statement for all of them.
+// A GROUP BY over the keys would read every record of theirs; this reads one per key, in one statement for all of them.
 const lastOfKeysText = textOfRows((rows) =>
   Array.from({ length: rows }, (_, index) => `SELECT * FROM (${lastOfKeyText}) AS k${index}`).join(' UNION ALL '),
 );
 
-/** The record of each of these keys whose call started last. The ids must be valid, and each there once. */
+/** Returns, for each of these keys, the record whose call started last. The ids must be valid and distinct. */
 export async function findLastOfKeys(db: Database, accountId: string, keyIds: readonly string[]): Promise<KeyActivity[]> {
   const account = bytesOf('acct', accountId);
   const values = keyIds.flatMap((keyId) => [account, bytesOf('key', keyId)]);

@@ -1,5 +1,5 @@
-// Calls under idempotency keys: which call has a key, and what is kept of it. The key's row is the fence of money: a call that it
-// does not name can neither be checkpointed nor recorded. It is therefore locked before any other row of a transaction.
+// Calls under idempotency keys: which call has a key, and what is stored for it. The key's row protects against double charges: a call that it
+// does not name can be neither checkpointed nor recorded. It is therefore locked before any other row of a transaction.
 import type { Database } from '#kit/db/open.js';
 import type { PlainTransaction } from '#kit/db/plain-transaction.js';
 import { keyedText, textOfRows } from '#kit/db/sql-text.js';
@@ -11,13 +11,13 @@ import type { PricedCall } from '../requests/validate-call.js';
 import { addKept, deleteAnswer, putAnswer, rowBytes } from './stored-answers.js';
 import { bytesOf } from './record-rows.js';
 
-/** How it stands with a key: its call runs, or is on record with an answer, or without one and why. */
+/** The state of a key: its call runs, or is on record with a response, or without one and why. */
 export const KeyState = { running: 0, kept: 1, tooLarge: 2, gatewayLost: 3 } as const;
 
-/** One of these. */
+/** One of these states. */
 export type KeyState = (typeof KeyState)[keyof typeof KeyState];
 
-/** A key and the call that has it. */
+/** Holds a key and the call that has it. */
 export interface KeyRow {
   readonly accountId: Buffer;
   readonly keyHash: Buffer;
@@ -41,15 +41,15 @@ const selectRunning = textOfRows((rows) => `SELECT call_id FROM idempotency_key 
 const selectLocked = textOfRows((rows) => `SELECT call_id FROM idempotency_key WHERE ${keys(rows)} FOR UPDATE`);
 const renew = textOfRows((rows) => `UPDATE idempotency_key SET lease_until_ms = ? WHERE ${calls(rows)} AND state = ${KeyState.running}`);
 
-/** The row of a key, locked where others could write it; undefined when there is none. */
+/** Returns the row of a key, locked if others could write it; undefined when there is none. */
 export async function lockKey(tx: PlainTransaction, accountId: Buffer, keyHash: Buffer): Promise<KeyRow | undefined> {
-  // A SQLite file has one writer, and no words for locking a row.
+  // A SQLite file has one writer, and no syntax for locking a row.
   const lock = tx.engine === 'mysql' ? ' FOR UPDATE' : '';
   const [row] = await tx.query(`SELECT ${columns} FROM idempotency_key WHERE ${byKey}${lock}`, [accountId, keyHash]);
   return row === undefined ? undefined : keyFromRow(row);
 }
 
-/** The row of a driver's as a key. */
+/** Converts a driver's row to a key. */
 export function keyFromRow(row: Readonly<Record<string, unknown>>): KeyRow {
   return {
     accountId: asBytes(row['account_id']),
@@ -70,7 +70,7 @@ export async function insertKey(tx: PlainTransaction, key: KeyRow): Promise<void
   await tx.run(`INSERT INTO idempotency_key (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, values);
 }
 
-/** Frees a key, with all that was kept under it. Its row is locked. */
+/** Deletes a key, with everything stored under it. Its row is locked. */
 export async function deleteKey(tx: PlainTransaction, key: KeyRow): Promise<void> {
   await tx.run(`DELETE FROM idempotency_key WHERE ${byKey}`, [key.accountId, key.keyHash]);
   await forgetAnswer(tx, key);
@@ -82,7 +82,7 @@ async function forgetAnswer(tx: PlainTransaction, key: KeyRow): Promise<void> {
   await addKept(tx, key.accountId, -1, -key.keptBytes);
 }
 
-/** Frees a key whose call was never sent upstream; false when the key is not reserved for this call. */
+/** Deletes a key whose call was never sent upstream; returns false when the key is not reserved for this call. */
 export async function abandonKey(db: Database, accountId: Buffer, keyHash: Buffer, callId: Buffer): Promise<boolean> {
   return db.plainTransaction(
     async (tx) =>
@@ -90,7 +90,7 @@ export async function abandonKey(db: Database, accountId: Buffer, keyHash: Buffe
   );
 }
 
-/** Renews the leases of running calls; returns the ids of those that do not have their keys (any more). They must end. */
+/** Renews the leases of running calls; returns the ids of those that do not (or no longer) have their keys. They must end. */
 export async function renewKeys(tx: PlainTransaction, all: readonly PricedCall[], leaseUntilMs: number): Promise<Set<string>> {
   const keyed = inKeyOrder(all.filter(isKeyed));
   const closed = new Set<string>();
@@ -105,8 +105,8 @@ export async function renewKeys(tx: PlainTransaction, all: readonly PricedCall[]
 }
 
 /**
- * Locks the keys of ended calls; returns the ids of those that do not have theirs (any more): other calls may run under them. Nothing is
- * promised any more to calls that started before `promisedSinceMs`, so a report that was spooled for long is as good as any other.
+ * Locks the keys of ended calls; returns the ids of those that do not (or no longer) have theirs: other calls may run under them. Calls that
+ * started before `promisedSinceMs` have no guarantee any more, so a report that was spooled for long is accepted like any other.
  */
 export async function lockKeysOf(tx: PlainTransaction, all: readonly PricedCall[], promisedSinceMs: number): Promise<Set<string>> {
   const keyed = inKeyOrder(all.filter(isKeyed));
@@ -117,8 +117,8 @@ export async function lockKeysOf(tx: PlainTransaction, all: readonly PricedCall[
 }
 
 /**
- * What becomes of the key of a call that is being recorded, in the same transaction, behind `lockKeysOf`. A record may take the place of
- * one that said that the call was lost.
+ * Updates the key of a call that is being recorded, in the same transaction, after `lockKeysOf`. A record may replace
+ * the one of a lost call.
  */
 export async function closeKey(tx: PlainTransaction, { record, free, storedAnswer }: PricedRecord, keptUntilMs: number): Promise<void> {
   const { call, tokens, outcome } = record;
@@ -128,7 +128,7 @@ export async function closeKey(tx: PlainTransaction, { record, free, storedAnswe
   if (key === undefined || !key.callId.equals(callId)) return;
   const isLost = outcome === Outcome.OUTCOME_GATEWAY_LOST;
   const wasUsed = tokens.outputTokens > 0 || record.chargeNanoUsd > 0n;
-  // What cost nothing and delivered nothing leaves its key free, so that a repeat is a new try.
+  // A call that cost nothing and delivered nothing leaves its key free, so that a repeat is a new attempt.
   if (free || (isLost && !wasUsed)) return deleteKey(tx, key);
   await forgetAnswer(tx, key);
   const state = isLost ? KeyState.gatewayLost : storedAnswer.length === 0 ? KeyState.tooLarge : KeyState.kept;
@@ -156,7 +156,7 @@ function keyAndCallOf(call: PricedCall): [accountId: Buffer, keyHash: Buffer, ca
   return [...keyOf(call), bytesOf('req', call.id)];
 }
 
-/** In the order of the primary key, so that two transactions cannot wait for each other. */
+/** Sorts in primary key order, so that two transactions cannot deadlock. */
 function inKeyOrder(keyed: readonly PricedCall[]): PricedCall[] {
   return keyed.toSorted((a, b) =>
     a.accountId < b.accountId ? -1 : a.accountId > b.accountId ? 1 : a.idempotencyKeyHash.compare(b.idempotencyKeyHash),

@@ -1,4 +1,4 @@
-// Calls in flight, as their last checkpoint left them.
+// Calls in flight, as of their last checkpoint.
 import { strict as assert } from 'node:assert';
 import type { Database, Engine } from '#kit/db/open.js';
 import type { PlainTransaction } from '#kit/db/plain-transaction.js';
@@ -20,21 +20,21 @@ const putRows = { sqlite: putRowsOn('sqlite'), mysql: putRowsOn('mysql') };
 const keyed = keyedText(['id']);
 const deleteRows = textOfRows((rows) => `DELETE FROM open_call WHERE ${keyed(rows)}`);
 
-/** A call in flight. */
+/** Holds a call in flight. */
 export interface OpenCall {
   readonly call: PricedCall;
-  /** As last checkpointed; they keep the rules of `validateUsage`. */
+  /** As last checkpointed; they satisfy the rules of `validateUsage`. */
   readonly tokens: TokenCounts;
   readonly lastSeenAtMs: number;
 }
 
 /**
- * Notes that these calls are in flight and what they have used; returns the ids of those that are on record already, or whose
- * idempotency key another call has, which are not noted. `keyLeaseUntilMs` is how long the others have theirs. The rows are written before the records are looked up: a record that is being stored then either is seen here or
+ * Records that these calls are in flight and what they have used; returns the ids of those that are already on record, or whose
+ * idempotency key another call has, which are not stored. `keyLeaseUntilMs` is the new lease of the others' keys. The rows are written before the records are looked up: a record that is being stored then either is seen here or
  * waits for these rows and removes them.
  */
 export async function putOpenCalls(db: Database, calls: readonly OpenCall[], keyLeaseUntilMs: number): Promise<Set<string>> {
-  // In key order, so that two gateways' batches cannot wait for each other.
+  // In key order, so that the batches of two gateways cannot deadlock.
   const inOrder = calls.toSorted((a, b) => (a.call.id < b.call.id ? -1 : 1));
   return db.plainTransaction(async (tx) => {
     const closed = await renewKeys(
@@ -65,12 +65,12 @@ export async function putOpenCalls(db: Database, calls: readonly OpenCall[], key
   });
 }
 
-/** Whether this call is in flight. */
+/** Reports whether this call is in flight. */
 export async function isOpen(tx: PlainTransaction, callId: string): Promise<boolean> {
   return (await tx.query('SELECT id FROM open_call WHERE id = ?', [bytesOf('req', callId)])).length > 0;
 }
 
-/** Calls in flight that were last seen before this instant, longest ago first. */
+/** Returns calls in flight that were last seen before this instant, longest ago first. */
 export async function findUnseenCalls(db: Database, beforeMs: number, limit: number): Promise<OpenCall[]> {
   const rows: { draft: unknown; last_seen_at_ms: unknown }[] = await db
     .knex('open_call')

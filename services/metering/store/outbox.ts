@@ -1,4 +1,4 @@
-// Settlements that the ledger has not answered yet.
+// Settlements that the ledger has not yet answered.
 import type { Database } from '#kit/db/open.js';
 import type { PlainTransaction } from '#kit/db/plain-transaction.js';
 import { insertText, keyedText, textOfRows } from '#kit/db/sql-text.js';
@@ -9,7 +9,7 @@ import { bytesOf } from './record-rows.js';
 
 const pending = 0;
 const failed = 1;
-/** Of a lost call, whose own report may still come: nobody delivers it before its time. */
+/** The state of a lost call, whose own report may still arrive: it is not delivered before its time. */
 export const deferred = 2;
 const errorCharsMax = 200;
 
@@ -36,29 +36,29 @@ const setAside = `UPDATE outbox SET state = ${failed}, attempts = ?, last_error 
 const resettle = `UPDATE outbox SET state = ${pending}, charge_nano_usd = ?, next_attempt_at_ms = ? WHERE id = ? AND state = ${deferred}`;
 const postpone = `UPDATE outbox SET next_attempt_at_ms = ?, attempts = ?, last_error = ? WHERE id = ? AND state = ${pending}`;
 
-/** A charge on its way to the ledger. */
+/** Holds a charge that waits for the ledger. */
 export interface PendingSettlement {
   readonly callId: string;
   readonly accountId: string;
   readonly keyId: string;
   readonly chargeNanoUsd: bigint;
-  /** Deliveries tried so far. */
+  /** Delivery attempts so far. */
   readonly attempts: number;
 }
 
-/** What became of one delivery. */
+/** Holds the outcome of one delivery. */
 export type Outcome =
   | { readonly kind: 'settled'; readonly item: PendingSettlement; readonly capturedNanoUsd: bigint; readonly shortfallNanoUsd: bigint }
   | { readonly kind: 'postponed'; readonly item: PendingSettlement; readonly nextAttemptAtMs: number; readonly error: string }
   | { readonly kind: 'failed'; readonly item: PendingSettlement; readonly error: string };
 
-/** The settlement of a new record. */
+/** Returns the settlement of a new record. */
 export function settlementOf({ record }: PricedRecord): PendingSettlement {
   const { call, chargeNanoUsd } = record;
   return { callId: call.id, accountId: call.accountId, keyId: call.keyId, chargeNanoUsd, attempts: 0 };
 }
 
-/** Queues the settlements of new records, in the transaction that stores them. Nobody else delivers them before `claimedUntilMs`. */
+/** Queues the settlements of new records, in the transaction that stores them. No other replica delivers them before `claimedUntilMs`. */
 export function enqueueSettlements(tx: PlainTransaction, records: readonly PricedRecord[], claimedUntilMs: number): Promise<void> {
   return insertRows(tx, records, pending, claimedUntilMs);
 }
@@ -68,12 +68,12 @@ export function deferSettlement(tx: PlainTransaction, lost: PricedRecord, dueAtM
   return insertRows(tx, [lost], deferred, dueAtMs);
 }
 
-/** Puts the settlement of a call's own report in place of the deferred one; false when that is no longer possible. */
+/** Replaces the deferred settlement with that of the call's own report; returns false when that is no longer possible. */
 export async function replaceDeferred(tx: PlainTransaction, { record }: PricedRecord, claimedUntilMs: number): Promise<boolean> {
   return (await tx.run(resettle, [record.chargeNanoUsd, claimedUntilMs, bytesOf('req', record.call.id)])) === 1;
 }
 
-/** Lets the settlements of lost calls be delivered whose time has come. */
+/** Makes the deferred settlements of lost calls deliverable once their time has come. */
 export async function releaseDeferred(db: Database, nowMs: number): Promise<void> {
   await db.knex('outbox').where({ state: deferred }).where('next_attempt_at_ms', '<=', nowMs).update({ state: pending });
 }
@@ -94,8 +94,8 @@ async function insertRows(tx: PlainTransaction, records: readonly PricedRecord[]
 }
 
 /**
- * Takes up to `limit` settlements that are due and keeps other replicas from them until `claimedUntilMs`. A replica that looked
- * at the same moment finds the instant changed and takes none of them.
+ * Claims up to `limit` due settlements until `claimedUntilMs`. A replica that reads them
+ * at the same moment finds the instant changed and claims none of them.
  */
 export async function claimDue(db: Database, nowMs: number, claimedUntilMs: number, limit: number): Promise<PendingSettlement[]> {
   const due: Record<(typeof columns)[number], unknown>[] = await db
@@ -125,12 +125,12 @@ export async function claimDue(db: Database, nowMs: number, claimedUntilMs: numb
   }));
 }
 
-/** Makes every pending settlement due now, whoever had claimed it. */
+/** Makes every pending settlement due now, regardless of claims. */
 export async function makeAllDue(db: Database, nowMs: number): Promise<void> {
   await db.knex('outbox').where({ state: pending }).where('next_attempt_at_ms', '>', nowMs).update({ next_attempt_at_ms: nowMs });
 }
 
-/** Stores what became of deliveries: the ledger's answers on the records, the rest on the outbox. */
+/** Stores the outcomes of deliveries: the ledger's responses in the records, the rest in the outbox. */
 export async function storeOutcomes(db: Database, outcomes: readonly Outcome[], nowMs: number): Promise<void> {
   const settled = outcomes.filter((outcome) => outcome.kind === 'settled');
   const idOf = ({ item }: Outcome): Buffer => bytesOf('req', item.callId);
@@ -148,26 +148,26 @@ export async function storeOutcomes(db: Database, outcomes: readonly Outcome[], 
       else await tx.run(postpone, [outcome.nextAttemptAtMs, ...last]);
     }
   };
-  // What is lost is delivered once more, and the ledger says the same again.
+  // A lost outcome is delivered once more, and the ledger responds the same.
   await db.plainTransaction(store, { isRepeatable: true, mayBeLost: true });
 }
 
-/** The usual case, in which many rows can share one statement: the ledger took exactly the charge. */
+/** Reports the usual case, in which many rows can share one statement: the ledger took exactly the charge. */
 function isWhole(outcome: Outcome & { kind: 'settled' }): boolean {
   return outcome.shortfallNanoUsd === 0n && outcome.capturedNanoUsd === outcome.item.chargeNanoUsd;
 }
 
-/** How the outbox stands. */
+/** Holds the state of the outbox. */
 export interface OutboxState {
   readonly pending: bigint;
   /** 0 when nothing is pending. */
   readonly oldestPendingAtMs: bigint;
-  /** Settlements that the ledger refused for good. */
+  /** Settlements that the ledger refused permanently. */
   readonly failed: bigint;
   readonly openCalls: bigint;
 }
 
-/** Counts what waits, what failed and which calls are in flight. */
+/** Counts waiting and failed settlements and calls in flight. */
 export async function readOutboxState(db: Database): Promise<OutboxState> {
   const rows: { state: unknown; items: unknown; oldest: unknown }[] = await db
     .knex('outbox')

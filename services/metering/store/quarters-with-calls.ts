@@ -1,5 +1,5 @@
-// When calls of a filter by several things were made, newest first, as the sums tell that are kept: so that a page of them is found without looking
-// at all records of one of those things.
+// When calls that match a filter by several dimensions were made, newest first, according to the kept sums: so that a page of them is found without reading
+// all records of one of those dimensions.
 import type { Database } from '#kit/db/open.js';
 import { asNumber } from '#kit/db/values.js';
 import type { UsageFilter } from '#proto/metering/v1/metering.js';
@@ -9,25 +9,25 @@ import { Phase } from './fold.js';
 import { bytesOf } from './record-rows.js';
 import { filterOf, shapeOf, type Statement } from './summed-totals.js';
 
-/** So many calls of the quarters that are to be looked at are read and sorted; where there are more, the newest are found at once along an index. */
+/** Maximum number of calls of the matching quarters that are read and sorted; if there are more, the newest are found quickly along an index. */
 const callsMax = 5000;
 
-/** Quarters of an hour in which such calls started. */
+/** Holds the quarter hours in which such calls started. */
 export interface Quarters {
   /** Newest first. */
   readonly stretches: readonly Stretch[];
-  /** Whether there are none further back. */
+  /** Whether there are no older ones. */
   readonly areAll: boolean;
 }
 
 /**
- * Those that hold at least `limit` calls of the filter which started before `untilMs`, or all there are. Undefined where an index leads to the calls or
- * there are very many, and where sums do not know of all of them: for all accounts, and while they are being added up first.
+ * Returns the quarters that hold at least `limit` calls of the filter that started before `untilMs`, or all there are. Undefined if an index finds the calls, if
+ * there are very many, and if the sums do not cover all of them: for all accounts, and during the initial backfill.
  */
 export async function quartersWithCalls(db: Database, filter: UsageFilter, untilMs: number, limit: number): Promise<Quarters | undefined> {
   const things = [filter.keyId !== '', filter.modelId !== '', filter.outcome !== 0].filter(Boolean).length;
   if (filter.accountId === '' || things < 2) return undefined;
-  // The quarters at both ends may hold none that are asked for.
+  // The quarters at both ends may contain no matching calls.
   const { text, values } = statementOf(filter, untilMs, limit + 2);
   const rows = (await db.plainTransaction((tx) => tx.query(text, values))).map((row) => ({
     kind: asNumber(row['kind']),
@@ -41,7 +41,7 @@ export async function quartersWithCalls(db: Database, filter: UsageFilter, until
   const stretches: Stretch[] = [];
   let [counted, read] = [0, 0];
   for (const at of newestFirst) {
-    // Further back there may be quarters that the statement left out.
+    // There may be older quarters that the statement left out.
     if (counted >= limit || stretches.length === limit + 2) return { stretches, areAll: false };
     stretches.push({ fromMs: at, untilMs: at + quarterMs });
     read += calls.get(at)!;
@@ -51,7 +51,7 @@ export async function quartersWithCalls(db: Database, filter: UsageFilter, until
   return { stretches, areAll: newestFirst.length < limit + 2 };
 }
 
-/** How far the sums are; of each part of the series the newest quarters; and those of calls that are not in the sums yet. All of one instant. */
+/** Returns a statement that reads how far the sums are, the newest quarters of each part of the series, and those of calls not yet in the sums, all as of one instant. */
 function statementOf(filter: UsageFilter, untilMs: number, quarters: number): Statement {
   const account = bytesOf('acct', filter.accountId);
   const shape = shapeOf({ filter, columns: new Set() });

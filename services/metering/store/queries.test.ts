@@ -27,7 +27,7 @@ describe.each(testEngines)('usage records on %s', (engine) => {
         await record(
           service,
           report({
-            // Every third starts together with the one before, so that the id must decide.
+            // Every third starts at the same time as the previous one, so that the id must decide.
             call: call({
               accountId,
               keyId: keys[index % 2]!,
@@ -63,7 +63,7 @@ describe.each(testEngines)('usage records on %s', (engine) => {
       const page = await service.listUsageRecords({ filter: UsageFilter.fromPartial(filter), pageSize, pageToken });
       found.push(page.records);
       pageToken = page.nextPageToken;
-      // A position that does not move on must fail the test, not hang it.
+      // A position that does not advance must fail the test, not hang it.
     } while (pageToken !== '' && found.length < 100);
     return found;
   }
@@ -95,7 +95,7 @@ describe.each(testEngines)('usage records on %s', (engine) => {
     expect(idsOf((await pages({ accountId, ...filter }, 4)).flat())).toEqual(idsOf(expected));
   });
 
-  it('of all accounts come when none is named', async () => {
+  it('of all accounts are listed when none is named', async () => {
     expect((await pages({}, 1000)).flat().length).toBeGreaterThanOrEqual(60);
   });
 
@@ -116,7 +116,7 @@ describe.each(testEngines)('usage records on %s', (engine) => {
     ['page_size', { pageSize: 1001 }],
     ['filter.account_id', { filter: UsageFilter.fromPartial({ accountId: 'me' }) }],
     ['filter.outcome', { filter: UsageFilter.fromPartial({ outcome: 99 as Outcome }) }],
-  ])('are refused for a malformed %s', async (field, changes) => {
+  ])('are rejected for a malformed %s', async (field, changes) => {
     const request = { filter: undefined, pageSize: 0, pageToken: '', ...changes };
     await expect(service.listUsageRecords(request)).rejects.toMatchObject({ reason: 'invalid_request', details: { field } });
   });
@@ -165,7 +165,7 @@ describe.each(testEngines)('usage records on %s', (engine) => {
     expect(groups.toSorted((a, b) => (a.name < b.name ? -1 : 1))).toEqual(expected.toSorted((a, b) => (a.name < b.name ? -1 : 1)));
   });
 
-  it('give days in order and other groups dearest first', async () => {
+  it('return days in order and other groups by descending charge', async () => {
     const filter = UsageFilter.fromPartial({ accountId });
     const days = (await service.getUsageTotals({ filter, groupBy: GroupBy.GROUP_BY_DAY, ...ungrouped })).groups.map((group) => group.name);
     expect(days).toEqual(days.toSorted());
@@ -175,7 +175,7 @@ describe.each(testEngines)('usage records on %s', (engine) => {
     expect(charges).toEqual(charges.toSorted((a, b) => (a < b ? 1 : -1)));
   });
 
-  it('sum to zero where there are none', async () => {
+  it('sum to zero when there are none', async () => {
     const { groups } = await service.getUsageTotals({
       filter: UsageFilter.fromPartial({ accountId: newId('acct') }),
       groupBy: GroupBy.GROUP_BY_UNSPECIFIED,
@@ -184,7 +184,7 @@ describe.each(testEngines)('usage records on %s', (engine) => {
     expect(groups).toEqual([sumOf([], '')]);
   });
 
-  it('are read through an index, whatever they are looked up by', async () => {
+  it('are read through an index, whatever the filter', async () => {
     if (engine !== 'sqlite') return;
     const by = async (where: string) => {
       const text = `EXPLAIN QUERY PLAN SELECT * FROM usage_record WHERE ${where} ORDER BY started_at_ms DESC, id DESC LIMIT 50`;

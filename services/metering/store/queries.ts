@@ -1,4 +1,4 @@
-// Searching usage records: pages, newest first.
+// Queries for usage records: pages, newest first.
 import type { Database } from '#kit/db/open.js';
 import type { Bindings } from '#kit/db/plain-transaction.js';
 import { Outcome, type UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
@@ -6,7 +6,7 @@ import type { Stretch } from '../rollups/plan.js';
 import { quartersWithCalls } from './quarters-with-calls.js';
 import { allRecordColumns, bytesOf, recordFromRow, type RecordRow } from './record-rows.js';
 
-/** Where a page ends: the last record on it. */
+/** Holds the end of a page: the last record on it. */
 export interface Position {
   readonly startedAtMs: bigint;
   readonly callId: string;
@@ -17,15 +17,15 @@ interface Condition {
   readonly values: Bindings;
 }
 
-/** Of one statement; SQLite takes 500 parts. */
+/** Per statement; SQLite accepts 500 parts. */
 const stretchesPerStatement = 100;
 const selected = allRecordColumns.map((column) => `r.${column}`).join(', ');
 const newestFirst = 'ORDER BY started_at_ms DESC, id DESC LIMIT ?';
 
-/** Up to `limit` records of the filter, newest first, after this position. The filter must be valid. */
+/** Returns up to `limit` records of the filter, newest first, after this position. The filter must be valid. */
 export async function findRecords(db: Database, filter: UsageFilter, after: Position | undefined, limit: number): Promise<UsageRecord[]> {
   const conditions = conditionsOf(filter, after);
-  // Nobody keeps an index of every combination, but sums tell when there were such calls.
+  // There is no index for every combination, but sums show when there were such calls.
   const untilMs = Math.min(
     after === undefined ? Infinity : Number(after.startedAtMs) + 1,
     filter.untilMs === 0n ? Infinity : Number(filter.untilMs),
@@ -33,7 +33,7 @@ export async function findRecords(db: Database, filter: UsageFilter, after: Posi
   const quarters = await quartersWithCalls(db, filter, untilMs, limit);
   if (quarters !== undefined) {
     const found = await inStretches(db, conditions, quarters.stretches, limit);
-    // Some of them may have been archived since, and there may be others further back.
+    // Some of them may have been archived since, and there may be older ones.
     if (found.length === limit || quarters.areAll) return found;
   }
   return read(
@@ -43,7 +43,7 @@ export async function findRecords(db: Database, filter: UsageFilter, after: Posi
   );
 }
 
-/** Those that started within one of the stretches, which come newest first. */
+/** Returns those that started within one of the periods, which are given newest first. */
 async function inStretches(
   db: Database,
   conditions: readonly Condition[],
@@ -63,8 +63,8 @@ async function inStretches(
 }
 
 /**
- * The records with these ids. Ids alone are found in the index, which MariaDB then enters at the time that is asked for; of whole records it would read
- * all that are newer, too.
+ * Returns the records with these ids. Ids alone are read from the index, which MariaDB then enters at the requested time; for whole records it would also read
+ * all newer ones.
  */
 async function read(db: Database, ids: Condition, limit: number): Promise<UsageRecord[]> {
   const text = `SELECT ${selected} FROM (${ids.text}) page JOIN usage_record r ON r.id = page.id ORDER BY r.started_at_ms DESC, r.id DESC LIMIT ?`;

@@ -1,4 +1,4 @@
-// What the reconcile job knows of itself, so that it goes on where it stopped, on whichever replica.
+// The persistent state of the reconcile job, so that it continues where it stopped, on any replica.
 import { isDuplicate } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
 import { asBytes, asNumber, asText } from '#kit/db/values.js';
@@ -6,16 +6,16 @@ import { asBytes, asNumber, asText } from '#kit/db/values.js';
 /** The two kinds of runs. */
 export type RunName = 'recent' | 'full';
 
-/** One kind of run as it stands. */
+/** Holds the state of one kind of run. */
 export interface RunState {
   readonly name: RunName;
   /** When the next run, or the next part of it, may begin. */
   readonly dueAtMs: number;
-  /** Calls that started before this have been looked at by the recent runs. */
+  /** Calls that started before this have been checked by the recent runs. */
   readonly watermarkMs: number;
   /** Where the next part of a full run begins; empty at its beginning. */
   readonly pageToken: string;
-  /** Of recent runs the calls that were under way, of a full run what it has found so far. */
+  /** For recent runs the calls that were in progress, for a full run what it has found so far. */
   readonly progress: Uint8Array;
   /** The last finished run; empty before the first. */
   readonly result: Uint8Array;
@@ -23,7 +23,7 @@ export interface RunState {
 
 const columns = ['name', 'due_at_ms', 'watermark_ms', 'page_token', 'progress', 'result'] as const;
 
-/** The runs that there are. */
+/** Returns the stored runs. */
 export async function readRuns(db: Database): Promise<RunState[]> {
   const rows: Record<(typeof columns)[number], unknown>[] = await db.knex('reconcile_state').select(...columns);
   return rows.map((row) => ({
@@ -36,7 +36,7 @@ export async function readRuns(db: Database): Promise<RunState[]> {
   }));
 }
 
-/** Makes the runs that are missing, due at once. What is older than this instant is left to the full run. */
+/** Creates the runs that are missing, due at once. Anything older than this instant is left to the full run. */
 export async function ensureRuns(db: Database, nowMs: number): Promise<void> {
   const known = new Set((await readRuns(db)).map(({ name }) => name));
   for (const name of ['recent', 'full'] as const) {
@@ -52,12 +52,12 @@ export async function ensureRuns(db: Database, nowMs: number): Promise<void> {
   }
 }
 
-/** Keeps other replicas from a run until then; false when one of them has taken it since it was read. */
+/** Claims a run until then; returns false when another replica has claimed it since it was read. */
 export async function claimRun(db: Database, run: RunState, untilMs: number): Promise<boolean> {
   return (await db.knex('reconcile_state').where({ name: run.name, due_at_ms: run.dueAtMs }).update({ due_at_ms: untilMs })) === 1;
 }
 
-/** Stores how a run stands now. */
+/** Stores the state of a run. */
 export async function storeRun(db: Database, run: RunState): Promise<void> {
   await db
     .knex('reconcile_state')

@@ -1,4 +1,4 @@
-// What the reconcile asks of metering's own tables: calls page by page, and all that is known of some calls. Reads take no locks.
+// The reconcile job's queries on metering's own tables: calls page by page, and all that is known about some calls. Reads take no locks.
 import type { Database } from '#kit/db/open.js';
 import { asBigInt, asBytes, asNumber } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
@@ -10,14 +10,14 @@ import type { Position } from './queries.js';
 /** The state of an outbox row whose charge the ledger refused. */
 const failed = 1;
 
-/** Which calls: of one account (empty: all), started within an interval; 0 for no bound. */
+/** Selects calls: of one account (empty: all), started within an interval; 0 for no bound. */
 export interface Extent {
   readonly accountId: string;
   readonly fromMs: number;
   readonly untilMs: number;
 }
 
-/** A recorded call and its place in the order of records. */
+/** Holds a recorded call and its place in the order of records. */
 export interface RecordedCall extends CallName {
   readonly position: Position;
 }
@@ -27,7 +27,7 @@ interface NameRow {
   account_id: unknown;
 }
 
-/** At most `limit` recorded calls after this position, oldest first. */
+/** Returns at most `limit` recorded calls after this position, oldest first. */
 export async function recordedCallsAfter(
   db: Database,
   extent: Extent,
@@ -52,7 +52,7 @@ export async function recordedCallsAfter(
   });
 }
 
-/** The account of each of these calls that is on record. */
+/** Returns the account of each of these calls that is on record. */
 export async function recordedNames(db: Database, callIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const rows: NameRow[] = await db
     .knex('usage_record')
@@ -64,7 +64,7 @@ export async function recordedNames(db: Database, callIds: readonly string[]): P
   return new Map(rows.map(nameOf).map(({ callId, accountId }) => [callId, accountId]));
 }
 
-/** At most `limit` calls whose charges are in the outbox, after this one (empty: from the first). */
+/** Returns at most `limit` calls whose charges are in the outbox, after this one (empty: from the first). */
 export async function queuedCallsAfter(db: Database, accountId: string, afterCallId: string, limit: number): Promise<CallName[]> {
   const query = db.knex('outbox').select('id', 'account_id').orderBy('id').limit(limit);
   if (accountId !== '') query.where('account_id', bytesOf('acct', accountId));
@@ -72,7 +72,7 @@ export async function queuedCallsAfter(db: Database, accountId: string, afterCal
   return ((await query) as NameRow[]).map(nameOf);
 }
 
-/** What metering knows of some calls, by call id. */
+/** Holds what metering knows about some calls, by call id. */
 export interface OwnEvidence {
   readonly records: ReadonlyMap<string, UsageRecord>;
   readonly queued: ReadonlyMap<string, QueuedCharge>;
@@ -80,7 +80,7 @@ export interface OwnEvidence {
   readonly inFlight: ReadonlySet<string>;
 }
 
-/** All that the tables say about these calls. Give at most a few hundred. */
+/** Returns all that the tables contain about these calls. Pass at most a few hundred. */
 export async function ownEvidence(db: Database, callIds: readonly string[]): Promise<OwnEvidence> {
   const ids = callIds.map((callId) => bytesOf('req', callId));
   const records: RecordRow[] = await db.knex('usage_record').select(allRecordColumns).whereIn('id', ids);

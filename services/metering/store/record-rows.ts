@@ -1,4 +1,4 @@
-// A usage record as a row of usage_record, and back.
+// Conversion between a usage record and a row of usage_record.
 import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';
 import { idFromBytes, idToBytes } from '#kit/id.js';
 import { type Settlement, type UsageRecord } from '#proto/metering/v1/metering.js';
@@ -6,7 +6,7 @@ import { chargeFor } from '#rules/pricing.js';
 import type { PricedRecord } from '../records/usage-record.js';
 import { attemptsOfText, attemptText } from './attempt-text.js';
 
-/** The columns a record is stored in when it is made. */
+/** The columns in which a new record is stored. */
 export const recordColumns = [
   'id',
   'account_id',
@@ -49,23 +49,23 @@ export const recordColumns = [
   'attempts',
 ] as const;
 
-/** The columns that the ledger's answer fills. */
+/** The columns that the ledger's response fills. */
 const settlementColumns = ['captured_nano_usd', 'shortfall_nano_usd', 'settled_at_ms'] as const;
 
 /** All columns, for reading. */
 export const allRecordColumns = [...recordColumns, ...settlementColumns] as const;
 
-/** A row as the driver hands it over. */
+/** A row as the driver returns it. */
 export type RecordRow = Record<(typeof allRecordColumns)[number], unknown>;
 
-/** The 16 bytes of an id that was validated before. */
+/** Returns the 16 bytes of an id that was validated before. */
 export function bytesOf(prefix: string, id: string): Buffer {
   const bytes = idToBytes(prefix, id);
   if (bytes === undefined) throw new TypeError(`Not an id of ${prefix}.`);
   return bytes;
 }
 
-/** The values of a new row, in the order of `recordColumns`. */
+/** Returns the values of a new row, in the order of `recordColumns`. */
 export function recordValues({ record, free }: PricedRecord): unknown[] {
   const { call, tokens } = record;
   const { price } = call;
@@ -113,7 +113,7 @@ export function recordValues({ record, free }: PricedRecord): unknown[] {
   return recordColumns.map((column) => row[column]);
 }
 
-/** The record of a row. Line items are computed from the row's own tokens and prices, never stored beside them. */
+/** Returns the record of a row. Line items are computed from the row's own tokens and prices, never stored. */
 export function recordFromRow(row: RecordRow): UsageRecord {
   const tokens = {
     inputTokens: asNumber(row.input_tokens),

@@ -1,4 +1,4 @@
-// Finding single usage records.
+// Queries for single usage records.
 import type { Database } from '#kit/db/open.js';
 import type { PlainTransaction } from '#kit/db/plain-transaction.js';
 import { keyedText, textOfRows } from '#kit/db/sql-text.js';
@@ -9,13 +9,13 @@ import { allRecordColumns, bytesOf, recordFromRow, type RecordRow } from './reco
 const keyed = keyedText(['id']);
 const selectIds = textOfRows((rows) => `SELECT id FROM usage_record WHERE ${keyed(rows)}`);
 
-/** Which of these ids (16 bytes each) are on record, as hexadecimal digits. */
+/** Returns which of these ids (16 bytes each) are on record, as hexadecimal digits. */
 export async function recordedIds(tx: PlainTransaction, ids: readonly Buffer[]): Promise<Set<string>> {
   const rows = await tx.query(selectIds(ids.length), ids);
   return new Set(rows.map((row) => asBytes(row['id']).toString('hex')));
 }
 
-/** The record of a call, or undefined. */
+/** Returns the record of a call, or undefined. */
 export async function findRecord(db: Database, callId: string): Promise<UsageRecord | undefined> {
   const row: RecordRow | undefined = await db
     .knex('usage_record')
@@ -25,7 +25,7 @@ export async function findRecord(db: Database, callId: string): Promise<UsageRec
   return row === undefined ? undefined : recordFromRow(row);
 }
 
-/** Whether the database answers and has the tables. */
+/** Reports whether the database responds and has the tables. */
 export async function isReachable(db: Database): Promise<boolean> {
   try {
     await db.knex('usage_record').select('id').limit(1);
@@ -35,7 +35,7 @@ export async function isReachable(db: Database): Promise<boolean> {
   }
 }
 
-/** How many records of calls that started since then have figures that broke a rule. */
+/** Counts the records of calls that started since then and have figures that violated a rule. */
 export async function countQuarantined(db: Database, sinceMs: number): Promise<bigint> {
   const [row]: { records: unknown }[] = await db
     .knex('usage_record')

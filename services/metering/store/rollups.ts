@@ -1,4 +1,4 @@
-// Adding records to the sums that are kept of them, and taking them out again.
+// Adds records to the sums kept of them, and removes them again.
 import type { PlainTransaction } from '#kit/db/plain-transaction.js';
 import { addText, insertText, keyedText, textOfRows } from '#kit/db/sql-text.js';
 import { asBytes, asNumber, asText } from '#kit/db/values.js';
@@ -31,10 +31,10 @@ interface AccountSeries extends Dimensions {
   readonly accountId: Buffer;
 }
 
-/** Numbers of the series to which calls belong, in the order of `shapes`, by what tells calls apart. */
+/** Numbers of the series to which calls belong, in the order of `shapes`, by the calls' dimensions. */
 export type SeriesOfCalls = ReadonlyMap<string, readonly number[]>;
 
-/** Numbers of series, remembered between transactions. They are never changed or removed. */
+/** Caches numbers of series between transactions. They are never changed or removed. */
 export class SeriesNumbers {
   private readonly known = new Map<string, readonly number[]>();
 
@@ -42,7 +42,7 @@ export class SeriesNumbers {
     return this.known.get(name);
   }
 
-  /** To be told only after the commit of the transaction that found or made them. */
+  /** Adds numbers. Call it only after the commit of the transaction that found or created them. */
   learn(numbers: SeriesOfCalls): void {
     if (this.known.size + numbers.size > knownSeriesMax) this.known.clear();
     for (const [name, series] of numbers) this.known.set(name, series);
@@ -50,8 +50,8 @@ export class SeriesNumbers {
 }
 
 /**
- * Adds these records to the sums, or with -1 takes them out; the numbers of the series it had to look up. The transaction must hold
- * the row of usage_summing, so that nobody else changes sums meanwhile.
+ * Adds these records to the sums, or with -1 removes them; returns the numbers of the series it had to look up. The transaction must hold
+ * the row of usage_summing, so that no other transaction changes sums meanwhile.
  */
 export async function addToRollups(
   tx: PlainTransaction,
@@ -82,22 +82,22 @@ export async function addToRollups(
   return looked;
 }
 
-/** What is added to the rows of one account. */
+/** Holds what is added to the rows of one account. */
 class AccountRows {
   private readonly parts = new Map<number, Map<number, Map<number, Sums>>>();
 
   constructor(readonly accountId: Buffer) {}
 
-  /** `sums` may be kept, and is not changed. */
+  /** Adds sums to a row. `sums` may be kept, and is not changed. */
   add(part: number, series: number, bucketMs: number, sums: Sums): void {
     const ofPart = within(this.parts, part);
     const ofSeries = within(ofPart, series);
     const before = ofSeries.get(bucketMs);
-    // Most rows get one quarter's sums, which are shared by all of its rows.
+    // Most rows get the sums of one quarter, which are shared by all of its rows.
     ofSeries.set(bucketMs, before === undefined ? sums : before.map((sum, index) => sum + sums[index]!));
   }
 
-  /** In the order of the primary key, which makes the pages of it that are written few. */
+  /** Returns the rows in primary key order, so that few pages of the table are written. */
   inOrder(): { key: readonly unknown[]; sums: Sums }[] {
     return ordered(this.parts).flatMap(([part, ofPart]) =>
       ordered(ofPart).flatMap(([series, ofSeries]) =>
@@ -125,12 +125,12 @@ interface QuarterSums {
   readonly keyId: Buffer;
   readonly modelId: string;
   readonly outcome: number;
-  /** Of the account and what tells its calls apart. */
+  /** The account and dimensions of its calls. */
   readonly name: string;
   readonly sums: Sums;
 }
 
-/** The records summed up as finely as anything is kept. */
+/** Sums the records up at the finest granularity that is kept. */
 async function sumsOf(tx: PlainTransaction, ids: readonly Buffer[]): Promise<QuarterSums[]> {
   const quarters: QuarterSums[] = [];
   for (let start = 0; start < ids.length; start += rowsPerStatement) {
@@ -149,7 +149,7 @@ async function sumsOf(tx: PlainTransaction, ids: readonly Buffer[]): Promise<Qua
   return quarters;
 }
 
-/** The series of such calls, each made where it is not there yet. */
+/** Returns the series of such calls, creating those that do not exist yet. */
 async function lookUp(tx: PlainTransaction, unknown: readonly QuarterSums[]): Promise<SeriesOfCalls> {
   const calls = new Map(unknown.map((each) => [each.name, each]));
   const wanted = new Map<string, AccountSeries>();
@@ -167,7 +167,7 @@ function nameOf({ accountId, shape, keyId, modelId, outcome }: AccountSeries): s
   return `${accountId.toString('latin1')}${shape} ${outcome} ${keyId.toString('latin1')}${modelId}`;
 }
 
-/** The numbers of series, which are made where they are not there yet. */
+/** Returns the numbers of series, creating those that do not exist yet. */
 async function numbersOf(tx: PlainTransaction, wanted: readonly (readonly [string, AccountSeries])[]): Promise<Map<string, number>> {
   const numbers = new Map<string, number>();
   const hashed = new Map(
@@ -191,7 +191,7 @@ async function numbersOf(tx: PlainTransaction, wanted: readonly (readonly [strin
   return numbers;
 }
 
-/** Makes a series; they are numbered from 1 for each account and shape. */
+/** Creates a series; they are numbered from 1 per account and shape. */
 async function make(tx: PlainTransaction, series: AccountSeries, last: Map<string, number>): Promise<number> {
   const { accountId, shape, keyId, modelId, outcome } = series;
   const owner = `${accountId.toString('latin1')}${shape}`;
@@ -206,7 +206,7 @@ async function lastOf(tx: PlainTransaction, accountId: Buffer, shape: Shape): Pr
 }
 
 async function add(tx: PlainTransaction, rows: readonly { key: readonly unknown[]; sums: Sums }[], sign: 1n | -1n): Promise<void> {
-  // On SQLite one prepared statement a row costs less than a text of many.
+  // On SQLite one prepared statement per row costs less than a statement for many.
   const perStatement = tx.engine === 'sqlite' ? 1 : rowsPerStatement;
   for (let start = 0; start < rows.length; start += perStatement) {
     const part = rows.slice(start, start + perStatement);

@@ -1,9 +1,9 @@
-// The answers that are kept for repeats, and how much room they take: of each account and of all.
+// The responses that are stored for repeats, and how much space they take: per account and in total.
 import type { Database, Engine } from '#kit/db/open.js';
 import type { PlainTransaction } from '#kit/db/plain-transaction.js';
 import { asBytes, asNumber } from '#kit/db/values.js';
 
-/** What a key without an answer counts for, so that keys alone cannot fill the storage either. */
+/** What a key without a response counts for, so that keys alone cannot fill the storage either. */
 export const rowBytes = 512;
 
 const addTo: Record<Engine, string> = {
@@ -13,17 +13,17 @@ const addTo: Record<Engine, string> = {
     ON DUPLICATE KEY UPDATE answers = answers + VALUES(answers), bytes = bytes + VALUES(bytes)`,
 };
 
-/** Keeps an answer. One a statement: drivers send bytes as text of twice the length, and servers bound what they take at once. */
+/** Stores a response. One per statement: drivers send bytes as text of twice the length, and servers limit the size of a statement. */
 export async function putAnswer(tx: PlainTransaction, accountId: Buffer, callId: Buffer, answer: Buffer): Promise<void> {
   await tx.run('INSERT INTO stored_answer (account_id, call_id, answer) VALUES (?, ?, ?)', [accountId, callId, answer]);
 }
 
-/** Forgets an answer, if there is one. */
+/** Deletes a response, if there is one. */
 export async function deleteAnswer(tx: PlainTransaction, accountId: Buffer, callId: Buffer): Promise<void> {
   await tx.run('DELETE FROM stored_answer WHERE account_id = ? AND call_id = ?', [accountId, callId]);
 }
 
-/** The kept answer of a call, or undefined. */
+/** Returns the stored response of a call, or undefined. */
 export async function findAnswer(db: Database, accountId: Buffer, callId: Buffer): Promise<Buffer | undefined> {
   const row: { answer: unknown } | undefined = await db
     .knex('stored_answer')
@@ -33,18 +33,18 @@ export async function findAnswer(db: Database, accountId: Buffer, callId: Buffer
   return row === undefined ? undefined : asBytes(row.answer);
 }
 
-/** Counts what was kept or, with negative numbers, forgotten. */
+/** Adds to the counts of stored responses, or subtracts with negative numbers. */
 export async function addKept(tx: PlainTransaction, accountId: Buffer, answers: number, bytes: number): Promise<void> {
   await tx.run(addTo[tx.engine], [accountId, answers, bytes]);
 }
 
-/** The bytes that are kept of an account. */
+/** Returns the bytes stored for an account. */
 export async function keptBytesOf(tx: PlainTransaction, accountId: Buffer): Promise<number> {
   const [row] = await tx.query('SELECT bytes FROM kept_total WHERE account_id = ?', [accountId]);
   return row === undefined ? 0 : asNumber(row['bytes']);
 }
 
-/** The bytes that are kept of all accounts. */
+/** Returns the bytes stored for all accounts. */
 export async function keptBytesOfAll(tx: PlainTransaction): Promise<number> {
   const [row] = await tx.query('SELECT COALESCE(SUM(bytes), 0) AS bytes FROM kept_total', []);
   return asNumber(row!['bytes']);

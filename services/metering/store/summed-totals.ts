@@ -1,5 +1,5 @@
-// Sums over a filter from the sums that are kept, from records that are not in them yet, and from records at the ends of the time asked
-// for, all read by one statement, so that they are of one instant.
+// Sums over a filter from the kept sums, from records that are not in them yet, and from records at the edges of the requested
+// period, all read by one statement, so that they are of one instant.
 import type { PlainTransaction, Row } from '#kit/db/plain-transaction.js';
 import { asBytes, asNumber, asText } from '#kit/db/values.js';
 import { Outcome, type UsageFilter } from '#proto/metering/v1/metering.js';
@@ -9,18 +9,18 @@ import { type Sums, sumColumns, sumsFromRow, sumsOfRecords, sumsOfRollups } from
 import { Phase } from './fold.js';
 import { bytesOf } from './record-rows.js';
 
-/** With more series than that, records are read instead; a statement names each of them. */
+/** With more series than this, records are read instead; a statement names each of them. */
 const seriesMax = 5000;
-/** Of one part of a statement: MariaDB's plan for lists above a thousand changes. */
+/** Per part of a statement: MariaDB's plan for lists above a thousand changes. */
 const seriesPerPart = 500;
-/** Parts of a statement; SQLite takes 500. */
+/** Parts of a statement; SQLite accepts 500. */
 const groupMembersMax = 150;
-/** New series while one reads; then records are read. */
+/** Retries when new series appear during a read; afterwards records are read. */
 const triesMax = 5;
 
 const noSums = sumColumns.map((column) => `0 AS ${column}`).join(', ');
 
-/** What can be grouped by beside time. */
+/** The dimensions besides time by which sums can be grouped. */
 export type DimensionColumn = 'key_id' | 'model_id' | 'outcome';
 
 const shapeName = (columns: Iterable<DimensionColumn>): string => [...columns].sort().join(' ');
@@ -39,17 +39,17 @@ const shapeByColumns = new Map(
   ).map(([shape, columns]) => [shapeName(columns), shape]),
 );
 
-/** What is asked for. The filter must be valid. */
+/** Holds a query. The filter must be valid. */
 export interface Question {
   readonly filter: UsageFilter;
   readonly columns: ReadonlySet<DimensionColumn>;
   readonly grain: TimeGrain;
   readonly offsetMinutes: number;
-  /** The local day or hour, in SQL, of an instant in this column. */
+  /** Returns the SQL for the local day or hour of an instant in this column. */
   readonly bucketOf: (column: string) => string;
 }
 
-/** Sums of one group, perhaps one of several for the same; what is not grouped by is null. */
+/** Holds sums of one group, possibly one of several rows for the same group; what is not grouped by is null. */
 export interface GroupRow {
   readonly key_id: unknown;
   readonly model_id: unknown;
@@ -65,13 +65,13 @@ interface Series {
   readonly outcome: number;
 }
 
-/** A text and the values of its placeholders. */
+/** Holds a text and the values of its placeholders. */
 export interface Statement {
   readonly text: string;
   readonly values: readonly unknown[];
 }
 
-/** At most so many rows; undefined when records must be read one by one: of all accounts, while they are being added up first, and for very many series. */
+/** Returns at most this many rows; undefined when records must be read one by one: for all accounts, during the initial backfill, and for very many series. */
 export async function readSummed(tx: PlainTransaction, question: Question, rowsMax: number): Promise<GroupRow[] | undefined> {
   if (question.filter.accountId === '') return undefined;
   const shape = shapeOf(question);
@@ -85,7 +85,7 @@ export async function readSummed(tx: PlainTransaction, question: Question, rowsM
     if (series.length > seriesMax) return undefined;
     const rows = await rowsOf(tx, statementOf(plan, account, shape, series, question, rowsMax));
     const check = rows.find((row) => asNumber(row['kind']) === 0);
-    // Otherwise calls of a kind that had not been seen before were added meanwhile, or all is being summed anew.
+    // Otherwise calls of a new kind were added meanwhile, or all sums are being rebuilt.
     if (
       check === undefined ||
       asNumber(check['series']) !== asNumber(fold['series']) ||
@@ -99,7 +99,7 @@ export async function readSummed(tx: PlainTransaction, question: Question, rowsM
   return undefined;
 }
 
-/** What a series must tell apart for this question. */
+/** Returns the shape with the dimensions that this query needs. */
 export function shapeOf({ filter, columns }: Pick<Question, 'filter' | 'columns'>): Shape {
   const asked = new Set(columns);
   if (filter.keyId !== '') asked.add('key_id');
@@ -108,7 +108,7 @@ export function shapeOf({ filter, columns }: Pick<Question, 'filter' | 'columns'
   return shapeByColumns.get(shapeName(asked))!;
 }
 
-/** How far the sums are, and the number of the last series. */
+/** Returns a statement for how far the sums are, and the number of the last series. */
 function foldText(account: Buffer, shape: Shape): Statement {
   return {
     text: 'SELECT phase, epoch, (SELECT COALESCE(MAX(series), 0) FROM usage_series WHERE account_id = ? AND shape = ?) AS series FROM usage_summing',
@@ -144,7 +144,7 @@ function statementOf(plan: Plan, account: Buffer, shape: Shape, series: readonly
   };
 }
 
-/** A part of the statement for each piece and for series that belong together; or, where those would be too many, groups are left to the caller. */
+/** Returns a part of the statement per piece and per group of series; if those would be too many, grouping is left to the caller. */
 function rollupMembers({ pieces }: Plan, account: Buffer, series: readonly Series[], { grain, columns, bucketOf }: Question): Statement[] {
   const bucket = grain === 'none' ? 'NULL' : bucketOf('bucket_ms');
   const groups = groupsOf(series, columns);
@@ -158,13 +158,13 @@ function rollupMembers({ pieces }: Plan, account: Buffer, series: readonly Serie
         ` WHERE account_id = ? AND part IN (${marks(parts)}) AND series IN (${marks(list)}) AND bucket_ms >= ? AND bucket_ms < ?` +
         (exceptAtMs === undefined ? '' : ` AND bucket_ms % ${dayMs} <> ${exceptAtMs}`) +
         (isOneRowAGroup && isEachAGroup ? '' : groupText(grouped)),
-      // Any of the series stands for its group.
+      // Any of the series represents its group.
       values: [...(isEachAGroup ? [] : [list[0]!.number]), account, ...parts, ...list.map(({ number }) => number), fromMs, untilMs],
     })),
   );
 }
 
-/** Series that are not told apart by what is grouped by. */
+/** Groups series that have the same values in the grouped columns. */
 function groupsOf(series: readonly Series[], columns: ReadonlySet<DimensionColumn>): Series[][] {
   const nameOf = ({ key_id, model_id, outcome }: Series): string =>
     [
@@ -184,11 +184,11 @@ function chunks<T>(items: readonly T[], size: number): T[][] {
   return Array.from({ length: Math.ceil(items.length / size) }, (_, index) => items.slice(index * size, (index + 1) * size));
 }
 
-/** Records of this stretch that are not in the sums yet. They are few, and found by their ids. */
+/** Returns a part for the records of this period that are not in the sums yet. They are few, and found by their ids. */
 function unfoldedMember(stretch: Stretch, account: Buffer, question: Question): Statement {
   const { text, values } = filterOf(question.filter, 'r');
   return {
-    // For SQLite CROSS JOIN means: in this order. The sum keeps both engines from reading the stretch by its index.
+    // For SQLite CROSS JOIN means: in this order. The "+ 0" keeps both engines from reading the period by its index.
     text: `${recordSelect(question)} FROM usage_unfolded u CROSS JOIN usage_record r ON r.id = u.id WHERE u.account_id = ? AND r.started_at_ms + 0 >= ? AND r.started_at_ms + 0 < ?${text}${recordGroups(question)}`,
     values: [account, stretch.fromMs, stretch.untilMs, ...values],
   };
@@ -202,14 +202,14 @@ function edgeMember(edge: Stretch, account: Buffer, question: Question): Stateme
   };
 }
 
-/** Sums over rows of usage_record `r`, in the columns of `GroupRow`. */
+/** Returns sums over rows of usage_record `r`, in the columns of `GroupRow`. */
 export function recordSelect({ columns, grain, bucketOf }: Question): string {
   const column = (name: DimensionColumn): string => (columns.has(name) ? `r.${name} AS ${name}` : `NULL AS ${name}`);
   const bucket = grain === 'none' ? 'NULL' : bucketOf('r.started_at_ms');
   return `SELECT 2 AS kind, NULL AS series, ${column('key_id')}, ${column('model_id')}, ${column('outcome')}, ${bucket} AS bucket, ${sumsOfRecords}`;
 }
 
-/** What `recordSelect` is grouped by. */
+/** Returns what `recordSelect` is grouped by. */
 export function recordGroups({ columns, grain, bucketOf }: Question): string {
   return groupText([...[...columns].map((name) => `r.${name}`), ...(grain === 'none' ? [] : [bucketOf('r.started_at_ms')])]);
 }
@@ -218,7 +218,7 @@ function groupText(groups: readonly string[]): string {
   return groups.length === 0 ? '' : ` GROUP BY ${groups.join(', ')}`;
 }
 
-/** The filter's conditions on what calls have in common. */
+/** Returns the filter's conditions on the dimensions of calls. */
 export function filterOf({ keyId, modelId, outcome }: UsageFilter, table: 'r' | 's'): Statement {
   const conditions: [string, unknown][] = [];
   if (keyId !== '') conditions.push(['key_id', bytesOf('key', keyId)]);
@@ -227,7 +227,7 @@ export function filterOf({ keyId, modelId, outcome }: UsageFilter, table: 'r' | 
   return { text: conditions.map(([column]) => ` AND ${table}.${column} = ?`).join(''), values: conditions.map(([, value]) => value) };
 }
 
-/** A row as it was read. */
+/** Converts a row that was read. */
 export function groupOf(row: Row, byNumber: ReadonlyMap<number, Series>, columns: ReadonlySet<DimensionColumn>): GroupRow {
   const from = row['series'] === null ? (row as Row & Record<DimensionColumn, unknown>) : byNumber.get(asNumber(row['series']))!;
   const value = (name: DimensionColumn): unknown => (columns.has(name) ? from[name] : null);

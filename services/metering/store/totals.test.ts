@@ -26,9 +26,9 @@ describe.each(testEngines)('sums of usage on %s', (engine) => {
 
   afterAll(() => harness.close());
 
-  it('are those of a plain scan, however grouped and wherever days are cut', async () => {
+  it('equal those of a plain scan, for any grouping and time zone', async () => {
     const calls = fc.record({
-      // Quarters of an hour and the milliseconds around them, over three days.
+      // Quarter hours and the milliseconds around them, over three days.
       atMs: fc
         .tuple(fc.integer({ min: 0, max: 288 }), fc.integer({ min: -1, max: 1 }))
         .map(([quarters, ms]) => startedAtMs + BigInt(quarters * 900_000 + ms)),
@@ -55,7 +55,7 @@ describe.each(testEngines)('sums of usage on %s', (engine) => {
             ),
           ),
         );
-        // Else they are read from the records, or from some of both.
+        // Otherwise they are read from the records, or partly from both.
         if (isFolded) await until(async () => !(await readFold(harness.db)).isWaiting);
         for (const groupBy of groupings) {
           for (const thenBy of groupBy === GroupBy.GROUP_BY_UNSPECIFIED ? [groupBy] : groupings.filter((each) => each !== groupBy)) {
@@ -68,7 +68,7 @@ describe.each(testEngines)('sums of usage on %s', (engine) => {
     );
   }, 60_000);
 
-  it('lose and repeat nothing while calls are recorded', async () => {
+  it('omit and repeat nothing while calls are recorded', async () => {
     const accountId = newId('acct');
     const filter = { accountId };
     let isRecording = true;
@@ -84,18 +84,18 @@ describe.each(testEngines)('sums of usage on %s', (engine) => {
     while (isRecording) {
       const groups = await totals(service, { filter, groupBy: GroupBy.GROUP_BY_DAY, thenBy: GroupBy.GROUP_BY_KEY });
       const counted = groups.reduce((sum, { calls }) => sum + calls, 0n);
-      // Each of these calls costs 200,000 nano-dollars, so a sum that tears a record apart shows.
+      // Each of these calls costs 200,000 nano-dollars, so a sum that contains part of a record would show.
       expect(groups.reduce((sum, { chargeNanoUsd }) => sum + chargeNanoUsd, 0n)).toBe(counted * 200_000n);
       expect(counted).toBeGreaterThanOrEqual(before);
       before = counted;
-      // A SQLite database answers without giving the records a turn.
+      // A SQLite database responds without giving the records a turn.
       await new Promise((resolve) => setImmediate(resolve));
     }
     await recording;
     expect(await totals(service, { filter })).toMatchObject([{ calls: 200n, chargeNanoUsd: 40_000_000n }]);
   });
 
-  it('name groups within groups in the order of a chart', async () => {
+  it('return nested groups in the order of a chart', async () => {
     const accountId = newId('acct');
     const at = (minutes: number, modelId: string, inputTokens: number) =>
       record(
@@ -141,7 +141,7 @@ describe.each(testEngines)('sums of usage on %s', (engine) => {
     ['offset_minutes', { offsetMinutes: 50 }],
     ['offset_minutes', { offsetMinutes: 855 }],
     ['offset_minutes', { offsetMinutes: -735 }],
-  ])('are refused for a malformed %s', async (field, changes) => {
+  ])('are rejected for a malformed %s', async (field, changes) => {
     await expect(totals(service, changes)).rejects.toMatchObject({ reason: 'invalid_request', details: { field } });
   });
 });

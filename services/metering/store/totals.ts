@@ -1,4 +1,4 @@
-// Sums over usage, in groups and groups within those.
+// Sums over usage, in groups and nested groups.
 import { AppError } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
 import type { Database } from '#kit/db/open.js';
@@ -27,28 +27,28 @@ const minuteMs = 60_000;
 const hourMs = 3_600_000;
 const dayMs = 86_400_000;
 
-/** What sums are grouped by. */
+/** Holds what sums are grouped by. */
 export interface Grouping {
   readonly groupBy: GroupBy;
   /** Within those groups; UNSPECIFIED for none. */
   readonly thenBy: GroupBy;
-  /** Where days and hours are cut: minutes east of UTC. */
+  /** Where days and hours begin: minutes east of UTC. */
   readonly offsetMinutes: number;
 }
 
-/** Sums of one group. */
+/** Holds the sums of one group. */
 export interface Totals extends NamedSums {
   readonly name: string;
   readonly thenName: string;
 }
 
-/** How a dimension is read from a row and how its groups are called. */
+/** Defines how a dimension is read from a row and how its groups are named. */
 interface Dimension {
   readonly column: DimensionColumn | 'bucket';
   readonly nameOf: (value: unknown) => string;
 }
 
-/** Undefined for no dimension. Each value is named once. */
+/** Returns undefined for no dimension. Each value is named once. */
 function dimensionOf(groupBy: GroupBy, offsetMinutes: number): Dimension | undefined {
   const dimension = plainDimensionOf(groupBy, offsetMinutes);
   if (dimension === undefined) return undefined;
@@ -80,24 +80,24 @@ function plainDimensionOf(groupBy: GroupBy, offsetMinutes: number): Dimension | 
   }
 }
 
-/** Of days and hours, one within the other, the hours tell both. */
+/** Returns the time resolution. When days and hours are nested, the hours suffice for both. */
 function grainOf({ groupBy, thenBy }: Grouping): TimeGrain {
   const asked = [groupBy, thenBy];
   return asked.includes(GroupBy.GROUP_BY_HOUR) ? 'hour' : asked.includes(GroupBy.GROUP_BY_DAY) ? 'day' : 'none';
 }
 
-/** The start of the hour or day in local time, plus one day, which keeps the dividend of the remainder above zero in every zone. */
+/** Returns the start of the hour or day in local time, plus one day, which keeps the dividend of the remainder above zero in every zone. */
 function bucketOf(column: string, lengthMs: number, offsetMinutes: number): string {
   const local = `(${column} + ${offsetMinutes * minuteMs + dayMs})`;
   return `${local} - ${local} % ${lengthMs}`;
 }
 
-/** YYYY-MM-DDTHH:MM of a bucket. */
+/** Returns YYYY-MM-DDTHH:MM of a bucket. */
 function localText(bucket: unknown): string {
   return new Date(asNumber(bucket) - dayMs).toISOString().slice(0, 16);
 }
 
-/** "Z" or an offset such as "+05:45". */
+/** Returns "Z" or an offset such as "+05:45". */
 function zoneText(offsetMinutes: number): string {
   if (offsetMinutes === 0) return 'Z';
   const minutes = Math.abs(offsetMinutes);
@@ -105,12 +105,12 @@ function zoneText(offsetMinutes: number): string {
   return `${offsetMinutes < 0 ? '-' : '+'}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`;
 }
 
-/** Sums over the filter. Raises failed_precondition when there are more groups than one answer may have. */
+/** Returns sums over the filter. Raises failed_precondition when there are more groups than one response may have. */
 export async function sumRecords(db: Database, filter: UsageFilter, grouping: Grouping): Promise<Totals[]> {
   return db.plainTransaction((tx) => sumIn(tx, filter, grouping));
 }
 
-/** The same in an open transaction. What it reads is of one instant even where the statements of a transaction are not. */
+/** Does the same in an open transaction. All it reads is of one instant even if the statements of the transaction are not. */
 export async function sumIn(tx: PlainTransaction, filter: UsageFilter, grouping: Grouping): Promise<Totals[]> {
   const { groupBy, thenBy, offsetMinutes } = grouping;
   const first = dimensionOf(groupBy, offsetMinutes);
@@ -123,7 +123,7 @@ export async function sumIn(tx: PlainTransaction, filter: UsageFilter, grouping:
   if (rows.length > rowsMax) throw tooManyGroups();
   const groups = new Map<string, Map<string, Sums>>();
   for (const row of rows) {
-    // Sums over no records, which only an answer without groups shows.
+    // Sums over no records, which only a response without groups shows.
     if (row.sums[0] === 0n && first !== undefined) continue;
     const name = first?.nameOf(row[first.column]) ?? '';
     const thenName = second?.nameOf(row[second.column]) ?? '';
@@ -139,7 +139,7 @@ export async function sumIn(tx: PlainTransaction, filter: UsageFilter, grouping:
   return inOrder(groups, isTime(groupBy), isTime(thenBy));
 }
 
-/** From the records alone. */
+/** Reads sums from the records alone. */
 async function readRecords(tx: PlainTransaction, question: Question): Promise<GroupRow[]> {
   const { accountId, fromMs, untilMs } = question.filter;
   const { text, values } = filterOf(question.filter, 'r');
@@ -161,7 +161,7 @@ function isTime(groupBy: GroupBy): boolean {
   return groupBy === GroupBy.GROUP_BY_DAY || groupBy === GroupBy.GROUP_BY_HOUR;
 }
 
-/** Times in their order, other groups by the charge of the whole group, the highest first; so within each group. */
+/** Sorts times chronologically, other groups by the charge of the whole group, the highest first; likewise within each group. */
 function inOrder(groups: ReadonlyMap<string, ReadonlyMap<string, Sums>>, isFirstTime: boolean, isSecondTime: boolean): Totals[] {
   const whole = [...groups].map(([name, within]) => ({
     name,

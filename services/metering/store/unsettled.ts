@@ -1,4 +1,4 @@
-// Charges that the ledger has not taken, for operators: listed, offered again, or given up.
+// Charges that the ledger has not taken, for operators: listed, retried, or closed.
 import type { Knex } from 'knex';
 import { AppError } from '#client/errors/app-error.js';
 import type { Database } from '#kit/db/open.js';
@@ -13,13 +13,13 @@ const common = ['id', 'account_id', 'key_id', 'charge_nano_usd', 'attempts', 'cr
 
 type CommonRow = Record<(typeof common)[number], unknown>;
 
-/** Which charges: UNSPECIFIED for those that wait and those that were refused; of one account, or (empty) of all. */
+/** Selects charges: UNSPECIFIED for those that wait and those that were refused; of one account, or (empty) of all. */
 export interface UnsettledFilter {
   readonly accountId: string;
   readonly state: UnsettledState;
 }
 
-/** At most `limit` charges after this call (empty: from the first), oldest call first. */
+/** Returns at most `limit` charges after this call (empty: from the first), oldest call first. */
 export async function unsettledAfter(
   db: Database,
   filter: UnsettledFilter,
@@ -63,7 +63,7 @@ export async function retryRefused(
   });
 }
 
-/** Moves a refused charge to those that were given up. Raises not_found, and failed_precondition for one that the ledger has not refused. */
+/** Closes a refused charge. Raises not_found, and failed_precondition for one that the ledger has not refused. */
 export async function closeRefused(
   db: Database,
   callId: string,

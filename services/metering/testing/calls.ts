@@ -5,15 +5,15 @@ import { PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { Call, Outcome, RecordUsageRequest, UsageSource } from '#proto/metering/v1/metering.js';
 
-/** When the calls of tests start, unless they say otherwise. */
+/** When the calls of tests start by default. */
 export const startedAtMs = 1_800_000_000_000n;
 
-/** Token counts; classes not named are zero. */
+/** Returns token counts; classes not named are zero. */
 export function tokens(counts: Partial<TokenCounts> = {}): TokenCounts {
   return TokenCounts.fromPartial(counts);
 }
 
-/** A price version: 1 USD input, 2 USD output per million tokens, unless `changes` says otherwise. */
+/** Returns a price version: 1 USD input, 2 USD output per million tokens, unless `changes` says otherwise. */
 export function price(changes: Partial<PriceVersion> = {}): PriceVersion {
   return PriceVersion.fromPartial({
     id: newId('price'),
@@ -29,7 +29,7 @@ export function price(changes: Partial<PriceVersion> = {}): PriceVersion {
   });
 }
 
-/** A call of an account and key of its own. */
+/** Returns a call with an account and key of its own. */
 export function call(changes: Partial<Call> = {}): Call {
   return Call.fromPartial({
     id: newId('req'),
@@ -50,7 +50,7 @@ export function call(changes: Partial<Call> = {}): Call {
   });
 }
 
-/** The report of a completed call: 100 tokens in, 50 out, which cost 200,000 nano-USD at the usual price. */
+/** Returns the report of a completed call: 100 tokens in, 50 out, which cost 200,000 nano-USD at the default price. */
 export function report(changes: Partial<RecordUsageRequest> = {}): RecordUsageRequest {
   return RecordUsageRequest.fromPartial({
     call: call(),

@@ -1,4 +1,4 @@
-// A ledger for tests: idempotent as the real one, and able to be away, to refuse and to be short of money.
+// A ledger for tests: idempotent like the real one, and able to be unavailable, to refuse and to be short of money.
 import { AppError } from '#client/errors/app-error.js';
 import {
   CheckpointResponse,
@@ -13,7 +13,7 @@ import {
 } from '#proto/ledger/v1/ledger.js';
 import type { MeteringDeps } from '../index.js';
 
-/** Set its fields to make it misbehave; look at them to see what reached it. */
+/** A fake ledger. Set its fields to make it misbehave; read them to see what reached it. */
 export class FakeLedger {
   /** The first settlement of each hold. */
   readonly settled = new Map<string, SettleRequest>();
@@ -21,18 +21,18 @@ export class FakeLedger {
   readonly refunds = new Map<string, RefundRequest>();
   /** Refunds that were requested, repeats included. */
   refundDeliveries = 0;
-  /** Settlements that were asked for, repeats included. */
+  /** Settlements that were requested, repeats included. */
   deliveries = 0;
   readonly checkpoints: CheckpointRequest[] = [];
-  /** Every call fails as if the process were gone. */
+  /** Every call fails as if the process were down. */
   away = false;
-  /** Settlements are carried out but their answers get lost. */
+  /** Settlements are executed but their responses are lost. */
   losesAnswers = false;
-  /** Holds whose settlement is refused for good. */
+  /** Holds whose settlement is refused permanently. */
   readonly refused = new Set<string>();
-  /** Holds that are not open any more. */
+  /** Holds that are no longer open. */
   readonly closedHolds = new Set<string>();
-  /** No capture exceeds this. */
+  /** The maximum of every capture. */
   capturedMaxNanoUsd = 2n ** 62n;
 
   /** The part that metering sees. */

@@ -1,4 +1,4 @@
-// Metering on a database of its own, with a clock and a ledger that tests hold in hand.
+// Metering on a database of its own, with a clock and a ledger controlled by tests.
 import { Access } from '#kit/rpc/access/access.js';
 import { ManualClock } from '#kit/clock.js';
 import { parseSettings } from '#kit/config/settings.js';
@@ -27,7 +27,7 @@ const config: MeteringConfig = {
   drainTimeoutMs: 500,
 };
 
-/** Replicas of metering on one database, and what they stand on. */
+/** Replicas of metering on one database, and their surroundings. */
 export class Harness {
   readonly ledger = new FakeLedger();
   /** A minute after the calls of tests started. */
@@ -50,7 +50,7 @@ export class Harness {
     return this.database.db;
   }
 
-  /** To open the database again. */
+  /** Returns the address for opening the database again. */
   get url(): string {
     return this.database.url;
   }
@@ -90,7 +90,7 @@ export async function record(service: MeteringService, request: RecordUsageReque
   return (await service.recordUsage(request)).record!;
 }
 
-/** The record of a call as it is now; undefined when there is none. */
+/** Returns the current record of a call; undefined when there is none. */
 export async function find(service: MeteringService, callId: string): Promise<UsageRecord | undefined> {
   try {
     return (await service.getUsageRecord({ callId, accountId: '' })).record;
@@ -104,7 +104,7 @@ export async function checkpoint(service: MeteringService, ...items: CheckpointU
   return (await service.checkpointUsage({ items })).open;
 }
 
-/** The state of the outbox. */
+/** Returns the state of the outbox. */
 export function outboxOf(service: MeteringService): Promise<GetOutboxResponse> {
   return service.getOutbox({});
 }
@@ -115,7 +115,7 @@ export async function until(condition: () => boolean | Promise<boolean>): Promis
     if (await condition()) return;
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
-  throw new Error('What was waited for did not happen within five seconds.');
+  throw new Error('The condition was not met within five seconds.');
 }
 
 /** Lets background work run for a while, to show that it does not do something. */

@@ -1,8 +1,8 @@
-// Sums as a plain scan of the records finds them, for tests that compare.
+// Sums as a plain scan of the records computes them, for tests that compare.
 import { Outcome, type GetUsageTotalsResponse_Group, GroupBy, type UsageRecord } from '#proto/metering/v1/metering.js';
 import { errorOutcomes } from '#rules/outcomes.js';
 
-/** All that can be grouped by. */
+/** All possible groupings. */
 export const groupings = [
   GroupBy.GROUP_BY_UNSPECIFIED,
   GroupBy.GROUP_BY_KEY,
@@ -12,7 +12,7 @@ export const groupings = [
   GroupBy.GROUP_BY_OUTCOME,
 ];
 
-/** An offset as people write it, beside its minutes. */
+/** UTC offsets as text, and their minutes. */
 export const zones: readonly (readonly [number, string])[] = [
   [0, 'Z'],
   [840, '+14:00'],
@@ -32,7 +32,7 @@ const formats = new Map(
   }),
 );
 
-/** The local time of an instant in this zone, found by the platform and not by the sums' own arithmetic. */
+/** Returns the local time of an instant in this zone, computed by the platform and not by the sums' own arithmetic. */
 function localText(atMs: bigint, offset: string): string {
   const parts = formats.get(offset)!.formatToParts(Number(atMs));
   const part = (type: string): string => parts.find((each) => each.type === type)!.value;
@@ -99,7 +99,7 @@ export function scan(records: readonly UsageRecord[], groupBy: GroupBy, thenBy: 
 
 const named = ({ name, thenName }: GetUsageTotalsResponse_Group): string => `${name} ${thenName}`;
 
-/** In an order that does not depend on the sums. */
+/** Sorts groups in an order that does not depend on the sums. */
 export function byName(groups: readonly GetUsageTotalsResponse_Group[]): GetUsageTotalsResponse_Group[] {
   return groups.toSorted((a, b) => (named(a) < named(b) ? -1 : 1));
 }

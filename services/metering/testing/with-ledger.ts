@@ -1,4 +1,4 @@
-// Metering over a real ledger, for tests that compare the two: each on a database of its own, with one clock in the test's hand.
+// Metering over a real ledger, for tests that compare the two: each on a database of its own, with one clock controlled by the test.
 import { Access } from '#kit/rpc/access/access.js';
 import { ManualClock } from '#kit/clock.js';
 import { parseSettings } from '#kit/config/settings.js';
@@ -15,7 +15,7 @@ import { createMetering, meteringSettings } from '../index.js';
 import { call, price, report } from './calls.js';
 import { find, until } from './harness.js';
 
-/** The ledger's and metering's, and what tests do with them. */
+/** Holds the two services, and what tests do with them. */
 export interface Money {
   readonly clock: ManualClock;
   readonly ledger: LedgerService;
@@ -26,13 +26,13 @@ export interface Money {
   readonly lines: Record<string, unknown>[];
   /** Prices that the catalog has. */
   readonly catalog: PriceVersion[];
-  /** An account with this much, and a key. */
+  /** Creates an account with this much, and a key. */
   customer(nanoUsd?: bigint): Promise<Customer>;
-  /** Holds, records and settles a call; its id. */
+  /** Holds, records and settles a call; returns its id. */
   makeCall(customer: Customer, changes?: Partial<RecordUsageRequest>): Promise<string>;
-  /** Only holds. */
+  /** Only places a hold. */
   hold(customer: Customer): Promise<string>;
-  /** Compares everything, or one account; the sums over all parts. */
+  /** Compares everything, or one account; returns the sums over all parts. */
   reconcile(
     accountId?: string,
   ): Promise<Omit<ReconcileResponse, 'nextPageToken'> & { found: Record<string, [stored: bigint, expected: bigint]> }>;
