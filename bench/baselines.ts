@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import Koa from 'koa';
 import { type Dispatcher, Pool } from 'undici';
 
-/** The relays: bytes over plain Node, bytes over Koa, a stream's bytes as they come, and a stream parsed and written anew. */
+/** The relays: bytes over plain Node, bytes over Koa, a stream's bytes as they come, and a stream parsed and serialized again. */
 export type Relay = 'node' | 'koa' | 'sse-bytes' | 'sse-json';
 
 const [kind, upstreamUrl] = process.argv.slice(2) as [Relay, string];
@@ -34,7 +34,7 @@ async function relayStream(request: IncomingMessage, response: ServerResponse, c
   response.end();
 }
 
-/** Parses every whole frame and writes it anew; keeps what is not whole yet. */
+/** Parses and serializes every complete frame; buffers an incomplete one. */
 function reserialise(): (chunk: Buffer) => string {
   let rest = '';
   return (chunk) => {

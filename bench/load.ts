@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';
 
-/** What is asked, and how hard. */
+/** The requests and the load. */
 export interface Load {
   /** http://127.0.0.1:<port>/<path> */
   readonly url: string;
@@ -17,7 +17,7 @@ export interface Load {
   readonly callsPerSecond?: number;
 }
 
-/** What came of it. */
+/** The result. */
 export interface LoadResult {
   readonly calls: number;
   /** Server-sent events over all calls; 0 when the answers were no streams. */
@@ -29,7 +29,7 @@ export interface LoadResult {
   readonly firstTokensMs: readonly number[];
 }
 
-/** Runs a load to its end. Throws at the first answer that is not a whole 200, for figures of failed calls mean nothing. */
+/** Runs a load to its end. Throws at the first response that is not a complete 200, because figures of failed calls are meaningless. */
 export async function runLoad(load: Load): Promise<LoadResult> {
   const url = new URL(load.url);
   if (url.hostname !== '127.0.0.1') throw new Error('Load is for loopback addresses only.');
@@ -52,7 +52,7 @@ export async function runLoad(load: Load): Promise<LoadResult> {
     for (let due = nextDue(); due !== undefined; due = nextDue()) {
       const earlyMs = due - performance.now();
       if (earlyMs > 0) await sleep(earlyMs);
-      // A call that found no free caller has waited since it was due; a timer that fired late has kept nobody waiting.
+      // A call that found no free caller has waited since it was due; a timer that fired late delayed no call.
       const fromMs = earlyMs > 0 ? performance.now() : due;
       const answered = await call(pool, url.pathname, load);
       events += answered.events;

@@ -55,7 +55,7 @@ async function load({ contender, model }: Line, tokens: number, callers: number,
   return { ...result, cpuUs: cpuMicroseconds(pids) - before };
 }
 
-/** What a call costs beside its events is measured by a stream of next to none, and taken away. */
+/** The cost of a call apart from its events is measured by a stream with hardly any, and subtracted. */
 async function measure(line: Line): Promise<Run> {
   const [short, long] = [await load(line, 16, 16, durationMs / 2), await load(line, streamTokens, 16, durationMs)];
   const perCall = (run: LoadResult & { cpuUs: number }): number => run.cpuUs / run.calls;
@@ -101,7 +101,7 @@ try {
   );
   const all = await lines();
   const results = new Map(all.map((line) => [line, [] as Run[]]));
-  // The code of each is compiled before it is measured.
+  // Each is warmed up before it is measured.
   for (const line of all) await load(line, streamTokens, 16, 2000);
   for (let round = 0; round < rounds; round += 1) for (const line of all) results.get(line)!.push(await measure(line));
   report(all, results);

@@ -1,4 +1,4 @@
-// The measured processes: started here, ended here, and what they have cost so far.
+// Starts and stops the measured processes, and reads the CPU time that they have used.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -23,7 +23,7 @@ const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: '
 const children: ChildProcess[] = [];
 const folders: string[] = [];
 
-// However the run ends, nothing of it stays.
+// Cleans up however the run ends.
 process.on('exit', () => {
   for (const child of children) child.kill('SIGKILL');
 });
@@ -123,7 +123,7 @@ function start(args: readonly string[], env: NodeJS.ProcessEnv): ChildProcess {
   return child;
 }
 
-/** Our environment without any setting of Tollgate's or of vendors'. */
+/** Our environment without any Tollgate or vendor setting. */
 function cleanEnv(): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(TOLLGATE_|OTEL_|OPENAI_|ANTHROPIC_|PORT$|NODE_OPTIONS$)/.test(name)),

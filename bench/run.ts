@@ -12,7 +12,7 @@ const streamTokens = 240;
 
 type Pressure = Pick<Load, 'callers' | 'durationMs' | 'callsPerSecond'> & Partial<Pick<Load, 'callsMax'>>;
 
-/** One line of a table: who is called, with what, how hard. */
+/** One line of a table: the contender, the request and the load. */
 interface Case {
   readonly group: 'whole' | 'streamed' | 'paced' | 'one caller' | '32 callers';
   readonly name: string;
@@ -171,7 +171,7 @@ try {
   );
   const all = await cases();
   const results = new Map(all.map((each) => [each, [] as Measured[]]));
-  // The code of each is compiled before it is measured.
+  // Each is warmed up before it is measured.
   for (const each of all)
     if (each.group === 'whole' || each.group === 'streamed') await measure({ ...each, pressure: { ...each.pressure, ...warmUp } });
   for (let round = 0; round < rounds; round += 1) {

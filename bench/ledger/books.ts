@@ -24,16 +24,16 @@ export interface Books {
   readonly db: Database;
   readonly store: Executor;
   readonly lane: OperationLane;
-  /** Raises an error when money has come or gone: held must be nothing, and spent what the journal says. */
+  /** Throws if money was created or lost: held must be zero, and spent must equal the journal. */
   verify(): Promise<void>;
   /** Closes and removes the database. */
   close(): Promise<void>;
 }
 
-/** Of the pool, and so transactions of the naive way at a time. */
+/** Connections of the pool, and so concurrent transactions of the naive variant. */
 export const connections = 32;
 
-/** Books of so many accounts. MySQL needs TOLLGATE_BENCH_MYSQL_URL, a server whose user may create schemas. */
+/** Creates the books of this many accounts. MySQL needs TOLLGATE_BENCH_MYSQL_URL, a server whose user may create schemas. */
 export async function openBooks(engine: Engine, accounts: number, lanes: number): Promise<Books> {
   const { url, drop } = await newDatabase(engine);
   const db = openDatabase(url, { poolMax: connections });

@@ -1,4 +1,4 @@
-// Callers who hold and settle in a closed loop: each begins its next cycle as soon as the last one is durable.
+// Callers that hold and settle in a closed loop: each begins its next cycle as soon as the last one is durable.
 import { newId } from '#kit/id.js';
 import type { Operation } from '#services/ledger/books/model.js';
 import { holdOperation, settleOperation } from '#services/ledger/requests/operations.js';
@@ -14,7 +14,7 @@ export interface Latency {
   readonly p99: number;
 }
 
-/** What a run came to. The CPU is that of this process, callers included, and not of a database server. */
+/** The result of a run. The CPU time is that of this process, including the callers, and excludes a database server. */
 export interface Measured {
   readonly cyclesPerSecond: number;
   readonly cpuUsPerCycle: number;
@@ -22,12 +22,12 @@ export interface Measured {
   readonly settle: Latency;
 }
 
-/** So many callers; together they go through all of the customers, in an order that is not that of their ids. */
+/** Creates this many callers; together they visit all customers, in an order other than that of their ids. */
 export function callersOf(customers: readonly Customer[], callers: number): (() => Customer)[] {
   return Array.from({ length: callers }, () => () => customers[Math.floor(Math.random() * customers.length)]!);
 }
 
-/** Runs the callers for so many seconds. Raises what a cycle raises, and a refusal too: there is money for all. */
+/** Runs the callers for this many seconds. Throws errors of a cycle, and refusals too, because there is enough money for all. */
 export async function runCycles(callers: readonly (() => Customer)[], doer: Doer, seconds: number): Promise<Measured> {
   const holds: number[] = [];
   const settles: number[] = [];

@@ -1,5 +1,5 @@
 // What money costs a call in single mode: hold, usage record and settlement, from the gateway's clients through the codec and every
-// decorator to synced SQLite files, without HTTP and models. Beside it a yardstick for how fast the machine is just now.
+// decorator to synced SQLite files, without HTTP and models. Next to it a yardstick for the current speed of the machine.
 import { createHmac } from 'node:crypto';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -154,7 +154,7 @@ process.stdout.write(
 );
 await run(32);
 process.stdout.write(
-  '| callers | calls/s | CPU µs a call | p50 / p99 ms | keyed hash of 1 kB, µs |\n| ---: | ---: | ---: | ---: | ---: |\n',
+  '| callers | calls/s | CPU µs per call | p50 / p99 ms | keyed hash of 1 kB, µs |\n| ---: | ---: | ---: | ---: | ---: |\n',
 );
 for (const callers of options.callers.split(',').map(Number)) {
   const runs: (Run & { yardstick: number })[] = [];

@@ -1,4 +1,4 @@
-// Hold + settle cycles at the ledger's store: a transaction for each operation beside the lanes, on SQLite and on MariaDB. See README.md.
+// Hold + settle cycles at the ledger's store: a transaction per operation compared with the lanes, on SQLite and on MariaDB. See README.md.
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { systemClock } from '#kit/clock.js';
@@ -29,7 +29,7 @@ interface Line {
   readonly batched: Measured;
 }
 
-/** Lets so many be done at a time and the others wait, as a pool of connections does, but for as long as it takes. */
+/** Runs this many tasks at a time while the others wait, like a connection pool, but without a timeout. */
 function atMost(many: number, doer: Doer): Doer {
   const waiting: (() => void)[] = [];
   let running = 0;
@@ -60,7 +60,7 @@ async function measure(engine: Engine, accounts: number): Promise<Line[]> {
     const { lane, store } = books;
     const batched: Doer = (operation) => lane.add(operation);
     const naive = atMost(connections, async (operation) => (await store.execute([operation], systemClock.nowMs()))[0]!);
-    // The code and the pages of the database are warm before anything counts.
+    // Warms up the code and the database pages before the measurement.
     await runCycles(callersOf(books.customers, 64), batched, 1.5);
     const lines: Line[] = [];
     for (const callers of numbers(options.callers)) {
@@ -96,7 +96,7 @@ function report(lines: readonly Line[]): void {
     'hold p50 / p99 ms',
     'settle p50 / p99 ms',
     '× naive',
-    'CPU µs a cycle',
+    'CPU µs per cycle',
   ];
   const rows = lines.map(({ engine, accounts, callers, naive, batched }) => [
     engine,

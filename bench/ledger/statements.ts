@@ -117,7 +117,7 @@ async function generate(db: Database, accountId: string): Promise<void> {
   });
 }
 
-/** The account whose entries they are; makes them where there are none. */
+/** Returns the account of the entries; creates the entries if there are none. */
 async function filled(db: Database): Promise<string> {
   const [kept] = (await db.knex('bucket').select('account_id').limit(1)) as { account_id: unknown }[];
   if (kept !== undefined) return idFromBytes('acct', asBytes(kept.account_id));

@@ -1,4 +1,4 @@
-// The ledger as a process of its own for the benchmark of its wire: serves gRPC, and runs callers at its own store when told to.
+// The ledger as a process of its own for the benchmark of its wire: serves gRPC, and runs callers at its own store on request.
 import { Access } from '#kit/rpc/access/access.js';
 import { systemClock } from '#kit/clock.js';
 import { createLogger } from '#kit/log.js';
@@ -11,7 +11,7 @@ import { parseSettings } from '#kit/config/settings.js';
 import { type Engine, openBooks } from './books.ts';
 import { callersOf, runCycles } from './cycles.ts';
 
-/** What the benchmark asks of this process; each question has one answer. */
+/** The requests of the benchmark to this process; each has one response. */
 export type Question =
   | { readonly ask: 'store'; readonly callers: number; readonly seconds: number }
   | { readonly ask: 'cpu' }

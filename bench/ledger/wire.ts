@@ -1,4 +1,4 @@
-// Hold + settle cycles through the real gRPC service, one call an operation beside the stream of Apply, and at the store of the same
+// Hold + settle cycles through the real gRPC service, one call per operation compared with the stream of Apply, and at the store of the same
 // process in the same run. See README.md.
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -135,7 +135,7 @@ function report(lines: readonly Line[]): void {
     ...latency,
     'stream × unary',
     'stream ÷ store',
-    'ledger CPU µs a cycle: store, unary, stream',
+    'ledger CPU µs per cycle: store, unary, stream',
   ];
   const rows = lines.map(({ engine, accounts, callers, store, unary, stream }) => [
     engine,

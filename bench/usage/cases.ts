@@ -1,4 +1,4 @@
-// What is asked of metering in the benchmark: what pages of the console, exports and charts ask.
+// The queries of the benchmark to metering: those of the console's pages, exports and charts.
 import type { Database } from '#kit/db/open.js';
 import { callContext } from '#client/call-context.js';
 import { Outcome, GroupBy, UsageFilter } from '#proto/metering/v1/metering.js';
@@ -9,7 +9,7 @@ import { listUsageRecords } from '#services/metering/rpcs/list-usage-records.js'
 import { errorOutcomes } from '#rules/outcomes.js';
 import type { History } from './generate.ts';
 
-/** One question. */
+/** One query. */
 export interface Case {
   readonly name: string;
   readonly ask: () => Promise<unknown>;
@@ -54,7 +54,7 @@ export function pageCases(db: Database, { accounts, models, fromMs, untilMs }: H
         ask: filter === month ? page({ ...month, untilMs: month.fromMs + BigInt(dayMs) }) : page(filter, old),
       },
     ]),
-    // As the console asks for them: one page for each way to fail.
+    // As the console requests them: one page for each failure outcome.
     { name: 'failed calls', ask: () => Promise.all(errorOutcomes.map((outcome) => page({ outcome })())) },
     { name: 'export: first 1000 records', ask: page({}, '', 1000) },
     { name: 'export of a key and a model: first 1000 records', ask: page({ keyId: keys[9]!, modelId: models[14]! }, '', 1000) },

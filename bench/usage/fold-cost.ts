@@ -1,4 +1,4 @@
-// What adding up costs a record while calls come in: so many accounts take turns, and the folder runs every so often. See README.md.
+// The cost of the roll-up per record while calls come in: this many accounts take turns, and the roll-up worker runs periodically. See README.md.
 import { parseArgs } from 'node:util';
 import { migrate } from '#kit/db/migrate.js';
 import { type Database, openDatabase } from '#kit/db/open.js';
@@ -15,13 +15,13 @@ const { values: options } = parseArgs({
   options: {
     engines: { type: 'string', default: 'sqlite' },
     accounts: { type: 'string', default: '1,100' },
-    // Of an account.
+    // Per account.
     keys: { type: 'string', default: '3' },
     models: { type: 'string', default: '5' },
-    // Calls a second.
+    // Calls per second.
     rate: { type: 'string', default: '400' },
     seconds: { type: 'string', default: '100' },
-    // Seconds between two runs of the folder.
+    // Seconds between two runs of the roll-up worker.
     every: { type: 'string', default: '5' },
     step: { type: 'string', default: '400' },
   },
@@ -62,7 +62,7 @@ async function measure(db: Database, accounts: number): Promise<{ cpu: number; s
       while (page.ids.length > 0) {
         const start = performance.now();
         const folded = await foldUnfolded(db, numbers, page.ids.splice(0, step));
-        // The first calls of a key and a model make series, once.
+        // The first calls of a key and a model create series, once.
         if (second > seconds / 2) {
           slowest = Math.max(slowest, performance.now() - start);
           records += folded;
@@ -74,7 +74,7 @@ async function measure(db: Database, accounts: number): Promise<{ cpu: number; s
   return { cpu: cpu / records, stepMs: slowest };
 }
 
-process.stdout.write('| database | accounts | CPU µs a record | longest step, ms |\n| --- | ---: | ---: | ---: |\n');
+process.stdout.write('| database | accounts | CPU µs per record | longest step, ms |\n| --- | ---: | ---: | ---: |\n');
 for (const engine of options.engines.split(',') as Engine[]) {
   for (const accounts of options.accounts.split(',').map(Number)) {
     const { url, drop } = await newDatabase(engine);

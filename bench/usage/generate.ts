@@ -16,7 +16,7 @@ const rowsPerTransaction = 10_000;
 /** SQLite has a prepared statement of one row; a statement to MariaDB is a round trip. */
 const rowsPerStatement = { sqlite: 1, mysql: 500 };
 
-/** Of a hundred calls, so many end so. */
+/** How many of a hundred calls have each outcome. */
 const outcomes: readonly (readonly [KnownOutcome, number])[] = [
   [Outcome.OUTCOME_COMPLETED, 88],
   [Outcome.OUTCOME_MAX_TOKENS, 5],
@@ -58,7 +58,7 @@ export function historyOf(days: number, nowMs: number, accountCount = 2): Histor
   };
 }
 
-/** That of the records that are there: the account with most of them first, and its keys and models, those that are used most first. */
+/** The world of the existing records: the account with most of them first, and its keys and models, those that are used most first. */
 export async function historyIn(db: Database): Promise<History> {
   const busiest = async (column: string, accountId?: Buffer): Promise<unknown[]> => {
     const query = db.knex('usage_record').select(column).count({ calls: '*' }).groupBy(column).orderBy('calls', 'desc');
@@ -106,7 +106,7 @@ export async function generate(db: Database, history: History, recordsOfFirst: n
   }
 }
 
-/** Makes the rows of calls of all accounts in turn, one every so often. */
+/** Generates the rows of calls of all accounts in turn, at regular intervals. */
 export function rowsOfCalls(history: History, fromMs: number, everyMs: number): () => unknown[] {
   const random = randomOf(7);
   const prices = history.models.map((modelId, index) => priceOf(modelId, BigInt(index + 1), history.fromMs));

@@ -1,4 +1,4 @@
-// The console's page of keys, from the three services that know something of keys.
+// The console's page of keys, from the three services that hold data about keys.
 import { systemClock } from '#kit/clock.js';
 import { migrate } from '#kit/db/migrate.js';
 import { type Database, openDatabase } from '#kit/db/open.js';

@@ -26,7 +26,7 @@ const { values: options } = parseArgs({
 });
 const tries = Number(options.tries);
 const only = new RegExp(options.only);
-/** Of one transaction while all is added up. */
+/** Records per transaction while everything is rolled up. */
 const recordsPerStep = 5000;
 
 /** This process, and with TOLLGATE_BENCH_MYSQL_PID the server. */
@@ -88,7 +88,7 @@ async function rowsOf(db: Database, table: string): Promise<number> {
   return Number(row!.rows);
 }
 
-/** What is lost with the power is made again. */
+/** Turns off durability: data lost in a power cut are generated again. */
 async function fill(db: Database): Promise<void> {
   if (db.engine === 'sqlite') await db.knex.raw('PRAGMA synchronous = OFF');
   const start = performance.now();
@@ -111,7 +111,7 @@ async function addUp(db: Database): Promise<void> {
     next = step.next;
   }
   const cpu = (cpuMicroseconds(pids) - cpuBefore) / records;
-  print(`\nAdded up in ${seconds(performance.now() - start)} s, ${cpu.toFixed(0)} µs of CPU a record.`);
+  print(`\nRolled up in ${seconds(performance.now() - start)} s, ${cpu.toFixed(0)} µs of CPU per record.`);
   if (db.engine === 'mysql') await db.knex.raw('ANALYZE TABLE usage_record, usage_sum, usage_series');
 }
 

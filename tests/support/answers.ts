@@ -1,4 +1,4 @@
-// Calls of both formats and both kinds by one interface, and what their caller saw.
+// Makes calls of both formats and both kinds through one interface, and records what their client saw.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { post } from './calls.js';
 import type { System } from './system.js';
@@ -15,9 +15,9 @@ export const combinations: readonly Combination[] = (['chat-completions', 'messa
   [true, false].flatMap((streaming) => (['cc', 'm'] as const).map((upstream) => ({ client, streaming, upstream }))),
 );
 
-/** What the caller has seen up to now. */
+/** What the client has seen so far. */
 export class Seen {
-  /** Undefined: it left before there was one. */
+  /** Undefined if it disconnected before there was one. */
   status: number | undefined;
   requestId: string | undefined;
   text = '';
@@ -62,7 +62,7 @@ export async function call(
       }
     } else readWhole((await response.json()) as Json, seen);
   } catch (error) {
-    // Left by us, or broken off by the other side; fetch raises a TypeError of its own realm for that.
+    // Disconnected by us, or cut off by the other side; fetch throws a TypeError of its own realm for that.
     if (options.leaving?.signal.aborted !== true && (error as Error).name !== 'TypeError') throw error;
   }
   return seen;

@@ -1,4 +1,4 @@
-// Holds answers of the console's API against the document in which the gateway itself describes them.
+// Checks responses of the console's API against the OpenAPI document of the gateway.
 import { Ajv2020 } from 'ajv/dist/2020.js';
 
 interface Documented {
@@ -14,7 +14,7 @@ interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
 
-/** Raises when an answer, or a parameter by which it was asked for, is not of the document. The path is one below /console/api. */
+/** Throws if a response, or a parameter of its request, is not documented. The path is one below /console/api. */
 export type AnswerCheck = (method: string, path: string, response: Response) => Promise<void>;
 
 const checks = new Map<string, Promise<AnswerCheck>>();
@@ -59,7 +59,7 @@ async function readCheck(baseUrl: string): Promise<AnswerCheck> {
         throw new Error(`${what}: the document does not tell of the parameter ${name}.`);
     }
     if (documented.content === undefined) {
-      // Whatever a body would hold, nobody is told of it.
+      // Any body would be undocumented.
       if ((await response.clone().text()) !== '') throw new Error(`${what} has a body, of which the document tells nothing.`);
       return undefined;
     }
@@ -83,12 +83,12 @@ function templateOf({ paths }: Document, method: string, path: string): string |
   return matches.toSorted((a, b) => names(a) - names(b))[0];
 }
 
-/** Ids of models may hold slashes. */
+/** Model ids may contain slashes. */
 function formOf(template: string): RegExp {
   return new RegExp(`^${template.replaceAll('.', '\\.').replace(/\{(\w+)\}/g, (_, name) => (name === 'model' ? '.+' : '[^/]+'))}$`);
 }
 
-/** The document with every object closed, so that a field of which it tells nothing is a fault here, though it is none to those who read answers. */
+/** Returns the document with every object closed, so that an undocumented field is an error here, although clients must ignore it. */
 function closed(part: unknown): unknown {
   if (Array.isArray(part)) return part.map(closed);
   if (typeof part !== 'object' || part === null) return part;

@@ -34,7 +34,7 @@ export interface BalanceRow {
   credited_nano_usd: string;
 }
 
-/** Makes a key through the operator's command; its secret and id. */
+/** Creates a key with the operator's command; returns its secret and id. */
 export async function createKey(system: System, name: string, ...options: string[]): Promise<{ id: string; secret: string }> {
   const key = await system.json<{ id: string; secret: string }>('key', 'create', '--name', name, ...options);
   return { id: key.id, secret: key.secret };
@@ -80,7 +80,7 @@ export async function settled(
   timeoutMs = 20_000,
 ): Promise<{ rows: UsageRow[]; balance: BalanceRow }> {
   return eventually(async () => {
-    // In this order: what is settled by the first answer is in the second.
+    // In this order: what is settled in the first response is included in the second.
     const rows = await usageRows(system, '--account', accountId);
     const balance = await system.json<BalanceRow>('balance', 'show', '--account', accountId);
     const unsettled = rows.filter((row) => row.settled_at === null).length;

@@ -17,7 +17,7 @@ export interface Look {
   readonly timeZone?: string;
 }
 
-/** A person's browser, which keeps cookies between its pages. */
+/** A user's browser, which keeps cookies between its pages. */
 export interface Person {
   readonly context: BrowserContext;
   /** Opens a page of the console, for example `/accounts/…/keys`, and waits until it has its heading. */
@@ -36,7 +36,7 @@ export async function startChromium(options: readonly string[] = []): Promise<Br
   return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', ...options] });
 }
 
-/** A new person's browser, with nobody signed in. `address` is where they find the gateway. */
+/** Opens a new user's browser, signed out. `address` is the gateway's address. */
 export async function newPerson(browser: Browser, address: string, look: Look = {}): Promise<Person> {
   const context = await browser.newContext({
     baseURL: `${address}/`,
@@ -66,7 +66,7 @@ export async function newPerson(browser: Browser, address: string, look: Look = 
   };
 }
 
-/** Has an open window load a page of the console anew, and waits until it has its heading: half the work of another window. */
+/** Reloads a page of the console in an open window, and waits until it has its heading: half the work of another window. */
 export async function goTo(page: Page, path: string): Promise<void> {
   // From one fragment to another of the same address nothing would be loaded.
   if (page.url() !== 'about:blank') await page.goto('about:blank');

@@ -2,7 +2,7 @@
 import { createInterface } from 'node:readline';
 import { type Child, cleanEnv, startScript } from './process.js';
 
-/** What a command came to. */
+/** The result of a command. */
 export interface CommandResult {
   readonly code: number | null;
   readonly stdout: string;

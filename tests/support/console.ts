@@ -3,7 +3,7 @@ import { answerCheck } from './api-reference.js';
 import { runCommand } from './command-runner.js';
 import type { System } from './system.js';
 
-/** Somebody's browser. */
+/** A user's browser. */
 export class Browser {
   private readonly cookies = new Map<string, string>();
 
@@ -12,7 +12,7 @@ export class Browser {
     private readonly headers: Record<string, string> = {},
   ) {}
 
-  /** A request; the body is JSON. Every answer is held against the document of the console's API. */
+  /** Sends a request with a JSON body. Every response is checked against the document of the console's API. */
   async ask(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Response> {
     const response = await fetch(`${this.system.baseUrl}/console/api${path}`, {
       method,
@@ -83,7 +83,7 @@ export class Browser {
   }
 }
 
-/** Adds a person by the operator's command. */
+/** Adds a user with the operator's command. */
 export async function addPerson(system: System, email: string, password: string, ...options: string[]): Promise<void> {
   const { code, stderr } = await runCommand(['user', 'add', email, '--password-stdin', ...options], system.operatorEnv(), `${password}\n`);
   if (code !== 0) throw new Error(stderr);

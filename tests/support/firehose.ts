@@ -1,5 +1,5 @@
-// An upstream that has far more to say than fits anywhere, and says it as fast as it is taken: what it has been able to write shows how much
-// the gateway has taken in.
+// An upstream that sends far more than fits into any buffer, as fast as it is read: what it has been able to write shows how much
+// the gateway has read.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';

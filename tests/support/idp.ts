@@ -1,11 +1,11 @@
 // An OpenID Connect provider on loopback, as strict as a real one: it checks the client, the redirect address, the code (once) and the
-// proof key, and signs what it says. It can be told to say something wrong.
+// proof key, and signs its tokens. It can be configured to send wrong data.
 import { createHash, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 
-/** Who is signed in at the provider. */
+/** The user who is signed in at the provider. */
 export interface IdpPerson {
   readonly sub: string;
   readonly email?: string;
@@ -31,10 +31,10 @@ export interface Idp {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Who comes back next. */
+  /** The user who is redirected back next. */
   person: IdpPerson;
   fault: IdpFault | undefined;
-  /** Whether what it knows of people is told at its userinfo address only. */
+  /** Whether user claims are returned by the userinfo endpoint only. */
   tellsByUserinfo: boolean;
   /** Redirect addresses that it knows. */
   readonly redirectUris: Set<string>;

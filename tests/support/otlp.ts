@@ -7,7 +7,7 @@ export interface ReceivedSpan {
   readonly service: string;
   readonly traceId: string;
   readonly spanId: string;
-  /** Empty for a root. */
+  /** Empty for a root span. */
   readonly parentSpanId: string;
   readonly name: string;
   readonly startNano: bigint;

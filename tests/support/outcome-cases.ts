@@ -1,4 +1,4 @@
-// The cases of the table of outcomes: what the upstream does, when the caller leaves, and what must come of it.
+// The cases of the table of outcomes: what the upstream does, when the client disconnects, and the expected result.
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import type { Fault, Script } from '../upstream/script.js';
 import { type Combination, promptText } from './answers.js';
@@ -7,7 +7,7 @@ import { type Combination, promptText } from './answers.js';
 export const maxTokens = 100;
 const sentence =
   'It was a bright cold day in April, and the clocks were striking thirteen; Winston Smith slipped quickly through the glass doors.';
-/** What the upstream reports, where it gets to report. */
+/** What the upstream reports, if it gets that far. */
 const usage = { input: 12, cacheRead: 3, output: 34 };
 const deltas = 5;
 const deltaChars = 8;
@@ -21,7 +21,7 @@ export interface Tokens {
   readonly output: number;
 }
 
-/** What must come of one combination. */
+/** The expected result of one combination. */
 export interface Expected {
   readonly outcome: string;
   readonly detail: string;
@@ -29,7 +29,7 @@ export interface Expected {
   readonly quarantined?: boolean;
   readonly tokens: Tokens;
   readonly free?: boolean;
-  /** Of the HTTP answer; absent where the caller left, and need not have got any. */
+  /** Of the HTTP response; absent if the client disconnected, and need not have received one. */
   readonly status?: number;
   readonly text?: string;
   readonly isComplete: boolean;
@@ -58,7 +58,7 @@ const breaksOff =
     fault: fault(frames(upstream)),
   });
 const stalls = breaksOff((afterFrames) => ({ kind: 'stall', afterFrames }));
-/** As much, and then silence for as long as anybody listens. */
+/** The same, and then silence until the connection closes. */
 export const lingers = breaksOff((afterFrames) => ({ kind: 'stall', afterFrames, signsOfLife: true }));
 const errorFrame = (afterFrames: number): Fault => ({
   kind: 'error-frame',
@@ -147,7 +147,7 @@ export const cases: readonly Case[] = [
   },
   {
     row: 'client_disconnected',
-    what: 'long before the end, is charged up to the leaving',
+    what: 'long before the end, is charged up to the disconnect',
     script: lingers,
     leave: 'after-part',
     expected: ({ upstream }) => ({

@@ -7,7 +7,7 @@ export { freePort } from '../../deploy/distributed/free-port.js';
 /** The root of the checkout. */
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** A started process and what it has said. */
+/** A started process and its output. */
 export interface Child {
   readonly process: ChildProcess;
   stdout(): string;
@@ -22,7 +22,7 @@ export function cleanEnv(env: Record<string, string>): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(own), ...env };
 }
 
-// Whatever goes wrong in a test, no process of its outlives the run.
+// Whatever goes wrong in a test, none of its processes outlives the run.
 const children = new Set<ChildProcess>();
 process.on('exit', () => {
   for (const child of children) child.kill('SIGKILL');
@@ -64,7 +64,7 @@ export function isAlive(pid: number): boolean {
 /** Waits until `check` gives something other than undefined, or throws what it last failed with. */
 export async function eventually<T>(check: () => Promise<T | undefined> | T | undefined, timeoutMs = 20_000): Promise<T> {
   const untilMs = Date.now() + timeoutMs;
-  let failure: unknown = new Error('It never came true.');
+  let failure: unknown = new Error('The condition never became true.');
   while (Date.now() < untilMs) {
     try {
       const value = await check();

@@ -39,11 +39,11 @@ export async function startReplica(url: string): Promise<Replica> {
   };
 }
 
-/** What a load was told, and when. */
+/** The responses that a load received, and when. */
 export interface Load {
   /** Costs of the settlements that were acknowledged, by hold. */
   readonly settled: ReadonlyMap<string, bigint>;
-  /** How often something was asked again because the outcome was not known. */
+  /** How often an operation was retried because its outcome was unknown. */
   readonly unknowns: () => number;
   /** Milliseconds of the longest time since this instant (of performance.now) in which nothing was acknowledged. */
   longestGapMs(sinceMs: number): number;
@@ -51,7 +51,7 @@ export interface Load {
   stop(): Promise<void>;
 }
 
-/** Has callers hold and settle on a few accounts, over all replicas in turn, each asking again by the same id until it knows. */
+/** Makes callers hold and settle on a few accounts, over all replicas in turn, each retrying with the same id until it knows the outcome. */
 export async function startLoad(replicas: readonly Replica[], callers: number, accounts: number): Promise<Load> {
   const customers: Customer[] = [];
   for (let count = 0; count < accounts; count += 1) customers.push(await fundedCustomer(replicas[0]!.service, 1_000_000_000_000n));
@@ -91,7 +91,7 @@ export async function startLoad(replicas: readonly Replica[], callers: number, a
     }
   }
   const running = Promise.all(Array.from({ length: callers }, (_, caller) => call(caller)));
-  // Told by `stop`, and not before somebody asks.
+  // Reported by `stop`, not before it is called.
   running.catch(() => undefined);
   return {
     settled,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { runCommand } from './command-runner.js';
 import type { System } from './system.js';
 
-/** Prices of the models of the stub, in nano-USD a token. */
+/** Prices of the models of the stub, in nano-USD per token. */
 export const stubPrices = { input: 1000n, cacheRead: 100n, cacheWrite5m: 1250n, cacheWrite1h: 2000n, output: 5000n } as const;
 
 /** Adds an upstream on a private address; its secret goes in by the standard input. */

@@ -35,7 +35,7 @@ export interface System {
   cli(...args: string[]): Promise<string>;
   /** The same with --json, parsed. */
   json<T = Record<string, unknown>>(...args: string[]): Promise<T>;
-  /** Runs the operator's command, whatever comes of it. */
+  /** Runs the operator's command, whatever its result. */
   tryCli(...args: string[]): Promise<CommandResult>;
   /** The environment in which the operator's command finds this system. */
   operatorEnv(): Record<string, string>;
@@ -121,7 +121,7 @@ async function killSystem(mode: Mode, dataDir: string, child: Child): Promise<vo
     const { pids } = JSON.parse(readFileSync(join(dataDir, 'processes.json'), 'utf8')) as { pids: Record<string, number> };
     // The launcher first, so that it does not tidy up after the others.
     await child.end('SIGKILL');
-    // One of them may be away already.
+    // One of them may already have ended.
     for (const pid of Object.values(pids).filter(isAlive)) process.kill(pid, 'SIGKILL');
     await eventually(() => (Object.values(pids).every((pid) => !isAlive(pid)) ? true : undefined));
     return;

@@ -1,4 +1,4 @@
-// The judge of refusals, on refusals that are right and on such that cannot be.
+// Tests the judge of refusals with correct and impossible refusals.
 import { expect, it } from '@jest/globals';
 import { setTimeout as pause } from 'node:timers/promises';
 import { AppError } from '#client/errors/app-error.js';

@@ -22,7 +22,7 @@ interface Refused {
   readonly leastNanoUsd: bigint;
 }
 
-/** What a call tells as it goes on. */
+/** What a call reports as it proceeds. */
 export interface Telling {
   granted(amountNanoUsd: bigint): void;
   refused(error: AppError, leastNanoUsd: bigint): void;

@@ -38,7 +38,7 @@ process.on('message', (request: FileRequest) => {
     (error: Error) => process.send!({ error: { message: error.message, stack: error.stack } } satisfies FileResponse),
   );
 });
-// Tests leave timers and sockets behind; whoever has to be ended listens to `exit`.
+// Tests leave timers and sockets behind; what must be stopped listens to `exit`.
 process.on('disconnect', () => process.exit());
 
 async function runFile({ path, config, globalConfig }: FileRequest): Promise<TestResult> {
