@@ -38,7 +38,6 @@ const unaudited: Readonly<Record<string, string>> = {
   'auth.v1.UserService/BeginIdentitySignIn': 'It changes nothing.',
   'auth.v1.UserService/ConfirmPassword': 'It changes nothing.',
   'auth.v1.UserService/RequestPasswordReset': 'It changes nothing until ResetPassword, which leaves an event.',
-  'auth.v1.UserService/AppendAudit': 'It is the audit log.',
   'auth.v1.UserService/AppendAuditEvents': 'It is the audit log.',
 };
 

@@ -4,7 +4,6 @@ import type { UserService } from '#proto/auth/v1/users.js';
 import type { PeopleDeps } from './deps.js';
 import { acceptInvitation } from './rpcs/accept-invitation.js';
 import { appendAuditEvents } from './rpcs/append-audit-events.js';
-import { appendAudit } from './rpcs/append-audit.js';
 import { confirmPassword } from './rpcs/confirm-password.js';
 import { connectIdentity } from './rpcs/connect-identity.js';
 import { createSignInLink } from './rpcs/create-sign-in-link.js';
@@ -69,7 +68,6 @@ export function peopleService(deps: PeopleDeps): UserService {
       listMembers,
       putMember,
       deleteMember,
-      appendAudit,
       appendAuditEvents,
       listAuditEvents,
       verifyAuditLog,
