@@ -2,7 +2,7 @@
 import { Component, type ReactNode } from 'react';
 import { ErrorNotice } from '../ui/notice.js';
 
-/** `resetKey` is the page's address: another page is tried anew. */
+/** `resetKey` is the page's address: another page is rendered again. */
 export class FaultBoundary extends Component<{ resetKey: string; children: ReactNode }, { error: unknown; key: string }> {
   override state: { error: unknown; key: string } = { error: undefined, key: this.props.resetKey };
 

@@ -14,7 +14,7 @@ const checkMs = 1000;
 const patienceMs = 10_000;
 const tryAgainMs = 5000;
 
-/** Since when the oldest of what is shown could not be fetched anew; undefined while all of it can. */
+/** Since when the oldest data on the page could not be refreshed; undefined while all of them can. */
 function useBehind(): number | undefined {
   const client = useQueryClient();
   const [since, setSince] = useState<number>();

@@ -5,7 +5,7 @@ import { commonText } from '../i18n/common.js';
 import { useText } from '../i18n/text.js';
 import { Button } from './button.js';
 
-/** Copies a text; false when it could not be done. Never says that it was done when it was not. */
+/** Copies a text; returns false if that failed, and true only if it succeeded. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     if (window.isSecureContext) {

@@ -1,4 +1,4 @@
-// Content that has to be fetched first: loading, a fault with a way on, or the content. What is there already stays while it is fetched anew.
+// Content that has to be fetched first: loading, an error with a way to continue, or the content. Existing content stays while it is refreshed.
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { mayPass } from '../api/client.js';
@@ -13,7 +13,7 @@ interface Told {
   fetchNextPage?(): unknown;
 }
 
-/** The fault to show with what was fetched: none for what is there and could only not be fetched anew, for the frame says how old it is. */
+/** Returns the error to show with a query: none if only a refresh failed, because the frame shows how old the data are. */
 export function faultOf({
   data,
   error,

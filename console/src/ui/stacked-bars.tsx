@@ -54,7 +54,7 @@ const grounds = [
 const height = 200;
 const width = 800;
 
-/** At most nine series; put the small ones together before. */
+/** At most nine series; combine the small ones first. */
 export function StackedBars({ title, series, bars, text, axisText, totalText, labelName, totalName }: Props) {
   const t = useText(commonText);
   const titleId = useId();

@@ -44,7 +44,7 @@ const hoursShownMax = 8 * 24 + 1;
 /** A year, and a day more for one that is leap. */
 export const daysShownMax = 367;
 
-/** Reads the address; what it cannot be is as if it were absent. */
+/** Parses the address; invalid values are treated as absent. */
 export function readView(search: string): UsageView {
   const query = new URLSearchParams(search);
   const text = (name: string): string => query.get(name) ?? '';
@@ -62,7 +62,7 @@ export function readView(search: string): UsageView {
   };
 }
 
-/** Writes it, without what goes without saying; begins with `?` unless it is empty. */
+/** Writes the address without defaults; begins with `?` unless it is empty. */
 export function writeView(view: UsageView): string {
   const { range } = view;
   const custom = typeof range === 'object' ? range : { from: '', until: '' };
