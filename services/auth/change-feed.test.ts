@@ -65,7 +65,7 @@ describe('the change feed', () => {
     return [];
   }
 
-  it('tells every watcher of every change, in order', async () => {
+  it('sends every change to every watcher, in order', async () => {
     await startFeed();
     const watches = [await openWatch(), await openWatch()];
     store.add('one', 'two');
@@ -85,7 +85,7 @@ describe('the change feed', () => {
     expect(await nextNames(watch)).toEqual(['now']);
   });
 
-  it('tells at once what it is woken for', async () => {
+  it('sends a change at once when it is woken', async () => {
     await startFeed({ pollIntervalMs: 60_000 });
     const watch = await openWatch();
     await pause(10);
@@ -138,7 +138,7 @@ describe('the change feed', () => {
     expect(feed.watcherCount).toBe(1);
   });
 
-  it('forgets a watcher that leaves, even one that waits', async () => {
+  it('removes a watcher that disconnects, even one that waits', async () => {
     await startFeed({ pollIntervalMs: 60_000 });
     const leaving = new AbortController();
     const watch = await openWatch(leaving.signal);
@@ -150,7 +150,7 @@ describe('the change feed', () => {
     expect(feed.watcherCount).toBe(0);
   });
 
-  it('forgets a watcher that stops reading by itself', async () => {
+  it('removes a watcher that stops reading by itself', async () => {
     await startFeed();
     for await (const _ of feed.watch(never)) break;
     expect(feed.watcherCount).toBe(0);
@@ -162,7 +162,7 @@ describe('the change feed', () => {
     await expect(feed.watch(never).next()).rejects.toMatchObject({ reason: 'overloaded' });
   });
 
-  it('ends every watch when it stops, and takes no new one', async () => {
+  it('ends every watch when it stops, and accepts no new one', async () => {
     await startFeed({ pollIntervalMs: 60_000 });
     const watch = await openWatch();
     await pause(10);

@@ -1,10 +1,10 @@
-// Tells watchers of every change, whichever replica made it. One loop reads the changes of the shared database for all watchers of
+// Notifies watchers of every change, whichever replica made it. One loop reads the changes of the shared database for all watchers of
 // this process; a change made here only wakes the loop early, so that there is one source and one order.
 import { AppError } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 import type { Change, ChangeStore } from './store/changes.js';
 
-/** How the feed works. */
+/** The options of the feed. */
 export interface ChangeFeedOptions {
   readonly pollIntervalMs: number;
   /** Changes that may wait for one watcher before it is dropped. */
@@ -38,13 +38,13 @@ export class ChangeFeed {
     this.watchersMax = options.watchersMax ?? watchersMaxDefault;
   }
 
-  /** Begins with the changes that come from now on. */
+  /** Starts with the changes that are made from now on. */
   async start(): Promise<void> {
     this.cursor = await this.store.lastNumber();
     this.loop = this.run();
   }
 
-  /** Ends every watch and the loop. */
+  /** Ends all watches and the loop. */
   async stop(): Promise<void> {
     this.stopping = true;
     for (const watcher of this.watchers) watcher.end();
@@ -52,7 +52,7 @@ export class ChangeFeed {
     await this.loop;
   }
 
-  /** To be called after a change was committed here: it is then pushed at once instead of with the next poll. */
+  /** Call this after a change was committed here: it is then pushed at once instead of with the next poll. */
   wake(): void {
     this.woken = true;
     this.endSleep?.();
@@ -63,14 +63,14 @@ export class ChangeFeed {
     return this.loop !== undefined && !this.failing && !this.stopping;
   }
 
-  /** Watches that are open now. */
+  /** The number of open watches. */
   get watcherCount(): number {
     return this.watchers.size;
   }
 
   /**
-   * Yields once at once without a change, then after every poll: what has changed, or nothing, which says that up to now nothing
-   * else has. While the database does not answer it yields nothing. Ends when the signal aborts or the feed stops. Raises
+   * Yields once immediately without a change, then after every poll: the changes, or nothing, which means that up to now nothing
+   * else has changed. While the database does not respond it yields nothing. Ends when the signal aborts or the feed stops. Raises
    * overloaded when the consumer falls too far behind, and when there are too many watchers.
    */
   async *watch(signal: AbortSignal): AsyncGenerator<Change[]> {
@@ -92,7 +92,7 @@ export class ChangeFeed {
 
   private async run(): Promise<void> {
     while (!this.stopping) {
-      // Cleared before the poll, since a change committed during it may have come too late for it.
+      // Cleared before the poll, since a change committed during it may be too late for it.
       this.woken = false;
       await this.poll();
       if (!this.woken) await this.sleep();
@@ -110,7 +110,7 @@ export class ChangeFeed {
       if (this.failing) this.log.info('changes of keys can be read again');
       this.failing = false;
     } catch (error) {
-      // The cursor stays, so that nothing is missed; the silence tells watchers to trust their caches no longer.
+      // The cursor stays, so that nothing is missed; the silence tells watchers to stop trusting their caches.
       if (!this.failing) this.log.error({ err: error }, 'changes of keys cannot be read; watchers hear nothing until they can');
       this.failing = true;
     }
@@ -128,7 +128,7 @@ export class ChangeFeed {
   }
 }
 
-/** What waits for one consumer. */
+/** Holds what waits for one consumer. */
 class Watcher {
   private waiting: Change[] = [];
   private ended = false;
@@ -137,7 +137,7 @@ class Watcher {
 
   constructor(private readonly queueMax: number) {}
 
-  /** Queues changes. Without a change only a consumer that waits hears of it, since for another the news would be old when read. */
+  /** Queues changes. Without a change only a waiting consumer is notified, since for another the message would be outdated when read. */
   tell(changes: readonly Change[]): void {
     if (this.waiting.length + changes.length > this.queueMax) {
       this.failure = new AppError('overloaded', 'This watcher reads too slowly and has missed changes; watch again with an empty cache.');
@@ -152,7 +152,7 @@ class Watcher {
     this.wakeConsumer?.();
   }
 
-  /** The next changes, none for a heartbeat, or undefined when the watch is over. */
+  /** Returns the next changes, none for a heartbeat, or undefined when the watch is over. */
   async next(): Promise<Change[] | undefined> {
     if (!this.ended && this.failure === undefined && this.waiting.length === 0) {
       await new Promise<void>((resolve) => (this.wakeConsumer = resolve));

@@ -1,4 +1,4 @@
-// What the RPCs of auth work with.
+// The dependencies of auth's RPCs.
 import type { AuditLog } from '#kit/audit/audit-outbox.js';
 import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
@@ -8,7 +8,7 @@ import type { AccountStore } from './store/accounts.js';
 import type { IdempotencyStore } from './store/idempotency.js';
 import type { KeyStore } from './store/keys.js';
 
-/** Handed to every RPC. */
+/** Holds the dependencies that every RPC receives. */
 export interface RpcDeps {
   readonly db: Database;
   readonly accounts: AccountStore;
@@ -16,7 +16,7 @@ export interface RpcDeps {
   readonly idempotency: IdempotencyStore;
   readonly audit: AuditLog;
   readonly feed: ChangeFeed;
-  /** The longest silence that watchers are told to expect. */
+  /** The longest silence that is announced to watchers. */
   readonly heartbeatIntervalMs: number;
   readonly clock: Clock;
   readonly log: Logger;

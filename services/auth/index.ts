@@ -1,4 +1,4 @@
-// The front door of auth: all that composition may import.
+// The public interface of auth: all that the composition may import.
 import type { Clock } from '#kit/clock.js';
 import { migrate } from '#kit/db/migrate.js';
 import type { Database } from '#kit/db/open.js';
@@ -41,7 +41,7 @@ import { KeyStore } from './store/keys.js';
 export { ensureSecretKey } from '#kit/secrets/secret-key.js';
 export { type AuthConfig, authSettings } from './config.js';
 
-/** What auth needs from its process. */
+/** Holds what auth needs from its process. */
 export interface AuthDeps {
   /** Auth's own database, opened and closed by the composition. */
   readonly db: Database;
@@ -49,7 +49,7 @@ export interface AuthDeps {
   readonly log: Logger;
   /** Undefined: no mail is sent. Closed when auth stops. */
   readonly mailer: Mailer | undefined;
-  /** Where people find the console, for links in mails; without it none is sent. */
+  /** The public address at which users open the console, for links in mails; without it none is sent. */
   readonly publicUrl: string | undefined;
   /** The 32 bytes under which signing keys are sealed in the database, the same for every replica. */
   readonly secretKey: Buffer;
@@ -57,18 +57,18 @@ export interface AuthDeps {
   readonly identityProvider?: OidcProvider;
 }
 
-// The rest of the interval is for the read itself and the way to the watcher, so that no heartbeat comes after it was promised.
+// The rest of the interval is for the read itself and the way to the watcher, so that no heartbeat arrives later than announced.
 const pollShareOfHeartbeat = 0.8;
 
-/** The services of auth, which share a database and a life. */
+/** The services of auth, which share a database and a lifecycle. */
 export interface AuthModule extends ServiceModule<AuthService> {
-  /** The people of the console, as a module of its own for those who offer it. */
+  /** The users of the console, as a separate module for the processes that offer it. */
   readonly users: ServiceModule<UserService>;
   /** The callers, likewise. */
   readonly callers: ServiceModule<CallerService>;
 }
 
-/** Auth over its own database. `start` migrates and begins to look for changes; `stop` ends every watch. */
+/** Creates auth over its own database. `start` migrates and starts to look for changes; `stop` ends every watch. */
 export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicUrl, secretKey, identityProvider }: AuthDeps): AuthModule {
   const { heartbeatIntervalMs } = config;
   const feed = new ChangeFeed(new ChangeStore(db), { pollIntervalMs: heartbeatIntervalMs * pollShareOfHeartbeat }, log);

@@ -1,4 +1,4 @@
-// The secret of a platform key: how it is made, recognised and hashed. Pure but for the randomness that it is handed.
+// The secret of a platform key: how it is created, recognised and hashed. Pure except for the randomness passed in.
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
@@ -11,7 +11,7 @@ const randomLength = 43;
 const checksumLength = 6;
 const form = /^sk-tg-[0-9A-Za-z]{49}$/;
 
-/** A new secret over 32 random bytes: "sk-tg-", 43 base62 digits of the bytes, 6 base62 digits of the checksum. */
+/** Returns a new secret of 32 random bytes: "sk-tg-", 43 base62 digits of the bytes, 6 base62 digits of the checksum. */
 export function mintSecret(random: Buffer = randomBytes(32)): string {
   assert.equal(random.length, 32);
   const body = prefix + toBase62(BigInt(`0x${random.toString('hex')}`), randomLength);
@@ -20,17 +20,17 @@ export function mintSecret(random: Buffer = randomBytes(32)): string {
   return secret;
 }
 
-/** Whether the text has the form of a secret and its checksum is right, so that a typing error is told without a lookup. */
+/** Reports whether the text has the form of a secret and a correct checksum, so that typing errors are found without a lookup. */
 export function isWellFormedSecret(text: string): boolean {
   return form.test(text) && checksumOf(text.slice(0, -checksumLength)) === text.slice(-checksumLength);
 }
 
-/** The 32 bytes under which a key is stored and looked up. A plain hash suffices: nobody can search 256 random bits. */
+/** Returns the 32 bytes under which a key is stored and looked up. A plain hash suffices: 256 random bits cannot be searched. */
 export function hashSecret(secret: string): Buffer {
   return createHash('sha256').update(secret).digest();
 }
 
-/** What is shown of a secret for ever, so that people can tell keys apart. */
+/** Returns the part of a secret that stays visible, so that users can distinguish keys. */
 export function lastFour(secret: string): string {
   return secret.slice(-4);
 }

@@ -1,4 +1,4 @@
-// The process of auth when it runs apart.
+// The process of auth when it runs separately.
 import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
 import { CallerServiceDefinition } from '#proto/auth/v1/callers.js';
 import { UserServiceDefinition } from '#proto/auth/v1/users.js';

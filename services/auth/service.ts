@@ -1,4 +1,4 @@
-// AuthService: its RPCs, bound to what they need.
+// AuthService: its RPCs, bound to their dependencies.
 import { getHealth } from '#kit/process/get-health.js';
 import { bindRpcs } from '#kit/rpc/bind-rpcs.js';
 import type { AuthService } from '#proto/auth/v1/auth.js';
@@ -16,7 +16,7 @@ import { updateAccount } from './rpcs/update-account.js';
 import { updateKey } from './rpcs/update-key.js';
 import { watchKeys } from './rpcs/watch-keys.js';
 
-/** The implementation of the contract over these dependencies. */
+/** Returns the implementation of the contract over these dependencies. */
 export function authService(deps: RpcDeps): AuthService {
   return bindRpcs<AuthService, RpcDeps>(
     {

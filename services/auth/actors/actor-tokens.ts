@@ -1,4 +1,4 @@
-// Signs the tokens by which services know for which user a caller acts (verified by services/kit/rpc/actor-token.ts).
+// Signs the tokens that show services for which user a caller acts (verified by services/kit/rpc/actor-token.ts).
 import { SignJWT } from 'jose/jwt/sign';
 import type { Clock } from '#kit/clock.js';
 import { newId } from '#kit/id.js';
@@ -6,7 +6,7 @@ import { type ActorClaims, actorTokenRules } from '#kit/rpc/actor-token.js';
 import { type ActorToken, type Membership, Role, type Session, type User } from '#proto/auth/v1/users.js';
 import type { SigningKeys } from './signing-keys.js';
 
-/** Short, since a token outlives the session that it was signed for by as much. */
+/** Short, since a token can outlive its session by this much. */
 export const tokenLifeMs = 120_000;
 // A token travels as a header, which HTTP/2 bounds.
 const rolesMax = 50;
@@ -20,7 +20,7 @@ const roleNames: Readonly<Partial<Record<Role, string>>> = {
   [Role.ROLE_VIEWER]: 'viewer',
 };
 
-/** For whom a token is. */
+/** Holds the user, caller and account for which a token is signed. */
 export interface Acting {
   readonly user: User;
   readonly session: Session;
@@ -32,7 +32,7 @@ export interface Acting {
   readonly caller: string;
 }
 
-/** Signs tokens. One that says the same is returned again for half its life, so that services verify it once for many requests. */
+/** Signs tokens. An identical token is returned again for half its life, so that services verify it once for many requests. */
 export class ActorTokens {
   private readonly remembered = new Map<string, { readonly kid: string; readonly token: string; readonly expiresAtMs: number }>();
 
@@ -41,7 +41,7 @@ export class ActorTokens {
     private readonly clock: Clock,
   ) {}
 
-  /** A token for the user of a session. */
+  /** Returns a token for the user of a session. */
   async sign(acting: Acting): Promise<ActorToken> {
     const { user, session, caller, clientAddress } = acting;
     const nowMs = this.clock.nowMs();
@@ -79,7 +79,7 @@ export class ActorTokens {
   }
 }
 
-/** The roles in at most 50 accounts, that of the request's account always among them. An operator has every role without any. */
+/** Returns the roles in at most 50 accounts, always including the account of the request. An operator has every role without any. */
 function rolesOf({ user, memberships, accountId }: Acting): Record<string, string> {
   if (user.isOperator) return {};
   const known = memberships.filter(({ account, role }) => account !== undefined && roleNames[role] !== undefined);

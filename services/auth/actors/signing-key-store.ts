@@ -4,7 +4,7 @@ import { isDuplicate } from '#kit/db/errors.js';
 import { asBytes, asNumber } from '#kit/db/values.js';
 import type { Row } from '../store/rows.js';
 
-/** A key as it is stored. */
+/** Holds a key as it is stored. */
 export interface StoredSigningKey {
   /** 1, 2, 3 … in the order of creation. */
   readonly number: number;
@@ -14,15 +14,15 @@ export interface StoredSigningKey {
   /** As SecretBox sealed it. */
   readonly sealedPrivateKey: string;
   readonly createdAtMs: number;
-  /** Tokens are signed under it from this instant on, unless a later key has begun. */
+  /** Tokens are signed with it from this instant, unless a later key has begun. */
   readonly signsFromMs: number;
 }
 
-/** Keeps the keys, which all replicas of auth share. */
+/** Stores the keys, which all replicas of auth share. */
 export class SigningKeyStore {
   constructor(private readonly db: Database) {}
 
-  /** All keys, oldest first; there are a few at most. */
+  /** Returns all keys, oldest first; there are only a few. */
   async list(): Promise<StoredSigningKey[]> {
     const rows: Row[] = await this.db
       .knex('signing_key')
@@ -38,7 +38,7 @@ export class SigningKeyStore {
     }));
   }
 
-  /** Adds a key; false when another replica has added one with this number. */
+  /** Adds a key; returns false when another replica has added one with this number. */
   async add(key: StoredSigningKey): Promise<boolean> {
     try {
       await this.db.knex('signing_key').insert({

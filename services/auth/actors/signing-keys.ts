@@ -1,5 +1,5 @@
-// The keys under which auth signs actor tokens: created here, sealed at rest, shared by all replicas through the database, and replaced
-// from time to time so that services know the next key before anything is signed under it.
+// The keys with which auth signs actor tokens: created here, encrypted at rest, shared by all replicas through the database, and rotated
+// so that services know the next key before anything is signed with it.
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { calculateJwkThumbprint } from 'jose/jwk/thumbprint';
 import type { Clock } from '#kit/clock.js';
@@ -10,13 +10,13 @@ import { repeat } from '#kit/repeat.js';
 import type { SecretBox } from '#kit/secrets/secret-box.js';
 import type { SigningKeyStore, StoredSigningKey } from './signing-key-store.js';
 
-/** How long a new key is published before it signs: every replica has read it by then, and told every service. */
+/** How long a new key is published before it signs: by then every replica has read it and sent it to every service. */
 export const publishedBeforeUseMs = 60_000;
 const readEveryMs = 10_000;
-// Tokens of a replaced key live on, by clocks that may differ.
+// Tokens of a replaced key remain valid for a while, by clocks that may differ.
 const keptAfterUseMs = actorTokenSecondsMax * 1000 + 60_000;
 
-/** What the keys need. */
+/** Holds the dependencies of the keys. */
 export interface SigningKeyDeps {
   readonly store: SigningKeyStore;
   readonly box: SecretBox;
@@ -26,7 +26,7 @@ export interface SigningKeyDeps {
   readonly lifeMs: number;
 }
 
-/** The present keys. */
+/** Holds the present keys. */
 export class SigningKeys {
   private stored: readonly StoredSigningKey[] = [];
   private keys: readonly ActorKey[] = [];
@@ -49,25 +49,25 @@ export class SigningKeys {
     await this.stopReading?.();
   }
 
-  /** The key to sign under now: the latest one that has begun. */
+  /** Returns the current signing key: the latest one that has begun. */
   current(): { readonly kid: string; readonly privateKey: KeyObject } {
     const key = this.stored[this.presentIndex()]!;
     return { kid: key.kid, privateKey: this.open(key) };
   }
 
-  /** The public keys under which valid tokens may be signed, now or within a minute: the same array until they change. */
+  /** Returns the public keys with which valid tokens may be signed, now or within a minute: the same array until they change. */
   published(): readonly ActorKey[] {
     return this.keys;
   }
 
-  /** Reads what other replicas did, replaces a key whose time is over, and removes those that nothing is signed under any more. */
+  /** Reads the changes of other replicas, replaces a key at the end of its life, and removes keys that no longer sign anything. */
   async refresh(): Promise<void> {
     const { store, clock, lifeMs } = this.deps;
     const nowMs = clock.nowMs();
     let stored = await store.list();
     const latest = stored.at(-1);
     if (latest === undefined || latest.createdAtMs + lifeMs <= nowMs) {
-      // Another replica may have created it at the same moment; either one's will do.
+      // Another replica may have created it at the same moment; either key will do.
       await store.add(await this.newKey((latest?.number ?? 0) + 1, nowMs, latest === undefined ? nowMs : nowMs + publishedBeforeUseMs));
       stored = await store.list();
     }

@@ -10,17 +10,17 @@ import { nextChangeNumber } from '../store/changes.js';
 import type { Row } from '../store/rows.js';
 import { callerColumns, toCaller, toRow } from './caller-rows.js';
 
-/** Callers, revoked ones included. */
+/** Maximum number of callers, revoked ones included. */
 export const callersMax = 1000;
 
 /** What is written in the transaction of a change: its audit event. */
 export type WithChange = (tx: Knex.Transaction, caller: Caller) => Promise<void>;
 
-/** Keeps callers. */
+/** Stores callers. */
 export class CallerStore {
   constructor(private readonly db: Database) {}
 
-  /** The caller of this name. */
+  /** Returns the caller with this name. */
   async find(name: string): Promise<Caller | undefined> {
     const row: Row | undefined = await this.db
       .knex('caller')
@@ -29,7 +29,7 @@ export class CallerStore {
     return row === undefined ? undefined : toCaller(row);
   }
 
-  /** All callers by name. */
+  /** Returns all callers by name. */
   async list(): Promise<Caller[]> {
     const rows: Row[] = await this.db
       .knex('caller')
@@ -39,7 +39,7 @@ export class CallerStore {
     return rows.map(toCaller);
   }
 
-  /** Adds a caller in place of a revoked one of its name. Raises already_exists, and failed_precondition when there are too many. */
+  /** Adds a caller, replacing a revoked one with its name. Raises already_exists, and failed_precondition when there are too many. */
   async add(caller: Caller, withChange: WithChange): Promise<Caller> {
     try {
       return await this.db.transaction(async (tx) => {
@@ -66,8 +66,8 @@ export class CallerStore {
   }
 
   /**
-   * Replaces the caller by what `change` makes of it. Where `change` gives back the same object, nothing is written. `change` may run more than
-   * once, and what it throws leaves the caller as it was. Undefined when there is none.
+   * Replaces the caller with the result of `change`. If `change` returns the same object, nothing is written. `change` may run more than
+   * once, and if it throws the caller is unchanged. Returns undefined when there is none.
    */
   change(name: string, change: (caller: Caller) => Caller, withChange: WithChange): Promise<Caller | undefined> {
     return this.db.transaction(async (tx) => {
@@ -88,7 +88,7 @@ export class CallerStore {
     });
   }
 
-  /** Notes when callers were last seen, where that is later than what is known. */
+  /** Records when callers were last seen, if that is later than the stored time. */
   noteSeen(sightings: readonly { readonly name: string; readonly atMs: bigint }[]): Promise<void> {
     return this.db.transaction(
       async (tx) => {
@@ -104,7 +104,7 @@ export class CallerStore {
   }
 }
 
-/** Deletes the caller that was revoked first when there are as many as there may be. */
+/** Deletes the caller that was revoked first when the maximum is reached. */
 async function makeRoom(tx: Knex.Transaction): Promise<void> {
   const [counted]: Row[] = await tx('caller').count({ callers: '*' });
   if (Number(counted!['callers']) < callersMax) return;

@@ -1,4 +1,4 @@
-// Callers as operators keep them and services learn of them.
+// Callers as operators manage them and services receive them.
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { testEngines } from '#kit/testing/database.js';
@@ -54,7 +54,7 @@ describe.each(testEngines)('callers on %s', (engine) => {
     );
   });
 
-  it('are refused where a field is wrong', async () => {
+  it('are rejected when a field is invalid', async () => {
     const invalid: [DeepPartial<CreateCallerRequest>, string][] = [
       [{ name: 'Billing' }, 'name'],
       [{ name: 'x' }, 'name'],
@@ -80,7 +80,7 @@ describe.each(testEngines)('callers on %s', (engine) => {
     expect((await callers.listCallers({}, operator)).callers).toEqual([]);
   });
 
-  it('have a name and an identity of their own, which a revoked caller gives up', async () => {
+  it('have a unique name and identity, which a revoked caller releases', async () => {
     const identity = 'spiffe://example.com/billing';
     await create({ identity });
     expect(await failureOf(create())).toMatchObject({ reason: 'already_exists' });
@@ -106,7 +106,7 @@ describe.each(testEngines)('callers on %s', (engine) => {
     });
   });
 
-  it('keep a replaced certificate for the overlap, and no longer than an earlier rotation left it', async () => {
+  it('keep a replaced certificate for the overlap, and no longer than an earlier rotation allowed', async () => {
     const first = certificate();
     await create({ certificate: first });
     const rotate = async (overlapMs: number) =>
@@ -158,7 +158,7 @@ describe.each(testEngines)('callers on %s', (engine) => {
     await watching;
   });
 
-  it('are noted as seen, never earlier than before, and without a push', async () => {
+  it('are recorded as seen, never earlier than before, and without a push', async () => {
     const { version } = await create();
     const nowMs = BigInt(auth.clock.nowMs());
     const seen = async () => (await callers.getCaller({ name: 'billing-team' }, operator)).caller!;

@@ -1,4 +1,4 @@
-// What the RPCs of callers work with.
+// The dependencies of the RPCs about callers.
 import type { AuditLog } from '#kit/audit/audit-outbox.js';
 import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
@@ -7,14 +7,14 @@ import type { ChangeFeed } from '../change-feed.js';
 import type { AccountStore } from '../store/accounts.js';
 import type { CallerStore } from './caller-store.js';
 
-/** Handed to every RPC. */
+/** Holds the dependencies that every RPC receives. */
 export interface CallerDeps {
   readonly callers: CallerStore;
   readonly signingKeys: Pick<SigningKeys, 'published'>;
   readonly accounts: AccountStore;
   readonly audit: AuditLog;
   readonly feed: ChangeFeed;
-  /** The longest silence that watchers are told to expect. */
+  /** The longest silence that is announced to watchers. */
   readonly heartbeatIntervalMs: number;
   readonly clock: Clock;
   readonly log: Logger;

@@ -1,4 +1,4 @@
-// The rules of the fields of callers. Each function returns the value to work with or raises invalid_request.
+// Validation of the fields of callers. Each function returns the value to work with or raises invalid_request.
 import { spiffeId } from '#kit/rpc/grpc-identity.js';
 import { AccountLimit, CallerCertificate } from '#proto/auth/v1/callers.js';
 import { builtInCallers, grants as knownGrants } from '#rules/callers.js';
@@ -29,7 +29,7 @@ export function checkedCallerName(name: string): string {
   return name;
 }
 
-/** What the caller's certificate must show; "CN=<name>" unless told otherwise. */
+/** Returns what the caller's certificate must show; "CN=<name>" by default. */
 export function checkedIdentity(identity: string, name: string): string {
   if (identity === '') return `CN=${name}`;
   const isValid = identity.length <= identityCharactersMax && (spiffeId.test(identity) || commonNameForm.test(identity));
@@ -40,7 +40,7 @@ export function checkedIdentity(identity: string, name: string): string {
   return identity;
 }
 
-/** Grants that exist, each once and in order. */
+/** Checks that the grants exist; returns each once and in order. */
 export function checkedGrants(grants: readonly string[]): string[] {
   const unknown = grants.find((grant) => !knownGrants.includes(grant));
   if (unknown !== undefined)
@@ -50,7 +50,7 @@ export function checkedGrants(grants: readonly string[]): string[] {
   return unique;
 }
 
-/** Account ids, each once; undefined for every account. */
+/** Returns account ids, each once; undefined for every account. */
 export function checkedAccountLimit(limit: AccountLimit | undefined): AccountLimit | undefined {
   if (limit === undefined) return undefined;
   const accountIds = [...new Set(limit.accountIds)];
@@ -64,7 +64,7 @@ export function checkedAccountLimit(limit: AccountLimit | undefined): AccountLim
   return { accountIds };
 }
 
-/** A certificate that has not expired. */
+/** Checks that a certificate has not expired. */
 export function checkedCertificate(certificate: CallerCertificate, nowMs: number): CallerCertificate {
   if (certificate.sha256.length !== 32) throw invalidField('certificate.sha256', 'certificate.sha256 must have the 32 bytes of a SHA-256.');
   if (certificate.expiresAtMs <= BigInt(nowMs))

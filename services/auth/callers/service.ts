@@ -1,4 +1,4 @@
-// CallerService: its RPCs, bound to what they need.
+// CallerService: its RPCs, bound to their dependencies.
 import { bindRpcs } from '#kit/rpc/bind-rpcs.js';
 import type { CallerService } from '#proto/auth/v1/callers.js';
 import type { CallerDeps } from './deps.js';
@@ -11,7 +11,7 @@ import { rotateCaller } from './rpcs/rotate-caller.js';
 import { updateCaller } from './rpcs/update-caller.js';
 import { watchCallers } from './rpcs/watch-callers.js';
 
-/** The implementation of the contract over these dependencies. */
+/** Returns the implementation of the contract over these dependencies. */
 export function callerService(deps: CallerDeps): CallerService {
   return bindRpcs<CallerService, CallerDeps>(
     { createCaller, getCaller, listCallers, updateCaller, revokeCaller, rotateCaller, watchCallers, reportCallersSeen },

@@ -1,4 +1,4 @@
-// The schema's steps, in order.
+// The schema's migrations, in order.
 import type { Migration } from '#kit/db/migrate.js';
 import { schema } from './0001-schema.js';
 

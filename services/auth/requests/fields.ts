@@ -1,4 +1,4 @@
-// The rules of single request fields. Each function gives back the value to work with or raises invalid_request, whose
+// Validation of single request fields. Each function returns the value to work with or raises invalid_request, whose
 // details.field names the field.
 import { AppError } from '#client/errors/app-error.js';
 import { fieldFault } from '#client/errors/fault.js';
@@ -12,22 +12,22 @@ const modelIdsMax = 150;
 const searchCharactersMax = 200;
 const modelIdForm = /^[\x21-\x7e]{1,200}$/;
 const secretHashBytes = 32;
-// The end of the year 9999, behind which dates have no common written form.
+// The end of the year 9999, after which dates have no common written form.
 const expiresAtMsMax = 253_402_300_799_999n;
 const overlapMsMax = 30 * 86_400_000;
 const int64Max = 2n ** 63n - 1n;
 
-/** An invalid_request about one field; the message names the fault and the fix. */
+/** Returns an invalid_request about one field; the message says what the field must be. */
 export function invalidField(field: string, message: string): AppError {
   return new AppError('invalid_request', message, { details: { field } });
 }
 
-/** The bytes of an account id. */
+/** Returns the bytes of an account id. */
 export function accountIdBytes(accountId: string): Buffer {
   return idBytes('account_id', 'acct', accountId);
 }
 
-/** The bytes of a key id. */
+/** Returns the bytes of a key id. */
 export function keyIdBytes(keyId: string): Buffer {
   return idBytes('key_id', 'key', keyId);
 }
@@ -38,7 +38,7 @@ function idBytes(field: string, prefix: string, id: string): Buffer {
   return bytes;
 }
 
-/** A name that people can read: 1 to 200 characters, not blank, without control characters. */
+/** Checks a display name: 1 to 200 characters, not blank, without control characters. */
 export function checkedName(name: string): string {
   const length = [...name].length;
   if (name.trim() === '' || length > nameCharactersMax) throw fieldFault('name', 'name', { max: nameCharactersMax });
@@ -56,7 +56,7 @@ export function checkedSearch(search: string): string {
   return text;
 }
 
-/** An idempotency key, or undefined when the call is not repeatable. */
+/** Returns an idempotency key, or undefined when the call is not repeatable. */
 export function checkedIdempotencyKey(idempotencyKey: string): string | undefined {
   if (idempotencyKey === '') return undefined;
   if (idempotencyKey.length > idempotencyKeyCharactersMax || /\p{Cc}/u.test(idempotencyKey)) {

@@ -1,7 +1,7 @@
-// The refusal of what does not exist.
+// The error for things that do not exist.
 import { AppError } from '#client/errors/app-error.js';
 
-/** The thing itself, or not_found with details.what naming its kind. */
+/** Returns the thing itself, or raises not_found with details.what naming its kind. */
 export function found<T>(
   thing: T | undefined,
   what: 'account' | 'key' | 'user' | 'session' | 'invitation' | 'member' | 'identity' | 'caller',

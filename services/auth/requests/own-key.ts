@@ -3,7 +3,7 @@ import type { Key } from '#proto/auth/v1/auth.js';
 import { accountIdBytes, keyIdBytes } from './fields.js';
 import { found } from './found.js';
 
-/** The id of the key, and a check that the account owns it. */
+/** Holds the id of the key, and a check that the account owns it. */
 export interface OwnKey {
   readonly id: Buffer;
   /** Raises not_found for a key of another account, as for a key that does not exist. */

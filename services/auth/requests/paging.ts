@@ -1,4 +1,4 @@
-// Pages by keyset: a page begins behind the last id of the one before, so that no row is skipped or repeated while others are added.
+// Keyset pages: a page begins after the last id of the previous one, so that no row is skipped or repeated while others are added.
 import { fieldFault } from '#client/errors/fault.js';
 import { idToBytes } from '#kit/id.js';
 import { invalidField } from './fields.js';
@@ -12,14 +12,14 @@ export interface PageRequest {
   readonly pageToken: string;
 }
 
-/** What a request for a page asks for. */
+/** Holds what a request for a page requests. */
 export interface PageStart {
   readonly size: number;
-  /** The id behind which the page begins; undefined for the first page. */
+  /** The id after which the page begins; undefined for the first page. */
   readonly after: Buffer | undefined;
 }
 
-/** One page. */
+/** Holds one page. */
 export interface Page<T> {
   readonly items: T[];
   readonly nextPageToken: string;
@@ -36,7 +36,7 @@ export function parsePageRequest(request: PageRequest, idPrefix: string): PageSt
   return { size, after };
 }
 
-/** Cuts a page out of what `list` finds. One thing more than the page is asked for, which tells whether another page follows. */
+/** Returns a page of what `list` finds. One row more than the page is requested, which shows whether there is another page. */
 export async function readPage<T extends { id: string }>(
   start: PageStart,
   list: (after: Buffer | undefined, limit: number) => Promise<T[]>,

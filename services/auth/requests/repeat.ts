@@ -13,9 +13,9 @@ export function repeatableCall(method: RepeatableMethod, idempotencyKey: string,
 }
 
 /**
- * Answers a repeat with `findFirst` of the id that the first call created, and any other call with `create`. `create` gives
+ * Answers a repeat with `findFirst` of the id that the first call created, and any other call with `create`. `create` returns
  * undefined when a concurrent call with the same idempotency key was faster. Raises idempotency_mismatch when the first call
- * had other parameters.
+ * had different parameters.
  */
 export async function firstOrRepeat<T>(
   call: RepeatableCall | undefined,

@@ -6,11 +6,11 @@ import type { AuthenticateRequest, AuthenticateResponse } from '#proto/auth/v1/a
 import type { RpcDeps } from '../deps.js';
 import { checkedSecretHash } from '../requests/fields.js';
 
-/** The key in whatever state it is, and its account's state. Raises invalid_request, and key_unknown when no key has this hash. */
+/** Returns the key in any state, and its account's state. Raises invalid_request, and key_unknown when no key has this hash. */
 export async function authenticate(request: AuthenticateRequest, _context: CallContext, deps: RpcDeps): Promise<AuthenticateResponse> {
   const secretHash = checkedSecretHash(request.secretHash);
   const match = await deps.keys.findBySecretHash(secretHash);
-  // An index compares as it likes; this makes sure that all 32 bytes agree, in a time that tells nothing.
+  // Index comparisons vary; this ensures that all 32 bytes agree, in constant time.
   if (match === undefined || !timingSafeEqual(match.secretHash, secretHash)) {
     throw new AppError('key_unknown', 'There is no such key; check that it was copied whole and belongs to this service.');
   }

@@ -1,11 +1,11 @@
-// RevokeKey: ends a key for good.
+// RevokeKey: revokes a key permanently.
 import type { CallContext } from '#client/call-context.js';
 import { type Key, KeyState, type RevokeKeyRequest, type RevokeKeyResponse } from '#proto/auth/v1/auth.js';
 import type { RpcDeps } from '../deps.js';
 import { found } from '../requests/found.js';
 import { ownKey } from '../requests/own-key.js';
 
-/** Revokes the key; a revoked one stays as it is. Raises invalid_request and not_found. */
+/** Revokes the key; a revoked one is unchanged. Raises invalid_request and not_found. */
 export async function revokeKey(request: RevokeKeyRequest, context: CallContext, deps: RpcDeps): Promise<RevokeKeyResponse> {
   const own = ownKey(request);
   const revokedAtMs = BigInt(deps.clock.nowMs());

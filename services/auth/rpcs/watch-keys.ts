@@ -4,7 +4,7 @@ import type { WatchKeysRequest, WatchKeysResponse, WatchKeysResponse_Change } fr
 import type { RpcDeps } from '../deps.js';
 import type { Change } from '../store/changes.js';
 
-/** Runs until the consumer leaves or the service stops. Raises overloaded when the consumer falls too far behind. */
+/** Runs until the consumer disconnects or the service stops. Raises overloaded when the consumer falls too far behind. */
 export async function* watchKeys(_request: WatchKeysRequest, context: CallContext, deps: RpcDeps): AsyncGenerator<WatchKeysResponse> {
   for await (const changes of deps.feed.watch(context.signal)) {
     yield { changes: changes.filter(isOfKeys), heartbeatIntervalMs: deps.heartbeatIntervalMs };

@@ -9,12 +9,12 @@ import type { Caller } from '#proto/auth/v1/callers.js';
 import { callerColumns, toCaller } from '../callers/caller-rows.js';
 import { accountColumns, keyColumns, type Row, toAccount, toKey } from './rows.js';
 
-/** The present state of something that changed. */
+/** Holds the present state of something that changed. */
 export interface Change {
   readonly changed?: { $case: 'key'; value: Key } | { $case: 'account'; value: Account } | { $case: 'caller'; value: Caller } | undefined;
 }
 
-/** Some changes in the order in which they were committed. */
+/** Holds some changes in the order in which they were committed. */
 export interface ChangeBatch {
   readonly changes: readonly Change[];
   /** Nothing up to this number is missing; go on from here. */
@@ -35,16 +35,16 @@ async function lastChangeNumber(knex: Knex): Promise<number> {
   return asNumber(row['last_number']);
 }
 
-/** Reads what has changed. */
+/** Reads changes. */
 export class ChangeStore {
   constructor(private readonly db: Database) {}
 
-  /** The number of the latest committed change. */
+  /** Returns the number of the latest committed change. */
   lastNumber(): Promise<number> {
     return lastChangeNumber(this.db.knex);
   }
 
-  /** The present state of what changed after number `after`, at most `changesMax` changes. */
+  /** Returns the present state of what changed after number `after`, at most `changesMax` changes. */
   changesAfter(after: number, changesMax: number): Promise<ChangeBatch> {
     // One transaction keeps to one connection, and so to one node where the database has several.
     return this.db.transaction(async (tx) => {

@@ -1,4 +1,4 @@
-// What the idempotency keys of earlier calls have created.
+// Stores what calls with idempotency keys created.
 import type { Knex } from 'knex';
 import { isDuplicate } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
@@ -16,7 +16,7 @@ export interface RepeatableCall {
   readonly fingerprint: Buffer;
 }
 
-/** What an earlier call with the same idempotency key did. */
+/** Holds what an earlier call with the same idempotency key did. */
 export interface EarlierCall {
   readonly createdId: Buffer;
   readonly fingerprint: Buffer;

@@ -10,22 +10,22 @@ import { nextChangeNumber } from './changes.js';
 import { createOnce, type RepeatableCall } from './idempotency.js';
 import { changeableKeyColumns, keyColumns, type Row, toKey } from './rows.js';
 
-/** A key found by its secret. */
+/** Holds a key found by its secret. */
 export interface FoundKey {
   readonly key: Key;
   readonly secretHash: Buffer;
   readonly accountState: AccountState;
   readonly accountStateReason: string;
-  /** Of a secret of before: refused from this instant on. */
+  /** For a previous secret: rejected from this instant. */
   readonly secretExpiresAtMs: bigint | undefined;
 }
 
-/** What a rotation makes of a key. */
+/** Holds the result of a rotation. */
 export interface Rotation {
   readonly secretHash: Buffer;
   readonly lastFour: string;
   readonly nowMs: bigint;
-  /** How long the secrets of before are accepted; 0: no longer. */
+  /** How long previous secrets remain valid; 0: they stop working at once. */
   readonly overlapMs: bigint;
 }
 
@@ -41,7 +41,7 @@ function foundKey(row: Row, secretExpiresAtMs: bigint | undefined): FoundKey {
   };
 }
 
-/** Keeps keys, and of their secrets only the hashes. */
+/** Stores keys, and of their secrets only the hashes. */
 export class KeyStore {
   constructor(private readonly db: Database) {}
 
@@ -66,7 +66,7 @@ export class KeyStore {
     });
   }
 
-  /** The key with this id. */
+  /** Returns the key with this id. */
   async find(id: Buffer): Promise<Key | undefined> {
     const row: Row | undefined = await this.db
       .knex('platform_key')
@@ -75,7 +75,7 @@ export class KeyStore {
     return row === undefined ? undefined : toKey(row);
   }
 
-  /** The key with this secret hash, present or of before, and its account's state: a read of two unique indexes, or of three. */
+  /** Returns the key with this secret hash, current or previous, and its account's state: a read of two unique indexes, or of three. */
   async findBySecretHash(secretHash: Buffer): Promise<FoundKey | undefined> {
     const accountState = ['account.state as account_state', 'account.state_reason as account_state_reason'];
     const present: Row | undefined = await this.db
@@ -99,8 +99,8 @@ export class KeyStore {
   }
 
   /**
-   * Puts a new secret in the place of the present one, which joins those of before. What `check` throws leaves the key as it was.
-   * Undefined when there is none. Hashes of before are kept after their end: whoever still sends one is told what became of it.
+   * Replaces the current secret, which becomes a previous one. If `check` throws, the key is unchanged.
+   * Undefined when there is none. Hashes of previous secrets are kept after they expire, so that callers that still use one learn what happened to it.
    */
   rotate(
     id: Buffer,

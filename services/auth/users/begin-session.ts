@@ -1,4 +1,4 @@
-// Begins a session of somebody who has shown who they are.
+// Begins a session of a user who has proven their identity.
 import { AppError } from '#client/errors/app-error.js';
 import { idToBytes, newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
@@ -6,7 +6,7 @@ import type { Client, SignedIn, User } from '#proto/auth/v1/users.js';
 import type { PeopleDeps } from './deps.js';
 import { mintToken } from './token.js';
 
-/** Raises sign_in_refused for somebody who is disabled. */
+/** Raises sign_in_refused for a disabled user. */
 export async function beginSession(
   user: User,
   client: Client,
@@ -33,7 +33,7 @@ export async function beginSession(
   return { token, session, user, actorToken };
 }
 
-/** The one refusal of all who could not show who they are. */
+/** Returns the same error for every failed proof of identity. */
 export function signInRefused(): AppError {
   return new AppError(
     'sign_in_refused',

@@ -1,4 +1,4 @@
-// What the RPCs about people work with.
+// The dependencies of the RPCs about users.
 import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
@@ -33,7 +33,7 @@ export interface SignUpRules {
   readonly oidcSignUp: boolean;
 }
 
-/** Handed to every RPC about people. */
+/** Holds the dependencies that every RPC about users receives. */
 export interface PeopleDeps {
   readonly db: Database;
   readonly users: PersonStore;
@@ -47,7 +47,7 @@ export interface PeopleDeps {
   readonly mailBudget: MailBudget;
   readonly mailSender: MailSender;
   readonly actorTokens: ActorTokens;
-  /** Undefined: nobody signs in with an identity. */
+  /** Undefined: no user can sign in with an identity. */
   readonly identityProvider: OidcProvider | undefined;
   readonly lifetimes: Lifetimes;
   readonly config: SignUpRules;

@@ -1,4 +1,4 @@
-// The rules of single fields of requests about people. Each gives back the value to work with or raises invalid_request.
+// Validation of single fields of requests about users. Each function returns the value to work with or raises invalid_request.
 import { fieldFault } from '#client/errors/fault.js';
 import { idToBytes } from '#kit/id.js';
 import { type Client, Role } from '#proto/auth/v1/users.js';
@@ -10,7 +10,7 @@ const addressCharsMax = 64;
 const userAgentCharsMax = 300;
 const searchCharsMax = 200;
 
-/** An e-mail address in lower case. Whether it exists only a message can show. */
+/** Returns an email address in lower case. Only a message can show whether it exists. */
 export function checkedEmail(email: string): string {
   const address = email.trim().toLowerCase();
   if (address.length > emailCharsMax || !/^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u.test(address)) {
@@ -19,7 +19,7 @@ export function checkedEmail(email: string): string {
   return address;
 }
 
-/** A new password. Length is what makes one strong (NIST SP 800-63B, section 3.1.1.2), so no kinds of characters are asked for. */
+/** Checks a new password. Its length makes it strong (NIST SP 800-63B, section 3.1.1.2), so no character classes are required. */
 export function checkedPassword(password: string, field = 'password'): string {
   const length = [...password].length;
   if (length < passwordCharsMin || length > passwordCharsMax) {
@@ -28,20 +28,20 @@ export function checkedPassword(password: string, field = 'password'): string {
   return password;
 }
 
-/** A text to search for, without spaces around it. */
+/** Returns a search text, trimmed. */
 export function checkedSearch(search: string): string {
   const text = search.trim();
   if ([...text].length > searchCharsMax) throw fieldFault('search', 'max_length', { max: searchCharsMax });
   return text;
 }
 
-/** A role that somebody can have. */
+/** Checks a role that a user can have. */
 export function checkedRole(role: Role): Role {
   if (role < Role.ROLE_OWNER || role > Role.ROLE_VIEWER) throw fieldFault('role', 'role');
   return role;
 }
 
-/** The bytes of an id with this prefix. */
+/** Returns the bytes of an id with this prefix. */
 export function checkedId(field: string, prefix: string, id: string): Buffer {
   const bytes = idToBytes(prefix, id);
   if (bytes === undefined) throw fieldFault(field, 'id', { prefix });

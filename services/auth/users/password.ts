@@ -14,14 +14,14 @@ const form = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-
 const underWayMax = 8;
 let underWay = 0;
 
-/** The form in which a password is stored. Raises overloaded. */
+/** Returns the form in which a password is stored. Raises overloaded. */
 export async function hashPassword(password: string): Promise<string> {
   const nonce = randomBytes(16);
   const tag = await bounded(() => derive('argon2id', { ...present, message: password, nonce, tagLength }));
   return `$argon2id$v=19$m=${present.memory},t=${present.passes},p=${present.parallelism}$${unpadded(nonce)}$${unpadded(tag)}`;
 }
 
-/** Whether the password is the stored one. Takes as long when nothing is stored, so that nobody learns who is known. Raises overloaded. */
+/** Reports whether the password is the stored one. Takes as long when nothing is stored, so that known users cannot be detected. Raises overloaded. */
 export async function isPassword(password: string, stored: string | undefined): Promise<boolean> {
   const match = stored === undefined ? null : form.exec(stored);
   const [, memory, passes, parallelism, nonce, expected] = match ?? ['', '', '', '', '', ''];

@@ -1,4 +1,4 @@
-// UserService: its RPCs, bound to what they need.
+// UserService: its RPCs, bound to their dependencies.
 import { bindRpcs } from '#kit/rpc/bind-rpcs.js';
 import type { UserService } from '#proto/auth/v1/users.js';
 import type { PeopleDeps } from './deps.js';
@@ -35,7 +35,7 @@ import { updateProfile } from './rpcs/update-profile.js';
 import { updateUser } from './rpcs/update-user.js';
 import { verifyAuditLog } from './rpcs/verify-audit-log.js';
 
-/** The implementation of the contract over these dependencies. */
+/** Returns the implementation of the contract over these dependencies. */
 export function peopleService(deps: PeopleDeps): UserService {
   return bindRpcs<UserService, PeopleDeps>(
     {

@@ -1,4 +1,4 @@
-// Checks a password, and lets nobody try many: neither for one e-mail address nor from one network address.
+// Checks a password, and limits attempts: both for one email address and from one network address.
 import { fault } from '#client/errors/fault.js';
 import type { PeopleDeps } from './deps.js';
 import { networkOf } from './network.js';

@@ -1,13 +1,13 @@
 // Tokens of sessions, links and invitations: 256 random bits, of which only the SHA-256 is kept.
 import { createHash, randomBytes } from 'node:crypto';
 
-/** A new token of 43 characters, and the hash under which it is found. */
+/** Returns a new token of 43 characters, and the hash under which it is found. */
 export function mintToken(): { token: string; hash: Buffer } {
   const token = randomBytes(32).toString('base64url');
   return { token, hash: hashToken(token) };
 }
 
-/** The 32 bytes under which a token is found. */
+/** Returns the 32 bytes under which a token is found. */
 export function hashToken(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }

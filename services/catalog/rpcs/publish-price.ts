@@ -26,7 +26,7 @@ export async function publishPrice(
     const model = modelNamed(await change.models(), wanted.modelId);
     // The clock is read within the change: while it waits for its turn, a start must not move into the past.
     const published = await addPrice(change, { ...wanted, modelId: model.id }, clock.nowMs(), 'price.');
-    // A repeat finds the version that is there.
+    // A repeat finds the existing version.
     if (change.written)
       await change.audit(context, {
         action: 'price.publish',

@@ -47,7 +47,7 @@ export async function unsettledAfter(
   }));
 }
 
-/** Makes refused charges due now, one or (without an id) all; how many. `audit` runs in the same transaction. */
+/** Makes refused charges due now, one or (without an id) all; returns how many. `audit` runs in the same transaction. */
 export async function retryRefused(
   db: Database,
   callId: string | undefined,

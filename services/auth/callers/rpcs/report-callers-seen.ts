@@ -1,4 +1,4 @@
-// ReportCallersSeen: notes when services last admitted callers.
+// ReportCallersSeen: records when services last admitted callers.
 import type { CallContext } from '#client/call-context.js';
 import type { ReportCallersSeenRequest, ReportCallersSeenResponse } from '#proto/auth/v1/callers.js';
 import { invalidField } from '../../requests/fields.js';

@@ -1,10 +1,10 @@
-// RevokeCaller: ends a caller.
+// RevokeCaller: revokes a caller permanently.
 import type { CallContext } from '#client/call-context.js';
 import type { RevokeCallerRequest, RevokeCallerResponse } from '#proto/auth/v1/callers.js';
 import { found } from '../../requests/found.js';
 import type { CallerDeps } from '../deps.js';
 
-/** Revokes the caller; a revoked one stays as it is. Raises not_found. */
+/** Revokes the caller; a revoked one is unchanged. Raises not_found. */
 export async function revokeCaller(request: RevokeCallerRequest, context: CallContext, deps: CallerDeps): Promise<RevokeCallerResponse> {
   const { callers, audit, feed, clock, log } = deps;
   const revokedAtMs = BigInt(clock.nowMs());

@@ -7,7 +7,7 @@ import { found } from '../../requests/found.js';
 import type { CallerDeps } from '../deps.js';
 import { checkedCertificate } from '../fields.js';
 
-// The new one and those that it replaces, the latest first.
+// The new certificate and those that it replaces, the latest first.
 const certificatesMax = 5;
 
 /** Raises invalid_request, not_found, and failed_precondition for a caller that is revoked or has a certificate of another PKI. */

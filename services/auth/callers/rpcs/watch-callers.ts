@@ -4,7 +4,7 @@ import type { ActorKey } from '#kit/rpc/actor-token.js';
 import type { SigningKey, WatchCallersRequest, WatchCallersResponse } from '#proto/auth/v1/callers.js';
 import type { CallerDeps } from '../deps.js';
 
-/** Runs until the consumer leaves or the service stops. Raises overloaded when the consumer falls too far behind. */
+/** Runs until the consumer disconnects or the service stops. Raises overloaded when the consumer falls too far behind. */
 export async function* watchCallers(
   _request: WatchCallersRequest,
   context: CallContext,

@@ -1,5 +1,5 @@
-// Sends mails to people from the process that was asked to, which alone knows the link in them: at rest there is only its hash. A mail that
-// is not taken is tried again for some minutes; one whose process ends meanwhile is not sent, and is told as such.
+// Sends mails to users from the process that received the request, which alone knows the link in them: at rest there is only its hash. A mail that
+// the server does not accept is retried for some minutes; if the process ends meanwhile, the mail is not sent and is reported as failed.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
@@ -8,7 +8,7 @@ import type { MailBudget } from '../store/mail-budget.js';
 import type { Letter } from './mail-templates.js';
 import { abandoned, failed, type MailStanding, off, pending, sent } from './mail-state.js';
 
-/** A mail to be sent. */
+/** Holds a mail to be sent. */
 export interface OutgoingMail {
   /** Names the mail: its Message-ID. */
   readonly id: string;
@@ -20,27 +20,27 @@ export interface OutgoingMail {
   readonly budgets: ReadonlyMap<string, number>;
   /** Done once, before the first try, when it is known that there is room for the mail. */
   prepare?(): Promise<void>;
-  /** False once it is of no use any more. */
+  /** Returns false once the mail is obsolete. */
   isWanted(): Promise<boolean>;
-  /** Told of each change of how it stands. */
+  /** Called with each change of the mail's state. */
   note?(standing: MailStanding): Promise<void>;
 }
 
 /** Mails of one kind within an hour: of everybody together, and to one address. */
 export const mailsPerHourMax = { all: 1000, address: 5 } as const;
-/** Mails that this process tries at a time. */
+/** Mails that this process sends at the same time. */
 const atATimeMax = 50;
-/** How long whoever asks waits to learn how the first try ended. */
+/** How long the caller waits for the result of the first attempt. */
 const askedWaitMs = 3000;
 const stopWaitMs = 5000;
-/** How long to wait before each further try, as multiples of the setting. */
+/** How long to wait before each further attempt, as multiples of the setting. */
 const waits = [1, 6, 30] as const;
 
-/** What the mail sender works with. */
+/** Holds the dependencies of the mail sender. */
 export interface MailSenderDeps {
   /** Undefined: no mail is sent. */
   readonly mailer: Mailer | undefined;
-  /** Where people find the console; without it nothing is sent, since no request is believed about it. */
+  /** The public address at which users open the console; without it nothing is sent, since addresses in requests are not trusted. */
   readonly publicUrl: string | undefined;
   readonly budget: MailBudget;
   readonly retryMs: number;
@@ -48,7 +48,7 @@ export interface MailSenderDeps {
   readonly log: Logger;
 }
 
-/** How a try ended. */
+/** Holds the result of an attempt. */
 interface Tried extends MailStanding {
   readonly mayTryAgain?: boolean;
 }
@@ -60,7 +60,7 @@ export class MailSender {
 
   constructor(private readonly deps: MailSenderDeps) {}
 
-  /** The address of a page of the console, for example `/invitation`; undefined where no mail can be sent. */
+  /** Returns the address of a page of the console, for example `/invitation`; undefined if no mail can be sent. */
   address(page: string): string | undefined {
     const { mailer, publicUrl } = this.deps;
     return mailer === undefined || publicUrl === undefined ? undefined : `${publicUrl}/console${page}`;
@@ -71,7 +71,7 @@ export class MailSender {
     return (waits.length + 1) * mailTimeoutMs + waits.reduce((sum, wait) => sum + wait * this.deps.retryMs, 0) + 60_000;
   }
 
-  /** Begins to send, and says how it stands after the first try, or while that takes longer. */
+  /** Starts to send, and returns the state after the first attempt, or while that takes longer. */
   async send(mail: OutgoingMail): Promise<MailStanding> {
     const refusal = await this.refusal(mail);
     if (refusal !== undefined) {
@@ -93,7 +93,7 @@ export class MailSender {
     });
   }
 
-  /** Does something that nobody waits for, and that `stop` does. */
+  /** Runs work in the background; `stop` waits for it. */
   inBackground(work: () => Promise<void>): void {
     if (this.underWay.size >= atATimeMax || this.stopping.signal.aborted) {
       this.deps.log.warn({ underWay: this.underWay.size }, 'a mail was not begun: too many are under way, or this process ends');
@@ -105,12 +105,12 @@ export class MailSender {
     this.underWay.add(done);
   }
 
-  /** Waits for what is under way. */
+  /** Waits for work in progress. */
   async idle(): Promise<void> {
     await Promise.all(this.underWay);
   }
 
-  /** Gives up what waits for another try, and waits a little for the tries that are under way. */
+  /** Gives up mails that wait for another attempt, and waits briefly for attempts in progress. */
   async stop(): Promise<void> {
     this.stopping.abort();
     await Promise.race([this.idle(), pause(stopWaitMs, undefined, { ref: false })]);

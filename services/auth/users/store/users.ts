@@ -1,4 +1,4 @@
-// The SQL of people.
+// The SQL of users.
 import type { Knex } from 'knex';
 import { isDuplicate } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
@@ -9,10 +9,10 @@ import { idFromBytes, idToBytes } from '#kit/id.js';
 import type { User } from '#proto/auth/v1/users.js';
 import type { Row } from '../../store/rows.js';
 
-/** A person with what nobody else may see. */
+/** Holds a user with their private data. */
 export interface Person {
   readonly user: User;
-  /** As hashPassword made it; undefined: the person has none. */
+  /** The result of hashPassword; undefined if the user has no password. */
   readonly password: string | undefined;
 }
 
@@ -48,7 +48,7 @@ export function userOfJoin(row: Row): User {
   return toPerson(Object.fromEntries(columns.map((column) => [column, row[`person_${column}`]]))).user;
 }
 
-/** Keeps people. */
+/** Stores users. */
 export class PersonStore {
   constructor(private readonly db: Database) {}
 
