@@ -1,4 +1,4 @@
-// Which account a command means.
+// Determines which account a command applies to.
 import type { Command } from 'commander';
 import { ListAccountsRequest } from '#proto/auth/v1/auth.js';
 import { operatorCall, type Services } from './connect.js';
@@ -6,17 +6,17 @@ import { CliError } from './errors.js';
 
 /** Adds --account. */
 export function withAccount(command: Command): Command {
-  return command.option('--account <id>', 'whose; may be left out when there is only one account');
+  return command.option('--account <id>', 'the account; optional when there is only one');
 }
 
-/** The account's id: the given one, or the only one there is. Raises a CliError when that is not clear. */
+/** Returns the given account id, or that of the only account. Raises a CliError when there is none or more than one. */
 export async function chooseAccount(auth: Services['auth'], given: string | undefined): Promise<string> {
   if (given !== undefined) return given;
   const { accounts } = await auth.listAccounts(ListAccountsRequest.fromPartial({ pageSize: 2 }), operatorCall());
   const [first, second] = accounts;
-  if (first === undefined) throw new CliError('There is no account yet.', { fix: 'Make one with `tollgate account create <name>`.' });
+  if (first === undefined) throw new CliError('There is no account yet.', { fix: 'Create one with `tollgate account create <name>`.' });
   if (second !== undefined) {
-    throw new CliError('There are several accounts; say which with --account.', {
+    throw new CliError('There are several accounts; choose one with --account.', {
       fix: '`tollgate account list` shows them.',
       exitCode: 2,
     });

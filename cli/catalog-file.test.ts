@@ -29,7 +29,7 @@ const changed = (change: (entry: Record<string, unknown>) => void): string => {
 };
 
 describe('the catalog as a document', () => {
-  it('comes back as it was written, unpriced models too', () => {
+  it('survives a round trip, including unpriced models', () => {
     const text = catalogText([
       { ...model, price: { ...price, id: 'price_1', effectiveFromMs: 5n } },
       { ...model, id: 'acme/two', aliases: [] },
@@ -46,7 +46,7 @@ describe('the catalog as a document', () => {
     [changed((entry) => (entry['display_name'] = '')), 'models[0]: The model has a fault: display_name'],
     [changed((entry) => (entry['usd_per_million_tokens'] = { input: 2.5 })), 'models[0]: usd_per_million_tokens.input must be'],
     [changed((entry) => (entry['usd_per_million_tokens'] = { input: '-1' })), 'models[0]: usd_per_million_tokens.input must be'],
-  ])('names what is wrong with it: %#', (text, fault) => {
+  ])('is rejected with the fault: %#', (text, fault) => {
     expect(() => parseCatalogFile(text)).toThrow(fault);
   });
 });

@@ -1,4 +1,4 @@
-// The catalog as one JSON document: models with their prices in force, written by `tollgate model export` and by the console.
+// The catalog as one JSON document: models with their current prices, written by `tollgate model export` and by the console.
 import { formatUsd, parseUsd } from '#rules/money.js';
 import { Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { operatorCall, type Services } from './connect.js';
@@ -7,20 +7,20 @@ import { parseJson, readModel } from './model-file.js';
 import type { View } from './output.js';
 import { modelView } from './views/model.js';
 
-/** One model of the document; `price` is undefined where it has none. */
+/** One model of the document; `price` is undefined when it has none. */
 export interface CatalogEntry {
   readonly model: Model;
   readonly price: PriceVersion | undefined;
 }
 
-/** What became of one model. */
+/** The outcome for one model. */
 export interface ImportOutcome {
   readonly id: string;
   readonly fields: 'new' | 'changed' | 'same';
   readonly price: 'drafted' | 'same' | 'none';
 }
 
-/** How an import is told. */
+/** The output of an import. */
 export const importView: View<ImportOutcome> = {
   json: ({ id, fields, price }) => ({ id, fields, price }),
   columns: [
@@ -47,7 +47,7 @@ const figures: readonly [json: string, name: FigureName][] = [
   ['reasoning', 'reasoningNanoUsdPerMtok'],
 ];
 
-/** The document. */
+/** Returns the document. */
 export function catalogText(models: readonly Model[]): string {
   const entries = models.map((model) => {
     const { price: _price, created_at: _createdAt, ...fields } = modelView.json(model);
@@ -61,7 +61,7 @@ export function catalogText(models: readonly Model[]): string {
   return `${JSON.stringify({ models: entries }, undefined, 2)}\n`;
 }
 
-/** The models of the document. Raises a CliError that names the model and the fault. */
+/** Returns the models in the document. Raises a CliError that names the model and the fault. */
 export function parseCatalogFile(text: string): CatalogEntry[] {
   const document = parseJson(text) as { models?: unknown } | null;
   const models = typeof document === 'object' && document !== null ? document.models : undefined;
@@ -70,7 +70,7 @@ export function parseCatalogFile(text: string): CatalogEntry[] {
   return models.map((entry: unknown, index) => readEntry(entry, `models[${index}]`));
 }
 
-/** Puts what is new or differs, and drafts prices that differ from those in force. */
+/** Writes models that are new or differ, and drafts prices that differ from the current ones. */
 export async function importModels(
   catalog: Services['catalog'],
   entries: readonly CatalogEntry[],

@@ -1,31 +1,31 @@
-// What every command is given: the world outside the process, its output, and the services of a gateway.
+// The dependencies of every command: the world outside the process, its output, and the services of a gateway.
 import { type CliConfig, parseCliConfig } from './config.js';
 import { connect, type Services } from './connect.js';
 import { Output, type Sink } from './output.js';
 
-/** The world outside the process; tests give another. */
+/** The world outside the process; tests replace it. */
 export interface World extends Sink {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** All of standard input. */
+  /** Reads all of standard input. */
   readStdin(): Promise<string>;
-  /** Asks without showing what is typed; undefined when nobody is there to ask. */
+  /** Prompts without echoing the input; undefined when there is no terminal. */
   askSecret(question: string): Promise<string | undefined>;
   nowMs(): number;
-  /** Of this command. */
+  /** The version of the CLI. */
   readonly version: string;
 }
 
-/** One run of the command. */
+/** One run of the CLI. */
 export interface Cli {
   readonly world: World;
   readonly out: Output;
   /** Raises ConfigError. */
   config(): CliConfig;
-  /** Connects, works and disconnects. */
+  /** Connects, runs the work and disconnects. */
   withServices<T>(work: (services: Services) => Promise<T>): Promise<T>;
 }
 
-/** A run in this world; `isJson` is asked once the arguments have been read. */
+/** Returns a run in this world; `isJson` is called after the arguments have been parsed. */
 export function createCli(world: World, isJson: () => boolean): Cli {
   let out: Output | undefined;
   const config = (): CliConfig => parseCliConfig(world.env);

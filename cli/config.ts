@@ -1,9 +1,9 @@
-// Where the command finds the gateway: the only place of the command that knows environment variables.
+// Where the CLI finds the gateway. The only place in the CLI that reads environment variables.
 import { commonSettings, tlsOf } from '#kit/config/common.js';
 import { ConfigError, integer, optionalText, parseSettings, text, type Settings } from '#kit/config/settings.js';
 import type { Tls } from '#client/tls.js';
 
-/** The services that the command talks to. */
+/** The services that the CLI calls. */
 export const serviceNames = ['auth', 'catalog', 'ledger', 'metering', 'inference'] as const;
 
 /** One of the services. */
@@ -11,7 +11,7 @@ export type ServiceName = (typeof serviceNames)[number];
 
 const { tlsCa, tlsCert, tlsKey } = commonSettings('operator');
 
-/** All settings of the command. */
+/** All settings of the CLI. */
 export const cliSettings = {
   dataDir: text('TOLLGATE_DATA_DIR', 'Folder of the data of a single-process gateway; its socket for operators is in it.', {
     default: './data',
@@ -43,12 +43,12 @@ export const cliSettings = {
   ),
 } satisfies Settings;
 
-/** Where the services are. */
+/** The addresses of the services. */
 export type CliConfig = {
   readonly gatewayUrl: string;
-  /** Where browsers reach it. */
+  /** The address at which browsers reach it. */
   readonly publicUrl: string;
-  /** Absent: the services are reached without it. */
+  /** Absent: the services are called without TLS. */
   readonly tls?: Tls;
   /** Files of the certificate authority, where they are set. */
   readonly tlsCaPath?: string | undefined;
@@ -58,7 +58,7 @@ export type CliConfig = {
   | { readonly mode: 'distributed'; readonly addresses: Readonly<Record<ServiceName, string>> }
 );
 
-/** Reads the settings: with any service address it is the distributed mode and needs all. Raises ConfigError with every fault. */
+/** Parses the settings. Any service address selects distributed mode, which requires all of them. Raises ConfigError with every fault. */
 export function parseCliConfig(env: Readonly<Record<string, string | undefined>>): CliConfig {
   const values = parseSettings(cliSettings, env);
   const gatewayUrl = values.gatewayUrl ?? `http://127.0.0.1:${values.port}`;

@@ -27,19 +27,19 @@ export interface Services {
   readonly alerts: AlertService;
   readonly metering: MeteringService;
   readonly inference: InferenceService;
-  /** Raises service_unavailable unless the service says that it serves. */
+  /** Raises service_unavailable unless the service reports that it serves. */
   checkHealth(name: ServiceName): Promise<void>;
   close(): void;
 }
 
-/** A context for one call of the operator. */
+/** Returns a context for one call of the operator. */
 export function operatorCall(timeoutMs = callTimeoutMs): CallContext {
   return callContext({ caller, timeoutMs });
 }
 
 /**
- * Connects as the configuration says: to the one socket of a single process, or to each service. Raises a CliError when no
- * single-process gateway runs; services at addresses of their own are connected when first called.
+ * Connects to the gateway in the configuration: to the socket of a single process, or to each service. Raises a CliError when no
+ * single-process gateway is running; services with their own addresses are connected when first called.
  */
 export async function connect(config: CliConfig): Promise<Services> {
   const connections = new Map<string, GrpcConnection>();
@@ -48,7 +48,7 @@ export async function connect(config: CliConfig): Promise<Services> {
     const address = config.mode === 'single' ? `unix:${socketPath}` : config.addresses[name];
     const known = connections.get(address);
     if (known !== undefined) return known;
-    // A single process's socket is open to its own user only, which says enough about who calls.
+    // Only its own user can open a single process's socket, which identifies the caller well enough.
     const connection = dialGrpc(address, config.mode === 'single' || config.tls === undefined ? { caller } : { caller, tls: config.tls });
     connections.set(address, connection);
     return connection;
@@ -63,7 +63,7 @@ export async function connect(config: CliConfig): Promise<Services> {
     metering: connectionTo('metering').client(MeteringServiceDefinition),
     inference: connectionTo('inference').client(InferenceServiceDefinition),
     async checkHealth(name) {
-      // Loaded only here, since it takes a while and only the doctor needs it.
+      // Loaded only here, because it is slow to load and only the doctor needs it.
       const { checkHealth } = await import('#kit/rpc/health-client.js');
       await checkHealth(connectionTo(name), fullNames[name], { caller, timeoutMs: healthTimeoutMs });
     },

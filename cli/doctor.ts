@@ -1,4 +1,4 @@
-// The checks of `tollgate doctor`: each looks at one thing and says what it found or what to do.
+// The checks of `tollgate doctor`: each checks one thing and returns its finding, or the fix.
 import { ModelState } from '#proto/catalog/v1/catalog.js';
 import { ApiFormat } from '#proto/inference/v1/inference.js';
 import type { Cli } from './cli.js';
@@ -13,23 +13,23 @@ const httpTimeoutMs = 3000;
 const readyTextMax = 10_000;
 const verifyTimeoutMs = 60_000;
 const outboxAgeMsMax = 60_000;
-// The ledger ends them a hundred times a minute or more; a few are on their way at any time.
+// The ledger expires holds a hundred times a minute or more; a few are always pending.
 const overdueHoldsMax = 1000n;
 // Twice the longest interval that can be set.
 const reconcileAgeMsMax = 2 * 3_600_000;
-// The Date header has whole seconds, and the answer takes a while.
+// The Date header has whole seconds, and the response takes a while.
 const clockSkewMsMax = 3000;
 
-/** What one check found. */
+/** The finding of one check. */
 export interface Finding {
   readonly check: string;
   readonly ok: boolean;
   readonly detail: string;
-  /** Empty when all is well. */
+  /** Empty when the check passed. */
   readonly fix: string;
 }
 
-/** Makes all checks, in an order in which the first fault is likely the cause of those after it. */
+/** Runs all checks, ordered so that the first fault is likely the cause of later ones. */
 export async function* examine(cli: Cli): AsyncGenerator<Finding> {
   yield await check('node', () => Promise.resolve(checkNode(process.versions.node)));
   let config: CliConfig | undefined;
@@ -49,7 +49,7 @@ async function* examineGateway(config: CliConfig, nowMs: () => number): AsyncGen
     const url = `${config.gatewayUrl}/readyz`;
     const response = await fetch(url, { signal: AbortSignal.timeout(httpTimeoutMs) }).catch((error: unknown) => {
       throw new CliError(`${url} does not answer.`, {
-        fix: 'Start the gateway, or set PORT or TOLLGATE_GATEWAY_URL to where it listens.',
+        fix: 'Start the gateway, or set PORT or TOLLGATE_GATEWAY_URL to its address.',
         cause: error,
       });
     });
@@ -58,7 +58,7 @@ async function* examineGateway(config: CliConfig, nowMs: () => number): AsyncGen
     spool = spoolOf(text);
     if (!response.ok)
       throw new CliError(`${url} answers ${response.status}: ${text.slice(0, 200)}`, {
-        fix: 'The checks below show what it is waiting for.',
+        fix: 'The checks below show what it waits for.',
       });
     return `ready at ${config.gatewayUrl}`;
   });
@@ -70,7 +70,7 @@ async function* examineServices(config: CliConfig, nowMs: () => number): AsyncGe
   let services: Services | undefined;
   const connected = await check('connection', async () => {
     services = await connect(config);
-    return config.mode === 'single' ? 'the process accepts operators' : 'each service at an address of its own';
+    return config.mode === 'single' ? 'the operator socket accepts connections' : 'each service has its own address';
   });
   yield connected;
   if (services === undefined) return;
@@ -86,14 +86,14 @@ async function* examineServices(config: CliConfig, nowMs: () => number): AsyncGe
   }
 }
 
-/** What a gateway's readiness says of its spool. */
+/** The spool, as the gateway's readiness reports it. */
 interface SpoolView {
   readonly waiting: number;
   readonly refused: number;
   readonly damaged_files: number;
 }
 
-/** Absent when there is nothing to say. */
+/** Absent when there is nothing to report. */
 function spoolOf(readyText: string): SpoolView | undefined {
   try {
     return (JSON.parse(readyText) as { spool?: SpoolView }).spool;
@@ -102,11 +102,11 @@ function spoolOf(readyText: string): SpoolView | undefined {
   }
 }
 
-/** Raises a CliError when the spool holds what only a person can deal with. */
+/** Raises a CliError when the spool contains something that an operator must handle. */
 function checkSpool({ waiting, refused, damaged_files: damagedFiles }: SpoolView): string {
   if (refused + damagedFiles === 0) return `${waiting} ended calls wait for metering to record them`;
-  throw new CliError(`The gateway's spool holds ${refused} calls that metering refused for good and ${damagedFiles} damaged files.`, {
-    fix: "Look at refused.jsonl and *.damaged in its spool folder and at the gateway's log, correct accounts with `tollgate balance adjust`, then move the files away.",
+  throw new CliError(`The gateway's spool holds ${refused} calls that metering rejected permanently and ${damagedFiles} damaged files.`, {
+    fix: "Read refused.jsonl and *.damaged in its spool folder and the gateway's log, correct accounts with `tollgate balance adjust`, then move the files out of the folder.",
   });
 }
 
@@ -122,17 +122,17 @@ async function check(name: string, look: () => Promise<string>): Promise<Finding
 /** Raises a CliError when this Node is too old. */
 function checkNode(version: string): string {
   if (Number(version.split('.')[0]) >= nodeMajorMin) return version;
-  throw new CliError(`Node ${version} is too old.`, { fix: `Use Node ${nodeMajorMin} or newer; ./tollgate and make bring their own.` });
+  throw new CliError(`Node ${version} is too old.`, { fix: `Use Node ${nodeMajorMin} or newer; ./tollgate and make use their own.` });
 }
 
-/** Raises a CliError when the gateway's clock is not ours. */
+/** Raises a CliError when the gateway's clock differs from this machine's. */
 function checkClock(theirsMs: number, oursMs: number): string {
   const skewMs = theirsMs - oursMs;
   if (Math.abs(skewMs) <= clockSkewMsMax) return `within ${clockSkewMsMax / 1000} s of the gateway's`;
   throw new CliError(
     `The gateway's clock is ${Math.abs(Math.round(skewMs / 1000))} s ${skewMs > 0 ? 'ahead of' : 'behind'} this machine's.`,
     {
-      fix: 'Set both by NTP (timedatectl set-ntp true): expiry of keys, holds and prices follow the clock.',
+      fix: 'Synchronise both with NTP (timedatectl set-ntp true): keys, holds and prices expire by the clock.',
     },
   );
 }
@@ -146,7 +146,7 @@ async function checkService(services: Services, name: ServiceName): Promise<stri
     return `serving; version ${version} on Node ${nodeVersion} and ${databaseEngine} ${databaseVersion}, since ${instant(startedAtMs)}`;
   } catch (error) {
     throw new CliError(error instanceof Error ? error.message : String(error), {
-      fix: `Start the ${name} service, or read its log for what it is waiting for.`,
+      fix: `Start the ${name} service, or read its log to see what it waits for.`,
       cause: error,
     });
   }
@@ -166,9 +166,9 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
           { number: 0n, hash: Buffer.alloc(0) },
           operatorCall(verifyTimeoutMs),
         );
-        if (fault === '') return `${entriesChecked} entries are as they were written`;
-        throw new CliError(`The audit log is not as it was written. ${fault}`, {
-          fix: 'Take a copy of the database of auth before anything else; compare it with exports and backups.',
+        if (fault === '') return `${entriesChecked} entries are unchanged`;
+        throw new CliError(`The audit log was changed. ${fault}`, {
+          fix: 'Copy the database of auth before anything else; then compare it with exports and backups.',
         });
       },
     },
@@ -181,8 +181,8 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
         const offered = models.filter((model) => model.state !== ModelState.MODEL_STATE_RETIRED);
         const unpriced = offered.filter((model) => model.price === undefined);
         if (offered.length > unpriced.length)
-          return `${offered.length} offered${unpriced.length === 0 ? '' : `, of which ${unpriced.length} are unpriced and so refused`}`;
-        throw new CliError('No model has a price, so every call is refused.', {
+          return `${offered.length} offered${unpriced.length === 0 ? '' : `, of which ${unpriced.length} have no price and are rejected`}`;
+        throw new CliError('No model has a price, so every call is rejected.', {
           fix: 'Run `tollgate price publish <model> --input <usd> --output <usd>`.',
         });
       },
@@ -194,7 +194,7 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
       async look({ ledger }) {
         const result = await ledger.verify({ accountId: '' }, operatorCall(verifyTimeoutMs));
         if (isRight(result)) return `${result.entriesChecked} entries of ${result.accountsChecked} accounts agree with the balances`;
-        throw new CliError(`${result.drifts.length} figures are not what the journal says.`, {
+        throw new CliError(`${result.drifts.length} figures differ from the journal.`, {
           fix: 'Run `tollgate balance verify` to see them.',
         });
       },
@@ -205,7 +205,7 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
         const { openHolds, oldestOpenHoldAtMs, holdsPastExpiry } = await ledger.getHealth({}, operatorCall());
         if (holdsPastExpiry > overdueHoldsMax) {
           throw new CliError(`${holdsPastExpiry} holds are open past their expiry.`, {
-            fix: 'The ledger ends them by itself; read its log for why it does not.',
+            fix: 'The ledger expires them by itself; read its log to see why it does not.',
           });
         }
         return openHolds === 0n
@@ -220,14 +220,14 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
       async look({ metering }, nowMs) {
         const { pending, oldestPendingAtMs, openCalls, failed } = await metering.getOutbox({}, operatorCall());
         if (failed > 0n) {
-          throw new CliError(`The ledger has refused ${failed} charges for good.`, {
-            fix: 'Run `tollgate usage unsettled` to see the calls and why; then offer them again, or close them with a reason.',
+          throw new CliError(`The ledger has rejected ${failed} charges permanently.`, {
+            fix: 'Run `tollgate usage unsettled` to see the calls and causes; then retry them, or close them with a reason.',
           });
         }
         const ageMs = pending === 0n ? 0 : nowMs - Number(oldestPendingAtMs);
         if (ageMs <= outboxAgeMsMax) return `${pending} charges wait for the ledger, ${openCalls} calls are open`;
         throw new CliError(`${pending} charges wait for the ledger, the oldest for ${Math.round(ageMs / 1000)} s.`, {
-          fix: 'They are settled once the ledger accepts them; read the log of the metering service for why it does not.',
+          fix: 'They are settled once the ledger accepts them; read the log of the metering service to see why it does not.',
         });
       },
     },
@@ -235,11 +235,11 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
       title: 'quarantine',
       async look({ metering }) {
         const { quarantinedLastHour } = await metering.getHealth({}, operatorCall());
-        if (quarantinedLastHour === 0n) return 'no upstream broke a rule in the last hour';
+        if (quarantinedLastHour === 0n) return 'no implausible usage in the last hour';
         throw new CliError(
-          `Upstreams told figures that break a rule for ${quarantinedLastHour} calls of the last hour; these were counted by us.`,
+          `Upstreams reported implausible usage for ${quarantinedLastHour} calls in the last hour; the gateway counted their tokens instead.`,
           {
-            fix: 'Run `tollgate usage list --from 1h --json` and look at outcome_detail where quarantined is true; it names what was wrong.',
+            fix: 'Run `tollgate usage list --from 1h --json` and read outcome_detail where quarantined is true; it names the fault.',
           },
         );
       },
@@ -252,7 +252,7 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
       async look({ inference }) {
         const enabled = (await inference.listUpstreams({}, operatorCall())).upstreams.filter((upstream) => upstream.enabled);
         if (enabled.length === 0)
-          throw new CliError('No upstream is enabled, so no model can answer.', {
+          throw new CliError('No upstream is enabled, so no model can be served.', {
             fix: 'Run `tollgate upstream add` or `tollgate upstream enable`.',
           });
         const isSandboxOnly = enabled.every((upstream) => upstream.apiFormat === ApiFormat.API_FORMAT_SANDBOX);
@@ -271,7 +271,7 @@ async function lookAtReconciliation({ metering }: Services, nowMs: number): Prom
     throw new CliError(
       `Records and ledger disagree in ${drifts.length} places: ${first!.subject}${first!.callId === '' ? '' : ` of ${first!.callId}`}.`,
       {
-        fix: 'Run `tollgate ledger verify`; docs/reconciling.md says what each means.',
+        fix: 'Run `tollgate ledger verify`; docs/reconciling.md explains each one.',
       },
     );
   }
@@ -279,7 +279,7 @@ async function lookAtReconciliation({ metering }: Services, nowMs: number): Prom
   const agoMs = nowMs - Number(recent.finishedAtMs);
   if (agoMs > reconcileAgeMsMax) {
     throw new CliError(`The books were last compared ${Math.round(agoMs / 60_000)} minutes ago.`, {
-      fix: 'Read the log of the metering service for why it cannot compare them.',
+      fix: 'Read the log of the metering service to see why it cannot compare them.',
     });
   }
   const whole = full === undefined ? 'everything not yet' : `everything at ${instant(full.finishedAtMs)}`;

@@ -1,15 +1,15 @@
-// What the command says when it cannot do its work: one line for the fault, one for the fix.
+// The error output of the CLI: one line for the fault, one for the fix.
 import { CommanderError } from 'commander';
 import { ConfigError } from '#kit/config/settings.js';
 import { AppError } from '#client/errors/app-error.js';
 import type { Reason } from '#rules/reasons.js';
 
-/** A fault that the command itself found. */
+/** An error that the CLI itself detected. */
 export class CliError extends Error {
   override readonly name = 'CliError';
-  /** What to do about it. */
+  /** How to fix it. */
   readonly fix?: string;
-  /** 1 for what failed, 2 for what was asked for wrongly. */
+  /** 1 for a failure, 2 for incorrect usage. */
   readonly exitCode: 1 | 2;
 
   constructor(message: string, options: { fix?: string; exitCode?: 1 | 2; cause?: unknown } = {}) {
@@ -19,9 +19,9 @@ export class CliError extends Error {
   }
 }
 
-/** How the command ends after something was thrown. */
+/** The output and exit code after an error. */
 export interface Failure {
-  /** For standard error; empty when it was told already. */
+  /** For standard error; empty when it was already printed. */
   readonly lines: readonly string[];
   readonly exitCode: number;
 }
@@ -35,9 +35,9 @@ const fixes: Partial<Record<Reason, string>> = {
   account_suspended: 'Run `tollgate account resume <account>` first.',
 };
 
-/** Explains any thrown value without a stack. */
+/** Describes any thrown value without a stack trace. */
 export function explain(error: unknown): Failure {
-  // Commander has written its own message; help and version are no failures.
+  // Commander has printed its own message; help and version are not failures.
   if (error instanceof CommanderError) return { lines: [], exitCode: error.exitCode === 0 ? 0 : 2 };
   if (error instanceof CliError)
     return { lines: [`error: ${error.message}`, ...(error.fix === undefined ? [] : [error.fix])], exitCode: error.exitCode };
@@ -47,12 +47,14 @@ export function explain(error: unknown): Failure {
     return { lines: [`error: ${error.message}`, ...(fix === undefined ? [] : [fix])], exitCode: 1 };
   }
   return {
-    lines: [`error: ${error instanceof Error ? error.message : String(error)}`, 'This is a fault of the command itself; please report it.'],
+    lines: [`error: ${error instanceof Error ? error.message : String(error)}`, 'This is a bug in the CLI; please report it.'],
     exitCode: 1,
   };
 }
 
-/** Whether the outcome of a write that ended so is unknown, so that only a repeat with the same idempotency key is safe. */
+/**
+ * Reports whether a write that failed with this error may have taken effect, so that only a retry with the same idempotency key is safe.
+ */
 export function isOutcomeUnknown(error: unknown): boolean {
   return !(error instanceof AppError) || ['service_unavailable', 'deadline_exceeded', 'cancelled', 'internal'].includes(error.reason);
 }

@@ -1,4 +1,4 @@
-// Writes the journal page by page, so that it may be of any length. Every figure is an exact integer in nano-USD.
+// Exports the journal page by page, whatever its length. Every figure is an exact integer in nano-USD.
 import { open, rename, rm } from 'node:fs/promises';
 import type { Entry, LedgerService } from '#proto/ledger/v1/ledger.js';
 import { operatorCall } from './connect.js';
@@ -8,24 +8,24 @@ import { entryWords } from './views/balance.js';
 const pageSize = 1000;
 const pageTimeoutMs = 60_000;
 
-/** JSON lines, or comma-separated values as RFC 4180 has them. */
+/** JSON lines, or comma-separated values (RFC 4180). */
 export const exportFormats = ['jsonl', 'csv'] as const;
 export type ExportFormat = (typeof exportFormats)[number];
 
-/** Which entries; empty and 0 for no bound. */
+/** Which entries to export; empty and 0 mean no limit. */
 export interface ExportRequest {
   readonly accountId: string;
   readonly fromMs: bigint;
   readonly untilMs: bigint;
 }
 
-/** How much was written. */
+/** How much was exported. */
 export interface Exported {
   readonly entries: number;
   readonly accounts: number;
 }
 
-/** Writes to a file of this name, which is there whole or not at all, or to standard output. */
+/** Exports to a file of this name, which is either complete or absent, or to standard output. */
 export async function exportJournal(
   ledger: Pick<LedgerService, 'listJournal'>,
   request: ExportRequest,

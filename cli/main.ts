@@ -9,7 +9,7 @@ import { run } from './program.js';
 async function askSecret(question: string): Promise<string | undefined> {
   if (!process.stdin.isTTY || !process.stderr.isTTY) return undefined;
   process.stderr.write(question);
-  // Readline echoes what is typed to its output; this one drops it.
+  // Readline echoes the input to its output; this output discards it.
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   const prompt = createInterface({ input: process.stdin, output: silent, terminal: true });
   try {
@@ -20,13 +20,13 @@ async function askSecret(question: string): Promise<string | undefined> {
   }
 }
 
-// A reader such as `head` that has seen enough is no fault.
+// A reader such as `head` that closes the pipe early is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0);
   throw error;
 });
 
-// As built: this file is dist/cli/main.js.
+// In the build this file is dist/cli/main.js.
 const { version } = createRequire(import.meta.url)('../../package.json') as { version: string };
 
 const exitCode = await run(process.argv.slice(2), {
@@ -39,5 +39,5 @@ const exitCode = await run(process.argv.slice(2), {
   version,
 });
 
-// Not left to Node, which would wait for the connection to a service that hangs; but only after all has been written.
+// Exits explicitly, because Node would wait for the connection to a service that hangs; but only after all output has been written.
 process.stdout.write('', () => process.exit(exitCode));

@@ -1,4 +1,4 @@
-// Reads a model from JSON of the shape that `tollgate model show --json` writes. Pure.
+// Parses a model from JSON in the format that `tollgate model show --json` writes. Pure.
 import { type Static, Type } from 'typebox';
 import { Errors } from 'typebox/value';
 import { nearest } from '#kit/config/settings.js';
@@ -25,19 +25,19 @@ const ModelFile = Type.Object(
     tokenizer: Type.Optional(Type.String()),
     state: Type.Optional(Type.String()),
     aliases: Type.Optional(Type.Array(Type.String())),
-    // Written by `model show`, and not changed through a file.
+    // Written by `model show`, and ignored when read.
     price: Type.Optional(Type.Unknown()),
     created_at: Type.Optional(Type.Unknown()),
   },
   strict,
 );
 
-/** The model in the text. Raises a CliError that names every fault. */
+/** Returns the model in the text. Raises a CliError that names every fault. */
 export function parseModelFile(text: string): Model {
   return readModel(parseJson(text));
 }
 
-/** The model in a value that came from JSON. Raises a CliError that names every fault. */
+/** Returns the model in a parsed JSON value. Raises a CliError that names every fault. */
 export function readModel(json: unknown): Model {
   const value = checked(json);
   return Model.fromPartial({
@@ -58,7 +58,7 @@ export function readModel(json: unknown): Model {
   });
 }
 
-/** Raises a CliError for what is no JSON. */
+/** Parses JSON. Raises a CliError when the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -25,12 +25,12 @@ function write(json: boolean, work: (out: Output) => void): { stdout: string; st
 }
 
 describe('a list', () => {
-  it('is an aligned table for people', () => {
+  it('is an aligned table by default', () => {
     expect(write(false, (out) => out.list(view, fruits)).stdout).toBe('fruit        price\nfig          $0.25\npomegranate    $12\n');
     expect(write(false, (out) => out.list(view, [])).stdout).toBe('none\n');
   });
 
-  it('has one heading, however many pieces it comes in', () => {
+  it('has one heading, however many pages it has', () => {
     const { stdout } = write(false, (out) => {
       const table = out.table(view);
       table.add(fruits.slice(1));
@@ -40,7 +40,7 @@ describe('a list', () => {
     expect(stdout).toBe('fruit        price\npomegranate    $12\nfig          $0.25\n');
   });
 
-  it('is JSON lines for programs, with nothing else among them', () => {
+  it('is JSON lines with --json, and nothing else', () => {
     const { stdout, stderr } = write(true, (out) => {
       out.note('Well done.');
       out.list(view, fruits);
@@ -54,18 +54,18 @@ describe('a list', () => {
   });
 });
 
-describe('one thing', () => {
-  it('is labelled lines for people, without empty ones', () => {
+describe('one object', () => {
+  it('is labelled lines by default, without empty ones', () => {
     expect(write(false, (out) => out.show(view, { name: '', priceNanoUsd: -1n })).stdout).toBe('price  -$0.000000001\n');
   });
 
-  it('is one object for programs, with what people read in notes', () => {
+  it('is one JSON object with --json, including the content of notes', () => {
     expect(write(true, (out) => out.show(view, fruits[0]!, { ripe: true })).stdout).toBe(
       '{"name":"fig","price_usd":"0.25","price_nano_usd":"250000000","ripe":true}\n',
     );
   });
 });
 
-it('shows no instant as nothing', () => {
+it('shows an absent time as empty', () => {
   expect([instant(1_800_000_000_123n), instant(0n), instant(undefined)]).toEqual(['2027-01-15 08:00:00Z', '', '']);
 });

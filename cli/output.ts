@@ -1,29 +1,29 @@
-// Writes results: aligned tables and "label  value" lines for people, one JSON object a line for programs.
+// Writes results: aligned tables and "label  value" lines by default, one JSON object per line with --json.
 import { formatUsd } from '#rules/money.js';
 
-/** What JSON can hold. */
+/** A JSON value. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
 
-/** An object of the stable shape that programs read: snake_case names. */
+/** An object in the stable shape that scripts read: snake_case names. */
 export type JsonObject = { readonly [name: string]: Json };
 
-/** One column of a table, or one labelled line of a single thing. */
+/** One column of a table, or one labelled line of a single object. */
 export interface Column<T> {
   readonly title: string;
   readonly text: (item: T) => string;
   readonly align?: 'right';
 }
 
-/** How a kind of thing is shown. */
+/** The output format of a type. */
 export interface View<T> {
   readonly json: (item: T) => JsonObject;
-  /** In lists. */
+  /** The columns in lists. */
   readonly columns: readonly Column<T>[];
-  /** When it is shown alone; absent: the columns. */
+  /** The lines when it is shown alone; absent: the columns. */
   readonly details?: readonly Column<T>[];
 }
 
-/** Where text goes. */
+/** Where output is written. */
 export interface Sink {
   stdout(text: string): void;
   stderr(text: string): void;
@@ -36,21 +36,21 @@ export class Output {
     readonly json: boolean,
   ) {}
 
-  /** One thing. `extra` joins the JSON object only; people are told the same in notes. */
+  /** Writes one object. `extra` is added only to the JSON object; notes contain the same for readers. */
   show<T>(view: View<T>, item: T, extra: JsonObject = {}): void {
     if (this.json) return this.line({ ...view.json(item), ...extra });
     const rows = (view.details ?? view.columns).map((column) => [column.title, column.text(item)]).filter((row) => row[1] !== '');
     this.sink.stdout(alignRows(rows, []));
   }
 
-  /** All of a list. */
+  /** Writes a whole list. */
   list<T>(view: View<T>, items: readonly T[]): void {
     const table = this.table(view);
     table.add(items);
     table.end();
   }
 
-  /** A list that comes in pieces. */
+  /** Writes a list page by page. */
   table<T>(view: View<T>): { add(items: readonly T[]): void; end(): void } {
     let widths = view.columns.map((column) => column.title.length);
     let isEmpty = true;
@@ -76,12 +76,12 @@ export class Output {
     };
   }
 
-  /** A sentence for people; programs do not see it. */
+  /** Writes a sentence after the result; omitted with --json. */
   note(text: string): void {
     if (!this.json) this.sink.stdout(`${text}\n`);
   }
 
-  /** A sentence beside the result, for people and out of the way of programs. */
+  /** Writes a sentence to standard error, so that it is not part of the result. */
   aside(text: string): void {
     this.sink.stderr(`${text}\n`);
   }
@@ -91,7 +91,7 @@ export class Output {
   }
 }
 
-/** The rows as lines with two spaces between the columns; `right` says which columns are numbers. */
+/** Returns the rows as lines with two spaces between the columns; `right` marks columns that are right-aligned. */
 function alignRows(rows: readonly (readonly string[])[], right: readonly boolean[], least: readonly number[] = []): string {
   const widths = widest(rows, least);
   return rows
@@ -111,12 +111,12 @@ function widest(rows: readonly (readonly string[])[], least: readonly number[]):
   return widths;
 }
 
-/** "$1.5", for people. */
+/** Formats an amount as "$1.5", for tables. */
 export function usd(nanoUsd: bigint): string {
   return nanoUsd < 0n ? `-$${formatUsd(-nanoUsd)}` : `$${formatUsd(nanoUsd)}`;
 }
 
-/** Both forms of an amount for programs: `<name>_usd`, a decimal string, and `<name>_nano_usd`, an integer as a string. */
+/** Returns both JSON forms of an amount: `<name>_usd`, a decimal string, and `<name>_nano_usd`, an integer as a string. */
 export function usdJson(name: string, nanoUsd: bigint | undefined, unit = ''): JsonObject {
   return {
     [`${name}_usd${unit}`]: nanoUsd === undefined ? null : formatUsd(nanoUsd),
@@ -124,12 +124,12 @@ export function usdJson(name: string, nanoUsd: bigint | undefined, unit = ''): J
   };
 }
 
-/** "2027-01-31 12:00:00Z", for people; empty for no instant. */
+/** Formats a time as "2027-01-31 12:00:00Z", for tables; empty when absent. */
 export function instant(ms: bigint | undefined): string {
   return ms === undefined || ms === 0n ? '' : `${new Date(Number(ms)).toISOString().slice(0, 19).replace('T', ' ')}Z`;
 }
 
-/** ISO 8601 in UTC for programs; null for no instant. */
+/** Formats a time as ISO 8601 in UTC, for JSON; null when absent. */
 export function instantJson(ms: bigint | undefined): string | null {
   return ms === undefined || ms === 0n ? null : new Date(Number(ms)).toISOString();
 }

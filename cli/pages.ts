@@ -1,4 +1,4 @@
-// Lists that the services give by pages.
+// Lists that the services return in pages.
 import type { Command } from 'commander';
 import type { Cli } from './cli.js';
 import type { View } from './output.js';
@@ -8,14 +8,14 @@ const limitDefault = 50;
 const limitMax = 100_000;
 const pageSizeMax = 500;
 
-/** What the options of `withPaging` give. */
+/** The options that `withPaging` adds. */
 export interface PageOptions {
   readonly limit: number;
   readonly all?: boolean;
   readonly page?: string;
 }
 
-/** One page of things. */
+/** One page of a list. */
 export interface Page<T> {
   readonly items: readonly T[];
   /** Empty on the last page. */
@@ -25,12 +25,12 @@ export interface Page<T> {
 /** Adds --limit, --all and --page. */
 export function withPaging(command: Command): Command {
   return command
-    .option('--limit <count>', 'how many at most', (text) => parseCount(text, 1, limitMax), limitDefault)
-    .option('--all', 'every one, however many')
-    .option('--page <token>', 'go on where a list before ended');
+    .option('--limit <count>', 'the maximum number', (text) => parseCount(text, 1, limitMax), limitDefault)
+    .option('--all', 'list everything, however many')
+    .option('--page <token>', 'continue where a previous list ended');
 }
 
-/** Lists what `fetch` gives, page after page as it comes, and says how to go on when there is more. */
+/** Lists what `fetch` returns, page by page, and prints how to continue when there is more. */
 export async function listPages<T>(
   cli: Cli,
   view: View<T>,
@@ -47,5 +47,5 @@ export async function listPages<T>(
     token = page.nextPageToken;
   } while (token !== '' && wanted > 0);
   table.end();
-  if (token !== '') cli.out.aside(`There are more: add --page ${token} to go on, or --all.`);
+  if (token !== '') cli.out.aside(`There are more: add --page ${token} to continue, or --all.`);
 }

@@ -23,11 +23,11 @@ describe('amounts', () => {
     expect(parseLimit('none')).toBeUndefined();
   });
 
-  it.each(['', '$5', '1,5', '1e3', '0.0000000001', 'five'])('are refused when they are not decimal USD: %p', (text) => {
+  it.each(['', '$5', '1,5', '1e3', '0.0000000001', 'five'])('are rejected when they are not decimal USD: %p', (text) => {
     expect(() => parseAmount(text)).toThrow('USD');
   });
 
-  it('are refused out of range', () => {
+  it('are rejected out of range', () => {
     expect(() => parsePositiveAmount('0')).toThrow('above zero');
     expect(() => parsePrice('-1')).toThrow('negative');
     expect(() => parseLimit('0')).toThrow('above zero');
@@ -47,7 +47,7 @@ describe('instants', () => {
     expect(iso(parseInstant(text, nowMs, 'ahead'))).toBe(expected);
   });
 
-  it('lie back when asked back', () => {
+  it('are in the past for the direction "back"', () => {
     expect(iso(parseInstant('12h', nowMs, 'back'))).toBe('2027-01-14T20:00:00.000Z');
   });
 
@@ -74,7 +74,7 @@ describe('offsets from UTC', () => {
 });
 
 describe('lists, counts and words', () => {
-  it('are read leniently where nothing is lost', () => {
+  it('are parsed leniently where that is unambiguous', () => {
     expect(parseList('a, b,,c')).toEqual(['a', 'b', 'c']);
     expect(parseCount('500', 1, 500)).toBe(500);
     const states = wordsOf<KeyState>(KeyState, 'KEY_STATE_');
@@ -85,7 +85,7 @@ describe('lists, counts and words', () => {
     expect(states.of(KeyState.UNRECOGNIZED)).toBe('unspecified');
   });
 
-  it('are refused with the nearest that would do', () => {
+  it('are rejected with the nearest valid value', () => {
     expect(() => parseList(' , ')).toThrow('one or more');
     expect(() => parseCount('501', 1, 500)).toThrow('from 1 to 500');
     expect(() => wordsOf<KeyState>(KeyState, 'KEY_STATE_').parse('disable')).toThrow('Did you mean disabled?');

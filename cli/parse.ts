@@ -1,4 +1,4 @@
-// Reads what people type: amounts, instants, lists and words. Pure; each raises commander's InvalidArgumentError, whose message ends
+// Parses arguments: amounts, times, lists and words. Pure; each function raises commander's InvalidArgumentError, whose message follows
 // commander's own "error: option '…' argument '…' is invalid.".
 import { InvalidArgumentError } from 'commander';
 import { nearest } from '#kit/config/settings.js';
@@ -7,35 +7,35 @@ import { parseUsd } from '#rules/money.js';
 const dayMs = 86_400_000;
 const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: dayMs, w: 7 * dayMs };
 
-/** Nano-USD of an amount such as "5" or "-0.25". */
+/** Returns the nano-USD of an amount such as "5" or "-0.25". */
 export function parseAmount(text: string): bigint {
   const amount = parseUsd(text);
   if (amount === undefined) throw new InvalidArgumentError('Give an amount in USD such as 5 or 0.25, with at most 9 decimals.');
   return amount;
 }
 
-/** Nano-USD of an amount above zero. */
+/** Returns the nano-USD of an amount above zero. */
 export function parsePositiveAmount(text: string): bigint {
   const amount = parseAmount(text);
   if (amount <= 0n) throw new InvalidArgumentError('The amount must be above zero.');
   return amount;
 }
 
-/** Nano-USD of a price, zero allowed. */
+/** Returns the nano-USD of a price; zero is allowed. */
 export function parsePrice(text: string): bigint {
   const price = parseAmount(text);
   if (price < 0n) throw new InvalidArgumentError('A price must not be negative.');
   return price;
 }
 
-/** Nano-USD of a limit above zero, or undefined for "none". */
+/** Returns the nano-USD of a limit above zero, or undefined for "none". */
 export function parseLimit(text: string): bigint | undefined {
   return text === 'none' ? undefined : parsePositiveAmount(text);
 }
 
 /**
- * Epoch milliseconds of an ISO 8601 date or instant, or of a length of time such as "30d" or "12h" counted from `nowMs` into the
- * given direction. A date or an instant without a zone is UTC.
+ * Returns the epoch milliseconds of an ISO 8601 date or time, or of a duration such as "30d" or "12h" from `nowMs` in the
+ * given direction. A date or time without a time zone is UTC.
  */
 export function parseInstant(text: string, nowMs: number, direction: 'ahead' | 'back'): bigint {
   const relative = /^(\d{1,6})([smhdw])$/.exec(text);
@@ -45,20 +45,20 @@ export function parseInstant(text: string, nowMs: number, direction: 'ahead' | '
   }
   const ms = parseIso(text);
   if (ms === undefined) {
-    throw new InvalidArgumentError('Give a date or time such as 2027-01-31 or 2027-01-31T12:00Z, or a length of time such as 30d or 12h.');
+    throw new InvalidArgumentError('Give a date or time such as 2027-01-31 or 2027-01-31T12:00Z, or a duration such as 30d or 12h.');
   }
   return BigInt(ms);
 }
 
-/** Milliseconds of a length of time such as "1h" or "7d"; 0 for "0" and "none". */
+/** Returns the milliseconds of a duration such as "1h" or "7d"; 0 for "0" and "none". */
 export function parseOverlap(text: string): bigint {
   if (text === '0' || text === 'none') return 0n;
   const match = /^(\d{1,6})([smhdw])$/.exec(text);
-  if (match === null) throw new InvalidArgumentError('Give a length of time such as 1h, 24h or 7d, or none.');
+  if (match === null) throw new InvalidArgumentError('Give a duration such as 1h, 24h or 7d, or none.');
   return BigInt(Number(match[1]) * unitMs[match[2]!]!);
 }
 
-/** Minutes east of UTC of an offset such as "+05:45", "-08:00" or "Z". */
+/** Returns the minutes east of UTC for an offset such as "+05:45", "-08:00" or "Z". */
 export function parseOffset(text: string): number {
   if (text === 'Z') return 0;
   const [, sign, hours, minutes] = /^([+-])(\d{2}):(\d{2})$/.exec(text) ?? [];
@@ -72,13 +72,13 @@ function parseIso(text: string): number | undefined {
   if (match === null) return undefined;
   const [, date, time = '00:00', zone = 'Z'] = match;
   const midnightMs = Date.parse(`${date}T00:00Z`);
-  // JavaScript moves the 31st of a shorter month into the next one.
+  // JavaScript moves the 31st of a shorter month to the next month.
   if (Number.isNaN(midnightMs) || !new Date(midnightMs).toISOString().startsWith(date!)) return undefined;
   const ms = Date.parse(`${date}T${time}${zone}`);
   return Number.isNaN(ms) ? undefined : ms;
 }
 
-/** The parts of "a,b, c", without empty ones; at least one. */
+/** Returns the parts of "a,b, c" without empty ones; at least one. */
 export function parseList(text: string): string[] {
   const parts = text
     .split(',')
@@ -88,23 +88,23 @@ export function parseList(text: string): string[] {
   return parts;
 }
 
-/** A whole number within bounds. */
+/** Returns a whole number within bounds. */
 export function parseCount(text: string, min: number, max: number): number {
   const count = Number(text);
   if (!/^\d+$/.test(text) || count < min || count > max) throw new InvalidArgumentError(`Give a whole number from ${min} to ${max}.`);
   return count;
 }
 
-/** The words of a protobuf enum as people type and read them: KEY_STATE_ACTIVE is "active". */
+/** The words for a protobuf enum in arguments and output: KEY_STATE_ACTIVE is "active". */
 export interface Words<E extends number> {
   readonly all: readonly string[];
-  /** The word of a value; "unspecified" for one that this version does not know. */
+  /** Returns the word for a value; "unspecified" for one that this version does not know. */
   of(value: E): string;
-  /** The value of a word; a hyphen passes for an underscore. */
+  /** Returns the value of a word; a hyphen is accepted for an underscore. */
   parse(text: string): E;
 }
 
-/** The words of a generated enum whose names begin with `prefix`. */
+/** Returns the words of a generated enum whose names begin with `prefix`. */
 export function wordsOf<E extends number>(generated: Readonly<Record<string, string | number>>, prefix: string): Words<E> {
   const values = new Map<string, E>();
   for (const [name, value] of Object.entries(generated)) {

@@ -11,7 +11,7 @@ beforeEach(async () => {
 afterEach(() => gateway.stop());
 
 describe('faults', () => {
-  it('are one line and its fix, without a stack', async () => {
+  it('are one line and the fix, without a stack trace', async () => {
     expect(await tollgate(gateway, ['account', 'list'], { env: { TOLLGATE_DATA_DIR: './nowhere' } })).toEqual({
       code: 1,
       stdout: '',
@@ -33,7 +33,7 @@ describe('faults', () => {
     [['key', 'create', '--name', 'x', '--expires', 'soon'], 'Give a date or time'],
     [['kye', 'list'], '(Did you mean key?)'],
     [['usage', 'list', '--outcome', 'complete'], 'Did you mean completed?'],
-  ])('of usage end with code 2: %p', async (args, message) => {
+  ])('in usage exit with code 2: %p', async (args, message) => {
     const result = await tollgate(gateway, args);
     expect(result.code).toBe(2);
     expect(result.stderr).toContain(message);
@@ -46,7 +46,7 @@ describe('faults', () => {
     for (const name of ['AUTH', 'CATALOG', 'METERING', 'INFERENCE']) expect(stderr).toContain(`TOLLGATE_${name}_ADDRESS is required`);
   });
 
-  it('help and version are none', async () => {
+  it('do not include help and version', async () => {
     expect(await tollgate(gateway, ['--version'])).toEqual({ code: 0, stdout: '1.2.3\n', stderr: '' });
     const help = await tollgate(gateway, ['key', 'create', '--help']);
     expect(help).toMatchObject({ code: 0, stderr: '' });

@@ -1,4 +1,4 @@
-// The command line as a whole: its nouns, its common options, and how it ends.
+// The whole command line: its nouns, its common options and its exit codes.
 import { Command } from 'commander';
 import { type Cli, createCli, type World } from './cli.js';
 import { accountCommand } from './commands/account.js';
@@ -42,15 +42,15 @@ const nouns: readonly ((cli: Cli) => Command)[] = [
   configCommand,
 ];
 
-/** Runs the command with these arguments (without the program's name) and returns the exit code: 0, 1 for a failure, 2 for wrong usage. */
+/** Runs the CLI with these arguments (without the program's name) and returns the exit code: 0, 1 for a failure, 2 for incorrect usage. */
 export async function run(args: readonly string[], world: World): Promise<number> {
   const program = new Command('tollgate')
-    .description('Operates a Tollgate: accounts, keys, money, models and upstreams.')
+    .description('Operates Tollgate: accounts, keys, balances, models and upstreams.')
     .version(world.version)
-    .option('--json', 'write JSON for programs: one object a line')
+    .option('--json', 'write JSON: one object per line')
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({ writeOut: (text) => world.stdout(text), writeErr: (text) => world.stderr(text) })
-    .showHelpAfterError('Add --help for what can be given.')
+    .showHelpAfterError('Use --help to see the options.')
     .exitOverride();
   const cli = createCli(world, () => program.opts<{ json?: boolean }>().json === true);
   for (const noun of nouns) program.addCommand(noun(cli));
@@ -65,7 +65,7 @@ export async function run(args: readonly string[], world: World): Promise<number
   }
 }
 
-// Commander hands settings down only to the subcommands that it makes itself.
+// Commander passes settings only to subcommands that it creates itself.
 function inherit(parent: Command, child: Command): void {
   child.copyInheritedSettings(parent);
   for (const grandchild of child.commands) inherit(child, grandchild);

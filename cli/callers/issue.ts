@@ -1,11 +1,11 @@
-// Certificates that the command issues to callers, and the files that it writes. Private keys never leave this machine.
+// Issues certificates to callers and writes their files. Private keys never leave this machine.
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { IssuedCertificate, Pair } from '#kit/tls/authority.js';
 import type { CliConfig } from '../config.js';
 import { CliError } from '../errors.js';
 
-/** The certificate and key of the installation's authority. Raises a CliError where this machine has none. */
+/** Returns the certificate and key of the installation's authority. Raises a CliError when this machine does not have them. */
 export function readAuthority(config: CliConfig): Pair {
   const ca = config.mode === 'single' ? join(config.dataDir, 'tls', 'ca.pem') : config.tlsCaPath;
   const keyPath = config.tlsCaKeyPath ?? (ca === undefined ? undefined : join(dirname(ca), 'ca.key'));
@@ -17,13 +17,13 @@ export function readAuthority(config: CliConfig): Pair {
   return { cert: readFileSync(ca, 'utf8'), key: readFileSync(keyPath, 'utf8') };
 }
 
-/** Issues a certificate by which a caller is known. */
+/** Issues a certificate that identifies a caller. */
 export async function issueFor(authority: Pair, name: string, days: number): Promise<IssuedCertificate> {
   const { issueCertificate } = await import('#kit/tls/authority.js');
   return issueCertificate(authority, { commonName: name, days, isClient: true, hosts: [] });
 }
 
-/** Files that are written in full, or not at all. */
+/** Files that are put in place all together or not at all. */
 export interface StagedFiles {
   readonly paths: { readonly cert: string; readonly key: string; readonly ca: string };
   /** Puts the files in place. */
@@ -32,12 +32,15 @@ export interface StagedFiles {
   discard(): void;
 }
 
-/** Writes NAME.crt, NAME.key (mode 0600) and ca.crt beside their final paths. Raises a CliError where the first two exist and must not be replaced. */
+/**
+ * Writes NAME.crt, NAME.key (mode 0600) and ca.crt next to their final paths. Raises a CliError when the first two exist and must not be
+ * replaced.
+ */
 export function stageFiles(folder: string, name: string, issued: Pair, authority: Pair, mayReplace: boolean): StagedFiles {
   const paths = { cert: join(folder, `${name}.crt`), key: join(folder, `${name}.key`), ca: join(folder, 'ca.crt') };
   const taken = [paths.cert, paths.key].find((path) => !mayReplace && existsSync(path));
   if (taken !== undefined) {
-    throw new CliError(`${taken} exists already.`, { fix: 'Move it away, or give another folder with --out.' });
+    throw new CliError(`${taken} exists already.`, { fix: 'Move it, or choose another folder with --out.' });
   }
   const staged = (path: string): string => `${path}.new`;
   mkdirSync(folder, { recursive: true });

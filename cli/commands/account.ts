@@ -1,4 +1,4 @@
-// tollgate account: whose money and keys they are.
+// tollgate account: accounts, which own balances and keys.
 import { Command } from 'commander';
 import { hasReason } from '#client/errors/app-error.js';
 import { type Account, AccountState, type DeepPartial, UpdateAccountRequest } from '#proto/auth/v1/auth.js';
@@ -10,12 +10,12 @@ import { accountInListView, accountStates, accountView, accountWithBalanceView }
 
 /** The noun `account`. */
 export function accountCommand(cli: Cli): Command {
-  const account = new Command('account').description('Accounts: whose money and keys they are.');
+  const account = new Command('account').description('Accounts, which own balances and keys.');
 
   account
     .command('create <name>')
-    .description('Make an account.')
-    .option('--idempotency-key <key>', 'a repeat with the same key makes no second account')
+    .description('Create an account.')
+    .option('--idempotency-key <key>', 'a retry with the same key creates no second account')
     .action((name: string, options: { idempotencyKey?: string }) =>
       cli.withServices(async ({ auth }) => {
         const response = await auth.createAccount({ name, idempotencyKey: options.idempotencyKey ?? '' }, operatorCall());
@@ -27,10 +27,10 @@ export function accountCommand(cli: Cli): Command {
     );
 
   withPaging(account.command('list'))
-    .description('Accounts with their money, in order of creation.')
-    .option('--search <text>', 'only those who have this in their name, or whose id begins with it')
+    .description('List accounts with their balances, in order of creation.')
+    .option('--search <text>', 'only accounts whose name contains this, or whose id begins with it')
     .option('--state <state>', accountStates.all.join(' or '), accountStates.parse)
-    .option('--newest-first', 'the newest first')
+    .option('--newest-first', 'list the newest first')
     .action((options: PageOptions & { search?: string; state?: AccountState; newestFirst?: boolean }) =>
       cli.withServices(({ auth, ledger }) =>
         listPages(cli, accountInListView, options, async (pageSize, pageToken) => {
@@ -50,7 +50,7 @@ export function accountCommand(cli: Cli): Command {
 
   account
     .command('show <account>')
-    .description('One account with its balance.')
+    .description('Show an account with its balance.')
     .action((accountId: string) =>
       cli.withServices(async ({ auth, ledger }) => {
         const response = await auth.getAccount({ accountId }, operatorCall());
@@ -61,13 +61,13 @@ export function accountCommand(cli: Cli): Command {
 
   account
     .command('rename <account> <name>')
-    .description('Give an account another name.')
+    .description('Rename an account.')
     .action((accountId: string, name: string) => update(cli, { accountId, name, updateMask: ['name'] }));
 
   account
     .command('suspend <account>')
-    .description('Refuse every call of an account, from within a second on. Nothing is deleted.')
-    .option('--reason <text>', 'why; whoever calls with a key of the account is told')
+    .description('Reject every call of an account, within a second. Nothing is deleted.')
+    .option('--reason <text>', 'why; shown to callers that use a key of the account')
     .action((accountId: string, options: { reason?: string }) =>
       update(cli, {
         accountId,
@@ -79,7 +79,7 @@ export function accountCommand(cli: Cli): Command {
 
   account
     .command('resume <account>')
-    .description('End a suspension.')
+    .description('End the suspension of an account.')
     .action((accountId: string) => update(cli, { accountId, state: AccountState.ACCOUNT_STATE_ACTIVE, updateMask: ['state'] }));
 
   return account;
@@ -92,7 +92,7 @@ function update(cli: Cli, change: DeepPartial<UpdateAccountRequest>): Promise<vo
   });
 }
 
-/** Undefined while the ledger is away: the accounts are auth's, and can be listed without it. */
+/** Returns undefined while the ledger is unavailable: auth keeps the accounts, so they can be listed without it. */
 async function balancesOf(accounts: readonly Account[], ledger: Services['ledger']): Promise<readonly Balance[] | undefined> {
   if (accounts.length === 0) return [];
   try {

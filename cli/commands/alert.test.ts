@@ -1,4 +1,4 @@
-// The command's words for alerts, over a fake gateway.
+// The alert commands, with a fake gateway.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type FakeGateway, startFakeGateway } from '../testing/fake-gateway.js';
 import { tollgate, tollgateJson } from '../testing/tollgate.js';
@@ -14,7 +14,7 @@ beforeEach(async () => {
 afterEach(() => gateway.stop());
 
 describe('alerts', () => {
-  it('are set as a whole, and what is not named is taken away', async () => {
+  it('are replaced as a whole: destinations that are not named are removed', async () => {
     const set = await tollgate(gateway, [
       'alert',
       'set',
@@ -44,24 +44,24 @@ describe('alerts', () => {
     expect((await tollgate(gateway, ['alert', 'get'])).stdout).toContain('off');
   });
 
-  it('take no amount that cannot be a threshold', async () => {
+  it('reject amounts that are not a valid threshold', async () => {
     expect(await tollgate(gateway, ['alert', 'set', '0'])).toMatchObject({ code: 2, stderr: expect.stringContaining('above zero') });
     expect(await tollgate(gateway, ['alert', 'set'])).toMatchObject({ code: 2 });
   });
 
-  it('say that mail cannot be sent, where it cannot', async () => {
+  it('report when mail cannot be sent', async () => {
     await tollgate(gateway, ['alert', 'set', '10', '--email', 'a@example.com']);
     expect((await tollgate(gateway, ['alert', 'get'])).stdout).toContain('no mail server');
   });
 
-  it('are tested with an exit code that tells whether all took it', async () => {
+  it('are tested, with an exit code that shows whether every delivery succeeded', async () => {
     await tollgate(gateway, ['alert', 'set', '10', '--webhook', 'https://example.com/hook']);
     expect(await tollgate(gateway, ['alert', 'test'])).toMatchObject({ code: 0, stdout: expect.stringContaining('delivered') });
     gateway.state.alertOutcome = 'status 500: out of order';
     expect(await tollgate(gateway, ['alert', 'test'])).toMatchObject({
       code: 1,
       stdout: expect.stringContaining('out of order'),
-      stderr: expect.stringContaining('1 of 1 did not take it'),
+      stderr: expect.stringContaining('1 of 1 deliveries failed'),
     });
     expect((await tollgateJson(gateway, ['alert', 'deliveries'])).map(({ state, outcome }) => [state, outcome])).toEqual([
       ['failed', 'status 500: out of order'],

@@ -1,4 +1,4 @@
-// tollgate alert: who is told that an account's balance is low, and what was sent.
+// tollgate alert: the low-balance alert of an account, and its deliveries.
 import { Command } from 'commander';
 import { AlertDeliveryState } from '#proto/ledger/v1/alerts.js';
 import { chooseAccount, withAccount } from '../accounts.js';
@@ -9,7 +9,7 @@ import { listPages, type PageOptions, withPaging } from '../pages.js';
 import { parsePositiveAmount } from '../parse.js';
 import { alertView, deliveryView } from '../views/alert.js';
 
-// A mail server may take its time.
+// A mail server may be slow.
 const testTimeoutMs = 40_000;
 
 interface AccountOption {
@@ -28,7 +28,7 @@ export function alertCommand(cli: Cli): Command {
   const alert = new Command('alert').description('The low-balance alert of an account: by mail and by webhook.');
 
   withAccount(alert.command('get'))
-    .description('The alert, and how the balance stands to it.')
+    .description('Show the alert, and whether the balance is below its threshold.')
     .action((options: AccountOption) =>
       cli.withServices(async ({ auth, alerts }) => {
         cli.out.show(alertView, await alerts.getAlert({ accountId: await chooseAccount(auth, options.account) }, operatorCall()));
@@ -36,12 +36,16 @@ export function alertCommand(cli: Cli): Command {
     );
 
   withAccount(alert.command('set'))
-    .description('Set all of the alert: what is not named is taken away.')
-    .argument('<usd>', 'it fires once when the settled balance is below this, and again only after a clear rise', parsePositiveAmount)
-    .option('--email <address...>', 'who gets a mail')
-    .option('--webhook <url>', 'where a signed request goes')
-    .option('--new-secret', 'a new signing secret in place of the present one')
-    .option('--off', 'keep it, but switched off')
+    .description('Replace the alert: destinations that are not named are removed.')
+    .argument(
+      '<usd>',
+      'the threshold: it fires once when the settled balance falls below it, and again only after the balance has clearly risen',
+      parsePositiveAmount,
+    )
+    .option('--email <address...>', 'the recipients of the mail')
+    .option('--webhook <url>', 'the URL for the signed webhook request')
+    .option('--new-secret', 'replace the signing secret')
+    .option('--off', 'keep the alert, but turn it off')
     .action((thresholdNanoUsd: bigint, options: SetOptions) =>
       cli.withServices(async ({ auth, alerts }) => {
         const accountId = await chooseAccount(auth, options.account);
@@ -56,12 +60,12 @@ export function alertCommand(cli: Cli): Command {
           webhookSecret === '' ? {} : { webhook_secret: webhookSecret },
         );
         if (webhookSecret !== '')
-          cli.out.note(`\nThe webhook's requests are signed with this secret, which is not shown again:\n${webhookSecret}`);
+          cli.out.note(`\nWebhook requests are signed with this secret, which is not shown again:\n${webhookSecret}`);
       }),
     );
 
   withAccount(alert.command('test'))
-    .description('Send a test to every destination and wait for it. Exit code 1 when any did not take it.')
+    .description('Send a test to every destination and wait for the results. Exit code 1 when any delivery fails.')
     .action((options: AccountOption) =>
       cli.withServices(async ({ auth, alerts }) => {
         const { deliveries } = await alerts.testAlert(
@@ -71,12 +75,12 @@ export function alertCommand(cli: Cli): Command {
         cli.out.list(deliveryView, deliveries);
         const failed = deliveries.filter(({ state }) => state !== AlertDeliveryState.ALERT_DELIVERY_STATE_DELIVERED);
         if (failed.length > 0)
-          throw new CliError(`${failed.length} of ${deliveries.length} did not take it.`, { fix: 'See the outcome of each above.' });
+          throw new CliError(`${failed.length} of ${deliveries.length} deliveries failed.`, { fix: 'See the outcome of each above.' });
       }),
     );
 
   withPaging(withAccount(alert.command('deliveries')))
-    .description('What was sent, newest first, with what came of it.')
+    .description('List deliveries and their outcomes, newest first.')
     .action((options: AccountOption & PageOptions) =>
       cli.withServices(async ({ auth, alerts }) => {
         const accountId = await chooseAccount(auth, options.account);

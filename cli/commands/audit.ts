@@ -1,4 +1,4 @@
-// tollgate audit: what was done, by whom, and whether the log is as it was written.
+// tollgate audit: who did what, and whether the log is unchanged.
 import { Command } from 'commander';
 import { type AuditEvent, ListAuditEventsRequest } from '#proto/auth/v1/users.js';
 import type { Cli } from '../cli.js';
@@ -8,7 +8,7 @@ import { instant, instantJson, type Json, type View } from '../output.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
 import { parseInstant } from '../parse.js';
 
-// It reads the whole log.
+// Verification reads the whole log.
 const verifyTimeoutMs = 10 * 60_000;
 
 const auditView: View<AuditEvent> = {
@@ -47,15 +47,15 @@ interface FilterOptions {
 
 /** The noun `audit`. */
 export function auditCommand(cli: Cli): Command {
-  const audit = new Command('audit').description('What was done, by whom: in the console, and by this command.');
+  const audit = new Command('audit').description('The audit log: who did what, in the console and in the CLI.');
   const parseTime = (text: string): bigint => parseInstant(text, cli.world.nowMs(), 'back');
 
   withPaging(audit.command('list'))
-    .description('The log, newest first.')
-    .option('--account <id>', 'only what concerns this account')
-    .option('--actor <who>', 'only of this person: the id, or a part of the address')
-    .option('--action <action>', 'only this, such as key.create; or all of a kind, such as key')
-    .option('--target <id>', 'only what was done to this')
+    .description('List audit events, newest first.')
+    .option('--account <id>', 'only events of this account')
+    .option('--actor <who>', 'only events of this user: the id, or part of the e-mail address')
+    .option('--action <action>', 'only this action, such as key.create; or all actions of a kind, such as key')
+    .option('--target <id>', 'only events about this object')
     .option('--from <when>', 'at or after, for example 12h (ago) or 2027-01-31', parseTime)
     .option('--until <when>', 'before', parseTime)
     .action((options: PageOptions & FilterOptions) =>
@@ -80,8 +80,8 @@ export function auditCommand(cli: Cli): Command {
 
   audit
     .command('verify')
-    .description('Compute the chain of hashes over the log anew. Exit code 1 when an entry was changed, added between or taken away.')
-    .option('--seen <number:hash>', 'an entry that was seen before, as this command or an export told it', parseSeen)
+    .description('Recompute the hash chain of the log. Exit code 1 when an entry was changed, inserted or removed.')
+    .option('--seen <number:hash>', 'an entry that was seen before, as printed by this command or an export', parseSeen)
     .action((options: { seen?: { number: bigint; hash: Buffer } }) =>
       cli.withServices(async ({ users }) => {
         const found = await users.verifyAuditLog(options.seen ?? { number: 0n, hash: Buffer.alloc(0) }, operatorCall(verifyTimeoutMs));
@@ -96,7 +96,7 @@ export function auditCommand(cli: Cli): Command {
           {
             json: () => json,
             columns: [
-              { title: 'log', text: () => (json.ok ? 'as it was written' : 'changed') },
+              { title: 'log', text: () => (json.ok ? 'unchanged' : 'changed') },
               { title: 'entries checked', text: () => found.eventsChecked.toString() },
               { title: 'last entry', text: () => last },
             ],
@@ -104,12 +104,12 @@ export function auditCommand(cli: Cli): Command {
           {},
         );
         if (!json.ok)
-          throw new CliError(`The audit log is not as it was written. ${found.fault}`, {
-            fix: 'Take a copy of the database of auth before anything else; compare it with exports and backups.',
+          throw new CliError(`The audit log was changed. ${found.fault}`, {
+            fix: 'Copy the database of auth before anything else; then compare it with exports and backups.',
           });
         if (last !== '')
           cli.out.note(
-            `\nKeep the last entry elsewhere; later \`tollgate audit verify --seen ${last.slice(0, 24)}…\` shows that nothing before it was changed.`,
+            `\nKeep the last entry in another place; later \`tollgate audit verify --seen ${last.slice(0, 24)}…\` shows that nothing before it was changed.`,
           );
       }),
     );
@@ -120,6 +120,6 @@ export function auditCommand(cli: Cli): Command {
 function parseSeen(text: string): { number: bigint; hash: Buffer } {
   const match = /^(\d{1,18}):([0-9a-f]{64})$/.exec(text);
   if (match === null || match[1] === '0')
-    throw new CliError('--seen must be the number of an entry, a colon and its hash of 64 digits.', { exitCode: 2 });
+    throw new CliError('--seen must be the number of an entry, a colon and its hash (64 hexadecimal digits).', { exitCode: 2 });
   return { number: BigInt(match[1]!), hash: Buffer.from(match[2]!, 'hex') };
 }

@@ -16,7 +16,7 @@ afterEach(() => gateway.stop());
 describe('a balance', () => {
   beforeEach(() => tollgate(gateway, ['account', 'create', 'Acme']));
 
-  it('is deposited once for an idempotency key, which is always told', async () => {
+  it('is deposited once per idempotency key, which is always printed', async () => {
     const first = await tollgate(gateway, ['balance', 'deposit', '0.25', '--reason', 'paid']);
     expect(first.stdout).toMatch(/available +\$0\.25/);
     const key = /--idempotency-key (\S+)/.exec(first.stdout)![1]!;
@@ -29,7 +29,7 @@ describe('a balance', () => {
     ]);
   });
 
-  it('tells how to repeat a deposit whose outcome is unknown, and the repeat books nothing twice', async () => {
+  it('prints how to retry a deposit whose outcome is unknown, and the retry books nothing twice', async () => {
     gateway.state.depositFault = new AppError('service_unavailable', 'The ledger went away.');
     const lost = await tollgate(gateway, ['balance', 'deposit', '5']);
     expect(lost.code).toBe(1);
@@ -41,10 +41,10 @@ describe('a balance', () => {
     expect(gateway.state.entries).toHaveLength(1);
   });
 
-  it('gets back what a call was charged, whose account its record knows', async () => {
+  it('gets a refund for a call, whose account is found by its usage record', async () => {
     gateway.state.records = [UsageRecord.fromPartial({ call: { id: 'req_1', accountId: 'acct_7' } })];
     const whole = await tollgate(gateway, ['balance', 'refund', 'req_1', '--reason', 'cut off']);
-    expect(whole.stdout).toMatch(/Booked as ent_\w+\.\nTo repeat it safely add: --idempotency-key \S+/);
+    expect(whole.stdout).toMatch(/Booked as ent_\w+\.\nTo retry safely, add: --idempotency-key \S+/);
     expect(gateway.state.lastRefundRequest).toMatchObject({
       accountId: 'acct_7',
       holdId: 'req_1',
@@ -75,7 +75,7 @@ describe('a balance', () => {
     expect((await tollgate(gateway, ['balance', 'refund', 'req_1'])).code).toBe(2);
   });
 
-  it('is verified, and a drift is a failure', async () => {
+  it('is verified, and a drift is an error', async () => {
     expect(await tollgate(gateway, ['balance', 'verify'])).toMatchObject({ code: 0, stdout: expect.stringMatching(/books +right/) });
     gateway.state.verification = VerifyResponse.fromPartial({
       drifts: [{ accountId: 'acct_1', subject: 'spent', storedNanoUsd: 2n, rebuiltNanoUsd: 1n }],

@@ -1,4 +1,4 @@
-// tollgate balance: an account's money, and the journal behind it.
+// tollgate balance: the balance of an account, and the journal behind it.
 import { randomUUID } from 'node:crypto';
 import { Command } from 'commander';
 import { type Balance, DepositSource, type Entry, EntryKind, ListEntriesRequest } from '#proto/ledger/v1/ledger.js';
@@ -19,10 +19,10 @@ interface AccountOption {
 
 /** The noun `balance`. */
 export function balanceCommand(cli: Cli): Command {
-  const balance = new Command('balance').description("Money: an account's balance and the journal behind it.");
+  const balance = new Command('balance').description('The balance of an account, and the journal behind it.');
 
   withAccount(balance.command('show'))
-    .description('What is available, held and spent.')
+    .description('Show the available, held and spent amounts.')
     .action((options: AccountOption) =>
       cli.withServices(async ({ auth, ledger }) => {
         const accountId = await chooseAccount(auth, options.account);
@@ -31,9 +31,9 @@ export function balanceCommand(cli: Cli): Command {
     );
 
   withIdempotencyKey(withAccount(balance.command('deposit')))
-    .description('Add money. Never done twice for the same idempotency key.')
+    .description('Add funds. Applied only once for the same idempotency key.')
     .argument('<usd>', 'for example 5 or 0.25', parsePositiveAmount)
-    .option('--source <source>', `where it came from: ${depositSources.all.join(' or ')}; cash unless given`, depositSources.parse)
+    .option('--source <source>', `where it came from: ${depositSources.all.join(' or ')}; cash by default`, depositSources.parse)
     .option('--reason <text>', 'for people: why')
     .option('--reference <text>', 'of an invoice or a payment; it stands behind the reason')
     .action(
@@ -52,11 +52,11 @@ export function balanceCommand(cli: Cli): Command {
     );
 
   withIdempotencyKey(withAccount(balance.command('adjust')))
-    .description('Correct a balance by a new entry: a positive amount credits the account, a negative one debits it.')
+    .description('Correct a balance with a new entry: a positive amount credits the account, a negative amount debits it.')
     .argument('<usd>', 'for example 1.50 or -0.25', parseAmount)
     .requiredOption('--reason <text>', 'for people: why')
     .option('--reference <text>', 'of an invoice or a payment; it stands behind the reason')
-    .option('--entry <id>', 'the entry that is corrected')
+    .option('--entry <id>', 'the entry to correct')
     .action(
       (amountNanoUsd: bigint, options: AccountOption & { reason: string; reference?: string; entry?: string; idempotencyKey?: string }) =>
         cli.withServices(async ({ auth, ledger }) => {
@@ -77,9 +77,9 @@ export function balanceCommand(cli: Cli): Command {
     );
 
   withIdempotencyKey(balance.command('refund <call>'))
-    .description('Give back what a call was charged, by an entry linked to the charge. Never more than is left of it.')
-    .option('--amount <usd>', 'how much; all that is left unless given', parsePositiveAmount)
-    .option('--account <id>', 'whose call; found by the usage record unless given')
+    .description('Refund a call with an entry linked to the charge. Never more than is left of the charge.')
+    .option('--amount <usd>', 'how much; everything that is left by default', parsePositiveAmount)
+    .option('--account <id>', 'the account of the call; found by the usage record by default')
     .requiredOption('--reason <text>', 'for people: why')
     .action((holdId: string, options: AccountOption & { amount?: bigint; reason: string; idempotencyKey?: string }) =>
       cli.withServices(async ({ metering, ledger }) => {
@@ -93,7 +93,7 @@ export function balanceCommand(cli: Cli): Command {
     );
 
   withAccount(balance.command('reverse <entry>'))
-    .description('Undo an entry by the opposite one, linked to it; of a charge, give back what is left. Never done twice.')
+    .description('Reverse an entry with the opposite entry, linked to it; for a charge, refund what is left. Applied only once.')
     .requiredOption('--reason <text>', 'for people: why')
     .action((entryId: string, options: AccountOption & { reason: string }) =>
       cli.withServices(async ({ auth, ledger }) => {
@@ -103,7 +103,7 @@ export function balanceCommand(cli: Cli): Command {
         const effect = signedAmount(entry!);
         if (effect === 0n)
           throw new CliError('This entry took nothing from the account and added nothing, so there is nothing to reverse.');
-        // The entry names the operation, as in the console, so that whoever asks again changes nothing.
+        // The entry is part of the idempotency key, as in the console, so that a retry changes nothing.
         await post(cli, `reverse ${entry!.id}`, (idempotencyKey) =>
           entry!.kind === EntryKind.ENTRY_KIND_CHARGE
             ? ledger.refund({ idempotencyKey, accountId, holdId: entry!.reference, amountNanoUsd: undefined, reason }, operatorCall())
@@ -113,7 +113,7 @@ export function balanceCommand(cli: Cli): Command {
     );
 
   withPaging(withAccount(balance.command('entries')))
-    .description('The journal of an account, newest first.')
+    .description('List the journal of an account, newest first.')
     .action((options: AccountOption & PageOptions) =>
       cli.withServices(async ({ auth, ledger }) => {
         const accountId = await chooseAccount(auth, options.account);
@@ -125,8 +125,8 @@ export function balanceCommand(cli: Cli): Command {
     );
 
   withAccount(balance.command('holds'))
-    .description('Money set aside for calls in flight, oldest first.')
-    .option('--limit <count>', 'how many at most', (text) => parseCount(text, 1, 1000), 100)
+    .description('List funds held for calls in flight, oldest first.')
+    .option('--limit <count>', 'the maximum number', (text) => parseCount(text, 1, 1000), 100)
     .action((options: AccountOption & { limit: number }) =>
       cli.withServices(async ({ auth, ledger }) => {
         const accountId = await chooseAccount(auth, options.account);
@@ -136,18 +136,18 @@ export function balanceCommand(cli: Cli): Command {
 
   balance
     .command('verify')
-    .description('Rebuild balances from the journal and compare. Exit code 1 when any differs.')
-    .option('--account <id>', 'only this account; else all')
+    .description('Rebuild balances from the journal and compare them. Exit code 1 when any differs.')
+    .option('--account <id>', 'only this account; all by default')
     .action((options: AccountOption) => verify(cli, options.account ?? ''));
 
   return balance;
 }
 
 function withIdempotencyKey(command: Command): Command {
-  return command.option('--idempotency-key <key>', 'names this operation, so that a repeat changes nothing; a random one unless given');
+  return command.option('--idempotency-key <key>', 'identifies this operation, so that a retry changes nothing; random by default');
 }
 
-/** The ledger keeps one text; the reference stands behind the reason. */
+/** The ledger keeps one text; the reference follows the reason. */
 function withReference(reason: string, reference: string | undefined): string {
   return reference === undefined ? reason : `${reason} (${reference})`.trim();
 }
@@ -158,18 +158,18 @@ interface Posted {
   readonly replayed: boolean;
 }
 
-/** Posts to the journal and shows the result. The key is told in any case: with it a repeat is safe, without it none is. */
+/** Posts to the journal and shows the result. Always prints the key: a retry is safe only with the same key. */
 async function post(cli: Cli, givenKey: string | undefined, send: (idempotencyKey: string) => Promise<Posted>): Promise<void> {
   const idempotencyKey = givenKey ?? randomUUID();
   try {
     const { entry, balance, replayed } = await send(idempotencyKey);
     cli.out.show(balanceView, balance!, { entry: entryView.json(entry!), replayed, idempotency_key: idempotencyKey });
-    cli.out.note(replayed ? '\nThis had been booked before; nothing was changed.' : `\nBooked as ${entry!.id}.`);
-    cli.out.note(`To repeat it safely add: --idempotency-key ${idempotencyKey}`);
+    cli.out.note(replayed ? '\nThis had already been booked; nothing was changed.' : `\nBooked as ${entry!.id}.`);
+    cli.out.note(`To retry safely, add: --idempotency-key ${idempotencyKey}`);
   } catch (error) {
     if (!isOutcomeUnknown(error)) throw error;
     throw new CliError(`${error instanceof Error ? error.message : String(error)} It may or may not have been booked.`, {
-      fix: `To make sure, repeat it with the same amount and --idempotency-key ${idempotencyKey}; it is never booked twice.`,
+      fix: `To make sure, retry with the same amount and --idempotency-key ${idempotencyKey}; it is never booked twice.`,
       cause: error,
     });
   }
@@ -182,7 +182,7 @@ function verify(cli: Cli, accountId: string): Promise<void> {
     if (isRight(result)) return;
     if (!cli.out.json) cli.out.list(driftView, result.drifts);
     throw new CliError('The books are not right.', {
-      fix: 'Take a copy of the ledger database before anything else; then read the entries of the accounts named.',
+      fix: 'Copy the ledger database before anything else; then read the entries of the accounts above.',
     });
   });
 }

@@ -20,21 +20,24 @@ interface IssueOptions {
 /** The noun `caller`. */
 export function callerCommand(cli: Cli): Command {
   const caller = new Command('caller').description(
-    'Processes that call the services over gRPC in their own name: what identifies them and what they may do.',
+    'Processes that call the services over gRPC under their own name: their identities and grants.',
   );
 
   withIssuing(caller.command('add <name>'))
     .description('Add a caller, and issue its certificate: NAME.crt, NAME.key and ca.crt.')
     .requiredOption('--may <grant...>', 'what it may do, for example ledger.read', parseGrant)
-    .option('--account <id...>', 'limit it to these accounts; every account unless given')
-    .option('--identity <id>', 'accept certificates of another PKI: spiffe://…, or CN=… for a common name; issues none')
+    .option('--account <id...>', 'limit it to these accounts; every account by default')
+    .option(
+      '--identity <id>',
+      'accept certificates of another PKI with this identity: spiffe://…, or CN=… for a common name; no certificate is issued',
+    )
     .addHelpText('after', grantHelp)
     .action((name: string, options: { may: string[]; account?: string[]; identity?: string } & IssueOptions) => add(cli, name, options));
 
   caller
     .command('list')
-    .description('All callers by name: their grants, and when they were last seen.')
-    .option('--all', 'revoked ones too')
+    .description('List callers by name, with their grants and when they were last seen.')
+    .option('--all', 'include revoked callers')
     .action((options: { all?: boolean }) =>
       cli.withServices(async ({ callers }) => {
         const { callers: all } = await callers.listCallers({}, operatorCall());
@@ -44,25 +47,25 @@ export function callerCommand(cli: Cli): Command {
 
   caller
     .command('show <name>')
-    .description('One caller.')
+    .description('Show a caller.')
     .action((name: string) =>
       cli.withServices(async ({ callers }) => cli.out.show(callerView, (await callers.getCaller({ name }, operatorCall())).caller!)),
     );
 
   caller
     .command('update <name>')
-    .description('Add and remove grants and accounts. In force everywhere within a second.')
+    .description('Add and remove grants and accounts. Takes effect everywhere within a second.')
     .option('--may <grant...>', 'add grants', parseGrant)
     .option('--may-not <grant...>', 'remove grants', parseGrant)
     .option('--account <id...>', 'add accounts')
     .option('--not-account <id...>', 'remove accounts')
-    .option('--all-accounts', 'no longer limit it to accounts')
+    .option('--all-accounts', 'remove the limit to accounts')
     .addHelpText('after', grantHelp)
     .action((name: string, options: UpdateOptions) => update(cli, name, options));
 
   caller
     .command('revoke <name>')
-    .description('Refuse a caller everywhere within a second, and end its streams.')
+    .description('Revoke a caller everywhere within a second, and end its streams.')
     .action((name: string) =>
       cli.withServices(async ({ callers }) => {
         cli.out.show(callerView, (await callers.revokeCaller({ name }, operatorCall())).caller!);
@@ -70,10 +73,10 @@ export function callerCommand(cli: Cli): Command {
     );
 
   withIssuing(caller.command('rotate <name>'))
-    .description('Issue a new certificate in place of the present one, and replace its files.')
+    .description('Issue a new certificate to replace the current one, and replace its files.')
     .option(
       '--overlap <length>',
-      'accept the present certificate for this long, for example 24h; it stops working immediately unless given',
+      'keep accepting the current certificate for this long, for example 24h; by default it stops working immediately',
       parseOverlap,
       0n,
     )
@@ -100,15 +103,15 @@ function grantHelp(): string {
     .join('\n')}`;
 }
 
-/** The name becomes part of paths, so it is checked before the service sees it. */
+/** Checks the name before the service sees it, because it becomes part of paths. */
 function checkName(name: string): void {
   if (!/^[a-z][a-z0-9-]{1,62}$/.test(name))
     throw new CliError(
-      `"${name}" is not a name for a caller: give 2 to 63 lower-case letters, digits and hyphens, beginning with a letter.`,
+      `"${name}" is not a valid caller name: use 2 to 63 lower-case letters, digits and hyphens, beginning with a letter.`,
     );
 }
 
-/** Issues a certificate, has it registered, and puts its files in place once that has succeeded. */
+/** Issues a certificate, registers it, and then puts its files in place. */
 async function issued(
   cli: Cli,
   name: string,
@@ -129,7 +132,7 @@ async function issued(
   files.commit();
   const { cert, key, ca } = files.paths;
   cli.out.show(callerView, caller, { files: { certificate: cert, key, ca } });
-  cli.out.note(`Wrote ${cert}, ${key} and ${ca}. Keep the key secret; it is nowhere else.`);
+  cli.out.note(`Wrote ${cert}, ${key} and ${ca}. Keep the key secret; there is no other copy.`);
 }
 
 async function add(
@@ -180,7 +183,7 @@ interface UpdateOptions {
 
 async function update(cli: Cli, name: string, options: UpdateOptions): Promise<void> {
   if (Object.keys(options).length === 0)
-    throw new CliError('Nothing to change.', { fix: 'Give --may, --may-not, --account, --not-account or --all-accounts.' });
+    throw new CliError('Nothing to change.', { fix: 'Use --may, --may-not, --account, --not-account or --all-accounts.' });
   await cli.withServices(async ({ callers }) => {
     const { caller } = await callers.getCaller({ name }, operatorCall());
     const grants = [...new Set([...caller!.grants, ...(options.may ?? [])])].filter((grant) => options.mayNot?.includes(grant) !== true);

@@ -14,7 +14,7 @@ beforeEach(async () => {
 afterEach(() => gateway.stop());
 
 describe('codes', () => {
-  it('are shown when they are made and never again', async () => {
+  it('are shown when they are created and never again', async () => {
     const made = await tollgate(gateway, ['code', 'create', '2.5', '--count', '2', '--expires', '30d', '--note', 'conference']);
     expect(made.stdout).toMatch(/TGC-0000 +\$2\.5 +open/);
     expect(made.stderr).toContain('not shown again');
@@ -29,16 +29,16 @@ describe('codes', () => {
     expect(await tollgateJson(gateway, ['code', 'list', '--state', 'open'])).toEqual([]);
   });
 
-  it('that nobody may have seen can be taken out of use', async () => {
+  it('that may never have been shown can be voided', async () => {
     gateway.state.codesFault = new AppError('service_unavailable', 'The ledger went away.');
     const lost = await tollgate(gateway, ['code', 'create', '5']);
     expect(lost).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/Codes may have been made .*\n.*tollgate code void batch_[0-9a-f]{32}/),
+      stderr: expect.stringMatching(/Codes may have been created .*\n.*tollgate code void batch_[0-9a-f]{32}/),
     });
   });
 
-  it('are said to have expired when they have', async () => {
+  it('are shown as expired after their expiry', async () => {
     const code = RedemptionCode.fromPartial({
       id: 'code_1',
       state: RedemptionCodeState.REDEMPTION_CODE_STATE_OPEN,
@@ -48,16 +48,16 @@ describe('codes', () => {
     expect(await tollgateJson(gateway, ['code', 'list'])).toMatchObject([{ state: 'expired' }]);
   });
 
-  it('are redeemed from standard input, where no other user of the machine sees them', async () => {
+  it('are redeemed from standard input, so that no other user of the machine sees them', async () => {
     const first = await tollgate(gateway, ['code', 'redeem'], { stdin: 'TGC-1\n' });
     expect(first.stdout).toMatch(/Booked as ent_/);
     expect(gateway.state.entries).toMatchObject([{ reference: 'TGC-1' }]);
-    expect((await tollgate(gateway, ['code', 'redeem'], { stdin: 'TGC-1' })).stdout).toContain('had redeemed it before');
+    expect((await tollgate(gateway, ['code', 'redeem'], { stdin: 'TGC-1' })).stdout).toContain('had already redeemed it');
   });
 });
 
 describe('a statement', () => {
-  it('is shown by months, however many pages they come in, and alone', async () => {
+  it('is listed by month over several pages, and shown for one month', async () => {
     for (const month of ['2026-12', '2026-11', '2026-10']) {
       gateway.state.statements.push(
         Statement.fromPartial({
@@ -71,7 +71,7 @@ describe('a statement', () => {
       );
     }
     const listed = await tollgate(gateway, ['statement', 'list']);
-    expect(listed.stdout).toMatch(/2026-12 +\$0\.000000001 .*-\$2 .*\$0\.000000003 +4 +goes on\n2026-11 .*\n2026-10 /);
+    expect(listed.stdout).toMatch(/2026-12 +\$0\.000000001 .*-\$2 .*\$0\.000000003 +4 +still open\n2026-11 .*\n2026-10 /);
     expect(await tollgateJson(gateway, ['statement', 'show', '2026-11'])).toMatchObject([
       { month: '2026-11', adjustments_usd: '-2', closing_nano_usd: '3', lines: 4, is_closed: true },
     ]);

@@ -1,4 +1,4 @@
-// tollgate code: redemption codes, which credit whoever redeems them.
+// tollgate code: redemption codes, which credit the account that redeems them.
 import { Command } from 'commander';
 import { newId } from '#kit/id.js';
 import { CreateRedemptionCodesRequest, ListRedemptionCodesRequest, RedemptionCodeState } from '#proto/ledger/v1/ledger.js';
@@ -23,19 +23,19 @@ export function codeCommand(cli: Cli): Command {
 
   code
     .command('create')
-    .description('Make codes. They are shown this once and never again.')
-    .argument('<usd>', 'what each is worth, for example 5', parsePositiveAmount)
+    .description('Create codes. They are shown only once.')
+    .argument('<usd>', 'the value of each code, for example 5', parsePositiveAmount)
     .option('--count <count>', 'how many', (text) => parseCount(text, 1, 500), 1)
-    .option('--expires <when>', 'until when they can be redeemed: an instant or for example 30d; for ever unless given', (text) =>
+    .option('--expires <when>', 'the expiry: a time, or a duration such as 30d; they never expire by default', (text) =>
       parseInstant(text, cli.world.nowMs(), 'ahead'),
     )
-    .option('--note <text>', 'for operators: what they are for')
+    .option('--note <text>', 'a note for operators')
     .action((amountNanoUsd: bigint, options: CreateOptions) => create(cli, amountNanoUsd, options));
 
   withPaging(code.command('list'))
-    .description('All codes without their secrets, newest first.')
+    .description('List codes without their secrets, newest first.')
     .option('--state <state>', `only those that are ${codeStates.all.join(', ')}`, codeStates.parse)
-    .option('--batch <id>', 'only those made together')
+    .option('--batch <id>', 'only codes of this batch')
     .action((options: PageOptions & { state?: RedemptionCodeState; batch?: string }) =>
       cli.withServices(async ({ ledger }) => {
         await listPages(cli, codeView, options, async (pageSize, pageToken) => {
@@ -53,7 +53,7 @@ export function codeCommand(cli: Cli): Command {
 
   code
     .command('void <id>')
-    .description('Take a code (code_…), or those of a batch (batch_…) that nobody has redeemed, out of use.')
+    .description('Void a code (code_…), or the codes of a batch (batch_…) that have not been redeemed.')
     .action((id: string) =>
       cli.withServices(async ({ ledger }) => {
         const { voided } = await ledger.voidRedemptionCodes({ id }, operatorCall());
@@ -71,7 +71,7 @@ export function codeCommand(cli: Cli): Command {
           operatorCall(),
         );
         cli.out.show(balanceView, balance!, { entry: entryView.json(entry!), replayed });
-        cli.out.note(replayed ? '\nThis account had redeemed it before; nothing was changed.' : `\nBooked as ${entry!.id}.`);
+        cli.out.note(replayed ? '\nThis account had already redeemed it; nothing was changed.' : `\nBooked as ${entry!.id}.`);
       }),
     );
 
@@ -98,8 +98,8 @@ function create(cli: Cli, amountNanoUsd: bigint, { count, expires, note = '' }: 
       cli.out.aside('Keep them now: they are not shown again.');
     } catch (error) {
       if (!isOutcomeUnknown(error)) throw error;
-      throw new CliError(`${error instanceof Error ? error.message : String(error)} Codes may have been made that nobody has seen.`, {
-        fix: `Take them out of use with: tollgate code void ${batchId}`,
+      throw new CliError(`${error instanceof Error ? error.message : String(error)} Codes may have been created that were never shown.`, {
+        fix: `Void them with: tollgate code void ${batchId}`,
         cause: error,
       });
     }

@@ -1,4 +1,4 @@
-// tollgate config: which settings the command reads, and where each value comes from.
+// tollgate config: the settings of the CLI, and where each value comes from.
 import { Command } from 'commander';
 import type { Setting } from '#kit/config/settings.js';
 import type { Cli } from '../cli.js';
@@ -30,9 +30,9 @@ function defaultOf(setting: Setting<unknown>): string | null {
   return setting.default === undefined ? null : String(setting.default);
 }
 
-/** The command `config`. It needs no running gateway. */
+/** The command `config`. It does not need a running gateway. */
 export function configCommand(cli: Cli): Command {
-  return new Command('config').description('The settings of this command, where each comes from, and its default.').action(() => {
+  return new Command('config').description('Show the settings of the CLI, where each value comes from, and the defaults.').action(() => {
     const settings: readonly Setting<unknown>[] = Object.values(cliSettings);
     cli.out.list(
       settingView,

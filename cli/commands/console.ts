@@ -1,4 +1,4 @@
-// tollgate console: the way into the console for who runs this Tollgate.
+// tollgate console: sign-in links to the console.
 import { Command } from 'commander';
 import type { User } from '#proto/auth/v1/users.js';
 import type { Cli } from '../cli.js';
@@ -10,24 +10,24 @@ const pageSize = 1000;
 
 /** The noun `console`. */
 export function consoleCommand(cli: Cli): Command {
-  const console = new Command('console').description('The way into the console.');
+  const console = new Command('console').description('Sign-in links to the console.');
   console
     .command('link [email]')
-    .description('Make a link that signs a person in once. Without an address: the operator, where there is only one.')
+    .description('Create a link that signs a user in once. Without an e-mail address: the operator, if there is only one.')
     .action((email?: string) => cli.withServices(async ({ users }) => showLink(cli, users, email ?? (await onlyOperator(users)).email)));
   return console;
 }
 
-/** Makes a link for this person and shows it. */
+/** Creates a link for this user and shows it. */
 export async function showLink(cli: Cli, users: Services['users'], email: string): Promise<void> {
   const { token, expiresAtMs } = await users.createSignInLink({ email, sendMail: false }, operatorCall());
-  // In the fragment, which a browser keeps to itself, so that no log of an address holds it.
+  // In the fragment, which browsers do not send, so that no access log contains it.
   const url = `${cli.config().publicUrl}/console/link#${token}`;
   cli.out.show({ json: () => ({ email, url, token, expires_at: instantJson(expiresAtMs) }), columns: [], details: [] }, {});
-  cli.out.note(`link     ${url}\nexpires  ${instant(expiresAtMs)}\n\nIt works once. Whoever opens it is ${email} to the console.`);
+  cli.out.note(`link     ${url}\nexpires  ${instant(expiresAtMs)}\n\nIt can be used once, and signs in as ${email}.`);
 }
 
-/** Raises a CliError when there is none, or more than one. */
+/** Returns the only operator. Raises a CliError when there is none, or more than one. */
 async function onlyOperator(users: Services['users']): Promise<User> {
   const operators: User[] = [];
   for (let pageToken = ''; ;) {
@@ -44,7 +44,7 @@ async function onlyOperator(users: Services['users']): Promise<User> {
         .slice(0, 10)
         .map(({ email }) => email)
         .join(', ')}.`,
-      { fix: `Name one: tollgate console link ${operators[0]!.email}` },
+      { fix: `Choose one: tollgate console link ${operators[0]!.email}` },
     );
   }
   return operators[0]!;

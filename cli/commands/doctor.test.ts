@@ -61,7 +61,7 @@ describe('the doctor', () => {
     );
   });
 
-  it('tells the fix of each fault, and fails', async () => {
+  it('prints the fix for each fault, and fails', async () => {
     const { state } = gateway;
     state.nowMs = testNowMs - 60_000;
     state.models[0]!.price = undefined;
@@ -80,23 +80,23 @@ describe('the doctor', () => {
     });
   });
 
-  it('tells of a changed audit log, of holds that nobody ends and of upstreams that tell nonsense', async () => {
+  it('reports a changed audit log, holds past their expiry and upstreams with implausible usage', async () => {
     gateway.state.auditDrift = 'Entry 2 is missing.';
     gateway.state.holdsPastExpiry = 1001n;
     gateway.state.quarantinedLastHour = 3n;
     expect((await examine()).fixes).toEqual({
-      'audit log': expect.stringContaining('copy'),
+      'audit log': expect.stringContaining('Copy'),
       holds: expect.stringContaining('log'),
       quarantine: expect.stringContaining('tollgate usage list'),
     });
   });
 
-  it('tells of charges that the ledger refused', async () => {
+  it('reports charges that the ledger rejected', async () => {
     gateway.state.outbox = GetOutboxResponse.fromPartial({ failed: 1n });
     expect((await examine()).fixes).toEqual({ outbox: expect.stringContaining('tollgate usage unsettled') });
   });
 
-  it('tells what the reconcile job found, and when it does not run', async () => {
+  it('reports the findings of the reconcile job, and when it does not run', async () => {
     gateway.state.reconciliation = GetReconciliationResponse.fromPartial({
       recent: { finishedAtMs: BigInt(testNowMs - 5000) },
       drifts: [{ callId: 'req_1', subject: 'charge' }],
@@ -108,19 +108,19 @@ describe('the doctor', () => {
     expect((await examine()).fixes).toEqual({ reconcile: expect.stringContaining('metering') });
   });
 
-  it('tells what waits in the spool, and what only a person can deal with', async () => {
+  it('reports calls that wait in the spool, and files that an operator must handle', async () => {
     gateway.state.readiness = { status: 'ok', spool: { waiting: 3, refused: 0, damaged_files: 0 } };
     expect(await examine()).toMatchObject({ code: 0, checks: expect.arrayContaining(['spool']) });
     gateway.state.readiness = { status: 'ok', spool: { waiting: 0, refused: 2, damaged_files: 1 } };
     expect(await examine()).toMatchObject({ code: 1, fixes: { spool: expect.stringContaining('refused.jsonl') } });
   });
 
-  it('blames the service that is not ready', async () => {
+  it('names the service that is not ready', async () => {
     gateway.grpc.setServing(false);
     expect(Object.keys((await examine()).fixes)).toEqual(['auth', 'catalog', 'ledger', 'metering', 'inference']);
   });
 
-  it('says that nothing runs', async () => {
+  it('reports that nothing is running', async () => {
     const { code, stdout } = await tollgate(gateway, ['doctor'], {
       env: { TOLLGATE_DATA_DIR: '/nonexistent', TOLLGATE_GATEWAY_URL: 'http://127.0.0.1:1' },
     });

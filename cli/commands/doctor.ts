@@ -1,11 +1,11 @@
-// tollgate doctor: is all well, and if not, what to do.
+// tollgate doctor: checks the installation and prints the fix for each fault.
 import { Command } from 'commander';
 import type { Cli } from '../cli.js';
 import { examine, type Finding } from '../doctor.js';
 import { CliError } from '../errors.js';
 import type { View } from '../output.js';
 
-// The findings are shown as they come, so the column cannot wait for the longest name.
+// The findings are printed as they arrive, so the column width cannot depend on the longest name.
 const checkWidth = 'configuration'.length;
 
 const findingView: View<Finding> = {
@@ -20,7 +20,7 @@ const findingView: View<Finding> = {
 /** The command `doctor`. */
 export function doctorCommand(cli: Cli): Command {
   return new Command('doctor')
-    .description('Check that everything works; one line a check, with the fix. Exit code 1 when something does not.')
+    .description('Check that everything works; one line per check, with the fix. Exit code 1 when a check fails.')
     .action(async () => {
       const table = cli.out.table(findingView);
       let faults = 0;

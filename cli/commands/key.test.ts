@@ -14,7 +14,7 @@ beforeEach(async () => {
 afterEach(() => gateway.stop());
 
 describe('accounts and keys', () => {
-  it('are made from the command line, and the secret is shown once', async () => {
+  it('are created, and the secret is shown once', async () => {
     const [account] = await tollgateJson(gateway, ['account', 'create', 'Acme Ltd']);
     expect(account).toMatchObject({ name: 'Acme Ltd', state: 'active', created_at: '2027-01-15T08:00:00.000Z' });
     expect([...gateway.state.callers]).toEqual(['operator']);
@@ -47,7 +47,7 @@ describe('accounts and keys', () => {
     expect(JSON.stringify(listed)).not.toContain('the-secret');
   });
 
-  it('change as they are told to', async () => {
+  it('can be changed', async () => {
     await tollgate(gateway, ['account', 'create', 'Acme']);
     await tollgate(gateway, ['key', 'create', '--name', 'laptop', '--limit', '5', '--expires', '30d']);
     const { id } = gateway.state.keys[0]!;
@@ -69,7 +69,7 @@ describe('accounts and keys', () => {
     expect(await tollgateJson(gateway, ['account', 'resume', accountId])).toMatchObject([{ state: 'active' }]);
   });
 
-  it('ask for the account when there are several', async () => {
+  it('require --account when there are several accounts', async () => {
     expect(await tollgate(gateway, ['key', 'list'])).toMatchObject({ code: 1, stderr: expect.stringContaining('tollgate account create') });
     await tollgate(gateway, ['account', 'create', 'one']);
     await tollgate(gateway, ['account', 'create', 'two']);
@@ -92,7 +92,7 @@ describe('accounts and keys', () => {
     expect(lines.map((line) => line.split(/ {2,}/)[1])).toEqual(['name', 'one', 'two', 'three']);
   });
 
-  it('are listed and shown without their money while the ledger is away', async () => {
+  it('are listed and shown without balances while the ledger is unavailable', async () => {
     await tollgate(gateway, ['account', 'create', 'Acme']);
     const { id } = gateway.state.accounts[0]!;
     gateway.state.balancesFault = new AppError('service_unavailable', 'The ledger is away.');
@@ -104,7 +104,7 @@ describe('accounts and keys', () => {
     expect((await tollgate(gateway, ['account', 'list'])).code).toBe(1);
   });
 
-  it('say why their account is suspended', async () => {
+  it('show why an account is suspended', async () => {
     await tollgate(gateway, ['account', 'create', 'Acme']);
     const { id } = gateway.state.accounts[0]!;
     const { stdout } = await tollgate(gateway, ['account', 'suspend', id, '--reason', 'invoice 7 is unpaid']);

@@ -21,20 +21,20 @@ interface CreateOptions {
 
 /** The noun `key`. */
 export function keyCommand(cli: Cli): Command {
-  const key = new Command('key').description('Platform keys: who may call, which models, how much and until when.');
+  const key = new Command('key').description('Platform keys, with their models, limits and expiry.');
   const parseExpiry = (text: string): bigint => parseInstant(text, cli.world.nowMs(), 'ahead');
 
   withAccount(key.command('create'))
-    .description('Make a key. Its secret is shown once, now.')
-    .requiredOption('--name <name>', 'for people to tell keys apart')
-    .option('--limit <usd>', 'the most that the key may ever spend', parsePositiveAmount)
-    .option('--expires <when>', 'refuse it from then on, for example 30d or 2027-01-31', parseExpiry)
-    .option('--models <ids>', 'only these models, separated by commas; all, present and future, unless given', parseModels)
-    .option('--idempotency-key <key>', 'a repeat with the same key makes no second one and shows no secret')
+    .description('Create a key. Its secret is shown only once.')
+    .requiredOption('--name <name>', 'a name to recognise the key')
+    .option('--limit <usd>', 'the lifetime spending limit', parsePositiveAmount)
+    .option('--expires <when>', 'when it expires, for example 30d or 2027-01-31', parseExpiry)
+    .option('--models <ids>', 'only these models, separated by commas; all current and future models by default', parseModels)
+    .option('--idempotency-key <key>', 'a retry with the same key creates no second key and shows no secret')
     .action((options: CreateOptions) => create(cli, options));
 
   withPaging(withAccount(key.command('list')))
-    .description('The keys of an account with what they have spent, in order of creation.')
+    .description('List the keys of an account with their spending, in order of creation.')
     .action((options: { account?: string } & PageOptions) =>
       cli.withServices(async (services) => {
         const { auth } = services;
@@ -48,24 +48,24 @@ export function keyCommand(cli: Cli): Command {
 
   key
     .command('show <key>')
-    .description('One key with what it has spent.')
+    .description('Show a key with its spending.')
     .action((keyId: string) => cli.withServices(async (services) => showKey(cli, services, await findKey(services, keyId))));
 
   key
     .command('rename <key> <name>')
-    .description('Give a key another name.')
+    .description('Rename a key.')
     .action((keyId: string, name: string) => update(cli, keyId, { name }, 'name'));
 
   key
     .command('limit')
-    .description('Change the most that a key may ever spend.')
+    .description('Change the lifetime spending limit of a key.')
     .argument('<key>')
     .argument('<usd>', 'for example 5, or none', parseLimit)
     .action((keyId: string, limit: bigint | undefined) => update(cli, keyId, { lifetimeLimitNanoUsd: limit }, 'lifetime_limit_nano_usd'));
 
   key
     .command('expire')
-    .description('Change the instant from which a key is refused.')
+    .description('Change the expiry of a key.')
     .argument('<key>')
     .argument('<when>', 'for example 30d or 2027-01-31, or never', (text: string) => (text === 'never' ? undefined : parseExpiry(text)))
     .action((keyId: string, expiresAtMs: bigint | undefined) => update(cli, keyId, { expiresAtMs }, 'expires_at_ms'));
@@ -79,7 +79,7 @@ export function keyCommand(cli: Cli): Command {
 
   key
     .command('disable <key>')
-    .description('Refuse a key until it is enabled again.')
+    .description('Reject a key until it is enabled again.')
     .action((keyId: string) => update(cli, keyId, { state: KeyState.KEY_STATE_DISABLED }, 'state'));
 
   key
@@ -89,13 +89,13 @@ export function keyCommand(cli: Cli): Command {
 
   key
     .command('rotate <key>')
-    .description('Give a key a new secret, shown once, now. Limit and spending stay.')
+    .description('Give a key a new secret, which is shown only once. Limit and spending are kept.')
     .option('--overlap <time>', 'how long the previous secret remains valid, for example 1h, 24h or 7d', parseOverlap, 0n)
     .action((keyId: string, { overlap }: { overlap: bigint }) => rotate(cli, keyId, overlap));
 
   key
     .command('revoke <key>')
-    .description('End a key for good, everywhere within a second.')
+    .description('Revoke a key permanently, everywhere within a second.')
     .action((keyId: string) =>
       cli.withServices(async (services) => {
         const { accountId } = await findKey(services, keyId);
@@ -126,7 +126,7 @@ function create(cli: Cli, options: CreateOptions): Promise<void> {
     const [shown] = await known(cli, services, accountId, [key!]);
     cli.out.show(keyView, shown!, { secret: secret === '' ? null : secret });
     if (secret === '')
-      return cli.out.note('\nThis key had been made before with the same idempotency key; its secret cannot be shown again.');
+      return cli.out.note('\nThis key had already been created with the same idempotency key; its secret cannot be shown again.');
     cli.out.note(`\nsecret  ${secret}\n\nKeep the secret now: it is not stored and cannot be shown again.`);
   });
 }
@@ -153,7 +153,7 @@ function update(cli: Cli, keyId: string, change: Partial<UpdateKeyRequest>, fiel
   });
 }
 
-/** The key of any account. */
+/** Returns a key of any account. */
 async function findKey({ auth }: Services, keyId: string): Promise<Key> {
   return (await auth.getKey({ keyId, accountId: '' }, operatorCall())).key!;
 }
@@ -163,7 +163,7 @@ async function showKey(cli: Cli, services: Services, key: Key): Promise<void> {
   cli.out.show(keyView, shown!);
 }
 
-/** The most keys whose last use metering tells at once. */
+/** Maximum number of keys whose last use metering returns at once. */
 const activityKeysMax = 200;
 
 async function known(cli: Cli, { auth, ledger, metering }: Services, accountId: string, keys: readonly Key[]): Promise<ShownKey[]> {

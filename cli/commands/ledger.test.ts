@@ -22,7 +22,7 @@ afterEach(async () => {
 });
 
 describe('the ledger', () => {
-  it('is verified as a whole, and says how much was looked at', async () => {
+  it('is verified as a whole, and shows how much was checked', async () => {
     gateway.state.verification = VerifyResponse.fromPartial({ accountsChecked: 4n, entriesChecked: 9n, openHolds: 1n });
     expect(await tollgate(gateway, ['ledger', 'verify'])).toMatchObject({
       code: 0,
@@ -68,7 +68,7 @@ describe('the ledger', () => {
     });
   });
 
-  it('is exported whole or not at all, in exact figures', async () => {
+  it('is exported completely or not at all, in exact figures', async () => {
     await tollgate(gateway, ['account', 'create', 'Acme']);
     for (const [amount, reason] of [
       ['5', 'a "gift", twice'],
@@ -79,7 +79,7 @@ describe('the ledger', () => {
     const path = join(folder, 'journal.csv');
     const until = new Date(testNowMs + 1).toISOString();
     const exported = await tollgate(gateway, ['ledger', 'export', '--format', 'csv', '--out', path, '--until', until]);
-    expect(exported).toMatchObject({ code: 0, stdout: '', stderr: `3 entries of 1 accounts, made before ${until}.\n` });
+    expect(exported).toMatchObject({ code: 0, stdout: '', stderr: `3 entries of 1 accounts, created before ${until}.\n` });
     const text = readFileSync(path, 'utf8');
     expect(text.split('\r\n')[0]).toMatch(/^id,account_id,seq,kind,debit,credit,amount_nano_usd,/);
     expect(text).toContain(',5000000000,');
@@ -93,11 +93,11 @@ describe('the ledger', () => {
       { seq: '2', amount_nano_usd: '1', kind: 'deposit', debit: 'cash', credit: 'customer' },
       { seq: '3' },
     ]);
-    // Entries of this very instant may still be added to.
+    // More entries of the current millisecond may still be added.
     expect((await tollgate(gateway, ['ledger', 'export'])).stdout).toBe('');
   });
 
-  it('leaves no half of a file when the gateway goes away', async () => {
+  it('leaves no partial file when the connection is lost', async () => {
     const path = join(folder, 'journal.jsonl');
     const failed = await tollgate(gateway, ['ledger', 'export', '--out', path], { env: { TOLLGATE_DATA_DIR: folder } });
     expect(failed.code).toBe(1);
@@ -130,7 +130,7 @@ describe('unsettled charges', () => {
     ]);
   });
 
-  it('are offered again, one or all, and closed with a reason', async () => {
+  it('are retried, one or all, and closed with a reason', async () => {
     expect(await tollgateJson(gateway, ['usage', 'retry', '--all'])).toEqual([{ retried: 1 }]);
     expect(await tollgateJson(gateway, ['usage', 'retry', callId])).toEqual([{ retried: 1 }]);
     expect((await tollgate(gateway, ['usage', 'retry'])).code).toBe(2);

@@ -1,4 +1,4 @@
-// tollgate ledger: is the bill right, and the whole journal as a file.
+// tollgate ledger: verifies the ledger, and exports the whole journal.
 import { Command } from 'commander';
 import { type Drift } from '#proto/metering/v1/metering.js';
 import type { Cli } from '../cli.js';
@@ -14,13 +14,13 @@ const partTimeoutMs = 60_000;
 
 /** The noun `ledger`. */
 export function ledgerCommand(cli: Cli): Command {
-  const ledger = new Command('ledger').description('The books: whether they are right, and all of them as a file.');
+  const ledger = new Command('ledger').description('The ledger: verify it, and export the journal.');
   const parseTime = (text: string): bigint => parseInstant(text, cli.world.nowMs(), 'back');
 
   ledger
     .command('verify')
     .description('Compare usage records, prices, holds, balances and the journal with each other. Exit code 1 when anything differs.')
-    .option('--account <id>', 'only this account; else all')
+    .option('--account <id>', 'only this account; all by default')
     .action((options: { account?: string }) =>
       cli.withServices(async (services) => {
         const verification = await verifyAll(services, options.account ?? '');
@@ -28,25 +28,25 @@ export function ledgerCommand(cli: Cli): Command {
         if (agrees(verification)) return;
         if (!cli.out.json) cli.out.list(driftView, verification.drifts);
         throw new CliError('The bill is not right.', {
-          fix: 'Take copies of the databases before anything else; docs/reconciling.md says what each drift means and what to do.',
+          fix: 'Copy the databases before anything else; docs/reconciling.md explains what each drift means and what to do.',
         });
       }),
     );
 
   ledger
     .command('export')
-    .description('Write the whole journal, account by account in the order of the entries. Amounts are integers in nano-USD.')
-    .option('--account <id>', 'only this account; else all')
-    .option('--since <when>', 'entries made at or after, for example 30d (ago) or 2027-01-31', parseTime)
-    .option('--until <when>', 'entries made before; the start of the export unless given', parseTime)
-    .option('--format <format>', `${exportFormats.join(' or ')}; jsonl unless given`, parseFormat)
-    .option('--out <file>', 'the file to write, which appears when it is complete; standard output unless given')
+    .description('Export the whole journal, account by account, in the order of the entries. Amounts are integers in nano-USD.')
+    .option('--account <id>', 'only this account; all by default')
+    .option('--since <when>', 'entries created at or after, for example 30d (ago) or 2027-01-31', parseTime)
+    .option('--until <when>', 'entries created before; the start of the export by default', parseTime)
+    .option('--format <format>', `${exportFormats.join(' or ')}; jsonl by default`, parseFormat)
+    .option('--out <file>', 'the file to write, which appears when it is complete; standard output by default')
     .action((options: { account?: string; since?: bigint; until?: bigint; format?: ExportFormat; out?: string }) =>
       cli.withServices(async (services) => {
         const untilMs = options.until ?? BigInt(cli.world.nowMs());
         const request = { accountId: options.account ?? '', fromMs: options.since ?? 0n, untilMs };
         const { entries, accounts } = await exportJournal(services.ledger, request, options.format ?? 'jsonl', options.out ?? cli.world);
-        cli.out.aside(`${entries} entries of ${accounts} accounts, made before ${new Date(Number(untilMs)).toISOString()}.`);
+        cli.out.aside(`${entries} entries of ${accounts} accounts, created before ${new Date(Number(untilMs)).toISOString()}.`);
       }),
     );
 
@@ -62,7 +62,7 @@ async function verifyAll({ metering, ledger }: Services, accountId: string): Pro
     checked.recordsChecked += part.recordsChecked;
     checked.holdsChecked += part.holdsChecked;
     checked.settlementsChecked += part.settlementsChecked;
-    // A call can be seen from several sides.
+    // The same call can drift in several checks.
     for (const drift of part.drifts) drifts.set(JSON.stringify(driftView.json(drift)), drift);
     pageToken = part.nextPageToken;
   } while (pageToken !== '');

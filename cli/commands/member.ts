@@ -1,21 +1,21 @@
-// tollgate member: who belongs to an account, in which role.
+// tollgate member: the members of an account and their roles.
 import { Command } from 'commander';
 import { Role } from '#proto/auth/v1/users.js';
 import { chooseAccount, withAccount } from '../accounts.js';
 import type { Cli } from '../cli.js';
 import { operatorCall } from '../connect.js';
 import { wordsOf } from '../parse.js';
-import { memberView } from '../views/people.js';
+import { memberView } from '../views/user.js';
 import { userByEmail } from './user.js';
 
 const roles = wordsOf<Role>(Role, 'ROLE_');
 
 /** The noun `member`. */
 export function memberCommand(cli: Cli): Command {
-  const member = new Command('member').description('Who belongs to an account: owner, admin, developer, billing or viewer.');
+  const member = new Command('member').description('The members of an account. Roles: owner, admin, developer, billing or viewer.');
 
   withAccount(member.command('put <email>'))
-    .description('Make a person a member, or change their role. The first member is an owner.')
+    .description("Add a user as a member, or change the member's role. The first member must be an owner.")
     .requiredOption('--role <role>', roles.all.join(', '), roles.parse)
     .action((email: string, options: { account?: string; role: Role }) =>
       cli.withServices(async ({ auth, users }) => {
@@ -27,7 +27,7 @@ export function memberCommand(cli: Cli): Command {
     );
 
   withAccount(member.command('list'))
-    .description('The members of an account.')
+    .description('List the members of an account.')
     .action((options: { account?: string }) =>
       cli.withServices(async ({ auth, users }) => {
         const { members } = await users.listMembers({ accountId: await chooseAccount(auth, options.account) }, operatorCall());
@@ -36,13 +36,13 @@ export function memberCommand(cli: Cli): Command {
     );
 
   withAccount(member.command('remove <email>'))
-    .description('End a membership. Keys stay, for they are the account’s.')
+    .description('Remove a member. Keys are kept, because they belong to the account.')
     .action((email: string, options: { account?: string }) =>
       cli.withServices(async ({ auth, users }) => {
         const accountId = await chooseAccount(auth, options.account);
         const { id: userId } = await userByEmail(users, email);
         await users.deleteMember({ accountId, userId }, operatorCall());
-        cli.out.note(`${email} no longer belongs to the account.`);
+        cli.out.note(`${email} is no longer a member of the account.`);
       }),
     );
 

@@ -40,7 +40,7 @@ describe('models', () => {
 
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  it('write a model as JSON that can be put back as it is', async () => {
+  it('write a model as JSON that `model put` accepts unchanged', async () => {
     const before = Model.encode({ ...gateway.state.models[0]!, createdAtMs: 0n }).finish();
     const file = join(folder, 'model.json');
     writeFileSync(file, (await tollgate(gateway, ['model', 'show', 'acme/one', '--json'])).stdout);

@@ -1,4 +1,4 @@
-// tollgate model: what callers can name.
+// tollgate model: the models that callers can use.
 import { readFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import { type Model, ModelState } from '#proto/catalog/v1/catalog.js';
@@ -10,12 +10,12 @@ import { priceCommand } from './price.js';
 
 /** The noun `model`. */
 export function modelCommand(cli: Cli): Command {
-  const model = new Command('model').description('Models: what callers can name, and which upstreams serve it.');
+  const model = new Command('model').description('The models that callers can use, and the upstreams that serve them.');
 
   model
     .command('list')
-    .description('All models with the price in force, in USD per million tokens.')
-    .option('--retired', 'retired ones too')
+    .description('List models with their current prices, in USD per million tokens.')
+    .option('--retired', 'include retired models')
     .action((options: { retired?: boolean }) =>
       cli.withServices(async ({ catalog }) => {
         const { models } = await catalog.listModels({}, operatorCall());
@@ -25,7 +25,7 @@ export function modelCommand(cli: Cli): Command {
 
   model
     .command('show <model>')
-    .description('One model, by its id or an alias.')
+    .description('Show a model, by its id or an alias.')
     .action((modelId: string) =>
       cli.withServices(async ({ catalog }) => cli.out.show(modelView, (await catalog.getModel({ modelId }, operatorCall())).model!)),
     );
@@ -33,10 +33,10 @@ export function modelCommand(cli: Cli): Command {
   model
     .command('put <file>')
     .description(
-      'Make a model, or replace all of it but its prices, from a JSON file ("-" for standard input) as `model show --json` writes it.',
+      'Create a model, or replace everything but its prices, from a JSON file ("-" for standard input) in the format of `model show --json`.',
     )
     .action(async (file: string) => {
-      // Loaded only here: the schema library would double the time that every other command takes to start.
+      // Loaded only here: the schema library would double the start-up time of every other command.
       const { parseModelFile } = await import('../model-file.js');
       const wanted = parseModelFile(file === '-' ? await cli.world.readStdin() : await readText(file));
       await put(cli, () => Promise.resolve(wanted));
@@ -44,7 +44,7 @@ export function modelCommand(cli: Cli): Command {
 
   model
     .command('retire <model>')
-    .description('Refuse a model from now on. Its records and prices stay.')
+    .description('Retire a model: calls are rejected from now on. Its records and prices are kept.')
     .action((modelId: string) =>
       put(cli, async (catalog) => {
         const { model: present } = await catalog.getModel({ modelId }, operatorCall());
@@ -54,7 +54,9 @@ export function modelCommand(cli: Cli): Command {
 
   model
     .command('export')
-    .description('All models with their prices in force as one JSON document, which `model import` takes, here or elsewhere.')
+    .description(
+      'Export all models with their current prices as one JSON document, which `model import` accepts, here or on another installation.',
+    )
     .action(() =>
       cli.withServices(async ({ catalog }) => {
         const { catalogText } = await import('../catalog-file.js');
@@ -65,9 +67,9 @@ export function modelCommand(cli: Cli): Command {
   model
     .command('import <file>')
     .description(
-      'Put the models of a document as `model export` writes it. Prices that differ become drafts, which are looked at and published one by one.',
+      'Import the models of a document that `model export` wrote. Prices that differ become drafts, to be reviewed and published one by one.',
     )
-    .option('--dry-run', 'only say what would be done')
+    .option('--dry-run', 'only show what would change')
     .action(async (file: string, { dryRun }: { dryRun?: boolean }) => {
       const { importModels, importView, parseCatalogFile } = await import('../catalog-file.js');
       const entries = parseCatalogFile(file === '-' ? await cli.world.readStdin() : await readText(file));
@@ -87,7 +89,7 @@ function put(cli: Cli, wanted: (catalog: Services['catalog']) => Promise<Model>)
     const { model } = await catalog.putModel({ model: await wanted(catalog) }, operatorCall());
     cli.out.show(modelView, model!);
     if (model!.price === undefined && model!.state !== ModelState.MODEL_STATE_RETIRED) {
-      cli.out.note(`\nIt has no price, so calls are refused. Next: tollgate price publish ${model!.id} --input <usd> --output <usd>`);
+      cli.out.note(`\nIt has no price, so calls are rejected. Next: tollgate price publish ${model!.id} --input <usd> --output <usd>`);
     }
   });
 }

@@ -1,4 +1,4 @@
-// tollgate price: what models cost, and from when.
+// tollgate price: the prices of models, and when they start.
 import { Command, InvalidArgumentError } from 'commander';
 import { PriceVersion, type PutPriceDraftResponse } from '#proto/catalog/v1/catalog.js';
 import { hasReason } from '#client/errors/app-error.js';
@@ -16,7 +16,7 @@ interface Figures {
   readonly cacheWrite5m?: bigint;
   readonly cacheWrite1h?: bigint;
   readonly reasoning?: bigint | 'as-output';
-  /** Epoch milliseconds; 0: at once. */
+  /** Epoch milliseconds; 0: immediately. */
   readonly from?: bigint;
 }
 
@@ -25,13 +25,15 @@ interface PublishOptions extends Figures {
   readonly replaces?: string;
 }
 
-/** The noun `price`, which stands alone and below `model`. */
+/** The noun `price`, which is available by itself and under `model`. */
 export function priceCommand(cli: Cli): Command {
-  const price = new Command('price').description('Prices: what models cost, in USD per million tokens, and from when.');
+  const price = new Command('price').description('The prices of models, in USD per million tokens, and when they start.');
 
   withFigures(cli, price.command('draft <model>'))
-    .description('Prepare a price and show what it would change. What is not given stays as in the draft that there is, else as in force.')
-    .option('--author <name>', 'who prepares it', 'the command')
+    .description(
+      'Prepare a price and show what it would change. Figures that are not given are taken from the existing draft, otherwise from the current price.',
+    )
+    .option('--author <name>', 'the author of the draft', 'the command')
     .action((modelId: string, { author, ...figures }: Figures & { author: string }) =>
       cli.withServices(async (services) => {
         const wanted = withDefaults(modelId, figures, await presentFigures(services.catalog, modelId));
@@ -41,30 +43,30 @@ export function priceCommand(cli: Cli): Command {
 
   price
     .command('diff <model>')
-    .description('What publishing the draft would change: class by class, and what calls would cost before and after.')
+    .description('Show what publishing the draft would change: each token class, and the cost of typical calls before and after.')
     .action((modelId: string) =>
       cli.withServices(async (services) => show(cli, services, await services.catalog.getPriceDraft({ modelId }, operatorCall()))),
     );
 
   price
     .command('drafts')
-    .description('All drafts.')
+    .description('List drafts.')
     .action(() =>
       cli.withServices(async ({ catalog }) => cli.out.list(draftView, (await catalog.listPriceDrafts({}, operatorCall())).drafts)),
     );
 
   withFigures(cli, price.command('publish <model>'))
     .description(
-      'Give a model a new price: its draft, or the prices given. Published prices never change; calls keep the price they began with.',
+      'Publish a new price for a model: its draft, or the given figures. Published prices never change; calls keep the price they started with.',
     )
-    .option('--draft <version>', 'publish the draft of this version, as `price diff` showed it; a repeat changes nothing', parseVersion)
-    .option('--replaces <price>', 'with --draft: only if it still replaces this price, or none')
+    .option('--draft <version>', 'publish the draft with this version, as shown by `price diff`; a retry changes nothing', parseVersion)
+    .option('--replaces <price>', 'with --draft: only if it still replaces this price, or "none"')
     .action((modelId: string, options: PublishOptions) => cli.withServices(({ catalog }) => publish(cli, catalog, modelId, options)));
 
   price
     .command('discard <model>')
-    .description('Throw the draft of a model away.')
-    .option('--draft <version>', 'only if it is of this version', parseVersion)
+    .description('Discard the draft of a model.')
+    .option('--draft <version>', 'only if it has this version', parseVersion)
     .action((modelId: string, { draft }: { draft?: bigint }) =>
       cli.withServices(async ({ catalog }) => {
         await catalog.deletePriceDraft({ modelId, ...(draft === undefined ? {} : { version: draft }) }, operatorCall());
@@ -74,7 +76,7 @@ export function priceCommand(cli: Cli): Command {
 
   price
     .command('list <model>')
-    .description('All prices of a model, latest start first.')
+    .description('List the prices of a model, latest start first.')
     .action((modelId: string) =>
       cli.withServices(async ({ catalog }) =>
         cli.out.list(priceView, (await catalog.listPriceVersions({ modelId }, operatorCall())).prices),
@@ -88,17 +90,17 @@ function withFigures(cli: Cli, command: Command): Command {
   return command
     .option('--input <usd>', 'uncached input', parsePrice)
     .option('--output <usd>', 'output', parsePrice)
-    .option('--cache-read <usd>', 'input read from a cache; as input where there is none', parsePrice)
-    .option('--cache-write-5m <usd>', 'input written to a cache for five minutes; as input where there is none', parsePrice)
-    .option('--cache-write-1h <usd>', 'input written to a cache for one hour; as input where there is none', parsePrice)
+    .option('--cache-read <usd>', 'input read from a cache; the price of input by default', parsePrice)
+    .option('--cache-write-5m <usd>', 'input written to a cache for five minutes; the price of input by default', parsePrice)
+    .option('--cache-write-1h <usd>', 'input written to a cache for one hour; the price of input by default', parsePrice)
     .option('--reasoning <usd>', 'reasoning, or as-output', (text) => (text === 'as-output' ? text : parsePrice(text)))
-    .option('--from <when>', 'a later start, for example 7d or 2027-01-31, or now', (text) =>
+    .option('--from <when>', 'when it starts, for example 7d or 2027-01-31, or now', (text) =>
       text === 'now' ? 0n : parseInstant(text, cli.world.nowMs(), 'ahead'),
     );
 }
 
 function parseVersion(text: string): bigint {
-  if (!/^\d{1,18}$/.test(text)) throw new InvalidArgumentError('Give the version that `price diff` shows.');
+  if (!/^\d{1,18}$/.test(text)) throw new InvalidArgumentError('Use the version that `price diff` shows.');
   return BigInt(text);
 }
 
@@ -110,7 +112,7 @@ async function publish(cli: Cli, catalog: Services['catalog'], modelId: string, 
   }
   if (Object.keys(figures).length > 0)
     throw new CliError('A draft is published as it is.', {
-      fix: 'Give prices to `tollgate price draft`, or leave --draft out.',
+      fix: 'Pass prices to `tollgate price draft`, or omit --draft.',
       exitCode: 2,
     });
   const beforePriceId = replaces === undefined ? {} : { beforePriceId: replaces === 'none' ? '' : replaces };
@@ -118,12 +120,12 @@ async function publish(cli: Cli, catalog: Services['catalog'], modelId: string, 
   cli.out.show(priceView, response.price!);
 }
 
-/** What is not given: as in `present`; without one, the rest follows input and output. */
+/** Takes figures that are not given from `present`; without one, derives them from input and output. */
 function withDefaults(modelId: string, figures: Figures, present: PriceVersion | undefined): PriceVersion {
   const input = figures.input ?? present?.inputNanoUsdPerMtok;
   const output = figures.output ?? present?.outputNanoUsdPerMtok;
   if (input === undefined || output === undefined)
-    throw new CliError('Say what input and output cost.', { fix: 'Give --input <usd> and --output <usd>.', exitCode: 2 });
+    throw new CliError('The prices of input and output are required.', { fix: 'Use --input <usd> and --output <usd>.', exitCode: 2 });
   const reasoning = figures.reasoning === 'as-output' ? undefined : (figures.reasoning ?? present?.reasoningNanoUsdPerMtok);
   return PriceVersion.fromPartial({
     modelId,
@@ -137,7 +139,7 @@ function withDefaults(modelId: string, figures: Figures, present: PriceVersion |
   });
 }
 
-/** The draft that there is, else the price in force, which a draft of its figures would begin at once. */
+/** Returns the existing draft, otherwise the current price; a draft with its figures would start immediately. */
 async function presentFigures(catalog: Services['catalog'], modelId: string): Promise<PriceVersion | undefined> {
   try {
     return (await catalog.getPriceDraft({ modelId }, operatorCall())).draft!.price;

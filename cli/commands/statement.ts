@@ -1,4 +1,4 @@
-// tollgate statement: an account's months, and the lines of one.
+// tollgate statement: the monthly statements of an account, and their lines.
 import { Command } from 'commander';
 import { EntryKind, ListEntriesRequest } from '#proto/ledger/v1/ledger.js';
 import { chooseAccount, withAccount } from '../accounts.js';
@@ -17,10 +17,12 @@ interface AccountOption {
 
 /** The noun `statement`. */
 export function statementCommand(cli: Cli): Command {
-  const statement = new Command('statement').description('What an account had, paid in and spent, month by month (UTC).');
+  const statement = new Command('statement').description(
+    'Monthly statements of an account: opening balance, deposits, charges and closing balance (months in UTC).',
+  );
 
   withPaging(withAccount(statement.command('list')))
-    .description('Months with their opening, sums and closing, newest first.')
+    .description('List months with their opening, totals and closing, newest first.')
     .action((options: AccountOption & PageOptions) =>
       cli.withServices(async ({ auth, ledger }) => {
         const accountId = await chooseAccount(auth, options.account);
@@ -35,7 +37,7 @@ export function statementCommand(cli: Cli): Command {
     );
 
   withAccount(statement.command('show <month>'))
-    .description('One month, such as 2026-11.')
+    .description('Show one month, such as 2026-11.')
     .action((month: string, options: AccountOption) =>
       cli.withServices(async ({ auth, ledger }) => {
         const accountId = await chooseAccount(auth, options.account);
@@ -44,7 +46,7 @@ export function statementCommand(cli: Cli): Command {
     );
 
   withPaging(withAccount(statement.command('lines <month>')))
-    .description('The lines of one month, oldest first: what is between its opening and its closing.')
+    .description('List the lines of one month between its opening and its closing, oldest first.')
     .option('--kind <kinds>', `only of these kinds, separated by commas: ${kinds.all.join(', ')}`, (text) =>
       parseList(text).map(kinds.parse),
     )

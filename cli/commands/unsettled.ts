@@ -1,4 +1,4 @@
-// tollgate usage unsettled, retry and close: charges that the ledger has not taken, and what to do with those that it refused.
+// tollgate usage unsettled, retry and close: charges that the ledger has not accepted, and how to handle those that it rejected.
 import { Command } from 'commander';
 import { UnsettledState } from '#proto/metering/v1/metering.js';
 import type { Cli } from '../cli.js';
@@ -10,9 +10,9 @@ import { unsettledStates, unsettledView } from '../views/reconcile.js';
 /** Adds them to the noun `usage`. */
 export function addUnsettledCommands(usage: Command, cli: Cli): void {
   withPaging(usage.command('unsettled'))
-    .description('Charges that the ledger has not taken: those that wait, and those that it refused for good.')
+    .description('List charges that the ledger has not accepted: those that wait, and those that it rejected permanently.')
     .option('--account <id>', 'only of this account')
-    .option('--state <state>', `only ${unsettledStates.all.join(', ')}; waiting and refused unless given`, unsettledStates.parse)
+    .option('--state <state>', `only ${unsettledStates.all.join(', ')}; waiting and rejected by default`, unsettledStates.parse)
     .action((options: PageOptions & { account?: string; state?: UnsettledState }) =>
       cli.withServices(({ metering }) =>
         listPages(cli, unsettledView, options, async (pageSize, pageToken) => {
@@ -25,15 +25,15 @@ export function addUnsettledCommands(usage: Command, cli: Cli): void {
 
   usage
     .command('retry')
-    .description('Offer refused charges to the ledger again, once the cause is gone.')
+    .description('Send rejected charges to the ledger again, after the cause was fixed.')
     .argument('[call]', 'one call')
-    .option('--all', 'every refused charge')
+    .option('--all', 'every rejected charge')
     .action((callId: string | undefined, options: { all?: boolean }) => {
-      if ((callId === undefined) === (options.all !== true)) throw new CliError('Name a call or give --all.', { exitCode: 2 });
+      if ((callId === undefined) === (options.all !== true)) throw new CliError('Specify either a call or --all.', { exitCode: 2 });
       return cli.withServices(async ({ metering }) => {
         const { retried } = await metering.retrySettlement({ callId: callId ?? '' }, operatorCall());
         cli.out.show(
-          { json: () => ({ retried: Number(retried) }), columns: [{ title: 'offered again', text: () => retried.toString() }] },
+          { json: () => ({ retried: Number(retried) }), columns: [{ title: 'retried', text: () => retried.toString() }] },
           retried,
         );
       });
@@ -41,7 +41,7 @@ export function addUnsettledCommands(usage: Command, cli: Cli): void {
 
   usage
     .command('close <call>')
-    .description('Give a refused charge up for good. No money moves; the reason is kept.')
+    .description('Close a rejected charge permanently. No money moves; the reason is kept.')
     .requiredOption('--reason <text>', 'for people: why')
     .action((callId: string, options: { reason: string }) =>
       cli.withServices(async ({ metering }) =>

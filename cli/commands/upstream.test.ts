@@ -44,7 +44,7 @@ describe('upstreams', () => {
     expect(shown('long')).toContain('…wxyz');
   });
 
-  it('are not switched where configuration rules', async () => {
+  it('cannot be enabled or disabled when they are set by configuration', async () => {
     gateway.state.upstreams.push(Upstream.fromPartial({ id: 'sandbox', managed: true, enabled: true }));
     expect(await tollgate(gateway, ['upstream', 'disable', 'sandbox'])).toMatchObject({
       code: 1,
@@ -53,7 +53,7 @@ describe('upstreams', () => {
     expect(gateway.state.upstreams[0]?.enabled).toBe(true);
   });
 
-  it('are tested step by step, and what was found stays to be seen', async () => {
+  it('are tested step by step, and the findings are kept', async () => {
     gateway.state.upstreams.push(Upstream.fromPartial({ id: 'acme', enabled: true }));
     expect((await tollgate(gateway, ['upstream', 'list'])).stdout).toContain('never');
     const steps = [

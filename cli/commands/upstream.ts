@@ -1,4 +1,4 @@
-// tollgate upstream: the vendors and servers that models are reached through.
+// tollgate upstream: the vendors and servers that serve models.
 import { Command } from 'commander';
 import { ModelState } from '#proto/catalog/v1/catalog.js';
 import { Upstream, type ApiFormat } from '#proto/inference/v1/inference.js';
@@ -7,7 +7,7 @@ import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';
 import { testJson, testStepView, upstreamView, wireFormats } from '../views/upstream.js';
 
-// The service ends a test within 15 s; then there is still an answer to come.
+// The service ends a test within 15 s; the response still has to arrive.
 const testTimeoutMs = 25_000;
 
 interface AddOptions {
@@ -23,11 +23,11 @@ interface AddOptions {
 
 /** The noun `upstream`. */
 export function upstreamCommand(cli: Cli): Command {
-  const upstream = new Command('upstream').description('Upstreams: the vendors and servers that models are reached through.');
+  const upstream = new Command('upstream').description('The vendors and servers that serve models.');
 
   upstream
     .command('list')
-    .description('All upstreams, without their secrets.')
+    .description('List upstreams, without their secrets.')
     .action(() =>
       cli.withServices(async ({ inference }) =>
         cli.out.list(upstreamView, (await inference.listUpstreams({ withTests: true }, operatorCall())).upstreams),
@@ -36,7 +36,7 @@ export function upstreamCommand(cli: Cli): Command {
 
   upstream
     .command('show <id>')
-    .description('One upstream, with the steps of its last test.')
+    .description('Show an upstream, with the steps of its last test.')
     .action((id: string) =>
       cli.withServices(async ({ inference }) => {
         const shown = await present(inference, id);
@@ -49,25 +49,25 @@ export function upstreamCommand(cli: Cli): Command {
 
   upstream
     .command('test <id>')
-    .description('Try an upstream step by step: address, name, connection, TLS, secret, list of models. Exit code 1 when a step fails.')
+    .description('Test an upstream step by step: address, DNS, connection, TLS, secret, model list. Exit code 1 when a step fails.')
     .option(
       '--model <name>',
-      "also make a call of one output token with this model (the vendor's name of it); the vendor bills it to you, no account is charged",
+      "also make a call of one output token with this model (the vendor's name for it); the vendor bills you for it, no account is charged",
     )
     .action((id: string, options: { model?: string }) => cli.withServices(({ inference }) => test(cli, inference, id, options.model)));
 
-  // The secret is never an argument: the arguments of a process can be read by every user of the machine.
+  // The secret is never an argument: every user of the machine can read the arguments of a process.
   upstream
     .command('add <id>')
-    .description('Add an upstream. Its secret is asked for, or taken as the options say.')
-    .requiredOption('--format <format>', `the wire format it speaks: ${wireFormats.all.join(', ')}`, wireFormats.parse)
+    .description('Add an upstream. Prompts for its secret unless an option says where to read it.')
+    .requiredOption('--format <format>', `its API format: ${wireFormats.all.join(', ')}`, wireFormats.parse)
     .requiredOption('--base-url <url>', 'up to and including the version segment, for example https://api.openai.com/v1')
     .option('--secret-stdin', 'read the secret from standard input')
     .option('--secret-env <name>', 'read the secret from this environment variable')
-    .option('--no-secret', 'it needs none')
-    .option('--allow-private-network', 'its address may be a private one (10/8, 192.168/16 …)')
-    .option('--disabled', 'do not use it yet')
-    .option('--replace', 'change the upstream of this id if there is one')
+    .option('--no-secret', 'it needs no secret')
+    .option('--allow-private-network', 'allow a private address (10/8, 192.168/16 …)')
+    .option('--disabled', 'add it disabled')
+    .option('--replace', 'replace an existing upstream with this id')
     .action(async (id: string, options: AddOptions) => {
       const secret = await readSecret(cli, id, options);
       await cli.withServices(async ({ inference }) => {
@@ -90,8 +90,8 @@ export function upstreamCommand(cli: Cli): Command {
 
   upstream
     .command('remove <id>')
-    .description('Remove an upstream and its secret. Refused while models are routed to it.')
-    .option('--force', 'even if models are routed to it, which are then not served by it any more')
+    .description('Remove an upstream and its secret. Fails while models are routed to it.')
+    .option('--force', 'even if models are routed to it; they are then no longer served by it')
     .action((upstreamId: string, { force }: { force?: boolean }) =>
       cli.withServices(async ({ inference, catalog }) => {
         if (force !== true) await refuseUsed(catalog, upstreamId);
@@ -102,12 +102,12 @@ export function upstreamCommand(cli: Cli): Command {
 
   upstream
     .command('enable <id>')
-    .description('Use an upstream again.')
+    .description('Enable an upstream.')
     .action((id: string) => setEnabled(cli, id, true));
 
   upstream
     .command('disable <id>')
-    .description('Do not use an upstream for now.')
+    .description('Disable an upstream.')
     .action((id: string) => setEnabled(cli, id, false));
 
   return upstream;
@@ -125,7 +125,7 @@ async function readSecret(cli: Cli, id: string, options: AddOptions): Promise<st
 function notEmpty(secret: string | undefined, fault: string): string {
   const trimmed = secret?.trim() ?? '';
   if (trimmed === '')
-    throw new CliError(fault, { fix: 'Give it with --secret-stdin or --secret-env <name>, or say --no-secret.', exitCode: 2 });
+    throw new CliError(fault, { fix: 'Pass it with --secret-stdin or --secret-env <name>, or use --no-secret.', exitCode: 2 });
   return trimmed;
 }
 
@@ -165,7 +165,7 @@ async function refuseUsed(catalog: Services['catalog'], upstreamId: string): Pro
     .map(({ id }) => id);
   if (used.length === 0) return;
   throw new CliError(`Models are routed to ${upstreamId}: ${used.join(', ')}.`, {
-    fix: 'Change their targets first, disable the upstream, or say --force.',
+    fix: 'Change their targets first, disable the upstream, or use --force.',
   });
 }
 
@@ -176,7 +176,7 @@ function setEnabled(cli: Cli, id: string, enabled: boolean): Promise<void> {
       throw new CliError(`The upstream ${id} is built in or set by configuration.`, {
         fix: 'Change it there, or retire the models that use it.',
       });
-    // Without a secret the present one is kept.
+    // Without a secret the current one is kept.
     const response = await inference.putUpstream({ upstream: { ...known, enabled }, secret: undefined }, operatorCall());
     cli.out.show(upstreamView, { ...response.upstream!, lastTest });
   });

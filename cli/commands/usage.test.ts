@@ -22,7 +22,7 @@ describe('usage', () => {
     durationMs: 350,
   });
 
-  it('is filtered by what is asked', async () => {
+  it('is filtered by the options', async () => {
     gateway.state.records = [record];
     const listed = await tollgate(gateway, [
       'usage',
@@ -64,7 +64,7 @@ describe('usage', () => {
     expect((await tollgate(gateway, ['usage', 'show', 'req_1'])).stdout).toMatch(/^input +120 × \$0\.1\/M = \$0\.000012$/m);
   });
 
-  it('shows the attempts of a call, for people and for programs', async () => {
+  it('shows the attempts of a call, as text and as JSON', async () => {
     const attempts = [
       {
         upstreamId: 'own',
@@ -100,7 +100,7 @@ describe('usage', () => {
     ]);
   });
 
-  it('shows what was given back of a charge, where the ledger can be asked', async () => {
+  it('shows the refunded amount of a charge when the ledger is available', async () => {
     gateway.state.records = [
       UsageRecord.fromPartial({ ...record, settlement: { capturedNanoUsd: 12_000n, settledAtMs: BigInt(testNowMs) } }),
     ];
@@ -112,7 +112,7 @@ describe('usage', () => {
     expect((await tollgate(gateway, ['usage', 'show', 'req_1'])).stdout).toContain('$0.000002 was given back since');
   });
 
-  it('is summed in groups within groups, days cut where asked', async () => {
+  it('is summed in nested groups, with days in the given time zone', async () => {
     const summed = await tollgate(gateway, ['usage', 'totals', '--by', 'day', '--then-by', 'model', '--tz-offset', '-08:00']);
     expect(summed.stdout).toMatch(/2027-01-15 +sandbox\/echo +2 +0 +\$0\.000012/);
     expect(gateway.state.lastTotalsRequest).toMatchObject({

@@ -1,4 +1,4 @@
-// tollgate usage: what was called, and what it cost.
+// tollgate usage: calls and their cost.
 import { Command } from 'commander';
 import { AppError } from '#client/errors/app-error.js';
 import { Outcome, GroupBy, type UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
@@ -10,7 +10,7 @@ import { parseInstant, parseOffset } from '../parse.js';
 import { nestedTotalView, recordView, totalView, usageWords } from '../views/usage.js';
 import { addUnsettledCommands } from './unsettled.js';
 
-// Sums over long times read many records.
+// Sums over long periods read many records.
 const totalsTimeoutMs = 120_000;
 
 interface FilterOptions {
@@ -24,10 +24,10 @@ interface FilterOptions {
 
 /** The noun `usage`. */
 export function usageCommand(cli: Cli): Command {
-  const usage = new Command('usage').description('Usage: what was called, and what it cost.');
+  const usage = new Command('usage').description('Calls and their cost.');
 
   withPaging(withFilter(cli, usage.command('list')))
-    .description('Calls, latest first.')
+    .description('List calls, latest first.')
     .action((options: FilterOptions & PageOptions) =>
       cli.withServices(({ metering }) =>
         listPages(cli, recordView, options, async (pageSize, pageToken) => {
@@ -39,7 +39,7 @@ export function usageCommand(cli: Cli): Command {
 
   usage
     .command('show <call>')
-    .description('One call by its request id, with the arithmetic of its charge.')
+    .description('Show a call by its request id, with the calculation of its charge.')
     .action((callId: string) =>
       cli.withServices(async ({ metering, ledger }) => {
         const record = (await metering.getUsageRecord({ callId, accountId: '' }, operatorCall())).record!;
@@ -51,14 +51,14 @@ export function usageCommand(cli: Cli): Command {
     );
 
   withFilter(cli, usage.command('totals'))
-    .description('Sums over calls.')
+    .description('Show totals over calls.')
     .option(
       '--by <group>',
       `one line for each ${usageWords.groupBy.all.join(', ')} (days and hours are UTC unless --tz-offset says otherwise)`,
       usageWords.groupBy.parse,
     )
-    .option('--then-by <group>', 'groups within those', usageWords.groupBy.parse)
-    .option('--tz-offset <offset>', 'where days and hours are cut, for example +05:45 or -08:00', parseOffset)
+    .option('--then-by <group>', 'a second grouping within each group', usageWords.groupBy.parse)
+    .option('--tz-offset <offset>', 'the UTC offset for days and hours, for example +05:45 or -08:00', parseOffset)
     .action((options: FilterOptions & { by?: GroupBy; thenBy?: GroupBy; tzOffset?: number }) =>
       cli.withServices(async ({ metering }) => {
         const request = {
@@ -78,7 +78,7 @@ export function usageCommand(cli: Cli): Command {
   return usage;
 }
 
-/** What was given back of a call's charge; undefined where that cannot be known now, which is no reason not to show the call. */
+/** Returns how much of a call's charge was refunded; undefined when the ledger is unavailable, so that the call is shown anyway. */
 async function refundedOf({ call, settlement }: UsageRecord, ledger: Services['ledger']): Promise<bigint | undefined> {
   if (call === undefined || settlement === undefined) return undefined;
   try {

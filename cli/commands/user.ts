@@ -1,11 +1,11 @@
-// tollgate user: the people who use the console.
+// tollgate user: the users of the console.
 import { Command } from 'commander';
 import { CreateUserRequest, ListUsersRequest, UpdateUserRequest, type User } from '#proto/auth/v1/users.js';
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
-import { userView } from '../views/people.js';
+import { userView } from '../views/user.js';
 import { showLink } from './console.js';
 
 interface AddOptions {
@@ -16,19 +16,19 @@ interface AddOptions {
 
 /** The noun `user`. */
 export function userCommand(cli: Cli): Command {
-  const user = new Command('user').description('People who sign in to the console.');
+  const user = new Command('user').description('The users of the console.');
 
   user
     .command('add <email>')
-    .description('Add a person. Without a password they sign in by a link, see `user link`.')
-    .option('--name <name>', 'how others see them; the address unless given')
-    .option('--operator', 'may see and do everything')
-    .option('--password-stdin', 'read a password from the standard input')
+    .description('Add a user. Without a password the user signs in with a link, see `user link`.')
+    .option('--name <name>', 'the display name; the e-mail address by default')
+    .option('--operator', 'make the user an operator, with access to everything')
+    .option('--password-stdin', 'read a password from standard input')
     .action((email: string, options: AddOptions) => add(cli, email, options));
 
   withPaging(user.command('list'))
-    .description('People, in order of creation.')
-    .option('--search <text>', 'only those who have this in their name or address')
+    .description('List users, in order of creation.')
+    .option('--search <text>', 'only users whose name or e-mail address contains this')
     .action((options: PageOptions & { search?: string }) =>
       cli.withServices(({ users }) =>
         listPages(cli, userView, options, async (pageSize, pageToken) => {
@@ -41,17 +41,17 @@ export function userCommand(cli: Cli): Command {
 
   user
     .command('link <email>')
-    .description('Make a link that signs a person in once.')
+    .description('Create a link that signs a user in once.')
     .action((email: string) => cli.withServices(({ users }) => showLink(cli, users, email)));
 
   user
     .command('email <email> <new>')
-    .description('Give a person another address, which you vouch for.')
+    .description('Change the e-mail address of a user. You confirm that the address is theirs.')
     .action((email: string, wanted: string) => update(cli, email, { email: wanted, updateMask: ['email'] }));
 
   for (const [name, isDisabled, what] of [
-    ['disable', true, 'Sign a person out everywhere and let them in no more.'],
-    ['enable', false, 'Let a disabled person in again.'],
+    ['disable', true, 'Disable a user and sign them out everywhere.'],
+    ['enable', false, 'Enable a disabled user.'],
   ] as const) {
     user
       .command(`${name} <email>`)
@@ -60,8 +60,8 @@ export function userCommand(cli: Cli): Command {
   }
 
   for (const [name, isOperator, what] of [
-    ['promote', true, 'Make a person an operator, who may see and do everything.'],
-    ['demote', false, 'Make an operator an ordinary person again.'],
+    ['promote', true, 'Make a user an operator, with access to everything.'],
+    ['demote', false, 'Make an operator an ordinary user.'],
   ] as const) {
     user
       .command(`${name} <email>`)
@@ -89,9 +89,10 @@ function update(cli: Cli, email: string, change: Partial<UpdateUserRequest>): Pr
   });
 }
 
-/** The person of an address. Raises a CliError when there is none. */
+/** Returns the user with this e-mail address. Raises a CliError when there is none. */
 export async function userByEmail(users: Services['users'], email: string): Promise<User> {
   const [user] = (await users.listUsers(ListUsersRequest.fromPartial({ email, pageSize: 1 }), operatorCall())).users;
-  if (user === undefined) throw new CliError(`Nobody with the address ${email} is known.`, { fix: `Add them: tollgate user add ${email}` });
+  if (user === undefined)
+    throw new CliError(`There is no user with the e-mail address ${email}.`, { fix: `Add them: tollgate user add ${email}` });
   return user;
 }

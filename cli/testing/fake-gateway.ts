@@ -1,4 +1,4 @@
-// A gateway for tests of the command: the real contracts over the kit's real gRPC, on small services that keep things in memory.
+// A gateway for tests of the CLI: the real contracts over the kit's real gRPC, with small in-memory services.
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -61,10 +61,10 @@ import {
 } from '#proto/metering/v1/metering.js';
 import { ProcessInfo } from '#proto/process/v1/process.js';
 
-/** The time at which all tests of the command happen. */
+/** The current time in all tests of the CLI. */
 export const testNowMs = 1_800_000_000_000;
 
-/** What the fake services hold; tests read and change it. */
+/** The state of the fake services; tests read and change it. */
 export class FakeState {
   readonly accounts: Account[] = [];
   readonly keys: Key[] = [];
@@ -73,30 +73,30 @@ export class FakeState {
   readonly upstreams: Upstream[] = [];
   /** Secrets by upstream id. */
   readonly secrets = new Map<string, string>();
-  /** What a test of any upstream finds. */
+  /** The result of testing any upstream. */
   upstreamTest = UpstreamTest.fromPartial({});
   records: UsageRecord[] = [];
   verification = VerifyResponse.fromPartial({});
   outbox = GetOutboxResponse.fromPartial({});
   reconciliation = GetReconciliationResponse.fromPartial({});
-  /** What a reconcile finds, one in each part. */
+  /** The findings of a reconcile, one for each part. */
   drifts: Drift[] = [];
   charges: UnsettledCharge[] = [];
-  /** What the gateway's HTTP server answers. */
+  /** The response of the gateway's HTTP server. */
   readiness: object = { status: 'ok' };
-  /** What it takes for the time. */
+  /** The time on its clock. */
   nowMs = testNowMs;
   /** Every caller's name. */
   readonly callers = new Set<string>();
   readonly statements: Statement[] = [];
   readonly codes: RedemptionCode[] = [];
-  /** Thrown when codes are made. */
+  /** Thrown when codes are created. */
   codesFault: AppError | undefined;
-  /** Thrown in place of balances. */
+  /** Thrown instead of returning balances. */
   balancesFault: AppError | undefined;
   /** Thrown by the next deposit after it was booked. */
   depositFault: AppError | undefined;
-  /** What is wrong with the log. */
+  /** The fault in the audit log. */
   auditDrift = '';
   lastRecordsRequest: ListUsageRecordsRequest | undefined;
   lastTotalsRequest: GetUsageTotalsRequest | undefined;
@@ -105,22 +105,22 @@ export class FakeState {
   quarantinedLastHour = 0n;
   alert = GetAlertResponse.fromPartial({ alert: {} });
   readonly deliveries: AlertDelivery[] = [];
-  /** What the peer says to the next test; empty: it takes it. */
+  /** The error of the next test delivery; empty: it succeeds. */
   alertOutcome = '';
-  /** Of every hold; undefined: the ledger knows none. */
+  /** The refunded amount of every hold; undefined: the ledger knows no holds. */
   refundedNanoUsd: bigint | undefined;
 }
 
 /** A running fake gateway. */
 export interface FakeGateway {
   readonly state: FakeState;
-  /** For the command: finds this gateway. */
+  /** The environment with which the CLI finds this gateway. */
   readonly env: Readonly<Record<string, string>>;
   readonly grpc: GrpcServer;
   stop(): Promise<void>;
 }
 
-/** Starts one in a data folder of its own. */
+/** Starts a fake gateway in its own data folder. */
 export async function startFakeGateway(): Promise<FakeGateway> {
   const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-cli-'));
   const state = new FakeState();
@@ -158,7 +158,7 @@ function startReadyServer(state: FakeState): Promise<Server> {
   return new Promise((done) => server.listen(0, '127.0.0.1', () => done(server)));
 }
 
-// A method that no test needs answers as one that is not there.
+// A method that no test needs is unimplemented.
 const running = ProcessInfo.fromPartial({
   version: '1.2.3',
   nodeVersion: '24.0.0',
@@ -184,7 +184,7 @@ function find<T extends { id: string }>(items: readonly T[], id: string, what: s
   return found;
 }
 
-/** The page of `items` that begins at the index in `token`. */
+/** Returns the page of `items` that begins at the index in `token`. */
 function pageOf<T>(items: readonly T[], size: number, token: string): { page: T[]; nextPageToken: string } {
   const start = Number(token || '0');
   return { page: items.slice(start, start + size), nextPageToken: start + size < items.length ? String(start + size) : '' };

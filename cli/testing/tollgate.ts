@@ -1,20 +1,20 @@
-// Runs the command in this process, against a fake gateway, for tests.
+// Runs the CLI in this process against a fake gateway, for tests.
 import { run } from '../program.js';
 import { type FakeGateway, testNowMs } from './fake-gateway.js';
 
-/** How a run ended. */
+/** The result of a run. */
 export interface Result {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** What a run is given beside its arguments. */
+/** The input of a run besides its arguments. */
 export interface RunOptions {
-  /** In place of what finds the gateway. */
+  /** Replaces the environment that finds the gateway. */
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string;
-  /** What is typed when a secret is asked for; absent: nobody is there. */
+  /** The input at the prompt for a secret; absent: there is no terminal. */
   readonly typed?: string;
 }
 
@@ -34,7 +34,7 @@ export async function tollgate(gateway: Pick<FakeGateway, 'env'>, args: readonly
   return { code, stdout, stderr };
 }
 
-/** Runs it with --json and returns the objects that it printed, one a line. Throws when it failed. */
+/** Runs it with --json and returns the objects that it printed, one per line. Throws when it failed. */
 export async function tollgateJson(
   gateway: Pick<FakeGateway, 'env'>,
   args: readonly string[],
@@ -45,7 +45,7 @@ export async function tollgateJson(
   return jsonLines(result.stdout);
 }
 
-/** The objects of JSON lines. */
+/** Returns the objects in JSON lines. */
 export function jsonLines(text: string): Record<string, unknown>[] {
   return text
     .split('\n')

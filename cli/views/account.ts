@@ -1,4 +1,4 @@
-// How accounts are shown.
+// The output of accounts.
 import { type Account, AccountState } from '#proto/auth/v1/auth.js';
 import type { Balance } from '#proto/ledger/v1/ledger.js';
 import { type Column, instant, instantJson, usd, type View } from '../output.js';
@@ -32,14 +32,14 @@ export const accountView: View<Account> = {
   ],
 };
 
-/** An account and its money. */
+/** An account and its balance. */
 export interface AccountWithBalance {
   readonly account: Account;
-  /** Undefined while the ledger is away. */
+  /** Undefined while the ledger is unavailable. */
   readonly balance: Balance | undefined;
 }
 
-/** An account and its money; the balance's account id is left out. */
+/** An account and its balance; the balance's account id is omitted. */
 export const accountWithBalanceView: View<AccountWithBalance> = {
   json: ({ account, balance }) => ({ ...accountView.json(account), balance: balance === undefined ? null : balanceView.json(balance) }),
   columns: [
@@ -51,7 +51,7 @@ export const accountWithBalanceView: View<AccountWithBalance> = {
   ],
 };
 
-/** An account in a list, with its money and how many keys it has. */
+/** An account in a list, with its balance and its number of keys. */
 export interface AccountInList extends AccountWithBalance {
   readonly keys: number;
 }

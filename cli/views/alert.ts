@@ -1,4 +1,4 @@
-// How alerts, and what was sent for them, are shown.
+// The output of alerts and their deliveries.
 import { AlertChannel, type AlertDelivery, AlertDeliveryState, type GetAlertResponse } from '#proto/ledger/v1/alerts.js';
 import { instant, instantJson, usd, usdJson, type View } from '../output.js';
 import { wordsOf } from '../parse.js';
@@ -8,7 +8,7 @@ const states = wordsOf<AlertDeliveryState>(AlertDeliveryState, 'ALERT_DELIVERY_S
 const maybe = (ms: bigint): string => (ms === 0n ? '' : instant(ms));
 const maybeJson = (ms: bigint): string | null => (ms === 0n ? null : instantJson(ms));
 
-/** An alert and how the balance stands to it. */
+/** An alert, and whether the balance is below its threshold. */
 export const alertView: View<GetAlertResponse> = {
   json: ({ alert, settledNanoUsd, availableNanoUsd, low, rearmAtNanoUsd, mailConfigured }) => ({
     account_id: alert!.accountId,

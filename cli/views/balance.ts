@@ -1,4 +1,4 @@
-// How money is shown: balances, journal entries, holds, and what a verification found.
+// The output of balances, journal entries, holds and verifications.
 import {
   type Balance,
   BookAccount,
@@ -17,10 +17,10 @@ const entryKinds = wordsOf<EntryKind>(EntryKind, 'ENTRY_KIND_');
 const books = wordsOf<BookAccount>(BookAccount, 'BOOK_ACCOUNT_');
 const holdStates = wordsOf<HoldState>(HoldState, 'HOLD_STATE_');
 
-/** Where deposited money came from, in words. */
+/** The sources of deposits, in words. */
 export const depositSources = wordsOf<DepositSource>(DepositSource, 'DEPOSIT_SOURCE_');
 
-/** An account's money. */
+/** The balance of an account. */
 export const balanceView: View<Balance> = {
   json: (balance) => ({
     account_id: balance.accountId,
@@ -39,12 +39,12 @@ export const balanceView: View<Balance> = {
   ],
 };
 
-/** Why and between which books an entry moved money, in words. */
+/** Returns the kind of an entry, and the books that it debits and credits, in words. */
 export function entryWords(entry: Entry): { kind: string; debit: string; credit: string } {
   return { kind: entryKinds.of(entry.kind), debit: books.of(entry.debit), credit: books.of(entry.credit) };
 }
 
-/** What an entry did to the customer's balance. */
+/** Returns the effect of an entry on the customer's balance. */
 export function signedAmount(entry: Entry): bigint {
   if (entry.credit === BookAccount.BOOK_ACCOUNT_CUSTOMER) return entry.amountNanoUsd;
   return entry.debit === BookAccount.BOOK_ACCOUNT_CUSTOMER ? -entry.amountNanoUsd : 0n;
@@ -80,7 +80,7 @@ export const entryView: View<Entry> = {
   ],
 };
 
-/** Money set aside for a call. */
+/** Funds held for a call. */
 export const holdView: View<Hold> = {
   json: (hold) => ({
     id: hold.id,
@@ -101,11 +101,11 @@ export const holdView: View<Hold> = {
     { title: 'amount', text: (hold) => usd(hold.amountNanoUsd), align: 'right' },
     { title: 'used so far', text: (hold) => usd(hold.checkpointNanoUsd), align: 'right' },
     { title: 'since', text: (hold) => instant(hold.createdAtMs) },
-    { title: 'frees itself', text: (hold) => instant(hold.expiresAtMs) },
+    { title: 'expires', text: (hold) => instant(hold.expiresAtMs) },
   ],
 };
 
-/** A figure that is not what the journal says. */
+/** A figure that differs from the journal. */
 export const driftView: View<VerifyResponse_Drift> = {
   json: (drift) => ({
     account_id: drift.accountId,
@@ -121,12 +121,12 @@ export const driftView: View<VerifyResponse_Drift> = {
   ],
 };
 
-/** Whether a verification found nothing wrong. */
+/** Reports whether a verification found no faults. */
 export function isRight(result: VerifyResponse): boolean {
   return result.drifts.length === 0 && result.sumNanoUsd === 0n;
 }
 
-/** What a verification found; people see the drifts as a table of their own. */
+/** The result of a verification; the drifts are a separate table. */
 export const verificationView: View<VerifyResponse> = {
   json: (result) => ({
     ok: isRight(result),

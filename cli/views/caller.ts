@@ -1,10 +1,10 @@
-// How callers are shown.
+// The output of callers.
 import type { Caller } from '#proto/auth/v1/callers.js';
 import { instant, instantJson, type View } from '../output.js';
 
 const accountsOf = ({ accountLimit }: Caller): string => (accountLimit === undefined ? 'all' : accountLimit.accountIds.join(', '));
 
-/** When its certificate expires; undefined where another PKI issues it. */
+/** Returns when its certificate expires; undefined when another PKI issues it. */
 const expiryOf = ({ certificates }: Caller): bigint | undefined => certificates[0]?.expiresAtMs;
 
 /** A caller. */

@@ -1,10 +1,10 @@
-// How platform keys are shown.
+// The output of platform keys.
 import type { Key } from '#proto/auth/v1/auth.js';
 import type { KeyActivity } from '#proto/metering/v1/metering.js';
 import { type KeyStanding, keyStateWord } from '#rules/key-state.js';
 import { instant, instantJson, usd, usdJson, type View } from '../output.js';
 
-/** A key, what it has spent, when it was used last, and the instant at which it is looked at. */
+/** A key, its spending, its last use, and the current time. */
 export interface ShownKey extends KeyStanding {
   /** Absent: it was never used. */
   readonly activity: KeyActivity | undefined;
@@ -14,7 +14,7 @@ function remaining({ key, spend }: ShownKey): bigint | undefined {
   const limit = key.lifetimeLimitNanoUsd;
   if (limit === undefined) return undefined;
   const free = limit - (spend?.spentNanoUsd ?? 0n) - (spend?.heldNanoUsd ?? 0n);
-  // A limit can be lowered below what was spent.
+  // A limit can be lowered below the spending.
   return free < 0n ? 0n : free;
 }
 

@@ -1,9 +1,9 @@
-// How models and prices are shown.
+// The output of models and prices.
 import { Capability, Modality, type Model, ModelState, type PriceVersion, Tokenizer } from '#proto/catalog/v1/catalog.js';
 import { instant, instantJson, type JsonObject, usd, usdJson, type View } from '../output.js';
 import { wordsOf } from '../parse.js';
 
-/** Words of the catalog's enums, as in JSON files of models. */
+/** The words for the catalog's enums, as in model files. */
 export const modelWords = {
   modality: wordsOf<Modality>(Modality, 'MODALITY_'),
   capability: wordsOf<Capability>(Capability, 'CAPABILITY_'),
@@ -17,7 +17,7 @@ function perMillion(nanoUsd: bigint | undefined): string {
   return nanoUsd === undefined ? '' : usd(nanoUsd);
 }
 
-/** A version of a price; every figure is USD per million tokens. */
+/** A price version; every figure is USD per million tokens. */
 export const priceView: View<PriceVersion> = {
   json: (price) => ({
     id: price.id,
@@ -64,7 +64,7 @@ function modelJson(model: Model): JsonObject {
   };
 }
 
-/** A model. What it prints as JSON can be given to `model put`. */
+/** A model. `model put` accepts its JSON output. */
 export const modelView: View<Model> = {
   json: modelJson,
   columns: [
@@ -85,9 +85,9 @@ export const modelView: View<Model> = {
     { title: 'aliases', text: (model) => model.aliases.join(', ') },
     { title: 'context', text: (model) => `${model.contextLimitTokens} tokens` },
     { title: 'max output', text: (model) => `${model.outputLimitTokens} tokens` },
-    { title: 'takes', text: (model) => model.inputModalities.map(modelWords.modality.of).join(', ') },
+    { title: 'input modalities', text: (model) => model.inputModalities.map(modelWords.modality.of).join(', ') },
     { title: 'image', text: (model) => (model.imageTokensMax === 0 ? '' : `at most ${model.imageTokensMax} tokens`) },
-    { title: 'gives', text: (model) => model.outputModalities.map(modelWords.modality.of).join(', ') },
+    { title: 'output modalities', text: (model) => model.outputModalities.map(modelWords.modality.of).join(', ') },
     { title: 'capabilities', text: (model) => model.capabilities.map(modelWords.capability.of).join(', ') },
     { title: 'tokenizer', text: (model) => modelWords.tokenizer.of(model.tokenizer) },
     {
@@ -96,7 +96,8 @@ export const modelView: View<Model> = {
     },
     {
       title: 'input',
-      text: (model) => (model.price === undefined ? 'unpriced, so refused' : `${usd(model.price.inputNanoUsdPerMtok)} per million tokens`),
+      text: (model) =>
+        model.price === undefined ? 'unpriced, so calls are rejected' : `${usd(model.price.inputNanoUsdPerMtok)} per million tokens`,
     },
     { title: 'output', text: (model) => (model.price === undefined ? '' : `${usd(model.price.outputNanoUsdPerMtok)} per million tokens`) },
     { title: 'price', text: (model) => model.price?.id ?? '' },

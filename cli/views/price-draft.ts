@@ -1,4 +1,4 @@
-// How drafts of prices and what they would change are shown.
+// The output of price drafts and of the changes that they would make.
 import { formatUsd } from '#rules/money.js';
 import { TokenClass } from '#proto/inference/v1/tokens.js';
 import {
@@ -48,15 +48,15 @@ export function changeView(wasPriced: boolean): View<PriceChange> {
   };
 }
 
-/** A typical call and what it costs. */
+/** A typical call and its cost. */
 export interface Estimated {
   readonly call: TypicalCall;
-  /** Undefined: the model is unpriced before. */
+  /** Undefined: the model had no price before. */
   readonly beforeNanoUsd: bigint | undefined;
   readonly afterNanoUsd: bigint;
 }
 
-/** What a typical call costs before and after. */
+/** The cost of a typical call before and after. */
 export const typicalCallView: View<Estimated> = {
   json: callJson,
   columns: [
@@ -66,7 +66,7 @@ export const typicalCallView: View<Estimated> = {
   ],
 };
 
-/** The difference for programs. */
+/** Returns the difference as JSON. */
 export function estimatedJson(diff: PriceDiff, calls: readonly Estimated[]): JsonObject {
   return {
     changes: diff.changes.map(changeJson),
@@ -79,7 +79,7 @@ export function estimatedJson(diff: PriceDiff, calls: readonly Estimated[]): Jso
   };
 }
 
-/** A warning as a sentence. */
+/** Returns a warning as a sentence. */
 export function warningText({ kind, tokenClass }: PriceWarning): string {
   const name = classes.of(tokenClass).replaceAll('_', ' ');
   switch (kind) {
@@ -92,19 +92,19 @@ export function warningText({ kind, tokenClass }: PriceWarning): string {
     case Kind.KIND_LARGE_CHANGE:
       return `${name} changes by more than half.`;
     case Kind.KIND_FIRST_PRICE:
-      return 'the model has no price and is refused; with this one its calls are served and charged.';
+      return 'the model has no price, so its calls are rejected; with this price they are served and charged.';
     case Kind.KIND_NO_CHANGE:
-      return 'it charges what is charged before.';
+      return 'it is the same as the current price.';
     case Kind.KIND_START_PASSED:
-      return 'its start is in the past, so that it cannot be published; draft it again with a later --from, or --from now.';
+      return 'its start is in the past, so it cannot be published; draft it again with a later --from, or --from now.';
     case Kind.KIND_ENDED_BY_LATER:
-      return 'a published price starts later and ends it.';
+      return 'a published price that starts later will replace it.';
     default:
-      return 'the catalog warns of something that this command does not know.';
+      return 'the catalog returned a warning that this version of the CLI does not know.';
   }
 }
 
-/** Reasoning that is charged as output before and after has no change of its own. */
+/** Reasoning that is charged as output before and after has no separate change. */
 function changeText({ beforeNanoUsdPerMtok, afterNanoUsdPerMtok, changeBasisPoints }: PriceChange): string {
   if (changeBasisPoints === undefined || (beforeNanoUsdPerMtok === undefined && afterNanoUsdPerMtok === undefined)) return '';
   return changeBasisPoints === 0n ? 'same' : `${signed(changeBasisPoints)} %`;
@@ -140,7 +140,7 @@ function sizeText({ tokens }: TypicalCall): string {
 }
 
 function percent(basisPoints: bigint): string {
-  // A percent has a hundred of them; formatUsd writes nine decimals exactly.
+  // A percent is a hundred basis points; formatUsd writes nine decimals exactly.
   return formatUsd(basisPoints * 10_000_000n);
 }
 

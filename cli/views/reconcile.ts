@@ -1,4 +1,4 @@
-// How disagreements between records and ledger, and charges that the ledger has not taken, are shown.
+// The output of drifts between records and ledger, and of charges that the ledger has not accepted.
 import type { VerifyResponse } from '#proto/ledger/v1/ledger.js';
 import { type Drift, DriftCheck, type UnsettledCharge, UnsettledState } from '#proto/metering/v1/metering.js';
 import { instant, instantJson, usd, usdJson, type View } from '../output.js';
@@ -6,10 +6,10 @@ import { wordsOf } from '../parse.js';
 
 const checks = wordsOf<DriftCheck>(DriftCheck, 'DRIFT_CHECK_');
 
-/** Words of the states of unsettled charges. */
+/** The words for the states of unsettled charges. */
 export const unsettledStates = wordsOf<UnsettledState>(UnsettledState, 'UNSETTLED_STATE_');
 
-/** All that `tollgate ledger verify` looked at. */
+/** Everything that `tollgate ledger verify` checked. */
 export interface Verification {
   readonly accountsChecked: bigint;
   readonly recordsChecked: bigint;
@@ -21,7 +21,7 @@ export interface Verification {
   readonly drifts: readonly Drift[];
 }
 
-/** The ledger's own findings in the words of the others. */
+/** Returns the ledger's own findings in the same form as the others. */
 export function driftsOfBooks(verified: VerifyResponse): Drift[] {
   return verified.drifts.map(({ accountId, subject, storedNanoUsd, rebuiltNanoUsd }) => ({
     check: DriftCheck.DRIFT_CHECK_BOOKS,
@@ -33,12 +33,12 @@ export function driftsOfBooks(verified: VerifyResponse): Drift[] {
   }));
 }
 
-/** Whether all agrees. */
+/** Reports whether there are no drifts. */
 export function agrees({ drifts, sumNanoUsd }: Verification): boolean {
   return drifts.length === 0 && sumNanoUsd === 0n;
 }
 
-/** A disagreement. The figures are nano-USD but where `what` names another thing. */
+/** A drift. The figures are nano-USD unless `what` names another quantity. */
 export const driftView: View<Drift> = {
   json: (drift) => ({
     check: checks.of(drift.check),
@@ -58,7 +58,7 @@ export const driftView: View<Drift> = {
   ],
 };
 
-/** What was looked at; people see the drifts as a table of their own. */
+/** What was checked; the drifts are a separate table. */
 export const verificationView: View<Verification> = {
   json: (verification) => ({
     ok: agrees(verification),
@@ -76,14 +76,14 @@ export const verificationView: View<Verification> = {
     { title: 'accounts checked', text: ({ accountsChecked }) => accountsChecked.toString() },
     { title: 'usage records checked', text: ({ recordsChecked }) => recordsChecked.toString() },
     { title: 'holds checked', text: ({ holdsChecked, openHolds }) => `${holdsChecked}, of which ${openHolds} are open` },
-    { title: 'charges that wait', text: ({ settlementsChecked }) => settlementsChecked.toString() },
+    { title: 'pending charges', text: ({ settlementsChecked }) => settlementsChecked.toString() },
     { title: 'journal entries checked', text: ({ entriesChecked }) => entriesChecked.toString() },
     { title: 'debits less credits', text: ({ sumNanoUsd }) => usd(sumNanoUsd) },
     { title: 'drifts', text: ({ drifts }) => drifts.length.toString() },
   ],
 };
 
-/** A charge that the ledger has not taken. */
+/** A charge that the ledger has not accepted. */
 export const unsettledView: View<UnsettledCharge> = {
   json: (charge) => ({
     call_id: charge.callId,

@@ -1,4 +1,4 @@
-// How statements and redemption codes are shown.
+// The output of statements and redemption codes.
 import { type RedemptionCode, RedemptionCodeState, type Statement } from '#proto/ledger/v1/ledger.js';
 import { instant, instantJson, usd, usdJson, type View } from '../output.js';
 import { wordsOf } from '../parse.js';
@@ -32,15 +32,15 @@ export const statementView: View<Statement> = {
     {
       title: '',
       text: ({ hasArchivedEntries, isClosed }) =>
-        [isClosed ? '' : 'goes on', hasArchivedEntries ? 'in part archived' : ''].filter(Boolean).join(', '),
+        [isClosed ? '' : 'still open', hasArchivedEntries ? 'partly archived' : ''].filter(Boolean).join(', '),
     },
   ],
 };
 
-/** How a code stands, in words; an open one may have expired. */
+/** The states of codes, in words; an open code may have expired. */
 export const codeStates = wordsOf<RedemptionCodeState>(RedemptionCodeState, 'REDEMPTION_CODE_STATE_');
 
-/** A redemption code, and its secret where it is told. */
+/** A redemption code, with its secret when it is shown. */
 export interface ShownCode {
   readonly code: RedemptionCode;
   readonly secret?: string | undefined;
@@ -52,7 +52,7 @@ function stateOf({ code, nowMs }: ShownCode): string {
   return code.state === RedemptionCodeState.REDEMPTION_CODE_STATE_OPEN && hasExpired ? 'expired' : codeStates.of(code.state);
 }
 
-/** Codes; the secret is there once, when they are made. */
+/** Codes; the secret is present only when they are created. */
 export const codeView: View<ShownCode> = {
   json: (shown) => ({
     id: shown.code.id,

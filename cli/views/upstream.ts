@@ -1,9 +1,9 @@
-// How upstreams are shown: never with their secret.
+// The output of upstreams, never with their secrets.
 import { TestResult, type Upstream, type UpstreamTest, type UpstreamTestStep, ApiFormat } from '#proto/inference/v1/inference.js';
 import { instant, instantJson, type JsonObject, type View } from '../output.js';
 import { wordsOf } from '../parse.js';
 
-/** The wire formats in words. */
+/** The API formats, in words. */
 export const wireFormats = wordsOf<ApiFormat>(ApiFormat, 'API_FORMAT_');
 
 /** An upstream. */
@@ -48,7 +48,7 @@ export const testStepView: View<UpstreamTestStep> = {
   ],
 };
 
-/** A test for programs. */
+/** Returns a test as JSON. */
 export function testJson({ startedAtMs: atMs, ok, failedStep, steps, upstreamModel }: UpstreamTest): JsonObject {
   return {
     at: instantJson(atMs),
@@ -60,7 +60,7 @@ export function testJson({ startedAtMs: atMs, ok, failedStep, steps, upstreamMod
 }
 
 function stepJson({ name, result: outcome, durationMs, detail: what }: UpstreamTestStep): JsonObject {
-  // A step that was skipped or not tried is neither well nor ill.
+  // A step that was skipped or not run has neither passed nor failed.
   const ok = outcome === TestResult.TEST_RESULT_OK ? true : outcome === TestResult.TEST_RESULT_FAILED ? false : null;
   return { name, ok, outcome: outcomes.of(outcome), duration_ms: durationMs, what };
 }

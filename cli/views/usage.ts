@@ -1,4 +1,4 @@
-// How usage records and their sums are shown.
+// The output of usage records and totals.
 import { ApiFormat } from '#proto/inference/v1/inference.js';
 import { TokenClass } from '#proto/inference/v1/tokens.js';
 import {
@@ -13,7 +13,7 @@ import {
 import { type Column, instant, instantJson, type JsonObject, usd, usdJson, type View } from '../output.js';
 import { wordsOf } from '../parse.js';
 
-/** Words of the metering service's enums. */
+/** The words for the metering service's enums. */
 export const usageWords = {
   outcome: wordsOf<Outcome>(Outcome, 'OUTCOME_'),
   groupBy: wordsOf<GroupBy>(GroupBy, 'GROUP_BY_'),
@@ -30,7 +30,7 @@ function inputTokens(record: UsageRecord): number {
   );
 }
 
-/** "120 × $0.1/M = $0.000012": one line of the arithmetic behind a charge. */
+/** Returns one line of the calculation of a charge: "120 × $0.1/M = $0.000012". */
 function arithmetic(item: LineItem): string {
   return `${item.tokens} × ${usd(item.nanoUsdPerMtok)}/M = ${usd(item.amountNanoUsd)}`;
 }
@@ -102,7 +102,7 @@ function attemptsText({ call }: UsageRecord): string {
 }
 
 function outcomeText({ answered, reason, durationMs, httpStatus, upstreamRequestId }: Attempt): string {
-  const outcome = answered ? (reason === '' ? 'answered' : 'broke off') : reason === '' ? 'was under way' : 'failed';
+  const outcome = answered ? (reason === '' ? 'answered' : 'broke off') : reason === '' ? 'was in progress' : 'failed';
   const particulars = [
     reason,
     httpStatus === 0 ? '' : `status ${httpStatus}`,
@@ -156,7 +156,7 @@ export const recordView: View<UsageRecord> = {
     { title: 'price', text: (record) => record.call?.price?.id ?? '' },
     {
       title: 'tokens',
-      text: (record) => `${sources.of(record.source)}${record.quarantined ? ', the figures of the upstream were not used' : ''}`,
+      text: (record) => `${sources.of(record.source)}${record.quarantined ? ', the usage that the upstream reported was not used' : ''}`,
     },
     { title: 'held', text: (record) => usd(record.call?.heldNanoUsd ?? 0n) },
     { title: 'settled', text: settlementText },
@@ -164,7 +164,7 @@ export const recordView: View<UsageRecord> = {
   ],
 };
 
-/** Sums of one group of calls. */
+/** Totals of one group of calls. */
 export const totalView: View<GetUsageTotalsResponse_Group> = {
   json: (group) => ({
     name: group.name,
@@ -194,7 +194,7 @@ export const totalView: View<GetUsageTotalsResponse_Group> = {
   ],
 };
 
-/** Sums of one group within another. */
+/** Totals of a group within another group. */
 export const nestedTotalView: View<GetUsageTotalsResponse_Group> = {
   ...totalView,
   columns: [totalView.columns[0]!, { title: 'then', text: (group) => group.thenName }, ...totalView.columns.slice(1)],

@@ -1,4 +1,4 @@
-// How people and members are shown.
+// The output of users and members.
 import { type Member, Role, type User } from '#proto/auth/v1/users.js';
 import { instant, instantJson, type View } from '../output.js';
 import { wordsOf } from '../parse.js';
@@ -19,7 +19,7 @@ function userJson(user: User): Record<string, string | boolean | null> {
 
 const stateOf = (user: User): string => (user.isDisabled ? 'disabled' : user.hasPassword ? 'active' : 'by link only');
 
-/** A person. */
+/** A user. */
 export const userView: View<User> = {
   json: userJson,
   columns: [
