@@ -74,7 +74,7 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
     await page.getByText('Never set').waitFor();
     await page.getByLabel('Below this amount in USD').fill('0');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await page.getByText('must be above zero').waitFor();
+    await page.getByText('must be above 0').waitFor();
     await page.getByLabel('Below this amount in USD').fill('10');
     await page.getByLabel('Mail addresses').fill('ops@example.com\nnobody');
     await page.keyboard.press('Tab');
@@ -142,7 +142,7 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
     const page = await open();
     await page.getByLabel('Amount in USD', { exact: true }).fill('51');
     await page.keyboard.press('Enter');
-    await page.getByText('must be from 5 to 50 USD').waitFor();
+    await page.getByText('must be from $5 to $50').waitFor();
     await page.getByRole('button', { name: '$25.00' }).click();
     await page.getByRole('button', { name: 'Pay with Stripe' }).click();
     await page.getByRole('heading', { name: 'Pay $25.00' }).waitFor();

@@ -173,7 +173,7 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
     await operator.getByRole('button', { name: 'Make codes' }).first().click();
     await operator.getByLabel('Worth in USD').fill('0');
     await operator.getByRole('dialog').getByRole('button', { name: 'Make codes' }).click();
-    await operator.getByText('must be above zero').waitFor();
+    await operator.getByText('must be above 0').waitFor();
     // What all of them are worth together is entered again when it is much.
     await operator.getByLabel('Worth in USD').fill('50.5');
     await operator.getByLabel('How many').fill('2');
@@ -198,7 +198,7 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
     const page = await open('/billing');
     await page.getByLabel('Code').fill('TGC-00000-00000-00000-00000');
     await page.keyboard.press('Enter');
-    await page.getByText('not known, or was used before').waitFor();
+    await page.getByText('The code does not exist, was used, or is no longer valid.').waitFor();
     await page.getByLabel('Code').fill(code.toLowerCase());
     await page.keyboard.press('Enter');
     await page.getByText('$1.50 was added to the balance.').waitFor();
