@@ -5,7 +5,9 @@ import Database from 'better-sqlite3';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { post, settled, sumOfCharges } from '../support/calls.js';
+import { openDatabase } from '#kit/db/open.js';
+import { adminUser, loadCredentials } from '../../deploy/distributed/mariadb/credentials.js';
+import { type BalanceRow, post, settled, sumOfCharges } from '../support/calls.js';
 import { eventually } from '../support/process.js';
 import { killOne, pidsOf, startedSince } from '../support/processes.js';
 import { type Mode, modes, startSystem, type System } from '../support/system.js';
@@ -132,7 +134,57 @@ function lose(of: System, name: 'metering' | 'ledger', table: string): () => Pro
 const loseMetering = (of: System): (() => Promise<void>) => lose(of, 'metering', 'usage_record');
 const loseLedger = (of: System): (() => Promise<void>) => lose(of, 'ledger', 'hold');
 
+/** Makes transactions of metering that store records wait until the returned function is called. */
+async function lockRecords(of: System): Promise<() => Promise<void>> {
+  const port = /--port=(\d+)/.exec(readFileSync(`/proc/${pidsOf(of).mariadb}/cmdline`, 'utf8'))![1]!;
+  const password = loadCredentials(join(of.dataDir, 'mariadb', 'credentials.json'))[adminUser]!;
+  const db = openDatabase(`mysql://${adminUser}:${password}@127.0.0.1:${port}/mysql`);
+  const lock = await db.knex.transaction();
+  await lock.raw('LOCK TABLES tollgate_metering.usage_record WRITE');
+  return async () => {
+    await lock.raw('UNLOCK TABLES');
+    await lock.commit();
+    await db.close();
+  };
+}
+
 describe.each(modes)('without metering, %s', (mode) => {
+  // A single process keeps its records in a file, and would wait for a lock on it as a whole.
+  if (mode === 'distributed') {
+    it('a whole answer whose record comes too late is withheld, and its charge is refunded by itself', async () => {
+      system = await start(mode, {
+        TOLLGATE_GATEWAY_RECORD_PATIENCE: '1s',
+        // Metering stores the report as it was sent, after the gateway has given its client an error.
+        TOLLGATE_GATEWAY_SPOOL_AFTER: '20s',
+        TOLLGATE_GATEWAY_RPC_TIMEOUT: '20s',
+        TOLLGATE_METERING_LEASE: '30s',
+      });
+      const balance = async () => {
+        const { available_nano_usd: available, spent_nano_usd: spent } = await system!.json<BalanceRow>('balance', 'show');
+        return { available, spent };
+      };
+      const before = await balance();
+      const answer = post(system, paths[0]!, system.firstKey, {
+        model: 'sandbox/story',
+        max_tokens: 500,
+        messages: [{ role: 'user', content: 'delay=20ms tokens=50' }],
+      });
+      await sleep(300);
+      const unlock = await lockRecords(system);
+      const response = await answer.finally(unlock);
+      expect(response.status).toBe(503);
+      const requestId = response.headers.get('x-request-id')!;
+      const record = await eventually(async () => {
+        const shown = await system!.json<Record<string, string>>('usage', 'show', requestId);
+        return shown['refunded_nano_usd'] === shown['charge_nano_usd'] ? shown : undefined;
+      }, 30_000);
+      expect(record).toMatchObject({ outcome: 'completed' });
+      expect(BigInt(record['charge_nano_usd']!)).toBeGreaterThan(0n);
+      expect(await balance()).toEqual(before);
+      expect(await system.json('balance', 'verify')).toMatchObject({ ok: true, open_holds: 0, sum_nano_usd: '0' });
+    }, 120_000);
+  }
+
   it('answers under way end whole, are recorded once it is back, and new calls are refused', async () => {
     system = await start(mode);
     const { all: answers } = await twentyCalls(system);
