@@ -118,7 +118,6 @@ export const signIn: Area = {
         const request = { token: body.token, newPassword: body.new_password, client: clientOf(ctx) };
         const { signedIn } = await deps.peers.users.resetPassword(request, context('patient'));
         begin(ctx, signedIn);
-        const {} = signedIn!;
       },
     }),
     operation({
@@ -145,7 +144,6 @@ export const signIn: Area = {
       handle: async ({ ctx, body, context }, deps) => {
         const { users } = deps.peers;
         const { token, name, password } = body;
-        const {} = await users.getInvitation({ token }, context('patient'));
         const present = await visitorIf(ctx, deps);
         const request = { token, name: name ?? '', password: password ?? '', client: clientOf(ctx), sessionId: present?.session.id ?? '' };
         const { signedIn } = await asVisitor(ctx, () => users.acceptInvitation(request, context('patient')));
