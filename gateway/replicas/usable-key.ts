@@ -1,6 +1,6 @@
 // Checks whether calls may be made with a key at an instant. Pure.
+import { fault } from '#client/errors/fault.js';
 import { AccountState, type Key, KeyState } from '#proto/auth/v1/auth.js';
-import { AppError } from '#client/errors/app-error.js';
 
 /**
  * Throws key_revoked, key_disabled, key_expired or account_suspended. `secretExpiresAtMs` is the expiry of a secret that a rotation
@@ -15,27 +15,20 @@ export function assertUsable(
   }: { accountState: AccountState; accountStateReason: string; secretExpiresAtMs?: bigint | undefined },
   nowMs: number,
 ): void {
-  if (key.state === KeyState.KEY_STATE_REVOKED)
-    throw new AppError('key_revoked', `The platform key ending in ${key.lastFour} was revoked. Use another key.`);
+  if (key.state === KeyState.KEY_STATE_REVOKED) throw fault('named_key_revoked', { last_four: key.lastFour });
   if (secretExpiresAtMs !== undefined && BigInt(nowMs) >= secretExpiresAtMs) {
-    const replacedAt = new Date(Number(secretExpiresAtMs)).toISOString();
-    throw new AppError(
-      'key_revoked',
-      `This secret of the platform key was replaced and has been refused since ${replacedAt}. Use the new one, which ends in ${key.lastFour}.`,
-    );
+    throw fault('key_rotated', { replaced_at: instant(secretExpiresAtMs), last_four: key.lastFour });
   }
   if (accountState === AccountState.ACCOUNT_STATE_SUSPENDED) {
-    throw new AppError(
-      'account_suspended',
-      `The account of this platform key is suspended${accountStateReason === '' ? '.' : `: ${accountStateReason}`}`,
-    );
+    if (accountStateReason === '') throw fault('account_suspended', {});
+    throw fault('suspended_because', { why: accountStateReason });
   }
-  if (key.state !== KeyState.KEY_STATE_ACTIVE)
-    throw new AppError('key_disabled', `The platform key ending in ${key.lastFour} is disabled. Enable it or use another key.`);
+  if (key.state !== KeyState.KEY_STATE_ACTIVE) throw fault('named_key_disabled', { last_four: key.lastFour });
   if (key.expiresAtMs !== undefined && BigInt(nowMs) >= key.expiresAtMs) {
-    throw new AppError(
-      'key_expired',
-      `The platform key ending in ${key.lastFour} expired at ${new Date(Number(key.expiresAtMs)).toISOString()}. Use another key.`,
-    );
+    throw fault('named_key_expired', { last_four: key.lastFour, expired_at: instant(key.expiresAtMs) });
   }
+}
+
+function instant(ms: bigint): string {
+  return new Date(Number(ms)).toISOString();
 }

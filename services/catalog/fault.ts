@@ -1,18 +1,27 @@
 // What is wrong with a value, in a form that suits one rejected request as well as a list of all errors in a file.
-import { AppError } from '#client/errors/app-error.js';
+import { type FieldParams, fieldFault } from '#client/errors/fault.js';
+import { type FieldRule, fieldRules, fill, type Value } from '#rules/error-sentences.js';
 
 /** Holds one thing that is wrong with one field. */
 export interface Fault {
   /** Path of the field as in the protobuf message, for example "targets[0].upstream_id". */
   readonly field: string;
-  /** Completes the sentence "<field> …". */
-  readonly message: string;
+  readonly rule: FieldRule;
+  readonly params: Readonly<Record<string, Value>>;
 }
 
-/** Raises invalid_request for the first fault, with the field below `prefix` in details.field; does nothing when there are none. */
-export function refuseFaults(prefix: string, faults: readonly Fault[]): void {
-  const first = faults[0];
+/** Returns a fault with the parameters of its rule. */
+export function faultOf<R extends FieldRule>(field: string, rule: R, ...[params]: FieldParams<R>): Fault {
+  return { field, rule, params: params ?? {} };
+}
+
+/** Completes the sentence "<field> …". */
+export function messageOf({ rule, params }: Fault): string {
+  return fill(fieldRules[rule], params);
+}
+
+/** Raises invalid_request for the first fault, with the field below `prefix` in details.field; returns when there is none. */
+export function refuseFaults(prefix: string, [first]: readonly Fault[]): void {
   if (first === undefined) return;
-  const field = `${prefix}.${first.field}`;
-  throw new AppError('invalid_request', `${field} ${first.message}.`, { details: { field } });
+  throw fieldFault(`${prefix}.${first.field}`, first.rule, ...([first.params] as FieldParams<FieldRule>));
 }

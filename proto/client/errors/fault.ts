@@ -15,8 +15,11 @@ import { AppError, type AppErrorOptions } from './app-error.js';
 type Given<Template extends string> = Readonly<Record<ParamsOf<Template>, Value>>;
 type Last<Template extends string> = [ParamsOf<Template>] extends [never] ? [params?: undefined] : [params: Given<Template>];
 
+/** The parameters of a rule for a field. */
+export type FieldParams<R extends FieldRule> = Last<(typeof fieldRules)[R]>;
+
 /** Returns an invalid_request that names the field and the rule that it violates. */
-export function fieldFault<R extends FieldRule>(field: string, rule: R, ...[params]: Last<(typeof fieldRules)[R]>): AppError {
+export function fieldFault<R extends FieldRule>(field: string, rule: R, ...[params]: FieldParams<R>): AppError {
   const details = { field, rule, ...texts(params) };
   return new AppError('invalid_request', `${field} ${fill(fieldRules[rule], details)}.`, { details });
 }

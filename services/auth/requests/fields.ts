@@ -68,15 +68,14 @@ export function checkedIdempotencyKey(idempotencyKey: string): string | undefine
 /** A model permission without repetitions. */
 export function checkedModels(models: ModelPermission): ModelPermission {
   if (models.allModels) {
-    if (models.modelIds.length > 0) throw invalidField('models.model_ids', 'models.model_ids must be empty when all_models is true.');
+    if (models.modelIds.length > 0) throw fieldFault('models.model_ids', 'no_models');
     return models;
   }
   const modelIds = [...new Set(models.modelIds)];
-  if (modelIds.length === 0)
-    throw invalidField('models.model_ids', 'models.model_ids must name a model at least; set all_models to permit every model.');
-  if (modelIds.length > modelIdsMax) throw invalidField('models.model_ids', `models.model_ids must name at most ${modelIdsMax} models.`);
+  if (modelIds.length === 0) throw fieldFault('models.model_ids', 'some_models');
+  if (modelIds.length > modelIdsMax) throw fieldFault('models.model_ids', 'max_models', { max: modelIdsMax });
   if (!modelIds.every((id) => modelIdForm.test(id))) {
-    throw invalidField('models.model_ids', 'Each of models.model_ids must have 1 to 200 characters of ASCII, without spaces.');
+    throw fieldFault('models.model_ids', 'model_ids');
   }
   return { allModels: false, modelIds };
 }
@@ -84,7 +83,7 @@ export function checkedModels(models: ModelPermission): ModelPermission {
 /** A lifetime limit above zero. */
 export function checkedLifetimeLimit(limitNanoUsd: bigint): bigint {
   if (limitNanoUsd <= 0n || limitNanoUsd > int64Max) {
-    throw invalidField('lifetime_limit_nano_usd', 'lifetime_limit_nano_usd must be above 0; leave it away for a key without a limit.');
+    throw fieldFault('lifetime_limit_nano_usd', 'positive_limit');
   }
   return limitNanoUsd;
 }
@@ -92,19 +91,15 @@ export function checkedLifetimeLimit(limitNanoUsd: bigint): bigint {
 /** An expiry that is neither past nor beyond the year 9999. */
 export function checkedExpiry(expiresAtMs: bigint, nowMs: number): bigint {
   if (expiresAtMs <= BigInt(nowMs)) {
-    throw invalidField(
-      'expires_at_ms',
-      'expires_at_ms must be in the future, in epoch milliseconds; disable or revoke a key to stop it now.',
-    );
+    throw fieldFault('expires_at_ms', 'future_expiry');
   }
-  if (expiresAtMs > expiresAtMsMax)
-    throw invalidField('expires_at_ms', 'expires_at_ms must be before the year 10000, in epoch milliseconds.');
+  if (expiresAtMs > expiresAtMsMax) throw fieldFault('expires_at_ms', 'before_year', { year: 10_000 });
   return expiresAtMs;
 }
 
 /** How long previous secrets remain valid after a rotation. */
 export function checkedOverlap(overlapMs: number): bigint {
-  if (overlapMs > overlapMsMax) throw invalidField('overlap_ms', `overlap_ms must be from 0 to ${overlapMsMax} milliseconds (30 days).`);
+  if (overlapMs > overlapMsMax) throw fieldFault('overlap_ms', 'range', { min: 0, max: overlapMsMax });
   return BigInt(overlapMs);
 }
 

@@ -1,7 +1,6 @@
 // Keyset pages: a page begins after the last id of the previous one, so that no row is skipped or repeated while others are added.
 import { fieldFault } from '#client/errors/fault.js';
 import { idToBytes } from '#kit/id.js';
-import { invalidField } from './fields.js';
 
 const pageSizeMax = 1000;
 const pageSizeDefault = 100;
@@ -28,7 +27,7 @@ export interface Page<T> {
 /** Reads the paging fields of a list of things with this id prefix. Raises invalid_request. */
 export function parsePageRequest(request: PageRequest, idPrefix: string): PageStart {
   const { pageSize, pageToken } = request;
-  if (pageSize > pageSizeMax) throw invalidField('page_size', `page_size must be at most ${pageSizeMax}; 0 means ${pageSizeDefault}.`);
+  if (pageSize > pageSizeMax) throw fieldFault('page_size', 'at_most', { max: pageSizeMax });
   const size = pageSize === 0 ? pageSizeDefault : pageSize;
   if (pageToken === '') return { size, after: undefined };
   const after = idToBytes(idPrefix, Buffer.from(pageToken, 'base64url').toString());

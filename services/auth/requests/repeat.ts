@@ -1,7 +1,7 @@
 // Repeats of a call under one idempotency key: the first one creates, the others find what it created.
+import { fault } from '#client/errors/fault.js';
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { AppError } from '#client/errors/app-error.js';
 import type { IdempotencyStore, RepeatableCall, RepeatableMethod } from '../store/idempotency.js';
 import { checkedIdempotencyKey } from './fields.js';
 
@@ -37,13 +37,7 @@ async function findEarlier(call: RepeatableCall | undefined, idempotency: Idempo
   const earlier = await idempotency.find(call.method, call.idempotencyKey);
   if (earlier === undefined) return undefined;
   if (!earlier.fingerprint.equals(call.fingerprint)) {
-    throw new AppError(
-      'idempotency_mismatch',
-      'This idempotency_key was used before with other parameters; choose a new one for a new call.',
-      {
-        details: { field: 'idempotency_key' },
-      },
-    );
+    throw fault('idempotency_mismatch', {}, { details: { field: 'idempotency_key' } });
   }
   return earlier.createdId;
 }

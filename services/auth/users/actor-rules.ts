@@ -1,6 +1,5 @@
 // What a user may do to users, beyond the role that the contract requires: act on oneself only, and leave owners to owners. A caller without
 // an actor acts in its own name, for which the contract requires its grant alone.
-import { AppError } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
 import type { Actor, CallContext } from '#client/call-context.js';
 import { type UserService, Role } from '#proto/auth/v1/users.js';
@@ -47,7 +46,7 @@ export function withActorRules(service: UserService, { members }: Pick<PeopleDep
       const mayRemove = ['owner', 'admin'].includes(actor?.roles.get(request.accountId) ?? '');
       // Every member may leave.
       if (actor !== undefined && actor.userId !== request.userId) {
-        if (!mayRemove && !actor.isOperator) throw notPermitted('Only an owner or admin of the account can remove other members.');
+        if (!mayRemove && !actor.isOperator) throw fault('managers_only', {});
         await assertMayChange(context!, request.accountId, request.userId);
       }
       return service.deleteMember(request, context);
@@ -58,24 +57,18 @@ export function withActorRules(service: UserService, { members }: Pick<PeopleDep
 /** Raises role_not_permitted for a session that is not the actor's. */
 function ofOwnSession<R extends { readonly sessionId: string }>(request: R, context: CallContext | undefined): R {
   const actor = context?.actor;
-  if (actor !== undefined && actor.sessionId !== request.sessionId) throw notPermitted('Only the user of the session can do this.');
+  if (actor !== undefined && actor.sessionId !== request.sessionId) throw fault('own_session_only', {});
   return request;
 }
 
 /** Raises role_not_permitted for another user, unless an operator acts. */
 function ofOneself<R extends { readonly userId: string }>(request: R, context: CallContext | undefined): R {
   const actor = context?.actor;
-  if (actor !== undefined && actor.userId !== request.userId && !actor.isOperator)
-    throw notPermitted('Only the user, or an operator, can do this.');
+  if (actor !== undefined && actor.userId !== request.userId && !actor.isOperator) throw fault('oneself_only', {});
   return request;
 }
 
 function assertMayGive(actor: Actor, accountId: string, present: Role | undefined, wanted: Role | undefined): void {
   const isOwner = actor.isOperator || actor.roles.get(accountId) === 'owner';
-  if (!isOwner && (present === Role.ROLE_OWNER || wanted === Role.ROLE_OWNER))
-    throw notPermitted('Only an owner can invite, change or remove an owner.');
-}
-
-function notPermitted(message: string): AppError {
-  return new AppError('role_not_permitted', message);
+  if (!isOwner && (present === Role.ROLE_OWNER || wanted === Role.ROLE_OWNER)) throw fault('owners_only', {});
 }

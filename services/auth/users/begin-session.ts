@@ -1,5 +1,6 @@
 // Begins a session of a user who has proven their identity.
-import { AppError } from '#client/errors/app-error.js';
+import { fault } from '#client/errors/fault.js';
+import type { AppError } from '#client/errors/app-error.js';
 import { idToBytes, newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import type { Client, SignedIn, User } from '#proto/auth/v1/users.js';
@@ -35,8 +36,5 @@ export async function beginSession(
 
 /** Returns the same error for every failed proof of identity. */
 export function signInRefused(): AppError {
-  return new AppError(
-    'sign_in_refused',
-    'The e-mail address and the password do not belong together, or the link has ended. Try again, or ask for a new link.',
-  );
+  return fault('sign_in_refused', {});
 }

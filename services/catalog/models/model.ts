@@ -1,7 +1,10 @@
 // What a valid model is. Pure.
-import { AppError } from '#client/errors/app-error.js';
+import { fault } from '#client/errors/fault.js';
+import type { AppError } from '#client/errors/app-error.js';
 import { Capability, Modality, type Model, ModelState, type Target, Tokenizer } from '#proto/catalog/v1/catalog.js';
-import type { Fault } from '../fault.js';
+import type { FieldParams } from '#client/errors/fault.js';
+import type { FieldRule } from '#rules/error-sentences.js';
+import { type Fault, faultOf } from '../fault.js';
 
 /** Maximum number of models in a catalog: every listing and snapshot contains all of them. */
 export const modelsMax = 2000;
@@ -20,32 +23,35 @@ const imageTokensMaxMax = 1_000_000;
 /** Returns everything wrong with a model, in the order of its fields; empty when it is valid. `price` and `created_at_ms` are not checked. */
 export function modelFaults(model: Model): Fault[] {
   const faults: Fault[] = [];
-  const expect = (holds: boolean, field: string, message: string): void => {
-    if (!holds) faults.push({ field, message });
+  const expect = <R extends FieldRule>(holds: boolean, field: string, rule: R, ...params: FieldParams<R>): void => {
+    if (!holds) faults.push(faultOf(field, rule, ...params));
   };
 
-  expect(isModelName(model.id), 'id', nameRule);
-  expect(isFilled(model.displayName, displayNameCharsMax), 'display_name', `must have 1 to ${displayNameCharsMax} characters`);
-  expect(model.description.length <= descriptionCharsMax, 'description', `must have at most ${descriptionCharsMax} characters`);
-  expect(model.provider.length <= providerCharsMax, 'provider', `must have at most ${providerCharsMax} characters`);
-  expect(isLimit(model.contextLimitTokens), 'context_limit_tokens', `must be from 1 to ${limitTokensMax}`);
-  expect(isLimit(model.outputLimitTokens), 'output_limit_tokens', `must be from 1 to ${limitTokensMax}`);
-  expect(model.outputLimitTokens <= model.contextLimitTokens, 'output_limit_tokens', 'must not be more than context_limit_tokens');
-  expect(isSetOf(knownModalities, model.inputModalities, 1), 'input_modalities', 'must name at least one known modality, each once');
-  expect(isSetOf(knownModalities, model.outputModalities, 1), 'output_modalities', 'must name at least one known modality, each once');
-  expect(isSetOf(knownCapabilities, model.capabilities, 0), 'capabilities', 'must name known capabilities, each once');
-  expect(model.targets.length >= 1 && model.targets.length <= targetsMax, 'targets', `must have 1 to ${targetsMax} entries`);
+  expect(isModelName(model.id), 'id', 'model_name', { max: nameCharsMax });
+  expect(isFilled(model.displayName, displayNameCharsMax), 'display_name', 'length', { min: 1, max: displayNameCharsMax });
+  expect(model.description.length <= descriptionCharsMax, 'description', 'max_length', { max: descriptionCharsMax });
+  expect(model.provider.length <= providerCharsMax, 'provider', 'max_length', { max: providerCharsMax });
+  expect(isLimit(model.contextLimitTokens), 'context_limit_tokens', 'range', { min: 1, max: limitTokensMax });
+  expect(isLimit(model.outputLimitTokens), 'output_limit_tokens', 'range', { min: 1, max: limitTokensMax });
+  expect(model.outputLimitTokens <= model.contextLimitTokens, 'output_limit_tokens', 'at_most_field', { other: 'context_limit_tokens' });
+  expect(isSetOf(knownModalities, model.inputModalities, 1), 'input_modalities', 'some_distinct_known');
+  expect(isSetOf(knownModalities, model.outputModalities, 1), 'output_modalities', 'some_distinct_known');
+  expect(isSetOf(knownCapabilities, model.capabilities, 0), 'capabilities', 'distinct_known');
+  expect(model.targets.length >= 1 && model.targets.length <= targetsMax, 'targets', 'items', { min: 1, max: targetsMax });
   faults.push(...model.targets.slice(0, targetsMax).flatMap(targetFaults));
   expect(
     Number.isInteger(model.imageTokensMax) && model.imageTokensMax >= 0 && model.imageTokensMax <= imageTokensMaxMax,
     'image_tokens_max',
-    `must be from 1 to ${imageTokensMaxMax}, or 0 where nobody knows`,
+    'range_or_zero',
+    { min: 1, max: imageTokensMaxMax },
   );
-  expect(knownTokenizers.has(model.tokenizer), 'tokenizer', 'must be a known tokenizer');
-  expect(knownStates.has(model.state), 'state', 'must be a known state');
-  expect(model.aliases.length <= aliasesMax, 'aliases', `must have at most ${aliasesMax} entries`);
-  model.aliases.slice(0, aliasesMax).forEach((alias, index) => expect(isModelName(alias), `aliases[${index}]`, nameRule));
-  expect(new Set([model.id, ...model.aliases]).size === model.aliases.length + 1, 'aliases', 'must differ from each other and from the id');
+  expect(knownTokenizers.has(model.tokenizer), 'tokenizer', 'known');
+  expect(knownStates.has(model.state), 'state', 'known');
+  expect(model.aliases.length <= aliasesMax, 'aliases', 'max_items', { max: aliasesMax });
+  model.aliases
+    .slice(0, aliasesMax)
+    .forEach((alias, index) => expect(isModelName(alias), `aliases[${index}]`, 'model_name', { max: nameCharsMax }));
+  expect(new Set([model.id, ...model.aliases]).size === model.aliases.length + 1, 'aliases', 'distinct_aliases');
   return faults;
 }
 
@@ -71,10 +77,8 @@ export function modelNamed(stored: readonly { readonly model: Model }[], name: s
 
 /** Returns the error for a name that no model has. */
 export function unknownModel(name: string): AppError {
-  return new AppError('model_unknown', `There is no model named "${name.slice(0, nameCharsMax)}".`);
+  return fault('no_model_named', { name: name.slice(0, nameCharsMax) });
 }
-
-const nameRule = `must have 1 to ${nameCharsMax} of the characters a-z 0-9 . _ : / - and begin with a letter or a digit`;
 
 const known = (...values: number[]): ReadonlySet<number> => new Set(values);
 const knownModalities = known(Modality.MODALITY_TEXT, Modality.MODALITY_IMAGE, Modality.MODALITY_DOCUMENT, Modality.MODALITY_AUDIO);
@@ -103,10 +107,10 @@ function isSetOf(allowed: ReadonlySet<number>, values: readonly number[], countM
 function targetFaults(target: Target, index: number): Fault[] {
   const faults: Fault[] = [];
   if (!isFilled(target.upstreamId, upstreamIdCharsMax)) {
-    faults.push({ field: `targets[${index}].upstream_id`, message: `must have 1 to ${upstreamIdCharsMax} characters` });
+    faults.push(faultOf(`targets[${index}].upstream_id`, 'length', { min: 1, max: upstreamIdCharsMax }));
   }
   if (!isFilled(target.upstreamModel, upstreamModelCharsMax)) {
-    faults.push({ field: `targets[${index}].upstream_model`, message: `must have 1 to ${upstreamModelCharsMax} characters` });
+    faults.push(faultOf(`targets[${index}].upstream_model`, 'length', { min: 1, max: upstreamModelCharsMax }));
   }
   return faults;
 }

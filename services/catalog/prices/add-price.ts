@@ -1,5 +1,5 @@
 // Adds a price version within a change: the only way to create prices, from a draft or without one.
-import { AppError } from '#client/errors/app-error.js';
+import { fault, fieldFault } from '#client/errors/fault.js';
 import { newId } from '#kit/id.js';
 import { PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { isSamePrice, priceVersionsMax, startMsMax, startOf } from './price.js';
@@ -29,12 +29,10 @@ export async function addPrice(
   if (sameStart !== undefined && isSamePrice(sameStart, next)) return sameStart;
   refuseBadStart(next.effectiveFromMs, nowMs, fieldPrefix);
   if (sameStart !== undefined) {
-    throw new AppError('already_exists', `Another price of "${next.modelId}" starts at the same millisecond; choose another start.`, {
-      details: { field: `${fieldPrefix}effective_from_ms` },
-    });
+    throw fault('start_taken', { model: next.modelId }, { details: { field: `${fieldPrefix}effective_from_ms` } });
   }
   if (versions.length >= priceVersionsMax) {
-    throw new AppError('failed_precondition', `"${next.modelId}" already has ${priceVersionsMax} price versions, which is the maximum.`);
+    throw fault('prices_full', { model: next.modelId, max: priceVersionsMax });
   }
   await change.insertPrice(next, draftVersion);
   return next;
@@ -44,9 +42,9 @@ export async function addPrice(
 export function refuseBadStart(effectiveFromMs: bigint, nowMs: number, fieldPrefix: string): void {
   const field = `${fieldPrefix}effective_from_ms`;
   if (effectiveFromMs < BigInt(nowMs)) {
-    throw new AppError('invalid_request', `${field} is in the past; send a later instant, or 0 for now.`, { details: { field } });
+    throw fieldFault(field, 'future_start');
   }
   if (effectiveFromMs > startMsMax) {
-    throw new AppError('invalid_request', `${field} must be at most ${startMsMax}, epoch milliseconds.`, { details: { field } });
+    throw fieldFault(field, 'before_year', { year: 2100 });
   }
 }

@@ -99,7 +99,7 @@ describe.each(testEngines)('price drafts on %s', (engine) => {
   it('that were changed, discarded or published meanwhile are not published', async () => {
     const seen = await put();
     const changed = await put({ outputNanoUsdPerMtok: 1n }, seen.version, 'bob@example.com');
-    expect(await refusal(publish(seen.version))).toEqual({ reason: 'failed_precondition', details: { field: 'version' } });
+    expect(await refusal(publish(seen.version))).toMatchObject({ reason: 'failed_precondition', details: { field: 'version' } });
     await service.deletePriceDraft({ modelId, version: changed.version }, context);
     expect((await refusal(publish(changed.version))).reason).toBe('failed_precondition');
     // A new draft never has the version of a previous one.
@@ -143,21 +143,21 @@ describe.each(testEngines)('price drafts on %s', (engine) => {
   it('whose start has passed are kept and not published', async () => {
     const { version } = await put({ effectiveFromMs: BigInt(clock.nowMs() + 1000) });
     clock.advance(1001);
-    expect(await refusal(publish(version))).toEqual({ reason: 'invalid_request', details: { field: 'effective_from_ms' } });
+    expect(await refusal(publish(version))).toMatchObject({ reason: 'invalid_request', details: { field: 'effective_from_ms' } });
     expect(await drafts()).toHaveLength(1);
     expect(await versions()).toEqual([]);
   });
 
   it('out of bounds are rejected with the name of the field', async () => {
-    expect(await refusal(put({ outputNanoUsdPerMtok: -1n }))).toEqual({
+    expect(await refusal(put({ outputNanoUsdPerMtok: -1n }))).toMatchObject({
       reason: 'invalid_request',
       details: { field: 'price.output_nano_usd_per_mtok' },
     });
-    expect(await refusal(put({ effectiveFromMs: 1n }))).toEqual({
+    expect(await refusal(put({ effectiveFromMs: 1n }))).toMatchObject({
       reason: 'invalid_request',
       details: { field: 'price.effective_from_ms' },
     });
-    expect(await refusal(put({}, undefined, 'x'.repeat(201)))).toEqual({ reason: 'invalid_request', details: { field: 'author' } });
+    expect(await refusal(put({}, undefined, 'x'.repeat(201)))).toMatchObject({ reason: 'invalid_request', details: { field: 'author' } });
     expect((await refusal(put({ modelId: 'acme/unknown' }))).reason).toBe('model_unknown');
     expect((await refusal(service.putPriceDraft({ price: undefined, author: '' }, context))).reason).toBe('invalid_request');
     for (const call of [service.getPriceDraft, service.deletePriceDraft])

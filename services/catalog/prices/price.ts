@@ -1,7 +1,7 @@
 // Which price is in force when, and what a valid price is. Pure: the instant is an argument.
 import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { lines, pricesOutOfBounds, unitPriceNanoUsdMax } from '#rules/pricing.js';
-import type { Fault } from '../fault.js';
+import { type Fault, faultOf } from '../fault.js';
 
 /** Maximum number of versions per model: ListPriceVersions returns all of them. */
 export const priceVersionsMax = 1000;
@@ -43,6 +43,6 @@ export function isSamePrice(a: PriceVersion, b: PriceVersion): boolean {
 
 /** Returns every unit price that is out of bounds; empty when the price is valid. The model and the start are not checked. */
 export function priceFaults(price: PriceVersion): Fault[] {
-  const message = `must be from 0 to ${unitPriceNanoUsdMax}`;
-  return pricesOutOfBounds(price).map((field) => ({ field, message }));
+  const bounds = { min_nano_usd: 0, max_nano_usd: unitPriceNanoUsdMax };
+  return pricesOutOfBounds(price).map((field) => faultOf(field, 'amount_range', bounds));
 }

@@ -1,5 +1,5 @@
 // PublishPrice: adds a price version to a model.
-import { AppError } from '#client/errors/app-error.js';
+import { fieldFault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import type { PublishPriceRequest, PublishPriceResponse } from '#proto/catalog/v1/catalog.js';
 import { addPrice } from '../prices/add-price.js';
@@ -20,7 +20,7 @@ export async function publishPrice(
   { store, feed, clock }: RpcDeps,
 ): Promise<PublishPriceResponse> {
   const wanted = request.price;
-  if (wanted === undefined) throw new AppError('invalid_request', 'price is missing.', { details: { field: 'price' } });
+  if (wanted === undefined) throw fieldFault('price', 'required');
   refuseFaults('price', priceFaults(wanted));
   const price = await store.change(async (change) => {
     const model = modelNamed(await change.models(), wanted.modelId);

@@ -1,7 +1,6 @@
 // PutModel: creates a model, or replaces all of its fields except the prices.
 import { type AuditEvent, changedFields } from '#kit/audit/audit-event.js';
-import { AppError } from '#client/errors/app-error.js';
-import { fault } from '#client/errors/fault.js';
+import { fault, fieldFault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import { Model, ModelState, type PutModelRequest, type PutModelResponse } from '#proto/catalog/v1/catalog.js';
 import { modelDetail } from '../audit-details.js';
@@ -17,7 +16,7 @@ import type { StoredModel } from '../store/rows.js';
  */
 export async function putModel(request: PutModelRequest, context: CallContext, { store, feed, clock }: RpcDeps): Promise<PutModelResponse> {
   const { model } = request;
-  if (model === undefined) throw new AppError('invalid_request', 'model is missing.', { details: { field: 'model' } });
+  if (model === undefined) throw fieldFault('model', 'required');
   refuseFaults('model', modelFaults(model));
   const nowMs = clock.nowMs();
   const stored = await store.change(async (change) => {

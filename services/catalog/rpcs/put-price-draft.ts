@@ -1,5 +1,6 @@
 // PutPriceDraft: prepares a price of a model for review before it is published.
-import { AppError } from '#client/errors/app-error.js';
+import { fault, fieldFault } from '#client/errors/fault.js';
+import type { AppError } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
 import { PriceDraft, PriceVersion, type PutPriceDraftRequest, type PutPriceDraftResponse } from '#proto/catalog/v1/catalog.js';
 import { refuseBadStart } from '../prices/add-price.js';
@@ -21,10 +22,9 @@ export async function putPriceDraft(
   context: CallContext,
   { store, clock }: RpcDeps,
 ): Promise<PutPriceDraftResponse> {
-  if (wanted === undefined) throw new AppError('invalid_request', 'price is missing.', { details: { field: 'price' } });
+  if (wanted === undefined) throw fieldFault('price', 'required');
   refuseFaults('price', priceFaults(wanted));
-  if (author.length > authorCharsMax)
-    throw new AppError('invalid_request', `author must have at most ${authorCharsMax} characters.`, { details: { field: 'author' } });
+  if (author.length > authorCharsMax) throw fieldFault('author', 'max_length', { max: authorCharsMax });
   return store.change(async (change) => {
     const model = modelNamed(await change.models(), wanted.modelId);
     const nowMs = clock.nowMs();
@@ -42,11 +42,9 @@ export async function putPriceDraft(
 
 /** Returns the stale-draft conflict: the caller reviewed a different draft than the present one. */
 export function draftChanged(modelId: string, present: PriceDraft | undefined): AppError {
-  const what =
-    present === undefined
-      ? 'is gone: it was published or discarded'
-      : `was changed${present.author === '' ? '' : ` by ${present.author}`} since you looked at it`;
-  return new AppError('failed_precondition', `The price draft of "${modelId}" ${what}. Look at it again.`, {
-    details: { field: 'version' },
-  });
+  const details = { field: 'version' };
+  if (present === undefined) return fault('draft_gone', { model: modelId }, { details });
+  const { author } = present;
+  if (author === '') return fault('draft_changed', { model: modelId }, { details });
+  return fault('draft_changed_by', { model: modelId, author }, { details });
 }

@@ -1,5 +1,6 @@
 // Reads the seed file: converts human-editable text to models and prices, with every fault reported. Pure.
 import { Capability, Modality, Model, ModelState, PriceVersion, Tokenizer } from '#proto/catalog/v1/catalog.js';
+import { messageOf } from '../fault.js';
 import { modelFaults } from '../models/model.js';
 import { priceFaults } from '../prices/price.js';
 import { SeedReader } from './seed-reader.js';
@@ -68,8 +69,8 @@ function readSeedModel(reader: SeedReader): SeedModel {
   reader.end();
   // A value of the wrong type was read as an empty one; checking its bounds would only report it a second time.
   if (reader.faults.length === faultsBefore) {
-    for (const { field, message } of modelFaults(model)) reader.fault(field, message);
-    for (const { field, message } of priceFaults(price)) reader.fault(`usd_per_mtok (${field})`, message);
+    for (const fault of modelFaults(model)) reader.fault(fault.field, messageOf(fault));
+    for (const fault of priceFaults(price)) reader.fault(`usd_per_mtok (${fault.field})`, messageOf(fault));
   }
   return { model, price };
 }

@@ -1,6 +1,5 @@
 // Creates or replaces a stored upstream. Its secret is stored sealed and is never returned.
 import { type AuditEvent, changedFields } from '#kit/audit/audit-event.js';
-import { AppError } from '#client/errors/app-error.js';
 import { fault, fieldFault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import { type PutUpstreamRequest, type PutUpstreamResponse, type Upstream, ApiFormat } from '#proto/inference/v1/inference.js';
@@ -65,17 +64,17 @@ function auditDetail({ apiFormat, baseUrl, allowPrivateNetwork, enabled }: Upstr
 type Wanted = Pick<UpstreamRow, 'id' | 'apiFormat' | 'baseUrl' | 'allowPrivateNetwork' | 'enabled'>;
 
 function checkUpstream(upstream: Upstream | undefined): Wanted {
-  if (upstream === undefined) throw invalid('upstream', 'is required');
+  if (upstream === undefined) throw fieldFault('upstream', 'required');
   const { id, apiFormat, allowPrivateNetwork, enabled } = upstream;
-  if (!/^[a-z0-9_-]{1,64}$/.test(id)) throw invalid('upstream.id', 'is 1 to 64 of a-z, 0-9, "-" and "_"');
-  if (!isRemoteWireFormat(apiFormat)) throw invalid('upstream.api_format', 'must be chat-completions or messages');
+  if (!/^[a-z0-9_-]{1,64}$/.test(id)) throw fieldFault('upstream.id', 'upstream_id', { max: 64 });
+  if (!isRemoteWireFormat(apiFormat)) throw fieldFault('upstream.api_format', 'one_of', { values: 'chat-completions, messages' });
   return { id, apiFormat, baseUrl: parseBaseUrl(upstream.baseUrl, allowPrivateNetwork), allowPrivateNetwork, enabled };
 }
 
 function checkSecret(secret: string | undefined): void {
   // Secrets travel as header values.
   if (secret === undefined || (secret.length <= secretCharsMax && /^[\x21-\x7e]*$/.test(secret))) return;
-  throw invalid('secret', `must be at most ${secretCharsMax} printable ASCII characters without spaces`);
+  throw fieldFault('secret', 'secret_characters', { max: secretCharsMax });
 }
 
 /** Returns the sealed secret of the new row: a new secret, none, or the current one, sealed again because it is bound to the base_url. */
@@ -103,8 +102,4 @@ function sealedSecret(
 
 function originOf(baseUrl: string): string {
   return new URL(baseUrl).origin;
-}
-
-function invalid(field: string, rule: string): AppError {
-  return new AppError('invalid_request', `${field} ${rule}.`, { details: { field } });
 }

@@ -43,8 +43,8 @@ export function keyLimitReached(key: KeyBucket, limitNanoUsd: bigint, neededNano
 }
 
 /** Returns the refusal of an id that was executed before with different parameters. */
-export function mismatch(what: string): AppError {
-  return new AppError('idempotency_mismatch', `${what} was used before with different parameters. Nothing was changed.`);
+export function mismatch(id: string): AppError {
+  return fault('id_mismatch', { id });
 }
 
 /** Returns the refusal for a hold that has ended, or was released before it arrived. */

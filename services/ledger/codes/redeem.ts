@@ -1,7 +1,7 @@
 // Redeeming a code: one statement assigns it to an account, so that only one of many concurrent attempts succeeds, and it is then deposited
 // under an idempotency key of its own. Whatever fails in between, the deposit is made once: by a repeat, or by the sweeper.
+import { fault } from '#client/errors/fault.js';
 import type { AuditRecord } from '#kit/audit/audit-event.js';
-import { AppError } from '#client/errors/app-error.js';
 import type { Waiter } from '#kit/batch-lane.js';
 import { DepositSource, RedemptionCodeState as State } from '#proto/ledger/v1/ledger.js';
 import type { CallContext } from '#client/call-context.js';
@@ -30,13 +30,12 @@ export async function redeem(accountId: string, secret: string, by: By, waiter: 
   const { refusals, endsAtMs } = await codes.refusals(accountId, nowMs, refusalWindowMs);
   if (refusals >= refusalsMax) {
     const retryAfterMs = endsAtMs - nowMs;
-    const message = `Too many codes were rejected. Try again in ${Math.max(1, Math.ceil(retryAfterMs / 60_000))} minutes.`;
-    throw new AppError('code_throttled', message, { retryAfterMs });
+    throw fault('codes_throttled', { minutes: Math.max(1, Math.ceil(retryAfterMs / 60_000)) }, { retryAfterMs });
   }
   const code = await claimed(accountId, readCode(secret), nowMs, deps);
   if (code === undefined) {
     await codes.addRefusal(accountId, nowMs, refusalWindowMs);
-    throw new AppError('code_refused', 'The code is unknown, already used or no longer valid.', { details: { field: 'code' } });
+    throw fault('code_refused', {}, { details: { field: 'code' } });
   }
   return deposit(code, accountId, by, waiter, deps);
 }

@@ -1,5 +1,4 @@
 // Deposit and adjust: change what an account was credited, once per idempotency key. Pure.
-import { AppError } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
 import { accountAvailableNanoUsd, creditedNanoUsdMax, emptyAccount } from '../books/buckets.js';
 import { balanceAfter, depositPosting, type EntryText, post, type Posting, postings, seqOfEntry } from '../books/journal.js';
@@ -33,7 +32,7 @@ export function applyAdjust(touched: Touched, operation: AdjustOperation, nowMs:
   const account = touched.account ?? emptyAccount(operation.accountId);
   const { amountNanoUsd, linkedEntryId } = operation;
   if (linkedEntryId !== undefined && seqOfEntry(account, linkedEntryId) === undefined) {
-    return refused(new AppError('not_found', `The account has no entry ${linkedEntryId}.`, { details: { what: 'entry' } }));
+    return refused(fault('no_entry', {}, { details: { what: 'entry' } }));
   }
   if (amountNanoUsd < 0n && accountAvailableNanoUsd(account) < -amountNanoUsd) return refused(balanceEmpty(account, -amountNanoUsd));
   const posting = amountNanoUsd > 0n ? postings.adjustmentUp : postings.adjustmentDown;
@@ -49,7 +48,7 @@ export function repeat(
 ): Applied<CreditReply> | undefined {
   if (touched.record === undefined) return undefined;
   const { entry, fingerprint } = touched.record;
-  if (fingerprint !== operation.fingerprint) return refused(mismatch(`The idempotency key "${operation.idempotencyKey}"`));
+  if (fingerprint !== operation.fingerprint) return refused(mismatch(operation.idempotencyKey));
   return done({ entry, balance: balanceAfter(entry), replayed: true });
 }
 

@@ -61,7 +61,7 @@ export function applyHold(touched: Touched, operation: HoldOperation, nowMs: num
 
 function repeat(hold: HoldRecord, operation: HoldOperation): Applied<HoldReply> {
   if (hold.fingerprint === undefined) return refused(holdClosed(hold.id));
-  if (hold.fingerprint !== operation.fingerprint) return refused(mismatch(`The hold id ${hold.id}`));
+  if (hold.fingerprint !== operation.fingerprint) return refused(mismatch(hold.id));
   if (hold.state === HoldState.HOLD_STATE_RELEASED) return refused(holdClosed(hold.id));
   return done({ hold, replayed: true });
 }

@@ -1,8 +1,7 @@
 // Refund: refunds a final charge, in full or in part, once per idempotency key. Pure.
 import assert from 'node:assert/strict';
-import { AppError } from '#client/errors/app-error.js';
+import type { AppError } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
-import { formatUsd } from '#rules/money.js';
 import { HoldState } from '#proto/ledger/v1/ledger.js';
 import { emptyKey } from '../books/buckets.js';
 import { balanceAfter, entryId, post, postings } from '../books/journal.js';
@@ -44,18 +43,14 @@ export function applyRefund(touched: Touched, operation: RefundOperation, nowMs:
 }
 
 function notFinal(hold: HoldRecord): AppError {
-  const message = `The charge of the call ${hold.id} is not final yet. Retry after the call is settled.`;
-  return new AppError('failed_precondition', message, { details: amountsOf(hold, 0n) });
+  return fault('charge_not_final', { id: hold.id }, { details: amountsOf(hold, 0n) });
 }
 
 function notLeft(hold: HoldRecord, leftNanoUsd: bigint): AppError {
-  const message =
-    `At most $${formatUsd(leftNanoUsd)} of the call ${hold.id} can be refunded: ` +
-    `$${formatUsd(hold.capturedNanoUsd)} was charged and $${formatUsd(hold.refundedNanoUsd)} was already refunded.`;
-  return new AppError('failed_precondition', message, { details: amountsOf(hold, leftNanoUsd) });
+  return fault('refund_too_large', { id: hold.id, ...amountsOf(hold, leftNanoUsd) });
 }
 
-function amountsOf(hold: HoldRecord, leftNanoUsd: bigint): Record<string, string> {
+function amountsOf(hold: HoldRecord, leftNanoUsd: bigint) {
   return {
     captured_nano_usd: String(hold.capturedNanoUsd),
     refunded_nano_usd: String(hold.refundedNanoUsd),

@@ -12,7 +12,7 @@ export function applySettle(touched: Touched, operation: SettleOperation, nowMs:
   const { hold } = touched;
   if (hold === undefined) return settleLost(touched, operation, nowMs);
   if (hold.keyId !== undefined && operation.keyId !== undefined && hold.keyId !== operation.keyId) {
-    return refused(mismatch(`The hold id ${hold.id}`));
+    return refused(mismatch(hold.id));
   }
   switch (hold.state) {
     case HoldState.HOLD_STATE_OPEN:
@@ -21,7 +21,7 @@ export function applySettle(touched: Touched, operation: SettleOperation, nowMs:
     case HoldState.HOLD_STATE_SETTLED:
       return hold.capturedNanoUsd + hold.shortfallNanoUsd === operation.costNanoUsd
         ? done({ hold, replayed: true })
-        : refused(mismatch(`The settlement of hold ${hold.id}`));
+        : refused(mismatch(hold.id));
     case HoldState.HOLD_STATE_RELEASED:
       return operation.costNanoUsd === 0n ? done({ hold, replayed: true }) : refused(holdClosed(hold.id));
     default:

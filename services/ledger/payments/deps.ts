@@ -1,9 +1,9 @@
 // The dependencies of payments.
+import { fault } from '#client/errors/fault.js';
 import type { Clock } from '#kit/clock.js';
 import type { Values } from '#kit/config/settings.js';
 import type { Logger } from '#kit/log.js';
 import type { LedgerService } from '#proto/ledger/v1/ledger.js';
-import { AppError } from '#client/errors/app-error.js';
 import type { PaymentProvider } from './provider.js';
 import type { paymentSettings } from './settings.js';
 
@@ -20,7 +20,6 @@ export interface PaymentDeps {
 
 /** Returns the provider. Raises failed_precondition if none is configured. */
 export function providerOf({ provider }: PaymentDeps): PaymentProvider {
-  if (provider === undefined)
-    throw new AppError('failed_precondition', 'No payment provider is set up here. Ask the operator to add funds.');
+  if (provider === undefined) throw fault('no_payments', {});
   return provider;
 }

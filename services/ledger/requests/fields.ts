@@ -1,5 +1,6 @@
 // Validation of single request fields. Each function returns the value to work with or raises invalid_request, whose
 // details.field names the field.
+import { fieldFault } from '#client/errors/fault.js';
 import { AppError } from '#client/errors/app-error.js';
 import { isId } from '#kit/id.js';
 import { amountNanoUsdMax } from '../books/buckets.js';
@@ -17,7 +18,7 @@ export function invalidField(field: string, rule: string): AppError {
 
 /** Checks that the text is an id with this prefix. */
 export function checkedId(field: string, prefix: 'acct' | 'key' | 'req' | 'batch' | 'code', id: string): string {
-  if (!isId(prefix, id)) throw invalidField(field, `"${prefix}_" and 32 hexadecimal digits in lower case`);
+  if (!isId(prefix, id)) throw fieldFault(field, 'id', { prefix });
   return id;
 }
 
@@ -29,7 +30,7 @@ export function optionalId(field: string, prefix: 'key', id: string): string | u
 /** Checks that an amount is at least `min` and at most 1e18 nano-USD. */
 export function checkedAmount(field: string, amountNanoUsd: bigint, minNanoUsd: bigint): bigint {
   if (amountNanoUsd < minNanoUsd || amountNanoUsd > amountNanoUsdMax)
-    throw invalidField(field, `from ${minNanoUsd} to ${amountNanoUsdMax}`);
+    throw fieldFault(field, 'amount_range', { min_nano_usd: minNanoUsd, max_nano_usd: amountNanoUsdMax });
   return amountNanoUsd;
 }
 
@@ -41,7 +42,7 @@ export function checkedTtl(field: string, ttlMs: number): number {
 /** Checks that a whole number is within bounds; 0 means the default where there is one. */
 export function checkedCount(field: string, value: number, bounds: { min: number; max: number; default?: number }): number {
   if (value === 0 && bounds.default !== undefined) return bounds.default;
-  if (value < bounds.min || value > bounds.max) throw invalidField(field, `from ${bounds.min} to ${bounds.max}`);
+  if (value < bounds.min || value > bounds.max) throw fieldFault(field, 'range', { min: bounds.min, max: bounds.max });
   return value;
 }
 
@@ -49,7 +50,7 @@ export function checkedCount(field: string, value: number, bounds: { min: number
 export function checkedIdempotencyKey(idempotencyKey: string): string {
   const field = 'idempotency_key';
   if (idempotencyKey === '' || idempotencyKey.length > idempotencyKeyCharactersMax) {
-    throw invalidField(field, `1 to ${idempotencyKeyCharactersMax} characters long`);
+    throw fieldFault(field, 'length', { min: 1, max: idempotencyKeyCharactersMax });
   }
   return idempotencyKey;
 }
@@ -57,21 +58,21 @@ export function checkedIdempotencyKey(idempotencyKey: string): string {
 /** Checks the reason for a transfer, which is for human readers. */
 export function checkedReason(reason: string, options: { required: boolean }): string {
   const field = 'reason';
-  if (options.required && reason.trim() === '') throw invalidField(field, 'set, for readers of the journal');
-  if (reason.length > reasonCharactersMax) throw invalidField(field, `at most ${reasonCharactersMax} characters long`);
+  if (options.required && reason.trim() === '') throw fieldFault(field, 'given');
+  if (reason.length > reasonCharactersMax) throw fieldFault(field, 'max_length', { max: reasonCharactersMax });
   return reason;
 }
 
 /** Checks a free text. */
 export function checkedText(field: string, text: string, charactersMax: number): string {
-  if (text.length > charactersMax) throw invalidField(field, `at most ${charactersMax} characters long`);
+  if (text.length > charactersMax) throw fieldFault(field, 'max_length', { max: charactersMax });
   return text;
 }
 
 /** Returns the number of a month such as "2026-11". */
 export function checkedMonth(field: string, text: string): number {
   const month = monthOfText(text);
-  if (month === undefined) throw invalidField(field, 'a month such as 2026-11');
+  if (month === undefined) throw fieldFault(field, 'month');
   return month;
 }
 

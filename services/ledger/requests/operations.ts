@@ -1,4 +1,5 @@
 // Converts requests to operations: checks every field and computes every fingerprint. Raises invalid_request.
+import { fieldFault } from '#client/errors/fault.js';
 import {
   type AdjustRequest,
   type CheckpointRequest_Item,
@@ -30,15 +31,15 @@ export function holdOperation(request: HoldRequest): HoldOperation {
   // A call to a free model needs a hold like any other, but nothing is set aside for it.
   const amountNanoUsd = checkedAmount('amount_nano_usd', request.amountNanoUsd, 0n);
   const minAmountNanoUsd = checkedAmount('min_amount_nano_usd', request.minAmountNanoUsd, amountNanoUsd === 0n ? 0n : 1n);
-  if (minAmountNanoUsd > amountNanoUsd) throw invalidField('min_amount_nano_usd', 'at most amount_nano_usd');
+  if (minAmountNanoUsd > amountNanoUsd) throw fieldFault('min_amount_nano_usd', 'at_most_field', { other: 'amount_nano_usd' });
   const ttlMs = checkedTtl('ttl_ms', request.ttlMs);
   // Required, because a forgotten limit would otherwise mean no limit.
   const { keyLimit } = request;
   if (keyLimit === undefined) throw invalidField('key_limit', 'set, without limit_nano_usd for a key that has no limit');
   const { limitNanoUsd, version } = keyLimit;
   if (limitNanoUsd !== undefined && (limitNanoUsd < 0n || limitNanoUsd > int64Max))
-    throw invalidField('key_limit.limit_nano_usd', 'zero or more');
-  if (version < 0n) throw invalidField('key_limit.version', 'zero or more');
+    throw fieldFault('key_limit.limit_nano_usd', 'at_least', { min: 0 });
+  if (version < 0n) throw fieldFault('key_limit.version', 'at_least', { min: 0 });
   return {
     kind: 'hold',
     holdId: checkedId('hold_id', 'req', request.holdId),
@@ -89,7 +90,7 @@ export function depositOperation(request: DepositRequest): DepositOperation {
   const amountNanoUsd = checkedAmount('amount_nano_usd', request.amountNanoUsd, 1n);
   const { source } = request;
   if (source !== DepositSource.DEPOSIT_SOURCE_CASH && source !== DepositSource.DEPOSIT_SOURCE_PROMOTION) {
-    throw invalidField('source', 'DEPOSIT_SOURCE_CASH or DEPOSIT_SOURCE_PROMOTION');
+    throw fieldFault('source', 'one_of', { values: 'DEPOSIT_SOURCE_CASH, DEPOSIT_SOURCE_PROMOTION' });
   }
   const reason = checkedReason(request.reason, { required: false });
   const fingerprint = fingerprintOf(['deposit', amountNanoUsd, source, reason]);
@@ -100,7 +101,7 @@ export function adjustOperation(request: AdjustRequest): AdjustOperation {
   const idempotencyKey = checkedIdempotencyKey(request.idempotencyKey);
   const accountId = checkedId('account_id', 'acct', request.accountId);
   const amountNanoUsd = checkedAmount('amount_nano_usd', request.amountNanoUsd, -amountNanoUsdMax);
-  if (amountNanoUsd === 0n) throw invalidField('amount_nano_usd', 'above zero to credit the account or below zero to debit it');
+  if (amountNanoUsd === 0n) throw fieldFault('amount_nano_usd', 'nonzero');
   const reason = checkedReason(request.reason, { required: true });
   const linkedEntryId = request.linkedEntryId === '' ? undefined : request.linkedEntryId;
   const fingerprint = fingerprintOf(['adjust', amountNanoUsd, reason, request.linkedEntryId]);

@@ -1,6 +1,6 @@
 // Page tokens: opaque places between two pages of holds or entries.
+import { fieldFault } from '#client/errors/fault.js';
 import type { EntryPlace, HoldPlace } from '../store/pages.js';
-import { invalidField } from './fields.js';
 
 const slotBytes = 2;
 const holdBytes = slotBytes + 16 + 16;
@@ -43,7 +43,6 @@ export function entryPlace(token: string): EntryPlace | undefined {
 function bytesOfToken(token: string, length: number): Buffer {
   const bytes = Buffer.from(token, 'base64url');
   // Decoding skips characters that are not base64url; encoding again shows whether the text was exactly a token.
-  if (bytes.length !== length || bytes.toString('base64url') !== token)
-    throw invalidField('page_token', 'the next_page_token of the previous page, or empty');
+  if (bytes.length !== length || bytes.toString('base64url') !== token) throw fieldFault('page_token', 'page_token');
   return bytes;
 }

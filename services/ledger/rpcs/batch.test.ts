@@ -86,7 +86,7 @@ describe.each(testEngines)('operations on a stream on %s', (engine) => {
     ]);
     expect(results).toMatchObject([
       { $case: 'hold' },
-      errorOf({ reason: 'invalid_request', details: { field: 'hold_id' } }),
+      errorOf({ reason: 'invalid_request', details: { field: 'hold_id', rule: 'id', prefix: 'req' } }),
       errorOf({ reason: 'invalid_request', details: { field: 'operation' } }),
       { $case: 'hold' },
     ]);

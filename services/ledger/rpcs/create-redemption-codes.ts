@@ -1,6 +1,6 @@
 // CreateRedemptionCodes: creates codes, whose secrets are returned once.
+import { fault, fieldFault } from '#client/errors/fault.js';
 import { isDuplicate } from '#kit/db/errors.js';
-import { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import { type CreateRedemptionCodesRequest, type CreateRedemptionCodesResponse, RedemptionCodeState } from '#proto/ledger/v1/ledger.js';
@@ -8,7 +8,7 @@ import { formatUsd } from '#rules/money.js';
 import { hashOfCode, mintCode, readCode } from '../codes/code-secret.js';
 import { toCodeMessage } from '../codes/message.js';
 import type { RpcDeps } from '../deps.js';
-import { checkedAmount, checkedCount, checkedId, checkedText, invalidField } from '../requests/fields.js';
+import { checkedAmount, checkedCount, checkedId, checkedText } from '../requests/fields.js';
 import type { CodeRecord } from '../store/codes.js';
 
 const codesOfBatchMax = 500;
@@ -29,7 +29,7 @@ export async function createRedemptionCodes(
   const expiresAtMs = request.expiresAtMs === undefined ? undefined : Number(request.expiresAtMs);
   const before = await codes.ofBatch(batchId);
   if (before.length > 0) return replay(before, { amountNanoUsd, count, note, expiresAtMs });
-  if (expiresAtMs !== undefined && (expiresAtMs <= nowMs || expiresAtMs >= 2 ** 48)) throw invalidField('expires_at_ms', 'in the future');
+  if (expiresAtMs !== undefined && (expiresAtMs <= nowMs || expiresAtMs >= 2 ** 48)) throw fieldFault('expires_at_ms', 'future');
   const made = Array.from({ length: count }, (_, batchNumber) => {
     const secret = mintCode();
     const record: CodeRecord = {
@@ -77,9 +77,6 @@ function replay(
     first.note === asked.note &&
     first.expiresAtMs === asked.expiresAtMs &&
     before.length === asked.count;
-  if (!isSame)
-    throw new AppError('idempotency_mismatch', 'This batch_id was already used to create different codes.', {
-      details: { field: 'batch_id' },
-    });
+  if (!isSame) throw fault('batch_mismatch', {}, { details: { field: 'batch_id' } });
   return { codes: before.map(toCodeMessage), secrets: [], replayed: true };
 }

@@ -1,5 +1,5 @@
 // GetHold: one hold.
-import { AppError } from '#client/errors/app-error.js';
+import { fault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import type { GetHoldRequest, GetHoldResponse } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
@@ -11,6 +11,6 @@ export async function getHold(request: GetHoldRequest, _context: CallContext, de
   const accountId = checkedId('account_id', 'acct', request.accountId);
   const holdId = checkedId('hold_id', 'req', request.holdId);
   const hold = await deps.reads.hold(accountId, holdId);
-  if (hold === undefined) throw new AppError('not_found', `The account has no hold ${holdId}.`, { details: { what: 'hold' } });
+  if (hold === undefined) throw fault('no_hold', { id: holdId }, { details: { what: 'hold' } });
   return { hold: toHoldMessage(hold) };
 }

@@ -1,4 +1,5 @@
 // ListEntries: the journal of an account or of one of its months, newest first by default.
+import { fieldFault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import { EntryKind, type ListEntriesRequest, type ListEntriesResponse } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
@@ -16,7 +17,7 @@ const endOfAll = 2n ** 53n - 1n;
 export async function listEntries(request: ListEntriesRequest, _context: CallContext, deps: RpcDeps): Promise<ListEntriesResponse> {
   const accountId = checkedId('account_id', 'acct', request.accountId);
   const pageSize = checkedCount('page_size', request.pageSize, { min: 1, max: 1000, default: 100 });
-  if (!/^\d{0,15}$/.test(request.pageToken)) throw invalidField('page_token', 'the next_page_token of the previous page, or empty');
+  if (!/^\d{0,15}$/.test(request.pageToken)) throw fieldFault('page_token', 'page_token');
   const { oldestFirst } = request;
   const range = after(request.pageToken, oldestFirst, await rangeOf(accountId, request, deps));
   // One more than requested shows whether there is another page.

@@ -1,5 +1,4 @@
 // VoidRedemptionCodes: voids unredeemed codes.
-import { AppError } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
 import { isId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
@@ -22,18 +21,14 @@ export async function voidRedemptionCodes(
     auditLog.append(tx, context, { action: 'code.void', targetId: id, detail: { voided } });
   if (isId('batch', id)) {
     const voided = await codes.void({ batchId: id }, nowMs, audit);
-    if (voided === 0 && (await codes.ofBatch(id)).length === 0) throw unknown('batch');
+    if (voided === 0 && (await codes.ofBatch(id)).length === 0) throw fault('no_such_id', { what: 'batch' });
     return { voided };
   }
   const codeId = checkedId('id', 'code', id);
   const voided = await codes.void({ id: codeId }, nowMs, audit);
   if (voided === 1) return { voided };
   const code = await codes.byId(codeId);
-  if (code === undefined) throw unknown('code');
+  if (code === undefined) throw fault('no_such_id', { what: 'code' });
   if (code.state === State.REDEMPTION_CODE_STATE_VOID) return { voided: 0 };
   throw fault('code_redeemed', {});
-}
-
-function unknown(what: string): AppError {
-  return new AppError('not_found', `There is no ${what} with this id.`, { details: { what } });
 }

@@ -1,5 +1,5 @@
 // Page tokens: the opaque place between two pages of records, where the previous page ended.
-import { AppError } from '#client/errors/app-error.js';
+import { fieldFault } from '#client/errors/fault.js';
 import { idFromBytes } from '#kit/id.js';
 import { bytesOf } from '../store/record-rows.js';
 import type { Position } from '../store/queries.js';
@@ -20,7 +20,7 @@ export function decodePageToken(token: string): Position | undefined {
   const bytes = Buffer.from(token, 'base64url');
   // Decoding skips characters that are not base64url; encoding again shows whether the text was exactly a token.
   if (bytes.length !== bytesLength || bytes.toString('base64url') !== token) {
-    throw new AppError('invalid_request', 'page_token must be one that this service returned.', { details: { field: 'page_token' } });
+    throw fieldFault('page_token', 'page_token');
   }
   return { startedAtMs: bytes.readBigInt64BE(), callId: idFromBytes('req', bytes.subarray(8)) };
 }

@@ -1,5 +1,6 @@
 // The identity provider: its metadata, the address to which a browser is sent, and what it says of who came back. All that OpenID Connect
 // asks to be checked is checked by openid-client; of a fault only its kind is told on, since texts and causes may hold what is secret.
+import { fault } from '#client/errors/fault.js';
 import * as oidc from 'openid-client';
 import { AppError } from '#client/errors/app-error.js';
 import type { Clock } from '#kit/clock.js';
@@ -65,8 +66,7 @@ export function createOidc(settings: OidcSettings, { clock, log }: { clock: Cloc
 
   /** Does what asks the provider something, few at a time. */
   async function asking<T>(work: () => Promise<T>): Promise<T> {
-    if (underWay >= underWayMax)
-      throw new AppError('overloaded', 'Too many people sign in at the moment; try again in a few seconds.', { retryAfterMs: 2000 });
+    if (underWay >= underWayMax) throw fault('sign_ins_busy', {}, { retryAfterMs: 2000 });
     underWay += 1;
     try {
       return await work();
@@ -155,11 +155,11 @@ const unreachable = new Set(['OAUTH_TIMEOUT', 'OAUTH_RESPONSE_IS_NOT_CONFORM', '
 
 function refusal(error: unknown): AppError {
   if (error instanceof oidc.AuthorizationResponseError) {
-    return new AppError('sign_in_refused', 'The identity provider did not let you in.', {
+    return new AppError('sign_in_refused', 'The identity provider rejected the sign-in.', {
       details: { why: error.error === 'access_denied' ? 'declined' : 'provider' },
     });
   }
   const isAway = error instanceof TypeError || (error instanceof oidc.ClientError && unreachable.has(error.code ?? ''));
-  if (isAway) return new AppError('service_unavailable', 'The identity provider cannot be reached at the moment.', { retryAfterMs: 5000 });
-  return new AppError('sign_in_refused', 'What the identity provider said could not be believed.', { details: { why: 'provider' } });
+  if (isAway) return fault('provider_unreachable', {}, { retryAfterMs: 5000 });
+  return new AppError('sign_in_refused', 'The response of the identity provider could not be verified.', { details: { why: 'provider' } });
 }

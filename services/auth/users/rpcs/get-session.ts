@@ -1,5 +1,5 @@
 // GetSession: whose session a token is, and where they belong.
-import { AppError } from '#client/errors/app-error.js';
+import { fault } from '#client/errors/fault.js';
 import { idToBytes } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import type { GetSessionRequest, GetSessionResponse, Session } from '#proto/auth/v1/users.js';
@@ -17,7 +17,7 @@ export async function getSession(request: GetSessionRequest, context: CallContex
   const userId = session === undefined ? undefined : idToBytes('user', session.userId)!;
   const person = userId === undefined ? undefined : await users.find(userId);
   if (session === undefined || userId === undefined || person === undefined || person.user.isDisabled) {
-    throw new AppError('session_unknown', 'The session has ended; sign in again.');
+    throw fault('session_unknown', {});
   }
   const { user } = person;
   const { accountId } = request;

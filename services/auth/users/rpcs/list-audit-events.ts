@@ -2,7 +2,6 @@
 import { fieldFault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import type { ListAuditEventsRequest, ListAuditEventsResponse } from '#proto/auth/v1/users.js';
-import { invalidField } from '../../requests/fields.js';
 import { parsePageRequest, readPage } from '../../requests/paging.js';
 import type { PeopleDeps } from '../deps.js';
 
@@ -19,8 +18,7 @@ export async function listAuditEvents(
     if (text.length > filterCharsMax) throw fieldFault(field, 'max_length', { max: filterCharsMax });
   }
   if (!/^[a-z_.]{0,64}$/.test(action)) throw fieldFault('action', 'audit_action');
-  if (fromMs < 0n || untilMs < 0n)
-    throw invalidField(fromMs < 0n ? 'from_ms' : 'until_ms', 'An instant is in epoch milliseconds; 0 is no bound.');
+  if (fromMs < 0n || untilMs < 0n) throw fieldFault(fromMs < 0n ? 'from_ms' : 'until_ms', 'at_least', { min: 0 });
   const filter = { accountId, actor: actor.trim(), action, targetId, fromMs, untilMs };
   const page = await readPage(parsePageRequest(request, 'aud'), (after, limit) => audit.list(filter, after, limit));
   return { events: page.items, nextPageToken: page.nextPageToken };

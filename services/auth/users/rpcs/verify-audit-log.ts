@@ -1,7 +1,7 @@
 // VerifyAuditLog: whether the audit log is as it was written.
+import { fieldFault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import type { VerifyAuditLogRequest, VerifyAuditLogResponse } from '#proto/auth/v1/users.js';
-import { invalidField } from '../../requests/fields.js';
 import { auditHash, chainStart } from '../audit-hash.js';
 import type { PeopleDeps } from '../deps.js';
 
@@ -15,9 +15,8 @@ export async function verifyAuditLog(
   { audit, log }: PeopleDeps,
 ): Promise<VerifyAuditLogResponse> {
   const { number: seenNumber, hash: seenHash } = request;
-  if (seenNumber < 0n) throw invalidField('number', 'number must be that of an entry, or 0.');
-  if (seenNumber > 0n && seenHash.length !== hashBytes)
-    throw invalidField('hash', `hash must be the ${hashBytes} bytes of the entry's hash.`);
+  if (seenNumber < 0n) throw fieldFault('number', 'at_least', { min: 0 });
+  if (seenNumber > 0n && seenHash.length !== hashBytes) throw fieldFault('hash', 'hash');
   // Read first: what is added meanwhile is behind it.
   const end = await audit.chainEnd();
   let number = 0n;

@@ -25,13 +25,13 @@ describe('a base url', () => {
     `https://example.com/${'x'.repeat(2048)}`,
   ])('%s is refused', (text) => {
     expect(() => parseBaseUrl(text, false)).toThrow(
-      expect.objectContaining({ reason: 'invalid_request', details: { field: 'upstream.base_url' } }),
+      expect.objectContaining({ reason: 'invalid_request', details: expect.objectContaining({ field: 'upstream.base_url' }) as unknown }),
     );
   });
 
   it('may be private by permission, but never link-local', () => {
     expect(parseBaseUrl('http://127.0.0.1:8000/v1', true)).toBe('http://127.0.0.1:8000/v1');
-    expect(() => parseBaseUrl('http://169.254.169.254/latest', true)).toThrow('refused');
+    expect(() => parseBaseUrl('http://169.254.169.254/latest', true)).toThrow('is link-local');
   });
 
   it("of a vendor's library gets the version that it leaves away", () => {

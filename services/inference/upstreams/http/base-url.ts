@@ -1,6 +1,6 @@
 // The rules for an upstream's base_url. Pure.
+import { fieldFault } from '#client/errors/fault.js';
 import { isIP } from 'node:net';
-import { AppError } from '#client/errors/app-error.js';
 import { addressFault } from '#kit/net/address-guard.js';
 
 /** Maximum length of a base_url, in characters. */
@@ -11,18 +11,15 @@ const baseUrlCharsMax = 2048;
  * nor query nor fragment, and, if it names an address, one that connections are permitted to.
  */
 export function parseBaseUrl(text: string, allowPrivateNetwork: boolean): string {
-  const refuse = (why: string): AppError =>
-    new AppError('invalid_request', `base_url ${why}.`, { details: { field: 'upstream.base_url' } });
-  if (text.length > baseUrlCharsMax) throw refuse(`is longer than ${baseUrlCharsMax} characters`);
+  const field = 'upstream.base_url';
+  if (text.length > baseUrlCharsMax) throw fieldFault(field, 'max_length', { max: baseUrlCharsMax });
   const url = URL.parse(text);
-  if (url === null) throw refuse('is not a url such as https://api.example.com/v1');
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw refuse('must begin with https:// or http://');
-  if (url.username !== '' || url.password !== '') throw refuse('must not hold credentials; send the secret as secret');
-  if (url.search !== '' || url.hash !== '' || text.includes('?') || text.includes('#'))
-    throw refuse('must have neither a query nor a fragment');
+  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) throw fieldFault(field, 'http_url');
+  if (url.username !== '' || url.password !== '') throw fieldFault(field, 'no_credentials');
+  if (url.search !== '' || url.hash !== '' || text.includes('?') || text.includes('#')) throw fieldFault(field, 'no_query');
   const literal = url.hostname.replace(/^\[|\]$/g, '');
-  const fault = isIP(literal) === 0 ? undefined : addressFault(literal, allowPrivateNetwork);
-  if (fault !== undefined) throw refuse(`names an address that is refused: ${fault}`);
+  const why = isIP(literal) === 0 ? undefined : addressFault(literal, allowPrivateNetwork);
+  if (why !== undefined) throw fieldFault(field, 'refused_address', { why });
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
 }
 

@@ -1,9 +1,10 @@
 // PutAlert: replaces an account's alert.
+import { fieldFault } from '#client/errors/fault.js';
 import { randomBytes } from 'node:crypto';
 import type { CallContext } from '#client/call-context.js';
 import type { PutAlertRequest, PutAlertResponse } from '#proto/ledger/v1/alerts.js';
 import { formatUsd } from '#rules/money.js';
-import { checkedAmount, checkedId, invalidField } from '../../requests/fields.js';
+import { checkedAmount, checkedId } from '../../requests/fields.js';
 import type { AlertDeps } from '../deps.js';
 import { checkedEmails, checkedWebhookUrl } from '../fields.js';
 import type { AlertRecord } from '../model.js';
@@ -21,7 +22,7 @@ export async function putAlert(
   const thresholdNanoUsd = checkedAmount('threshold_nano_usd', request.thresholdNanoUsd, 1n);
   const emails = checkedEmails(request.emails);
   const webhookUrl = checkedWebhookUrl(request.webhookUrl, config.alertPrivateWebhooks);
-  if (request.rotateWebhookSecret && webhookUrl === '') throw invalidField('rotate_webhook_secret', 'false where there is no webhook');
+  if (request.rotateWebhookSecret && webhookUrl === '') throw fieldFault('rotate_webhook_secret', 'not_without_webhook');
   let webhookSecret = '';
   const change = (present: AlertRecord | undefined): AlertRecord => {
     const isSecretNew = webhookUrl !== '' && (request.rotateWebhookSecret || present?.sealedSecret === undefined);

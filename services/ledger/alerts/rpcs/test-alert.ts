@@ -1,6 +1,5 @@
 // TestAlert: sends a test to every destination and waits for the results.
 import type { CallContext } from '#client/call-context.js';
-import { AppError } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
 import type { TestAlertRequest, TestAlertResponse } from '#proto/ledger/v1/alerts.js';
 import { checkedId } from '../../requests/fields.js';
@@ -33,9 +32,7 @@ async function begun(alert: AlertRecord, context: CallContext, { auditLog, deliv
     dueAtMs: nowMs + claimMs,
   }).map((test) => ({ ...test, attempts: 1 }));
   if ((await deliveries.countSince(accountId, nowMs - hourMs)) + tests.length > messagesPerHourMax) {
-    throw new AppError('overloaded', `At most ${messagesPerHourMax} messages are sent for an account within an hour; try again later.`, {
-      retryAfterMs: hourMs,
-    });
+    throw fault('alerts_per_hour', { max: messagesPerHourMax }, { retryAfterMs: hourMs });
   }
   await deliveries.add(tests, (tx) => auditLog.append(tx, context, { action: 'alert.test', accountId, targetId: accountId }));
   return tests;

@@ -1,8 +1,7 @@
 // BeginPayment: returns the provider's page on which the user pays.
-import { AppError } from '#client/errors/app-error.js';
+import { fault, fieldFault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import type { BeginPaymentRequest, BeginPaymentResponse } from '#proto/ledger/v1/payments.js';
-import { formatUsd } from '#rules/money.js';
 import { checkedId } from '../../requests/fields.js';
 import { Allowance } from '../allowance.js';
 import { type PaymentDeps, providerOf } from '../deps.js';
@@ -18,14 +17,12 @@ export function beginPayment(deps: PaymentDeps): (request: BeginPaymentRequest, 
     const { amountNanoUsd, doneUrl, cancelledUrl, idempotencyKey: reference } = request;
     const accountId = checkedId('account_id', 'acct', request.accountId);
     assertAmount(amountNanoUsd, deps);
-    if (reference === '' || reference.length > 200) throw invalid('idempotency_key', 'must have 1 to 200 characters');
+    if (reference === '' || reference.length > 200) throw fieldFault('idempotency_key', 'length', { min: 1, max: 200 });
     for (const [field, url] of Object.entries({ done_url: doneUrl, cancelled_url: cancelledUrl }))
-      if (!/^https?:/.test(url) || !URL.canParse(url)) throw invalid(field, 'must be an http or https address');
+      if (!/^https?:/.test(url) || !URL.canParse(url)) throw fieldFault(field, 'http_url');
     const retryAfterMs = allowance.take(accountId, deps.clock.nowMs());
     if (retryAfterMs > 0) {
-      throw new AppError('overloaded', `At most ${beginningsPerMinute} payments can be started for an account within a minute.`, {
-        retryAfterMs,
-      });
+      throw fault('payments_per_minute', { max: beginningsPerMinute }, { retryAfterMs });
     }
     const { id, url } = await provider.beginCheckout({ accountId, amountNanoUsd, reference, doneUrl, cancelledUrl });
     return { paymentId: id, url, provider: provider.name };
@@ -33,10 +30,6 @@ export function beginPayment(deps: PaymentDeps): (request: BeginPaymentRequest, 
 }
 
 function assertAmount(nanoUsd: bigint, { limits: { paymentMinNanoUsd: min, paymentMaxNanoUsd: max } }: PaymentDeps): void {
-  if (nanoUsd % nanoUsdPerCent !== 0n) throw invalid('amount_nano_usd', 'must be in whole cents');
-  if (nanoUsd < min || nanoUsd > max) throw invalid('amount_nano_usd', `must be from ${formatUsd(min)} to ${formatUsd(max)} USD`);
-}
-
-function invalid(field: string, must: string): AppError {
-  return new AppError('invalid_request', `${field}: ${must}`, { details: { field } });
+  if (nanoUsd % nanoUsdPerCent !== 0n) throw fieldFault('amount_nano_usd', 'whole_cents');
+  if (nanoUsd < min || nanoUsd > max) throw fieldFault('amount_nano_usd', 'amount_range', { min_nano_usd: min, max_nano_usd: max });
 }

@@ -1,4 +1,5 @@
 // GetPayment: whether a payment has been credited.
+import { fault } from '#client/errors/fault.js';
 import { AppError, hasReason } from '#client/errors/app-error.js';
 import { type CallContext, callContext } from '#client/call-context.js';
 import type { Entry } from '#proto/ledger/v1/ledger.js';
@@ -23,7 +24,7 @@ export function getPayment(deps: PaymentDeps): (request: GetPaymentRequest, cont
   return async ({ accountId: account, paymentId }, context = callContext({ caller: 'unknown' })) => {
     const provider = providerOf(deps);
     const accountId = checkedId('account_id', 'acct', account);
-    if (!paymentForm.test(paymentId)) throw new AppError('not_found', 'There is no such payment.', { details: { what: 'payment' } });
+    if (!paymentForm.test(paymentId)) throw fault('no_such_id', { what: 'payment' });
     const credited = await getEntryByIdempotencyKey(accountId, paymentKey(provider.name, paymentId), context, deps);
     if (credited !== undefined) return { entry: credited };
     const nowMs = deps.clock.nowMs();
