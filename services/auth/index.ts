@@ -18,7 +18,7 @@ import { ChangeFeed } from './change-feed.js';
 import type { AuthConfig } from './config.js';
 import { migrations } from './migrations/index.js';
 import { withActorRules } from './users/actor-rules.js';
-import type { PeopleDeps } from './users/deps.js';
+import type { UserDeps } from './users/deps.js';
 import { MailSender } from './users/mail/mail-sender.js';
 import { createOidc, type OidcProvider } from './users/oidc/provider.js';
 import { peopleService } from './users/service.js';
@@ -78,7 +78,7 @@ export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicU
   const store = new SigningKeyStore(db);
   const signingKeys = new SigningKeys({ store, box: new SecretBox(secretKey), clock, log, lifeMs: config.signingKeyMs });
   const audit = new AuditStore(db, clock);
-  const users: PeopleDeps = {
+  const users: UserDeps = {
     db,
     users: new PersonStore(db),
     sessions: new SessionStore(db),

@@ -81,7 +81,10 @@ function world(play: Play = {}) {
       },
       async recordUsage(request: RecordUsageRequest) {
         seen.records.push(request);
-        return { record: UsageRecord.fromPartial({ call: request.call!, tokens: request.tokens!, chargeNanoUsd: 7n }), replayed: false };
+        return {
+          record: UsageRecord.fromPartial({ call: request.call!, tokens: request.tokens!, chargeNanoUsd: request.free ? 0n : 7n }),
+          replayed: false,
+        };
       },
     },
     inference: {

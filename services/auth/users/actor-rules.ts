@@ -4,10 +4,10 @@ import { fault } from '#client/errors/fault.js';
 import type { Actor, CallContext } from '#client/call-context.js';
 import { type UserService, Role } from '#proto/auth/v1/users.js';
 import { accountIdBytes } from '../requests/fields.js';
-import type { PeopleDeps } from './deps.js';
+import type { UserDeps } from './deps.js';
 
 /** The service behind these rules. Its RPCs also raise role_not_permitted, and not_found for a member that an account does not have. */
-export function withActorRules(service: UserService, { members }: Pick<PeopleDeps, 'members'>): UserService {
+export function withActorRules(service: UserService, { members }: Pick<UserDeps, 'members'>): UserService {
   /** Only owners create owners, and change or remove them. */
   const assertMayChange = async ({ actor }: CallContext, account: string, userId: string, wanted?: Role): Promise<void> => {
     if (actor === undefined || actor.isOperator) return;

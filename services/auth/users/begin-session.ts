@@ -4,7 +4,7 @@ import type { AppError } from '#client/errors/app-error.js';
 import { idToBytes, newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import type { Client, SignedIn, User } from '#proto/auth/v1/users.js';
-import type { PeopleDeps } from './deps.js';
+import type { UserDeps } from './deps.js';
 import { mintToken } from './token.js';
 
 /** Raises sign_in_refused for a disabled user. */
@@ -13,7 +13,7 @@ export async function beginSession(
   client: Client,
   byLink: boolean,
   { caller }: CallContext,
-  { sessions, members, actorTokens, lifetimes, clock, log }: PeopleDeps,
+  { sessions, members, actorTokens, lifetimes, clock, log }: UserDeps,
 ): Promise<SignedIn> {
   if (user.isDisabled) throw signInRefused();
   const nowMs = clock.nowMs();

@@ -34,7 +34,7 @@ export interface SignUpRules {
 }
 
 /** Holds the dependencies that every RPC about users receives. */
-export interface PeopleDeps {
+export interface UserDeps {
   readonly db: Database;
   readonly users: PersonStore;
   readonly sessions: SessionStore;

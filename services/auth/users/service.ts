@@ -1,7 +1,7 @@
 // UserService: its RPCs, bound to their dependencies.
 import { bindRpcs } from '#kit/rpc/bind-rpcs.js';
 import type { UserService } from '#proto/auth/v1/users.js';
-import type { PeopleDeps } from './deps.js';
+import type { UserDeps } from './deps.js';
 import { acceptInvitation } from './rpcs/accept-invitation.js';
 import { appendAuditEvents } from './rpcs/append-audit-events.js';
 import { confirmPassword } from './rpcs/confirm-password.js';
@@ -36,8 +36,8 @@ import { updateUser } from './rpcs/update-user.js';
 import { verifyAuditLog } from './rpcs/verify-audit-log.js';
 
 /** Returns the implementation of the contract over these dependencies. */
-export function peopleService(deps: PeopleDeps): UserService {
-  return bindRpcs<UserService, PeopleDeps>(
+export function peopleService(deps: UserDeps): UserService {
+  return bindRpcs<UserService, UserDeps>(
     {
       createUser,
       listUsers,

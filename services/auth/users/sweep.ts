@@ -1,10 +1,10 @@
 // Removes sessions, links, invitations and windows of failures and of mails that are over.
-import type { PeopleDeps } from './deps.js';
+import type { UserDeps } from './deps.js';
 
 const intervalMs = 10 * 60_000;
 
 /** Sweeps now and then; the function returned stops it. */
-export function startSweeping({ sessions, failures, members, resets, mailBudget, clock, log }: PeopleDeps): () => void {
+export function startSweeping({ sessions, failures, members, resets, mailBudget, clock, log }: UserDeps): () => void {
   async function sweep(): Promise<void> {
     const nowMs = clock.nowMs();
     await sessions.sweep(nowMs);

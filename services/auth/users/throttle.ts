@@ -1,6 +1,6 @@
 // Checks a password, and limits attempts: both for one email address and from one network address.
 import { fault } from '#client/errors/fault.js';
-import type { PeopleDeps } from './deps.js';
+import type { UserDeps } from './deps.js';
 import { networkOf } from './network.js';
 import { isPassword } from './password.js';
 import { scopeHash } from './store/failures.js';
@@ -22,7 +22,7 @@ export function addressScope(what: string, address: string): string {
 export async function assertNotThrottled(
   scope: string,
   max: number,
-  { failures, clock }: Pick<PeopleDeps, 'failures' | 'clock'>,
+  { failures, clock }: Pick<UserDeps, 'failures' | 'clock'>,
 ): Promise<void> {
   const nowMs = clock.nowMs();
   const seen = await failures.count(scopeHash(scope), nowMs);
@@ -32,7 +32,7 @@ export async function assertNotThrottled(
 }
 
 /** Counts an attempt of the scope. */
-export async function noteAttempt(scope: string, { failures, clock }: Pick<PeopleDeps, 'failures' | 'clock'>): Promise<void> {
+export async function noteAttempt(scope: string, { failures, clock }: Pick<UserDeps, 'failures' | 'clock'>): Promise<void> {
   await failures.add(scopeHash(scope), clock.nowMs());
 }
 
@@ -44,7 +44,7 @@ export async function checkPassword(
   who: { email: string; address: string },
   password: string,
   stored: string | undefined,
-  deps: Pick<PeopleDeps, 'failures' | 'clock'>,
+  deps: Pick<UserDeps, 'failures' | 'clock'>,
 ): Promise<boolean> {
   const { failures, clock } = deps;
   const scopes = [

@@ -6,7 +6,7 @@ import { checkedName } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
 import { provenActor, roleWord } from '../audit-details.js';
 import { beginSession, signInRefused } from '../begin-session.js';
-import type { PeopleDeps } from '../deps.js';
+import type { UserDeps } from '../deps.js';
 import { checkedClient, checkedId, checkedPassword } from '../fields.js';
 import { hashPassword } from '../password.js';
 import { checkPassword } from '../throttle.js';
@@ -16,7 +16,7 @@ import { hashToken } from '../token.js';
 export async function acceptInvitation(
   request: AcceptInvitationRequest,
   context: CallContext,
-  deps: PeopleDeps,
+  deps: UserDeps,
 ): Promise<AcceptInvitationResponse> {
   const { audit, db, members, users, clock, log } = deps;
   const client = checkedClient(request.client);
@@ -48,7 +48,7 @@ async function invited(
   { email, invitedByUserId }: Invitation,
   { name, password, sessionId }: AcceptInvitationRequest,
   { address }: Client,
-  deps: PeopleDeps,
+  deps: UserDeps,
 ): Promise<{ user: User; newPassword?: string }> {
   const { users, clock } = deps;
   const known = await users.findByEmail(email);
@@ -74,6 +74,6 @@ async function invited(
   return { user, newPassword: await hashPassword(checkedPassword(password)) };
 }
 
-async function isSessionOf(user: User, sessionId: string, { sessions, clock }: PeopleDeps): Promise<boolean> {
+async function isSessionOf(user: User, sessionId: string, { sessions, clock }: UserDeps): Promise<boolean> {
   return (await sessions.find(checkedId('session_id', 'sess', sessionId), clock.nowMs()))?.userId === user.id;
 }

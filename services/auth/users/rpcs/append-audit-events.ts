@@ -4,7 +4,7 @@ import { isId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import type { AppendAuditEventsRequest, AppendAuditEventsResponse, AuditEvent } from '#proto/auth/v1/users.js';
 import { invalidField } from '../../requests/fields.js';
-import type { PeopleDeps } from '../deps.js';
+import type { UserDeps } from '../deps.js';
 
 const eventsMax = 100;
 const texts = Object.keys(auditCharsMax) as (keyof typeof auditCharsMax)[];
@@ -13,7 +13,7 @@ const texts = Object.keys(auditCharsMax) as (keyof typeof auditCharsMax)[];
 export async function appendAuditEvents(
   { events }: AppendAuditEventsRequest,
   _context: CallContext,
-  { audit }: PeopleDeps,
+  { audit }: UserDeps,
 ): Promise<AppendAuditEventsResponse> {
   if (events.length > eventsMax) throw invalidField('events', `events must have at most ${eventsMax} entries.`);
   events.forEach(check);

@@ -3,13 +3,13 @@ import type { CallContext } from '#client/call-context.js';
 import type { BeginIdentitySignInRequest, BeginIdentitySignInResponse } from '#proto/auth/v1/users.js';
 import { invalidField } from '../../requests/fields.js';
 import { providerOf } from '../claims.js';
-import type { PeopleDeps } from '../deps.js';
+import type { UserDeps } from '../deps.js';
 
 /** Raises invalid_request, not_found, service_unavailable and overloaded. */
 export async function beginIdentitySignIn(
   { redirectUri }: BeginIdentitySignInRequest,
   _context: CallContext,
-  { identityProvider }: PeopleDeps,
+  { identityProvider }: UserDeps,
 ): Promise<BeginIdentitySignInResponse> {
   if (!URL.canParse(redirectUri)) throw invalidField('redirect_uri', 'redirect_uri must be an address.');
   return providerOf(identityProvider).begin(redirectUri);

@@ -4,7 +4,7 @@ import type { CallContext } from '#client/call-context.js';
 import type { ConnectIdentityRequest, ConnectIdentityResponse } from '#proto/auth/v1/users.js';
 import { sessionActor } from '../audit-details.js';
 import { claimsOfResponse, newIdentity } from '../claims.js';
-import type { PeopleDeps } from '../deps.js';
+import type { UserDeps } from '../deps.js';
 import { personOfSession } from '../current-password.js';
 import { identitiesMax, unlessDuplicate } from '../store/identities.js';
 
@@ -12,7 +12,7 @@ import { identitiesMax, unlessDuplicate } from '../store/identities.js';
 export async function connectIdentity(
   request: ConnectIdentityRequest,
   context: CallContext,
-  deps: PeopleDeps,
+  deps: UserDeps,
 ): Promise<ConnectIdentityResponse> {
   const { audit, db, identities, clock, log } = deps;
   const claims = await claimsOfResponse(request.response, deps.identityProvider);

@@ -6,7 +6,7 @@ import { type Invitation, type CreateInvitationRequest, type CreateInvitationRes
 import { accountIdBytes } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
 import { roleWord } from '../audit-details.js';
-import type { PeopleDeps } from '../deps.js';
+import type { UserDeps } from '../deps.js';
 import { checkedEmail, checkedId, checkedRole } from '../fields.js';
 import { invitationLetter } from '../mail/mail-templates.js';
 import { type MailStanding, off } from '../mail/mail-state.js';
@@ -19,7 +19,7 @@ export const mailsPerHourMax = { account: 20, person: 30 } as const;
 export async function createInvitation(
   request: CreateInvitationRequest,
   context: CallContext,
-  deps: PeopleDeps,
+  deps: UserDeps,
 ): Promise<CreateInvitationResponse> {
   const { accounts, audit, db, users, members, lifetimes, clock, log } = deps;
   const account = found(await accounts.find(accountIdBytes(request.accountId)), 'account');
@@ -54,7 +54,7 @@ export async function createInvitation(
   return { invitation: { ...invitation, mailState: state, mailError: words }, token };
 }
 
-async function mail(invitation: Invitation, token: string, { users, members, mailSender, clock }: PeopleDeps): Promise<MailStanding> {
+async function mail(invitation: Invitation, token: string, { users, members, mailSender, clock }: UserDeps): Promise<MailStanding> {
   const page = mailSender.address('/invitation');
   if (page === undefined) return off;
   const id = idToBytes('inv', invitation.id)!;

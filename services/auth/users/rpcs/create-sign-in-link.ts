@@ -3,7 +3,7 @@ import { idToBytes, newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import type { CreateSignInLinkRequest, CreateSignInLinkResponse, User } from '#proto/auth/v1/users.js';
 import { found } from '../../requests/found.js';
-import type { PeopleDeps } from '../deps.js';
+import type { UserDeps } from '../deps.js';
 import { checkedEmail } from '../fields.js';
 import { signInLetter } from '../mail/mail-templates.js';
 import { type MailStanding, off } from '../mail/mail-state.js';
@@ -13,7 +13,7 @@ import { mintToken } from '../token.js';
 export async function createSignInLink(
   request: CreateSignInLinkRequest,
   context: CallContext,
-  deps: PeopleDeps,
+  deps: UserDeps,
 ): Promise<CreateSignInLinkResponse> {
   const { audit, db, users, sessions, lifetimes, clock, log } = deps;
   const { user } = found(await users.findByEmail(checkedEmail(request.email)), 'user');
@@ -33,7 +33,7 @@ async function mail(
   token: string,
   hash: Buffer,
   expiresAtMs: number,
-  { sessions, mailSender, clock }: PeopleDeps,
+  { sessions, mailSender, clock }: UserDeps,
 ): Promise<MailStanding> {
   const page = mailSender.address('/link');
   if (page === undefined) return off;

@@ -4,7 +4,7 @@ import type { CallContext } from '#client/call-context.js';
 import type { CreateUserRequest, CreateUserResponse } from '#proto/auth/v1/users.js';
 import { checkedName } from '../../requests/fields.js';
 import { userDetail } from '../audit-details.js';
-import type { PeopleDeps } from '../deps.js';
+import type { UserDeps } from '../deps.js';
 import { checkedEmail, checkedPassword } from '../fields.js';
 import { hashPassword } from '../password.js';
 
@@ -12,7 +12,7 @@ import { hashPassword } from '../password.js';
 export async function createUser(
   request: CreateUserRequest,
   context: CallContext,
-  { audit, db, users, clock, log }: PeopleDeps,
+  { audit, db, users, clock, log }: UserDeps,
 ): Promise<CreateUserResponse> {
   const nowMs = clock.nowMs();
   const user = {

@@ -3,14 +3,14 @@ import type { CallContext } from '#client/call-context.js';
 import type { DeleteMemberRequest, DeleteMemberResponse } from '#proto/auth/v1/users.js';
 import { accountIdBytes } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
-import type { PeopleDeps } from '../deps.js';
+import type { UserDeps } from '../deps.js';
 import { checkedId } from '../fields.js';
 
 /** Raises invalid_request, not_found, and failed_precondition when the account would be without an owner. */
 export async function deleteMember(
   request: DeleteMemberRequest,
   context: CallContext,
-  { audit, db, users, members, log }: PeopleDeps,
+  { audit, db, users, members, log }: UserDeps,
 ): Promise<DeleteMemberResponse> {
   const accountId = accountIdBytes(request.accountId);
   const userId = checkedId('user_id', 'user', request.userId);

@@ -3,14 +3,14 @@ import { fault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import type { DisconnectIdentityRequest, DisconnectIdentityResponse } from '#proto/auth/v1/users.js';
 import { found } from '../../requests/found.js';
-import type { PeopleDeps } from '../deps.js';
+import type { UserDeps } from '../deps.js';
 import { checkedId } from '../fields.js';
 
 /** Raises invalid_request, not_found and failed_precondition. */
 export async function disconnectIdentity(
   request: DisconnectIdentityRequest,
   context: CallContext,
-  { audit, db, identities, users, log }: PeopleDeps,
+  { audit, db, identities, users, log }: UserDeps,
 ): Promise<DisconnectIdentityResponse> {
   const userId = checkedId('user_id', 'user', request.userId);
   const id = checkedId('identity_id', 'idn', request.identityId);

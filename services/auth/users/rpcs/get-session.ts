@@ -3,7 +3,7 @@ import { fault } from '#client/errors/fault.js';
 import { idToBytes } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import type { GetSessionRequest, GetSessionResponse, Session } from '#proto/auth/v1/users.js';
-import type { PeopleDeps } from '../deps.js';
+import type { UserDeps } from '../deps.js';
 import { checkedClient } from '../fields.js';
 import { hashToken } from '../token.js';
 
@@ -11,7 +11,7 @@ import { hashToken } from '../token.js';
 const noteUseEveryMs = 60_000;
 
 /** Raises session_unknown. */
-export async function getSession(request: GetSessionRequest, context: CallContext, deps: PeopleDeps): Promise<GetSessionResponse> {
+export async function getSession(request: GetSessionRequest, context: CallContext, deps: UserDeps): Promise<GetSessionResponse> {
   const { users, sessions, members, actorTokens, clock } = deps;
   const session = await sessions.findByToken(hashToken(request.token), clock.nowMs());
   const userId = session === undefined ? undefined : idToBytes('user', session.userId)!;
@@ -27,7 +27,7 @@ export async function getSession(request: GetSessionRequest, context: CallContex
   return { session: await noteUse(session, deps), user, memberships, actorToken };
 }
 
-async function noteUse(session: Session, { sessions, lifetimes, clock }: PeopleDeps): Promise<Session> {
+async function noteUse(session: Session, { sessions, lifetimes, clock }: UserDeps): Promise<Session> {
   const nowMs = clock.nowMs();
   if (BigInt(nowMs) - session.lastUsedAtMs < BigInt(noteUseEveryMs)) return session;
   const expiresAtMs = Math.min(nowMs + lifetimes.sessionIdleMs, Number(session.createdAtMs) + lifetimes.sessionMs);

@@ -1,13 +1,13 @@
 // GetSignInOptions: the ways in which users can sign in here.
 import type { CallContext } from '#client/call-context.js';
 import type { GetSignInOptionsRequest, GetSignInOptionsResponse } from '#proto/auth/v1/users.js';
-import type { PeopleDeps } from '../deps.js';
+import type { UserDeps } from '../deps.js';
 
 /** Raises nothing. */
 export async function getSignInOptions(
   _request: GetSignInOptionsRequest,
   _context: CallContext,
-  { mailSender, identityProvider, config }: PeopleDeps,
+  { mailSender, identityProvider, config }: UserDeps,
 ): Promise<GetSignInOptionsResponse> {
   return {
     signUp: config.signUp,

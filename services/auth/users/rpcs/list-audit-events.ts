@@ -3,7 +3,7 @@ import { fieldFault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import type { ListAuditEventsRequest, ListAuditEventsResponse } from '#proto/auth/v1/users.js';
 import { parsePageRequest, readPage } from '../../requests/paging.js';
-import type { PeopleDeps } from '../deps.js';
+import type { UserDeps } from '../deps.js';
 
 const filterCharsMax = 200;
 
@@ -11,7 +11,7 @@ const filterCharsMax = 200;
 export async function listAuditEvents(
   request: ListAuditEventsRequest,
   _context: CallContext,
-  { audit }: PeopleDeps,
+  { audit }: UserDeps,
 ): Promise<ListAuditEventsResponse> {
   const { accountId, actor, action, targetId, fromMs, untilMs } = request;
   for (const [field, text] of Object.entries({ account_id: accountId, actor, target_id: targetId })) {

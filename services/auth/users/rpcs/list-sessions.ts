@@ -1,14 +1,14 @@
 // ListSessions: where somebody is signed in.
 import type { CallContext } from '#client/call-context.js';
 import type { ListSessionsRequest, ListSessionsResponse } from '#proto/auth/v1/users.js';
-import type { PeopleDeps } from '../deps.js';
+import type { UserDeps } from '../deps.js';
 import { checkedId } from '../fields.js';
 
 /** Raises invalid_request. */
 export async function listSessions(
   request: ListSessionsRequest,
   _context: CallContext,
-  { sessions, clock }: PeopleDeps,
+  { sessions, clock }: UserDeps,
 ): Promise<ListSessionsResponse> {
   return { sessions: await sessions.list(checkedId('user_id', 'user', request.userId), clock.nowMs()) };
 }

@@ -2,11 +2,11 @@
 import type { CallContext } from '#client/call-context.js';
 import type { ListUsersRequest, ListUsersResponse } from '#proto/auth/v1/users.js';
 import { parsePageRequest, readPage } from '../../requests/paging.js';
-import type { PeopleDeps } from '../deps.js';
+import type { UserDeps } from '../deps.js';
 import { checkedEmail, checkedSearch } from '../fields.js';
 
 /** Raises invalid_request. */
-export async function listUsers(request: ListUsersRequest, _context: CallContext, { users }: PeopleDeps): Promise<ListUsersResponse> {
+export async function listUsers(request: ListUsersRequest, _context: CallContext, { users }: UserDeps): Promise<ListUsersResponse> {
   if (request.email !== '') {
     const person = await users.findByEmail(checkedEmail(request.email));
     return { users: person === undefined ? [] : [person.user], nextPageToken: '' };

@@ -4,14 +4,14 @@ import type { PutMemberRequest, PutMemberResponse } from '#proto/auth/v1/users.j
 import { accountIdBytes } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
 import { roleWord } from '../audit-details.js';
-import type { PeopleDeps } from '../deps.js';
+import type { UserDeps } from '../deps.js';
 import { checkedId, checkedRole } from '../fields.js';
 
 /** Raises invalid_request, not_found, and failed_precondition when the account would be without an owner. */
 export async function putMember(
   request: PutMemberRequest,
   context: CallContext,
-  { audit, db, users, members, clock, log }: PeopleDeps,
+  { audit, db, users, members, clock, log }: UserDeps,
 ): Promise<PutMemberResponse> {
   const accountId = accountIdBytes(request.accountId);
   const userId = checkedId('user_id', 'user', request.userId);

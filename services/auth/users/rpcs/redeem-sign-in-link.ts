@@ -2,7 +2,7 @@
 import type { CallContext } from '#client/call-context.js';
 import type { RedeemSignInLinkRequest, RedeemSignInLinkResponse } from '#proto/auth/v1/users.js';
 import { beginSession, signInRefused } from '../begin-session.js';
-import type { PeopleDeps } from '../deps.js';
+import type { UserDeps } from '../deps.js';
 import { checkedClient } from '../fields.js';
 import { hashToken } from '../token.js';
 
@@ -10,7 +10,7 @@ import { hashToken } from '../token.js';
 export async function redeemSignInLink(
   request: RedeemSignInLinkRequest,
   context: CallContext,
-  deps: PeopleDeps,
+  deps: UserDeps,
 ): Promise<RedeemSignInLinkResponse> {
   const userId = await deps.sessions.takeLink(hashToken(request.token), deps.clock.nowMs());
   const person = userId === undefined ? undefined : await deps.users.find(userId);

@@ -2,7 +2,7 @@
 import { idToBytes, newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import type { RequestPasswordResetRequest, RequestPasswordResetResponse } from '#proto/auth/v1/users.js';
-import type { PeopleDeps } from '../deps.js';
+import type { UserDeps } from '../deps.js';
 import { checkedClient, checkedEmail } from '../fields.js';
 import { resetLetter } from '../mail/mail-templates.js';
 import { addressScope, assertNotThrottled, attemptsMax, noteAttempt } from '../throttle.js';
@@ -17,7 +17,7 @@ export const resetsPerHourMax = 3;
 export async function requestPasswordReset(
   request: RequestPasswordResetRequest,
   _context: CallContext,
-  deps: PeopleDeps,
+  deps: UserDeps,
 ): Promise<RequestPasswordResetResponse> {
   const email = checkedEmail(request.email);
   const scope = addressScope('password-reset', checkedClient(request.client).address);
@@ -27,7 +27,7 @@ export async function requestPasswordReset(
   return {};
 }
 
-async function mailReset(email: string, { users, resets, mailSender, clock, log }: PeopleDeps): Promise<void> {
+async function mailReset(email: string, { users, resets, mailSender, clock, log }: UserDeps): Promise<void> {
   const page = mailSender.address('/reset');
   const user = (await users.findByEmail(email))?.user;
   if (page === undefined || user === undefined || user.isDisabled) return;

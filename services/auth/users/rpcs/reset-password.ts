@@ -4,14 +4,14 @@ import type { ResetPasswordRequest, ResetPasswordResponse } from '#proto/auth/v1
 import { found } from '../../requests/found.js';
 import { provenActor } from '../audit-details.js';
 import { beginSession, signInRefused } from '../begin-session.js';
-import type { PeopleDeps } from '../deps.js';
+import type { UserDeps } from '../deps.js';
 import { checkedClient, checkedPassword } from '../fields.js';
 import { hashPassword } from '../password.js';
 import { scopeHash } from '../store/failures.js';
 import { hashToken } from '../token.js';
 
 /** Raises invalid_request for the password, with which the link stays as it is, sign_in_refused and overloaded. */
-export async function resetPassword(request: ResetPasswordRequest, context: CallContext, deps: PeopleDeps): Promise<ResetPasswordResponse> {
+export async function resetPassword(request: ResetPasswordRequest, context: CallContext, deps: UserDeps): Promise<ResetPasswordResponse> {
   const { audit, db, failures, identities, users, resets, sessions, clock, log } = deps;
   const password = checkedPassword(request.newPassword, 'new_password');
   const hash = hashToken(request.token);

@@ -4,14 +4,14 @@ import type { RevokeInvitationRequest, RevokeInvitationResponse } from '#proto/a
 import { accountIdBytes } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
 import { roleWord } from '../audit-details.js';
-import type { PeopleDeps } from '../deps.js';
+import type { UserDeps } from '../deps.js';
 import { checkedId } from '../fields.js';
 
 /** Raises invalid_request and not_found. */
 export async function revokeInvitation(
   request: RevokeInvitationRequest,
   context: CallContext,
-  { audit, db, members }: PeopleDeps,
+  { audit, db, members }: UserDeps,
 ): Promise<RevokeInvitationResponse> {
   const accountId = accountIdBytes(request.accountId);
   const id = checkedId('invitation_id', 'inv', request.invitationId);

@@ -1,14 +1,14 @@
 // RevokeSessions: ends one session of a person, or all but one.
 import type { CallContext } from '#client/call-context.js';
 import type { RevokeSessionsRequest, RevokeSessionsResponse } from '#proto/auth/v1/users.js';
-import type { PeopleDeps } from '../deps.js';
+import type { UserDeps } from '../deps.js';
 import { checkedId } from '../fields.js';
 
 /** Raises invalid_request. */
 export async function revokeSessions(
   request: RevokeSessionsRequest,
   context: CallContext,
-  { audit, db, users, sessions, log }: PeopleDeps,
+  { audit, db, users, sessions, log }: UserDeps,
 ): Promise<RevokeSessionsResponse> {
   const userId = checkedId('user_id', 'user', request.userId);
   const butId = request.exceptSessionId === '' ? undefined : checkedId('except_session_id', 'sess', request.exceptSessionId);

@@ -2,7 +2,7 @@
 import type { CallContext } from '#client/call-context.js';
 import type { SetPasswordRequest, SetPasswordResponse } from '#proto/auth/v1/users.js';
 import { sessionActor } from '../audit-details.js';
-import type { PeopleDeps } from '../deps.js';
+import type { UserDeps } from '../deps.js';
 import { checkedId, checkedPassword } from '../fields.js';
 import { hashPassword } from '../password.js';
 import { assertPresentPassword, personOfSession } from '../current-password.js';
@@ -11,7 +11,7 @@ import { assertPresentPassword, personOfSession } from '../current-password.js';
 const linkTrustMs = 15 * 60_000;
 
 /** Raises invalid_request, not_found, sign_in_refused for a wrong present password, sign_in_throttled and overloaded. */
-export async function setPassword(request: SetPasswordRequest, context: CallContext, deps: PeopleDeps): Promise<SetPasswordResponse> {
+export async function setPassword(request: SetPasswordRequest, context: CallContext, deps: UserDeps): Promise<SetPasswordResponse> {
   const { audit, db, identities, users, resets, sessions, clock, log } = deps;
   const sessionId = checkedId('session_id', 'sess', request.sessionId);
   const password = checkedPassword(request.newPassword, 'new_password');

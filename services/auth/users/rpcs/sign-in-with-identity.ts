@@ -6,7 +6,7 @@ import type { Client, SignInWithIdentityRequest, SignInWithIdentityResponse, Use
 import { provenActor } from '../audit-details.js';
 import { beginSession } from '../begin-session.js';
 import { claimsOfResponse, type IdentityClaims, newIdentity } from '../claims.js';
-import type { PeopleDeps } from '../deps.js';
+import type { UserDeps } from '../deps.js';
 import { checkedClient } from '../fields.js';
 import { newAccountOf } from '../new-account.js';
 import { unlessDuplicate } from '../store/identities.js';
@@ -22,7 +22,7 @@ const messages = {
 export async function signInWithIdentity(
   request: SignInWithIdentityRequest,
   context: CallContext,
-  deps: PeopleDeps,
+  deps: UserDeps,
 ): Promise<SignInWithIdentityResponse> {
   const claims = await claimsOfResponse(request.response, deps.identityProvider);
   const client = checkedClient(request.client);
@@ -33,7 +33,7 @@ export async function signInWithIdentity(
   return { signedIn: await beginSession(await added(claims, client, context, deps), client, false, context, deps), isNew: true };
 }
 
-async function connected(claims: IdentityClaims, { identities, users }: PeopleDeps): Promise<User | undefined> {
+async function connected(claims: IdentityClaims, { identities, users }: UserDeps): Promise<User | undefined> {
   const userId = await identities.findUser(claims);
   return userId === undefined ? undefined : (await users.find(userId))?.user;
 }
@@ -43,7 +43,7 @@ async function byEmail(
   claims: IdentityClaims,
   client: Client,
   context: CallContext,
-  { audit, db, identities, users, clock, log }: PeopleDeps,
+  { audit, db, identities, users, clock, log }: UserDeps,
 ): Promise<User | undefined> {
   if (!claims.emailVerified) throw refusal('email_unverified');
   const person = await users.findByEmail(claims.email);
@@ -72,7 +72,7 @@ async function added(
   claims: IdentityClaims,
   client: Client,
   context: CallContext,
-  { audit, db, identities, clock, log }: PeopleDeps,
+  { audit, db, identities, clock, log }: UserDeps,
 ): Promise<User> {
   const nowMs = clock.nowMs();
   const name = claims.name === '' ? claims.email.slice(0, 200) : claims.name;

@@ -2,12 +2,12 @@
 import type { CallContext } from '#client/call-context.js';
 import type { SignInRequest, SignInResponse } from '#proto/auth/v1/users.js';
 import { beginSession, signInRefused } from '../begin-session.js';
-import type { PeopleDeps } from '../deps.js';
+import type { UserDeps } from '../deps.js';
 import { checkedClient, checkedEmail } from '../fields.js';
 import { checkPassword } from '../throttle.js';
 
 /** Raises invalid_request, sign_in_refused, sign_in_throttled and overloaded. */
-export async function signIn(request: SignInRequest, context: CallContext, deps: PeopleDeps): Promise<SignInResponse> {
+export async function signIn(request: SignInRequest, context: CallContext, deps: UserDeps): Promise<SignInResponse> {
   const email = checkedEmail(request.email);
   const client = checkedClient(request.client);
   const person = await deps.users.findByEmail(email);

@@ -6,7 +6,7 @@ import type { SignUpRequest, SignUpResponse } from '#proto/auth/v1/users.js';
 import { checkedName } from '../../requests/fields.js';
 import { provenActor } from '../audit-details.js';
 import { beginSession } from '../begin-session.js';
-import type { PeopleDeps } from '../deps.js';
+import type { UserDeps } from '../deps.js';
 import { checkedClient, checkedEmail, checkedPassword } from '../fields.js';
 import { newAccountOf } from '../new-account.js';
 import { hashPassword } from '../password.js';
@@ -15,7 +15,7 @@ import { emailTaken } from '../store/users.js';
 import { addressScope, assertNotThrottled, attemptsMax, noteAttempt } from '../throttle.js';
 
 /** Raises not_found where sign-up is not open, invalid_request, already_exists, sign_in_throttled and overloaded. */
-export async function signUp(request: SignUpRequest, context: CallContext, deps: PeopleDeps): Promise<SignUpResponse> {
+export async function signUp(request: SignUpRequest, context: CallContext, deps: UserDeps): Promise<SignUpResponse> {
   const { audit, db, identities, config, clock, log } = deps;
   if (!config.signUp) throw fault('no_sign_up', {}, { details: { what: 'path' } });
   const client = checkedClient(request.client);

@@ -6,14 +6,14 @@ import { checkedName } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
 import { checkedUpdateMask } from '../../requests/update-mask.js';
 import { sessionActor } from '../audit-details.js';
-import type { PeopleDeps } from '../deps.js';
+import type { UserDeps } from '../deps.js';
 import { checkedEmail } from '../fields.js';
 import { assertPresentPassword, personOfSession, type SessionPerson } from '../current-password.js';
 import type { PersonChange } from '../store/users.js';
 import { assertNotThrottled, attemptsMax, noteAttempt } from '../throttle.js';
 
 /** Raises invalid_request, not_found, already_exists, sign_in_refused for a wrong present password, sign_in_throttled and overloaded. */
-export async function updateProfile(request: UpdateProfileRequest, context: CallContext, deps: PeopleDeps): Promise<UpdateProfileResponse> {
+export async function updateProfile(request: UpdateProfileRequest, context: CallContext, deps: UserDeps): Promise<UpdateProfileResponse> {
   const mask = checkedUpdateMask(request.updateMask, ['name', 'email']);
   const name = mask.has('name') ? checkedName(request.name) : undefined;
   const who = await personOfSession(request.sessionId, deps);
@@ -34,7 +34,7 @@ export async function updateProfile(request: UpdateProfileRequest, context: Call
   return { user };
 }
 
-async function changed(who: SessionPerson, change: PersonChange, context: CallContext, { audit, db, users }: PeopleDeps): Promise<User> {
+async function changed(who: SessionPerson, change: PersonChange, context: CallContext, { audit, db, users }: UserDeps): Promise<User> {
   return db.transaction(async (tx) => {
     const { before, after } = found(await users.update(tx, who.userId, change), 'user');
     const detail = {

@@ -7,7 +7,7 @@ import { checkedName } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
 import { checkedUpdateMask } from '../../requests/update-mask.js';
 import { userDetail } from '../audit-details.js';
-import type { PeopleDeps } from '../deps.js';
+import type { UserDeps } from '../deps.js';
 import { checkedEmail, checkedId } from '../fields.js';
 
 const fields = ['name', 'is_disabled', 'is_operator', 'email'] as const;
@@ -16,7 +16,7 @@ const fields = ['name', 'is_disabled', 'is_operator', 'email'] as const;
 export async function updateUser(
   request: UpdateUserRequest,
   context: CallContext,
-  { audit, db, users, sessions, log }: PeopleDeps,
+  { audit, db, users, sessions, log }: UserDeps,
 ): Promise<UpdateUserResponse> {
   const id = checkedId('user_id', 'user', request.userId);
   const mask = checkedUpdateMask(request.updateMask, fields);

@@ -3,7 +3,7 @@ import { fieldFault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import type { VerifyAuditLogRequest, VerifyAuditLogResponse } from '#proto/auth/v1/users.js';
 import { auditHash, chainStart } from '../audit-hash.js';
-import type { PeopleDeps } from '../deps.js';
+import type { UserDeps } from '../deps.js';
 
 const entriesPageSize = 1000;
 const hashBytes = 32;
@@ -12,7 +12,7 @@ const hashBytes = 32;
 export async function verifyAuditLog(
   request: VerifyAuditLogRequest,
   context: CallContext,
-  { audit, log }: PeopleDeps,
+  { audit, log }: UserDeps,
 ): Promise<VerifyAuditLogResponse> {
   const { number: seenNumber, hash: seenHash } = request;
   if (seenNumber < 0n) throw fieldFault('number', 'at_least', { min: 0 });
