@@ -12,7 +12,7 @@ import type { Mailer } from '#kit/mail/mailer.js';
 import { createTestDatabase } from '#kit/testing/database.js';
 import { type Account, type AuthService, CreateAccountRequest, CreateKeyRequest, type DeepPartial, type Key } from '#proto/auth/v1/auth.js';
 import { type AuthModule, authSettings, createAuth } from '../index.js';
-import type { IdentityClaims } from '../users/claims.js';
+import type { IdentityClaims } from '../users/identity-claims.js';
 import type { OidcProvider } from '../users/oidc/provider.js';
 
 /** As the operator calls. */

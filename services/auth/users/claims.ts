@@ -1,22 +1,12 @@
-// What an identity provider says of somebody, brought into the form in which it is kept. Pure.
+// Checks what an identity provider asserts about a user and brings it into the form that is stored.
 import { newId } from '#kit/id.js';
 import type { IdentityResponse } from '#proto/auth/v1/users.js';
 import { fault } from '#client/errors/fault.js';
 import { invalidField } from '../requests/fields.js';
 import { checkedEmail } from './fields.js';
+import type { IdentityClaims } from './identity-claims.js';
 import type { OidcProvider } from './oidc/provider.js';
 import type { NewIdentity } from './store/identities.js';
-
-/** What an identity provider asserts about a user. */
-export interface IdentityClaims {
-  /** Issuer and subject together identify one identity permanently. */
-  readonly issuer: string;
-  readonly subject: string;
-  readonly email: string;
-  /** The provider has verified the address. */
-  readonly emailVerified: boolean;
-  readonly name: string;
-}
 
 const issuerCharsMax = 300;
 /** OpenID Connect Core 1.0, section 2. */

@@ -12,7 +12,7 @@ import {
   type User,
 } from '#proto/auth/v1/users.js';
 import type { CallContext } from '#client/call-context.js';
-import type { IdentityClaims } from './claims.js';
+import type { IdentityClaims } from './identity-claims.js';
 import { actingAs, identityResponse, newAccount, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
 import { attemptsMax, failureWindowMs } from './throttle.js';
 import { maskOf } from '../testing/mask-of.js';
