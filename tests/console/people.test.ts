@@ -212,7 +212,7 @@ describe.each(browserModes)('people in the console, %s', (mode) => {
     await page.getByRole('button', { name: 'Actions for owner@example.com' }).click();
     await page.getByRole('menuitem', { name: 'Leave the account' }).click();
     await page.getByRole('button', { name: 'Leave the account' }).click();
-    await page.getByText('An account has at least one owner').waitFor();
+    await page.getByText('An account needs at least one owner').waitFor();
     await late.close();
     await host.close();
   });

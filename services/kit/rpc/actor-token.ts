@@ -48,12 +48,12 @@ interface Verified {
 }
 
 /**
- * Verifies tokens with the keys that it was last given. Checking a signature costs a tenth of a millisecond and one token accompanies many
- * calls,
- * so recent results are cached.
+ * Verifies tokens with the keys that it was last given. Checking a signature costs a tenth of a millisecond and one token accompanies
+ * many calls, so recent results are cached.
  */
 export class ActorVerifier {
   private readonly keys = new Map<string, Promise<CryptoKey>>();
+  private waiting: (() => void)[] = [];
   private readonly verified = new Map<string, Verified>();
 
   constructor(private readonly clock: Clock) {}
@@ -63,6 +63,16 @@ export class ActorVerifier {
     const wanted = new Map(keys.map((key) => [key.kid, key]));
     for (const kid of this.keys.keys()) if (!wanted.has(kid)) this.keys.delete(kid);
     for (const key of wanted.values()) if (!this.keys.has(key.kid)) this.keys.set(key.kid, imported(key));
+    for (const resume of this.waiting.splice(0)) resume();
+  }
+
+  /** Waits until there are keys, at most this long: a process that has just started may serve a call before auth has sent them. */
+  async keysOrTimeout(timeoutMs: number): Promise<void> {
+    if (this.hasKeys()) return;
+    await new Promise<void>((resolve) => {
+      this.waiting.push(resolve);
+      setTimeout(resolve, timeoutMs).unref();
+    });
   }
 
   /** Reports whether any token can be verified. */

@@ -21,6 +21,9 @@ export interface AccessOptions {
   readonly clock?: Clock;
 }
 
+/** How long a call with a token waits for the first keys after a start, in milliseconds. */
+const keysWaitMs = 1500;
+
 /** Decides which caller may call what in one process. */
 export class Access {
   /** The registered callers, which `followCallers` keeps current; until then they are refused. */
@@ -74,12 +77,16 @@ export class Access {
   private withActor(context: CallContext, goOn: (proven: CallContext) => CallScope): CallScope | Promise<CallScope> {
     const { actorToken, caller } = context;
     if (actorToken === undefined) return goOn(context);
-    if (!this.actors.hasKeys()) {
-      const message = 'The acting user cannot be verified at the moment; try again.';
-      throw new AppError('service_unavailable', message, { retryAfterMs: 1000 });
-    }
+    if (!this.actors.hasKeys()) return this.whenKeysArrive(context, goOn);
     const actor = this.actors.verify(actorToken, caller);
     return actor instanceof Promise ? actor.then((proven) => goOn({ ...context, actor: proven })) : goOn({ ...context, actor });
+  }
+
+  private async whenKeysArrive(context: CallContext, goOn: (proven: CallContext) => CallScope): Promise<CallScope> {
+    await this.actors.keysOrTimeout(keysWaitMs);
+    if (this.actors.hasKeys()) return this.withActor(context, goOn);
+    const message = 'The acting user cannot be verified at the moment; try again.';
+    throw new AppError('service_unavailable', message, { retryAfterMs: 1000 });
   }
 
   private admit(context: CallContext, rule: AccessRule, rpc: string, accountIds: string[] | undefined): RegisteredCaller {
