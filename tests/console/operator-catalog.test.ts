@@ -98,7 +98,7 @@ describe.each(modes)('an operator’s catalog in the browser, %s', (mode) => {
     await system.cli('price', 'draft', 'sandbox/echo', '--output', '3', '--author', 'bob');
     await page.getByRole('button', { name: 'Publish…' }).click();
     await popup(page).getByRole('button', { name: 'Publish', exact: true }).click();
-    await page.getByRole('alert').getByText('was changed by bob').waitFor();
+    await page.getByRole('alert').getByText('bob has changed the price draft').waitFor();
     await page.getByText('by bob, ').waitFor();
     expect(
       await page

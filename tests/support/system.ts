@@ -69,7 +69,7 @@ export async function startSystem(mode: Mode, env: Record<string, string> = {}, 
         throw new Error(`Tollgate ended with ${child.process.exitCode}:\n${child.stdout()}\n${child.stderr()}`);
       const response = await fetch(`${baseUrl}/readyz`);
       return response.status === 200 && child.stdout().includes('ready') ? true : undefined;
-    }, 60_000).catch((error: Error) => {
+    }, 120_000).catch((error: Error) => {
       child.process.kill('SIGKILL');
       throw new Error(`Tollgate did not become ready: ${error.message}\n${child.stdout()}\n${child.stderr()}`);
     });
