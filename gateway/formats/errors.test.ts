@@ -178,18 +178,18 @@ describe('client libraries', () => {
     'already_exists',
     'idempotency_mismatch',
     'idempotency_answer_gone',
-  ] as Reason[])('are told not to retry after %s', (reason) => {
+  ] as Reason[])('must not retry after %s', (reason) => {
     for (const format of both) expect(tell(format, reason, { retryAfterMs: 5000 }).headers).toEqual({ 'x-should-retry': 'false' });
   });
 
-  it("are told to retry at a key's limit only if calls in flight hold the missing amount", () => {
+  it("may retry at a key's limit only if calls in flight hold the missing amount", () => {
     for (const format of both) {
       expect(tell(format, 'key_limit_reached', {}).headers).toEqual({ 'x-should-retry': 'false' });
       expect(tell(format, 'key_limit_reached', { retryAfterMs: 2000 }).headers).toEqual({ 'retry-after': '2', 'x-should-retry': 'true' });
     }
   });
 
-  it('are told to retry a 402 if calls in flight hold the missing amount, because none does so by itself', () => {
+  it('may retry a 402 if calls in flight hold the missing amount, because none does so by itself', () => {
     for (const format of both)
       expect(tell(format, 'balance_held', { retryAfterMs: 1500 }).headers).toEqual({ 'retry-after': '2', 'x-should-retry': 'true' });
   });
@@ -210,7 +210,7 @@ describe('client libraries', () => {
   });
 
   it.each(['idempotency_in_progress', 'overloaded', 'service_unavailable'] as Reason[])(
-    'are told when to retry after %s, and never to sleep for more than a minute',
+    'learn when to retry after %s, and never to sleep for more than a minute',
     (reason) => {
       for (const format of both) {
         const headersAfter = (retryAfterMs?: number): object =>

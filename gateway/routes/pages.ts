@@ -99,7 +99,7 @@ async function priceHistory(modelId: string, { peers, config, log }: PageDeps): 
   }
 }
 
-/** Chooses the language by the address, otherwise by the browser's preference; caches are told that the response varies by it. */
+/** Chooses the language by the address, otherwise by the browser's preference; the Vary header tells caches so. */
 function speechFor(ctx: Context): Speech {
   ctx.vary('accept-language');
   return speechOf(ctx.query, languages.find((language) => language === ctx.acceptsLanguages([...languages])) ?? languages[0]!);

@@ -40,7 +40,7 @@ export const membersText = dictionary(
     makeLink: 'Make the link',
     linkTitle: 'Hand this link to them',
     linkHint: ({ email, until }: { email: string; until: string }) =>
-      `It makes ${email} a member, once, until ${until}. It is shown only now; whoever has it can accept.`,
+      `It makes ${email} a member, once, until ${until}. It is shown only now; anyone who has it can accept.`,
     mailedTitle: 'The invitation is mailed',
     mailedTo: ({ email }: { email: string }) => `Mailed to ${email}. The link is here too, in case it does not arrive.`,
     mailPending: ({ email }: { email: string }) => `It is being mailed to ${email}, which takes longer than usual. The link is here too.`,

@@ -47,7 +47,7 @@ export interface GaleraCluster {
   url(schema: string): string;
   /** A user with all rights, creating schemas included; names no schema. */
   readonly adminUrl: string;
-  /** Starts a node that has ended again; it joins the others. When no node runs, the cluster is founded anew from what they know. */
+  /** Starts a node that has ended again; it joins the others. When no node runs, the cluster is bootstrapped again from their data. */
   restart(node: GaleraNode): Promise<void>;
   /**
    * Ends the nodes that run but will not serve again by themselves, if another one serves: donors of data that lost the cluster while

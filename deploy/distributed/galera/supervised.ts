@@ -17,7 +17,7 @@ export interface SupervisionOptions {
   readonly restartDelayMs: number;
   /** How long a donor is left to itself before it is started again; tests shorten it. */
   readonly leftDonorMs?: number;
-  /** How long nodes that run may all be without a majority before the cluster is founded anew; tests shorten it. */
+  /** How long nodes that run may all be without a majority before the cluster is bootstrapped again; tests shorten it. */
   readonly nobodyServesMs?: number;
 }
 
@@ -64,7 +64,7 @@ export function keepRunning(cluster: GaleraCluster, options: SupervisionOptions)
       for (const { name } of left)
         log.warn({ node: name }, 'Galera node lost the cluster while it gave its data, and would not have served again; it was ended');
       if (await cluster.endIfNobodyServes(nobodyServesMs))
-        log.error({}, 'no Galera node served for a long time; all were ended, and the cluster is founded anew');
+        log.error({}, 'no Galera node served for a long time; stopped all nodes to bootstrap the cluster again');
     }
   }
 

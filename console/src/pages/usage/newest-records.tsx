@@ -17,7 +17,7 @@ interface Props {
   readonly none: string;
   readonly all: { readonly name: string; readonly path: string };
   readonly columns: Readonly<Record<'time' | 'model' | 'outcome' | 'charge', string>>;
-  /** Whether why a call ended so stands beside its outcome. */
+  /** Whether to show the reason for the outcome next to it. */
   readonly withDetail?: boolean;
 }
 

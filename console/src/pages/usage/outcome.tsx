@@ -18,7 +18,7 @@ const looks: Record<Outcome, { tone: 'good' | 'info' | 'warn' | 'bad'; icon: 'ok
 
 const isOutcome = (text: string): text is Outcome => (outcomes as readonly string[]).includes(text);
 
-/** The words for outcomes; one that is not known here is told as the API tells it. */
+/** The words for outcomes; an outcome without a word is shown as the API returns it. */
 export function useOutcomeName(): (outcome: string) => string {
   const t = useText(usageText);
   return (outcome) => (isOutcome(outcome) ? t[`outcome_${outcome}`] : outcome);

@@ -49,7 +49,7 @@ async function byEmail(
   if (!claims.emailVerified) throw refusal('email_unverified');
   const person = await users.findByEmail(claims.email);
   if (person === undefined || person.user.isDisabled) return person?.user;
-  // Whoever signed up with an address that is not theirs would else wait here for its owner.
+  // Otherwise a user who signed up with an address of another person could wait here for its owner.
   if (!person.user.emailVerified) throw refusal('email_taken');
   const { user } = person;
   const identity = newIdentity(claims, clock.nowMs());
