@@ -91,18 +91,28 @@ built:
 packages:
 	$(LOCKED) node_modules/.for-tests proto/gen/.generated
 
+# Packages are current when their stamp holds the lock file's hash: git writes another commit's file with the time of now, which tells nothing.
+LOCK_HASH := $(shell cat package.json package-lock.json | cksum | tr ' ' -)
+ifneq ($(LOCK_HASH),$(shell cat node_modules/.for-run 2>/dev/null))
+node_modules/.for-run: FORCE
+node_modules/.for-tests: FORCE
+endif
+FORCE:
+
 # Who only runs Tollgate waits for half of the packages: what it is built from. Tests want the others too.
 # Install scripts are not run: every package here ships what it needs, and none needs a compiler.
 NPM_CI = $(WITH_NODE) npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 
 # A checkout that has the packages for tests keeps them.
-node_modules/.for-run: package.json package-lock.json
-	@if [ -e node_modules/.for-tests ]; then $(NPM_CI) && touch node_modules/.for-tests; else $(NPM_CI) --omit=dev; fi
-	@touch $@
+node_modules/.for-run:
+	@if [ "$(LOCK_HASH)" = "$$(cat $@ 2>/dev/null)" ]; then :; \
+	elif [ -e node_modules/.for-tests ]; then $(NPM_CI) && touch node_modules/.for-tests; \
+	else $(NPM_CI) --omit=dev; fi
+	@echo $(LOCK_HASH) > $@
 
-node_modules/.for-tests: package.json package-lock.json
+node_modules/.for-tests:
 	@$(NPM_CI)
-	@touch $@ node_modules/.for-run
+	@echo $(LOCK_HASH) | tee $@ > node_modules/.for-run
 
 proto/gen/.generated: node_modules/.for-run $(PROTOS)
 	@$(WITH_NODE) npm run -s generate

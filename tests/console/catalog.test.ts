@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
 import { accessibilityFaults, newPerson, screenshot, sidewaysScroll, startChromium } from '../support/chromium.js';
+import { eventually } from '../support/process.js';
 import { startSystem, type System } from '../support/system.js';
 
 describe('the public catalog in a browser', () => {
@@ -15,6 +16,11 @@ describe('the public catalog in a browser', () => {
     ]);
     await system.cli('price', 'publish', 'sandbox/tool', '--input', '0', '--output', '0');
     await system.cli('price', 'publish', 'sandbox/story', '--input', '0.5', '--output', '3', '--cache-write-1h', '0.75', '--from', '30d');
+    // A price that replaces another starts a moment after it is published.
+    await eventually(async () => {
+      const list = await fetch(`${system.baseUrl}/models`, { headers: { accept: 'text/html' } });
+      return (await list.text()).includes('<span class="tag">free</span>') ? true : undefined;
+    });
   });
 
   afterAll(async () => {

@@ -61,7 +61,10 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Waits until `check` gives something other than undefined, or throws what it last failed with. */
+/** What `eventually` does not wait after: no later check can succeed. */
+export class NeverWill extends Error {}
+
+/** Waits until `check` gives something other than undefined, or throws what it last failed with; a NeverWill at once. */
 export async function eventually<T>(check: () => Promise<T | undefined> | T | undefined, timeoutMs = 20_000): Promise<T> {
   const untilMs = Date.now() + timeoutMs;
   let failure: unknown = new Error('The condition never became true.');
@@ -70,6 +73,7 @@ export async function eventually<T>(check: () => Promise<T | undefined> | T | un
       const value = await check();
       if (value !== undefined) return value;
     } catch (error) {
+      if (error instanceof NeverWill) throw error;
       failure = error;
     }
     await new Promise((resolve) => setTimeout(resolve, 25));

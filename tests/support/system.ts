@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type CommandResult, runCommand } from './command-runner.js';
-import { type Child, eventually, freePort, isAlive, startScript } from './process.js';
+import { type Child, eventually, freePort, isAlive, NeverWill, startScript } from './process.js';
 
 /** The two ways to run. */
 export type Mode = 'single' | 'distributed';
@@ -65,8 +65,7 @@ export async function startSystem(mode: Mode, env: Record<string, string> = {}, 
   async function start(): Promise<void> {
     child = startScript(scripts[mode], [], settings);
     await eventually(async () => {
-      if (child.process.exitCode !== null)
-        throw new Error(`Tollgate ended with ${child.process.exitCode}:\n${child.stdout()}\n${child.stderr()}`);
+      if (child.process.exitCode !== null) throw new NeverWill(`it ended with ${child.process.exitCode}`);
       const response = await fetch(`${baseUrl}/readyz`);
       return response.status === 200 && child.stdout().includes('ready') ? true : undefined;
     }, 120_000).catch((error: Error) => {
