@@ -1,5 +1,7 @@
 // Refunds that the ledger has not booked yet.
+import { isDuplicate } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
+import type { PlainTransaction } from '#kit/db/plain-transaction.js';
 import { asBigInt, asBytes, asNumber, optional } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import { deleteKey, lockKey } from './keyed-calls.js';
@@ -23,16 +25,23 @@ export interface PendingRefund {
 }
 
 /** Queues the refund of a call, unless it is queued, and releases the call's idempotency key with the stored answer. */
-export async function enqueueRefund(db: Database, { callId, accountId, keyHash }: UndeliveredAnswer, nowMs: number): Promise<void> {
+export async function enqueueRefund(db: Database, answer: UndeliveredAnswer, nowMs: number): Promise<void> {
+  try {
+    await db.plainTransaction((tx) => enqueue(tx, answer, nowMs));
+  } catch (error) {
+    // A report of the same call, made at the same moment, has committed the same changes.
+    if (!isDuplicate(error)) throw error;
+  }
+}
+
+async function enqueue(tx: PlainTransaction, { callId, accountId, keyHash }: UndeliveredAnswer, nowMs: number): Promise<void> {
   const [id, account] = [bytesOf('req', callId), bytesOf('acct', accountId)];
-  await db.plainTransaction(async (tx) => {
-    const key = keyHash.length === 0 ? undefined : await lockKey(tx, account, keyHash);
-    if (key?.callId.equals(id) === true) await deleteKey(tx, key);
-    const [queued] = await tx.query('SELECT id FROM refund_outbox WHERE id = ?', [id]);
-    if (queued !== undefined) return;
-    const values = [id, account, 0, nowMs, nowMs];
-    await tx.run('INSERT INTO refund_outbox (id, account_id, attempts, next_attempt_at_ms, created_at_ms) VALUES (?, ?, ?, ?, ?)', values);
-  });
+  const key = keyHash.length === 0 ? undefined : await lockKey(tx, account, keyHash);
+  if (key?.callId.equals(id) === true) await deleteKey(tx, key);
+  const [queued] = await tx.query('SELECT id FROM refund_outbox WHERE id = ?', [id]);
+  if (queued !== undefined) return;
+  const values = [id, account, 0, nowMs, nowMs];
+  await tx.run('INSERT INTO refund_outbox (id, account_id, attempts, next_attempt_at_ms, created_at_ms) VALUES (?, ?, ?, ?, ?)', values);
 }
 
 /** Returns at most `limit` refunds that are due. Several replicas may return the same ones; the ledger books each once. */
