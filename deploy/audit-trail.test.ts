@@ -1,4 +1,4 @@
-// Every RPC that changes something an operator or an owner cares about leaves one audit event, and a repeat leaves none.
+// Every RPC that makes a change relevant to an operator or an owner creates one audit event, and a repeated request creates none.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newId } from '#kit/id.js';
 import { type Actor, callContext } from '#client/call-context.js';
@@ -10,12 +10,12 @@ import { exampleModel } from '../services/catalog/testing/examples.js';
 import { auditedCalls } from './testing/audited-calls.js';
 import { startServices, type TestServices } from './testing/services.js';
 
-/** RPCs that only read, by the first word of their names. */
+/** Matches the names of RPCs that only read, by their first word. */
 const reads = /^(Get|List|Find|Watch|Verify|Authenticate|Estimate|Count|Reconcile|Batch(?=.))/;
 
-const isCall = 'The journal and the usage records are the trail of calls.';
+const isCall = 'Calls are recorded in the journal and the usage records.';
 
-/** RPCs that change something and leave no event. */
+/** RPCs that change something without creating an event, with the reason. */
 const unaudited: Readonly<Record<string, string>> = {
   'ledger.v1.LedgerService/Hold': isCall,
   'ledger.v1.LedgerService/Checkpoint': isCall,
@@ -25,23 +25,23 @@ const unaudited: Readonly<Record<string, string>> = {
   'ledger.v1.LedgerService/ExpireHolds': isCall,
   'metering.v1.MeteringService/CheckpointUsage': isCall,
   'metering.v1.MeteringService/RecordUsage': isCall,
-  'metering.v1.MeteringService/RefundUndeliveredAnswer': 'It has metering call Refund, which leaves its event.',
+  'metering.v1.MeteringService/RefundUndeliveredAnswer': 'Metering calls Refund, which creates an event.',
   'metering.v1.MeteringService/Batch': isCall,
   'metering.v1.MeteringService/ReserveIdempotencyKey': isCall,
   'metering.v1.MeteringService/ReleaseIdempotencyKey': isCall,
   'inference.v1.InferenceService/Generate': isCall,
-  'ledger.v1.PaymentService/BeginPayment': 'It changes nothing here; the payment leaves account.credit when it is made.',
-  'ledger.v1.PaymentService/RecordPaymentEvent': 'It calls Deposit and Adjust in the name of the provider, which leave their events.',
-  'auth.v1.CallerService/ReportCallersSeen': 'It changes nothing that a caller may do.',
+  'ledger.v1.PaymentService/BeginPayment': 'It changes nothing; the payment creates an account.credit event when it is completed.',
+  'ledger.v1.PaymentService/RecordPaymentEvent': 'It calls Deposit and Adjust on behalf of the provider, which create events.',
+  'auth.v1.CallerService/ReportCallersSeen': 'It does not change what a caller may do.',
   'auth.v1.UserService/SignIn': 'A session is shown by ListSessions.',
-  'auth.v1.UserService/RedeemSignInLink': 'A session is shown by ListSessions; CreateSignInLink leaves an event.',
+  'auth.v1.UserService/RedeemSignInLink': 'A session is shown by ListSessions; CreateSignInLink creates an event.',
   'auth.v1.UserService/BeginIdentitySignIn': 'It changes nothing.',
   'auth.v1.UserService/ConfirmPassword': 'It changes nothing.',
-  'auth.v1.UserService/RequestPasswordReset': 'It changes nothing until ResetPassword, which leaves an event.',
+  'auth.v1.UserService/RequestPasswordReset': 'It changes nothing until ResetPassword, which creates an event.',
   'auth.v1.UserService/AppendAuditEvents': 'It is the audit log.',
 };
 
-// Passwords are hashed, each for a fifth of a second of a core.
+// Hashing a password takes a fifth of a second of CPU.
 const slowTestMs = 60_000;
 const operator = callContext({ caller: 'operator' });
 describe('the audit trail', () => {
@@ -51,7 +51,7 @@ describe('the audit trail', () => {
   });
   afterAll(() => services.stop());
 
-  /** All events, oldest first, once every outbox is empty. */
+  /** Returns all events, oldest first, once every outbox is empty. */
   async function trail(): Promise<AuditEvent[]> {
     const { auth: _auth, ...others } = services.databases;
     for (const { knex } of Object.values(others)) {
@@ -71,7 +71,7 @@ describe('the audit trail', () => {
   });
 
   it(
-    'has one event of each change with its actor, and none of a repeat',
+    'has one event per change, with its actor, and none for a repeated request',
     async () => {
       for (const { rpc, action, by = 'operator CLI', prepare, call, isIdempotent = false } of auditedCalls(services)) {
         await prepare?.();
@@ -96,7 +96,7 @@ describe('the audit trail', () => {
     slowTestMs,
   );
 
-  it('names the user for whom a process acts, with their address', async () => {
+  it('names the user on whose behalf a process acts, with their address', async () => {
     const actor: Actor = {
       userId: newId('user'),
       sessionId: newId('sess'),

@@ -1,5 +1,5 @@
-// The first start of an installation: an account with a starting balance and a first key, so that there is something to try, and an
-// operator who owns it.
+// The first start of an installation: creates an operator and an account that the operator owns, with a starting balance and a first
+// key, so that calls can be made immediately.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AuthService } from '#proto/auth/v1/auth.js';
@@ -8,12 +8,12 @@ import { DepositSource, type LedgerService } from '#proto/ledger/v1/ledger.js';
 import { hasReason } from '#client/errors/app-error.js';
 import { callContext } from '#client/call-context.js';
 
-/** What the first run made. */
+/** What the first run created. */
 export interface FirstRun {
   readonly accountId: string;
-  /** The whole secret; it is nowhere else. */
+  /** The key's secret, which is stored nowhere. */
   readonly secret: string;
-  /** Who owns the account and runs this Tollgate; without a password, so that only a link lets them in. */
+  /** E-mail address of the operator, who owns the account. The operator has no password yet and can sign in only with a link. */
   readonly operatorEmail: string;
   readonly startingBalanceNanoUsd: bigint;
 }
@@ -21,15 +21,15 @@ export interface FirstRun {
 const keyName = 'first key';
 const timeoutMs = 10_000;
 
-/** Where it is noted that the first run is over. */
-function notePath(dataDir: string): string {
+/** Returns the path of the file that marks the first run as done. */
+function markerPath(dataDir: string): string {
   return join(dataDir, 'first-run.json');
 }
 
 /**
- * Makes the first account, operator, deposit and key unless `dataDir` says that this was done. A first run that was cut short is done
- * again: the account, the operator and the deposit are idempotent, and a key whose secret was never shown is revoked. `show` must bring the
- * secret to its owner before it returns; only then is the first run over.
+ * Creates the first account, operator, deposit and key, unless `dataDir` shows that this was done before. An interrupted first run is
+ * repeated: creating the account, the operator and the deposit is idempotent, and a key whose secret was never shown is revoked. `show` must
+ * have delivered the secret to the operator when it returns; only then is the first run marked as done.
  */
 export async function ensureFirstRun(
   dataDir: string,
@@ -41,7 +41,7 @@ export async function ensureFirstRun(
   { startingBalanceNanoUsd, operatorEmail }: { startingBalanceNanoUsd: bigint; operatorEmail: string },
   show: (firstRun: FirstRun) => void,
 ): Promise<void> {
-  if (existsSync(notePath(dataDir))) return;
+  if (existsSync(markerPath(dataDir))) return;
   const { auth, users, ledger } = clients;
   const context = callContext({ caller: 'operator', timeoutMs });
   const { account } = await auth.createAccount({ name: 'default', idempotencyKey: 'first-run' }, context);
@@ -66,7 +66,7 @@ export async function ensureFirstRun(
     context,
   );
   show({ accountId, secret, operatorEmail, startingBalanceNanoUsd });
-  writeFileSync(notePath(dataDir), `${JSON.stringify({ account_id: accountId })}\n`, { mode: 0o600 });
+  writeFileSync(markerPath(dataDir), `${JSON.stringify({ account_id: accountId })}\n`, { mode: 0o600 });
 }
 
 async function operatorId(users: Pick<UserService, 'createUser' | 'listUsers'>, email: string): Promise<string> {
@@ -81,20 +81,24 @@ async function operatorId(users: Pick<UserService, 'createUser' | 'listUsers'>, 
   }
 }
 
-/** Where somebody signs in to the console, once. The token is in the fragment, which no browser sends and so no log holds. */
+/** A link with which a user signs in to the console once. The token is in the fragment, which browsers do not send, so that no log holds it. */
 export interface ConsoleLink {
   readonly url: string;
   readonly expiresAtMs: number;
 }
 
-/** Makes a link for this person. Raises not_found. */
-export async function makeConsoleLink(users: Pick<UserService, 'createSignInLink'>, email: string, address: string): Promise<ConsoleLink> {
+/** Creates a sign-in link for the user with this e-mail address. Raises not_found. */
+export async function createConsoleLink(
+  users: Pick<UserService, 'createSignInLink'>,
+  email: string,
+  address: string,
+): Promise<ConsoleLink> {
   const { token, expiresAtMs } = await users.createSignInLink({ email, sendMail: false }, callContext({ caller: 'operator', timeoutMs }));
   return { url: `${address}/console/link#${token}`, expiresAtMs: Number(expiresAtMs) };
 }
 
-/** The account that the first run made, or undefined. */
+/** Returns the id of the account that the first run created, or undefined before the first run. */
 export function firstAccountId(dataDir: string): string | undefined {
-  if (!existsSync(notePath(dataDir))) return undefined;
-  return (JSON.parse(readFileSync(notePath(dataDir), 'utf8')) as { account_id: string }).account_id;
+  if (!existsSync(markerPath(dataDir))) return undefined;
+  return (JSON.parse(readFileSync(markerPath(dataDir), 'utf8')) as { account_id: string }).account_id;
 }

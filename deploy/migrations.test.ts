@@ -1,5 +1,5 @@
-// During a rolling upgrade the previous version keeps running on the schema of the new one, so a migration after the first may only add:
-// what the previous version reads and writes must still exist, and a column that it does not write must have a default.
+// During a rolling upgrade the previous version keeps running on the new version's schema, so a migration after the first may only add:
+// everything that the previous version reads and writes must still exist, and a column that it does not write must have a default.
 import { describe, expect, it } from '@jest/globals';
 import { dialects } from '#kit/db/dialect.js';
 import { migrations as auth } from '../services/auth/migrations/index.js';
@@ -10,7 +10,7 @@ import { migrations as metering } from '../services/metering/migrations/index.js
 
 const engines = ['sqlite', 'mysql'] as const;
 
-/** `newTables` are created by the same migrations, so no older code writes to them. */
+/** Reports whether the statement only adds. `newTables` are created by the same migrations, so that no older code writes to them. */
 function isAdditive(statement: string, newTables: ReadonlySet<string> = new Set()): boolean {
   const text = statement.replaceAll(/\s+/g, ' ').trim();
   if (newTables.has(/^(?:CREATE UNIQUE INDEX \w+ ON|INSERT INTO) (\w+) /.exec(text)?.[1] ?? '')) return true;
@@ -39,7 +39,7 @@ describe.each([
   });
 });
 
-it('knows what does not only add', () => {
+it('recognizes statements that do more than add', () => {
   for (const statement of [
     'DROP TABLE a',
     'ALTER TABLE a DROP COLUMN b',

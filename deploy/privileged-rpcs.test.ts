@@ -1,5 +1,5 @@
-// What the gateway's certificate is worth alone: every RPC whose contract requires a role is refused over mutual TLS without a valid token of
-// a user who has that role, and changes nothing. The RPCs come from the contracts, so that a new one is covered by itself.
+// What the gateway's certificate can do by itself: every RPC whose contract requires a role is refused over mutual TLS, and changes nothing,
+// without a valid token of a user with that role. The RPCs are read from the contracts, so that new ones are covered automatically.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -147,7 +147,7 @@ describe('the gateway’s certificate', () => {
         CreateUserRequest.fromPartial({ email: 'boss@example.com', name: 'Boss', isOperator: true }),
         callContext({ caller: 'operator' }),
       );
-    // The services write their audit events down and then send them.
+    // The services store their audit events before they send them.
     await untilStill(contents);
   });
 
@@ -170,7 +170,7 @@ describe('the gateway’s certificate', () => {
     return JSON.stringify(tables, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
   };
 
-  it('finds no RPC open without a valid token of a user who has its role', async () => {
+  it('is refused by every RPC without a valid token of a user who has its role', async () => {
     expect(privileged.length).toBeGreaterThan(50);
     const seconds = Math.floor(clock.nowMs() / 1000);
     const everything = { operator: true, roles: { [accountId]: 'owner' } };
@@ -200,7 +200,7 @@ describe('the gateway’s certificate', () => {
     expect(await contents()).toBe(before);
   }, 120_000);
 
-  it('makes no operator, no link of one and no money', async () => {
+  it('cannot create an operator, a sign-in link of one, or money', async () => {
     const before = await contents();
     const people = gateway.client(UserServiceDefinition);
     const ledger = gateway.client(LedgerServiceDefinition);
@@ -223,7 +223,7 @@ describe('the gateway’s certificate', () => {
       for (const outcome of outcomes) expect(refusals).toContain(outcome);
     }
     expect(await contents()).toBe(before);
-    // The operator's own certificate, and the gateway for an operator, can.
+    // The operator's own certificate can, and so can the gateway on behalf of an operator.
     await ledger.deposit(deposit, asGateway(await sign({ operator: true })));
     await operator.client(LedgerServiceDefinition).deposit({ ...deposit, idempotencyKey: 'l' }, callContext({ caller: 'operator' }));
   });
@@ -233,7 +233,7 @@ describe('the gateway’s certificate', () => {
     const refused: string[] = [];
     const granted: readonly string[] = builtInCallers.gateway.grants;
     for (const { rpc, rule, call } of privileged.filter((each) => granted.includes(each.rule.grant))) {
-      // The signature's session, for what a user does in it; what else the RPC makes of the request is its own affair.
+      // The session of the token, for RPCs that act on it; this test does not check what else the RPC makes of the request.
       const fields = { ...fieldsNaming(rule.accountPath, accountId), sessionId: 'sess_1' };
       const outcome = await outcomeOf(call(fields, asGateway(token)));
       if (refusals.includes(outcome)) refused.push(`${rpc}: ${outcome}`);
@@ -257,7 +257,7 @@ function privilegedOf(definition: ServiceDefinition, connection: GrpcConnection)
   });
 }
 
-/** Waits until two looks in a row see the same. */
+/** Waits until two successive reads return the same. */
 async function untilStill(look: () => Promise<string>): Promise<void> {
   for (let before = ''; ;) {
     const now = await look();
@@ -267,7 +267,7 @@ async function untilStill(look: () => Promise<string>): Promise<void> {
   }
 }
 
-/** A request that names the account where the contract says so, once where the field is repeated. */
+/** Returns the fields of a request that name the account as the contract requires, with one element if the field is repeated. */
 function fieldsNaming(path: readonly string[] | undefined, accountId: string): object {
   if (path === undefined) return {};
   return path.reduceRight<unknown>((value, name) => {

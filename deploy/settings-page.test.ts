@@ -14,21 +14,21 @@ import { grpcSettings, singleSettings } from './single/config.js';
 
 const path = new URL('../docs/configuration.md', import.meta.url);
 
-const service = (name: string): string => `Read by the single process and by the process of ${name}.`;
+const service = (name: string): string => `Read by the single process and by the ${name} process.`;
 const { instanceId, ...common } = commonSettings('<process>');
-// Where nothing is set it is the machine's name, which is another one everywhere.
+// The default is the host name, which differs between machines.
 const everyProcess = { ...common, instanceId: { ...instanceId, default: 'the host name' } };
 const { firstPort, database, restartDelayMs } = distributedSettings;
 
 const page = settingsPage([
   {
-    title: 'Where, and the first start',
+    title: 'Data folder and first start',
     readBy: 'Read by the single process and by the launcher of the distributed mode.',
     settings: singleSettings,
   },
   {
     title: 'gRPC of a single process',
-    readBy: 'Read by the single process. In distributed mode each service has an address of its own.',
+    readBy: 'Read by the single process. In distributed mode each service has its own address.',
     settings: grpcSettings,
   },
   {
@@ -36,10 +36,10 @@ const page = settingsPage([
     readBy: 'Read by `make run-distributed` and `make run-galera`.',
     settings: { firstPort, database, restartDelayMs },
   },
-  { title: 'Gateway', readBy: service('the gateway'), settings: gatewaySettings },
+  { title: 'Gateway', readBy: service('gateway'), settings: gatewaySettings },
   { title: 'auth', readBy: service('auth'), settings: authSettings },
-  { title: 'catalog', readBy: service('the catalog'), settings: catalogSettings },
-  { title: 'ledger', readBy: service('the ledger'), settings: { ...ledgerSettings, ...paymentSettings } },
+  { title: 'catalog', readBy: service('catalog'), settings: catalogSettings },
+  { title: 'ledger', readBy: service('ledger'), settings: { ...ledgerSettings, ...paymentSettings } },
   { title: 'metering', readBy: service('metering'), settings: meteringSettings },
   { title: 'inference', readBy: service('inference'), settings: inferenceSettings },
   {
@@ -48,11 +48,11 @@ const page = settingsPage([
       'Read by the single process and by the processes of the ledger, for alerts, and of auth, for invitations. Plain text, to one recipient at a time.',
     settings: mailSettings,
   },
-  { title: 'Every process', readBy: 'Logs, telemetry, certificates and the end.', settings: everyProcess },
+  { title: 'Every process', readBy: 'Logs, telemetry, certificates and shutdown.', settings: everyProcess },
 ]);
 
 describe('docs/configuration.md', () => {
-  it('says what the code says (TOLLGATE_TEST_WRITE_DOCS=1 writes it anew)', () => {
+  it('matches the settings in the code (TOLLGATE_TEST_WRITE_DOCS=1 updates it)', () => {
     if (process.env['TOLLGATE_TEST_WRITE_DOCS'] === '1') writeFileSync(path, page);
     expect(readFileSync(path, 'utf8')).toBe(page);
   });

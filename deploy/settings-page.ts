@@ -1,29 +1,29 @@
-// docs/configuration.md, made from the settings themselves so that it cannot fall behind. Pure.
+// Generates docs/configuration.md from the settings in the code, so that the page is always up to date. Pure.
 import type { Setting, Settings } from '#kit/config/settings.js';
 
-/** A part of the page. */
+/** A section of the page. */
 export interface SettingsSection {
   readonly title: string;
-  /** Which processes read these. */
+  /** Names the processes that read these settings. */
   readonly readBy: string;
   readonly settings: Settings;
 }
 
-/** The page as Markdown. */
+/** Returns the page as Markdown. */
 export function settingsPage(sections: readonly SettingsSection[]): string {
   const tables = sections.map(
     ({ title, readBy, settings }) =>
-      `## ${title}\n\n${readBy}\n\n| Variable | Default | What it is |\n|---|---|---|\n${Object.values(settings).map(row).join('\n')}\n`,
+      `## ${title}\n\n${readBy}\n\n| Variable | Default | Description |\n|---|---|---|\n${Object.values(settings).map(row).join('\n')}\n`,
   );
   return `${head}\n${tables.join('\n')}`;
 }
 
 const head = `# Configuration
 
-Everything is set by environment variables, read once at the start. A fault stops the start and every fault is named; so does a variable
-that no part knows, with the nearest one that it does. Lengths of time are written "250ms", "30s", "5m" or "1h"; flags "true" or "false".
+Tollgate is configured by environment variables, which are read once at the start. If any are invalid, Tollgate does not start and reports all of
+them. An unknown variable is also an error, which suggests the nearest known name. Write durations as "250ms", "30s", "5m" or "1h", and flags as "true" or "false".
 
-This page is made from the code (\`deploy/settings-page.ts\`); a test fails when it is out of date.
+This page is generated from the code (\`deploy/settings-page.ts\`); a test fails when it is out of date.
 `;
 
 function row(setting: Setting<unknown>): string {

@@ -1,5 +1,5 @@
-// How the secrets of the first start reach the operator: printed on a terminal; else each in a file of its own that only its owner can
-// read, so that no log of what was printed holds one.
+// Delivers the secrets of the first start to the operator: printed if the output is a terminal, otherwise each in a file of its own that
+// only its owner can read, so that no log of the output contains one.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ConsoleLink, FirstRun } from './first-run.js';
@@ -8,13 +8,13 @@ import type { Welcome } from './welcome.js';
 const keyPath = (dataDir: string): string => join(dataDir, 'first-key');
 const linkPath = (dataDir: string): string => join(dataDir, 'first-console-link');
 
-/** Shows the key at once, so that a later fault of the start cannot lose it. */
+/** Shows the key immediately, so that it is not lost if a later step of the start fails. */
 export function showFirstKey({ secret }: FirstRun, dataDir: string, isTerminal: boolean): void {
   if (isTerminal) process.stdout.write(`platform key: ${secret}\n`);
   else writeFileSync(keyPath(dataDir), `${secret}\n`, { mode: 0o600 });
 }
 
-/** What the welcome says of the first run. Off a terminal the link is written to its file. */
+/** Returns what the welcome text shows of the first run. Writes the link to its file if the output is not a terminal. */
 export function firstRunFacts(
   { secret, startingBalanceNanoUsd }: FirstRun,
   { url, expiresAtMs }: ConsoleLink,

@@ -1,33 +1,33 @@
-// What a person reads when Tollgate has started. Pure.
+// The text that Tollgate prints when it has started. Pure.
 import { formatUsd } from '#rules/money.js';
 
-/** Facts for the text. */
+/** Holds what the text shows. */
 export interface Welcome {
   /** For example http://127.0.0.1:8080. */
   readonly address: string;
   readonly startedInMs: number;
   readonly dataDir: string;
-  /** How it runs, for example "one process, SQLite". */
+  /** The mode, for example "one process, SQLite". */
   readonly mode: string;
-  /** Only on the first start. */
+  /** Set only on the first start. */
   readonly firstRun?: {
-    /** The secret itself on a terminal, else undefined and the key is in a file. */
+    /** The key's secret, if the output is a terminal; otherwise the key is in the file `keyPath`. */
     readonly secret?: string;
-    /** Where the key was written, off a terminal. */
+    /** The file that the key was written to, if the output is not a terminal. */
     readonly keyPath?: string;
     readonly startingBalanceNanoUsd: bigint;
-    /** Where the operator signs in: the link itself on a terminal, else the file that holds it. */
+    /** The operator's sign-in link if the output is a terminal, otherwise the file that contains it. */
     readonly console: { readonly url: string } | { readonly path: string };
-    /** How long that link works. */
+    /** How long that link remains valid, in milliseconds. */
     readonly consoleMs: number;
   };
-  /** The command that talks to this installation. */
+  /** The operator's command for this installation. */
   readonly command: string;
 }
 
 const rule = '─'.repeat(78);
 
-/** The text, ending in a newline. It holds secrets only if `firstRun` does. */
+/** Returns the text, which ends with a newline. It contains secrets only if `firstRun` does. */
 export function welcomeText(welcome: Welcome): string {
   const { address, firstRun, command } = welcome;
   const lines = [
@@ -38,18 +38,16 @@ export function welcomeText(welcome: Welcome): string {
   if (firstRun !== undefined) {
     const key = firstRun.secret ?? `$(cat ${quoted(firstRun.keyPath!)})`;
     const { console } = firstRun;
-    const once = `works once, within ${Math.round(firstRun.consoleMs / 60_000)} minutes; a new one: ${command} console link`;
+    const once = `works once, within ${Math.round(firstRun.consoleMs / 60_000)} minutes; to create another: ${command} console link`;
     lines.push(
       '',
-      'url' in console
-        ? ` console           ${console.url}`
-        : ` console           open the link in ${console.path} (readable by you alone)`,
+      'url' in console ? ` console           ${console.url}` : ` console           open the link in ${console.path} (readable only by you)`,
       `                   (${once})`,
       firstRun.secret === undefined
-        ? ` platform key      in ${firstRun.keyPath} (readable by you alone; not shown again)`
+        ? ` platform key      in ${firstRun.keyPath} (readable only by you; not shown again)`
         : ` platform key      ${firstRun.secret}   (shown once)`,
       ` starting balance  $${formatUsd(firstRun.startingBalanceNanoUsd)}`,
-      ' model             sandbox/echo: built in, needs no vendor account',
+      ' model             sandbox/echo: built in, no vendor account needed',
       '',
       ' chat-completions format:',
       `curl -s ${address}/v1/chat/completions -H "Authorization: Bearer ${key}" -H 'Content-Type: application/json' -d '{"model":"sandbox/echo","messages":[{"role":"user","content":"Hello"}]}'`,
@@ -57,22 +55,22 @@ export function welcomeText(welcome: Welcome): string {
       ' messages format:',
       `curl -s ${address}/v1/messages -H "x-api-key: ${key}" -H 'provider-version: 2023-06-01' -H 'Content-Type: application/json' -d '{"model":"sandbox/echo","max_tokens":64,"messages":[{"role":"user","content":"Hello"}]}'`,
       '',
-      ` more keys         ${command} key create --name "my app"`,
-      ` a real upstream   set OPENAI_API_KEY or ANTHROPIC_API_KEY and start again, or: ${command} upstream add --help`,
+      ` create a key      ${command} key create --name "my app"`,
+      ` add an upstream   set OPENAI_API_KEY or ANTHROPIC_API_KEY and restart, or: ${command} upstream add --help`,
     );
   } else {
     lines.push(
       '',
-      ` console           ${address}/console; a link that signs you in: ${command} console link`,
-      ` a new key         ${command} key create --name "my app"`,
-      ` is all well?      ${command} doctor`,
+      ` console           ${address}/console; to create a sign-in link: ${command} console link`,
+      ` create a key      ${command} key create --name "my app"`,
+      ` check             ${command} doctor`,
     );
   }
   lines.push(rule, '');
   return lines.join('\n');
 }
 
-/** The operator's command for a single process, with the settings by which it finds this one where they are not the usual ones. */
+/** Returns the operator's command for a single process, preceded by the settings that differ from their defaults. */
 export function commandFor(dataDir: string, address: string): string {
   const { port } = new URL(address);
   const settings = [
@@ -82,7 +80,7 @@ export function commandFor(dataDir: string, address: string): string {
   return [...settings, './tollgate'].join(' ');
 }
 
-/** The path as a shell word. */
+/** Returns the path as a shell word. */
 function quoted(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

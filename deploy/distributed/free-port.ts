@@ -1,25 +1,25 @@
-// Free loopback ports for processes that may be started again on them.
+// Finds free loopback ports for processes that may be restarted on the same port.
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 
-// Free ports are taken from between these. From the second on the system gives them to whoever connects somewhere or asks for any
-// port, so that a process that was killed could find its own taken when it is started again, by somebody who stays.
+// Ports are chosen between these two bounds. The second is the start of the ephemeral range, whose ports the system assigns to outgoing
+// connections and to servers that request any port; a killed process could find its port taken by one of them when it is restarted.
 const freeFrom = 10_240;
-const givenAwayFromDefault = 32_768;
-const leastRoom = 1000;
+const ephemeralFromDefault = 32_768;
+const roomMin = 1000;
 const triesMax = 50;
 
-/** A TCP port of 127.0.0.1 that nobody listens on now, and that nobody is given by chance later. */
+/** Returns a TCP port of 127.0.0.1 that is free now and outside the ephemeral range, so that the system does not assign it later. */
 export async function freePort(): Promise<number> {
   const { port, server } = await listenAnywhere();
   await new Promise((done) => server.close(done));
   return port;
 }
 
-/** A server on such a port, which keeps it from others until it is closed. */
+/** Returns a server that listens on such a port, which reserves the port until the server is closed. */
 export async function listenAnywhere(): Promise<{ port: number; server: Server }> {
-  const below = givenAwayFrom();
+  const below = ephemeralFrom();
   for (let tries = 1; ; tries += 1) {
     const port = randomInt(freeFrom, below);
     try {
@@ -30,7 +30,7 @@ export async function listenAnywhere(): Promise<{ port: number; server: Server }
   }
 }
 
-/** A server on this port of 127.0.0.1. Raises the system's error when it cannot be had. */
+/** Returns a server that listens on this port of 127.0.0.1. Raises the system's error if the port cannot be used. */
 export function listenOn(port: number): Promise<Server> {
   return new Promise((done, failed) => {
     const server = createServer();
@@ -38,13 +38,13 @@ export function listenOn(port: number): Promise<Server> {
   });
 }
 
-/** The first port that the system gives away; the end of all ports where it gives away nearly all of them, which leaves no better choice. */
-function givenAwayFrom(): number {
-  let first = givenAwayFromDefault;
+/** Returns the first port of the ephemeral range, or the end of all ports if that range covers nearly all of them and leaves no choice. */
+function ephemeralFrom(): number {
+  let first = ephemeralFromDefault;
   try {
     first = Number(readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8').split(/\s+/)[0]);
   } catch {
     // Not Linux.
   }
-  return first >= freeFrom + leastRoom ? first : 65_536;
+  return first >= freeFrom + roomMin ? first : 65_536;
 }

@@ -1,5 +1,5 @@
-// All of Tollgate on one machine as it runs on many: a process for each service and the gateway, gRPC with mutual TLS between
-// them, and a private MariaDB or Galera cluster under the data folder. This launcher starts, watches and ends them.
+// Runs Tollgate on one machine the way it runs on several: a process for each service and the gateway, gRPC with mutual TLS between
+// them, and a private MariaDB or Galera cluster in the data folder. This launcher starts, supervises and stops them.
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,7 +13,7 @@ import { type ProcessHost, runProcess } from '#kit/process/process.js';
 import { dialGrpc } from '#client/grpc/grpc-client.js';
 import { readTls } from '#client/tls.js';
 import { type CertificateFiles, ensureCertificate } from '#kit/tls/certificate-files.js';
-import { type ConsoleLink, ensureFirstRun, type FirstRun, makeConsoleLink } from '../first-run.js';
+import { type ConsoleLink, ensureFirstRun, type FirstRun, createConsoleLink } from '../first-run.js';
 import { firstRunFacts, showFirstKey } from '../show-secrets.js';
 import { welcomeText } from '../welcome.js';
 import { distributedEnvironment, distributedSettings, forLauncher, passedOn } from './config.js';
@@ -28,9 +28,9 @@ const isTerminal = process.stdout.isTTY === true;
 const env = distributedEnvironment(isTerminal);
 const services = ['auth', 'catalog', 'ledger', 'metering', 'inference'] as const;
 const startMsMax = 60_000;
-// A process gives itself less (kit/process.ts), so that it is killed only when it hangs.
+// A process gives itself less (kit/process/process.ts), so that it is killed only if it hangs.
 const stopMsBeyondDraining = 15_000;
-// The gateway drains first; after it the others, one by one, have little left to end.
+// The gateway drains first; the others, which stop after it one by one, then have little left to do.
 const stopMsExtra = 60_000;
 
 const settings = { launcher: distributedSettings };
@@ -42,19 +42,19 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
   const tlsFolder = join(dataDir, 'tls');
   const logFolder = join(dataDir, 'logs');
   for (const folder of [dataDir, logFolder]) mkdirSync(folder, { recursive: true, mode: 0o700 });
-  // The nodes of Galera are never root's, and have to reach their folder below this one; what else is here only its owner can read.
+  // Galera's nodes never run as root and need access to their folder below this one. Everything else in it is readable only by its owner.
   if (database === 'galera' && process.getuid?.() === 0) chmodSync(dataDir, 0o711);
   const unlock = lockFolder(dataDir);
   const lock: Part = { name: 'lock', start: async () => undefined, stop: async () => unlock() };
 
-  // The public one, then from the first port on the services in their order and the database.
+  // The public port, then consecutive ports for the services, in their order, and the database.
   const databasePorts = database === 'galera' ? nodeCount : 1;
   const wanted = [
     port,
     ...Array.from({ length: services.length + databasePorts }, (_, index) => (firstPort === 0 ? 0 : firstPort + index)),
   ];
   const [publicPort, ...ports] = await claimPorts(wanted);
-  // By name, which the certificates hold: TLS knows no server name for an address (RFC 6066, section 3).
+  // By the name in the certificates, because TLS sends no server name for an IP address (RFC 6066, section 3).
   const addresses = Object.fromEntries(services.map((name, index) => [name, `localhost:${ports[index]}`])) as Record<
     (typeof services)[number],
     string
@@ -76,7 +76,7 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
           onStart: (name, pid) => notePid(`galera-${name}`)(pid),
         })
       : superviseMariadb({ dataDir: join(dataDir, 'mariadb'), port: ports.at(-1)!, log, restartDelayMs }, notePid('mariadb'));
-  // Services serve and call; the gateway and the operator only call.
+  // Services are servers and clients; the gateway and the operator are only clients.
   const certificates = new Map<string, CertificateFiles>();
   for (const name of [...services, 'gateway', 'operator']) {
     const hosts = (services as readonly string[]).includes(name) ? ['localhost', '127.0.0.1'] : [];
@@ -137,7 +137,7 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
           address,
           startedInMs: Date.now() - startedAtMs,
           dataDir,
-          mode: `a process per service, ${database === 'galera' ? 'Galera of three nodes' : 'MariaDB'}; logs in ${logFolder}`,
+          mode: `one process per service, ${database === 'galera' ? 'Galera with three nodes' : 'MariaDB'}; logs in ${logFolder}`,
           command: `env $(cat ${join(dataDir, 'operator.env')}) ./tollgate`,
           ...(first === undefined ? {} : { firstRun: firstRunFacts(first.firstRun, first.link, dataDir, isTerminal) }),
         }),
@@ -168,19 +168,19 @@ async function firstRunOver(
         showFirstKey(made, config.dataDir, isTerminal);
       },
     );
-    return firstRun === undefined ? undefined : { firstRun, link: await makeConsoleLink(users, firstRun.operatorEmail, address) };
+    return firstRun === undefined ? undefined : { firstRun, link: await createConsoleLink(users, firstRun.operatorEmail, address) };
   } finally {
     auth.close();
     ledger.close();
   }
 }
 
-/** Waits until the gateway says that calls can be served. Raises an Error when that takes too long, or a process ends with an error. */
+/** Waits until the gateway reports that it is ready. Raises an Error if that takes too long or a process exits with an error. */
 async function untilReady(address: string, processes: readonly Supervised[]): Promise<void> {
   for (const untilMs = Date.now() + startMsMax; Date.now() < untilMs; await sleep(50)) {
     for (const { name, fault } of processes) {
       const lines = fault();
-      if (lines !== undefined) throw new Error(`${name} did not start. Its last lines:\n${lines}`);
+      if (lines !== undefined) throw new Error(`${name} did not start. The last lines of its log:\n${lines}`);
     }
     const response = await fetch(`${address}/readyz`).catch(() => undefined);
     await response?.body?.cancel();

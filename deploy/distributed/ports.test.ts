@@ -3,20 +3,20 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { claimPorts } from './ports.js';
 
-describe('the ports of the processes', () => {
-  it('are free ones where none are wanted, each another', async () => {
+describe('claimPorts', () => {
+  it('returns a different free port for each 0', async () => {
     const ports = await claimPorts([0, 0, 0]);
     expect(new Set(ports).size).toBe(3);
-    // They can be had now.
+    // The ports are free again.
     expect(await claimPorts(ports)).toEqual(ports);
   });
 
-  it('are none that the system gives to whoever connects: a process started again would find its own taken', async () => {
-    const givenAwayFrom = Number(readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8').split(/\s+/)[0]);
-    for (const port of await claimPorts(Array.from({ length: 100 }, () => 0))) expect(port).toBeLessThan(givenAwayFrom);
+  it('chooses no ephemeral port, which could be taken when a process is restarted', async () => {
+    const ephemeralFrom = Number(readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8').split(/\s+/)[0]);
+    for (const port of await claimPorts(Array.from({ length: 100 }, () => 0))) expect(port).toBeLessThan(ephemeralFrom);
   });
 
-  it('are refused by name when another process listens there', async () => {
+  it('fails with the number of a port that another process listens on', async () => {
     const [port] = await claimPorts([0]);
     const other = createServer();
     await new Promise<void>((done) => other.listen(port, '127.0.0.1', done));

@@ -1,15 +1,15 @@
-// The loopback ports that the processes will listen on.
+// Claims the loopback ports that the processes will listen on.
 import type { Server } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '#client/errors/app-error.js';
 import { listenAnywhere, listenOn } from './free-port.js';
 
-// Processes of a launcher that was killed may still be ending.
+// Processes of a killed launcher may still be shutting down.
 const patienceMsDefault = 5000;
 
 /**
- * The ports as they are wanted, with a free one in place of each 0. Raises failed_precondition for one that another process has
- * for longer than the patience: its answers would pass for ours.
+ * Returns the wanted ports, with a free one in place of each 0. Raises failed_precondition if another process uses a port for longer
+ * than `patienceMs`, because clients would mistake that process for ours.
  */
 export async function claimPorts(wanted: readonly number[], patienceMs = patienceMsDefault): Promise<number[]> {
   const untilMs = Date.now() + patienceMs;
@@ -30,7 +30,7 @@ async function listen(port: number, untilMs: number): Promise<Server> {
       if (Date.now() < untilMs) continue;
       throw new AppError(
         'failed_precondition',
-        `Port ${port} cannot be used (${(error as Error).message}); choose another by PORT or TOLLGATE_DISTRIBUTED_FIRST_PORT.`,
+        `Port ${port} cannot be used (${(error as Error).message}); choose another one with PORT or TOLLGATE_DISTRIBUTED_FIRST_PORT.`,
         { cause: error },
       );
     }

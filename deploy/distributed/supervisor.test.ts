@@ -22,7 +22,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Supervises a process that runs this code. */
+/** Starts a supervised process that runs this code. */
 async function run(code: string, stopMsMax = 5000): Promise<void> {
   const script = join(folder, 'script.mjs');
   writeFileSync(script, code);
@@ -32,12 +32,12 @@ async function run(code: string, stopMsMax = 5000): Promise<void> {
 }
 
 const logged = (): string => (existsSync(join(folder, 'probe.log')) ? readFileSync(join(folder, 'probe.log'), 'utf8') : '');
-const livesOn =
+const runsUntilStopped =
   "process.on('SIGTERM', () => { console.log('ended'); process.exit(0); }); setInterval(() => {}, 1000); console.log('up', process.env.PROBE);";
 
 describe('a supervised process', () => {
-  it('is started again when it is killed, which is no fault of its own', async () => {
-    await run(livesOn);
+  it('is restarted when it is killed, without reporting an error', async () => {
+    await run(runsUntilStopped);
     await untilTrue(() => logged().includes('up set'));
     process.kill(pids[0]!, 'SIGKILL');
     await untilTrue(() => logged().split('up set').length === 3);
@@ -45,14 +45,14 @@ describe('a supervised process', () => {
     expect(part!.fault()).toBeUndefined();
   });
 
-  it('tells its last words when it ends with an error', async () => {
+  it('reports the last lines of its log when it exits with an error', async () => {
     await run("console.error('no such setting'); process.exit(1);");
     await untilTrue(() => part!.fault() !== undefined);
     expect(part!.fault()).toContain('no such setting');
   });
 
-  it('is asked to end, once, and not started again', async () => {
-    await run(livesOn);
+  it('is told to stop, once, and not restarted', async () => {
+    await run(runsUntilStopped);
     await untilTrue(() => logged().includes('up set'));
     await part!.stop();
     expect(logged()).toContain('ended');
@@ -60,15 +60,15 @@ describe('a supervised process', () => {
     expect(pids).toHaveLength(1);
   });
 
-  it('is killed when it does not end in time', async () => {
+  it('is killed when it does not stop in time', async () => {
     await run("process.on('SIGTERM', () => {}); setInterval(() => {}, 1000); console.log('up');", 100);
     await untilTrue(() => logged().includes('up'));
     await part!.stop();
     expect(() => process.kill(pids[0]!, 0)).toThrow();
   });
 
-  it('is out of reach of a Ctrl-C that is meant for the launcher', async () => {
-    await run(livesOn);
+  it('is in a process group of its own, which the launcher’s Ctrl-C does not reach', async () => {
+    await run(runsUntilStopped);
     const group = execFileSync('ps', ['-o', 'pgid=', '-p', String(pids[0])], { encoding: 'utf8' });
     expect(Number(group)).toBe(pids[0]);
   });

@@ -1,34 +1,34 @@
-// Child processes of the launcher: started with their own environment and log file, started again when they end unasked.
+// Supervises the launcher's child processes: each has its own environment and log file, and is restarted if it exits unexpectedly.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import type { Part } from '#kit/lifecycle.js';
 import type { Logger } from '#kit/log.js';
 
-/** What to run. */
+/** Describes a process to supervise. */
 export interface ProcessSpec {
-  /** "ledger". */
+  /** For example "ledger". */
   readonly name: string;
-  /** The script of the build. */
+  /** Path of the built script. */
   readonly script: string;
-  /** Its whole environment beside PATH, asked for at every start. */
+  /** Returns its whole environment, except for PATH; called at every start. */
   env(): Readonly<Record<string, string>>;
-  /** Where its output goes, appended. */
+  /** The file that its output is appended to. */
   readonly logPath: string;
-  /** How long after an end that nobody asked for it is started again. */
+  /** Delay before it is restarted after an unexpected exit. */
   readonly restartDelayMs: number;
-  /** How long it may take to end when asked; then it is killed. */
+  /** How long it may take to stop before it is killed. */
   readonly stopMsMax: number;
 }
 
 /** A supervised process. */
 export interface Supervised extends Part {
-  /** The last lines of its log, once it has ended with an error of its own. */
+  /** Returns the last lines of its log if it has exited with an error, otherwise undefined. */
   fault(): string | undefined;
 }
 
 const logLinesShownMax = 8;
 
-/** A process as a part. `onStart` is called at every start, with the new pid. */
+/** Returns a supervised process as a part. Calls `onStart` with the new pid at every start. */
 export function supervise(spec: ProcessSpec, log: Logger, onStart: (pid: number) => void): Supervised {
   let child: ChildProcess | undefined;
   let isStopping = false;
@@ -36,22 +36,22 @@ export function supervise(spec: ProcessSpec, log: Logger, onStart: (pid: number)
 
   function launch(): void {
     const out = openSync(spec.logPath, 'a', 0o600);
-    // setpriv becomes the process itself, and has the kernel end it when the launcher dies in any way.
+    // setpriv replaces itself with the process, and has the kernel terminate it when the launcher dies for any reason.
     const launched = spawn('setpriv', ['--pdeathsig=TERM', process.execPath, '--enable-source-maps', spec.script], {
       env: { PATH: process.env['PATH'], ...spec.env() },
       stdio: ['ignore', out, out],
-      // In a process group of its own: a terminal's Ctrl-C reaches the launcher alone, which ends one process after the other. If it
-      // reached all at once, calls in flight would lose the services that they need to end well.
+      // A process group of its own, so that a terminal's Ctrl-C reaches only the launcher, which stops the processes one after the other.
+      // If it reached all of them at once, calls in flight would lose the services that they need to complete.
       detached: true,
     });
     closeSync(out);
     child = launched;
     if (launched.pid !== undefined) onStart(launched.pid);
-    launched.once('error', (error) => log.error({ err: error, process: spec.name }, 'could not be started'));
+    launched.once('error', (error) => log.error({ err: error, process: spec.name }, 'process could not be started'));
     launched.once('exit', (code, signal) => {
       if (isStopping) return;
       if (code !== null && code !== 0) fault = lastLines(spec.logPath);
-      log.error({ process: spec.name, code, signal, log: spec.logPath }, 'ended unasked; starting it again');
+      log.error({ process: spec.name, code, signal, log: spec.logPath }, 'process exited unexpectedly; restarting it');
       setTimeout(() => {
         if (!isStopping) launch();
       }, spec.restartDelayMs);
@@ -66,11 +66,11 @@ export function supervise(spec: ProcessSpec, log: Logger, onStart: (pid: number)
     },
     async stop() {
       isStopping = true;
-      const ending = child;
-      if (ending === undefined || ending.exitCode !== null || ending.signalCode !== null) return;
-      const ended = new Promise((resolve) => ending.once('exit', resolve));
-      ending.kill('SIGTERM');
-      const timer = setTimeout(() => ending.kill('SIGKILL'), spec.stopMsMax);
+      const stopping = child;
+      if (stopping === undefined || stopping.exitCode !== null || stopping.signalCode !== null) return;
+      const ended = new Promise((resolve) => stopping.once('exit', resolve));
+      stopping.kill('SIGTERM');
+      const timer = setTimeout(() => stopping.kill('SIGKILL'), spec.stopMsMax);
       await ended;
       clearTimeout(timer);
     },

@@ -1,18 +1,18 @@
-// Settings of the single process beside those of its parts.
+// Settings of the single process, in addition to those of its parts.
 import { type Environment, optionalText, type Setting, type Settings, text, type Values } from '#kit/config/settings.js';
 import { formatUsd, parseUsd } from '#rules/money.js';
 
-/** Where data is kept and what the first start gives. */
+/** Settings of the data folder and the first start. */
 export const singleSettings = {
-  dataDir: text('TOLLGATE_DATA_DIR', 'folder of the databases, the secret key and the operator’s socket', { default: './data' }),
+  dataDir: text('TOLLGATE_DATA_DIR', 'folder for the databases, the secret key and the operator’s socket', { default: './data' }),
   operatorEmail: text(
     'TOLLGATE_OPERATOR_EMAIL',
-    'e-mail address of the operator that the first start makes; they may change it in the console',
+    'e-mail address of the operator that the first start creates; the operator can change it in the console',
     { default: 'operator@localhost' },
   ),
   startingBalanceNanoUsd: {
     env: 'TOLLGATE_STARTING_BALANCE_USD',
-    description: 'what the first account is given at the first start, in USD',
+    description: 'balance of the account that the first start creates, in USD',
     default: 5_000_000_000n,
     show: formatUsd,
     parse(value: string): bigint {
@@ -23,16 +23,16 @@ export const singleSettings = {
   },
 } satisfies Settings;
 
-/** Where callers on other machines find the services of a single process. */
+/** Settings of the gRPC address of a single process, for callers on other machines. */
 export const grpcSettings = {
   listen: optionalText(
     'TOLLGATE_GRPC_LISTEN',
-    'host:port where the single process serves gRPC with mutual TLS, for callers of `tollgate caller add`; without it only the operator’s socket is served',
+    'host:port where the single process serves gRPC with mutual TLS, for callers added with `tollgate caller add`; if unset, only the operator’s socket is served',
   ),
   hosts: {
     env: 'TOLLGATE_GRPC_HOSTS',
     description:
-      'names and addresses, separated by commas, by which those callers reach it beside localhost and the name of the machine; the server’s certificate has them',
+      'additional host names and addresses for the server’s certificate, separated by commas; it always contains localhost and the name of the machine',
     default: [],
     show: (hosts) => hosts.join(','),
     parse(value) {
@@ -47,7 +47,7 @@ export const grpcSettings = {
 /** The parsed settings. */
 export type SingleConfig = Values<typeof singleSettings>;
 
-/** The environment of the process: on a terminal, lines of every request would bury what a person reads, so only warnings stay. */
+/** Returns the environment of the process. On a terminal only warnings are logged by default, because a line per request would bury the output. */
 export function singleEnvironment(isTerminal: boolean): Environment {
   return isTerminal ? { TOLLGATE_LOG_LEVEL: 'warn', ...process.env } : process.env;
 }

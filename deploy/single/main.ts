@@ -1,4 +1,4 @@
-// The whole of Tollgate in one process: a SQLite file per service, no network between them, one public address.
+// All of Tollgate in one process: a SQLite file per service, no network between the services, one public address.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
@@ -29,7 +29,7 @@ import { catalogSettings, createCatalog } from '../../services/catalog/index.js'
 import { createInference, ensureSecretKey, inferenceSettings } from '../../services/inference/index.js';
 import { createAlerts, createLedger, createPayments, ledgerSettings, paymentSettings } from '../../services/ledger/index.js';
 import { createMetering, meteringSettings } from '../../services/metering/index.js';
-import { ensureFirstRun, type FirstRun, makeConsoleLink } from '../first-run.js';
+import { ensureFirstRun, type FirstRun, createConsoleLink } from '../first-run.js';
 import { firstRunFacts, showFirstKey } from '../show-secrets.js';
 import { commandFor, welcomeText } from '../welcome.js';
 import { grpcSettings, singleEnvironment, singleSettings } from './config.js';
@@ -145,7 +145,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     offer(MeteringServiceDefinition, metering),
     offer(InferenceServiceDefinition, inference),
   ];
-  // Only the user who runs this process can open the socket, so callers on it are believed.
+  // Only the user who runs this process can open the socket, so that its callers need no certificate.
   const operatorSocket = grpcPart({ address: `unix:${socketPath}`, offers, access, tls: undefined }, host);
   const listeners = await networkListener(config.grpc, dataDir, { offers, access }, host);
 
@@ -166,7 +166,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
       const link =
         firstRun === undefined
           ? undefined
-          : await makeConsoleLink(auth.users.service, firstRun.operatorEmail, config.gateway.publicUrl ?? address);
+          : await createConsoleLink(auth.users.service, firstRun.operatorEmail, config.gateway.publicUrl ?? address);
       process.stdout.write(
         welcomeText({
           address,

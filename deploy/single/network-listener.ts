@@ -1,4 +1,4 @@
-// gRPC over the network in single mode, for callers on other machines: mutual TLS with certificates of the data folder's own authority.
+// Serves gRPC over the network in single mode, for callers on other machines, with mutual TLS and the data folder's certificate authority.
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Values } from '#kit/config/settings.js';
@@ -9,7 +9,7 @@ import { readTls } from '#client/tls.js';
 import { ensureAuthority, ensureCertificate } from '#kit/tls/certificate-files.js';
 import type { grpcSettings } from './config.js';
 
-/** The listener as a part, where one is wanted: with the process's own certificates if they are set, else with some from the data folder. */
+/** Returns the listener as a part, if one is configured. Uses the process's certificates if they are set, otherwise those of the data folder. */
 export async function networkListener(
   { listen, hosts }: Values<typeof grpcSettings>,
   dataDir: string,
@@ -17,7 +17,7 @@ export async function networkListener(
   host: ProcessHost,
 ): Promise<Part[]> {
   const folder = join(dataDir, 'tls');
-  // Callers can be added before there is a listener.
+  // The authority is created even without a listener, so that callers can be added first.
   if (host.tls === undefined) await ensureAuthority(folder);
   if (listen === undefined) return [];
   const names = new Set(['localhost', '127.0.0.1', hostname(), ...hosts]);

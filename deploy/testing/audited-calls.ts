@@ -1,4 +1,4 @@
-// A call of every RPC that leaves an audit event.
+// A call of every RPC that creates an audit event.
 import { randomBytes } from 'node:crypto';
 import { newId } from '#kit/id.js';
 import { callContext } from '#client/call-context.js';
@@ -18,21 +18,21 @@ const operator = callContext({ caller: 'operator' });
 const password = 'correct horse battery';
 const client = { address: '192.0.2.9', userAgent: 'test' };
 
-/** One call of an RPC, and the event that it leaves. */
+/** A call of an RPC, and the event that it creates. */
 export interface AuditedCall {
-  /** "auth.v1.AuthService/CreateKey". */
+  /** For example "auth.v1.AuthService/CreateKey". */
   readonly rpc: string;
   readonly action: string;
-  /** Who acts where the request itself proves it; absent: the operator. */
+  /** The actor, if the request itself identifies them; the operator if absent. */
   readonly by?: string;
   /** Creates what the call needs. */
   prepare?(): Promise<void>;
   call(): Promise<unknown>;
-  /** Whether the same call again changes nothing; absent: it fails or changes something again. */
+  /** Set if repeating the call changes nothing. If absent, a repeated call fails or makes another change. */
   readonly isIdempotent?: true;
 }
 
-/** A call of each RPC that leaves an event, in an order in which each finds what it needs. */
+/** Returns a call of each RPC that creates an event, ordered so that each call finds what it needs. */
 export function auditedCalls(services: TestServices): AuditedCall[] {
   const { auth, callers, users, catalog, ledger, alerts, metering, inference } = services;
   const made = {

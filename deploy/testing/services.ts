@@ -1,4 +1,4 @@
-// All services in this process on SQLite, as single mode composes them, for tests of what they do together.
+// Runs all services in this process on SQLite, composed as in single mode, for tests that span several services.
 import { randomBytes } from 'node:crypto';
 import { systemClock } from '#kit/clock.js';
 import { parseSettings } from '#kit/config/settings.js';
@@ -23,7 +23,7 @@ import { createInference, inferenceSettings } from '../../services/inference/ind
 import { createAlerts, createLedger, ledgerSettings } from '../../services/ledger/index.js';
 import { createMetering, meteringSettings } from '../../services/metering/index.js';
 
-/** The services and what they store. */
+/** The services and their databases. */
 export interface TestServices {
   readonly auth: AuthService;
   readonly callers: CallerService;
@@ -34,12 +34,12 @@ export interface TestServices {
   readonly metering: MeteringService;
   readonly inference: InferenceService;
   readonly databases: Readonly<Record<'auth' | 'catalog' | 'ledger' | 'metering' | 'inference', Database>>;
-  /** Mails that were sent to users. */
+  /** Mails that have been sent to users. */
   readonly mails: readonly Mail[];
   stop(): Promise<void>;
 }
 
-/** Starts them on empty databases. */
+/** Starts the services on empty databases. */
 export async function startServices(): Promise<TestServices> {
   const log = createLogger({ name: 'test', level: 'silent' });
   const clock = systemClock;

@@ -2,20 +2,20 @@
 import { signInSettings } from './users/oidc/settings.js';
 import { duration, type Settings, type Values } from '#kit/config/settings.js';
 
-/** Every setting, each with a default that serves. */
+/** Settings of auth, each with a usable default. */
 export const authSettings = {
   // Half a second at most, since a change must act everywhere within one second.
-  heartbeatIntervalMs: duration('TOLLGATE_AUTH_HEARTBEAT_INTERVAL', 'the longest silence between two messages to those who watch keys', {
+  heartbeatIntervalMs: duration('TOLLGATE_AUTH_HEARTBEAT_INTERVAL', 'longest time without a message on a stream of key updates', {
     minMs: 10,
     maxMs: 500,
     default: 250,
   }),
-  sessionIdleMs: duration('TOLLGATE_AUTH_SESSION_IDLE', 'how long a session of the console lives that is not used', {
+  sessionIdleMs: duration('TOLLGATE_AUTH_SESSION_IDLE', 'how long an unused console session lasts', {
     minMs: 60_000,
     maxMs: 90 * 86_400_000,
     default: 7 * 86_400_000,
   }),
-  sessionMs: duration('TOLLGATE_AUTH_SESSION_LIFE', 'how long any session of the console lives', {
+  sessionMs: duration('TOLLGATE_AUTH_SESSION_LIFE', 'how long a console session lasts in any case', {
     minMs: 60_000,
     maxMs: 365 * 86_400_000,
     default: 30 * 86_400_000,
@@ -30,15 +30,11 @@ export const authSettings = {
     maxMs: 90 * 86_400_000,
     default: 7 * 86_400_000,
   }),
-  signingKeyMs: duration(
-    'TOLLGATE_AUTH_SIGNING_KEY_LIFE',
-    'how long auth signs actor tokens under one key before it creates the next one',
-    {
-      minMs: 300_000,
-      maxMs: 365 * 86_400_000,
-      default: 30 * 86_400_000,
-    },
-  ),
+  signingKeyMs: duration('TOLLGATE_AUTH_SIGNING_KEY_LIFE', 'how long auth signs actor tokens with one key before it creates the next', {
+    minMs: 300_000,
+    maxMs: 365 * 86_400_000,
+    default: 30 * 86_400_000,
+  }),
   ...signInSettings,
   mailRetryMs: duration(
     'TOLLGATE_AUTH_MAIL_RETRY',

@@ -8,12 +8,12 @@ export const catalogSettings = {
     maxMs: 60_000,
     default: 250,
   }),
-  heartbeatIntervalMs: duration('TOLLGATE_CATALOG_HEARTBEAT_INTERVAL', 'the longest silence on WatchCatalog', {
+  heartbeatIntervalMs: duration('TOLLGATE_CATALOG_HEARTBEAT_INTERVAL', 'longest time without a message on WatchCatalog', {
     minMs: 20,
     maxMs: 60_000,
     default: 1000,
   }),
-  seed: flag('TOLLGATE_CATALOG_SEED', 'whether a start adds the models of the seed file that are missing', { default: true }),
+  seed: flag('TOLLGATE_CATALOG_SEED', 'add missing models from the seed file at the start', { default: true }),
 } satisfies Settings;
 
 /** The parsed settings of the catalog. */

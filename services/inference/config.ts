@@ -4,74 +4,78 @@ import { duration, integer, oneOf, optionalText, type Settings, text, type Value
 /** Settings of the inference service. All have defaults; without vendor keys only the sandbox and stored upstreams are available. */
 export const inferenceSettings = {
   openaiApiKey: optionalText('OPENAI_API_KEY', 'key of an OpenAI account; brings the managed upstream "openai"', { secret: true }),
-  openaiBaseUrl: text('OPENAI_BASE_URL', 'where the managed upstream "openai" is', { default: 'https://api.openai.com/v1' }),
+  openaiBaseUrl: text('OPENAI_BASE_URL', 'base URL of the managed upstream "openai"', { default: 'https://api.openai.com/v1' }),
   anthropicApiKey: optionalText('ANTHROPIC_API_KEY', 'key of an Anthropic account; brings the managed upstream "anthropic"', {
     secret: true,
   }),
-  anthropicBaseUrl: text('ANTHROPIC_BASE_URL', 'where the managed upstream "anthropic" is', { default: 'https://api.anthropic.com/v1' }),
-  connectTimeoutMs: duration('TOLLGATE_INFERENCE_CONNECT_TIMEOUT', 'longest wait for a connection to an upstream', {
+  anthropicBaseUrl: text('ANTHROPIC_BASE_URL', 'base URL of the managed upstream "anthropic"', { default: 'https://api.anthropic.com/v1' }),
+  connectTimeoutMs: duration('TOLLGATE_INFERENCE_CONNECT_TIMEOUT', 'how long to wait for a connection to an upstream', {
     minMs: 10,
     maxMs: 60_000,
     default: 5000,
   }),
   firstTokenTimeoutMs: duration(
     'TOLLGATE_INFERENCE_FIRST_TOKEN_TIMEOUT',
-    "longest wait from sending a request to an upstream's first event",
+    "how long to wait, after a request is sent, for an upstream's first event",
     {
       minMs: 10,
       maxMs: 3_600_000,
       default: 60_000,
     },
   ),
-  idleTimeoutMs: duration('TOLLGATE_INFERENCE_IDLE_TIMEOUT', 'longest silence of an upstream in the middle of an answer', {
+  idleTimeoutMs: duration('TOLLGATE_INFERENCE_IDLE_TIMEOUT', 'how long an upstream may be silent in the middle of an answer', {
     minMs: 10,
     maxMs: 3_600_000,
     default: 60_000,
   }),
-  totalTimeoutMs: duration('TOLLGATE_INFERENCE_TOTAL_TIMEOUT', 'longest life of one call, all attempts together', {
+  totalTimeoutMs: duration('TOLLGATE_INFERENCE_TOTAL_TIMEOUT', 'longest duration of a call, including all attempts', {
     minMs: 10,
     maxMs: 86_400_000,
     default: 600_000,
   }),
-  countTimeoutMs: duration('TOLLGATE_INFERENCE_COUNT_TIMEOUT', "longest wait for an upstream's own token count, before we estimate", {
-    minMs: 10,
-    maxMs: 60_000,
-    default: 5000,
-  }),
-  connectionsMax: integer('TOLLGATE_INFERENCE_CONNECTIONS_MAX', 'most calls under way with one upstream from this process', {
+  countTimeoutMs: duration(
+    'TOLLGATE_INFERENCE_COUNT_TIMEOUT',
+    "how long to wait for an upstream's own token count before it is estimated",
+    {
+      minMs: 10,
+      maxMs: 60_000,
+      default: 5000,
+    },
+  ),
+  connectionsMax: integer('TOLLGATE_INFERENCE_CONNECTIONS_MAX', 'maximum number of calls in flight from this process to one upstream', {
     min: 1,
     max: 100_000,
     default: 1000,
   }),
-  eventBytesMax: integer('TOLLGATE_INFERENCE_EVENT_BYTES_MAX', 'largest single event accepted from an upstream', {
+  eventBytesMax: integer('TOLLGATE_INFERENCE_EVENT_BYTES_MAX', 'largest single event accepted from an upstream, in bytes', {
     min: 1024,
     max: 1 << 28,
     default: 4 << 20,
   }),
-  responseBytesMax: integer('TOLLGATE_INFERENCE_RESPONSE_BYTES_MAX', 'largest whole answer accepted from an upstream', {
+  responseBytesMax: integer('TOLLGATE_INFERENCE_RESPONSE_BYTES_MAX', 'largest whole answer accepted from an upstream, in bytes', {
     min: 1024,
     max: 1 << 30,
     default: 64 << 20,
   }),
-  headerBytesMax: integer('TOLLGATE_INFERENCE_HEADER_BYTES_MAX', 'largest response header accepted from an upstream', {
+  headerBytesMax: integer('TOLLGATE_INFERENCE_HEADER_BYTES_MAX', 'largest response header accepted from an upstream, in bytes', {
     min: 1024,
     max: 1 << 20,
     default: 16_384,
   }),
-  errorBodyBytesMax: integer('TOLLGATE_INFERENCE_ERROR_BODY_BYTES_MAX', "most of an upstream's error body that is read", {
+  errorBodyBytesMax: integer('TOLLGATE_INFERENCE_ERROR_BODY_BYTES_MAX', "how much of an upstream's error body is read, in bytes", {
     min: 256,
     max: 1 << 20,
     default: 65_536,
   }),
   propagateTrace: oneOf(
     'TOLLGATE_INFERENCE_PROPAGATE_TRACE',
-    'which upstreams are sent the traceparent header',
+    'upstreams that the traceparent header is sent to',
     ['never', 'private', 'always'],
     {
       default: 'private',
     },
   ),
-  sandboxTokenDelayMs: duration('TOLLGATE_INFERENCE_SANDBOX_TOKEN_DELAY', "pause before each of the sandbox's tokens", {
+  sandboxTokenDelayMs: duration('TOLLGATE_INFERENCE_SANDBOX_TOKEN_DELAY', 'delay before each token of the sandbox models', {
     minMs: 0,
     maxMs: 10_000,
     default: 0,

@@ -3,19 +3,19 @@ import { duration, flag, integer, optionalText, type Settings, type Values } fro
 
 /** Settings of the ledger, keyed by the names that the code uses. */
 export const ledgerSettings = {
-  sweepIntervalMs: duration('TOLLGATE_LEDGER_SWEEP_INTERVAL', 'how often holds whose expiry has passed are looked for', {
+  sweepIntervalMs: duration('TOLLGATE_LEDGER_SWEEP_INTERVAL', 'how often the ledger looks for expired holds', {
     minMs: 5,
     maxMs: 3_600_000,
     default: 1000,
   }),
-  sweepBatchSize: integer('TOLLGATE_LEDGER_SWEEP_BATCH_SIZE', 'how many expired holds one look ends at most', {
+  sweepBatchSize: integer('TOLLGATE_LEDGER_SWEEP_BATCH_SIZE', 'maximum number of expired holds that are released at a time', {
     min: 1,
     max: 1000,
     default: 200,
   }),
   clockSkewMs: duration(
     'TOLLGATE_LEDGER_CLOCK_SKEW',
-    'how far the clocks of two ledger processes may differ; a hold is ended this long after its expiry',
+    'maximum difference between the clocks of two ledger processes; a hold is released this long after its expiry',
     {
       minMs: 0,
       maxMs: 60_000,
@@ -24,23 +24,27 @@ export const ledgerSettings = {
   ),
   queueMax: integer(
     'TOLLGATE_LEDGER_QUEUE_MAX',
-    'how many operations wait for their transaction at most; one more is refused as overloaded',
+    'maximum number of operations that wait for a transaction; further ones are refused as overloaded',
     {
       min: 200,
       max: 1_000_000,
       default: 5000,
     },
   ),
-  lanes: integer('TOLLGATE_LEDGER_LANES', 'how many transactions on MySQL run at once, each on accounts of its own; SQLite has one', {
-    min: 1,
-    max: 64,
-    default: 2,
-  }),
+  lanes: integer(
+    'TOLLGATE_LEDGER_LANES',
+    'number of transactions that run at the same time on MySQL, each on different accounts; SQLite always has one',
+    {
+      min: 1,
+      max: 64,
+      default: 2,
+    },
+  ),
   archiveDir: optionalText(
     'TOLLGATE_LEDGER_ARCHIVE_DIR',
-    'folder into which old entries of the journal are moved; without it all are kept',
+    'folder that old journal entries are moved to; if unset, all entries stay in the database',
   ),
-  retentionDays: integer('TOLLGATE_LEDGER_RETENTION_DAYS', 'days after which entries of the journal are moved into the archive', {
+  retentionDays: integer('TOLLGATE_LEDGER_RETENTION_DAYS', 'number of days after which journal entries are moved to the archive', {
     min: 35,
     max: 36_500,
     default: 400,
@@ -68,7 +72,7 @@ export const ledgerSettings = {
     'let webhooks of alerts lead into private networks; only where all who can sign in may reach them',
     { default: false },
   ),
-  archiveIntervalMs: duration('TOLLGATE_LEDGER_ARCHIVE_INTERVAL', 'how often old entries are looked for', {
+  archiveIntervalMs: duration('TOLLGATE_LEDGER_ARCHIVE_INTERVAL', 'how often the ledger looks for old journal entries', {
     minMs: 1000,
     maxMs: 86_400_000,
     default: 3_600_000,

@@ -25,7 +25,7 @@ export function footprints(system: System): Footprint[] {
 export function ownFaults(output: string): string[] {
   return output
     .split('\n')
-    .filter((line) => line.includes('ended unasked'))
+    .filter((line) => line.includes('exited unexpectedly'))
     .map((line) => JSON.parse(line) as { process?: string; code: number | null; signal: string | null; msg: string })
     .filter(({ code }) => code !== null && code !== 0)
     .map(({ process: name = 'mariadb', code, signal, msg }) => `${name}: ${msg} (code ${code}, signal ${signal})`);

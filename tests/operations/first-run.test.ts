@@ -1,4 +1,4 @@
-// What a new user sees, and what a second start keeps.
+// What the operator sees at the first start, and what later starts keep.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { createServer } from 'node:net';
@@ -21,7 +21,7 @@ describe.each(modes)('the first start, %s', (mode) => {
 
   afterAll(() => system?.stop());
 
-  it('prints the address and the balance, and keeps the key out of what it prints', () => {
+  it('prints the address and the balance, but not the key', () => {
     expect(printed).toContain(system.baseUrl);
     expect(printed).toContain('$5');
     expect(printed).not.toContain(system.firstKey);
@@ -29,7 +29,7 @@ describe.each(modes)('the first start, %s', (mode) => {
     expect(statSync(join(system.dataDir, 'first-key')).mode & 0o777).toBe(0o600);
   });
 
-  it('makes a link that signs the operator in once, and keeps it out of what it prints', async () => {
+  it('creates a link that signs the operator in once, and does not print it', async () => {
     const path = join(system.dataDir, 'first-console-link');
     const link = readFileSync(path, 'utf8').trim();
     const [page, token] = link.split('#');
@@ -46,12 +46,12 @@ describe.each(modes)('the first start, %s', (mode) => {
     expect(await new Browser(system).refusal('POST', '/session/link', { token })).toEqual([401, 'sign_in_refused']);
   });
 
-  it('makes the operator another link on demand', async () => {
+  it('creates another link for the operator on request', async () => {
     const { url, email } = await system.json<{ url: string; email: string }>('console', 'link');
     expect([email, url]).toEqual(['operator@localhost', expect.stringMatching(`^${system.baseUrl}/console/link#[\\w-]{43}$`)]);
     await new Browser(system).must('POST', '/session/link', { token: url.split('#')[1] }, 204);
-    // As it was printed, from a shell that knows nothing of the settings of this start.
-    const printedCommand = /new one: (.* console link)\)/.exec(printed)![1]!;
+    // The command as printed, in a shell without the settings of this installation.
+    const printedCommand = /create another: (.* console link)\)/.exec(printed)![1]!;
     expect(execFileSync('sh', ['-c', printedCommand], { encoding: 'utf8', cwd: root, env: cleanEnv({}) })).toContain(
       `${system.baseUrl}/console/link#`,
     );
@@ -65,12 +65,12 @@ describe.each(modes)('the first start, %s', (mode) => {
     expect(await system.json('console', 'link', 'third@example.com')).toMatchObject({ email: 'third@example.com' });
   });
 
-  it('keeps every file and folder from other users, although they may look into the data folder', () => {
+  it('makes every file and folder inaccessible to other users, although they can list the data folder', () => {
     const open = readdirSync(system.dataDir).filter((name) => (statSync(join(system.dataDir, name)).mode & 0o077) !== 0);
     expect(open).toEqual([]);
   });
 
-  it('prints a curl for each format that works as it stands', () => {
+  it('prints a working curl command for each format', () => {
     const curls = printed.split('\n').filter((line) => line.startsWith('curl '));
     expect(curls).toHaveLength(2);
     const [chatAnswer, message] = curls.map((line) => JSON.parse(execFileSync('sh', ['-c', line], { encoding: 'utf8' })));
@@ -78,7 +78,7 @@ describe.each(modes)('the first start, %s', (mode) => {
     expect(message.content[0].text).toBe('Hello');
   });
 
-  it('keeps everything at a second start, and prints no key', async () => {
+  it('keeps everything across a restart, and prints no key', async () => {
     await chat(system, system.firstKey);
     const before = await usageRows(system);
     await system.kill();
@@ -93,14 +93,14 @@ describe.each(modes)('the first start, %s', (mode) => {
     expect(accounts).toHaveLength(1);
   });
 
-  it('tells doctor that all is well', async () => {
+  it('passes all checks of tollgate doctor', async () => {
     const { code, stdout } = await system.tryCli('doctor');
     expect(stdout).not.toBe('');
     expect(code).toBe(0);
   });
 });
 
-describe('a start that must not happen', () => {
+describe('a start with invalid settings', () => {
   const end = async (env: Record<string, string>): Promise<{ code: number | null; text: string }> => {
     const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-e2e-'));
     const child = startScript('dist/deploy/single/main.js', [], { PORT: '0', TOLLGATE_DATA_DIR: dataDir, ...env });
@@ -109,13 +109,13 @@ describe('a start that must not happen', () => {
     return { code, text: child.stdout() + child.stderr() };
   };
 
-  it('names the nearest known setting for one that it does not know', async () => {
+  it('suggests the nearest known setting for an unknown one', async () => {
     const { code, text } = await end({ TOLLGATE_GATEWAY_HOLDTTL: '1m' });
     expect(code).toBe(1);
     expect(text).toContain('did you mean TOLLGATE_GATEWAY_HOLD_TTL?');
   });
 
-  it('says in one line which port is taken', async () => {
+  it('reports a port that is in use, in one line', async () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     const { port } = other.address() as { port: number };
@@ -125,7 +125,7 @@ describe('a start that must not happen', () => {
     expect(text).toContain(`Could not start: Port ${port} of 127.0.0.1 is in use by another process; set PORT to another one.\n`);
   });
 
-  it('lists every fault at once, without a stack', async () => {
+  it('reports all invalid settings at once, without a stack trace', async () => {
     const { code, text } = await end({ PORT: 'http', TOLLGATE_METERING_LEASE: 'long' });
     expect(code).toBe(1);
     expect(text).toContain('PORT');

@@ -1,12 +1,12 @@
-// Money on a Galera cluster whose nodes are killed and stopped under load: what was acknowledged is there once, on every node.
-// TOLLGATE_TEST_GALERA_ROUNDS repeats the failures (one round unless set).
+// Settlements on a Galera cluster whose nodes are killed and stopped under load: each acknowledged one is on every node, once.
+// TOLLGATE_TEST_GALERA_ROUNDS sets how often the failures are repeated (default: one round).
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isConnectionLost } from '#kit/db/errors.js';
-import { faultOf, isLeftDonor } from '#kit/db/mysql/probe.js';
+import { faultOf, isStuckDonor } from '#kit/db/mysql/probe.js';
 import { openDatabase } from '#kit/db/open.js';
 import { createLogger } from '#kit/log.js';
 import { type GaleraCluster, type GaleraNode, startGalera } from '../../deploy/distributed/galera/cluster.js';
@@ -19,19 +19,20 @@ const schema = 'tollgate_ledger';
 const replicaCount = 3;
 const callers = 24;
 const manyAccounts = 12;
-/** So few that transactions on two nodes meet. */
+/** Few enough for transactions on two nodes to conflict. */
 const fewAccounts = 2;
 const loadMs = 2500;
 const stoppedMs = 6000;
-/** How long nodes may take to be all in the cluster again. */
+/** How long it may take until all nodes are in the cluster again. */
 const patienceMs = 60_000;
-/** A node that was left a donor is started again after this time, and all of them when none has served for that one. */
-const leftDonorMs = 3000;
-const nobodyServesMs = 15_000;
+/** How long a node may be stuck as a donor before it is restarted. */
+const stuckDonorMs = 3000;
+/** How long the cluster may be without a serving node before all nodes are restarted. */
+const noneServesMs = 15_000;
 const probeMs = 1000;
 
 jest.setTimeout(120_000 + rounds * 180_000);
-// Where scripts/ensure-galera.sh puts what is not installed as a package.
+// Where scripts/ensure-galera.sh puts programs that are not installed as packages.
 process.env['PATH'] = [join(root, '.toolchain', 'galera'), process.env['PATH']].join(delimiter);
 
 describe('a Galera cluster', () => {
@@ -49,20 +50,20 @@ describe('a Galera cluster', () => {
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  /** The cluster's address with this node first, so that it is the one that is written to. */
+  /** Returns the cluster's address with this node first, so that clients write to it. */
   const urlFrom = (first: GaleraNode): string => {
     const nodes = [first, ...cluster.nodes.filter((node) => node !== first)];
     return first.url(schema).replace(/@[^/]*/, `@${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`);
   };
   /**
-   * Compares the books on each node, once all of them are in the cluster and have applied the same transactions. A busy machine costs
-   * a node its place when nothing is heard of it for a second, at any time; it comes back by itself.
+   * Checks the books on every node, once all nodes are in the cluster and have applied the same transactions. On a busy machine a node
+   * can be removed from the cluster at any time, when it is silent for one second; it comes back by itself.
    */
-  const everywhere = async (load: Load): Promise<void> => {
+  const expectBooksOnEveryNode = async (load: Load): Promise<void> => {
     const untilMs = performance.now() + patienceMs;
     await eventually(async () => {
-      // As whoever supervises a cluster does.
-      for (const node of await cluster.endLeftDonors(leftDonorMs)) await cluster.restart(node);
+      // As the supervisor of a cluster does.
+      for (const node of await cluster.stopStuckDonors(stuckDonorMs)) await cluster.restart(node);
       const positions = await valuesOf('wsrep_last_committed');
       expect(positions).toEqual(positions.map(() => positions[0]));
       expect(await Promise.all(cluster.nodes.map(faultOfNode))).toEqual(cluster.nodes.map(() => undefined));
@@ -74,14 +75,14 @@ describe('a Galera cluster', () => {
           await expectBooks(node.url(schema), load.settled);
           break;
         } catch (error) {
-          // What the books hold is never asked twice.
+          // Only lost connections are retried, never a failed check.
           if (!isConnectionLost(error) || performance.now() > untilMs) throw error;
           await sleep(200);
         }
       }
     }
   };
-  const allServe = (): Promise<boolean> =>
+  const untilAllServe = (): Promise<boolean> =>
     eventually(
       async () => expect(await Promise.all(cluster.nodes.map(faultOfNode))).toEqual([undefined, undefined, undefined]) ?? true,
       2 * patienceMs,
@@ -107,7 +108,7 @@ describe('a Galera cluster', () => {
     await db.close();
     return rows;
   };
-  /** How often a transaction was rolled back for one on another node, by what the nodes say since their starts. */
+  /** Returns how many transactions were rolled back because of one on another node, as the nodes have counted since they started. */
   const conflictsSoFar = async (): Promise<number> => (await sum('wsrep_local_bf_aborts')) + (await sum('wsrep_local_cert_failures'));
   const sum = async (status: string): Promise<number> => (await valuesOf(status)).reduce((total, value) => total + value, 0);
   const valuesOf = async (status: string, nodes = cluster.nodes): Promise<number[]> =>
@@ -119,13 +120,13 @@ describe('a Galera cluster', () => {
         return Number(rows[0]!.Value);
       }),
     );
-  /** Replicas on an empty schema; `order` says which node each of them prefers. */
+  /** Runs `work` under the load of replicas on an empty schema; `order` returns the node that each replica prefers. */
   async function withLoad(order: (index: number) => GaleraNode, accounts: number, work: (load: Load) => Promise<void>): Promise<Load> {
     const admin = openDatabase(`${cluster.adminUrl}mysql`, { poolMax: 1 });
     await admin.knex.raw(`DROP DATABASE ${schema}`);
     await admin.knex.raw(`CREATE DATABASE ${schema} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`);
     await admin.close();
-    // All of them at once: one migrates, the others wait for it, whichever nodes they are on.
+    // Starts all of them at once: one migrates and the others wait for it, whichever nodes they use.
     const replicas: Replica[] = await Promise.all(Array.from({ length: replicaCount }, (_, index) => startReplica(urlFrom(order(index)))));
     try {
       const load = await startLoad(replicas, callers, accounts);
@@ -138,7 +139,7 @@ describe('a Galera cluster', () => {
     }
   }
 
-  it('loses no acknowledged settlement and charges none twice when the node that is written to is killed, or stopped for a while, and when all are killed', async () => {
+  it('neither loses nor duplicates a settlement when the active node is killed or paused, or when all nodes are killed', async () => {
     const [first, second] = cluster.nodes as [GaleraNode, GaleraNode];
     const load = await withLoad(
       () => first,
@@ -148,12 +149,12 @@ describe('a Galera cluster', () => {
           const killedAtMs = performance.now();
           await killAndRestart(first);
           const killGapMs = running.longestGapMs(killedAtMs);
-          // The replicas have gone on to the second node, and stay there.
+          // The replicas have failed over to the second node and stay there.
           const stoppedAtMs = performance.now();
           second.kill('SIGSTOP');
           await sleep(stoppedMs);
           second.kill('SIGCONT');
-          // It was left out, and comes back by itself.
+          // The node was removed from the cluster and comes back by itself.
           await eventually(async () => expect(await faultOfNode(second)).toBeUndefined() ?? true, patienceMs);
           const stopGapMs = running.longestGapMs(stoppedAtMs);
           process.stdout.write(
@@ -168,10 +169,10 @@ describe('a Galera cluster', () => {
       },
     );
     expect(load.settled.size).toBeGreaterThan(callers);
-    await everywhere(load);
+    await expectBooksOnEveryNode(load);
   });
 
-  it('does so too when every replica writes to another node and they roll each other back', async () => {
+  it('neither loses nor duplicates a settlement when the replicas write to different nodes and roll each other back', async () => {
     const before = await conflictsSoFar();
     const third = cluster.nodes[2]!;
     let conflicts = 0;
@@ -187,10 +188,10 @@ describe('a Galera cluster', () => {
       `galera, writers on every node: ${conflicts} conflicts in the first ${loadMs} ms; ${load.settled.size} settlements in all\n`,
     );
     expect(conflicts).toBeGreaterThan(0);
-    await everywhere(load);
+    await expectBooksOnEveryNode(load);
   });
 
-  it('ends without leaving a process, and starts again with its data', async () => {
+  it('leaves no process behind when stopped, and keeps its data across a restart', async () => {
     const pids = cluster.nodes.map(({ pid }) => pid);
     const balances = await balancesOf();
     await cluster.stop();
@@ -199,13 +200,13 @@ describe('a Galera cluster', () => {
     expect(await balancesOf()).toEqual(balances);
   });
 
-  it('starts a node again that lost the others while it gave them its data, and would not serve by itself', async () => {
+  it('restarts a node that is stuck as a donor after losing the cluster', async () => {
     const [first, second, third] = cluster.nodes as [GaleraNode, GaleraNode, GaleraNode];
-    const isLeft = (): Promise<boolean> => isLeftDonor({ host: '127.0.0.1', port: first.port }, loginTo(first), probeMs);
+    const isStuck = (): Promise<boolean> => isStuckDonor({ host: '127.0.0.1', port: first.port }, loginTo(first), probeMs);
     const pid = first.pid;
-    // It gives until long after the others have gone silent.
-    const giver = join(dataDir, 'transfer', 'wsrep_sst_rsync');
-    writeFileSync(giver, readFileSync(giver, 'utf8').replace('\n', `\ncase "$*" in *donor*) sleep 2;; esac\n`));
+    // The donor keeps sending until long after the others have gone silent.
+    const sendScript = join(dataDir, 'transfer', 'wsrep_sst_rsync');
+    writeFileSync(sendScript, readFileSync(sendScript, 'utf8').replace('\n', `\ncase "$*" in *donor*) sleep 2;; esac\n`));
     for (const [node, size] of [
       [third, 2],
       [second, 1],
@@ -220,29 +221,29 @@ describe('a Galera cluster', () => {
     const log = join(dataDir, first.name, 'mariadb.log');
     await eventually(() => (readFileSync(log, 'utf8').includes('sst sent called when not SST donor') ? true : undefined), patienceMs);
     second.kill('SIGCONT');
-    // Where the two do not find each other again, there is no majority and it does not come back.
+    // If the two nodes do not find each other again, there is no majority and the second one does not come back.
     const isBack = await Promise.race([back.then(() => true), sleep(patienceMs).then(() => false)]);
     back.catch(() => undefined);
-    if (isBack) expect(await isLeft()).toBe(true);
+    if (isBack) expect(await isStuck()).toBe(true);
 
     supervision = keepRunning(cluster, {
       log: createLogger({ name: 'galera', level: 'silent' }),
       restartDelayMs: 100,
-      leftDonorMs,
-      nobodyServesMs,
+      stuckDonorMs,
+      noneServesMs,
     });
-    await allServe();
+    await untilAllServe();
     expect(first.pid).not.toBe(pid);
   });
 
-  it('founds itself anew when the nodes that run have no majority', async () => {
+  it('is bootstrapped again when the running nodes have no majority', async () => {
     const [first, second, third] = cluster.nodes as [GaleraNode, GaleraNode, GaleraNode];
     const pid = first.pid;
     const balances = await balancesOf();
     for (const node of [second, third]) node.kill('SIGSTOP');
     await eventually(async () => expect(await faultOfNode(first)).toBeDefined() ?? true, patienceMs);
     await eventually(() => (first.pid === pid ? undefined : true), patienceMs);
-    await allServe();
+    await untilAllServe();
     expect(balances).not.toEqual([]);
     expect(await balancesOf()).toEqual(balances);
   });

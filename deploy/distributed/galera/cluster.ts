@@ -1,27 +1,27 @@
-// A private Galera cluster of three nodes on loopback, from Debian's programs: its own data, no configuration of the system, never
-// as root. All of it ends with the process that started it.
+// A private Galera cluster of three nodes on loopback, run from Debian's programs. It has its own data, ignores the system's
+// configuration, never runs as root, and ends with the process that started it.
 import { chmodSync, chownSync, copyFileSync, mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { faultOf, isLeftDonor } from '#kit/db/mysql/probe.js';
+import { faultOf, isStuckDonor } from '#kit/db/mysql/probe.js';
 import type { Logger } from '#kit/log.js';
 import { adminUser, loadCredentials } from '../mariadb/credentials.js';
 import { findProgram, prepareFolder, type RunAs } from '../mariadb/programs.js';
 import { installOnce, type Server } from '../mariadb/server-process.js';
 import { claimPorts } from '../ports.js';
 import { adminLogin, type ClusterPlan, type NodePlace, probeMs, startNode, stopServer } from './node.js';
-import { findFounder } from './recovery.js';
+import { findBootstrapNode } from './recovery.js';
 
-/** How many nodes: two of them are a majority when one is lost. */
+/** Number of nodes. With three, the remaining two are a majority when one is lost. */
 export const nodeCount = 3;
 
 /** Options of `startGalera`. */
 export interface GaleraOptions {
-  /** A folder for this cluster alone; made when absent. */
+  /** A folder used only by this cluster; created if missing. */
   readonly dataDir: string;
-  /** Client ports of 127.0.0.1 in the order of the nodes; any free ones when absent. */
+  /** Client ports on 127.0.0.1, in the order of the nodes; free ports are chosen if absent. */
   readonly ports?: readonly number[];
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
-  /** Called at every start of a node, with its new pid. */
+  /** Called each time a node starts, with its new pid. */
   readonly onStart?: (name: string, pid: number) => void;
 }
 
@@ -29,41 +29,42 @@ export interface GaleraOptions {
 export interface GaleraNode {
   readonly name: string;
   readonly port: number;
-  /** Of its present or last run. */
+  /** Process id of the current or the last run. */
   readonly pid: number;
   readonly isRunning: boolean;
-  /** For `openDatabase`: a schema of this node alone. */
+  /** Returns the URL of a schema on this node only, for `openDatabase`. */
   url(schema: string): string;
-  /** Sends a signal, for tests of failures. */
+  /** Sends a signal to the node's process; used by failure tests. */
   kill(signal: NodeJS.Signals): void;
-  /** Settles when the present run has ended. */
+  /** Settles when the current run has ended. */
   readonly ended: Promise<void>;
 }
 
 /** A started cluster. */
 export interface GaleraCluster {
   readonly nodes: readonly GaleraNode[];
-  /** For `openDatabase`: a schema of the cluster, with all nodes in order. */
+  /** Returns the URL of a schema of the cluster, which lists all nodes in order, for `openDatabase`. */
   url(schema: string): string;
-  /** A user with all rights, creating schemas included; names no schema. */
+  /** URL, without a schema, of a user with all privileges, including creating schemas. */
   readonly adminUrl: string;
-  /** Starts a node that has ended again; it joins the others. When no node runs, the cluster is bootstrapped again from their data. */
+  /** Restarts a node that has ended, which then rejoins the others. If no node is running, bootstraps the cluster from the nodes' data. */
   restart(node: GaleraNode): Promise<void>;
   /**
-   * Ends the nodes that run but will not serve again by themselves, if another one serves: donors of data that lost the cluster while
-   * they gave, seen so at every call for as long as `leftDonorMs`. Gives those, which `restart` brings back.
+   * Stops the nodes that are stuck as donors, provided that another node serves, and returns them so that the caller can `restart` them.
+   * A stuck donor lost the cluster while it sent its data, and does not recover by itself; it counts as stuck once every call
+   * during `stuckDonorMs` has found it in that state.
    */
-  endLeftDonors(leftDonorMs: number): Promise<readonly GaleraNode[]>;
+  stopStuckDonors(stuckDonorMs: number): Promise<readonly GaleraNode[]>;
   /**
-   * Ends all nodes if none of them serves, seen so at every call for as long as `nobodyServesMs`; true if so. `restart` then founds the
-   * cluster anew from what is on the disks: all of it is here, so that nobody can be serving elsewhere.
+   * Kills all nodes and returns true if every call during `noneServesMs` has found that no node serves. `restart` then bootstraps the
+   * cluster from the data on the disks. This is safe because all nodes are on this machine, so that none can be serving elsewhere.
    */
-  endIfNobodyServes(nobodyServesMs: number): Promise<boolean>;
-  /** Shuts all nodes down cleanly and waits for their end. */
+  killIfNoneServes(noneServesMs: number): Promise<boolean>;
+  /** Shuts down all nodes cleanly and waits until they have ended. */
   stop(): Promise<void>;
 }
 
-/** Starts the cluster; founds it when the folder is new, and founds it anew from the node that knows most when all had stopped. */
+/** Starts the cluster. Bootstraps it with the first node if the folder is new, otherwise with the node that has the most recent data. */
 export async function startGalera(options: GaleraOptions): Promise<GaleraCluster> {
   const plan = await prepare(options);
   const nodes = plan.places.map((place) => new Node(plan, place, options));
@@ -80,10 +81,10 @@ export async function startGalera(options: GaleraOptions): Promise<GaleraCluster
 async function prepare({ dataDir, ports }: GaleraOptions): Promise<ClusterPlan> {
   const folder = resolve(dataDir);
   const runAs = prepareFolder(folder, ['mysql', 'nobody']);
-  // The transfer of a node's data does not work as root: rsync gives up its rights and can then not write.
+  // The state transfer does not work as root: rsync drops its privileges and can then not write.
   if (process.getuid?.() === 0 && runAs.uid === undefined) {
     throw new Error(
-      `Galera does not run as root, and no other user can reach ${folder}: choose another folder, such as one below /var/lib, or start as another user.`,
+      `Galera does not run as root, and no other user can access ${folder}. Choose another folder, such as one below /var/lib, or start as another user.`,
     );
   }
   findProgram('rsync');
@@ -92,8 +93,8 @@ async function prepare({ dataDir, ports }: GaleraOptions): Promise<ClusterPlan> 
   const claimed = await claimPorts([...wanted, ...Array.from({ length: 3 * nodeCount }, () => 0)]);
   const places = wanted.map((_, index): NodePlace => {
     const name = `n${index + 1}`;
-    const [groupPort, missingPort, wholePort] = claimed.slice(nodeCount + 3 * index) as [number, number, number];
-    return { name, folder: join(folder, name), port: claimed[index]!, groupPort, missingPort, wholePort };
+    const [groupPort, istPort, sstPort] = claimed.slice(nodeCount + 3 * index) as [number, number, number];
+    return { name, folder: join(folder, name), port: claimed[index]!, groupPort, istPort, sstPort };
   });
   for (const place of places) own(place.folder, runAs);
   return {
@@ -104,7 +105,7 @@ async function prepare({ dataDir, ports }: GaleraOptions): Promise<ClusterPlan> 
   };
 }
 
-// Where the scripts are need not be readable for the user of the nodes.
+// The nodes' user may not be able to read the folder that the scripts are installed in.
 function copyTransferScripts(folder: string, runAs: RunAs): string {
   own(folder, runAs);
   const from = dirname(findProgram('wsrep_sst_rsync'));
@@ -122,7 +123,7 @@ function own(folder: string, { uid, gid }: RunAs): void {
 
 class Node implements GaleraNode {
   private server: Server | undefined;
-  private leftDonorSinceMs: number | undefined;
+  private stuckSinceMs: number | undefined;
   isRunning = false;
 
   constructor(
@@ -155,11 +156,11 @@ class Node implements GaleraNode {
     this.server?.child.kill(signal);
   }
 
-  async start(founds: boolean): Promise<void> {
+  async start(bootstraps: boolean): Promise<void> {
     const { folder } = this.place;
-    if (founds) installOnce(folder, this.plan.runAs);
+    if (bootstraps) installOnce(folder, this.plan.runAs);
     else own(join(folder, 'data'), this.plan.runAs);
-    await startNode(this.plan, this.place, founds, (server) => {
+    await startNode(this.plan, this.place, bootstraps, (server) => {
       this.server = server;
       this.isRunning = true;
       this.options.onStart?.(this.name, this.pid);
@@ -167,15 +168,15 @@ class Node implements GaleraNode {
         if (this.server === server) this.isRunning = false;
       });
     });
-    this.options.log.info({ node: this.name, port: this.port, pid: this.pid, founds }, 'Galera node started');
+    this.options.log.info({ node: this.name, port: this.port, pid: this.pid, bootstraps }, 'Galera node started');
   }
 
-  /** For how long this has been found at every call. */
-  async leftDonorForMs(): Promise<number> {
-    const isLeft =
-      this.isRunning && (await isLeftDonor({ host: '127.0.0.1', port: this.port }, adminLogin(this.plan.credentials), probeMs));
-    this.leftDonorSinceMs = isLeft ? (this.leftDonorSinceMs ?? performance.now()) : undefined;
-    return this.leftDonorSinceMs === undefined ? 0 : performance.now() - this.leftDonorSinceMs;
+  /** Returns for how long every call has found the node stuck as a donor, in milliseconds. */
+  async stuckForMs(): Promise<number> {
+    const isStuck =
+      this.isRunning && (await isStuckDonor({ host: '127.0.0.1', port: this.port }, adminLogin(this.plan.credentials), probeMs));
+    this.stuckSinceMs = isStuck ? (this.stuckSinceMs ?? performance.now()) : undefined;
+    return this.stuckSinceMs === undefined ? 0 : performance.now() - this.stuckSinceMs;
   }
 
   async serves(): Promise<boolean> {
@@ -190,8 +191,8 @@ class Node implements GaleraNode {
 }
 
 class Cluster implements GaleraCluster {
-  private founding: Promise<void> | undefined;
-  private nobodyServesSinceMs: number | undefined;
+  private bootstrapping: Promise<void> | undefined;
+  private noneServesSinceMs: number | undefined;
 
   constructor(
     private readonly plan: ClusterPlan,
@@ -207,35 +208,35 @@ class Cluster implements GaleraCluster {
   }
 
   async startAll(): Promise<void> {
-    const founding = findFounder(this.plan) ?? this.plan.places[0];
-    const founder = this.nodes.find(({ place }) => place === founding)!;
-    await founder.start(true);
-    await Promise.all(this.nodes.filter((node) => node !== founder).map((node) => node.start(false)));
+    const bootstrapPlace = findBootstrapNode(this.plan) ?? this.plan.places[0];
+    const first = this.nodes.find(({ place }) => place === bootstrapPlace)!;
+    await first.start(true);
+    await Promise.all(this.nodes.filter((node) => node !== first).map((node) => node.start(false)));
   }
 
   async restart(node: GaleraNode): Promise<void> {
     const own = this.nodes.find((each) => each === node)!;
     await own.ended;
-    if (this.founding === undefined && this.nodes.some((each) => each.isRunning)) return own.start(false);
-    // Founding starts all of them.
-    this.founding ??= this.startAll().finally(() => (this.founding = undefined));
-    await this.founding;
+    if (this.bootstrapping === undefined && this.nodes.some((each) => each.isRunning)) return own.start(false);
+    // Bootstrapping starts all nodes.
+    this.bootstrapping ??= this.startAll().finally(() => (this.bootstrapping = undefined));
+    await this.bootstrapping;
   }
 
-  async endLeftDonors(leftDonorMs: number): Promise<readonly Node[]> {
-    const forMs = await Promise.all(this.nodes.map((node) => node.leftDonorForMs()));
-    const left = this.nodes.filter((_, index) => forMs[index]! > leftDonorMs);
-    if (left.length === 0 || !(await this.anyServes())) return [];
-    await Promise.all(left.map((node) => node.stop()));
-    return left;
+  async stopStuckDonors(stuckDonorMs: number): Promise<readonly Node[]> {
+    const stuckMs = await Promise.all(this.nodes.map((node) => node.stuckForMs()));
+    const stuck = this.nodes.filter((_, index) => stuckMs[index]! > stuckDonorMs);
+    if (stuck.length === 0 || !(await this.anyServes())) return [];
+    await Promise.all(stuck.map((node) => node.stop()));
+    return stuck;
   }
 
-  async endIfNobodyServes(nobodyServesMs: number): Promise<boolean> {
-    const isNobody = this.founding === undefined && this.nodes.some((node) => node.isRunning) && !(await this.anyServes());
-    this.nobodyServesSinceMs = isNobody ? (this.nobodyServesSinceMs ?? performance.now()) : undefined;
-    if (this.nobodyServesSinceMs === undefined || performance.now() - this.nobodyServesSinceMs <= nobodyServesMs) return false;
-    this.nobodyServesSinceMs = undefined;
-    // At once, lest one that is started again looks for those that are about to end. What was acknowledged is on the disks.
+  async killIfNoneServes(noneServesMs: number): Promise<boolean> {
+    const isNoneServing = this.bootstrapping === undefined && this.nodes.some((node) => node.isRunning) && !(await this.anyServes());
+    this.noneServesSinceMs = isNoneServing ? (this.noneServesSinceMs ?? performance.now()) : undefined;
+    if (this.noneServesSinceMs === undefined || performance.now() - this.noneServesSinceMs <= noneServesMs) return false;
+    this.noneServesSinceMs = undefined;
+    // All at once, so that no restarted node tries to join one that is about to end. Acknowledged transactions are on the disks.
     for (const node of this.nodes) node.kill('SIGKILL');
     await Promise.all(this.nodes.map((node) => node.ended));
     return true;
@@ -246,7 +247,7 @@ class Cluster implements GaleraCluster {
   }
 
   async stop(): Promise<void> {
-    // The first one last, so that it knows most.
+    // The first node stops last, so that it has the most recent data.
     for (const node of [...this.nodes].reverse()) await node.stop();
   }
 }

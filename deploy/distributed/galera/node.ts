@@ -7,39 +7,41 @@ import { adminUser, type Credentials, initSql } from '../mariadb/credentials.js'
 import type { RunAs } from '../mariadb/programs.js';
 import { cameUp, endServer, lastLines, launchServer, type Server } from '../mariadb/server-process.js';
 
-/** Where a node is. */
+/** A node's name, folder and ports. */
 export interface NodePlace {
   /** "n1". */
   readonly name: string;
   /** Holds `data` and `mariadb.log`. */
   readonly folder: string;
-  /** For clients. */
+  /** Port for clients. */
   readonly port: number;
-  /** Between nodes: group communication, and the transfer of missing transactions and of the whole data. */
+  /** Port for group communication between nodes. */
   readonly groupPort: number;
-  readonly missingPort: number;
-  readonly wholePort: number;
+  /** Port for incremental state transfers (IST), which send the transactions that a node missed. */
+  readonly istPort: number;
+  /** Port for full state transfers (SST), which send all data. */
+  readonly sstPort: number;
 }
 
-/** What all nodes of a cluster share. */
+/** Holds what all nodes of a cluster share. */
 export interface ClusterPlan {
   readonly places: readonly NodePlace[];
   readonly runAs: RunAs;
   readonly credentials: Credentials;
-  /** Holds the program that transfers the data of a node. */
+  /** Folder of the scripts that transfer a node's data. */
   readonly transferFolder: string;
 }
 
-// A node that joins receives all data first.
+// Long enough for a joining node to receive all data first.
 const joinTimeoutMs = 120_000;
 const pollMs = 100;
-/** How long a node may take to say how it is. */
+/** How long a node may take to answer a health probe. */
 export const probeMs = 1000;
 
 const libraries = ['/usr/lib/galera/libgalera_smm.so', '/usr/lib64/galera-4/libgalera_smm.so'];
 
-// A node that is not heard of for a second is left out, instead of five: until then no node commits. All of these times go together,
-// or the library refuses them.
+// A node that is silent for one second is removed from the cluster, instead of five, because no node commits until then. The library
+// rejects these times unless all of them are set together.
 const failureDetection = [
   'evs.keepalive_period=PT0.25S',
   'evs.inactive_check_period=PT0.25S',
@@ -58,14 +60,14 @@ const sizes = [
 ];
 const cacheSize = 'gcache.size=64M';
 
-/** The options that make a server a node; a node that founds the cluster knows no others. */
-export function nodeOptions(place: NodePlace, places: readonly NodePlace[], founds: boolean): string[] {
+/** Returns the options that make a server a node. A node that bootstraps the cluster is not given the addresses of the others. */
+export function nodeOptions(place: NodePlace, places: readonly NodePlace[], bootstraps: boolean): string[] {
   const library = libraries.find((path) => existsSync(path));
-  if (library === undefined) throw new Error('Galera is not installed; install Debian\'s galera-4, as "make run-galera" does.');
+  if (library === undefined) throw new Error('Galera is not installed. Install Debian\'s galera-4, as "make run-galera" does.');
   const others = places.map(({ groupPort }) => `127.0.0.1:${groupPort}`).join(',');
   const provider = [
     `gmcast.listen_addr=tcp://127.0.0.1:${place.groupPort}`,
-    `ist.recv_addr=127.0.0.1:${place.missingPort}`,
+    `ist.recv_addr=127.0.0.1:${place.istPort}`,
     cacheSize,
     ...failureDetection,
   ];
@@ -73,27 +75,32 @@ export function nodeOptions(place: NodePlace, places: readonly NodePlace[], foun
     '--wsrep-on=ON',
     `--wsrep-provider=${library}`,
     '--wsrep-cluster-name=tollgate',
-    `--wsrep-cluster-address=gcomm://${founds ? '' : others}`,
+    `--wsrep-cluster-address=gcomm://${bootstraps ? '' : others}`,
     `--wsrep-node-name=${place.name}`,
     `--wsrep-node-address=127.0.0.1:${place.groupPort}`,
     `--wsrep-provider-options=${provider.join(';')}`,
     '--wsrep-sst-method=rsync',
-    `--wsrep-sst-receive-address=127.0.0.1:${place.wholePort}`,
-    // The last node gives its data first: the first one in the addresses is the one that is written to.
+    `--wsrep-sst-receive-address=127.0.0.1:${place.sstPort}`,
+    // The last node is the preferred donor, because clients write to the first node of their address.
     `--wsrep-sst-donor=${[...places]
       .reverse()
       .map(({ name }) => name)
       .join(',')},`,
     '--binlog-format=ROW',
     '--innodb-autoinc-lock-mode=2',
-    // Each commit is on the disk of every node. Without it acknowledged transactions are lost when all nodes die together.
+    // Every node syncs each commit to disk. Otherwise acknowledged transactions are lost when all nodes are killed at once.
     '--innodb-flush-log-at-trx-commit=1',
     ...sizes,
   ];
 }
 
-/** Starts a node and waits until it has all data and can be written to. Raises an Error with its last lines when that fails. */
-export async function startNode(plan: ClusterPlan, place: NodePlace, founds: boolean, started: (server: Server) => void): Promise<void> {
+/** Starts a node and waits until it has all data and accepts writes. Raises an Error with the last lines of its log if that fails. */
+export async function startNode(
+  plan: ClusterPlan,
+  place: NodePlace,
+  bootstraps: boolean,
+  started: (server: Server) => void,
+): Promise<void> {
   const { runAs, credentials, places, transferFolder } = plan;
   const { folder, port } = place;
   const server = launchServer({
@@ -101,19 +108,19 @@ export async function startNode(plan: ClusterPlan, place: NodePlace, founds: boo
     port,
     runAs,
     initSql: initSql(credentials),
-    extraOptions: nodeOptions(place, places, founds),
+    extraOptions: nodeOptions(place, places, bootstraps),
     pathBefore: transferFolder,
   });
   started(server);
   let isOver = false;
   void server.ended.then(() => {
     isOver = true;
-    // What a transfer of data started goes with the node.
+    // Also ends the programs that a state transfer started.
     killGroup(server.child.pid);
   });
   const login = adminLogin(credentials);
   const untilMs = performance.now() + joinTimeoutMs;
-  let fault = 'it did not come up';
+  let fault = 'the server did not start';
   if (await cameUp(server, joinTimeoutMs)) {
     while (!isOver && performance.now() < untilMs) {
       const found = await faultOf({ host: '127.0.0.1', port }, login, probeMs);
@@ -123,15 +130,17 @@ export async function startNode(plan: ClusterPlan, place: NodePlace, founds: boo
     }
   }
   await stopServer(server);
-  throw new Error(`Galera node ${place.name} did not start (${fault}). Its last lines:\n${lastLines(join(folder, 'mariadb.log'))}`);
+  throw new Error(
+    `Galera node ${place.name} did not start (${fault}). The last lines of its log:\n${lastLines(join(folder, 'mariadb.log'))}`,
+  );
 }
 
-/** Who may ask a node how it is. */
+/** Returns the login for health probes of a node. */
 export function adminLogin(credentials: Credentials): Login {
   return { user: adminUser, password: credentials[adminUser]! };
 }
 
-/** Ends a node cleanly, also one that a signal has stopped. */
+/** Shuts down a node cleanly, even if it is stopped by SIGSTOP. */
 export async function stopServer(server: Server): Promise<void> {
   server.child.kill('SIGCONT');
   await endServer(server);
@@ -142,6 +151,6 @@ function killGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // Nothing was left.
+    // All processes of the group have ended.
   }
 }

@@ -1,24 +1,24 @@
-// How far a node of a Galera cluster came, by what its server says when it recovers, and which of several nodes knows most. Pure.
+// Reads the position that a Galera node reports when it recovers, and finds the most advanced of several nodes. Pure.
 
-/** A node's last transaction on its disk. */
+/** The last transaction on a node's disk. */
 export interface Position {
-  /** The cluster's; all zeros for a node that was in none. */
+  /** UUID of the cluster; all zeros for a node that has never been in one. */
   readonly cluster: string;
-  /** -1 when it has none. */
+  /** Sequence number of the transaction; -1 if there is none. */
   readonly transaction: bigint;
 }
 
 const noCluster = '00000000-0000-0000-0000-000000000000';
 
-/** The position in what a server printed under --wsrep-recover; undefined when it did not come that far. */
+/** Returns the position in the output of a server run with --wsrep-recover, or undefined if the server failed before reporting one. */
 export function positionIn(output: string): Position | undefined {
   const [, cluster, transaction] = /Recovered position: ([0-9a-f-]{36}):(-?\d+)/.exec(output) ?? [];
   return cluster === undefined || transaction === undefined ? undefined : { cluster, transaction: BigInt(transaction) };
 }
 
 /**
- * The node with the highest transaction, and of equals the first; undefined when there are none. Raises an Error when the nodes are
- * of different clusters, whose transactions cannot be compared.
+ * Returns the node with the highest transaction, the first of them if several have it, or undefined if `nodes` is empty. Raises an Error
+ * if the nodes belong to different clusters, because their transactions cannot be compared.
  */
 export function mostAdvanced<Node extends { readonly name: string; readonly position: Position }>(
   nodes: readonly Node[],
@@ -27,7 +27,7 @@ export function mostAdvanced<Node extends { readonly name: string; readonly posi
   if (new Set(members.map(({ position }) => position.cluster)).size > 1) {
     const found = members.map(({ name, position }) => `${name}: ${position.cluster}:${position.transaction}`).join(', ');
     throw new Error(
-      `The Galera nodes hold the data of different clusters (${found}), so none can stand for all. Remove the folders of the nodes whose data are not wanted.`,
+      `The Galera nodes have data of different clusters (${found}), so that none can be chosen to bootstrap from. Remove the folders of the nodes whose data you do not need.`,
     );
   }
   let best: Node | undefined;

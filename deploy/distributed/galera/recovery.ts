@@ -1,4 +1,4 @@
-// After all nodes have stopped: which of them knows most, and may found the cluster anew.
+// Finds the node with the most recent data after all nodes have stopped, so that the cluster can be bootstrapped from it.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,21 +7,22 @@ import { type ClusterPlan, type NodePlace, nodeOptions } from './node.js';
 import { mostAdvanced, type Position, positionIn } from './position.js';
 
 /**
- * The node to found the cluster with: the one with the highest transaction on its disk, which holds all that was acknowledged;
- * undefined when no node has data. The node that was written to need not be it. Its permission to found is written, and what
- * the nodes remember of the last group of theirs is removed. Raises an Error when a node has data but does not say how far it came,
- * for it may hold what no other node holds; when none has whole data; and when they are of different clusters.
+ * Returns the node to bootstrap the cluster with: the one with the highest transaction on its disk, which has every acknowledged
+ * transaction. It need not be the node that clients wrote to. Returns undefined if no node has data. Marks that node as safe to
+ * bootstrap, and removes what the nodes remember of their last primary component. Raises an Error if a node has data but its recovered
+ * position is unknown, because it may have transactions that no other node has; if no node has complete data; and if the nodes belong
+ * to different clusters.
  */
-export function findFounder(plan: ClusterPlan): NodePlace | undefined {
-  const known = plan.places.filter((place) => existsSync(stateOf(place)));
-  if (known.length === 0) return undefined;
-  const whole = known.flatMap((place) => {
+export function findBootstrapNode(plan: ClusterPlan): NodePlace | undefined {
+  const withData = plan.places.filter((place) => existsSync(stateOf(place)));
+  if (withData.length === 0) return undefined;
+  const complete = withData.flatMap((place) => {
     const position = positionOf(plan, place);
     return position === undefined ? [] : [{ name: place.name, place, position }];
   });
-  const best = mostAdvanced(whole);
-  if (best === undefined) throw new Error('No Galera node has whole data: each was still receiving them from another one.');
-  for (const { folder } of known) rmSync(join(folder, 'data', 'gvwstate.dat'), { force: true });
+  const best = mostAdvanced(complete);
+  if (best === undefined) throw new Error('No Galera node has complete data: each was still receiving its data from another node.');
+  for (const { folder } of withData) rmSync(join(folder, 'data', 'gvwstate.dat'), { force: true });
   const state = stateOf(best.place);
   writeFileSync(state, readFileSync(state, 'utf8').replace(/safe_to_bootstrap: \d/, 'safe_to_bootstrap: 1'));
   rmSync(transferMarkOf(best.place), { force: true });
@@ -32,13 +33,13 @@ function stateOf({ folder }: NodePlace): string {
   return join(folder, 'data', 'grastate.dat');
 }
 
-/** There while the node receives data from another one; made and removed by Debian's wsrep_sst_rsync. */
+/** Returns the path of the file that exists while the node receives data from another node. Debian's wsrep_sst_rsync creates and removes it. */
 function transferMarkOf({ folder }: NodePlace): string {
   return join(folder, 'data', 'sst_in_progress');
 }
 
-// The server replays its own log and says how far it came. Undefined when its data are half a transfer,
-// which is no loss: another node has them.
+// Has the server replay its log and report its position. Returns undefined if a transfer to the node was interrupted, which loses
+// nothing because another node has the data.
 function positionOf({ places, runAs }: ClusterPlan, place: NodePlace): Position | undefined {
   const data = join(place.folder, 'data');
   const result = spawnSync(
@@ -59,7 +60,7 @@ function positionOf({ places, runAs }: ClusterPlan, place: NodePlace): Position 
   const log = join(place.folder, 'recovery.log');
   writeFileSync(log, result.stderr ?? String(result.error));
   throw new Error(
-    `Galera node ${place.name} does not say how far it came, and may hold what no other node holds; ${log} says why. ` +
-      `If the others hold all, remove ${place.folder}, and it receives their data.`,
+    `The position of Galera node ${place.name} could not be recovered (see ${log}), so it may have transactions that no other node has. ` +
+      `If the other nodes have everything, remove ${place.folder}; the node then receives their data.`,
   );
 }

@@ -1,27 +1,27 @@
-// The private Galera cluster as a part of the launcher: a node that ends unasked is started again on its port and joins the others,
-// one that would not serve again is ended for that, and so are all when none of them serves.
+// The private Galera cluster as a part of the launcher. Restarts a node that ends unexpectedly on its port, a node that is stuck as a
+// donor, and all nodes if none of them serves.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '#kit/log.js';
 import type { SupervisedMariadb } from '../mariadb/supervised.js';
 import { type GaleraCluster, type GaleraNode, type GaleraOptions, startGalera } from './cluster.js';
 
-// A donor that has not served before its turn could be taken for one that was left.
-const leftDonorMsDefault = 15_000;
-// Longer than a founder needs, or a node until it has all data.
-const nobodyServesMsDefault = 120_000;
-const looksPerWait = 5;
+// Long enough not to mistake a donor that is not serving yet for a stuck one.
+const stuckDonorMsDefault = 15_000;
+// Longer than bootstrapping takes, or a node takes to receive all data.
+const noneServesMsDefault = 120_000;
+const checksPerWait = 5;
 
-/** Times of the supervision, and where it is told. */
+/** The supervisor's delays and its logger. */
 export interface SupervisionOptions {
   readonly log: Pick<Logger, 'warn' | 'error'>;
   readonly restartDelayMs: number;
-  /** How long a donor is left to itself before it is started again; tests shorten it. */
-  readonly leftDonorMs?: number;
-  /** How long nodes that run may all be without a majority before the cluster is bootstrapped again; tests shorten it. */
-  readonly nobodyServesMs?: number;
+  /** How long a donor may be stuck before it is restarted; tests shorten it. */
+  readonly stuckDonorMs?: number;
+  /** How long the running nodes may be without a majority before the cluster is bootstrapped again; tests shorten it. */
+  readonly noneServesMs?: number;
 }
 
-/** A cluster that is kept running from `start` to `stop`. */
+/** Returns a cluster that is kept running from `start` to `stop`. */
 export function superviseGalera(options: GaleraOptions & SupervisionOptions): SupervisedMariadb {
   let cluster: GaleraCluster | undefined;
   let supervision: { stop(): Promise<void> } | undefined;
@@ -36,39 +36,39 @@ export function superviseGalera(options: GaleraOptions & SupervisionOptions): Su
   };
 }
 
-/** Keeps the nodes of a started cluster running; `stop` stops them with it. */
+/** Keeps the nodes of a started cluster running until `stop`, which also stops the nodes. */
 export function keepRunning(cluster: GaleraCluster, options: SupervisionOptions): { stop(): Promise<void> } {
-  const { log, restartDelayMs, leftDonorMs = leftDonorMsDefault, nobodyServesMs = nobodyServesMsDefault } = options;
+  const { log, restartDelayMs, stuckDonorMs = stuckDonorMsDefault, noneServesMs = noneServesMsDefault } = options;
   const stopping = new AbortController();
   const { signal } = stopping;
 
-  async function startAgain(node: GaleraNode): Promise<void> {
+  async function keepNodeRunning(node: GaleraNode): Promise<void> {
     for (;;) {
       await node.ended;
       await sleep(restartDelayMs, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return;
-      log.error({ node: node.name, port: node.port }, 'Galera node ended unasked; starting it again');
+      log.error({ node: node.name, port: node.port }, 'Galera node exited unexpectedly; restarting it');
       await cluster.restart(node).catch((error: unknown) => {
-        if (!signal.aborted) log.error({ err: error, node: node.name }, 'Galera node could not be started again; it will be tried again');
+        if (!signal.aborted) log.error({ err: error, node: node.name }, 'Galera node could not be restarted; retrying');
       });
-      // The stop came while it started, and may have found only the run before.
+      // `stop` was called during the restart, and may have stopped only the previous run.
       if (signal.aborted) await cluster.stop();
     }
   }
 
-  async function endWhatWouldNotServe(): Promise<void> {
+  async function stopStuckNodes(): Promise<void> {
     for (;;) {
-      await sleep(leftDonorMs / looksPerWait, undefined, { signal }).catch(() => undefined);
+      await sleep(stuckDonorMs / checksPerWait, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return;
-      const left = await cluster.endLeftDonors(leftDonorMs);
-      for (const { name } of left)
-        log.warn({ node: name }, 'Galera node lost the cluster while it gave its data, and would not have served again; it was ended');
-      if (await cluster.endIfNobodyServes(nobodyServesMs))
-        log.error({}, 'no Galera node served for a long time; stopped all nodes to bootstrap the cluster again');
+      const stuck = await cluster.stopStuckDonors(stuckDonorMs);
+      for (const { name } of stuck)
+        log.warn({ node: name }, 'Galera node was stuck as a donor after losing the cluster; stopped it to restart it');
+      if (await cluster.killIfNoneServes(noneServesMs))
+        log.error({}, 'no Galera node has served for a long time; stopped all nodes to bootstrap the cluster again');
     }
   }
 
-  const watching = Promise.all([endWhatWouldNotServe(), ...cluster.nodes.map(startAgain)]);
+  const watching = Promise.all([stopStuckNodes(), ...cluster.nodes.map(keepNodeRunning)]);
   return {
     async stop() {
       stopping.abort();

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Run once by the MariaDB image: a schema and a user for each service, who sees nothing else.
+# Run once by the MariaDB image: creates a schema for each service, and a user with access to that schema only.
 set -eu
 for name in auth catalog ledger metering inference; do
   mariadb -uroot -p"$MARIADB_ROOT_PASSWORD" <<SQL

@@ -1,17 +1,17 @@
-// The users of a private MariaDB: one for each service, who sees that service's schema and nothing else, and an administrator.
+// The users of a private MariaDB: one per service, with access to that service's schema only, and an administrator.
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 
-/** One schema a service, as in production; the user that may use it has the same name. */
+/** One schema per service, as in production; the user with access to it has the same name. */
 export const schemas = ['tollgate_auth', 'tollgate_catalog', 'tollgate_ledger', 'tollgate_metering', 'tollgate_inference'] as const;
 
-/** The user who may do everything, creating schemas included. */
+/** The user with all privileges, including creating schemas. */
 export const adminUser = 'tollgate_admin';
 
 /** Passwords by user. */
 export type Credentials = Readonly<Record<string, string>>;
 
-/** Reads the passwords from the file, which is made with new random ones when absent and which only its owner can read. */
+/** Reads the passwords from the file. Creates it with random passwords, readable only by its owner, if it is missing. */
 export function loadCredentials(path: string): Credentials {
   if (existsSync(path)) return JSON.parse(readFileSync(path, 'utf8')) as Credentials;
   const credentials = Object.fromEntries([adminUser, ...schemas].map((user) => [user, randomBytes(24).toString('hex')]));
@@ -21,7 +21,7 @@ export function loadCredentials(path: string): Credentials {
   return credentials;
 }
 
-/** Statements, one a line, that bring any server to the wanted schemas and users; the server runs them at each start. */
+/** Returns statements, one per line, that create the schemas and users where they are missing; the server runs them at each start. */
 export function initSql(credentials: Credentials): string {
   const statements: string[] = [];
   for (const [user, password] of Object.entries(credentials)) {
@@ -30,7 +30,7 @@ export function initSql(credentials: Credentials): string {
   statements.push(`GRANT ALL PRIVILEGES ON *.* TO '${adminUser}'@'127.0.0.1'`);
   for (const schema of schemas) {
     statements.push(`CREATE DATABASE IF NOT EXISTS ${schema} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`);
-    // In a grant an underscore stands for any character, unless escaped.
+    // An unescaped underscore in a grant matches any character.
     statements.push(`GRANT ALL PRIVILEGES ON \`${schema.replaceAll('_', '\\_')}\`.* TO '${schema}'@'127.0.0.1'`);
   }
   return statements.map((statement) => `${statement};\n`).join('');

@@ -1,5 +1,5 @@
-// A private MariaDB from Debian's programs: its own data, its own socket, loopback only. It reads no configuration of the system,
-// never meets the system's own server, and ends with the process that started it.
+// A private MariaDB, run from Debian's programs, with its own data and socket, on loopback only. It ignores the system's configuration,
+// never interferes with the system's own server, and ends with the process that started it.
 import { join, resolve } from 'node:path';
 import type { Logger } from '#kit/log.js';
 import { freePort } from '../free-port.js';
@@ -12,32 +12,32 @@ const startAttemptsMax = 3;
 
 /** Options of `startMariadb`. */
 export interface MariadbOptions {
-  /** A folder for this server alone; made when absent. */
+  /** A folder used only by this server; created if missing. */
   dataDir: string;
-  /** TCP port of 127.0.0.1; 0 or absent: any free one. */
+  /** TCP port on 127.0.0.1; a free one is chosen if 0 or absent. */
   port?: number;
   log: Pick<Logger, 'info' | 'error'>;
 }
 
 /** A running server. */
 export interface Mariadb {
-  /** For `openDatabase`: the schema of a service (see `schemas`), as a user who sees no other. */
+  /** Returns the URL of a service's schema (see `schemas`) for `openDatabase`, with a user who has access to that schema only. */
   url(schema: string): string;
-  /** A user with all rights, creating schemas included; names no schema. */
+  /** URL, without a schema, of a user with all privileges, including creating schemas. */
   readonly adminUrl: string;
   readonly port: number;
   readonly pid: number;
-  /** Shuts down cleanly and waits for the end. */
+  /** Shuts down the server cleanly and waits until it has ended. */
   stop(): Promise<void>;
-  /** Sends a signal, for tests of recovery. */
+  /** Sends a signal to the server; used by recovery tests. */
   kill(signal: NodeJS.Signals): void;
-  /** Settles when the server has ended, for whatever reason. */
+  /** Settles when the server has ended for any reason. */
   readonly ended: Promise<void>;
 }
 
 /**
- * Starts a server on the data folder, which is prepared when it is new. Every commit is durable (InnoDB's default). Raises an
- * Error with the server's last lines when it does not come up.
+ * Starts a server on the data folder, which is initialized if it is new. Every commit is durable (InnoDB's default). Raises an
+ * Error with the last lines of the server's log if it does not start.
  */
 export async function startMariadb(options: MariadbOptions): Promise<Mariadb> {
   const folder = resolve(options.dataDir);
@@ -53,9 +53,10 @@ export async function startMariadb(options: MariadbOptions): Promise<Mariadb> {
     }
     await endServer(server);
     const lines = lastLines(join(folder, 'mariadb.log'));
-    // A free port can be taken by somebody else before the server listens on it.
+    // Another process can take a free port before the server listens on it.
     const lostPort = !options.port && lines.includes('Address already in use');
-    if (!lostPort || attempt >= startAttemptsMax) throw new Error(`MariaDB did not start on ${folder}. Its last lines:\n${lines}`);
+    if (!lostPort || attempt >= startAttemptsMax)
+      throw new Error(`MariaDB did not start on ${folder}. The last lines of its log:\n${lines}`);
   }
 }
 
@@ -67,7 +68,7 @@ function handle(server: Server, port: number, credentials: Credentials, log: Mar
   };
   let stopping = false;
   void server.ended.then(() => {
-    if (!stopping) log.error({ port, signal: server.child.signalCode, code: server.child.exitCode }, 'MariaDB ended unasked');
+    if (!stopping) log.error({ port, signal: server.child.signalCode, code: server.child.exitCode }, 'MariaDB exited unexpectedly');
   });
   return {
     url: (schema) => urlFor(schema, schema),

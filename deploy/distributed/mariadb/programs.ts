@@ -1,21 +1,21 @@
-// The programs that a private MariaDB needs, and the user that they run as.
+// Finds the programs that a private MariaDB needs, and chooses the user that they run as.
 import { spawnSync } from 'node:child_process';
 import { accessSync, chownSync, constants, mkdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** The programs of Debian's mariadb-server-core and util-linux; for Galera also of rsync, and of mariadb-server what transfers a node's data. */
+/** Programs of Debian's mariadb-server-core and util-linux; for Galera also of rsync, and the state transfer script of mariadb-server. */
 export type Program = 'mariadbd' | 'mariadb-install-db' | 'setpriv' | 'rsync' | 'wsrep_sst_rsync';
 
-/** The user that the server runs as; empty to stay who we are. */
+/** The user that the server runs as; empty for the current user. */
 export interface RunAs {
   readonly uid?: number;
   readonly gid?: number;
 }
 
-// Debian keeps the server's program where an ordinary user's PATH does not look.
+// Debian installs the server in a folder that is not in an ordinary user's PATH.
 const extraFolders = ['/usr/sbin', '/usr/local/sbin'];
 
-/** The path of a program. Raises an Error that says how to install it when it is missing. */
+/** Returns the path of a program. Raises an Error that says how to install it if it is missing. */
 export function findProgram(name: Program): string {
   for (const folder of [...(process.env['PATH'] ?? '').split(delimiter), ...extraFolders]) {
     const path = join(folder, name);
@@ -26,12 +26,14 @@ export function findProgram(name: Program): string {
       // Not in this folder.
     }
   }
-  throw new Error(`${name} is not installed; "make run-distributed" and "make run-galera" install what they need from Debian's packages.`);
+  throw new Error(
+    `${name} is not installed. "make run-distributed" and "make run-galera" install the programs that they need from Debian's packages.`,
+  );
 }
 
 /**
- * Makes the folder of the data and says who is to own it. A server needs no rights of root, so as root we use the first of these users
- * that there is; but not where there is none, or where it cannot reach the folder (below /root, say).
+ * Creates the data folder and returns the user that is to own it. A server needs no root privileges, so as root the first existing one of
+ * `users` is chosen, unless none exists or it cannot write to the folder (for example below /root).
  */
 export function prepareFolder(folder: string, users: readonly string[] = ['mysql']): RunAs {
   mkdirSync(folder, { recursive: true, mode: 0o700 });

@@ -1,10 +1,10 @@
-// The moment from which a server answers.
+// Detects when a server is ready.
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const pollMs = 50;
 
-/** Waits until the server greets on its socket; false when `gaveUp` aborts before that. */
+/** Waits until the server sends its greeting on its socket. Returns false if `gaveUp` aborts first. */
 export async function greets(socketPath: string, gaveUp: AbortSignal): Promise<boolean> {
   while (!gaveUp.aborted) {
     if (await greetsNow(socketPath)) return true;
@@ -13,8 +13,8 @@ export async function greets(socketPath: string, gaveUp: AbortSignal): Promise<b
   return false;
 }
 
-// A server accepts connections before it has run its init file, but greets only after it. The greeting's fifth byte is the version
-// of the protocol, 10; an error has 255 there.
+// A server accepts connections before it has run its init file, but sends its greeting only afterwards. The greeting's fifth byte is
+// the protocol version, 10; an error has 255 there.
 function greetsNow(socketPath: string): Promise<boolean> {
   return new Promise((done) => {
     const socket = connect(socketPath);

@@ -1,4 +1,4 @@
-// One mariadbd process on a data folder of its own. It reads no configuration of the system, and ends with the process that started it.
+// A mariadbd process on its own data folder. It ignores the system's configuration, and ends with the process that started it.
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { chownSync, closeSync, existsSync, mkdtempSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,29 +10,29 @@ const stopTimeoutMs = 30_000;
 const connectionsMax = 500;
 const logLinesShownMax = 8;
 
-/** What to run. */
+/** Describes the server to run. */
 export interface ServerSpec {
   /** Holds `data` and `mariadb.log`. */
   readonly folder: string;
   readonly port: number;
   readonly runAs: RunAs;
-  /** Statements, one a line, that the server runs before it answers. */
+  /** Statements, one per line, that the server runs before it accepts queries. */
   readonly initSql: string;
-  /** Options beside those that every server of ours has. */
+  /** Options in addition to those that every private server has. */
   readonly extraOptions?: readonly string[];
-  /** Folders before those of PATH, for programs that the server starts. */
+  /** Folders to search before those in PATH, for programs that the server starts. */
   readonly pathBefore?: string;
 }
 
 /** A started process. */
 export interface Server {
   readonly child: ChildProcess;
-  /** Holds the socket, in a folder of the system's for temporary files because the path of a socket is limited to 107 bytes. */
+  /** Holds the socket. It is in the system's temporary folder, because the path of a socket is limited to 107 bytes. */
   readonly runFolder: string;
   readonly ended: Promise<void>;
 }
 
-/** Makes the system tables of a new data folder. They are made aside and renamed, so that an interrupted first start is simply done again. */
+/** Creates the system tables of a new data folder, under a temporary name at first, so that an interrupted first start can be repeated. */
 export function installOnce(folder: string, runAs: RunAs): void {
   const data = join(folder, 'data');
   if (existsSync(data)) return;
@@ -49,7 +49,7 @@ export function installOnce(folder: string, runAs: RunAs): void {
   renameSync(part, data);
 }
 
-/** Starts the server; `cameUp` tells when it answers. */
+/** Starts the server; `cameUp` waits until it is ready. */
 export function launchServer({ folder, port, runAs, initSql, extraOptions = [], pathBefore }: ServerSpec): Server {
   const runFolder = mkdtempSync(join(tmpdir(), 'tollgate-db-'));
   const initFile = join(runFolder, 'init.sql');
@@ -58,7 +58,7 @@ export function launchServer({ folder, port, runAs, initSql, extraOptions = [], 
     if (runAs.uid !== undefined && runAs.gid !== undefined) chownSync(path, runAs.uid, runAs.gid);
   }
   const logFile = openSync(join(folder, 'mariadb.log'), 'a', 0o600);
-  // setpriv becomes mariadbd itself, and has the kernel end it when this process dies in any way.
+  // setpriv replaces itself with mariadbd, and has the kernel terminate it when this process dies for any reason.
   const child = spawn(
     findProgram('setpriv'),
     [
@@ -78,7 +78,7 @@ export function launchServer({ folder, port, runAs, initSql, extraOptions = [], 
       `--max-connections=${connectionsMax}`,
       ...extraOptions,
     ],
-    // In a process group of its own, so that a terminal's Ctrl-C reaches only the process that started it, which ends it in its turn.
+    // A process group of its own, so that a terminal's Ctrl-C reaches only the process that started it, which then stops it.
     {
       ...runAs,
       cwd: join(folder, 'data'),
@@ -98,19 +98,19 @@ export function launchServer({ folder, port, runAs, initSql, extraOptions = [], 
   return { child, runFolder, ended };
 }
 
-/** Whether the server answers before the time is over or it ends. */
+/** Waits until the server is ready. Returns false if it has ended or `timeoutMs` is over before that. */
 export async function cameUp(server: Server, timeoutMs: number): Promise<boolean> {
   const gaveUp = new AbortController();
   const timer = setTimeout(() => gaveUp.abort(), timeoutMs);
   void server.ended.then(() => gaveUp.abort());
   const greeted = await greets(join(server.runFolder, 's'), gaveUp.signal);
   clearTimeout(timer);
-  // The passwords have been read by now.
+  // The server has read the passwords.
   rmSync(join(server.runFolder, 'init.sql'), { force: true });
   return greeted;
 }
 
-/** Shuts the server down cleanly, or by force when that takes too long, and waits for its end. */
+/** Shuts down the server cleanly, or kills it if that takes too long, and waits until it has ended. */
 export async function endServer(server: Server): Promise<void> {
   server.child.kill('SIGTERM');
   const timer = setTimeout(() => server.child.kill('SIGKILL'), stopTimeoutMs);
@@ -118,12 +118,12 @@ export async function endServer(server: Server): Promise<void> {
   clearTimeout(timer);
 }
 
-/** mariadbd refuses to run as root unless told that it is meant. */
+/** Returns the option without which mariadbd refuses to run as root. */
 function userOption(runAs: RunAs): string[] {
   return process.getuid?.() === 0 && runAs.uid === undefined ? ['--user=root'] : [];
 }
 
-/** The end of a log. */
+/** Returns the last lines of a log. */
 export function lastLines(path: string): string {
   return readFileSync(path, 'utf8').trimEnd().split('\n').slice(-logLinesShownMax).join('\n');
 }

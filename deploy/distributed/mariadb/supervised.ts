@@ -1,15 +1,15 @@
-// The private MariaDB as a part of the launcher: started again on its port when it ends unasked.
+// The private MariaDB as a part of the launcher: restarted on its port if it exits unexpectedly.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Part } from '#kit/lifecycle.js';
 import { type Mariadb, type MariadbOptions, startMariadb } from './mariadb.js';
 
-/** A MariaDB that is kept running from `start` to `stop`. */
+/** A database that is kept running from `start` to `stop`. */
 export interface SupervisedMariadb extends Part {
-  /** For `openDatabase`; known once started, and the same for every run. */
+  /** Returns the URL of a schema for `openDatabase`. Can be called once started, and stays the same across restarts. */
   url(schema: string): string;
 }
 
-/** `onStart` is called at every start, with the new pid. */
+/** Returns a supervised MariaDB. Calls `onStart` with the new pid at every start. */
 export function superviseMariadb(options: MariadbOptions & { restartDelayMs: number }, onStart: (pid: number) => void): SupervisedMariadb {
   const { log, restartDelayMs } = options;
   const stopping = new AbortController();
@@ -28,10 +28,10 @@ export function superviseMariadb(options: MariadbOptions & { restartDelayMs: num
       await sleep(restartDelayMs, undefined, { signal: stopping.signal }).catch(() => undefined);
       if (stopping.signal.aborted) return;
       current = await launch(first.port).catch((error: unknown) => {
-        log.error({ err: error }, 'MariaDB could not be started again; it will be tried again');
+        log.error({ err: error }, 'MariaDB could not be restarted; retrying');
         return current;
       });
-      // The stop came while it started, and found only the one before.
+      // `stop` was called during the restart, and stopped only the previous run.
       if (stopping.signal.aborted) await current.stop();
     }
   }

@@ -7,29 +7,29 @@ import { ConfigError, duration, flag, integer, oneOf, optionalText, text, type V
 /** Returns the settings for logs, telemetry, certificates and shutdown. `name` is the name of the process: "ledger". */
 export function commonSettings(name: string) {
   return {
-    logLevel: oneOf('TOLLGATE_LOG_LEVEL', 'least severe level of log lines', logLevels, { default: 'info' }),
+    logLevel: oneOf('TOLLGATE_LOG_LEVEL', 'minimum level of log lines', logLevels, { default: 'info' }),
     otlpEndpoint: optionalText(
       'OTEL_EXPORTER_OTLP_ENDPOINT',
-      'base url of an OTLP/HTTP receiver; without it no traces and metrics are sent',
+      'base URL of an OTLP/HTTP receiver for traces and metrics; if unset, none are sent',
     ),
-    otelMetricsIntervalMs: integer('OTEL_METRIC_EXPORT_INTERVAL', 'how often metrics are sent there, in milliseconds', {
+    otelMetricsIntervalMs: integer('OTEL_METRIC_EXPORT_INTERVAL', 'how often metrics are sent, in milliseconds', {
       min: 100,
       max: 3_600_000,
       default: 60_000,
     }),
     metricsListen: optionalText(
       `TOLLGATE_${name.toUpperCase()}_METRICS_LISTEN`,
-      'host:port where Prometheus finds the metrics of this process at GET /metrics; without it nowhere',
+      'host:port where this process serves its metrics to Prometheus at GET /metrics; if unset, it serves none',
     ),
     otelServiceName: text('OTEL_SERVICE_NAME', 'service.name of spans and metrics', { default: `tollgate-${name}` }),
-    instanceId: text('TOLLGATE_INSTANCE_ID', 'tells replicas apart in telemetry', { default: hostname() }),
-    tlsCa: optionalText('TOLLGATE_TLS_CA', 'PEM file of the authority behind every certificate of the installation'),
+    instanceId: text('TOLLGATE_INSTANCE_ID', 'identifies this replica in telemetry', { default: hostname() }),
+    tlsCa: optionalText('TOLLGATE_TLS_CA', 'PEM file of the certificate authority of the installation'),
     tlsCert: optionalText('TOLLGATE_TLS_CERT', "PEM file of this process's certificate; its common name is the process's name"),
-    tlsKey: optionalText('TOLLGATE_TLS_KEY', "PEM file of this process's key"),
-    trustNetwork: flag('TOLLGATE_TRUST_NETWORK', 'believe callers without certificates on addresses that are not loopback', {
+    tlsKey: optionalText('TOLLGATE_TLS_KEY', "PEM file of this process's private key"),
+    trustNetwork: flag('TOLLGATE_TRUST_NETWORK', 'accept callers without certificates on addresses that are not loopback', {
       default: false,
     }),
-    drainTimeoutMs: duration('TOLLGATE_DRAIN_TIMEOUT', 'how long calls under way may take to finish at shutdown', {
+    drainTimeoutMs: duration('TOLLGATE_DRAIN_TIMEOUT', 'how long calls in flight may take to complete at shutdown', {
       // Within the 30 s that Kubernetes gives a pod by default.
       default: 25_000,
       minMs: 0,

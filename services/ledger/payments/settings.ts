@@ -22,17 +22,17 @@ function amount(env: string, description: string, standard: bigint): Setting<big
 export const paymentSettings = {
   stripeSecretKey: optionalText(
     'TOLLGATE_LEDGER_STRIPE_SECRET_KEY',
-    'secret or restricted key of a Stripe account; with the webhook’s secret, people can add money by Stripe Checkout',
+    'secret or restricted key of a Stripe account; with the webhook’s secret, it enables payments by Stripe Checkout',
     { secret: true },
   ),
   stripeWebhookSecret: optionalText(
     'TOLLGATE_LEDGER_STRIPE_WEBHOOK_SECRET',
-    'signing secret of the Stripe webhook that leads to /payments/stripe/webhook',
+    'signing secret of the Stripe webhook endpoint /payments/stripe/webhook',
     { secret: true },
   ),
-  stripeApiBase: text('TOLLGATE_LEDGER_STRIPE_API_BASE', 'where Stripe’s API is; another one only for tests', {
+  stripeApiBase: text('TOLLGATE_LEDGER_STRIPE_API_BASE', 'base URL of Stripe’s API; changed only for tests', {
     default: 'https://api.stripe.com',
   }),
-  paymentMinNanoUsd: amount('TOLLGATE_LEDGER_PAYMENT_MIN_USD', 'least that can be paid at a time, in USD', 5_000_000_000n),
-  paymentMaxNanoUsd: amount('TOLLGATE_LEDGER_PAYMENT_MAX_USD', 'most that can be paid at a time, in USD', 1_000_000_000_000n),
+  paymentMinNanoUsd: amount('TOLLGATE_LEDGER_PAYMENT_MIN_USD', 'minimum amount of a payment, in USD', 5_000_000_000n),
+  paymentMaxNanoUsd: amount('TOLLGATE_LEDGER_PAYMENT_MAX_USD', 'maximum amount of a payment, in USD', 1_000_000_000_000n),
 } satisfies Settings;

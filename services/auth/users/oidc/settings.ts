@@ -3,7 +3,7 @@ import { flag, optionalText, text } from '#kit/config/settings.js';
 
 /** The settings of sign-up and of the identity provider. */
 export const signInSettings = {
-  signUp: flag('TOLLGATE_AUTH_SIGN_UP', 'anyone who reaches the console may sign up, with an account of their own', { default: false }),
+  signUp: flag('TOLLGATE_AUTH_SIGN_UP', 'anyone who can open the console may sign up, with an account of their own', { default: false }),
   oidcIssuer: {
     env: 'TOLLGATE_AUTH_OIDC_ISSUER',
     description: 'address of an OpenID Connect provider with which users sign in to the console',
@@ -21,13 +21,13 @@ export const signInSettings = {
   },
   oidcClientId: optionalText(
     'TOLLGATE_AUTH_OIDC_CLIENT_ID',
-    'as which client Tollgate is known to that provider; its redirect address is <public address>/console/api/oidc/callback',
+    'client id of Tollgate at that provider; its redirect address is <public address>/console/api/oidc/callback',
   ),
   oidcClientSecret: optionalText('TOLLGATE_AUTH_OIDC_CLIENT_SECRET', 'the secret of that client; none for a public client', {
     secret: true,
   }),
-  oidcName: text('TOLLGATE_AUTH_OIDC_NAME', 'the name by which users know that provider', { default: 'single sign-on' }),
-  oidcScopes: text('TOLLGATE_AUTH_OIDC_SCOPES', 'which scopes are requested of that provider', { default: 'openid email profile' }),
+  oidcName: text('TOLLGATE_AUTH_OIDC_NAME', 'name of that provider, as users know it', { default: 'single sign-on' }),
+  oidcScopes: text('TOLLGATE_AUTH_OIDC_SCOPES', 'scopes that are requested from that provider', { default: 'openid email profile' }),
   oidcSignUp: flag(
     'TOLLGATE_AUTH_OIDC_SIGN_UP',
     'every user of that provider with a verified email address may sign up, with an account of their own',

@@ -49,7 +49,7 @@ export async function isDead(host: MysqlHost, login: Login, timeoutMs: number): 
  * cluster while donating stays stuck after the cluster is back (see https://github.com/percona/galera/pull/114), until it is
  * restarted. Returns false without a response. Never raises.
  */
-export async function isLeftDonor(host: MysqlHost, login: Login, timeoutMs: number): Promise<boolean> {
+export async function isStuckDonor(host: MysqlHost, login: Login, timeoutMs: number): Promise<boolean> {
   return probe(host, login, timeoutMs, async (ask) => {
     const status = await ask(galeraStatus);
     return (
