@@ -50,14 +50,14 @@ describe('the change feed', () => {
   });
   afterEach(() => feed.stop());
 
-  /** A watch that has had its first, empty message. */
+  /** Opens a watch and reads its first, empty message. */
   async function openWatch(signal = never): Promise<AsyncGenerator<Change[]>> {
     const watch = feed.watch(signal);
     expect(await watch.next()).toEqual({ done: false, value: [] });
     return watch;
   }
 
-  /** The names of the next changes, heartbeats left out. */
+  /** Returns the names of the next changes, skipping heartbeats. */
   async function nextNames(watch: AsyncGenerator<Change[]>): Promise<string[]> {
     for await (const changes of { [Symbol.asyncIterator]: () => ({ next: () => watch.next() }) }) {
       if (changes.length > 0) return namesOf(changes);
@@ -77,7 +77,7 @@ describe('the change feed', () => {
     expect(await Promise.all(watches.map(nextNames))).toEqual([['three'], ['three']]);
   });
 
-  it('begins with what comes after the start', async () => {
+  it('begins with the changes made after the start', async () => {
     store.add('long ago');
     await startFeed();
     const watch = await openWatch();
@@ -94,7 +94,7 @@ describe('the change feed', () => {
     expect(await nextNames(watch)).toEqual(['here']);
   });
 
-  it('delivers a flood in messages of bounded size, without a gap', async () => {
+  it('splits many changes into messages of limited size, without a gap', async () => {
     await startFeed();
     const watch = await openWatch();
     const names = Array.from({ length: 180 }, (_, index) => `change ${index}`);
@@ -108,7 +108,7 @@ describe('the change feed', () => {
     expect(seen).toEqual(names);
   });
 
-  it('is silent while changes cannot be read, and misses none of them', async () => {
+  it('sends nothing while changes cannot be read, and then sends them all', async () => {
     await startFeed();
     const watch = await openWatch();
     store.reachable = false;
@@ -125,7 +125,7 @@ describe('the change feed', () => {
     expect(logLines.filter((line) => line.includes('can be read again'))).toHaveLength(1);
   });
 
-  it('drops a watcher that reads too slowly, and no other', async () => {
+  it('drops only the watcher that reads too slowly', async () => {
     await startFeed({ watcherQueueMax: 3 });
     const slow = await openWatch();
     const quick = await openWatch();
@@ -138,25 +138,25 @@ describe('the change feed', () => {
     expect(feed.watcherCount).toBe(1);
   });
 
-  it('removes a watcher that disconnects, even one that waits', async () => {
+  it('removes a watcher that disconnects, even while it waits', async () => {
     await startFeed({ pollIntervalMs: 60_000 });
-    const leaving = new AbortController();
-    const watch = await openWatch(leaving.signal);
+    const disconnect = new AbortController();
+    const watch = await openWatch(disconnect.signal);
     await pause(10);
     const waiting = watch.next();
     expect(feed.watcherCount).toBe(1);
-    leaving.abort();
+    disconnect.abort();
     expect(await waiting).toEqual({ done: true, value: undefined });
     expect(feed.watcherCount).toBe(0);
   });
 
-  it('removes a watcher that stops reading by itself', async () => {
+  it('removes a watcher that stops reading', async () => {
     await startFeed();
     for await (const _ of feed.watch(never)) break;
     expect(feed.watcherCount).toBe(0);
   });
 
-  it('refuses more watchers than it may have', async () => {
+  it('rejects watchers above the maximum', async () => {
     await startFeed({ watchersMax: 1 });
     await openWatch();
     await expect(feed.watch(never).next()).rejects.toMatchObject({ reason: 'overloaded' });

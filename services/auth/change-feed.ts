@@ -1,13 +1,13 @@
 // Notifies watchers of every change, whichever replica made it. One loop reads the changes of the shared database for all watchers of
-// this process; a change made here only wakes the loop early, so that there is one source and one order.
+// this process; a change made in this process only wakes the loop early, so that there is one source and one order.
 import { AppError } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 import type { Change, ChangeStore } from './store/changes.js';
 
-/** The options of the feed. */
+/** Holds the options of the feed. */
 export interface ChangeFeedOptions {
   readonly pollIntervalMs: number;
-  /** Changes that may wait for one watcher before it is dropped. */
+  /** Maximum number of changes queued for one watcher; a watcher that falls further behind is dropped. */
   readonly watcherQueueMax?: number;
   readonly watchersMax?: number;
 }
@@ -17,7 +17,7 @@ const messageChangesMax = 50;
 const watcherQueueMaxDefault = 10_000;
 const watchersMaxDefault = 1000;
 
-/** The feed of one process. */
+/** Pushes changes to the watchers of one process. */
 export class ChangeFeed {
   private readonly watchers = new Set<Watcher>();
   private readonly watcherQueueMax: number;
@@ -52,18 +52,18 @@ export class ChangeFeed {
     await this.loop;
   }
 
-  /** Call this after a change was committed here: it is then pushed at once instead of with the next poll. */
+  /** Pushes a change at once instead of with the next poll. Call it after a change was committed in this process. */
   wake(): void {
     this.woken = true;
     this.endSleep?.();
   }
 
-  /** Whether the last read of changes succeeded. */
+  /** Reports whether the last read of changes succeeded. */
   get upToDate(): boolean {
     return this.loop !== undefined && !this.failing && !this.stopping;
   }
 
-  /** The number of open watches. */
+  /** Returns the number of open watches. */
   get watcherCount(): number {
     return this.watchers.size;
   }
@@ -105,13 +105,13 @@ export class ChangeFeed {
         const batch = await this.store.changesAfter(this.cursor, messageChangesMax);
         this.cursor = batch.upTo;
         more = batch.more;
-        for (const watcher of this.watchers) watcher.tell(batch.changes);
+        for (const watcher of this.watchers) watcher.push(batch.changes);
       }
-      if (this.failing) this.log.info('changes of keys can be read again');
+      if (this.failing) this.log.info('changes can be read again');
       this.failing = false;
     } catch (error) {
       // The cursor stays, so that nothing is missed; the silence tells watchers to stop trusting their caches.
-      if (!this.failing) this.log.error({ err: error }, 'changes of keys cannot be read; watchers hear nothing until they can');
+      if (!this.failing) this.log.error({ err: error }, 'changes cannot be read; watchers receive nothing in the meantime');
       this.failing = true;
     }
   }
@@ -128,7 +128,7 @@ export class ChangeFeed {
   }
 }
 
-/** Holds what waits for one consumer. */
+/** Holds the changes queued for one consumer. */
 class Watcher {
   private waiting: Change[] = [];
   private ended = false;
@@ -137,8 +137,8 @@ class Watcher {
 
   constructor(private readonly queueMax: number) {}
 
-  /** Queues changes. Without a change only a waiting consumer is notified, since for another the message would be outdated when read. */
-  tell(changes: readonly Change[]): void {
+  /** Queues changes. An empty message reaches only a consumer that is waiting, since for another one it would be outdated when read. */
+  push(changes: readonly Change[]): void {
     if (this.waiting.length + changes.length > this.queueMax) {
       this.failure = new AppError('overloaded', 'This watcher reads too slowly and has missed changes; watch again with an empty cache.');
       this.waiting = [];

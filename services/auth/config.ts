@@ -4,7 +4,7 @@ import { duration, type Settings, type Values } from '#kit/config/settings.js';
 
 /** Settings of auth, each with a usable default. */
 export const authSettings = {
-  // Half a second at most, since a change must act everywhere within one second.
+  // At most half a second, since a change must take effect everywhere within one second.
   heartbeatIntervalMs: duration('TOLLGATE_AUTH_HEARTBEAT_INTERVAL', 'longest time without a message on a stream of key updates', {
     minMs: 10,
     maxMs: 500,

@@ -21,13 +21,13 @@ import { withActorRules } from './users/actor-rules.js';
 import type { UserDeps } from './users/deps.js';
 import { MailSender } from './users/mail/mail-sender.js';
 import { createOidc, type OidcProvider } from './users/oidc/provider.js';
-import { peopleService } from './users/service.js';
+import { userService } from './users/service.js';
 import { AuditStore } from './users/store/audit.js';
 import { FailureStore } from './users/store/failures.js';
 import { IdentityStore } from './users/store/identities.js';
 import { MailBudget } from './users/store/mail-budget.js';
 import { MemberStore } from './users/store/members.js';
-import { PersonStore } from './users/store/users.js';
+import { UserStore } from './users/store/users.js';
 import { ResetStore } from './users/store/resets.js';
 import { SessionStore } from './users/store/sessions.js';
 import { startSweeping } from './users/sweep.js';
@@ -49,15 +49,15 @@ export interface AuthDeps {
   readonly log: Logger;
   /** Undefined: no mail is sent. Closed when auth stops. */
   readonly mailer: Mailer | undefined;
-  /** The public address at which users open the console, for links in mails; without it none is sent. */
+  /** The public address at which users open the console, for links in mails; without it no mail is sent. */
   readonly publicUrl: string | undefined;
   /** The 32 bytes under which signing keys are sealed in the database, the same for every replica. */
   readonly secretKey: Buffer;
-  /** In place of the one that the settings name, for tests. */
+  /** Replaces the provider of the settings, in tests. */
   readonly identityProvider?: OidcProvider;
 }
 
-// The rest of the interval is for the read itself and the way to the watcher, so that no heartbeat arrives later than announced.
+// The rest of the interval allows for the read and the delivery, so that no heartbeat arrives later than announced.
 const pollShareOfHeartbeat = 0.8;
 
 /** The services of auth, which share a database and a lifecycle. */
@@ -80,7 +80,7 @@ export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicU
   const audit = new AuditStore(db, clock);
   const users: UserDeps = {
     db,
-    users: new PersonStore(db),
+    users: new UserStore(db),
     sessions: new SessionStore(db),
     failures: new FailureStore(db, failureWindowMs),
     identities: new IdentityStore(db),
@@ -127,7 +127,7 @@ export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicU
       endSweeping = startSweeping(users);
       if (mailer !== undefined && publicUrl === undefined)
         log.warn(
-          'a mail server is set, but not TOLLGATE_GATEWAY_PUBLIC_URL: nothing is mailed to people, for its links would lead nowhere',
+          'a mail server is set, but TOLLGATE_GATEWAY_PUBLIC_URL is not: no mail is sent to users, since its links need that address',
         );
     },
     async stop() {
@@ -137,8 +137,8 @@ export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicU
       await signingKeys.stop();
     },
     ready,
-    // Started and stopped with the module around them.
-    users: partOfAuth('users', withActorRules(peopleService(users), users)),
+    // Started and stopped with the module that contains them.
+    users: partOfAuth('users', withActorRules(userService(users), users)),
     callers: partOfAuth(
       'callers',
       callerService({ callers: new CallerStore(db), signingKeys, accounts, audit, feed, heartbeatIntervalMs, clock, log }),

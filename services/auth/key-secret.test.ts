@@ -23,7 +23,7 @@ describe('a key secret', () => {
     fc.assert(fc.property(randomBytes, (random) => isWellFormedSecret(mintSecret(random))));
   });
 
-  it('is refused with any one character mistyped', () => {
+  it('is rejected with any one character mistyped', () => {
     const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-';
     fc.assert(
       fc.property(randomBytes, fc.nat(54), fc.constantFrom(...alphabet), (random, position, typed) => {
@@ -34,7 +34,7 @@ describe('a key secret', () => {
     );
   });
 
-  it('is refused when cut short, lengthened or of another kind', () => {
+  it('is rejected when it is truncated, too long or of another kind', () => {
     const secret = mintSecret();
     for (const text of ['', 'sk-tg-', secret.slice(0, -1), `${secret}0`, ` ${secret}`, `${secret}\n`, secret.replace('sk-tg-', 'sk-xx-')]) {
       expect(isWellFormedSecret(text)).toBe(false);

@@ -25,7 +25,7 @@ export function isWellFormedSecret(text: string): boolean {
   return form.test(text) && checksumOf(text.slice(0, -checksumLength)) === text.slice(-checksumLength);
 }
 
-/** Returns the 32 bytes under which a key is stored and looked up. A plain hash suffices: 256 random bits cannot be searched. */
+/** Returns the 32 bytes under which a key is stored and looked up. A plain hash is enough: 256 random bits cannot be guessed. */
 export function hashSecret(secret: string): Buffer {
   return createHash('sha256').update(secret).digest();
 }

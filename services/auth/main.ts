@@ -20,7 +20,7 @@ await runService({
     databaseUrl: databaseUrl('TOLLGATE_AUTH_DATABASE_URL'),
     secretKeyPath: text(
       'TOLLGATE_AUTH_SECRET_KEY_FILE',
-      'file with the key that encrypts the keys under which auth signs, the same for every replica; created when absent',
+      'file with the key that encrypts the signing keys of auth, the same for every replica; created when absent',
       { default: './data/auth-secret-key' },
     ),
   },

@@ -43,7 +43,7 @@ describe.each(testEngines)('a secret on %s', (engine) => {
     expect(content.join('\n')).not.toContain(rotated.slice('sk-tg-'.length, -4));
   });
 
-  it('is in no log line, while what happened to its key is', () => {
+  it('is in no log line, although the changes of its key are logged', () => {
     const lines = auth.logLines.join('');
     expect(lines).toContain('key created');
     expect(lines).toContain('key revoked');

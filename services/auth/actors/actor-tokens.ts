@@ -6,9 +6,9 @@ import { type ActorClaims, actorTokenRules } from '#kit/rpc/actor-token.js';
 import { type ActorToken, type Membership, Role, type Session, type User } from '#proto/auth/v1/users.js';
 import type { SigningKeys } from './signing-keys.js';
 
-/** Short, since a token can outlive its session by this much. */
+/** How long a token is valid. Short, since a token can outlive its session by this much. */
 export const tokenLifeMs = 120_000;
-// A token travels as a header, which HTTP/2 bounds.
+// A token is sent as a header, whose size HTTP/2 servers limit.
 const rolesMax = 50;
 const rememberedMax = 1000;
 

@@ -1,4 +1,4 @@
-// Signing keys and actor tokens: what services can verify of them, and how keys follow each other.
+// Signing keys and actor tokens: what services can verify, and how keys are rotated.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { ManualClock } from '#kit/clock.js';
@@ -18,7 +18,7 @@ import { publishedBeforeUseMs, SigningKeys } from './signing-keys.js';
 
 const lifeMs = 86_400_000;
 
-describe.each(testEngines)('actors on %s', (engine) => {
+describe.each(testEngines)('actor tokens and signing keys on %s', (engine) => {
   let db: Database;
   let drop: () => Promise<void>;
   let clock: ManualClock;
@@ -51,7 +51,7 @@ describe.each(testEngines)('actors on %s', (engine) => {
   });
   afterEach(() => drop());
 
-  it('prove a user to every service', async () => {
+  it('prove to every service for which user a caller acts', async () => {
     const { keys, tokens } = await replica();
     const memberships: Membership[] = [{ account: Account.fromPartial({ id: 'acct_1' }), role: Role.ROLE_BILLING }];
     const { token, expiresAtMs } = await tokens.sign(acting({ memberships }));
@@ -67,7 +67,7 @@ describe.each(testEngines)('actors on %s', (engine) => {
     });
   });
 
-  it('keep a token small however many accounts the user has, and name the role in the account of the request', async () => {
+  it('stay small however many accounts the user has, and always name the role in the account of the request', async () => {
     const { keys, tokens } = await replica();
     const memberships = Array.from({ length: 500 }, (_, index) => ({
       account: Account.fromPartial({ id: `acct_${String(index).padStart(32, '0')}` }),
@@ -81,7 +81,7 @@ describe.each(testEngines)('actors on %s', (engine) => {
     expect(roles.get(accountId)).toBe('viewer');
   });
 
-  it('return the same token for a while, and another one as soon as it would say something else', async () => {
+  it('are reused for half their life, unless their claims would differ', async () => {
     const { tokens } = await replica();
     const first = await tokens.sign(acting());
     expect(await tokens.sign(acting())).toEqual(first);
@@ -92,7 +92,7 @@ describe.each(testEngines)('actors on %s', (engine) => {
     expect(await tokens.sign(acting())).not.toEqual(first);
   });
 
-  it('share one key among replicas that start together', async () => {
+  it('share one signing key among replicas that start together', async () => {
     const [one, two] = await Promise.all([replica(), replica()]);
     expect(one.keys.published()).toHaveLength(1);
     expect(two.keys.published()).toEqual(one.keys.published());
@@ -100,7 +100,7 @@ describe.each(testEngines)('actors on %s', (engine) => {
     expect(await verifierOf(one.keys).verify(token, 'gateway')).toMatchObject({ userId: 'user_1' });
   });
 
-  it('publish the next key before they sign under it, and the former one until its tokens have expired', async () => {
+  it('publish the next key before it signs, and the previous one until its tokens have expired', async () => {
     const { keys, tokens } = await replica();
     const first = keys.published();
     await keys.refresh();
@@ -123,7 +123,7 @@ describe.each(testEngines)('actors on %s', (engine) => {
     expect(keys.published().map(({ kid }) => kid)).toEqual([keys.current().kid]);
   });
 
-  it('keep private keys sealed in the database, and say so when they cannot be opened', async () => {
+  it('keep private keys sealed in the database, and report when they cannot be opened', async () => {
     await replica();
     const [row] = await db.knex('signing_key').select('sealed_private_key');
     expect(String(row['sealed_private_key'])).not.toContain('PRIVATE KEY');

@@ -1,4 +1,4 @@
-// The SQL of the keys under which auth signs actor tokens.
+// The SQL of the keys with which auth signs actor tokens.
 import type { Database } from '#kit/db/open.js';
 import { isDuplicate } from '#kit/db/errors.js';
 import { asBytes, asNumber } from '#kit/db/values.js';
@@ -14,7 +14,7 @@ export interface StoredSigningKey {
   /** As SecretBox sealed it. */
   readonly sealedPrivateKey: string;
   readonly createdAtMs: number;
-  /** Tokens are signed with it from this instant, unless a later key has begun. */
+  /** Tokens are signed with it from this time on, until a later key begins. */
   readonly signsFromMs: number;
 }
 

@@ -13,7 +13,7 @@ import type { SigningKeyStore, StoredSigningKey } from './signing-key-store.js';
 /** How long a new key is published before it signs: by then every replica has read it and sent it to every service. */
 export const publishedBeforeUseMs = 60_000;
 const readEveryMs = 10_000;
-// Tokens of a replaced key remain valid for a while, by clocks that may differ.
+// Tokens of a replaced key remain valid until they expire; the minute allows for clocks that differ.
 const keptAfterUseMs = actorTokenSecondsMax * 1000 + 60_000;
 
 /** Holds the dependencies of the keys. */
@@ -26,7 +26,7 @@ export interface SigningKeyDeps {
   readonly lifeMs: number;
 }
 
-/** Holds the present keys. */
+/** Holds the current keys and rotates them. */
 export class SigningKeys {
   private stored: readonly StoredSigningKey[] = [];
   private keys: readonly ActorKey[] = [];
@@ -41,7 +41,7 @@ export class SigningKeys {
     this.stopReading = repeat(
       readEveryMs,
       () => this.refresh(),
-      (error) => this.deps.log.warn({ err: error }, 'the signing keys could not be read; the ones read before stay in use'),
+      (error) => this.deps.log.warn({ err: error }, 'the signing keys could not be read; the ones that were read last stay in use'),
     );
   }
 

@@ -17,7 +17,7 @@ export const callerColumns = [
   'change_number',
 ] as const;
 
-/** The caller of a row. */
+/** Returns the caller in a row. */
 export function toCaller(row: Row): Caller {
   const accountIds = optional(row['account_ids'], asText);
   return {
@@ -46,7 +46,7 @@ interface StoredCertificate {
   readonly validUntilMs?: number;
 }
 
-/** The row of a caller whose latest change has this number. */
+/** Returns the row of a caller whose latest change has this number. */
 export function toRow(caller: Caller, changeNumber: number): Row {
   const certificates: StoredCertificate[] = caller.certificates.map(({ sha256, expiresAtMs, validUntilMs }) => ({
     sha256: Buffer.from(sha256).toString('hex'),

@@ -13,7 +13,7 @@ import { callerColumns, toCaller, toRow } from './caller-rows.js';
 /** Maximum number of callers, revoked ones included. */
 export const callersMax = 1000;
 
-/** What is written in the transaction of a change: its audit event. */
+/** Writes the audit event of a change, in its transaction. */
 export type WithChange = (tx: Knex.Transaction, caller: Caller) => Promise<void>;
 
 /** Stores callers. */
@@ -110,7 +110,7 @@ async function makeRoom(tx: Knex.Transaction): Promise<void> {
   if (Number(counted!['callers']) < callersMax) return;
   const oldest: Row | undefined = await tx('caller').whereNotNull('revoked_at_ms').orderBy('revoked_at_ms').orderBy('name').first('name');
   if (oldest === undefined)
-    throw new AppError('failed_precondition', `There are ${callersMax} callers, which is the most; revoke one first.`);
+    throw new AppError('failed_precondition', `There are ${callersMax} callers, which is the maximum; revoke one first.`);
   await tx('caller')
     .where({ name: asText(oldest['name']) })
     .delete();
@@ -119,6 +119,6 @@ async function makeRoom(tx: Knex.Transaction): Promise<void> {
 function nameInUse(name: string): AppError {
   return new AppError(
     'already_exists',
-    `There is a caller "${name}" already; use \`caller update\` or \`caller rotate\`, or choose another name.`,
+    `There is already a caller "${name}"; use \`caller update\` or \`caller rotate\`, or choose another name.`,
   );
 }

@@ -1,4 +1,4 @@
-// Callers as operators manage them and services receive them.
+// How operators manage callers, and how services receive them.
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { testEngines } from '#kit/testing/database.js';
@@ -90,7 +90,7 @@ describe.each(testEngines)('callers on %s', (engine) => {
     expect(await create()).toMatchObject({ identity: 'CN=billing-team', revokedAtMs: undefined });
   });
 
-  it('are not changed on the basis of an old version, nor when revoked', async () => {
+  it('are not changed with an outdated version, or after they were revoked', async () => {
     const { version } = await create();
     await update({ name: 'billing-team', grants: ['ledger.hold'], version });
     expect(await failureOf(update({ name: 'billing-team', grants: ['metering.read'], version }))).toMatchObject({
@@ -132,16 +132,18 @@ describe.each(testEngines)('callers on %s', (engine) => {
   it('are pushed to every watcher: all at first, then each change, whichever replica made it', async () => {
     await create();
     const replica = await auth.startReplicaModule();
-    const leave = new AbortController();
+    const disconnect = new AbortController();
     const messages: WatchCallersResponse[] = [];
     const watching = (async () => {
-      for await (const message of replica.callers.service.watchCallers({}, callContext({ caller: 'ledger', signal: leave.signal })))
+      for await (const message of replica.callers.service.watchCallers({}, callContext({ caller: 'ledger', signal: disconnect.signal })))
         messages.push(message);
     })();
     const until = async (isThere: () => boolean): Promise<void> => {
       for (const endMs = Date.now() + 10_000; !isThere();) {
         if (Date.now() > endMs)
-          throw new Error(`It did not come: ${JSON.stringify(messages.map(({ callers: some }) => some.map(({ name }) => name)))}`);
+          throw new Error(
+            `The message did not arrive: ${JSON.stringify(messages.map(({ callers: some }) => some.map(({ name }) => name)))}`,
+          );
         await new Promise((resolve) => setTimeout(resolve, 5));
       }
     };
@@ -154,11 +156,11 @@ describe.each(testEngines)('callers on %s', (engine) => {
     await until(() => changes().length >= 2);
     expect(changes()).toMatchObject([{ name: 'other' }, { name: 'billing-team', revokedAtMs: expect.any(BigInt) }]);
     expect(messages.slice(1).some(({ isSnapshot }) => isSnapshot)).toBe(false);
-    leave.abort();
+    disconnect.abort();
     await watching;
   });
 
-  it('are recorded as seen, never earlier than before, and without a push', async () => {
+  it('are recorded as seen, without a push and without moving the time back', async () => {
     const { version } = await create();
     const nowMs = BigInt(auth.clock.nowMs());
     const seen = async () => (await callers.getCaller({ name: 'billing-team' }, operator)).caller!;

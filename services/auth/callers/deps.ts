@@ -14,7 +14,7 @@ export interface CallerDeps {
   readonly accounts: AccountStore;
   readonly audit: AuditLog;
   readonly feed: ChangeFeed;
-  /** The longest silence that is announced to watchers. */
+  /** The longest time between two messages, which watchers are told to expect. */
   readonly heartbeatIntervalMs: number;
   readonly clock: Clock;
   readonly log: Logger;

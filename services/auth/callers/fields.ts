@@ -9,7 +9,7 @@ const commonNameForm = /^CN=[A-Za-z0-9][A-Za-z0-9 ._@-]{0,63}$/;
 const identityCharactersMax = 500;
 const grantsMax = 50;
 const accountsMax = 100;
-// Names that look like parts of the installation, now or later.
+// Names that could be mistaken for parts of the installation, current or future.
 const reservedNames = new Set([
   ...Object.keys(builtInCallers),
   'tollgate',
@@ -21,11 +21,11 @@ const reservedNames = new Set([
   'unknown',
 ]);
 
-/** The name of a caller that is not built in. */
+/** Checks the name of a caller that is not built in. */
 export function checkedCallerName(name: string): string {
   if (!nameForm.test(name))
     throw invalidField('name', 'name must have 2 to 63 lower-case letters, digits and hyphens, and begin with a letter.');
-  if (reservedNames.has(name)) throw invalidField('name', `"${name}" is reserved for the installation itself; choose another name.`);
+  if (reservedNames.has(name)) throw invalidField('name', `"${name}" is reserved for the installation; choose another name.`);
   return name;
 }
 
@@ -36,7 +36,7 @@ export function checkedIdentity(identity: string, name: string): string {
   if (!isValid)
     throw invalidField('identity', 'identity must be a SPIFFE id such as "spiffe://example.com/billing", or "CN=" and a common name.');
   if (identity.startsWith('CN=') && reservedNames.has(identity.slice(3).toLowerCase()))
-    throw invalidField('identity', `"${identity}" is reserved for the installation itself.`);
+    throw invalidField('identity', `"${identity}" is reserved for the installation.`);
   return identity;
 }
 

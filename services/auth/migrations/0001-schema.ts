@@ -4,7 +4,7 @@ import type { Migration } from '#kit/db/migrate.js';
 export const schema: Migration = {
   name: '0001-schema',
   statements: (sql) => [
-    // States are the numbers of the protobuf enums. search_name is the name in lower case as JavaScript makes it, which may be longer than the name.
+    // States are the numbers of the protobuf enums. search_name is the name in JavaScript's lower case, which may be longer than the name.
     `CREATE TABLE account (
       id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
       name ${sql.text(200)} NOT NULL,
@@ -18,7 +18,7 @@ export const schema: Migration = {
     'CREATE UNIQUE INDEX account_by_change ON account (change_number)',
 
     // Processes outside the installation that may call services. grants, account_ids and certificates are JSON lists; account_ids is NULL for
-    // every account. A revoked caller stays, as a record, until its name is used again or room is needed.
+    // every account. A revoked caller is kept as a record until its name or identity is used again or the maximum number of callers is reached.
     `CREATE TABLE caller (
       name ${sql.text(63)} NOT NULL PRIMARY KEY,
       identity ${sql.text(500)} NOT NULL,
@@ -65,7 +65,7 @@ export const schema: Migration = {
       PRIMARY KEY (method, idempotency_key)
     ) ${sql.tableOptions}`,
 
-    // One row. Its lock makes commits happen in the order of their numbers, so that a reader that has seen number n has missed nothing below it.
+    // One row. Its lock makes commits happen in the order of their numbers, so that a reader that has seen number n has missed no lower one.
     `CREATE TABLE change_counter (
       id ${sql.int32} NOT NULL PRIMARY KEY CHECK (id = 1),
       last_number ${sql.int64} NOT NULL
@@ -115,7 +115,7 @@ export const schema: Migration = {
     ) ${sql.tableOptions}`,
     'CREATE INDEX sign_in_link_by_user ON sign_in_link (user_id)',
 
-    // scope_hash is the SHA-256 of an e-mail address or of a network address.
+    // scope_hash is the SHA-256 of an email address or of a network address.
     `CREATE TABLE sign_in_failure (
       scope_hash ${sql.bytes(32)} NOT NULL PRIMARY KEY,
       since_ms ${sql.int64} NOT NULL,
@@ -132,7 +132,7 @@ export const schema: Migration = {
     ) ${sql.tableOptions}`,
     'CREATE INDEX member_by_user ON member (user_id)',
 
-    // mail_state is MailState of people.proto. A mail that is still pending after mail_until_ms was abandoned.
+    // mail_state is MailState of users.proto. A mail that is still pending after mail_until_ms was abandoned.
     `CREATE TABLE invitation (
       id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
       token_hash ${sql.bytes(32)} NOT NULL,
@@ -162,7 +162,7 @@ export const schema: Migration = {
     'CREATE UNIQUE INDEX person_identity_by_hash ON person_identity (identity_hash)',
     'CREATE INDEX person_identity_by_user ON person_identity (user_id)',
 
-    // The address to which the link was mailed; the link is void once the user has another one.
+    // email is the address to which the link was mailed; the link is invalid once the user has changed it.
     `CREATE TABLE password_reset (
       token_hash ${sql.bytes(32)} NOT NULL PRIMARY KEY,
       user_id ${sql.bytes(16)} NOT NULL,
@@ -172,7 +172,7 @@ export const schema: Migration = {
     'CREATE INDEX password_reset_by_user ON password_reset (user_id)',
     'CREATE INDEX password_reset_by_end ON password_reset (expires_at_ms)',
 
-    // scope_hash is the SHA-256 of what the mails are counted for, such as an account or an address.
+    // scope_hash is the SHA-256 of the scope in which mails are counted, such as an account or an address.
     `CREATE TABLE mail_count (
       scope_hash ${sql.bytes(32)} NOT NULL PRIMARY KEY,
       since_ms ${sql.int64} NOT NULL,
@@ -210,7 +210,7 @@ export const schema: Migration = {
     'CREATE INDEX audit_entry_by_action ON audit_entry (action, id)',
     'CREATE INDEX audit_entry_by_target ON audit_entry (target_id, id)',
 
-    // One row: the end of the chain. Its lock makes entries come one after another.
+    // One row: the end of the chain. Its lock serialises appends.
     `CREATE TABLE audit_chain (
       id ${sql.int32} NOT NULL PRIMARY KEY CHECK (id = 1),
       last_number ${sql.int64} NOT NULL,

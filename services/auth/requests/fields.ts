@@ -7,12 +7,12 @@ import type { ModelPermission } from '#proto/auth/v1/auth.js';
 
 const nameCharactersMax = 200;
 const idempotencyKeyCharactersMax = 200;
-// With ids of 200 characters a page of 1000 such keys has 31 MB, below what a message may have.
+// With ids of 200 characters a page of 1000 such keys has 31 MB, below the largest message.
 const modelIdsMax = 150;
 const searchCharactersMax = 200;
 const modelIdForm = /^[\x21-\x7e]{1,200}$/;
 const secretHashBytes = 32;
-// The end of the year 9999, after which dates have no common written form.
+// The end of the year 9999; later years have no four-digit form in ISO 8601.
 const expiresAtMsMax = 253_402_300_799_999n;
 const overlapMsMax = 30 * 86_400_000;
 const int64Max = 2n ** 63n - 1n;
@@ -46,7 +46,7 @@ export function checkedName(name: string): string {
   return name;
 }
 
-/** A text to search for, without spaces around it; empty for none. What begins like an account's id is one, or the first digits of one. */
+/** Returns a trimmed search text, empty for none. A text that begins with "acct_" must be an account id or its first digits. */
 export function checkedSearch(search: string): string {
   const text = search.trim();
   if ([...text].length > searchCharactersMax) throw fieldFault('search', 'max_length', { max: searchCharactersMax });
@@ -65,7 +65,7 @@ export function checkedIdempotencyKey(idempotencyKey: string): string | undefine
   return idempotencyKey;
 }
 
-/** A model permission without repetitions. */
+/** Returns a model permission without duplicates. */
 export function checkedModels(models: ModelPermission): ModelPermission {
   if (models.allModels) {
     if (models.modelIds.length > 0) throw fieldFault('models.model_ids', 'no_models');
@@ -80,7 +80,7 @@ export function checkedModels(models: ModelPermission): ModelPermission {
   return { allModels: false, modelIds };
 }
 
-/** A lifetime limit above zero. */
+/** Checks that a lifetime limit is above zero. */
 export function checkedLifetimeLimit(limitNanoUsd: bigint): bigint {
   if (limitNanoUsd <= 0n || limitNanoUsd > int64Max) {
     throw fieldFault('lifetime_limit_nano_usd', 'positive_limit');
@@ -88,7 +88,7 @@ export function checkedLifetimeLimit(limitNanoUsd: bigint): bigint {
   return limitNanoUsd;
 }
 
-/** An expiry that is neither past nor beyond the year 9999. */
+/** Checks that an expiry is in the future and not after the year 9999. */
 export function checkedExpiry(expiresAtMs: bigint, nowMs: number): bigint {
   if (expiresAtMs <= BigInt(nowMs)) {
     throw fieldFault('expires_at_ms', 'future_expiry');
@@ -97,13 +97,13 @@ export function checkedExpiry(expiresAtMs: bigint, nowMs: number): bigint {
   return expiresAtMs;
 }
 
-/** How long previous secrets remain valid after a rotation. */
+/** Returns how long previous secrets remain valid after a rotation. */
 export function checkedOverlap(overlapMs: number): bigint {
   if (overlapMs > overlapMsMax) throw fieldFault('overlap_ms', 'range', { min: 0, max: overlapMsMax });
   return BigInt(overlapMs);
 }
 
-/** A SHA-256. */
+/** Checks that a hash has the length of a SHA-256. */
 export function checkedSecretHash(secretHash: Uint8Array): Buffer {
   if (secretHash.length !== secretHashBytes)
     throw invalidField('secret_hash', `secret_hash must be the ${secretHashBytes} bytes of a SHA-256.`);

@@ -1,7 +1,7 @@
-// The error for things that do not exist.
+// The error for objects that do not exist.
 import { fault } from '#client/errors/fault.js';
 
-/** Returns the thing itself, or raises not_found with details.what naming its kind. */
+/** Returns the value, or raises not_found, with its kind in details.what, when it is undefined. */
 export function found<T>(
   thing: T | undefined,
   what: 'account' | 'key' | 'user' | 'session' | 'invitation' | 'member' | 'identity' | 'caller',

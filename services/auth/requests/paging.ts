@@ -5,13 +5,13 @@ import { idToBytes } from '#kit/id.js';
 const pageSizeMax = 1000;
 const pageSizeDefault = 100;
 
-/** The fields of a request for a page. */
+/** Holds the paging fields of a request. */
 export interface PageRequest {
   readonly pageSize: number;
   readonly pageToken: string;
 }
 
-/** Holds what a request for a page requests. */
+/** Holds the size and the start of a requested page. */
 export interface PageStart {
   readonly size: number;
   /** The id after which the page begins; undefined for the first page. */
@@ -24,7 +24,7 @@ export interface Page<T> {
   readonly nextPageToken: string;
 }
 
-/** Reads the paging fields of a list of things with this id prefix. Raises invalid_request. */
+/** Parses the paging fields of a list whose ids have this prefix. Raises invalid_request. */
 export function parsePageRequest(request: PageRequest, idPrefix: string): PageStart {
   const { pageSize, pageToken } = request;
   if (pageSize > pageSizeMax) throw fieldFault('page_size', 'at_most', { max: pageSizeMax });
@@ -35,7 +35,7 @@ export function parsePageRequest(request: PageRequest, idPrefix: string): PageSt
   return { size, after };
 }
 
-/** Returns a page of what `list` finds. One row more than the page is requested, which shows whether there is another page. */
+/** Returns a page of the results of `list`. Reads one row more than the page holds, to know whether there is another page. */
 export async function readPage<T extends { id: string }>(
   start: PageStart,
   list: (after: Buffer | undefined, limit: number) => Promise<T[]>,

@@ -1,11 +1,11 @@
-// Repeats of a call under one idempotency key: the first one creates, the others find what it created.
+// Repeated calls with one idempotency key: the first one creates an object, the others return it.
 import { fault } from '#client/errors/fault.js';
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import type { IdempotencyStore, RepeatableCall, RepeatableMethod } from '../store/idempotency.js';
 import { checkedIdempotencyKey } from './fields.js';
 
-/** Names a call by its idempotency key; undefined when it has none. `parameters` is its request, encoded without that key. */
+/** Returns what identifies a call with an idempotency key; undefined when it has none. `parameters` is its request, encoded without that key. */
 export function repeatableCall(method: RepeatableMethod, idempotencyKey: string, parameters: Uint8Array): RepeatableCall | undefined {
   const checked = checkedIdempotencyKey(idempotencyKey);
   if (checked === undefined) return undefined;

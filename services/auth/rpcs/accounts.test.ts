@@ -40,7 +40,7 @@ describe.each(testEngines)('accounts on %s', (engine) => {
     expect(await auth.db.knex('account').where({ name: 'Once' })).toHaveLength(1);
   });
 
-  it('are refused under an idempotency key that created another', async () => {
+  it('are rejected with an idempotency key that created another account', async () => {
     await create({ name: 'First', idempotencyKey: 'taken' });
     await expect(create({ name: 'Second', idempotencyKey: 'taken' })).rejects.toMatchObject({ reason: 'idempotency_mismatch' });
     expect(await auth.db.knex('account').where({ name: 'Second' })).toHaveLength(0);
@@ -61,13 +61,13 @@ describe.each(testEngines)('accounts on %s', (engine) => {
     expect(account?.version).toBe(1n);
   });
 
-  it('lose no version to concurrent changes', async () => {
+  it('get one version per change, also when changes are concurrent', async () => {
     const { id } = await newAccount(auth.service);
     await Promise.all(Array.from({ length: 10 }, (_, index) => update({ accountId: id, name: `Name ${index}` })));
     expect((await get(id))?.version).toBe(11n);
   });
 
-  it('that do not exist are not_found', async () => {
+  it('are not_found when they do not exist', async () => {
     const accountId = newId('acct');
     await expect(get(accountId)).rejects.toMatchObject({ reason: 'not_found', details: { what: 'account' } });
     await expect(update({ accountId, name: 'x' })).rejects.toMatchObject({ reason: 'not_found' });
@@ -88,13 +88,13 @@ describe.each(testEngines)('accounts on %s', (engine) => {
     expect((await get(account.id))?.name).toBe('🂡'.repeat(200));
   });
 
-  it('are not found by ids of another form', async () => {
+  it('are not found by malformed ids', async () => {
     for (const accountId of ['', 'acct_1', newId('key')]) {
       await expect(get(accountId)).rejects.toMatchObject({ reason: 'invalid_request', details: { field: 'account_id' } });
     }
   });
 
-  it('are not put into a state that does not exist', async () => {
+  it('cannot get an unknown state', async () => {
     const { id } = await newAccount(auth.service);
     await expect(update({ accountId: id, state: 7 as AccountState })).rejects.toMatchObject({ details: { field: 'state' } });
   });
@@ -114,7 +114,7 @@ describe.each(testEngines)('the list of accounts on %s', (engine) => {
 
   const list = (fields: Partial<ListAccountsRequest>) => auth.service.listAccounts(ListAccountsRequest.fromPartial(fields), operator);
 
-  it('comes in pages in order of creation, each account once', async () => {
+  it('has pages in order of creation, with each account once', async () => {
     const seen: string[] = [];
     const sizes: number[] = [];
     let pageToken = '';
@@ -128,15 +128,15 @@ describe.each(testEngines)('the list of accounts on %s', (engine) => {
     expect(sizes).toEqual([2, 2, 1]);
   });
 
-  it('has no next page when the page is exactly full', async () => {
+  it('has no next page when the last page is exactly full', async () => {
     expect((await list({ pageSize: 5 })).nextPageToken).toBe('');
   });
 
-  it('has all of a hundred by default', async () => {
+  it('has a page of a hundred by default', async () => {
     expect((await list({})).accounts).toHaveLength(5);
   });
 
-  it('refuses tokens that it did not give, and too large pages', async () => {
+  it('rejects page tokens that it did not return, and too large pages', async () => {
     const keyToken = Buffer.from(newId('key')).toString('base64url');
     for (const pageToken of ['nonsense', '%', keyToken]) {
       await expect(list({ pageToken })).rejects.toMatchObject({ reason: 'invalid_request', details: { field: 'page_token' } });

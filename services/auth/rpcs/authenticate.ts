@@ -1,4 +1,4 @@
-// Authenticate: the key behind a secret's hash.
+// Authenticate: returns the key with this hash of its secret.
 import { timingSafeEqual } from 'node:crypto';
 import { AppError } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
@@ -10,7 +10,7 @@ import { checkedSecretHash } from '../requests/fields.js';
 export async function authenticate(request: AuthenticateRequest, _context: CallContext, deps: RpcDeps): Promise<AuthenticateResponse> {
   const secretHash = checkedSecretHash(request.secretHash);
   const match = await deps.keys.findBySecretHash(secretHash);
-  // Index comparisons vary; this ensures that all 32 bytes agree, in constant time.
+  // Engines compare index entries in different ways; this compares all 32 bytes, in constant time.
   if (match === undefined || !timingSafeEqual(match.secretHash, secretHash)) {
     throw new AppError('key_unknown', 'There is no such key; check that it was copied whole and belongs to this service.');
   }

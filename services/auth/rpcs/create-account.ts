@@ -7,7 +7,7 @@ import { checkedName } from '../requests/fields.js';
 import { found } from '../requests/found.js';
 import { firstOrRepeat, repeatableCall } from '../requests/repeat.js';
 
-/** Creates an account, or finds the first one on a repeat. Raises invalid_request and idempotency_mismatch. */
+/** Creates an account; a repeat returns the first one. Raises invalid_request and idempotency_mismatch. */
 export async function createAccount(request: CreateAccountRequest, context: CallContext, deps: RpcDeps): Promise<CreateAccountResponse> {
   const { accounts, audit, clock, feed, idempotency, log } = deps;
   const name = checkedName(request.name);

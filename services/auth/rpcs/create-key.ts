@@ -1,4 +1,4 @@
-// CreateKey: mints a secret and keeps its hash.
+// CreateKey: creates a key with a new secret, of which only the hash is stored.
 import type { Clock } from '#kit/clock.js';
 import { newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
@@ -9,7 +9,7 @@ import { accountIdBytes, checkedExpiry, checkedLifetimeLimit, checkedModels, che
 import { found } from '../requests/found.js';
 import { firstOrRepeat, repeatableCall } from '../requests/repeat.js';
 
-/** Creates a key, or finds the first one, without its secret, on a repeat. Raises invalid_request, not_found and idempotency_mismatch. */
+/** Creates a key; a repeat returns the first one, without its secret. Raises invalid_request, not_found and idempotency_mismatch. */
 export async function createKey(request: CreateKeyRequest, context: CallContext, deps: RpcDeps): Promise<CreateKeyResponse> {
   const { accounts, audit, clock, feed, idempotency, keys, log } = deps;
   const accountId = accountIdBytes(request.accountId);
@@ -29,7 +29,7 @@ export async function createKey(request: CreateKeyRequest, context: CallContext,
   return firstOrRepeat(call, idempotency, create, async (id) => ({ key: found(await keys.find(id), 'key'), secret: '' }));
 }
 
-/** The request in the one form that all requests of the same meaning share, without its idempotency key. */
+/** Returns the request in a canonical form, without its idempotency key, so that equivalent requests are equal. */
 function checkedRequest(request: CreateKeyRequest): CreateKeyRequest {
   return {
     accountId: request.accountId,
@@ -50,7 +50,7 @@ function newKey(request: CreateKeyRequest, secret: string, clock: Clock): Key {
     lastFour: lastFour(secret),
     models: request.models,
     lifetimeLimitNanoUsd: request.lifetimeLimitNanoUsd,
-    // Checked only here, where a key is really created: a repeat must find the first key even after its expiry.
+    // Checked only when a key is created, since a repeat must return the first key even after its expiry.
     expiresAtMs: request.expiresAtMs === undefined ? undefined : checkedExpiry(request.expiresAtMs, nowMs),
     state: KeyState.KEY_STATE_ACTIVE,
     createdAtMs: BigInt(nowMs),

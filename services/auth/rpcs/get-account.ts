@@ -1,4 +1,4 @@
-// GetAccount: one account by id.
+// GetAccount: returns one account by its id.
 import type { CallContext } from '#client/call-context.js';
 import type { GetAccountRequest, GetAccountResponse } from '#proto/auth/v1/auth.js';
 import type { RpcDeps } from '../deps.js';

@@ -1,4 +1,4 @@
-// GetKey: one key by id.
+// GetKey: returns one key by its id.
 import type { CallContext } from '#client/call-context.js';
 import type { GetKeyRequest, GetKeyResponse } from '#proto/auth/v1/auth.js';
 import type { RpcDeps } from '../deps.js';

@@ -43,7 +43,7 @@ describe.each(testEngines)('keys on %s', (engine) => {
       });
     });
 
-    it('for all models, without a limit and without expiry unless told otherwise', async () => {
+    it('for all models, without a limit and without expiry by default', async () => {
       const { key } = await create({});
       expect(await get(key.id)).toMatchObject({
         models: { allModels: true, modelIds: [] },
@@ -52,7 +52,7 @@ describe.each(testEngines)('keys on %s', (engine) => {
       });
     });
 
-    it('with what was asked for, to the last nano-dollar', async () => {
+    it('with the requested fields, exact to the nano-dollar', async () => {
       const expiresAtMs = BigInt(auth.clock.nowMs() + 60_000);
       const { key } = await create({
         models: { modelIds: ['sandbox/echo', 'future/model', 'sandbox/echo'] },
@@ -74,7 +74,7 @@ describe.each(testEngines)('keys on %s', (engine) => {
       expect((await get(key.id)).models?.modelIds).toEqual(modelIds);
     });
 
-    it('once however often the call is repeated, and only the first answer has the secret', async () => {
+    it('once however often the call is repeated, with the secret only in the first response', async () => {
       const answers = await Promise.all(Array.from({ length: 8 }, () => create({ name: 'Once', idempotencyKey: 'once' })));
       expect(new Set(answers.map(({ key }) => key.id)).size).toBe(1);
       const secrets = answers.map(({ secret }) => secret).filter((secret) => secret !== '');
@@ -82,14 +82,14 @@ describe.each(testEngines)('keys on %s', (engine) => {
       expect((await authenticate(secrets[0]!)).key?.id).toBe(answers[0]!.key.id);
     });
 
-    it('once even when the repeat comes after the expiry', async () => {
+    it('once even when the call is repeated after the expiry', async () => {
       const fields = { idempotencyKey: 'brief', expiresAtMs: BigInt(auth.clock.nowMs() + 1000) };
       const { key } = await create(fields);
       auth.clock.advance(2000);
       expect(await create(fields)).toEqual({ key, secret: '' });
     });
 
-    it('not under an idempotency key that created another', async () => {
+    it('not with an idempotency key that created another key', async () => {
       await create({ idempotencyKey: 'taken', lifetimeLimitNanoUsd: 5n });
       await expect(create({ idempotencyKey: 'taken', lifetimeLimitNanoUsd: 6n })).rejects.toMatchObject({ reason: 'idempotency_mismatch' });
     });
@@ -122,7 +122,7 @@ describe.each(testEngines)('keys on %s', (engine) => {
       await expect(authenticate(`${secret.slice(0, -1)}-`)).rejects.toMatchObject({ reason: 'key_unknown' });
     });
 
-    it('whatever their state, which the answer tells', async () => {
+    it('in any state, which the response contains', async () => {
       const { key, secret } = await create({ expiresAtMs: BigInt(auth.clock.nowMs() + 1000) });
       auth.clock.advance(5000);
       await update({ keyId: key.id, state: KeyState.KEY_STATE_DISABLED }, 'state');
@@ -141,7 +141,7 @@ describe.each(testEngines)('keys on %s', (engine) => {
       expect((await authenticate(secret)).accountState).toBe(AccountState.ACCOUNT_STATE_SUSPENDED);
     });
 
-    it('not by anything that is no SHA-256', async () => {
+    it('not by a value that is not a SHA-256', async () => {
       await expect(auth.service.authenticate({ secretHash: Buffer.alloc(31) }, operator)).rejects.toMatchObject({
         details: { field: 'secret_hash' },
       });
@@ -175,7 +175,7 @@ describe.each(testEngines)('keys on %s', (engine) => {
       expect((await update({ keyId: key.id, state: KeyState.KEY_STATE_ACTIVE }, 'state')).state).toBe(KeyState.KEY_STATE_ACTIVE);
     });
 
-    it('without a new version when nothing differs', async () => {
+    it('without a new version when nothing changes', async () => {
       const { key } = await create({ models: { modelIds: ['a', 'b'] } });
       const same = { keyId: key.id, name: 'laptop', models: { modelIds: ['a', 'b'] } };
       expect(await update(same, 'name', 'models', 'lifetime_limit_nano_usd')).toEqual(key);
@@ -217,7 +217,7 @@ describe.each(testEngines)('keys on %s', (engine) => {
   });
 
   describe('are revoked', () => {
-    it('for good', async () => {
+    it('permanently', async () => {
       const { key } = await create({});
       const revokedAtMs = BigInt(auth.clock.nowMs());
       expect(await revoke(key.id)).toEqual({ ...key, state: KeyState.KEY_STATE_REVOKED, revokedAtMs, version: 2n });
@@ -235,7 +235,7 @@ describe.each(testEngines)('keys on %s', (engine) => {
     });
   });
 
-  it('are listed by account, in order of creation or against it, revoked ones included, by pages', async () => {
+  it('are listed by account in pages, oldest or newest first, revoked ones included', async () => {
     const owner = await newAccount(auth.service);
     const ids: string[] = [];
     for (let index = 0; index < 3; index += 1) {
@@ -261,7 +261,7 @@ describe.each(testEngines)('keys on %s', (engine) => {
   describe('are rotated', () => {
     const rotate = (keyId: string, overlapMs: number) => auth.service.rotateKey({ keyId, accountId: account.id, overlapMs }, operator);
 
-    it('to a new secret of the same key, whose old secret is told apart and ends when it was said to', async () => {
+    it('to a new secret, while the old one is recognised as previous and expires after the overlap', async () => {
       const { key, secret } = await create({ lifetimeLimitNanoUsd: 5n });
       const untilMs = BigInt(auth.clock.nowMs()) + 3_600_000n;
       const rotated = await rotate(key.id, 3_600_000);
@@ -279,7 +279,7 @@ describe.each(testEngines)('keys on %s', (engine) => {
       expect(await authenticate(secret)).toMatchObject({ key: rotated.key, secretExpiresAtMs: untilMs });
     });
 
-    it('at once when there is no overlap, whatever earlier rotations had left', async () => {
+    it('immediately when there is no overlap, whatever earlier rotations allowed', async () => {
       const { key, secret } = await create({});
       const second = await rotate(key.id, 86_400_000);
       const third = await rotate(key.id, 0);
@@ -288,14 +288,14 @@ describe.each(testEngines)('keys on %s', (engine) => {
       for (const former of [secret, second.secret]) expect(await authenticate(former)).toMatchObject({ secretExpiresAtMs: nowMs });
     });
 
-    it('so that an answer that was lost costs nobody the secret in use', async () => {
+    it('without invalidating the secret in use when a response is lost', async () => {
       const { key, secret } = await create({});
       await rotate(key.id, 1000);
       await rotate(key.id, 86_400_000);
       expect(await authenticate(secret)).toMatchObject({ secretExpiresAtMs: BigInt(auth.clock.nowMs()) + 1000n });
     });
 
-    it('many at once without losing one', async () => {
+    it('concurrently without losing a rotation', async () => {
       const { key } = await create({});
       const secrets = await Promise.all(Array.from({ length: 5 }, async () => (await rotate(key.id, 60_000)).secret));
       const found = await Promise.all(secrets.map(authenticate));

@@ -1,4 +1,4 @@
-// Accounts as operators look for them.
+// How operators search for accounts.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { testEngines } from '#kit/testing/database.js';
 import { type Account, AccountState, type DeepPartial, ListAccountsRequest, UpdateAccountRequest } from '#proto/auth/v1/auth.js';
@@ -20,7 +20,7 @@ describe.each(testEngines)('a search for accounts on %s', (engine) => {
   const list = (fields: DeepPartial<ListAccountsRequest>) => auth.service.listAccounts(ListAccountsRequest.fromPartial(fields), operator);
   const names = async (fields: DeepPartial<ListAccountsRequest>) => (await list(fields)).accounts.map(({ name }) => name);
 
-  it('finds a part of the name, whatever its case, and nothing by wildcards', async () => {
+  it('finds a part of the name in any case, and treats wildcards as plain text', async () => {
     expect(await names({ search: ' ACME ' })).toEqual(['Acme Ltd', 'acme_labs']);
     expect(await names({ search: 'ärz' })).toEqual(['Zoë Ärzte']);
     expect(await names({ search: '%' })).toEqual(['100% Ltd']);
@@ -29,10 +29,10 @@ describe.each(testEngines)('a search for accounts on %s', (engine) => {
     expect(await names({ search: 'nobody' })).toEqual([]);
   });
 
-  it('finds an id by its beginning', async () => {
+  it('finds an id by its first digits', async () => {
     const { id } = accounts[2]!;
     expect(await names({ search: id })).toEqual(['acme_labs']);
-    // The first twelve digits are the instant.
+    // The first twelve digits are the time.
     expect(await names({ search: id.slice(0, 'acct_'.length + 12) })).toEqual(['acme_labs']);
     expect(await names({ search: 'acct_' })).toHaveLength(5);
     await expect(list({ search: 'acct_XYZ' })).rejects.toMatchObject({ reason: 'invalid_request', details: { field: 'search' } });
@@ -45,7 +45,7 @@ describe.each(testEngines)('a search for accounts on %s', (engine) => {
     expect([await names({ search: 'before' }), await names({ search: 'ötz' })]).toEqual([[], ['ÖTZI']]);
   });
 
-  it('pages through what it finds without a gap, either way', async () => {
+  it('pages through the results without a gap, in either order', async () => {
     for (const newestFirst of [false, true]) {
       const found: string[] = [];
       let pageToken = '';
@@ -58,7 +58,7 @@ describe.each(testEngines)('a search for accounts on %s', (engine) => {
     }
   });
 
-  it('keeps to a state, and says why an account is suspended until it is active again', async () => {
+  it('filters by state, and shows why an account is suspended until it is active again', async () => {
     const { id } = accounts[0]!;
     const update = async (fields: DeepPartial<UpdateAccountRequest>) =>
       (
@@ -94,7 +94,7 @@ describe.each(testEngines)('a search for accounts on %s', (engine) => {
     return Buffer.from(key.id.slice('key_'.length), 'hex');
   }
 
-  it('counts the keys that are not revoked, when asked', async () => {
+  it('counts the keys that are not revoked, on request', async () => {
     const [, account] = accounts;
     const { key } = await newKey(auth.service, account!);
     await newKey(auth.service, account!);

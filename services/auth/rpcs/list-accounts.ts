@@ -1,4 +1,4 @@
-// ListAccounts: accounts by pages, all of them or those that a search finds.
+// ListAccounts: lists accounts in pages, all of them or those that a search finds.
 import { idToBytes } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import { AccountState, type ListAccountsRequest, type ListAccountsResponse } from '#proto/auth/v1/auth.js';

@@ -1,4 +1,4 @@
-// ListKeys: the keys of an account in order of creation or against it, by pages, revoked ones included.
+// ListKeys: lists the keys of an account in pages, oldest or newest first, revoked ones included.
 import type { CallContext } from '#client/call-context.js';
 import type { ListKeysRequest, ListKeysResponse } from '#proto/auth/v1/auth.js';
 import type { RpcDeps } from '../deps.js';

@@ -50,7 +50,7 @@ function auditDetail({ name, models, lifetimeLimitNanoUsd, expiresAtMs, state }:
   };
 }
 
-/** The fields of the key that the request sets, and only those. */
+/** Returns only the fields of the key that the request sets. */
 function wantedFields(request: UpdateKeyRequest, nowMs: number): Partial<Key> {
   const mask = checkedUpdateMask(request.updateMask, fields);
   const { models = { allModels: true, modelIds: [] }, lifetimeLimitNanoUsd: limit, expiresAtMs, state } = request;

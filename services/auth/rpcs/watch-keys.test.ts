@@ -11,26 +11,26 @@ import {
 import { callContext } from '#client/call-context.js';
 import { newAccount, newKey, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
 
-/** What one watcher has heard. */
-class Heard {
+/** Collects the messages that one watcher receives. */
+class WatchRecorder {
   readonly messages: WatchKeysResponse[] = [];
   readonly ended: Promise<void>;
-  private readonly leaving = new AbortController();
+  private readonly aborter = new AbortController();
 
   constructor(service: AuthService) {
     this.ended = this.listen(service);
   }
 
-  leave(): void {
-    this.leaving.abort();
+  disconnect(): void {
+    this.aborter.abort();
   }
 
   get changes(): unknown[] {
     return this.messages.flatMap((message) => message.changes.map(({ changed }) => changed?.value));
   }
 
-  /** Resolves when a change like this was heard; raises after one second, the time in which a change must act everywhere. */
-  async untilHeard(expected: object): Promise<void> {
+  /** Resolves when a change like this was received. Raises after one second, the time in which a change must take effect everywhere. */
+  async untilReceived(expected: object): Promise<void> {
     for (const startMs = Date.now(); Date.now() - startMs < 1000; await new Promise((resolve) => setTimeout(resolve, 5))) {
       if (this.changes.some((change) => matches(change, expected))) return;
     }
@@ -38,7 +38,7 @@ class Heard {
   }
 
   private async listen(service: AuthService): Promise<void> {
-    for await (const message of service.watchKeys({}, callContext({ caller: 'gateway', signal: this.leaving.signal }))) {
+    for await (const message of service.watchKeys({}, callContext({ caller: 'gateway', signal: this.aborter.signal }))) {
       this.messages.push(message);
     }
   }
@@ -50,42 +50,42 @@ function matches(change: unknown, expected: object): boolean {
 
 describe.each(testEngines)('watching keys on %s', (engine) => {
   let auth: TestAuth;
-  let watchers: Heard[];
+  let watchers: WatchRecorder[];
 
   beforeEach(async () => {
     auth = await startTestAuth(engine);
     watchers = [];
   });
   afterEach(async () => {
-    for (const watcher of watchers) watcher.leave();
+    for (const watcher of watchers) watcher.disconnect();
     await Promise.all(watchers.map((watcher) => watcher.ended));
     await auth.stop();
   });
 
-  async function watch(service: AuthService = auth.service): Promise<Heard> {
-    const heard = new Heard(service);
-    watchers.push(heard);
-    while (heard.messages.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
-    return heard;
+  async function watch(service: AuthService = auth.service): Promise<WatchRecorder> {
+    const watcher = new WatchRecorder(service);
+    watchers.push(watcher);
+    while (watcher.messages.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    return watcher;
   }
 
-  it('begins with an empty message that tells the interval of heartbeats', async () => {
+  it('begins with an empty message that has the heartbeat interval', async () => {
     await newAccount(auth.service, 'before');
-    const heard = await watch();
-    expect(heard.messages[0]).toEqual({ changes: [], heartbeatIntervalMs: 250 });
+    const watcher = await watch();
+    expect(watcher.messages[0]).toEqual({ changes: [], heartbeatIntervalMs: 250 });
   });
 
-  it('hears every kind of change with the new state', async () => {
-    const heard = await watch();
+  it('receives every kind of change with the new state', async () => {
+    const watcher = await watch();
     const account = await newAccount(auth.service);
-    await heard.untilHeard({ id: account.id, version: 1n });
+    await watcher.untilReceived({ id: account.id, version: 1n });
     await auth.service.updateAccount(
       UpdateAccountRequest.fromPartial({ accountId: account.id, state: AccountState.ACCOUNT_STATE_SUSPENDED, updateMask: ['state'] }),
       operator,
     );
-    await heard.untilHeard({ id: account.id, state: AccountState.ACCOUNT_STATE_SUSPENDED });
+    await watcher.untilReceived({ id: account.id, state: AccountState.ACCOUNT_STATE_SUSPENDED });
     const { key } = await newKey(auth.service, account);
-    await heard.untilHeard({ id: key.id, version: 1n });
+    await watcher.untilReceived({ id: key.id, version: 1n });
     await auth.service.updateKey(
       UpdateKeyRequest.fromPartial({
         keyId: key.id,
@@ -96,24 +96,24 @@ describe.each(testEngines)('watching keys on %s', (engine) => {
       }),
       operator,
     );
-    await heard.untilHeard({ id: key.id, lifetimeLimitNanoUsd: 5n, models: { allModels: false, modelIds: ['a'] } });
+    await watcher.untilReceived({ id: key.id, lifetimeLimitNanoUsd: 5n, models: { allModels: false, modelIds: ['a'] } });
     const revoked = await auth.service.revokeKey({ keyId: key.id, accountId: key.accountId }, operator);
-    await heard.untilHeard({ ...revoked.key });
-    expect(heard.changes).toHaveLength(5);
+    await watcher.untilReceived({ ...revoked.key });
+    expect(watcher.changes).toHaveLength(5);
   });
 
-  it('hears of a change made by another replica within a second', async () => {
+  it('receives a change made by another replica within a second', async () => {
     const replica = await auth.startReplica();
     const here = await watch(auth.service);
     const there = await watch(replica);
     const { key } = await newKey(auth.service, await newAccount(auth.service));
-    await there.untilHeard({ id: key.id, state: KeyState.KEY_STATE_ACTIVE });
+    await there.untilReceived({ id: key.id, state: KeyState.KEY_STATE_ACTIVE });
     await replica.revokeKey({ keyId: key.id, accountId: key.accountId }, operator);
-    await Promise.all([here, there].map((heard) => heard.untilHeard({ id: key.id, state: KeyState.KEY_STATE_REVOKED })));
+    await Promise.all([here, there].map((watcher) => watcher.untilReceived({ id: key.id, state: KeyState.KEY_STATE_REVOKED })));
   });
 
-  it('hears each change of many at once, the last state last', async () => {
-    const heard = await watch();
+  it('receives concurrent changes of a key in order', async () => {
+    const watcher = await watch();
     const { key } = await newKey(auth.service, await newAccount(auth.service));
     await Promise.all(
       Array.from({ length: 30 }, (_, index) =>
@@ -123,37 +123,37 @@ describe.each(testEngines)('watching keys on %s', (engine) => {
         ),
       ),
     );
-    await heard.untilHeard({ id: key.id, version: 31n });
-    const versions = heard.changes
+    await watcher.untilReceived({ id: key.id, version: 31n });
+    const versions = watcher.changes
       .map((change) => change as { id: string; version: bigint })
       .filter((change) => change.id === key.id)
       .map((change) => change.version);
     expect(versions).toEqual([...versions].sort((a, b) => Number(a - b)));
   });
 
-  it('hears nothing when nothing changed', async () => {
+  it('receives nothing when nothing changed', async () => {
     const { key } = await newKey(auth.service, await newAccount(auth.service));
     await auth.service.revokeKey({ keyId: key.id, accountId: key.accountId }, operator);
-    const heard = await watch();
+    const watcher = await watch();
     await new Promise((resolve) => setTimeout(resolve, 300));
-    const heardBefore = heard.changes.length;
+    const changesBefore = watcher.changes.length;
     await auth.service.revokeKey({ keyId: key.id, accountId: key.accountId }, operator);
     await new Promise((resolve) => setTimeout(resolve, 300));
-    expect(heard.changes).toHaveLength(heardBefore);
+    expect(watcher.changes).toHaveLength(changesBefore);
   });
 
-  it('hears heartbeats at the interval', async () => {
-    const heard = await watch();
+  it('receives heartbeats at the interval', async () => {
+    const watcher = await watch();
     await new Promise((resolve) => setTimeout(resolve, 1300));
     // The first message and four of the five heartbeats that are due, since a busy machine may delay one.
-    expect(heard.messages.length).toBeGreaterThanOrEqual(5);
-    expect(heard.changes).toEqual([]);
+    expect(watcher.messages.length).toBeGreaterThanOrEqual(5);
+    expect(watcher.changes).toEqual([]);
   });
 
   it('ends when the service stops', async () => {
-    const heard = await watch();
+    const watcher = await watch();
     await auth.module.stop();
-    await heard.ended;
+    await watcher.ended;
     expect(await auth.module.ready()).toEqual({ ok: false, why: 'auth cannot read its database' });
   });
 });

@@ -9,7 +9,7 @@ import { nextChangeNumber } from './changes.js';
 import { createOnce, type RepeatableCall } from './idempotency.js';
 import { accountColumns, type Row, toAccount } from './rows.js';
 
-/** Which accounts are listed. */
+/** Selects and orders the accounts to list. */
 export interface AccountSearch {
   /** A part of the name, or "acct_" and the first digits of the id; empty: all. */
   readonly search: string;
@@ -17,12 +17,12 @@ export interface AccountSearch {
   readonly newestFirst: boolean;
 }
 
-/** As names are compared in a search. */
-function folded(text: string): string {
+/** Returns the form in which names are compared in a search. */
+function searchForm(text: string): string {
   return text.normalize('NFC').toLowerCase();
 }
 
-/** Inserts an account, as this change, in a transaction of the caller's. */
+/** Inserts an account as the change with this number, in a transaction. */
 export async function insertAccount(
   tx: Knex.Transaction,
   account: Account,
@@ -31,7 +31,7 @@ export async function insertAccount(
   await tx('account').insert({
     id: idToBytes('acct', account.id),
     name: account.name,
-    search_name: folded(account.name),
+    search_name: searchForm(account.name),
     state: account.state,
     created_at_ms: account.createdAtMs,
     version: account.version,
@@ -39,11 +39,11 @@ export async function insertAccount(
   });
 }
 
-/** Keeps accounts. */
+/** Stores accounts. */
 export class AccountStore {
   constructor(private readonly db: Database) {}
 
-  /** Adds an account. False when `call` was made before: then nothing was added. `audit` runs in the same transaction. */
+  /** Adds an account. Returns false, and adds nothing, when `call` is a repeat. `audit` runs in the same transaction. */
   add(account: Account, call: RepeatableCall | undefined, audit: (tx: Knex.Transaction) => Promise<void>): Promise<boolean> {
     const id = idToBytes('acct', account.id);
     assert(id !== undefined);
@@ -53,7 +53,7 @@ export class AccountStore {
     });
   }
 
-  /** The account with this id. */
+  /** Returns the account with this id. */
   async find(id: Buffer): Promise<Account | undefined> {
     const row: Row | undefined = await this.db
       .knex('account')
@@ -63,8 +63,8 @@ export class AccountStore {
   }
 
   /**
-   * Up to `limit` accounts that match, in order of creation or the newest first, from the one behind `after` on. A search by name
-   * reads names in the order of the answer until there are enough.
+   * Returns up to `limit` accounts that match, oldest or newest first, beginning after the id `after`. A search by name reads the names in
+   * that order until it has found enough.
    */
   async list(which: AccountSearch, after: Buffer | undefined, limit: number): Promise<Account[]> {
     const { search, state, newestFirst } = which;
@@ -79,16 +79,16 @@ export class AccountStore {
       const digits = search.slice('acct_'.length);
       query.whereBetween('id', ['0', 'f'].map((digit) => Buffer.from(digits.padEnd(32, digit), 'hex')) as [Buffer, Buffer]);
     } else if (search !== '') {
-      query.whereRaw('INSTR(search_name, ?) > 0', [folded(search)]);
+      query.whereRaw('INSTR(search_name, ?) > 0', [searchForm(search)]);
     }
     const rows: Row[] = await query;
     return rows.map(toAccount);
   }
 
   /**
-   * Replaces the account by what `change` makes of it, with the next version. Where `change` gives back the same object, nothing
-   * is written. `change` may run more than once, and what it throws leaves the account as it was. Undefined when there is none. `audit`
-   * runs in the same transaction, for a change that was written.
+   * Replaces the account with the result of `change`, with the next version. If `change` returns the same object, nothing is written.
+   * `change` may run more than once, and if it throws the account is unchanged. Returns undefined when there is none. `audit` runs in the
+   * same transaction when a change was written.
    */
   change(id: Buffer, change: (account: Account) => Account, audit: AuditChange<Account>): Promise<Account | undefined> {
     return this.db.transaction(async (tx) => {
@@ -106,7 +106,7 @@ export class AccountStore {
         .where({ id, version: before.version })
         .update({
           name: after.name,
-          search_name: folded(after.name),
+          search_name: searchForm(after.name),
           state: after.state,
           state_reason: after.stateReason,
           version,

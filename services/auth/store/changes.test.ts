@@ -31,7 +31,7 @@ describe.each(testEngines)('the order of changes on %s', (engine) => {
   const namesAfter = async (number: number): Promise<(string | undefined)[]> =>
     (await reader.changesAfter(number, 100)).changes.map(({ changed }) => changed?.value.name);
 
-  it('lets no later change be seen before an earlier one that commits late', async () => {
+  it('shows no later change before an earlier one that commits late', async () => {
     const before = await reader.lastNumber();
     const early = account('early');
     await accounts.add(early, undefined, unaudited);
@@ -57,7 +57,7 @@ describe.each(testEngines)('the order of changes on %s', (engine) => {
     expect(await namesAfter(start)).toEqual(['early', 'late']);
   });
 
-  it('gives the latest state once, where a thing changed several times', async () => {
+  it('returns the latest state once for an object that changed several times', async () => {
     const start = await reader.lastNumber();
     const changing = account('first name');
     await accounts.add(changing, undefined, unaudited);
@@ -66,7 +66,7 @@ describe.each(testEngines)('the order of changes on %s', (engine) => {
     expect(await namesAfter(start)).toEqual(['other', 'second name']);
   });
 
-  it('is read in bounded steps that join without a gap', async () => {
+  it('is read in limited steps without a gap between them', async () => {
     const start = await reader.lastNumber();
     for (const name of ['a', 'b', 'c', 'd', 'e']) await accounts.add(account(name), undefined, unaudited);
     const seen: (string | undefined)[] = [];

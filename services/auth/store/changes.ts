@@ -1,5 +1,5 @@
-// The order of changes: each takes the next number of one counter and keeps its row locked until it has committed. So numbers
-// become visible in their own order, and a reader that has seen up to n finds all that followed behind n, whatever the clocks say.
+// The order of changes: each change takes the next number of one counter and keeps the counter's row locked until it has committed. So
+// numbers become visible in order, and a reader that has seen all up to n finds every later change after n, whatever the clocks show.
 import assert from 'node:assert/strict';
 import type { Knex } from 'knex';
 import type { Database } from '#kit/db/open.js';
@@ -9,7 +9,7 @@ import type { Caller } from '#proto/auth/v1/callers.js';
 import { callerColumns, toCaller } from '../callers/caller-rows.js';
 import { accountColumns, keyColumns, type Row, toAccount, toKey } from './rows.js';
 
-/** Holds the present state of something that changed. */
+/** Holds the current state of a key, account or caller that changed. */
 export interface Change {
   readonly changed?: { $case: 'key'; value: Key } | { $case: 'account'; value: Account } | { $case: 'caller'; value: Caller } | undefined;
 }
@@ -17,13 +17,13 @@ export interface Change {
 /** Holds some changes in the order in which they were committed. */
 export interface ChangeBatch {
   readonly changes: readonly Change[];
-  /** Nothing up to this number is missing; go on from here. */
+  /** The batch is complete up to this number; the next read continues from here. */
   readonly upTo: number;
-  /** Whether there is more by now. */
+  /** Whether there are more changes. */
   readonly more: boolean;
 }
 
-/** Takes the next number. To be called in the transaction that writes it, just before the write, since others wait from here on. */
+/** Takes the next number. Call it in the transaction that writes it, just before the write: from here on it blocks other changes. */
 export async function nextChangeNumber(tx: Knex.Transaction): Promise<number> {
   const updated = await tx('change_counter').where({ id: 1 }).increment('last_number', 1);
   assert.equal(updated, 1);
@@ -44,13 +44,13 @@ export class ChangeStore {
     return lastChangeNumber(this.db.knex);
   }
 
-  /** Returns the present state of what changed after number `after`, at most `changesMax` changes. */
+  /** Returns the current states of what changed after number `after`, at most `changesMax` changes. */
   changesAfter(after: number, changesMax: number): Promise<ChangeBatch> {
-    // One transaction keeps to one connection, and so to one node where the database has several.
+    // One transaction uses one connection, and so one node of a database that has several.
     return this.db.transaction(async (tx) => {
       const last = await lastChangeNumber(tx);
       if (last === after) return { changes: [], upTo: after, more: false };
-      // One number is one row at most, so the width of the range bounds the answer.
+      // A number belongs to at most one row, so the width of the range limits the number of rows.
       const upTo = Math.min(last, after + changesMax);
       const keys = await changedRows(tx, 'platform_key', keyColumns, after, upTo);
       const accounts = await changedRows(tx, 'account', accountColumns, after, upTo);

@@ -1,4 +1,4 @@
-// Stores what calls with idempotency keys created.
+// The SQL of idempotency keys: which object each call created.
 import type { Knex } from 'knex';
 import { isDuplicate } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
@@ -8,7 +8,7 @@ import type { Row } from './rows.js';
 /** The RPCs that may be repeated. */
 export type RepeatableMethod = 'create_account' | 'create_key';
 
-/** A call that may be repeated. */
+/** Identifies a call that may be repeated. */
 export interface RepeatableCall {
   readonly method: RepeatableMethod;
   readonly idempotencyKey: string;
@@ -16,7 +16,7 @@ export interface RepeatableCall {
   readonly fingerprint: Buffer;
 }
 
-/** Holds what an earlier call with the same idempotency key did. */
+/** Holds the result of an earlier call with the same idempotency key. */
 export interface EarlierCall {
   readonly createdId: Buffer;
   readonly fingerprint: Buffer;
@@ -26,7 +26,7 @@ export interface EarlierCall {
 export class IdempotencyStore {
   constructor(private readonly db: Database) {}
 
-  /** The earlier call with this idempotency key. */
+  /** Returns the earlier call with this idempotency key. */
   async find(method: RepeatableMethod, idempotencyKey: string): Promise<EarlierCall | undefined> {
     const row: Row | undefined = await this.db
       .knex('idempotency')
@@ -37,8 +37,8 @@ export class IdempotencyStore {
 }
 
 /**
- * Runs `create` in a transaction that also notes the call. False when the same idempotency key was used meanwhile: then nothing
- * was created. Without a call to note it is a plain transaction.
+ * Runs `create` in a transaction that also records the call, if there is one. Returns false, and creates nothing, when a concurrent call
+ * used the same idempotency key.
  */
 export async function createOnce(
   db: Database,
@@ -61,7 +61,7 @@ export async function createOnce(
     });
     return true;
   } catch (error) {
-    // The ids and the secrets are random, so the idempotency key is what exists already.
+    // Ids and secrets are random, so only the idempotency key can be a duplicate.
     if (call !== undefined && isDuplicate(error)) return false;
     throw error;
   }

@@ -16,7 +16,7 @@ export interface FoundKey {
   readonly secretHash: Buffer;
   readonly accountState: AccountState;
   readonly accountStateReason: string;
-  /** For a previous secret: rejected from this instant. */
+  /** When a previous secret expires; undefined for the current secret. */
   readonly secretExpiresAtMs: bigint | undefined;
 }
 
@@ -25,7 +25,7 @@ export interface Rotation {
   readonly secretHash: Buffer;
   readonly lastFour: string;
   readonly nowMs: bigint;
-  /** How long previous secrets remain valid; 0: they stop working at once. */
+  /** How long previous secrets remain valid; with 0 they stop working immediately. */
   readonly overlapMs: bigint;
 }
 
@@ -41,11 +41,11 @@ function foundKey(row: Row, secretExpiresAtMs: bigint | undefined): FoundKey {
   };
 }
 
-/** Stores keys, and of their secrets only the hashes. */
+/** Stores keys, with only the hashes of their secrets. */
 export class KeyStore {
   constructor(private readonly db: Database) {}
 
-  /** Adds a key to an account that exists. False when `call` was made before: then nothing was added. `audit` runs in the same transaction. */
+  /** Adds a key to an existing account. Returns false, and adds nothing, when `call` is a repeat. `audit` runs in the same transaction. */
   add(key: Key, secretHash: Buffer, call: RepeatableCall | undefined, audit: (tx: Knex.Transaction) => Promise<void>): Promise<boolean> {
     const id = idToBytes('key', key.id);
     const accountId = idToBytes('acct', key.accountId);
@@ -75,7 +75,7 @@ export class KeyStore {
     return row === undefined ? undefined : toKey(row);
   }
 
-  /** Returns the key with this secret hash, current or previous, and its account's state: a read of two unique indexes, or of three. */
+  /** Returns the key with this secret hash, current or previous, and its account's state. Reads two unique indexes, or three for a previous secret. */
   async findBySecretHash(secretHash: Buffer): Promise<FoundKey | undefined> {
     const accountState = ['account.state as account_state', 'account.state_reason as account_state_reason'];
     const present: Row | undefined = await this.db
@@ -99,8 +99,8 @@ export class KeyStore {
   }
 
   /**
-   * Replaces the current secret, which becomes a previous one. If `check` throws, the key is unchanged.
-   * Undefined when there is none. Hashes of previous secrets are kept after they expire, so that callers that still use one learn what happened to it.
+   * Replaces the current secret, which becomes a previous one. If `check` throws, the key is unchanged. Returns undefined when there is none.
+   * The hashes of previous secrets are kept after they expire, so that the error for an expired secret can say so.
    */
   rotate(
     id: Buffer,
@@ -139,7 +139,7 @@ export class KeyStore {
     });
   }
 
-  /** Up to `limit` keys of an account in order of creation or against it, from the one behind `after` on. */
+  /** Returns up to `limit` keys of an account, oldest or newest first, beginning after the id `after`. */
   async list(
     accountId: Buffer,
     { after, limit, isNewestFirst }: { after: Buffer | undefined; limit: number; isNewestFirst: boolean },
@@ -155,7 +155,7 @@ export class KeyStore {
     return rows.map(toKey);
   }
 
-  /** How many keys that are not revoked each of these accounts has, by account id; those without any are left out. */
+  /** Counts the keys of each account that are not revoked, by account id. Accounts without such a key are left out. */
   async countByAccount(accountIds: readonly Buffer[]): Promise<Map<string, number>> {
     if (accountIds.length === 0) return new Map();
     const rows: Row[] = await this.db
@@ -169,9 +169,9 @@ export class KeyStore {
   }
 
   /**
-   * Replaces the key by what `change` makes of it, with the next version. Where `change` gives back the same object, nothing is
-   * written. `change` may run more than once, and what it throws leaves the key as it was. Undefined when there is none. `audit` runs in
-   * the same transaction, for a change that was written.
+   * Replaces the key with the result of `change`, with the next version. If `change` returns the same object, nothing is written. `change`
+   * may run more than once, and if it throws the key is unchanged. Returns undefined when there is none. `audit` runs in the same
+   * transaction when a change was written.
    */
   change(id: Buffer, change: (key: Key) => Key, audit: AuditChange<Key>): Promise<Key | undefined> {
     return this.db.transaction(async (tx) => {

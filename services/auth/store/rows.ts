@@ -1,15 +1,15 @@
-// Rows of the database as the messages of the contract.
+// Conversions between rows of the database and messages of the contract.
 import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import type { Account, Key } from '#proto/auth/v1/auth.js';
 
-/** A row as a driver hands it over. */
+/** A row as the driver returns it. */
 export type Row = Readonly<Record<string, unknown>>;
 
 /** The columns of an account that `toAccount` reads. */
 export const accountColumns = ['id', 'name', 'state', 'created_at_ms', 'version', 'state_reason'] as const;
 
-/** The account of a row. */
+/** Returns the account in a row. */
 export function toAccount(row: Row): Account {
   return {
     id: idFromBytes('acct', asBytes(row['id'])),
@@ -38,7 +38,7 @@ export const keyColumns = [
   'previous_secrets_expire_at_ms',
 ] as const;
 
-/** The key of a row, never with its hash. */
+/** Returns the key in a row, without the hash of its secret. */
 export function toKey(row: Row): Key {
   const modelIds = optional(row['model_ids'], asText);
   return {
@@ -58,7 +58,7 @@ export function toKey(row: Row): Key {
   };
 }
 
-/** The columns that a change of a key may touch. */
+/** Returns the columns of a key that can change. */
 export function changeableKeyColumns(key: Key): Row {
   return {
     name: key.name,

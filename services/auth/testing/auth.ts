@@ -1,4 +1,4 @@
-// A running auth on a database of its own, for tests.
+// A running auth service with its own database, for tests.
 import { randomBytes } from 'node:crypto';
 import { ManualClock } from '#kit/clock.js';
 import { parseSettings } from '#kit/config/settings.js';
@@ -15,19 +15,19 @@ import { type AuthModule, authSettings, createAuth } from '../index.js';
 import type { IdentityClaims } from '../users/identity-claims.js';
 import type { OidcProvider } from '../users/oidc/provider.js';
 
-/** As the operator calls. */
+/** The context of a call by the operator. */
 export const operator = callContext({ caller: 'operator' });
 
-/** As the gateway calls for the user of a session, once the chain has verified the user's token. */
+/** Returns the context of a call by the gateway for the user of a session, with the actor token verified. */
 export function actingAs({ session, user }: SignedIn, roles: Readonly<Record<string, string>> = {}): CallContext {
   const { id: userId, email, isOperator } = user!;
   const actor = { userId, sessionId: session!.id, email, isOperator, roles: new Map(Object.entries(roles)), clientAddress: '192.0.2.1' };
   return { ...callContext({ caller: 'gateway' }), actor };
 }
 
-/** Auth and what surrounds it. */
+/** Holds a running auth service and its dependencies. */
 export interface TestAuth {
-  /** Who may sign up; in force at once. */
+  /** Who may sign up; a change takes effect immediately. */
   readonly config: { signUp: boolean; oidcSignUp: boolean };
   readonly service: AuthService;
   readonly users: UserService;
@@ -35,17 +35,17 @@ export interface TestAuth {
   readonly module: ServiceModule<AuthService>;
   readonly db: Database;
   readonly clock: ManualClock;
-  /** Every line logged so far, of every level. */
+  /** All lines logged so far, at every level. */
   readonly logLines: string[];
-  /** Another auth on the same database, as another process would be. */
+  /** Starts another auth service on the same database, like another process. */
   startReplica(): Promise<AuthService>;
-  /** The same, as a whole. */
+  /** Does the same, and returns the whole module. */
   startReplicaModule(): Promise<AuthModule>;
   /** Stops auth with its replicas and drops the database. */
   stop(): Promise<void>;
 }
 
-/** An identity provider that reports the claims which its response holds. */
+/** An identity provider that returns the claims contained in its response. */
 export const identityProvider: OidcProvider = {
   name: 'Test ID',
   issuer: 'https://id.example.com',
@@ -53,7 +53,7 @@ export const identityProvider: OidcProvider = {
   finish: async (_redirectUri, query) => JSON.parse(query) as IdentityClaims,
 };
 
-/** The response of that provider. */
+/** Returns a response of that provider with these claims. */
 export function identityResponse(claims: IdentityClaims): IdentityResponse {
   const challenge = { state: '', nonce: '', verifier: '' };
   return { redirectUri: 'https://ai.example.com/callback', query: JSON.stringify(claims), challenge };
@@ -106,19 +106,19 @@ export async function startTestAuth(
   };
 }
 
-/** A new account. */
+/** Creates an account. */
 export async function newAccount(auth: AuthService, name = 'Ada'): Promise<Account> {
   const { account } = await auth.createAccount(CreateAccountRequest.fromPartial({ name }), operator);
   return account!;
 }
 
-/** A key as its owner first sees it. */
+/** Holds a new key and its secret. */
 export interface MintedKey {
   readonly key: Key;
   readonly secret: string;
 }
 
-/** A new key with its secret. */
+/** Creates a key. */
 export async function newKey(auth: AuthService, account: Account, fields: DeepPartial<CreateKeyRequest> = {}): Promise<MintedKey> {
   const { key, secret } = await auth.createKey(
     CreateKeyRequest.fromPartial({ accountId: account.id, name: 'laptop', ...fields }),

@@ -6,7 +6,7 @@ import { type Client, CreateUserRequest, RevokeSessionsRequest, Role, type Signe
 import { actingAs, newAccount, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
 
 const password = 'correct horse battery';
-// Each password costs a fifth of a second of a core.
+// Hashing a password takes a core a fifth of a second.
 jest.setTimeout(60_000);
 
 describe.each(testEngines)('an acting user on %s', (engine) => {
@@ -36,7 +36,7 @@ describe.each(testEngines)('an acting user on %s', (engine) => {
   const as = (name: string): CallContext => actingAs(signedIn[name]!, { [accountId]: name });
   const refused = { reason: 'role_not_permitted' };
 
-  it('acts in their own session only', async () => {
+  it('acts only in their own session', async () => {
     const sessionId = signedIn['owner']!.session!.id;
     const rename = (name: string) =>
       auth.users.updateProfile(UpdateProfileRequest.fromPartial({ sessionId, name: 'New name', updateMask: ['name'] }), as(name));
@@ -48,7 +48,7 @@ describe.each(testEngines)('an acting user on %s', (engine) => {
     await expect(auth.users.setPassword({ ...fields, newPassword: 'another phrase' }, as('stranger'))).rejects.toMatchObject(refused);
   });
 
-  it('sees and ends their own sessions only, unless they are an operator', async () => {
+  it('sees and ends only their own sessions, unless they are an operator', async () => {
     const userId = idOf('viewer');
     const end = RevokeSessionsRequest.fromPartial({ userId, exceptSessionId: signedIn['viewer']!.session!.id });
     await expect(auth.users.listSessions({ userId }, as('owner'))).rejects.toMatchObject(refused);
@@ -60,7 +60,7 @@ describe.each(testEngines)('an acting user on %s', (engine) => {
     }
   });
 
-  it('leaves owners to owners, and other members to owners and admins', async () => {
+  it('changes owners only as an owner, and other members only as an owner or admin', async () => {
     const put = (name: string, member: string, role: Role) => auth.users.putMember({ accountId, userId: idOf(member), role }, as(name));
     const remove = (name: string, member: string) => auth.users.deleteMember({ accountId, userId: idOf(member) }, as(name));
     await expect(put('admin', 'admin', Role.ROLE_OWNER)).rejects.toMatchObject(refused);
@@ -72,7 +72,7 @@ describe.each(testEngines)('an acting user on %s', (engine) => {
     await remove('viewer', 'viewer');
   });
 
-  it('invites in their own name, and an owner only as an owner', async () => {
+  it('invites in their own name, and invites owners only as an owner', async () => {
     const invite = (name: string, email: string, role: Role) =>
       auth.users.createInvitation({ accountId, email, role, invitedByUserId: idOf('boss') }, as(name));
     await expect(invite('admin', 'a@example.com', Role.ROLE_OWNER)).rejects.toMatchObject(refused);

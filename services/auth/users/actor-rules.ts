@@ -1,18 +1,18 @@
-// What a user may do to users, beyond the role that the contract requires: act on oneself only, and leave owners to owners. A caller without
-// an actor acts in its own name, for which the contract requires its grant alone.
+// Restricts what an acting user may do to users, beyond the role that the contract requires: users act on themselves only, and only owners
+// change owners. A caller without an actor acts in its own name, for which the contract requires only its grant.
 import { fault } from '#client/errors/fault.js';
 import type { Actor, CallContext } from '#client/call-context.js';
 import { type UserService, Role } from '#proto/auth/v1/users.js';
 import { accountIdBytes } from '../requests/fields.js';
 import type { UserDeps } from './deps.js';
 
-/** The service behind these rules. Its RPCs also raise role_not_permitted, and not_found for a member that an account does not have. */
+/** Returns the service with these rules applied. Its RPCs also raise role_not_permitted, and not_found for a member that an account does not have. */
 export function withActorRules(service: UserService, { members }: Pick<UserDeps, 'members'>): UserService {
-  /** Only owners create owners, and change or remove them. */
+  /** Checks that only owners create, change or remove owners. */
   const assertMayChange = async ({ actor }: CallContext, account: string, userId: string, wanted?: Role): Promise<void> => {
     if (actor === undefined || actor.isOperator) return;
     const present = (await members.ofAccount(accountIdBytes(account))).find(({ user }) => user?.id === userId)?.role;
-    // Users who do not belong to the account yet are invited, so that they can decline.
+    // Users who are not members of the account yet must be invited, so that they can decline.
     if (present === undefined) throw fault('no_member', {}, { details: { what: 'member' } });
     assertMayGive(actor, account, present, wanted);
   };
@@ -27,7 +27,7 @@ export function withActorRules(service: UserService, { members }: Pick<UserDeps,
     listSessions: async (request, context) => service.listSessions(ofOneself(request, context), context),
     revokeSessions: async (request, context) => service.revokeSessions(ofOneself(request, context), context),
     async acceptInvitation(request, context) {
-      // Ids of sessions are no secret, so one counts only with the token of its user.
+      // Session ids are not secret, so a session is accepted only with the actor token of its user.
       const isProven = context?.actor !== undefined && context.actor.sessionId === request.sessionId;
       return service.acceptInvitation(isProven ? request : { ...request, sessionId: '' }, context);
     },
@@ -44,7 +44,7 @@ export function withActorRules(service: UserService, { members }: Pick<UserDeps,
     async deleteMember(request, context) {
       const { actor } = context!;
       const mayRemove = ['owner', 'admin'].includes(actor?.roles.get(request.accountId) ?? '');
-      // Every member may leave.
+      // Every member may leave the account.
       if (actor !== undefined && actor.userId !== request.userId) {
         if (!mayRemove && !actor.isOperator) throw fault('managers_only', {});
         await assertMayChange(context!, request.accountId, request.userId);
@@ -54,7 +54,7 @@ export function withActorRules(service: UserService, { members }: Pick<UserDeps,
   };
 }
 
-/** Raises role_not_permitted for a session that is not the actor's. */
+/** Raises role_not_permitted for a session of another user. */
 function ofOwnSession<R extends { readonly sessionId: string }>(request: R, context: CallContext | undefined): R {
   const actor = context?.actor;
   if (actor !== undefined && actor.sessionId !== request.sessionId) throw fault('own_session_only', {});

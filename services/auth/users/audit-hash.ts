@@ -1,4 +1,4 @@
-// How entries of the audit log are chained: a change of one entry changes the hashes of all entries after it. Pure.
+// The hash chain of the audit log: if one entry is changed, the hashes of all later entries no longer match. Pure.
 import { createHash } from 'node:crypto';
 import type { AuditEvent } from '#proto/auth/v1/users.js';
 

@@ -1,4 +1,4 @@
-// The log of what people did: found by what is known of an entry, and shown to be as it was written.
+// The audit log: filters, the hash chain and its verification; and how operators manage users.
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { AppError } from '#client/errors/app-error.js';
@@ -55,7 +55,7 @@ describe.each(testEngines)('the audit log on %s', (engine) => {
   const verify = (seen: DeepPartial<VerifyAuditLogRequest> = {}) =>
     auth.users.verifyAuditLog(VerifyAuditLogRequest.fromPartial(seen), operator);
 
-  it('is found by who, what, on what and when', async () => {
+  it('is filtered by actor, action, target, account and time', async () => {
     expect(await numbers({})).toEqual([3, 2, 1]);
     expect(await numbers({ actor: ada })).toEqual([2, 1]);
     expect(await numbers({ actor: 'ADA@' })).toEqual([2, 1]);
@@ -68,13 +68,13 @@ describe.each(testEngines)('the audit log on %s', (engine) => {
     await expect(numbers({ action: '%' })).rejects.toMatchObject({ reason: 'invalid_request' });
   });
 
-  it('numbers entries without gaps, however many are added at once', async () => {
+  it('numbers concurrent entries without gaps', async () => {
     const entries = await Promise.all(Array.from({ length: 20 }, (_, index) => append({ action: 'key.create', targetId: `key ${index}` })));
     expect(new Set(entries.map(({ number }) => Number(number)))).toEqual(new Set(Array.from({ length: 20 }, (_, index) => index + 4)));
     expect(await verify()).toMatchObject({ fault: '', eventsChecked: 23n, lastNumber: 23n });
   });
 
-  it('is chained as written down, so that anybody can check an export', async () => {
+  it('is chained as documented, so that an export can be verified independently', async () => {
     let before: Uint8Array = Buffer.alloc(32);
     for (const entry of made.toSorted((a, b) => Number(a.number - b.number))) {
       const { number, id, atMs, actorUserId, actorName, clientAddress, caller, accountId, action, targetId, detailJson } = entry;
@@ -96,7 +96,7 @@ describe.each(testEngines)('the audit log on %s', (engine) => {
     }
   });
 
-  it('appends an event once, however often and with whatever it is sent', async () => {
+  it('appends an event once, however often it is sent and with whichever other events', async () => {
     const [first, second] = ['once', 'after'].map((targetId, index) =>
       AuditEvent.fromPartial({
         id: newId('aud', auth.clock.nowMs() + index),
@@ -116,7 +116,7 @@ describe.each(testEngines)('the audit log on %s', (engine) => {
     expect((await verify()).fault).toBe('');
   });
 
-  it('refuses events that it could not list or chain', async () => {
+  it('rejects events that it could not list or chain', async () => {
     const event = { id: newId('aud'), action: 'key.create', detailJson: '{}' };
     const fieldOf = async (changes: DeepPartial<AuditEvent>) => {
       const events = [AuditEvent.fromPartial(event), AuditEvent.fromPartial({ ...event, ...changes })];
@@ -133,7 +133,7 @@ describe.each(testEngines)('the audit log on %s', (engine) => {
     ).rejects.toMatchObject({ reason: 'invalid_request' });
   });
 
-  it('keeps texts as the chain has them, whatever is in them', async () => {
+  it('stores any text exactly as it was hashed', async () => {
     await append({
       action: 'user.rename',
       actorName: `${'x'.repeat(199)}💸 `,
@@ -143,12 +143,12 @@ describe.each(testEngines)('the audit log on %s', (engine) => {
     expect((await verify()).fault).toBe('');
   });
 
-  it('shows that an entry was changed, taken away, or that the log is another than was seen', async () => {
+  it('detects a changed or removed entry, and a log that does not contain a noted hash', async () => {
     const knex = auth.db.knex;
     const [second] = made.filter(({ number }) => number === 2n);
     expect((await verify({ number: 2n, hash: second!.hash })).fault).toBe('');
     expect((await verify({ number: 2n, hash: Buffer.alloc(32) })).fault).toContain('Entry 2 has another hash');
-    expect((await verify({ number: 99n, hash: Buffer.alloc(32) })).fault).toContain('Entry 99, which was seen, is missing');
+    expect((await verify({ number: 99n, hash: Buffer.alloc(32) })).fault).toContain('Entry 99, whose hash was noted, is missing');
     await knex('audit_entry').where({ number: 2 }).update({ detail: '{"a":1}' });
     expect((await verify()).fault).toContain('Entry 2 ');
     await knex('audit_entry').where({ number: 2 }).update({ detail: '{}' });
@@ -165,7 +165,7 @@ describe.each(testEngines)('the audit log on %s', (engine) => {
   });
 });
 
-describe.each(testEngines)('people as operators see them, on %s', (engine) => {
+describe.each(testEngines)('users as operators manage them on %s', (engine) => {
   let auth: TestAuth;
   beforeAll(async () => {
     auth = await startTestAuth(engine);
@@ -197,7 +197,7 @@ describe.each(testEngines)('people as operators see them, on %s', (engine) => {
     expect(await found('')).toHaveLength(2);
   });
 
-  it('keep an operator who can sign in, even when two demote each other at once', async () => {
+  it('always include an operator who can sign in, even when two demote each other at once', async () => {
     const [one, two] = [await add('one@example.com', 'One', true), await add('two@example.com', 'Two', true)];
     const outcomes = await Promise.allSettled([change(one.id, { isOperator: false }), change(two.id, { isOperator: false })]);
     expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
@@ -205,7 +205,7 @@ describe.each(testEngines)('people as operators see them, on %s', (engine) => {
     await expect(change(left.id, { isOperator: false })).rejects.toMatchObject({ reason: 'failed_precondition' });
     await expect(change(left.id, { isDisabled: true })).rejects.toMatchObject({ reason: 'failed_precondition' });
     await change(left.id, { name: 'Left' });
-    // The operator's command has the machine itself, and so may.
+    // The operator CLI does not need an operator who can sign in, so it may remove the last one.
     await change(left.id, { isDisabled: true, keepLastOperator: false });
   });
 });

@@ -7,7 +7,7 @@ import type { Client, SignedIn, User } from '#proto/auth/v1/users.js';
 import type { UserDeps } from './deps.js';
 import { mintToken } from './token.js';
 
-/** Raises sign_in_refused for a disabled user. */
+/** Creates a session and its tokens. Raises sign_in_refused for a disabled user. */
 export async function beginSession(
   user: User,
   client: Client,

@@ -1,4 +1,4 @@
-// Checks what an identity provider asserts about a user and brings it into the form that is stored.
+// Validates and normalises what an identity provider asserts about a user.
 import { newId } from '#kit/id.js';
 import type { IdentityResponse } from '#proto/auth/v1/users.js';
 import { fault } from '#client/errors/fault.js';
@@ -15,7 +15,7 @@ const nameCharsMax = 200;
 
 const queryCharsMax = 8000;
 
-/** Raises what the provider's `finish` raises, and invalid_request. */
+/** Returns the claims behind a response of the provider. Raises what its `finish` raises, and invalid_request. */
 export async function claimsOfResponse(
   response: IdentityResponse | undefined,
   provider: Pick<OidcProvider, 'finish'> | undefined,
@@ -27,13 +27,13 @@ export async function claimsOfResponse(
   return checkedClaims(await providerOf(provider).finish(redirectUri, query, challenge));
 }
 
-/** The provider. Raises not_found when none is configured. */
+/** Returns the provider. Raises not_found when none is configured. */
 export function providerOf<P>(provider: P | undefined): P {
   if (provider === undefined) throw fault('no_provider', {}, { details: { what: 'path' } });
   return provider;
 }
 
-/** Raises invalid_request. An address that is none is taken for unverified, and a name that could not be shown for none. */
+/** Returns normalised claims: a malformed address is dropped and counts as unverified, and control characters are removed from the name. Raises invalid_request. */
 export function checkedClaims(claims: IdentityClaims | undefined): IdentityClaims {
   const { issuer = '', subject = '', email = '', emailVerified = false, name = '' } = claims ?? {};
   if (issuer === '' || issuer.length > issuerCharsMax)
@@ -45,7 +45,7 @@ export function checkedClaims(claims: IdentityClaims | undefined): IdentityClaim
   return { issuer, subject, email: address, emailVerified: emailVerified && address !== '', name: shown };
 }
 
-/** An identity that is to be connected. */
+/** Returns an identity to connect. */
 export function newIdentity(claims: IdentityClaims, nowMs: number): NewIdentity {
   return { id: newId('idn', nowMs), claims, createdAtMs: BigInt(nowMs) };
 }

@@ -1,30 +1,30 @@
-// The person of a session, and whether it is they who sit at the screen.
+// The user of a session, and the check of their current password.
 import { idToBytes } from '#kit/id.js';
 import type { Session } from '#proto/auth/v1/users.js';
 import { found } from '../requests/found.js';
 import { signInRefused } from './begin-session.js';
 import type { UserDeps } from './deps.js';
 import { checkedId } from './fields.js';
-import type { Person } from '../users/store/users.js';
+import type { StoredUser } from '../users/store/users.js';
 import { checkPassword } from './throttle.js';
 
-/** A session with its person. */
-export interface SessionPerson {
+/** Holds a session with its user. */
+export interface SessionUser {
   readonly session: Session;
   readonly userId: Buffer;
-  readonly person: Person;
+  readonly stored: StoredUser;
 }
 
-/** Raises invalid_request and not_found. */
-export async function personOfSession(sessionId: string, { users, sessions, clock }: UserDeps): Promise<SessionPerson> {
+/** Returns the session and its user. Raises invalid_request and not_found. */
+export async function userOfSession(sessionId: string, { users, sessions, clock }: UserDeps): Promise<SessionUser> {
   const session = found(await sessions.find(checkedId('session_id', 'sess', sessionId), clock.nowMs()), 'session');
   const userId = idToBytes('user', session.userId)!;
-  return { session, userId, person: found(await users.find(userId), 'user') };
+  return { session, userId, stored: found(await users.find(userId), 'user') };
 }
 
-/** Raises sign_in_refused unless the password is right or the person has none, sign_in_throttled and overloaded. */
-export async function assertPresentPassword({ session, person }: SessionPerson, password: string, deps: UserDeps): Promise<void> {
-  if (person.password === undefined) return;
-  const who = { email: person.user.email, address: session.client!.address };
-  if (!(await checkPassword(who, password, person.password, deps))) throw signInRefused();
+/** Raises sign_in_refused for a wrong password unless the user has none, sign_in_throttled and overloaded. */
+export async function assertCurrentPassword({ session, stored }: SessionUser, password: string, deps: UserDeps): Promise<void> {
+  if (stored.password === undefined) return;
+  const who = { email: stored.user.email, address: session.client!.address };
+  if (!(await checkPassword(who, password, stored.password, deps))) throw signInRefused();
 }

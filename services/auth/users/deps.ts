@@ -11,21 +11,21 @@ import type { FailureStore } from './store/failures.js';
 import type { IdentityStore } from './store/identities.js';
 import type { MailBudget } from './store/mail-budget.js';
 import type { MemberStore } from './store/members.js';
-import type { PersonStore } from '../users/store/users.js';
+import type { UserStore } from '../users/store/users.js';
 import type { ResetStore } from './store/resets.js';
 import type { SessionStore } from './store/sessions.js';
 
-/** How long things live, in milliseconds. */
+/** Holds the lifetimes of sessions, links and invitations, in milliseconds. */
 export interface Lifetimes {
-  /** A session that is not used. */
+  /** Of a session that is not used. */
   readonly sessionIdleMs: number;
-  /** Any session. */
+  /** Of any session. */
   readonly sessionMs: number;
   readonly linkMs: number;
   readonly invitationMs: number;
 }
 
-/** Who may sign up. */
+/** Holds who may sign up. */
 export interface SignUpRules {
   /** Anyone. */
   readonly signUp: boolean;
@@ -36,7 +36,7 @@ export interface SignUpRules {
 /** Holds the dependencies that every RPC about users receives. */
 export interface UserDeps {
   readonly db: Database;
-  readonly users: PersonStore;
+  readonly users: UserStore;
   readonly sessions: SessionStore;
   readonly failures: FailureStore;
   readonly identities: IdentityStore;

@@ -10,7 +10,7 @@ const addressCharsMax = 64;
 const userAgentCharsMax = 300;
 const searchCharsMax = 200;
 
-/** Returns an email address in lower case. Only a message can show whether it exists. */
+/** Returns an email address in lower case. Only a mail sent to it can show whether it exists. */
 export function checkedEmail(email: string): string {
   const address = email.trim().toLowerCase();
   if (address.length > emailCharsMax || !/^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u.test(address)) {
@@ -48,7 +48,7 @@ export function checkedId(field: string, prefix: string, id: string): Buffer {
   return bytes;
 }
 
-/** From where somebody signs in, cut to what is kept. */
+/** Returns the client of a sign-in, with its texts cut to the lengths that are stored. */
 export function checkedClient(client: Client | undefined): Client {
   return {
     address: (client?.address ?? '').slice(0, addressCharsMax),

@@ -1,6 +1,6 @@
 // The claims of an identity provider (OpenID Connect Core 1.0, section 5.1), as far as auth uses them.
 
-/** What an identity provider asserts about a user. */
+/** Holds what an identity provider asserts about a user. */
 export interface IdentityClaims {
   /** Issuer and subject together identify one identity permanently. */
   readonly issuer: string;

@@ -1,4 +1,4 @@
-// How many invitations an account can have.
+// The maximum number of open invitations of an account.
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { testEngines } from '#kit/testing/database.js';
 import type { Account } from '#proto/auth/v1/auth.js';
@@ -6,7 +6,7 @@ import { CreateUserRequest, Role, type User } from '#proto/auth/v1/users.js';
 import { newAccount, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
 import { openInvitationsMax } from './store/members.js';
 
-// A hundred changes one after another take their time on a busy machine.
+// A hundred sequential changes take long on a busy machine.
 jest.setTimeout(60_000);
 
 describe.each(testEngines)('invitations on %s', (engine) => {
@@ -29,12 +29,12 @@ describe.each(testEngines)('invitations on %s', (engine) => {
     details: { rule: 'invitations_full', max: '100' },
   });
 
-  it('are a hundred at most, of which those that were taken back or have ended do not count', async () => {
+  it('are at most a hundred, not counting revoked and expired ones', async () => {
     const [full, other] = [await newAccount(auth.service, 'Full'), await newAccount(auth.service, 'Other')];
     await fill(full, openInvitationsMax);
     await expect(ask(full, 'more@example.com')).rejects.toEqual(refused);
     await ask(other, 'more@example.com');
-    // In the place of an earlier one there is room, and the earlier one has ended by it.
+    // Replacing an open invitation is allowed, and ends the earlier one.
     await ask(full, 'guest7@example.com');
     expect(await open(full)).toHaveLength(openInvitationsMax);
 
@@ -46,7 +46,7 @@ describe.each(testEngines)('invitations on %s', (engine) => {
     expect((await open(full)).map(({ email }) => email)).toEqual(['yet.more@example.com']);
   });
 
-  it('are not one more when the last place is asked for by many at once', async () => {
+  it('do not exceed the maximum when many are created at once', async () => {
     const account = await newAccount(auth.service, 'Busy');
     await fill(account, openInvitationsMax - 2);
     const outcomes = await Promise.allSettled(Array.from({ length: 12 }, (_, number) => ask(account, `racer${number}@example.com`)));
@@ -55,7 +55,7 @@ describe.each(testEngines)('invitations on %s', (engine) => {
     expect(await open(account)).toHaveLength(openInvitationsMax);
   });
 
-  it('leave one for an address that is asked by many at once', async () => {
+  it('are replaced, so that one address has a single invitation even when many are created at once', async () => {
     const account = await newAccount(auth.service, 'Twice');
     const tokens = await Promise.all(Array.from({ length: 6 }, () => ask(account, 'same@example.com')));
     expect(await open(account)).toHaveLength(1);

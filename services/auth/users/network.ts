@@ -1,18 +1,18 @@
-// Who one network address stands for. Pure.
+// The network that stands for one client when attempts are counted. Pure.
 import { isIPv6 } from 'node:net';
 
 const hextetsOfNetwork = 4;
 
 /**
- * The address itself, and of IPv6 the /64 that it is of: that is what one household is given (RFC 6177), so that whoever has one could
- * otherwise come from a new address each time. An IPv4 address within IPv6 is told as IPv4.
+ * Returns an IPv4 address unchanged, and an IPv6 address as its /64: one household gets at least a /64 (RFC 6177), so a client could
+ * otherwise use a new address for each attempt. An IPv4-mapped IPv6 address is returned as IPv4.
  */
 export function networkOf(address: string): string {
   const inner = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
   if (inner !== undefined) return inner;
   const [bare = ''] = address.split('%');
   if (!isIPv6(bare)) return address;
-  // As a URL has it: in lower case, without leading zeros, IPv4 parts as hextets.
+  // Normalised as in a URL: in lower case, without leading zeros, IPv4 parts as hextets.
   const [head = '', tail] = new URL(`http://[${bare}]`).hostname.slice(1, -1).split('::');
   const hextets = (text: string | undefined): string[] => (text === undefined || text === '' ? [] : text.split(':'));
   const known = [hextets(head), hextets(tail)] as const;

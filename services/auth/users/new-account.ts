@@ -1,8 +1,8 @@
-// The account of somebody who comes by themself.
+// The account of a user who signs up.
 import { newId } from '#kit/id.js';
 import { type Account, AccountState } from '#proto/auth/v1/auth.js';
 
-/** An active account of this name, not stored yet. */
+/** Returns an active account with this name, not stored yet. */
 export function newAccountOf(name: string, nowMs: number): Account {
   return {
     id: newId('acct', nowMs),

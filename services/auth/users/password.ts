@@ -10,7 +10,7 @@ const present = { memory: 19_456, passes: 2, parallelism: 1 } as const;
 const tagLength = 32;
 const form = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]{16,64})\$([A-Za-z0-9+/]{43})$/;
 
-/** Each takes 19 MiB and a thread for a fifth of a second, so that they are few at a time. */
+/** Each takes 19 MiB and a thread for a fifth of a second, so that few may run at a time. */
 const underWayMax = 8;
 let underWay = 0;
 

@@ -36,7 +36,7 @@ import { updateUser } from './rpcs/update-user.js';
 import { verifyAuditLog } from './rpcs/verify-audit-log.js';
 
 /** Returns the implementation of the contract over these dependencies. */
-export function peopleService(deps: UserDeps): UserService {
+export function userService(deps: UserDeps): UserService {
   return bindRpcs<UserService, UserDeps>(
     {
       createUser,

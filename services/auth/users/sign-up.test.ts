@@ -1,4 +1,4 @@
-// How people come by themselves: sign-up and identities at providers, and how they change who they are.
+// Sign-up, identities at providers, and how users change their profile.
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { testEngines } from '#kit/testing/database.js';
 import {
@@ -18,11 +18,11 @@ import { attemptsMax, failureWindowMs } from './throttle.js';
 import { maskOf } from '../testing/mask-of.js';
 
 const password = 'correct horse battery';
-// Each password costs a fifth of a second of a core, and more of one that others use too.
+// Hashing a password takes a core a fifth of a second, and longer when the core is shared.
 jest.setTimeout(60_000);
 const issuer = 'https://id.example.com';
 
-describe.each(testEngines)('people who come by themselves on %s', (engine) => {
+describe.each(testEngines)('users who sign up on %s', (engine) => {
   let auth: TestAuth;
   let clients = 0;
   let subjects = 0;
@@ -60,7 +60,7 @@ describe.each(testEngines)('people who come by themselves on %s', (engine) => {
   };
   const refused = (why: string) => expect.objectContaining({ reason: 'sign_in_refused', details: expect.objectContaining({ why }) });
 
-  it('sign up with an account of their own, once for an address', async () => {
+  it('get an account of their own, once per address', async () => {
     const { signedIn, account } = await signUp('Eve@Example.com');
     expect(signedIn!.user).toMatchObject({ email: 'eve@example.com', isOperator: false, emailVerified: false });
     expect((await sessionOf(signedIn!.token)).memberships).toMatchObject([
@@ -86,13 +86,13 @@ describe.each(testEngines)('people who come by themselves on %s', (engine) => {
     });
   });
 
-  it('cannot sign up where that is not open', async () => {
+  it('cannot sign up where sign-up is disabled', async () => {
     auth.config.signUp = false;
     await expect(signUp('closed@example.com')).rejects.toMatchObject({ reason: 'not_found' });
     auth.config.signUp = true;
   });
 
-  it('cannot sign up without end from one network, of which an IPv6 address is only a part', async () => {
+  it('are limited per network, which for IPv6 is a /64', async () => {
     const from = (number: number): Partial<SignUpRequest> => ({ client: { address: `2001:db8:7:7::${number}`, userAgent: '' } });
     for (let attempt = 1; attempt <= attemptsMax.signUp; attempt += 1)
       await signUp('eve@example.com', from(attempt)).catch(() => undefined);
@@ -104,7 +104,7 @@ describe.each(testEngines)('people who come by themselves on %s', (engine) => {
     await signUp('fresh@example.com', from(99));
   });
 
-  it('sign in by an identity again and again, whatever becomes of its address', async () => {
+  it('sign in with the same identity again, even after its address has changed', async () => {
     const given = claims('ida@example.com');
     await expect(byIdentity(given)).rejects.toEqual(refused('unknown_user'));
     const first = await byIdentity(given, true);
@@ -122,7 +122,7 @@ describe.each(testEngines)('people who come by themselves on %s', (engine) => {
     await expect(byIdentity(given, true)).rejects.toEqual(refused('disabled'));
   });
 
-  it('are one person at each provider, whose subjects do not mix', async () => {
+  it('are different users when two providers use the same subject', async () => {
     const [here, there] = [
       claims('here@example.com', { subject: 'same' }),
       claims('there@example.com', { subject: 'same', issuer: 'https://other.example.com' }),
@@ -131,13 +131,13 @@ describe.each(testEngines)('people who come by themselves on %s', (engine) => {
     expect(one.signedIn!.user!.id).not.toBe(two.signedIn!.user!.id);
   });
 
-  it('are found by a verified address that the operator vouched for', async () => {
+  it('are found by a verified address that the operator entered', async () => {
     const user = await add('vouched@example.com');
     await expect(byIdentity(claims('vouched@example.com', { emailVerified: false }), true)).rejects.toEqual(refused('email_unverified'));
     const given = claims('VOUCHED@example.com');
     expect((await byIdentity(given)).signedIn!.user!.id).toBe(user.id);
     expect((await byIdentity({ ...given, email: '' })).signedIn!.user!.id).toBe(user.id);
-    // The address may belong to somebody else at the provider by now.
+    // The provider may have given the address to another user since.
     await expect(byIdentity(claims('vouched@example.com'), true)).rejects.toEqual(refused('email_taken'));
     const gone = await add('gone@example.com');
     await auth.users.updateUser(
@@ -147,7 +147,7 @@ describe.each(testEngines)('people who come by themselves on %s', (engine) => {
     await expect(byIdentity(claims('gone@example.com'), true)).rejects.toEqual(refused('disabled'));
   });
 
-  it('do not fall to whoever wrote their address first: by sign-up, by a change, or by an invitation of their own', async () => {
+  it('are not signed in to a user who only claimed their address, by sign-up, by a change, or by their own invitation', async () => {
     await signUp('victim1@example.com');
     const { session, user: mallory } = await signIn((await add('mallory@example.com')).email);
     await auth.users.updateProfile(
@@ -170,7 +170,7 @@ describe.each(testEngines)('people who come by themselves on %s', (engine) => {
       await expect(byIdentity(claims(`victim${number}@example.com`), true)).rejects.toEqual(refused('email_taken'));
   });
 
-  it('get an address back by a link and a new password, without whoever wrote it first', async () => {
+  it('take over their claimed address with a link and a new password, which locks out the user who claimed it', async () => {
     const mallorys = claims('mallory@elsewhere.example.com');
     const { signedIn } = await signUp('victim4@example.com');
     await auth.users.connectIdentity({ sessionId: signedIn!.session!.id, response: identityResponse(mallorys) }, operator);
@@ -180,7 +180,7 @@ describe.each(testEngines)('people who come by themselves on %s', (engine) => {
     await expect(sessionOf(signedIn!.token)).rejects.toMatchObject({ reason: 'session_unknown' });
     await expect(signIn('victim4@example.com')).rejects.toMatchObject({ reason: 'sign_in_refused' });
     await expect(byIdentity(mallorys)).rejects.toEqual(refused('unknown_user'));
-    // Of somebody whose address was always theirs nothing is taken.
+    // A user whose address was always verified keeps their identities.
     const owner = claims('owner@example.com');
     await byIdentity(owner, true);
     const link = await auth.users.createSignInLink({ email: 'owner@example.com', sendMail: false }, operator);
@@ -189,7 +189,7 @@ describe.each(testEngines)('people who come by themselves on %s', (engine) => {
     expect((await byIdentity(owner)).signedIn!.user!.id).toBe(own.user!.id);
   });
 
-  it('are believed when the operator invited them, or gave them the address', async () => {
+  it('have a verified address when the operator invited them or entered the address', async () => {
     const boss = (
       await auth.users.createUser(CreateUserRequest.fromPartial({ email: 'boss@example.com', name: 'Boss', isOperator: true }), operator)
     ).user!;
@@ -210,7 +210,7 @@ describe.each(testEngines)('people who come by themselves on %s', (engine) => {
     expect((await byIdentity(claims('claimed@example.com'))).signedIn!.user!.id).toBe(users[0]!.id);
   });
 
-  it('accept an invitation by their session when they have no password', async () => {
+  it('accept an invitation with their session when they have no password', async () => {
     const host = await add('inviter@example.com');
     const account = await newAccount(auth.service, 'Club');
     await auth.users.putMember({ accountId: account.id, userId: host.id, role: Role.ROLE_OWNER }, operator);
@@ -223,7 +223,7 @@ describe.each(testEngines)('people who come by themselves on %s', (engine) => {
     const accept = ({ session }: SignedIn, context: CallContext) =>
       auth.users.acceptInvitation({ token, name: '', password: '', client: client(), sessionId: session!.id }, context);
     await expect(accept(stranger!, actingAs(stranger!))).rejects.toMatchObject({ reason: 'sign_in_refused' });
-    // The id of a session is no secret: it counts with the token of its user only.
+    // A session id is not secret: it is accepted only with the actor token of its user.
     await expect(accept(signedIn!, operator)).rejects.toMatchObject({ reason: 'sign_in_refused' });
     await expect(accept(signedIn!, actingAs(stranger!))).rejects.toMatchObject({ reason: 'sign_in_refused' });
     auth.clock.advance(1);
@@ -234,7 +234,7 @@ describe.each(testEngines)('people who come by themselves on %s', (engine) => {
     ]);
   });
 
-  it('connect and disconnect identities, but keep a way in', async () => {
+  it('connect and disconnect identities, but cannot remove their only way to sign in', async () => {
     const { session, user } = await signIn((await add('connect@example.com')).email);
     const given = claims('elsewhere@example.com');
     const connect = (sessionId: string) => auth.users.connectIdentity({ sessionId, response: identityResponse(given) }, operator);
@@ -255,7 +255,7 @@ describe.each(testEngines)('people who come by themselves on %s', (engine) => {
     await expect(disconnect(other.signedIn!.user!.id)).rejects.toMatchObject({ reason: 'failed_precondition' });
   });
 
-  it('change their name freely, and their address by the present password only', async () => {
+  it('change their name freely, but their address only with the current password', async () => {
     await add('before@example.com');
     const { session } = await signIn('before@example.com');
     const update = (fields: Partial<UpdateProfileRequest>) =>
@@ -295,7 +295,7 @@ describe.each(testEngines)('people who come by themselves on %s', (engine) => {
     expect(changed.user!.email).toBe('none2@example.com');
   });
 
-  it('confirm their password, not without end', async () => {
+  it('confirm their password, with a limit on wrong attempts', async () => {
     const { session } = await signIn((await add('confirm@example.com')).email);
     const confirm = (currentPassword: string) => auth.users.confirmPassword({ sessionId: session!.id, currentPassword }, operator);
     await confirm(password);

@@ -1,9 +1,9 @@
-// Removes sessions, links, invitations and windows of failures and of mails that are over.
+// Removes expired sessions, links, invitations, and windows of failures and of mails.
 import type { UserDeps } from './deps.js';
 
 const intervalMs = 10 * 60_000;
 
-/** Sweeps now and then; the function returned stops it. */
+/** Sweeps every ten minutes; returns a function that stops it. */
 export function startSweeping({ sessions, failures, members, resets, mailBudget, clock, log }: UserDeps): () => void {
   async function sweep(): Promise<void> {
     const nowMs = clock.nowMs();
@@ -14,7 +14,7 @@ export function startSweeping({ sessions, failures, members, resets, mailBudget,
     await mailBudget.sweep(nowMs);
   }
   const timer = setInterval(
-    () => void sweep().catch((error: unknown) => log.warn({ err: error }, 'what is over could not be removed')),
+    () => void sweep().catch((error: unknown) => log.warn({ err: error }, 'expired sessions, links and invitations could not be removed')),
     intervalMs,
   ).unref();
   return () => clearInterval(timer);

@@ -1,4 +1,4 @@
-// Checks a password, and limits attempts: both for one email address and from one network address.
+// Checks a password and limits attempts, per email address and per network address.
 import { fault } from '#client/errors/fault.js';
 import type { UserDeps } from './deps.js';
 import { networkOf } from './network.js';
@@ -7,18 +7,18 @@ import { scopeHash } from './store/failures.js';
 
 /** The window in which failures are counted, in milliseconds. */
 export const failureWindowMs = 15 * 60_000;
-/** Failures for one e-mail address, and from one network address, that are let pass in a window. */
+/** Failures in a window after which attempts are rejected, per email address and per network address. */
 export const failuresMax = { email: 5, address: 50 } as const;
 
-/** Sign-ups and forgotten passwords from one network address, and addresses of others that one person asks for, in a window. */
+/** Attempts allowed in a window: sign-ups and password resets per network address, and changes of one user to addresses of other users. */
 export const attemptsMax = { signUp: 10, passwordReset: 10, takenEmail: 10 } as const;
 
-/** The scope of a network address. */
+/** Returns the scope under which attempts from a network address are counted. */
 export function addressScope(what: string, address: string): string {
   return `${what} ${networkOf(address)}`;
 }
 
-/** Raises sign_in_throttled, with the wait, when the scope such as "sign-up 192.0.2.1" has used its attempts up. */
+/** Raises sign_in_throttled, with the wait, when the scope such as "sign-up 192.0.2.1" has used up its attempts. */
 export async function assertNotThrottled(
   scope: string,
   max: number,
@@ -31,14 +31,14 @@ export async function assertNotThrottled(
   throw fault('attempts_throttled', { minutes: Math.ceil(retryAfterMs / 60_000) }, { retryAfterMs });
 }
 
-/** Counts an attempt of the scope. */
+/** Counts an attempt in the scope. */
 export async function noteAttempt(scope: string, { failures, clock }: Pick<UserDeps, 'failures' | 'clock'>): Promise<void> {
   await failures.add(scopeHash(scope), clock.nowMs());
 }
 
 /**
- * Whether the password is the stored one (undefined: nobody's). Raises sign_in_throttled, with the wait, when there were too many
- * failures, and overloaded.
+ * Reports whether the password matches the stored one; undefined matches none. Raises sign_in_throttled, with the wait, when there were
+ * too many failures, and overloaded.
  */
 export async function checkPassword(
   who: { email: string; address: string },

@@ -1,4 +1,4 @@
-// Tokens of sessions, links and invitations: 256 random bits, of which only the SHA-256 is kept.
+// Tokens of sessions, links and invitations: 256 random bits, of which only the SHA-256 is stored.
 import { createHash, randomBytes } from 'node:crypto';
 
 /** Returns a new token of 43 characters, and the hash under which it is found. */

@@ -15,11 +15,11 @@ import { hashPassword, isPassword } from './password.js';
 import { failuresMax, failureWindowMs } from './throttle.js';
 
 const password = 'correct horse battery';
-// Each password costs a fifth of a second of a core, and more of one that others use too.
+// Hashing a password takes a core a fifth of a second, and longer when the core is shared.
 jest.setTimeout(60_000);
 
 describe('passwords', () => {
-  it('are stored as Argon2id with a salt of their own, and told apart from others', async () => {
+  it('are stored as Argon2id, each with its own salt, and verified', async () => {
     const [one, two] = [await hashPassword(password), await hashPassword(password)];
     expect(one).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
     expect(one).not.toBe(two);
@@ -32,7 +32,7 @@ describe('passwords', () => {
   });
 });
 
-describe.each(testEngines)('people on %s', (engine) => {
+describe.each(testEngines)('users on %s', (engine) => {
   let auth: TestAuth;
   let account: Account;
   let clients = 0;
@@ -42,7 +42,7 @@ describe.each(testEngines)('people on %s', (engine) => {
   });
   afterAll(() => auth.stop());
 
-  // Each from a network address of its own, so that the tests do not throttle each other.
+  // Each sign-in has its own network address, so that the tests do not throttle each other.
   const client = (): Client => ({ address: `192.0.2.${(clients += 1)}`, userAgent: 'Test' });
   const add = async (email: string, fields: { password?: string; isOperator?: boolean } = {}): Promise<User> =>
     (
@@ -55,7 +55,7 @@ describe.each(testEngines)('people on %s', (engine) => {
     (await auth.users.signIn({ email, password: secret, client: from }, operator)).signedIn!;
   const sessionOf = (token: string) => auth.users.getSession({ token, clientAddress: '', accountId: '' }, operator);
 
-  it('sign in by address, whatever its case, and password', async () => {
+  it('sign in with their address, in any case, and their password', async () => {
     const user = await add('Ada@Example.com');
     expect(user).toMatchObject({ email: 'ada@example.com', hasPassword: true, isDisabled: false });
     const { token, session } = await signIn('ADA@example.com');
@@ -65,7 +65,7 @@ describe.each(testEngines)('people on %s', (engine) => {
     await expect(sessionOf(`${token}x`)).rejects.toMatchObject({ reason: 'session_unknown' });
   });
 
-  it('have one address each', async () => {
+  it('have unique, valid addresses', async () => {
     await add('only@example.com');
     await expect(add('ONLY@example.com')).rejects.toMatchObject({ reason: 'already_exists', details: { field: 'email' } });
     for (const email of ['', 'nobody', 'a b@example.com', `${'x'.repeat(250)}@example.com`])
@@ -76,7 +76,7 @@ describe.each(testEngines)('people on %s', (engine) => {
     });
   });
 
-  it('are told the same whether the address or the password is wrong', async () => {
+  it('get the same error whether the address or the password is wrong', async () => {
     await add('known@example.com');
     const refusals = await Promise.all(
       [signIn('known@example.com', 'something else'), signIn('unknown@example.com')].map((attempt) =>
@@ -86,7 +86,7 @@ describe.each(testEngines)('people on %s', (engine) => {
     expect(new Set(refusals).size).toBe(1);
   });
 
-  it('cannot try passwords without end, for one address or from one place, but can again after a while', async () => {
+  it('can try only a few wrong passwords for an address, until the window ends', async () => {
     await add('tried@example.com');
     for (let attempt = 0; attempt < failuresMax.email; attempt += 1)
       await expect(signIn('tried@example.com', `wrong guess ${attempt}`)).rejects.toMatchObject({ reason: 'sign_in_refused' });
@@ -95,7 +95,7 @@ describe.each(testEngines)('people on %s', (engine) => {
     await signIn('tried@example.com');
   });
 
-  it('are forgiven their failures once they succeed', async () => {
+  it('start with no failures after a successful sign-in', async () => {
     await add('forgetful@example.com');
     for (let round = 0; round < 3; round += 1) {
       for (let attempt = 1; attempt < failuresMax.email; attempt += 1)
@@ -104,7 +104,7 @@ describe.each(testEngines)('people on %s', (engine) => {
     }
   });
 
-  it('see where they are signed in, and end a session or all others', async () => {
+  it('list their sessions, and end one or all others', async () => {
     const user = await add('many@example.com');
     const [one, two, three] = [await signIn('many@example.com'), await signIn('many@example.com'), await signIn('many@example.com')];
     expect((await auth.users.listSessions({ userId: user.id }, operator)).sessions.map(({ id }) => id).sort()).toEqual(
@@ -121,7 +121,7 @@ describe.each(testEngines)('people on %s', (engine) => {
     await sessionOf(three.token);
   });
 
-  it('are signed out when they do nothing for a week, and after a month whatever they do', async () => {
+  it('are signed out after a week without use, and after a month in any case', async () => {
     await add('idle@example.com');
     const { token } = await signIn('idle@example.com');
     const dayMs = 86_400_000;
@@ -135,7 +135,7 @@ describe.each(testEngines)('people on %s', (engine) => {
     await expect(sessionOf(other.token)).rejects.toMatchObject({ reason: 'session_unknown' });
   });
 
-  it('change their password only with the present one, which ends their other sessions', async () => {
+  it('change their password only with the current one, which ends their other sessions', async () => {
     await add('change@example.com');
     const [here, elsewhere] = [await signIn('change@example.com'), await signIn('change@example.com')];
     const set = (currentPassword: string) =>
@@ -148,7 +148,7 @@ describe.each(testEngines)('people on %s', (engine) => {
     await signIn('change@example.com', 'another good phrase');
   });
 
-  it('sign in by a link once, and by the newest one only, and may then set a password', async () => {
+  it('sign in with their latest link, once, and may then set a password', async () => {
     const user = await add('link@example.com', { password: '' });
     expect(user.hasPassword).toBe(false);
     const link = async (): Promise<string> => (await auth.users.createSignInLink({ email: user.email, sendMail: false }, operator)).token;
@@ -166,7 +166,7 @@ describe.each(testEngines)('people on %s', (engine) => {
     await expect(redeem(late)).rejects.toMatchObject({ reason: 'sign_in_refused' });
   });
 
-  it('are out at once when they are disabled', async () => {
+  it('are signed out immediately when they are disabled', async () => {
     const user = await add('gone@example.com');
     const { token } = await signIn('gone@example.com');
     await auth.users.updateUser(
@@ -179,7 +179,7 @@ describe.each(testEngines)('people on %s', (engine) => {
     await signIn('gone@example.com');
   });
 
-  it('are out by the flag alone, though their session is still there', async () => {
+  it('cannot use a session that still exists once they are disabled', async () => {
     const user = await add('flagged@example.com');
     const { token } = await signIn('flagged@example.com');
     await sessionOf(token);
@@ -187,7 +187,7 @@ describe.each(testEngines)('people on %s', (engine) => {
     await expect(sessionOf(token)).rejects.toMatchObject({ reason: 'session_unknown' });
   });
 
-  it('belong to accounts in roles, and an account keeps an owner', async () => {
+  it('have roles in accounts, and an account always keeps an owner', async () => {
     const [owner, other] = [await add('owner@example.com'), await add('other@example.com')];
     const put = (user: User, role: Role) => auth.users.putMember({ accountId: account.id, userId: user.id, role }, operator);
     await expect(put(other, Role.ROLE_VIEWER)).rejects.toMatchObject({ reason: 'failed_precondition' });
@@ -202,14 +202,14 @@ describe.each(testEngines)('people on %s', (engine) => {
       reason: 'failed_precondition',
     });
     await put(other, Role.ROLE_OWNER);
-    const leaving = await Promise.allSettled(
+    const removals = await Promise.allSettled(
       [owner, other].map((user) => auth.users.deleteMember({ accountId: account.id, userId: user.id }, operator)),
     );
-    expect(leaving.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    expect(removals.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     expect((await auth.users.listMembers({ accountId: account.id }, operator)).members).toHaveLength(1);
   });
 
-  it('are invited by address, and accept once, new or known', async () => {
+  it('are invited by address and accept once, as new or existing users', async () => {
     const home = await newAccount(auth.service, 'Home');
     const host = await add('host@example.com');
     await auth.users.putMember({ accountId: home.id, userId: host.id, role: Role.ROLE_OWNER }, operator);
@@ -236,7 +236,7 @@ describe.each(testEngines)('people on %s', (engine) => {
     const before = (await auth.users.listUsers({ email: 'friend@example.com', search: '', pageSize: 0, pageToken: '' }, operator))
       .users[0]!;
     await auth.users.putMember({ accountId: home.id, userId: before.id, role: Role.ROLE_ADMIN }, operator);
-    // An invitation from before takes nothing away from who has been given more since.
+    // Accepting an earlier invitation does not lower the role of a user who has become a member since.
     await accept(friend);
     expect(
       (await auth.users.listMembers({ accountId: home.id }, operator)).members.find(({ user: each }) => each!.id === before.id)!.role,
@@ -248,7 +248,7 @@ describe.each(testEngines)('people on %s', (engine) => {
     await expect(accept(revoked)).rejects.toMatchObject({ reason: 'not_found' });
   });
 
-  it('leave no invitation behind by which they could come back or rise again', async () => {
+  it('lose the invitations with which they could return or regain a role', async () => {
     const firm = await newAccount(auth.service, 'Firm');
     const [keeper, leaver] = [await add('keeper@example.com'), await add('leaver@example.com')];
     const put = (userId: string, role: Role) => auth.users.putMember({ accountId: firm.id, userId, role }, operator);
@@ -275,7 +275,7 @@ describe.each(testEngines)('people on %s', (engine) => {
     expect(await open()).toEqual(['kept@example.com']);
   });
 
-  it('leave a log of what they did, newest first, by pages', async () => {
+  it('have their changes in the audit log, newest first, in pages', async () => {
     for (let number = 0; number < 5; number += 1) {
       auth.clock.advance(1);
       await newKey(auth.service, account, { name: `key ${number}` });
@@ -292,7 +292,7 @@ describe.each(testEngines)('people on %s', (engine) => {
     expect([second.events.map(nameOf), second.nextPageToken]).toEqual([['key 1', 'key 0'], '']);
   });
 
-  it('have no secret of theirs stored or logged', async () => {
+  it('have no password or token stored or logged', async () => {
     const secrets: string[] = [password];
     await add('secret@example.com');
     const { token } = await signIn('secret@example.com');

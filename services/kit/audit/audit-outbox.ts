@@ -76,7 +76,7 @@ export class AuditOutbox implements AuditLog {
           .orderBy('id')
           .limit(limit)
           .select(...table.columns)) as Record<string, unknown>[];
-        return rows.map(toRecord);
+        return rows.map(toAuditRecord);
       },
       // The receiver gives each event its number and hash.
       send: (events, signal) =>
@@ -158,7 +158,8 @@ function toValues(record: AuditRecord): readonly unknown[] {
   return [idToBytes('aud', id), atMs, actorUserId, actorName, clientAddress, caller, accountId, action, targetId, detailJson];
 }
 
-function toRecord(row: Record<string, unknown>): AuditRecord {
+/** Returns the record in a row of a table with the columns of the outbox. */
+export function toAuditRecord(row: Readonly<Record<string, unknown>>): AuditRecord {
   return {
     id: idFromBytes('aud', asBytes(row['id'])),
     atMs: asBigInt(row['at_ms']),

@@ -1,4 +1,4 @@
-// GetCaller: one caller.
+// GetCaller: returns one caller.
 import type { CallContext } from '#client/call-context.js';
 import type { GetCallerRequest, GetCallerResponse } from '#proto/auth/v1/callers.js';
 import { found } from '../../requests/found.js';

@@ -1,4 +1,4 @@
-// ListCallers: all callers.
+// ListCallers: lists all callers.
 import type { CallContext } from '#client/call-context.js';
 import type { ListCallersRequest, ListCallersResponse } from '#proto/auth/v1/callers.js';
 import type { CallerDeps } from '../deps.js';

@@ -1,4 +1,4 @@
-// UpdateCaller: replaces what a caller may do.
+// UpdateCaller: replaces the grants and the account limit of a caller.
 import { changedFields } from '#kit/audit/audit-event.js';
 import { AppError } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';

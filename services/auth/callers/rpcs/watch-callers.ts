@@ -12,7 +12,7 @@ export async function* watchCallers(
 ): AsyncGenerator<WatchCallersResponse> {
   let isSnapshot = true;
   let sentKeys: readonly ActorKey[] | undefined;
-  // The snapshot is read when the watch is open, so that nothing between the two is missed; watchers keep the higher version.
+  // The snapshot is read after the watch was opened, so that no change is missed between the two; watchers keep the higher version.
   for await (const changes of feed.watch(context.signal)) {
     const changed = isSnapshot
       ? (await callers.list()).filter(({ revokedAtMs }) => revokedAtMs === undefined)

@@ -1,5 +1,5 @@
-// The identity provider: its metadata, the address to which a browser is sent, and what it says of who came back. All that OpenID Connect
-// asks to be checked is checked by openid-client; of a fault only its kind is told on, since texts and causes may hold what is secret.
+// The identity provider: its metadata, the address to which a browser is sent, and the claims about the user who returns. openid-client makes
+// all checks that OpenID Connect requires. Only the kind of an error is logged, since its text and causes may contain secrets.
 import { fault } from '#client/errors/fault.js';
 import * as oidc from 'openid-client';
 import { AppError } from '#client/errors/app-error.js';
@@ -7,7 +7,7 @@ import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
 import type { IdentityClaims } from '../identity-claims.js';
 
-/** How the provider is set up. */
+/** Holds the settings of the provider. */
 export interface OidcSettings {
   readonly oidcIssuer: string | undefined;
   readonly oidcClientId: string | undefined;
@@ -16,38 +16,38 @@ export interface OidcSettings {
   readonly oidcScopes: string;
 }
 
-/** What is kept in the browser between the way there and the way back. */
+/** Holds what the browser keeps between the redirect to the provider and the callback. */
 export interface Challenge {
   readonly state: string;
   readonly nonce: string;
   readonly verifier: string;
 }
 
-/** A configured provider. */
+/** Signs users in at a configured provider. */
 export interface OidcProvider {
-  /** As people know it. */
+  /** The name by which users know it. */
   readonly name: string;
   readonly issuer: string;
-  /** Where to send the browser, and what to keep of it. Raises service_unavailable. */
+  /** Returns the address to which the browser is sent, and the challenge to keep. Raises service_unavailable. */
   begin(redirectUri: string): Promise<{ location: string; challenge: Challenge }>;
-  /** Who came back to `redirectUri` with these parameters. Raises sign_in_refused with details.why, service_unavailable and overloaded. */
+  /** Returns the claims about the user who returned to `redirectUri` with these parameters. Raises sign_in_refused with details.why, service_unavailable and overloaded. */
   finish(redirectUri: string, search: string, challenge: Challenge): Promise<IdentityClaims>;
 }
 
 const timeoutS = 10;
-/** Metadata of a provider change rarely; its keys are read anew when a signature needs another one. */
+/** The metadata of a provider rarely changes; its keys are read again when a signature needs an unknown one. */
 const metadataMs = 3_600_000;
-/** Each is a request to the provider, which anybody can cause. */
+/** Any client can cause such a request to the provider, so that their number is limited. */
 const underWayMax = 20;
 
-/** The provider, or undefined when none is set. Raises failed_precondition for settings that do not go together. */
+/** Returns the provider, or undefined when none is set. Raises failed_precondition for inconsistent settings. */
 export function createOidc(settings: OidcSettings, { clock, log }: { clock: Clock; log: Logger }): OidcProvider | undefined {
   const { oidcIssuer: issuer, oidcClientId: clientId, oidcName: name, oidcScopes: scope } = settings;
   if (issuer === undefined && clientId === undefined) return undefined;
   if (issuer === undefined || clientId === undefined) {
     throw new AppError(
       'failed_precondition',
-      'TOLLGATE_AUTH_OIDC_ISSUER and TOLLGATE_AUTH_OIDC_CLIENT_ID need each other; set both or none.',
+      'TOLLGATE_AUTH_OIDC_ISSUER and TOLLGATE_AUTH_OIDC_CLIENT_ID must be set together; set both or neither.',
     );
   }
   let underWay = 0;
@@ -64,15 +64,15 @@ export function createOidc(settings: OidcSettings, { clock, log }: { clock: Cloc
     return discovered;
   }
 
-  /** Does what asks the provider something, few at a time. */
-  async function asking<T>(work: () => Promise<T>): Promise<T> {
+  /** Runs a request to the provider, at most `underWayMax` at a time. */
+  async function limited<T>(work: () => Promise<T>): Promise<T> {
     if (underWay >= underWayMax) throw fault('sign_ins_busy', {}, { retryAfterMs: 2000 });
     underWay += 1;
     try {
       return await work();
     } catch (error) {
       if (error instanceof AppError) throw error;
-      log.warn({ issuer, fault: faultOf(error) }, 'the identity provider could not be asked, or what it said was not right');
+      log.warn({ issuer, fault: faultOf(error) }, 'the request to the identity provider failed, or its response could not be verified');
       throw refusal(error);
     } finally {
       underWay -= 1;
@@ -83,7 +83,7 @@ export function createOidc(settings: OidcSettings, { clock, log }: { clock: Cloc
     name,
     issuer,
     begin: (redirectUri) =>
-      asking(async () => {
+      limited(async () => {
         const challenge = { state: oidc.randomState(), nonce: oidc.randomNonce(), verifier: oidc.randomPKCECodeVerifier() };
         const url = oidc.buildAuthorizationUrl(await configuration(), {
           redirect_uri: redirectUri,
@@ -96,7 +96,7 @@ export function createOidc(settings: OidcSettings, { clock, log }: { clock: Cloc
         return { location: url.href, challenge };
       }),
     finish: (redirectUri, search, { state, nonce, verifier }) =>
-      asking(async () => {
+      limited(async () => {
         const config = await configuration();
         const tokens = await oidc.authorizationCodeGrant(config, new URL(`${redirectUri}${search}`), {
           expectedState: state,
@@ -111,12 +111,12 @@ export function createOidc(settings: OidcSettings, { clock, log }: { clock: Cloc
 
 async function discover(issuer: string, clientId: string, secret: string | undefined): Promise<oidc.Configuration> {
   const url = new URL(issuer);
-  // Signatures are checked although TLS would vouch for the token as well. Without TLS only a provider on this machine is asked.
+  // Signatures are verified although TLS already authenticates the token's source. Without TLS only a provider on this machine is accepted.
   const execute = [oidc.enableNonRepudiationChecks, ...(url.protocol === 'http:' ? [oidc.allowInsecureRequests] : [])];
   return oidc.discovery(url, clientId, undefined, secret === undefined ? oidc.None() : secretAuth(secret), { execute, timeout: timeoutS });
 }
 
-/** By the header, as OAuth has it unless the provider says that it wants the secret in the body. */
+/** Sends the secret in the header, the default of OAuth, unless the provider's metadata accept it only in the body. */
 function secretAuth(secret: string): oidc.ClientAuth {
   const [basic, post] = [oidc.ClientSecretBasic(secret), oidc.ClientSecretPost(secret)];
   return (server, client, body, headers) => {
@@ -132,7 +132,7 @@ async function claimsOf(
 ): Promise<IdentityClaims> {
   const said = tokens.claims()!;
   const { iss, sub } = said;
-  // Some tell the address only here; whose it is, is checked by the subject.
+  // Some providers return the address only here; openid-client checks that the subject is the same.
   const isShort = said['email'] === undefined && config.serverMetadata().userinfo_endpoint !== undefined;
   const more: Record<string, unknown> = isShort ? await oidc.fetchUserInfo(config, tokens.access_token, sub) : said;
   const text = (value: unknown): string => (typeof value === 'string' ? value : '');
@@ -145,7 +145,7 @@ async function claimsOf(
   };
 }
 
-/** A word for what went wrong, without anything that was sent. */
+/** Returns the kind of an error, without anything that was sent or received. */
 function faultOf(error: unknown): string {
   const { name, code, error: word } = error as { name?: unknown; code?: unknown; error?: unknown };
   return [name, code, word].filter((part) => typeof part === 'string').join(' ');
@@ -159,7 +159,7 @@ function refusal(error: unknown): AppError {
       details: { why: error.error === 'access_denied' ? 'declined' : 'provider' },
     });
   }
-  const isAway = error instanceof TypeError || (error instanceof oidc.ClientError && unreachable.has(error.code ?? ''));
-  if (isAway) return fault('provider_unreachable', {}, { retryAfterMs: 5000 });
+  const isUnavailable = error instanceof TypeError || (error instanceof oidc.ClientError && unreachable.has(error.code ?? ''));
+  if (isUnavailable) return fault('provider_unreachable', {}, { retryAfterMs: 5000 });
   return new AppError('sign_in_refused', 'The response of the identity provider could not be verified.', { details: { why: 'provider' } });
 }

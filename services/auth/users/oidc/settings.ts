@@ -15,7 +15,7 @@ export const signInSettings = {
       const { protocol, hostname } = url;
       if (protocol !== 'https:' && !['localhost', '127.0.0.1', '[::1]'].includes(hostname))
         throw new Error('must begin with https://, unless it is on this machine');
-      // As it was written, since a provider may end its name with a slash.
+      // Unchanged, since the issuer of a provider may end with a slash.
       return value;
     },
   },

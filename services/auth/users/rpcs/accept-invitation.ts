@@ -1,4 +1,4 @@
-// AcceptInvitation: makes the invited a member and begins their session.
+// AcceptInvitation: makes the invited user a member and begins their session.
 import { idToBytes, newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import type { AcceptInvitationRequest, AcceptInvitationResponse, Client, Invitation, User } from '#proto/auth/v1/users.js';
@@ -28,7 +28,7 @@ export async function acceptInvitation(
     if (newPassword !== undefined) await users.add(tx, { user, password: newPassword });
     // Only one request can use the invitation.
     found(await members.endInvitation(tx, accountId, idToBytes('inv', invitation.id)!), 'invitation');
-    // A user who has become a member meanwhile keeps the role that they were given.
+    // A user who has become a member in the meantime keeps their role.
     const isMember = (await members.ofUser(userId, tx)).some(({ account }) => account?.id === invitation.accountId);
     if (!isMember) await members.put(tx, accountId, userId, invitation.role, clock.nowMs());
     await audit.append(tx, context, {
@@ -43,7 +43,7 @@ export async function acceptInvitation(
   return { signedIn: await beginSession(user, client, false, context, deps) };
 }
 
-/** The user who has the address, if the password or the session is theirs; or a new user, with the hash of their password. */
+/** Returns the user with the address after checking their password or session; for an unknown address a new user and the hash of their password. */
 async function invited(
   { email, invitedByUserId }: Invitation,
   { name, password, sessionId }: AcceptInvitationRequest,
@@ -58,7 +58,8 @@ async function invited(
     return { user: known.user };
   }
   const nowMs = clock.nowMs();
-  // Members see the links of the invitations that they make, so that one of them could have accepted it. Only the operator is believed.
+  // Members see the links of the invitations that they create, so the inviter could accept one themselves. The address counts as verified only
+  // if an operator invited it.
   const inviter = await users.find(idToBytes('user', invitedByUserId)!);
   const emailVerified = inviter?.user.isOperator === true;
   const user = {

@@ -1,4 +1,4 @@
-// BeginIdentitySignIn: where to send a browser that signs in at the identity provider.
+// BeginIdentitySignIn: returns the address to which a browser is sent to sign in at the identity provider.
 import type { CallContext } from '#client/call-context.js';
 import type { BeginIdentitySignInRequest, BeginIdentitySignInResponse } from '#proto/auth/v1/users.js';
 import { invalidField } from '../../requests/fields.js';

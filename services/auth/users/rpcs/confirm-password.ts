@@ -1,8 +1,8 @@
-// ConfirmPassword: asks for the present password before something that must not be done at an unattended screen.
+// ConfirmPassword: checks the current password before a sensitive action, in case the user has left the screen unattended.
 import type { CallContext } from '#client/call-context.js';
 import type { ConfirmPasswordRequest, ConfirmPasswordResponse } from '#proto/auth/v1/users.js';
 import type { UserDeps } from '../deps.js';
-import { assertPresentPassword, personOfSession } from '../current-password.js';
+import { assertCurrentPassword, userOfSession } from '../current-password.js';
 
 /** Raises invalid_request, not_found, sign_in_refused, sign_in_throttled and overloaded. */
 export async function confirmPassword(
@@ -10,6 +10,6 @@ export async function confirmPassword(
   _context: CallContext,
   deps: UserDeps,
 ): Promise<ConfirmPasswordResponse> {
-  await assertPresentPassword(await personOfSession(request.sessionId, deps), request.currentPassword, deps);
+  await assertCurrentPassword(await userOfSession(request.sessionId, deps), request.currentPassword, deps);
   return {};
 }

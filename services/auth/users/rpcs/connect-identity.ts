@@ -1,14 +1,14 @@
-// ConnectIdentity: connects an identity with the person of a session.
+// ConnectIdentity: connects an identity with the user of a session.
 import { fault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import type { ConnectIdentityRequest, ConnectIdentityResponse } from '#proto/auth/v1/users.js';
 import { sessionActor } from '../audit-details.js';
 import { claimsOfResponse, newIdentity } from '../claims.js';
 import type { UserDeps } from '../deps.js';
-import { personOfSession } from '../current-password.js';
+import { userOfSession } from '../current-password.js';
 import { identitiesMax, unlessDuplicate } from '../store/identities.js';
 
-/** Raises invalid_request, not_found, failed_precondition for too many, and already_exists for another person's. A repeat changes nothing. */
+/** Raises invalid_request, not_found, failed_precondition for too many identities, and already_exists for another user's. A repeat changes nothing. */
 export async function connectIdentity(
   request: ConnectIdentityRequest,
   context: CallContext,
@@ -16,8 +16,8 @@ export async function connectIdentity(
 ): Promise<ConnectIdentityResponse> {
   const { audit, db, identities, clock, log } = deps;
   const claims = await claimsOfResponse(request.response, deps.identityProvider);
-  const who = await personOfSession(request.sessionId, deps);
-  const { userId, person } = who;
+  const who = await userOfSession(request.sessionId, deps);
+  const { userId, stored } = who;
   const before = await identities.list(userId);
   if (before.length >= identitiesMax) throw fault('identities_full', { max: identitiesMax });
   const identity = newIdentity(claims, clock.nowMs());
@@ -27,12 +27,12 @@ export async function connectIdentity(
       await audit.append(tx, context, {
         action: 'profile.connect',
         targetId: identity.id,
-        detail: { user: person.user.id, issuer: claims.issuer, email: claims.email },
+        detail: { user: stored.user.id, issuer: claims.issuer, email: claims.email },
         actor: sessionActor(who, context),
       });
     });
   if (await unlessDuplicate(connect)) {
-    log.info({ user_id: person.user.id, issuer: claims.issuer }, 'identity connected');
+    log.info({ user_id: stored.user.id, issuer: claims.issuer }, 'identity connected');
     return { identity: { id: identity.id, issuer: claims.issuer, email: claims.email, createdAtMs: identity.createdAtMs } };
   }
   const owner = await identities.findUser(claims);

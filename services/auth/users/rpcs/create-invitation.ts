@@ -1,4 +1,4 @@
-// Invite: asks somebody into an account.
+// CreateInvitation: invites a user into an account.
 import { fault } from '#client/errors/fault.js';
 import { idToBytes, newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
@@ -12,10 +12,10 @@ import { invitationLetter } from '../mail/mail-templates.js';
 import { type MailStanding, off } from '../mail/mail-state.js';
 import { mintToken } from '../token.js';
 
-/** Mails of invitations within an hour. */
+/** Most mails of invitations within an hour, per account and per inviting user. */
 export const mailsPerHourMax = { account: 20, person: 30 } as const;
 
-/** Raises invalid_request, not_found, already_exists for somebody who belongs to the account, and failed_precondition while too many invitations of it are open. */
+/** Raises invalid_request, not_found, already_exists for a member of the account, and failed_precondition while the account has too many open invitations. */
 export async function createInvitation(
   request: CreateInvitationRequest,
   context: CallContext,
@@ -49,7 +49,7 @@ export async function createInvitation(
     const detail = { email, role: roleWord(invitation.role) };
     await audit.append(tx, context, { action: 'member.invite', accountId: account.id, targetId: invitation.id, detail });
   });
-  log.info({ invitation_id: invitation.id, account_id: account.id }, 'invited');
+  log.info({ invitation_id: invitation.id, account_id: account.id }, 'invitation created');
   const { state, words } = await mail(invitation, token, deps);
   return { invitation: { ...invitation, mailState: state, mailError: words }, token };
 }

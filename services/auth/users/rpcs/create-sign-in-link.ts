@@ -1,4 +1,4 @@
-// CreateSignInLink: a link that begins a session once.
+// CreateSignInLink: creates a link that begins a session once.
 import { idToBytes, newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import type { CreateSignInLinkRequest, CreateSignInLinkResponse, User } from '#proto/auth/v1/users.js';
@@ -23,7 +23,7 @@ export async function createSignInLink(
     await sessions.addLink(tx, idToBytes('user', user.id)!, hash, expiresAtMs);
     await audit.append(tx, context, { action: 'user.link', targetId: user.id, detail: { email: user.email } });
   });
-  log.info({ user_id: user.id }, 'sign-in link made');
+  log.info({ user_id: user.id }, 'sign-in link created');
   const { state, words } = request.sendMail ? await mail(user, token, hash, expiresAtMs, deps) : off;
   return { token, expiresAtMs: BigInt(expiresAtMs), mailState: state, mailError: words };
 }

@@ -1,4 +1,4 @@
-// CreateUser: adds a person.
+// CreateUser: adds a user.
 import { newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import type { CreateUserRequest, CreateUserResponse } from '#proto/auth/v1/users.js';
@@ -31,6 +31,6 @@ export async function createUser(
     const detail = { ...userDetail(user), has_password: user.hasPassword };
     await audit.append(tx, context, { action: 'user.create', targetId: user.id, detail });
   });
-  log.info({ user_id: user.id, is_operator: user.isOperator }, 'person added');
+  log.info({ user_id: user.id, is_operator: user.isOperator }, 'user created');
   return { user };
 }

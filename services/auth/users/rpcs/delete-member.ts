@@ -6,7 +6,7 @@ import { found } from '../../requests/found.js';
 import type { UserDeps } from '../deps.js';
 import { checkedId } from '../fields.js';
 
-/** Raises invalid_request, not_found, and failed_precondition when the account would be without an owner. */
+/** Raises invalid_request, not_found, and failed_precondition when the account would have no owner left. */
 export async function deleteMember(
   request: DeleteMemberRequest,
   context: CallContext,

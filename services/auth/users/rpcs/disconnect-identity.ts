@@ -1,4 +1,4 @@
-// DisconnectIdentity: ends the connection of a person with an identity.
+// DisconnectIdentity: disconnects an identity from its user.
 import { fault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import type { DisconnectIdentityRequest, DisconnectIdentityResponse } from '#proto/auth/v1/users.js';
@@ -6,7 +6,7 @@ import { found } from '../../requests/found.js';
 import type { UserDeps } from '../deps.js';
 import { checkedId } from '../fields.js';
 
-/** Raises invalid_request, not_found and failed_precondition. */
+/** Raises invalid_request, not_found, and failed_precondition for the user's only way to sign in. */
 export async function disconnectIdentity(
   request: DisconnectIdentityRequest,
   context: CallContext,

@@ -1,4 +1,4 @@
-// GetInvitation: what an invitation is for.
+// GetInvitation: returns the invitation behind a link.
 import type { CallContext } from '#client/call-context.js';
 import type { GetInvitationRequest, GetInvitationResponse } from '#proto/auth/v1/users.js';
 import { found } from '../../requests/found.js';

@@ -1,4 +1,4 @@
-// GetSession: whose session a token is, and where they belong.
+// GetSession: returns the session of a token, its user, and the user's memberships.
 import { fault } from '#client/errors/fault.js';
 import { idToBytes } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
@@ -7,7 +7,7 @@ import type { UserDeps } from '../deps.js';
 import { checkedClient } from '../fields.js';
 import { hashToken } from '../token.js';
 
-// A write for each request of a console would cost more than knowing the second is worth.
+// To the minute: a write for each request of the console would cost too much.
 const noteUseEveryMs = 60_000;
 
 /** Raises session_unknown. */
@@ -15,11 +15,11 @@ export async function getSession(request: GetSessionRequest, context: CallContex
   const { users, sessions, members, actorTokens, clock } = deps;
   const session = await sessions.findByToken(hashToken(request.token), clock.nowMs());
   const userId = session === undefined ? undefined : idToBytes('user', session.userId)!;
-  const person = userId === undefined ? undefined : await users.find(userId);
-  if (session === undefined || userId === undefined || person === undefined || person.user.isDisabled) {
+  const stored = userId === undefined ? undefined : await users.find(userId);
+  if (session === undefined || userId === undefined || stored === undefined || stored.user.isDisabled) {
     throw fault('session_unknown', {});
   }
-  const { user } = person;
+  const { user } = stored;
   const { accountId } = request;
   const { address: clientAddress } = checkedClient({ address: request.clientAddress, userAgent: '' });
   const memberships = await members.ofUser(userId);

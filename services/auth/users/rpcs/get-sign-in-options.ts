@@ -1,4 +1,4 @@
-// GetSignInOptions: the ways in which users can sign in here.
+// GetSignInOptions: returns the ways in which users can sign in.
 import type { CallContext } from '#client/call-context.js';
 import type { GetSignInOptionsRequest, GetSignInOptionsResponse } from '#proto/auth/v1/users.js';
 import type { UserDeps } from '../deps.js';

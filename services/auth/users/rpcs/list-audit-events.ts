@@ -1,4 +1,4 @@
-// ListAuditEvents: what was noted, newest first, by pages.
+// ListAuditEvents: lists the audit events that match a filter, newest first, in pages.
 import { fieldFault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import type { ListAuditEventsRequest, ListAuditEventsResponse } from '#proto/auth/v1/users.js';

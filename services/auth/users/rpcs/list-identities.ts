@@ -1,4 +1,4 @@
-// ListIdentities: the identities by which a person can sign in.
+// ListIdentities: lists the identities with which a user can sign in.
 import type { CallContext } from '#client/call-context.js';
 import type { ListIdentitiesRequest, ListIdentitiesResponse } from '#proto/auth/v1/users.js';
 import type { UserDeps } from '../deps.js';

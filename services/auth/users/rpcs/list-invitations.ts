@@ -1,4 +1,4 @@
-// ListInvitations: who was asked into an account and has not answered.
+// ListInvitations: lists the open invitations of an account.
 import type { CallContext } from '#client/call-context.js';
 import type { ListInvitationsRequest, ListInvitationsResponse } from '#proto/auth/v1/users.js';
 import { accountIdBytes } from '../../requests/fields.js';

@@ -1,4 +1,4 @@
-// ListMembers: who belongs to an account.
+// ListMembers: lists the members of an account.
 import type { CallContext } from '#client/call-context.js';
 import type { ListMembersRequest, ListMembersResponse } from '#proto/auth/v1/users.js';
 import { accountIdBytes } from '../../requests/fields.js';

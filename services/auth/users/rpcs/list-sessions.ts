@@ -1,4 +1,4 @@
-// ListSessions: where somebody is signed in.
+// ListSessions: lists the sessions of a user.
 import type { CallContext } from '#client/call-context.js';
 import type { ListSessionsRequest, ListSessionsResponse } from '#proto/auth/v1/users.js';
 import type { UserDeps } from '../deps.js';

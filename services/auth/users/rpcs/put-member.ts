@@ -1,4 +1,4 @@
-// PutMember: makes somebody a member or changes their role.
+// PutMember: makes a user a member or changes their role.
 import type { CallContext } from '#client/call-context.js';
 import type { PutMemberRequest, PutMemberResponse } from '#proto/auth/v1/users.js';
 import { accountIdBytes } from '../../requests/fields.js';
@@ -7,7 +7,7 @@ import { roleWord } from '../audit-details.js';
 import type { UserDeps } from '../deps.js';
 import { checkedId, checkedRole } from '../fields.js';
 
-/** Raises invalid_request, not_found, and failed_precondition when the account would be without an owner. */
+/** Raises invalid_request, not_found, and failed_precondition when the account would have no owner left. */
 export async function putMember(
   request: PutMemberRequest,
   context: CallContext,
@@ -23,6 +23,6 @@ export async function putMember(
     const detail = { email: user.email, role: roleWord(role), ...(former === undefined ? {} : { former_role: roleWord(former) }) };
     await audit.append(tx, context, { action: 'member.put', accountId: request.accountId, targetId: user.id, detail });
   });
-  log.info({ account_id: request.accountId, user_id: user.id, role }, 'member put');
+  log.info({ account_id: request.accountId, user_id: user.id, role }, 'member added or role changed');
   return { member: (await members.ofAccount(accountId)).find((member) => member.user!.id === user.id) };
 }

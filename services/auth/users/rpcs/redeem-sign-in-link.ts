@@ -1,4 +1,4 @@
-// RedeemSignInLink: begins a session by a link, once.
+// RedeemSignInLink: begins a session with a link that can be used once.
 import type { CallContext } from '#client/call-context.js';
 import type { RedeemSignInLinkRequest, RedeemSignInLinkResponse } from '#proto/auth/v1/users.js';
 import { beginSession, signInRefused } from '../begin-session.js';
@@ -13,7 +13,7 @@ export async function redeemSignInLink(
   deps: UserDeps,
 ): Promise<RedeemSignInLinkResponse> {
   const userId = await deps.sessions.takeLink(hashToken(request.token), deps.clock.nowMs());
-  const person = userId === undefined ? undefined : await deps.users.find(userId);
-  if (person === undefined) throw signInRefused();
-  return { signedIn: await beginSession(person.user, checkedClient(request.client), true, context, deps) };
+  const stored = userId === undefined ? undefined : await deps.users.find(userId);
+  if (stored === undefined) throw signInRefused();
+  return { signedIn: await beginSession(stored.user, checkedClient(request.client), true, context, deps) };
 }

@@ -1,4 +1,4 @@
-// RequestPasswordReset: mails a link to somebody who has forgotten their password.
+// RequestPasswordReset: mails a link to a user who has forgotten their password.
 import { idToBytes, newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import type { RequestPasswordResetRequest, RequestPasswordResetResponse } from '#proto/auth/v1/users.js';
@@ -10,10 +10,10 @@ import { mintToken } from '../token.js';
 
 /** How long a link can be used, in milliseconds. */
 export const resetLifeMs = 3_600_000;
-/** Links that are mailed to one person within an hour. */
+/** Most links that are mailed to one user within an hour. */
 export const resetsPerHourMax = 3;
 
-/** Raises invalid_request and sign_in_throttled. All else is done after the answer, which so tells nothing of it, not even by its time. */
+/** Raises invalid_request and sign_in_throttled. The rest runs after the response, so that neither the response nor its timing shows whether the address is known. */
 export async function requestPasswordReset(
   request: RequestPasswordResetRequest,
   _context: CallContext,
@@ -43,5 +43,5 @@ async function mailReset(email: string, { users, resets, mailSender, clock, log 
     prepare: () => resets.add(hash, userId, email, expiresAtMs),
     isWanted: async () => (await resets.find(hash, clock.nowMs())) !== undefined,
   });
-  log.info({ user_id: user.id }, 'a new password was asked for');
+  log.info({ user_id: user.id }, 'password reset requested');
 }

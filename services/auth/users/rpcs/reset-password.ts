@@ -1,4 +1,4 @@
-// ResetPassword: sets a new password by a link that was mailed, and begins a session.
+// ResetPassword: sets a new password with a mailed link, and begins a session.
 import type { CallContext } from '#client/call-context.js';
 import type { ResetPasswordRequest, ResetPasswordResponse } from '#proto/auth/v1/users.js';
 import { found } from '../../requests/found.js';
@@ -10,14 +10,14 @@ import { hashPassword } from '../password.js';
 import { scopeHash } from '../store/failures.js';
 import { hashToken } from '../token.js';
 
-/** Raises invalid_request for the password, with which the link stays as it is, sign_in_refused and overloaded. */
+/** Raises invalid_request for the password (the link can then be used again), sign_in_refused and overloaded. */
 export async function resetPassword(request: ResetPasswordRequest, context: CallContext, deps: UserDeps): Promise<ResetPasswordResponse> {
   const { audit, db, failures, identities, users, resets, sessions, clock, log } = deps;
   const password = checkedPassword(request.newPassword, 'new_password');
   const hash = hashToken(request.token);
   const userId = await resets.find(hash, clock.nowMs());
-  const person = userId === undefined ? undefined : await users.find(userId);
-  if (userId === undefined || person === undefined || person.user.isDisabled) throw signInRefused();
+  const stored = userId === undefined ? undefined : await users.find(userId);
+  if (userId === undefined || stored === undefined || stored.user.isDisabled) throw signInRefused();
   const hashed = await hashPassword(password);
   const client = checkedClient(request.client);
   const user = await db.transaction(async (tx) => {
@@ -27,12 +27,12 @@ export async function resetPassword(request: ResetPasswordRequest, context: Call
     await resets.endAll(tx, userId);
     await sessions.end(tx, userId, { butId: undefined });
     await sessions.endLink(tx, userId);
-    // The user who entered the address first may not be its owner, and could still sign in with their identity.
-    if (!person.user.emailVerified) await identities.removeAll(tx, userId);
+    // The user who first entered the address may not be its owner, and could otherwise still sign in with an identity that they connected.
+    if (!stored.user.emailVerified) await identities.removeAll(tx, userId);
     await audit.append(tx, context, { action: 'profile.password_reset', targetId: after.id, actor: provenActor(after, client) });
     return after;
   });
-  await failures.clear(scopeHash(`email ${person.user.email}`));
-  log.info({ user_id: person.user.id }, 'password set by a mailed link');
+  await failures.clear(scopeHash(`email ${stored.user.email}`));
+  log.info({ user_id: stored.user.id }, 'password reset with a mailed link');
   return { signedIn: await beginSession(user, client, false, context, deps) };
 }

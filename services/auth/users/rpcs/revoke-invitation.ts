@@ -1,4 +1,4 @@
-// RevokeInvitation: ends an invitation.
+// RevokeInvitation: revokes an open invitation.
 import type { CallContext } from '#client/call-context.js';
 import type { RevokeInvitationRequest, RevokeInvitationResponse } from '#proto/auth/v1/users.js';
 import { accountIdBytes } from '../../requests/fields.js';

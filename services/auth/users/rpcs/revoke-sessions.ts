@@ -1,4 +1,4 @@
-// RevokeSessions: ends one session of a person, or all but one.
+// RevokeSessions: ends one session of a user, or all but one.
 import type { CallContext } from '#client/call-context.js';
 import type { RevokeSessionsRequest, RevokeSessionsResponse } from '#proto/auth/v1/users.js';
 import type { UserDeps } from '../deps.js';

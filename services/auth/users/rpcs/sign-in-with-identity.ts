@@ -1,4 +1,4 @@
-// SignInWithIdentity: begins a session of the person whom an identity provider has named.
+// SignInWithIdentity: begins a session for the user whom an identity provider has authenticated.
 import { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
@@ -13,10 +13,10 @@ import { newAccountOf } from '../new-account.js';
 import { unlessDuplicate } from '../store/identities.js';
 
 const messages = {
-  disabled: 'This person may not sign in any more; ask the operator.',
-  email_unverified: 'The identity provider has not verified the e-mail address; verify it there first.',
-  email_taken: 'Somebody with this e-mail address is known here already. Sign in as before, and connect the identity in the settings.',
-  unknown_user: 'Nobody with this e-mail address is known here; ask for an invitation.',
+  disabled: 'This user is disabled; contact the operator.',
+  email_unverified: 'The identity provider has not verified the email address; verify it there first.',
+  email_taken: 'A user with this email address already exists. Sign in the way you did before, then connect the identity in the settings.',
+  unknown_user: 'There is no user with this email address; ask for an invitation.',
 } as const;
 
 /** Raises invalid_request, not_found, service_unavailable, overloaded, and sign_in_refused with details.why. */
@@ -39,7 +39,7 @@ async function connected(claims: IdentityClaims, { identities, users }: UserDeps
   return userId === undefined ? undefined : (await users.find(userId))?.user;
 }
 
-/** The person of the verified address, who is connected from now on; undefined when there is none. */
+/** Finds the user with the verified address and connects the identity with them; undefined when there is none. */
 async function byEmail(
   claims: IdentityClaims,
   client: Client,
@@ -47,11 +47,11 @@ async function byEmail(
   { audit, db, identities, users, clock, log }: UserDeps,
 ): Promise<User | undefined> {
   if (!claims.emailVerified) throw refusal('email_unverified');
-  const person = await users.findByEmail(claims.email);
-  if (person === undefined || person.user.isDisabled) return person?.user;
-  // Otherwise a user who signed up with an address of another person could wait here for its owner.
-  if (!person.user.emailVerified) throw refusal('email_taken');
-  const { user } = person;
+  const stored = await users.findByEmail(claims.email);
+  if (stored === undefined || stored.user.isDisabled) return stored?.user;
+  // Otherwise an attacker could sign up with the address of another user, who would later be signed in to the attacker's user.
+  if (!stored.user.emailVerified) throw refusal('email_taken');
+  const { user } = stored;
   const identity = newIdentity(claims, clock.nowMs());
   const isConnected = await unlessDuplicate(() =>
     db.transaction(async (tx) => {
@@ -65,7 +65,7 @@ async function byEmail(
     }),
   );
   if (!isConnected) throw refusal('email_taken');
-  log.info({ user_id: person.user.id, issuer: claims.issuer }, 'identity connected by e-mail address');
+  log.info({ user_id: stored.user.id, issuer: claims.issuer }, 'identity connected by email address');
   return user;
 }
 
@@ -101,7 +101,7 @@ async function added(
     }),
   );
   if (!isAdded) throw refusal('email_taken');
-  log.info({ user_id: user.id, account_id: account.id, issuer: claims.issuer }, 'signed up by identity');
+  log.info({ user_id: user.id, account_id: account.id, issuer: claims.issuer }, 'signed up with an identity');
   return user;
 }
 

@@ -1,4 +1,4 @@
-// SignIn: begins a session by e-mail address and password.
+// SignIn: begins a session with an email address and a password.
 import type { CallContext } from '#client/call-context.js';
 import type { SignInRequest, SignInResponse } from '#proto/auth/v1/users.js';
 import { beginSession, signInRefused } from '../begin-session.js';
@@ -10,8 +10,8 @@ import { checkPassword } from '../throttle.js';
 export async function signIn(request: SignInRequest, context: CallContext, deps: UserDeps): Promise<SignInResponse> {
   const email = checkedEmail(request.email);
   const client = checkedClient(request.client);
-  const person = await deps.users.findByEmail(email);
-  const isRight = await checkPassword({ email, address: client.address }, request.password, person?.password, deps);
-  if (!isRight || person === undefined) throw signInRefused();
-  return { signedIn: await beginSession(person.user, client, false, context, deps) };
+  const stored = await deps.users.findByEmail(email);
+  const isRight = await checkPassword({ email, address: client.address }, request.password, stored?.password, deps);
+  if (!isRight || stored === undefined) throw signInRefused();
+  return { signedIn: await beginSession(stored.user, client, false, context, deps) };
 }

@@ -1,4 +1,4 @@
-// SignUp: adds a person who comes by themself, with an account that they own.
+// SignUp: adds a user with an account that they own.
 import { fault, fieldFault } from '#client/errors/fault.js';
 import { newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
@@ -14,7 +14,7 @@ import { unlessDuplicate } from '../store/identities.js';
 import { emailTaken } from '../store/users.js';
 import { addressScope, assertNotThrottled, attemptsMax, noteAttempt } from '../throttle.js';
 
-/** Raises not_found where sign-up is not open, invalid_request, already_exists, sign_in_throttled and overloaded. */
+/** Raises not_found where sign-up is disabled, invalid_request, already_exists, sign_in_throttled and overloaded. */
 export async function signUp(request: SignUpRequest, context: CallContext, deps: UserDeps): Promise<SignUpResponse> {
   const { audit, db, identities, config, clock, log } = deps;
   if (!config.signUp) throw fault('no_sign_up', {}, { details: { what: 'path' } });
@@ -26,7 +26,7 @@ export async function signUp(request: SignUpRequest, context: CallContext, deps:
   const scope = addressScope('sign-up', client.address);
   await assertNotThrottled(scope, attemptsMax.signUp, deps);
   await noteAttempt(scope, deps);
-  // Hashed whether the address is free or not, so that the answer takes as long.
+  // Hashed whether or not the address is free, so that the response takes equally long.
   const password = await hashPassword(request.password);
   const nowMs = clock.nowMs();
   const user = {

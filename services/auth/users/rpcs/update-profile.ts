@@ -1,4 +1,4 @@
-// UpdateProfile: changes the name or the e-mail address of the person of a session.
+// UpdateProfile: changes the name or the email address of the user of a session.
 import { hasReason } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
 import type { UpdateProfileRequest, UpdateProfileResponse, User } from '#proto/auth/v1/users.js';
@@ -8,21 +8,21 @@ import { checkedUpdateMask } from '../../requests/update-mask.js';
 import { sessionActor } from '../audit-details.js';
 import type { UserDeps } from '../deps.js';
 import { checkedEmail } from '../fields.js';
-import { assertPresentPassword, personOfSession, type SessionPerson } from '../current-password.js';
-import type { PersonChange } from '../store/users.js';
+import { assertCurrentPassword, userOfSession, type SessionUser } from '../current-password.js';
+import type { UserChange } from '../store/users.js';
 import { assertNotThrottled, attemptsMax, noteAttempt } from '../throttle.js';
 
-/** Raises invalid_request, not_found, already_exists, sign_in_refused for a wrong present password, sign_in_throttled and overloaded. */
+/** Raises invalid_request, not_found, already_exists, sign_in_refused for a wrong current password, sign_in_throttled and overloaded. */
 export async function updateProfile(request: UpdateProfileRequest, context: CallContext, deps: UserDeps): Promise<UpdateProfileResponse> {
   const mask = checkedUpdateMask(request.updateMask, ['name', 'email']);
   const name = mask.has('name') ? checkedName(request.name) : undefined;
-  const who = await personOfSession(request.sessionId, deps);
+  const who = await userOfSession(request.sessionId, deps);
   const wanted = mask.has('email') ? checkedEmail(request.email) : undefined;
-  if (wanted === undefined || wanted === who.person.user.email) return { user: await changed(who, { name }, context, deps) };
-  // Nobody learns the addresses of others one by one.
-  const scope = `taken ${who.person.user.id}`;
+  if (wanted === undefined || wanted === who.stored.user.email) return { user: await changed(who, { name }, context, deps) };
+  // Limited, so that a user cannot find out the addresses of others by trying them.
+  const scope = `taken ${who.stored.user.id}`;
   await assertNotThrottled(scope, attemptsMax.takenEmail, deps);
-  await assertPresentPassword(who, request.currentPassword, deps);
+  await assertCurrentPassword(who, request.currentPassword, deps);
   let user: User;
   try {
     user = await changed(who, { name, email: wanted, emailVerified: false }, context, deps);
@@ -30,11 +30,11 @@ export async function updateProfile(request: UpdateProfileRequest, context: Call
     if (hasReason(error, 'already_exists')) await noteAttempt(scope, deps);
     throw error;
   }
-  deps.log.info({ user_id: user.id }, 'e-mail address changed by its person');
+  deps.log.info({ user_id: user.id }, 'email address changed by the user');
   return { user };
 }
 
-async function changed(who: SessionPerson, change: PersonChange, context: CallContext, { audit, db, users }: UserDeps): Promise<User> {
+async function changed(who: SessionUser, change: UserChange, context: CallContext, { audit, db, users }: UserDeps): Promise<User> {
   return db.transaction(async (tx) => {
     const { before, after } = found(await users.update(tx, who.userId, change), 'user');
     const detail = {

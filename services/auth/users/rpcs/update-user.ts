@@ -28,13 +28,14 @@ export async function updateUser(
   const user = await db.transaction(async (tx) => {
     if (request.keepLastOperator && !(await users.keepsAnOperator(tx, id, change))) throw fault('last_operator', {});
     const { before, after } = found(await users.update(tx, id, change), 'user');
-    // Sessions ask for their person each time, so that disabling acts at once; without the sessions it also acts for good.
+    // Each use of a session reads its user, so disabling takes effect immediately. The sessions are ended too, so that they stay ended after the
+    // user is enabled again.
     if (isDisabled === true) await sessions.end(tx, id, { butId: undefined });
     const changed = changedFields(userDetail(before), userDetail(after));
     if (changed !== undefined)
       await audit.append(tx, context, { action: 'user.update', targetId: after.id, detail: { email: after.email, ...changed } });
     return after;
   });
-  log.info({ user_id: user.id, is_disabled: user.isDisabled, is_operator: user.isOperator }, 'person updated');
+  log.info({ user_id: user.id, is_disabled: user.isDisabled, is_operator: user.isOperator }, 'user updated');
   return { user };
 }

@@ -1,4 +1,4 @@
-// VerifyAuditLog: whether the audit log is as it was written.
+// VerifyAuditLog: verifies that the audit log has not been changed.
 import { fieldFault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import type { VerifyAuditLogRequest, VerifyAuditLogResponse } from '#proto/auth/v1/users.js';
@@ -8,7 +8,7 @@ import type { UserDeps } from '../deps.js';
 const entriesPageSize = 1000;
 const hashBytes = 32;
 
-/** Ends early when the caller leaves. Raises invalid_request. */
+/** Stops early when the caller disconnects. Raises invalid_request. */
 export async function verifyAuditLog(
   request: VerifyAuditLogRequest,
   context: CallContext,
@@ -17,13 +17,13 @@ export async function verifyAuditLog(
   const { number: seenNumber, hash: seenHash } = request;
   if (seenNumber < 0n) throw fieldFault('number', 'at_least', { min: 0 });
   if (seenNumber > 0n && seenHash.length !== hashBytes) throw fieldFault('hash', 'hash');
-  // Read first: what is added meanwhile is behind it.
+  // Read first: entries that are added in the meantime come after it.
   const end = await audit.chainEnd();
   let number = 0n;
   let hash: Buffer = chainStart;
   let seen = seenNumber === 0n;
   const answer = (fault: string): VerifyAuditLogResponse => {
-    if (fault !== '') log.error({ number: String(number), fault }, 'the audit log is not as it was written');
+    if (fault !== '') log.error({ number: String(number), fault }, 'the audit log has been changed');
     return { eventsChecked: number, lastNumber: end.number, lastHash: end.hash, fault };
   };
   while (number < end.number) {
@@ -33,10 +33,10 @@ export async function verifyAuditLog(
     for (const entry of entries) {
       if (entry.number !== number + 1n) return answer(`Entry ${number + 1n} is missing.`);
       hash = auditHash(hash, entry);
-      if (!hash.equals(entry.hash)) return answer(`Entry ${entry.number} (${entry.id}) is not as it was written, or one before it is not.`);
+      if (!hash.equals(entry.hash)) return answer(`Entry ${entry.number} (${entry.id}) or an entry before it has been changed.`);
       number = entry.number;
       if (number === seenNumber) {
-        if (!hash.equals(seenHash)) return answer(`Entry ${number} has another hash than it had when it was seen.`);
+        if (!hash.equals(seenHash)) return answer(`Entry ${number} has another hash than the one that was noted.`);
         seen = true;
       }
       if (number === end.number) break;
@@ -44,5 +44,5 @@ export async function verifyAuditLog(
   }
   if (number < end.number) return answer(`Entry ${number + 1n} is missing.`);
   if (!hash.equals(end.hash)) return answer('The end of the chain has another hash than the last entry.');
-  return answer(seen ? '' : `Entry ${seenNumber}, which was seen, is missing.`);
+  return answer(seen ? '' : `Entry ${seenNumber}, whose hash was noted, is missing.`);
 }

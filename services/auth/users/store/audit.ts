@@ -1,11 +1,11 @@
-// The SQL of the audit log: entries are only ever appended.
+// The SQL of the audit log, to which entries are only appended.
 import assert from 'node:assert/strict';
 import type { Knex } from 'knex';
 import { type AuditEvent, type AuditRecord, auditRecord } from '#kit/audit/audit-event.js';
-import { type AuditLog, orderedIds } from '#kit/audit/audit-outbox.js';
+import { type AuditLog, orderedIds, toAuditRecord } from '#kit/audit/audit-outbox.js';
 import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
-import { asBigInt, asBytes, asNumber, asText } from '#kit/db/values.js';
+import { asBigInt, asBytes, asNumber } from '#kit/db/values.js';
 import { idFromBytes, idToBytes } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import type { AuditEvent as AuditEntry } from '#proto/auth/v1/users.js';
@@ -27,25 +27,25 @@ const columns = [
   'hash',
 ] as const;
 
-/** Which entries are listed; an empty text or 0 leaves that open. */
+/** Selects the entries to list; an empty text or 0 matches all. */
 export interface AuditFilter {
   readonly accountId: string;
-  /** The id of a person, or a part of a name. */
+  /** The id of a user, or a part of a name. */
   readonly actor: string;
-  /** An action, or the part of one before its dot. */
+  /** An action, or its part before the dot. */
   readonly action: string;
   readonly targetId: string;
   readonly fromMs: bigint;
   readonly untilMs: bigint;
 }
 
-/** The end of the chain. */
+/** Holds the number and hash of the last entry of the chain. */
 export interface ChainEnd {
   readonly number: bigint;
   readonly hash: Buffer;
 }
 
-/** The audit log. */
+/** Stores the audit log. */
 export class AuditStore implements AuditLog {
   readonly #newId = orderedIds();
 
@@ -54,18 +54,18 @@ export class AuditStore implements AuditLog {
     private readonly clock: Clock,
   ) {}
 
-  /** Appends an event of auth's own, in the transaction of the change that it describes. Call it last: from here on other changes wait. */
+  /** Appends an event of auth's own, in the transaction of the change that it describes. Call it last in the transaction: it locks the chain until the commit. */
   async append(tx: Knex.Transaction, context: Pick<CallContext, 'caller' | 'actor'>, event: AuditEvent): Promise<void> {
     const nowMs = this.clock.nowMs();
     await appendToChain(tx, [auditRecord(this.#newId(nowMs), nowMs, event, context)]);
   }
 
-  /** Appends the events of another service, in this order. Events that are in the log already are skipped. */
+  /** Appends the events of another service, in this order. Skips events that are already in the log. */
   receive(events: readonly AuditRecord[]): Promise<void> {
     return this.db.transaction((tx) => appendToChain(tx, events), { isRepeatable: true });
   }
 
-  /** Up to `limit` entries that match, newest first, from the one behind `after` on. */
+  /** Returns up to `limit` entries that match, newest first, beginning after the id `after`. */
   async list(filter: AuditFilter, after: Buffer | undefined, limit: number): Promise<AuditEntry[]> {
     const query = this.db
       .knex('audit_entry')
@@ -76,10 +76,10 @@ export class AuditStore implements AuditLog {
     if (idToBytes('user', filter.actor) !== undefined) query.where({ actor_user_id: filter.actor });
     else if (filter.actor !== '') query.whereRaw('INSTR(LOWER(actor_name), ?) > 0', [filter.actor.toLowerCase()]);
     if (filter.action.includes('.')) query.where({ action: filter.action });
-    // "/" follows "." in the order of characters, so these are the actions that begin with the word and a dot.
+    // "/" follows "." in the order of characters, so this range holds the actions that begin with the word and a dot.
     else if (filter.action !== '') query.where('action', '>=', `${filter.action}.`).where('action', '<', `${filter.action}/`);
     if (filter.targetId !== '') query.where({ target_id: filter.targetId });
-    // Ids begin with their instant.
+    // Ids begin with their time.
     if (filter.fromMs > 0n) query.where('id', '>=', firstIdAt(filter.fromMs));
     if (filter.untilMs > 0n) query.where('id', '<', firstIdAt(filter.untilMs));
     if (after !== undefined) query.where('id', '<', after);
@@ -87,7 +87,7 @@ export class AuditStore implements AuditLog {
     return rows.map(toEntry);
   }
 
-  /** Up to `limit` entries of the chain, in its order, behind a number. */
+  /** Returns up to `limit` entries in the order of the chain, beginning after a number. */
   async chainedAfter(number: bigint, limit: number): Promise<AuditEntry[]> {
     const rows: Row[] = await this.db
       .knex('audit_entry')
@@ -98,14 +98,14 @@ export class AuditStore implements AuditLog {
     return rows.map(toEntry);
   }
 
-  /** Where the chain ends. */
+  /** Returns the end of the chain. */
   chainEnd(): Promise<ChainEnd> {
     return endOfChain(this.db.knex('audit_chain'));
   }
 }
 
 async function appendToChain(tx: Knex.Transaction, events: readonly AuditRecord[]): Promise<void> {
-  // The lock of this row is the order of the chain.
+  // Locking this row puts concurrent appends in order.
   const end = await endOfChain(tx('audit_chain').forUpdate());
   const ids = events.map(({ id }) => idToBytes('aud', id)!);
   const present: Row[] = await tx('audit_entry').whereIn('id', ids).select('id');
@@ -157,18 +157,5 @@ function firstIdAt(ms: bigint): Buffer {
 }
 
 function toEntry(row: Row): AuditEntry {
-  return {
-    id: idFromBytes('aud', asBytes(row['id'])),
-    atMs: asBigInt(row['at_ms']),
-    actorUserId: asText(row['actor_user_id']),
-    actorName: asText(row['actor_name']),
-    clientAddress: asText(row['client_address']),
-    caller: asText(row['caller']),
-    accountId: asText(row['account_id']),
-    action: asText(row['action']),
-    targetId: asText(row['target_id']),
-    detailJson: asText(row['detail']),
-    number: asBigInt(row['number']),
-    hash: asBytes(row['hash']),
-  };
+  return { ...toAuditRecord(row), number: asBigInt(row['number']), hash: asBytes(row['hash']) };
 }

@@ -1,11 +1,11 @@
-// The SQL of failed sign-ins: how many there were for an e-mail address or from a network address since the window began.
+// The SQL of failed sign-ins: how many there were for an email address or from a network address since the window began.
 import { createHash } from 'node:crypto';
 import type { Database } from '#kit/db/open.js';
 import { isDuplicate } from '#kit/db/errors.js';
 import { asNumber } from '#kit/db/values.js';
 import type { Row } from '../../store/rows.js';
 
-/** The key of a scope such as "email ada@example.com"; what it names is not kept. */
+/** Returns the key under which a scope such as "email ada@example.com" is stored; the address itself is not. */
 export function scopeHash(scope: string): Buffer {
   return createHash('sha256').update(scope).digest();
 }
@@ -17,7 +17,7 @@ export class FailureStore {
     private readonly windowMs: number,
   ) {}
 
-  /** How many failures the window has, and when it ends. */
+  /** Returns the number of failures in the window, and when it ends. */
   async count(scope: Buffer, nowMs: number): Promise<{ failures: number; endsAtMs: number }> {
     const row: Row | undefined = await this.db
       .knex('sign_in_failure')
@@ -29,7 +29,7 @@ export class FailureStore {
       : { failures: asNumber(row['failures']), endsAtMs: asNumber(row['since_ms']) + this.windowMs };
   }
 
-  /** Notes a failure. */
+  /** Adds a failure. */
   async add(scope: Buffer, nowMs: number): Promise<void> {
     const windowBegan = nowMs - this.windowMs;
     const counted = await this.db
@@ -47,17 +47,17 @@ export class FailureStore {
     try {
       await this.db.knex('sign_in_failure').insert({ scope_hash: scope, since_ms: nowMs, failures: 1 });
     } catch (error) {
-      // Another failure of the same scope was faster, and one more or less does not matter.
+      // A concurrent failure of the same scope began the window first; this one may go uncounted.
       if (!isDuplicate(error)) throw error;
     }
   }
 
-  /** A success forgives the failures before it. */
+  /** Clears the failures after a success. */
   async clear(scope: Buffer): Promise<void> {
     await this.db.knex('sign_in_failure').where({ scope_hash: scope }).delete();
   }
 
-  /** Removes windows that are over. */
+  /** Removes windows that have ended. */
   async sweep(nowMs: number): Promise<void> {
     await this.db
       .knex('sign_in_failure')

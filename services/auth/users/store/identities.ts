@@ -1,4 +1,4 @@
-// The SQL of identities at providers, and of people who come by themselves with an account of their own.
+// The SQL of identities at providers, and of users who sign up with an account of their own.
 import { createHash } from 'node:crypto';
 import type { Knex } from 'knex';
 import { isDuplicate } from '#kit/db/errors.js';
@@ -11,25 +11,25 @@ import type { IdentityClaims } from '../identity-claims.js';
 import { insertAccount } from '../../store/accounts.js';
 import { nextChangeNumber } from '../../store/changes.js';
 import type { Row } from '../../store/rows.js';
-import { insertPerson, type Person } from './users.js';
+import { insertUser, type StoredUser } from './users.js';
 
-/** An identity that is to be connected. */
+/** Holds an identity to connect. */
 export interface NewIdentity {
   readonly id: string;
   readonly claims: IdentityClaims;
   readonly createdAtMs: bigint;
 }
 
-/** Most identities of one person. */
+/** Maximum number of identities of one user. */
 export const identitiesMax = 20;
 
 const columns = ['id', 'issuer', 'email', 'created_at_ms'] as const;
 
-/** Keeps who is connected with which identity. */
+/** Stores which identities are connected with which users. */
 export class IdentityStore {
   constructor(private readonly db: Database) {}
 
-  /** The id of the person who is connected with this identity. */
+  /** Returns the id of the user who is connected with this identity. */
   async findUser(claims: Pick<IdentityClaims, 'issuer' | 'subject'>): Promise<Buffer | undefined> {
     const row: Row | undefined = await this.db
       .knex('person_identity')
@@ -53,22 +53,22 @@ export class IdentityStore {
     }));
   }
 
-  /** Connects an identity. Raises a duplicate of the database when it is connected already. */
+  /** Connects an identity. Raises the database's duplicate error when it is already connected. */
   async add(tx: Knex.Transaction, userId: Buffer, identity: NewIdentity): Promise<void> {
     await insertIdentity(tx, userId, identity);
   }
 
   /**
-   * Connects an identity with the person of a proven address, unless they are disabled, the address has changed hands meanwhile, or they
-   * are connected with another identity of the same provider. False when it was not done.
+   * Connects an identity with the user who has this verified address. Returns false, and connects nothing, when the user is disabled, no longer
+   * has the address, or is connected with another identity of the same provider.
    */
   async addByEmail(tx: Knex.Transaction, user: User, identity: NewIdentity): Promise<boolean> {
     const id = idToBytes('user', user.id)!;
-    const person: Row | undefined = await tx('person')
+    const row: Row | undefined = await tx('person')
       .where({ id, email: user.email, email_verified: 1, is_disabled: 0 })
       .forUpdate()
       .first('id');
-    if (person === undefined) return false;
+    if (row === undefined) return false;
     const other: Row | undefined = await tx('person_identity').where({ user_id: id, issuer: identity.claims.issuer }).first('id');
     if (other !== undefined) return false;
     await insertIdentity(tx, id, identity);
@@ -79,18 +79,18 @@ export class IdentityStore {
     return (await tx('person_identity').where({ user_id: userId, id }).delete()) > 0;
   }
 
-  /** Ends all connections of a person. */
+  /** Disconnects all identities of a user. */
   async removeAll(tx: Knex.Transaction, userId: Buffer): Promise<void> {
     await tx('person_identity').where({ user_id: userId }).delete();
   }
 
   /**
-   * Adds a user with an account that they own and the identity with which they signed up, if any. Raises a duplicate of the database when
+   * Adds a user with an account that they own and the identity with which they signed up, if any. Raises the database's duplicate error when
    * another user has the address or the identity.
    */
-  async addWithAccount(tx: Knex.Transaction, person: Person, account: Account, identity: NewIdentity | undefined): Promise<void> {
-    const userId = idToBytes('user', person.user.id)!;
-    await insertPerson(tx, person);
+  async addWithAccount(tx: Knex.Transaction, stored: StoredUser, account: Account, identity: NewIdentity | undefined): Promise<void> {
+    const userId = idToBytes('user', stored.user.id)!;
+    await insertUser(tx, stored);
     if (identity !== undefined) await insertIdentity(tx, userId, identity);
     await insertAccount(tx, account, await nextChangeNumber(tx));
     await tx('member').insert({
@@ -102,7 +102,7 @@ export class IdentityStore {
   }
 }
 
-/** What names an identity for ever; the two parts cannot run into each other. */
+/** Returns the hash that identifies an identity permanently. JSON separates the two parts unambiguously. */
 function identityHash({ issuer, subject }: Pick<IdentityClaims, 'issuer' | 'subject'>): Buffer {
   return createHash('sha256')
     .update(JSON.stringify([issuer, subject]))
@@ -121,7 +121,7 @@ async function insertIdentity(knex: Knex, userId: Buffer, { id, claims, createdA
   });
 }
 
-/** Runs the transaction; false when it was refused because another user has the address or the identity. */
+/** Runs the transaction; returns false when it failed because another user has the address or the identity. */
 export async function unlessDuplicate(work: () => Promise<void>): Promise<boolean> {
   try {
     await work();

@@ -1,4 +1,4 @@
-// The SQL of how many mails went out within an hour, by what they were for.
+// The SQL of how many mails were sent within an hour, per scope such as an account or a user.
 import { isDuplicate } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
 import { asNumber } from '#kit/db/values.js';
@@ -12,12 +12,12 @@ export const mailWindowMs = 3_600_000;
 export class MailBudget {
   constructor(private readonly db: Database) {}
 
-  /** Takes one mail of the scope such as "account acct_…" off its window; false when there were `max` already. */
+  /** Counts one mail in a scope such as "account acct_…"; returns false when its window already has `max`. */
   async take(scope: string, max: number, nowMs: number): Promise<boolean> {
     const key = { scope_hash: scopeHash(`mail ${scope}`) };
     const windowBegan = nowMs - mailWindowMs;
     for (;;) {
-      // Each statement is a condition and the change by it at once, so that of many at a time none is one too many.
+      // Each statement checks and changes the row at once, so that concurrent mails cannot exceed the maximum.
       if (
         (await this.db.knex('mail_count').where(key).where('since_ms', '>', windowBegan).where('mails', '<', max).increment('mails', 1)) > 0
       )
@@ -27,20 +27,20 @@ export class MailBudget {
       const window: Row | undefined = await this.db.knex('mail_count').where(key).first('since_ms', 'mails');
       if (window !== undefined) {
         if (asNumber(window['since_ms']) > windowBegan && asNumber(window['mails']) >= max) return false;
-        // It was begun, or begun anew, since the statements above.
+        // The window was begun or restarted after the statements above.
         continue;
       }
       try {
         await this.db.knex('mail_count').insert({ ...key, since_ms: nowMs, mails: 1 });
         return true;
       } catch (error) {
-        // Another was faster to begin the window.
+        // A concurrent mail began the window first.
         if (!isDuplicate(error)) throw error;
       }
     }
   }
 
-  /** Removes windows that are over. */
+  /** Removes windows that have ended. */
   async sweep(nowMs: number): Promise<void> {
     await this.db
       .knex('mail_count')

@@ -8,15 +8,15 @@ import { idFromBytes, idToBytes } from '#kit/id.js';
 import { type Invitation, MailState, type Member, type Membership, Role } from '#proto/auth/v1/users.js';
 import { abandoned, type MailStanding } from '../mail/mail-state.js';
 import { accountColumns, type Row, toAccount } from '../../store/rows.js';
-import { personColumns, userOfJoin } from './users.js';
+import { userColumns, userOfJoin } from './users.js';
 
-/** Most members, memberships and invitations in one answer. */
+/** Maximum number of members, memberships or invitations in one response. */
 const membersMax = 1000;
 
-/** Most invitations of an account that are open at a time, so that nobody makes the table grow without end. */
+/** Maximum number of open invitations of an account, so that the table cannot grow without limit. */
 export const openInvitationsMax = 100;
 
-/** Keeps who belongs where. */
+/** Stores memberships and invitations. */
 export class MemberStore {
   constructor(private readonly db: Database) {}
 
@@ -37,11 +37,11 @@ export class MemberStore {
       .where('member.account_id', accountId)
       .orderBy('member.since_ms')
       .limit(membersMax)
-      .select(['member.role', 'member.since_ms', ...personColumns]);
+      .select(['member.role', 'member.since_ms', ...userColumns]);
     return rows.map((row) => ({ user: userOfJoin(row), role: asNumber(row['role']) as Role, joinedAtMs: asBigInt(row['since_ms']) }));
   }
 
-  /** Makes a user a member or changes their role, and returns the former role. Raises failed_precondition when the account would be without an owner. */
+  /** Makes a user a member or changes their role, and returns the previous role. Raises failed_precondition when the account would have no owner left. */
   async put(tx: Knex.Transaction, accountId: Buffer, userId: Buffer, role: Role, nowMs: number): Promise<Role | undefined> {
     const members = await lockedMembers(tx, accountId);
     const before = members.get(userId.toString('hex'));
@@ -53,7 +53,7 @@ export class MemberStore {
     return before;
   }
 
-  /** Ends a membership; false when there was none. Raises failed_precondition when the account would be without an owner. */
+  /** Ends a membership; returns false when there was none. Raises failed_precondition when the account would have no owner left. */
   async remove(tx: Knex.Transaction, accountId: Buffer, userId: Buffer): Promise<boolean> {
     const members = await lockedMembers(tx, accountId);
     if (!members.delete(userId.toString('hex'))) return false;
@@ -63,7 +63,7 @@ export class MemberStore {
     return true;
   }
 
-  /** Keeps an invitation in the place of an earlier one of the same address. Raises not_found, and failed_precondition where too many are open. */
+  /** Adds an invitation, replacing an earlier one for the same address. Raises not_found, and failed_precondition when too many are open. */
   async invite(tx: Knex.Transaction, invitation: Invitation, tokenHash: Buffer): Promise<void> {
     const accountId = idToBytes('acct', invitation.accountId)!;
     await lockAccount(tx, accountId);
@@ -72,7 +72,7 @@ export class MemberStore {
       .where('expires_at_ms', '>', Number(invitation.createdAtMs))
       .limit(openInvitationsMax)
       .select('email');
-    // In the place of one that is open there is always room.
+    // Replacing an open invitation is always allowed.
     if (open.length >= openInvitationsMax && !open.some((row) => asText(row['email']) === invitation.email)) throw tooManyOpen();
     await tx('invitation').where({ account_id: accountId, email: invitation.email }).delete();
     await tx('invitation').insert({
@@ -87,12 +87,12 @@ export class MemberStore {
     });
   }
 
-  /** Notes how the mail of an invitation stands; one that is pending after `untilMs` is one that nobody sends any more. */
+  /** Records the state of an invitation's mail. If the mail is still pending after `untilMs`, its sender has stopped. */
   async noteMail(id: Buffer, { state, words }: MailStanding, untilMs: number): Promise<void> {
     await this.db.knex('invitation').where({ id }).update({ mail_state: state, mail_error: words, mail_until_ms: untilMs });
   }
 
-  /** Whether an invitation can still be accepted. */
+  /** Reports whether an invitation can still be accepted. */
   async isOpen(id: Buffer, nowMs: number): Promise<boolean> {
     return (await this.db.knex('invitation').where({ id }).where('expires_at_ms', '>', nowMs).first('id')) !== undefined;
   }
@@ -114,7 +114,7 @@ export class MemberStore {
     return row === undefined ? undefined : toInvitation(row, nowMs);
   }
 
-  /** Uses an invitation up and returns it; undefined when another request was faster or it has ended. */
+  /** Removes an invitation and returns it; undefined when a concurrent request has already removed it. */
   async endInvitation(tx: Knex.Transaction, accountId: Buffer, id: Buffer): Promise<Pick<Invitation, 'email' | 'role'> | undefined> {
     const row: Row | undefined = await tx('invitation').where({ account_id: accountId, id }).forUpdate().first('email', 'role');
     if (row === undefined) return undefined;
@@ -131,7 +131,7 @@ function tooManyOpen(): AppError {
   return fault('invitations_full', { max: openInvitationsMax });
 }
 
-/** The account's row is the lock of its members and invitations, so that of two owners who leave at once one stays. */
+/** Locks the account's row for a change of its members or invitations, so that its last two owners cannot both leave at once. */
 async function lockAccount(tx: Knex.Transaction, accountId: Buffer): Promise<void> {
   const account: Row | undefined = await tx('account').where({ id: accountId }).forUpdate().first('id');
   if (account === undefined) throw fault('no_such_id', { what: 'account' });
@@ -144,8 +144,8 @@ async function lockedMembers(tx: Knex.Transaction, accountId: Buffer): Promise<M
 }
 
 /**
- * Ends those invitations of somebody's that they could not make any more: whoever made one has seen its link, and would come back by
- * it, or rise again. An admin may ask anybody in but owners.
+ * Ends the invitations of a user that they could no longer create with this role: the user has seen their links, and could use one to return
+ * to the account or regain a role. An admin may invite with any role but owner.
  */
 async function endInvitationsBy(tx: Knex.Transaction, accountId: Buffer, userId: Buffer, role: Role | undefined): Promise<void> {
   const query = tx('invitation').where({ account_id: accountId, invited_by: userId });

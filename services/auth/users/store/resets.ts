@@ -1,19 +1,19 @@
-// The SQL of links by which people set a new password.
+// The SQL of links with which users set a new password.
 import type { Knex } from 'knex';
 import type { Database } from '#kit/db/open.js';
 import { asBytes } from '#kit/db/values.js';
 import type { Row } from '../../store/rows.js';
 
-/** Keeps the links, and of their tokens only the hashes. */
+/** Stores links, with only the hashes of their tokens. */
 export class ResetStore {
   constructor(private readonly db: Database) {}
 
-  /** Those of before stay, since anybody can ask for one and must not end what its owner has in hand. */
+  /** Adds a link. Earlier links remain valid: anyone can request a link, and must not be able to invalidate the one that the user has received. */
   async add(tokenHash: Buffer, userId: Buffer, email: string, expiresAtMs: number): Promise<void> {
     await this.db.knex('password_reset').insert({ token_hash: tokenHash, user_id: userId, email, expires_at_ms: expiresAtMs });
   }
 
-  /** Whose a link is that can be used; undefined when it was used, has ended or never was, or they have another address by now. */
+  /** Returns the id of the user who can use a link; undefined when it is unknown, used or expired, or the user has changed their address. */
   async find(tokenHash: Buffer, nowMs: number): Promise<Buffer | undefined> {
     const row: Row | undefined = await this.db
       .knex('password_reset')
@@ -25,12 +25,12 @@ export class ResetStore {
     return row === undefined ? undefined : asBytes(row['user_id']);
   }
 
-  /** Uses a link up; false when another request was faster. */
+  /** Uses up a link; returns false when a concurrent request has already used it. */
   async take(tx: Knex.Transaction, tokenHash: Buffer): Promise<boolean> {
     return (await tx('password_reset').where({ token_hash: tokenHash }).delete()) > 0;
   }
 
-  /** Ends all links of a person. */
+  /** Removes all links of a user. */
   async endAll(tx: Knex.Transaction, userId: Buffer): Promise<void> {
     await tx('password_reset').where({ user_id: userId }).delete();
   }

@@ -1,4 +1,4 @@
-// The SQL of sessions and of the links that begin one.
+// The SQL of sessions and of sign-in links.
 import assert from 'node:assert/strict';
 import type { Knex } from 'knex';
 import type { Database } from '#kit/db/open.js';
@@ -9,10 +9,10 @@ import type { Row } from '../../store/rows.js';
 
 const columns = ['id', 'user_id', 'created_at_ms', 'last_used_at_ms', 'expires_at_ms', 'address', 'user_agent', 'by_link'] as const;
 
-/** Most sessions of one person that are listed; older ones go on, unlisted, until they end. */
+/** Maximum number of sessions of a user that are listed; older ones remain valid but are not listed. */
 const sessionsListedMax = 200;
 
-/** Keeps sessions and links, and of their tokens only the hashes. */
+/** Stores sessions and links, with only the hashes of their tokens. */
 export class SessionStore {
   constructor(private readonly db: Database) {}
 
@@ -30,7 +30,7 @@ export class SessionStore {
     });
   }
 
-  /** The session of a token that has not ended. */
+  /** Returns the session with this token, unless it has ended. */
   async findByToken(tokenHash: Buffer, nowMs: number): Promise<Session | undefined> {
     return toSessionIf(
       await this.db
@@ -55,7 +55,7 @@ export class SessionStore {
     await this.db.knex('session').where({ id }).update({ last_used_at_ms: lastUsedAtMs, expires_at_ms: expiresAtMs });
   }
 
-  /** The sessions of a person that have not ended, newest first. */
+  /** Returns the sessions of a user that have not ended, newest first. */
   async list(userId: Buffer, nowMs: number): Promise<Session[]> {
     const query = this.db.knex('session').where({ user_id: userId }).where('expires_at_ms', '>', nowMs);
     const rows: Row[] = await query
@@ -65,7 +65,7 @@ export class SessionStore {
     return rows.map(toSession);
   }
 
-  /** Ends one session of a person, or all but one; how many. */
+  /** Ends one session of a user, or all but one; returns how many were ended. */
   async end(tx: Knex.Transaction, userId: Buffer, which: { id: Buffer } | { butId: Buffer | undefined }): Promise<number> {
     const query = tx('session').where({ user_id: userId });
     if ('id' in which) query.where({ id: which.id });
@@ -73,19 +73,19 @@ export class SessionStore {
     return query.delete();
   }
 
-  /** Removes what ended before this instant. */
+  /** Removes sessions and links that ended before this time. */
   async sweep(beforeMs: number): Promise<void> {
     await this.db.knex('session').where('expires_at_ms', '<', beforeMs).delete();
     await this.db.knex('sign_in_link').where('expires_at_ms', '<', beforeMs).delete();
   }
 
-  /** Keeps a link in the place of all earlier ones of the person. */
+  /** Adds a link, replacing all earlier ones of the user. */
   async addLink(tx: Knex.Transaction, userId: Buffer, tokenHash: Buffer, expiresAtMs: number): Promise<void> {
     await tx('sign_in_link').where({ user_id: userId }).delete();
     await tx('sign_in_link').insert({ token_hash: tokenHash, user_id: userId, expires_at_ms: expiresAtMs });
   }
 
-  /** Whether a link can still be used. */
+  /** Reports whether a link can still be used. */
   async hasLink(tokenHash: Buffer, nowMs: number): Promise<boolean> {
     return (
       (await this.db.knex('sign_in_link').where({ token_hash: tokenHash }).where('expires_at_ms', '>', nowMs).first('user_id')) !==
@@ -93,12 +93,12 @@ export class SessionStore {
     );
   }
 
-  /** Ends the link of a person. */
+  /** Removes the link of a user. */
   async endLink(tx: Knex.Transaction, userId: Buffer): Promise<void> {
     await tx('sign_in_link').where({ user_id: userId }).delete();
   }
 
-  /** Uses a link up; whose it was, or undefined when it was used, has ended or never was. */
+  /** Uses up a link and returns the id of its user; undefined when it is unknown, used or expired. */
   takeLink(tokenHash: Buffer, nowMs: number): Promise<Buffer | undefined> {
     return this.db.transaction(async (tx) => {
       const row: Row | undefined = await tx('sign_in_link')

@@ -10,7 +10,7 @@ import type { User } from '#proto/auth/v1/users.js';
 import type { Row } from '../../store/rows.js';
 
 /** Holds a user with their private data. */
-export interface Person {
+export interface StoredUser {
   readonly user: User;
   /** The result of hashPassword; undefined if the user has no password. */
   readonly password: string | undefined;
@@ -18,16 +18,16 @@ export interface Person {
 
 const columns = ['id', 'email', 'name', 'password', 'is_operator', 'is_disabled', 'created_at_ms', 'email_verified'] as const;
 
-/** What can be changed of a person. */
-export type PersonChange = Partial<Pick<User, 'name' | 'email' | 'emailVerified' | 'isOperator' | 'isDisabled'>> & { password?: string };
+/** The fields of a user that can be changed. */
+export type UserChange = Partial<Pick<User, 'name' | 'email' | 'emailVerified' | 'isOperator' | 'isDisabled'>> & { password?: string };
 
-/** The refusal of an address that is somebody's. */
+/** Returns the error for an address that another user has. */
 export function emailTaken(): AppError {
   return fault('email_taken', {}, { details: { field: 'email' } });
 }
 
-/** Inserts a person, in a transaction of the caller's or alone. Raises a duplicate of the database for an address that is somebody's. */
-export async function insertPerson(knex: Knex, { user, password }: Person): Promise<void> {
+/** Inserts a user, in a transaction or without one. Raises the database's duplicate error for an address that another user has. */
+export async function insertUser(knex: Knex, { user, password }: StoredUser): Promise<void> {
   await knex('person').insert({
     id: idToBytes('user', user.id),
     email: user.email,
@@ -40,30 +40,30 @@ export async function insertPerson(knex: Knex, { user, password }: Person): Prom
   });
 }
 
-/** The columns of a person with the name of their table, for joins. */
-export const personColumns: readonly string[] = columns.map((column) => `person.${column} as person_${column}`);
+/** The columns of a user, prefixed with their table, for joins. */
+export const userColumns: readonly string[] = columns.map((column) => `person.${column} as person_${column}`);
 
-/** The person of a row of a join by `personColumns`. */
+/** Returns the user in a row of a join that selected `userColumns`. */
 export function userOfJoin(row: Row): User {
-  return toPerson(Object.fromEntries(columns.map((column) => [column, row[`person_${column}`]]))).user;
+  return toStoredUser(Object.fromEntries(columns.map((column) => [column, row[`person_${column}`]]))).user;
 }
 
 /** Stores users. */
-export class PersonStore {
+export class UserStore {
   constructor(private readonly db: Database) {}
 
   /** Adds a user. Raises already_exists for an address that another user has. */
-  async add(tx: Knex.Transaction, person: Person): Promise<void> {
+  async add(tx: Knex.Transaction, stored: StoredUser): Promise<void> {
     try {
-      await insertPerson(tx, person);
+      await insertUser(tx, stored);
     } catch (error) {
       if (isDuplicate(error)) throw emailTaken();
       throw error;
     }
   }
 
-  async find(id: Buffer): Promise<Person | undefined> {
-    return toPersonIf(
+  async find(id: Buffer): Promise<StoredUser | undefined> {
+    return toStoredUserIf(
       await this.db
         .knex('person')
         .where({ id })
@@ -71,9 +71,9 @@ export class PersonStore {
     );
   }
 
-  /** By address, in lower case. */
-  async findByEmail(email: string): Promise<Person | undefined> {
-    return toPersonIf(
+  /** Returns the user with this address, which must be in lower case. */
+  async findByEmail(email: string): Promise<StoredUser | undefined> {
+    return toStoredUserIf(
       await this.db
         .knex('person')
         .where({ email })
@@ -81,7 +81,7 @@ export class PersonStore {
     );
   }
 
-  /** Up to `limit` people in order of creation, from the one behind `after` on; those who have `search` in their name or address. */
+  /** Returns up to `limit` users in order of creation, beginning after the id `after`, whose name or address contains `search` or whose id it is. */
   async list(search: string, after: Buffer | undefined, limit: number): Promise<User[]> {
     const query = this.db
       .knex('person')
@@ -91,7 +91,7 @@ export class PersonStore {
     if (after !== undefined) query.where('id', '>', after);
     const id = idToBytes('user', search);
     if (id !== undefined) query.where({ id });
-    // Of names only the letters that the engine knows are compared whatever their case: SQLite knows those of ASCII.
+    // Names are compared without case only for the letters that the engine's LOWER knows; in SQLite those are ASCII letters.
     else if (search !== '')
       query.whereRaw('(INSTR(email, ?) > 0 OR INSTR(LOWER(name), ?) > 0 OR INSTR(name, ?) > 0)', [
         search.toLowerCase(),
@@ -99,11 +99,11 @@ export class PersonStore {
         search,
       ]);
     const rows: Row[] = await query;
-    return rows.map((row) => toPerson(row).user);
+    return rows.map((row) => toStoredUser(row).user);
   }
 
-  /** Sets these columns; the user before and after, or undefined when there is none. Raises already_exists for an address that another user has. */
-  async update(tx: Knex.Transaction, id: Buffer, change: PersonChange): Promise<{ before: User; after: User } | undefined> {
+  /** Sets these columns; returns the user before and after, or undefined when there is none. Raises already_exists for an address that another user has. */
+  async update(tx: Knex.Transaction, id: Buffer, change: UserChange): Promise<{ before: User; after: User } | undefined> {
     const row: Row | undefined = await tx('person')
       .where({ id })
       .forUpdate()
@@ -113,12 +113,12 @@ export class PersonStore {
     const changed: Row = await tx('person')
       .where({ id })
       .first(...columns);
-    return { before: toPerson(row).user, after: toPerson(changed).user };
+    return { before: toStoredUser(row).user, after: toStoredUser(changed).user };
   }
 
-  /** Whether an operator who can sign in is left after this change. No other change of operators happens until the transaction ends. */
-  async keepsAnOperator(tx: Knex.Transaction, id: Buffer, change: PersonChange): Promise<boolean> {
-    // In the order of their ids, so that two operators who demote each other wait and do not both succeed.
+  /** Reports whether an operator who can sign in remains after this change. Locks the operators until the transaction ends. */
+  async keepsAnOperator(tx: Knex.Transaction, id: Buffer, change: UserChange): Promise<boolean> {
+    // Locked in the order of their ids, so that of two operators who demote each other at once only one succeeds.
     const operators: Row[] = await tx('person').where({ is_operator: 1, is_disabled: 0 }).orderBy('id').forUpdate().select('id');
     const isOne = operators.some((row) => asBytes(row['id']).equals(id));
     const staysOne = change.isOperator !== false && change.isDisabled !== true;
@@ -126,7 +126,7 @@ export class PersonStore {
   }
 }
 
-async function setColumns(knex: Knex, id: Buffer, change: PersonChange): Promise<void> {
+async function setColumns(knex: Knex, id: Buffer, change: UserChange): Promise<void> {
   const set = {
     ...(change.name === undefined ? {} : { name: change.name }),
     ...(change.email === undefined ? {} : { email: change.email }),
@@ -143,11 +143,11 @@ async function setColumns(knex: Knex, id: Buffer, change: PersonChange): Promise
   }
 }
 
-function toPersonIf(row: Row | undefined): Person | undefined {
-  return row === undefined ? undefined : toPerson(row);
+function toStoredUserIf(row: Row | undefined): StoredUser | undefined {
+  return row === undefined ? undefined : toStoredUser(row);
 }
 
-function toPerson(row: Row): Person {
+function toStoredUser(row: Row): StoredUser {
   const password = optional(row['password'], asText);
   return {
     password,
