@@ -126,6 +126,8 @@ describe('a Galera cluster', () => {
     await admin.knex.raw(`DROP DATABASE ${schema}`);
     await admin.knex.raw(`CREATE DATABASE ${schema} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`);
     await admin.close();
+    // The nodes apply a transaction some time after it is committed on one of them.
+    await eventually(async () => expect(new Set(await valuesOf('wsrep_last_committed')).size).toBe(1) ?? true, patienceMs);
     // Starts all of them at once: one migrates and the others wait for it, whichever nodes they use.
     const replicas: Replica[] = await Promise.all(Array.from({ length: replicaCount }, (_, index) => startReplica(urlFrom(order(index)))));
     try {

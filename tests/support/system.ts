@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type CommandResult, runCommand } from './command-runner.js';
 import { type Child, eventually, freePort, isAlive, NeverWill, startScript } from './process.js';
+import { copySystemTables } from './system-tables.js';
 
 /** The two ways to run. */
 export type Mode = 'single' | 'distributed';
@@ -60,6 +61,7 @@ export async function startSystem(mode: Mode, env: Record<string, string> = {}, 
     ...(mode === 'distributed' ? { TOLLGATE_DISTRIBUTED_FIRST_PORT: '0' } : {}),
     ...env,
   };
+  if (mode === 'distributed') copySystemTables(join(dataDir, 'mariadb'));
   let child: Child;
 
   async function start(): Promise<void> {
