@@ -24,6 +24,8 @@ describe.each(modes)('a stream, %s', (mode) => {
     stage = await startStage(mode, {
       TOLLGATE_GATEWAY_KEEP_ALIVE_INTERVAL: '150ms',
       TOLLGATE_GATEWAY_SLOW_READER_TIMEOUT: '60s',
+      // So long that a call that reads on for all of it cannot be taken for one that stopped at the most tokens.
+      TOLLGATE_GATEWAY_READ_ON_TIME: '60s',
       TOLLGATE_INFERENCE_RESPONSE_BYTES_MAX: String(2 * answerBytes),
     });
     await addUpstream(stage.system, 'hose-cc', 'chat-completions', firehose.baseUrl, 'none');
@@ -114,8 +116,8 @@ describe.each(modes)('a stream, %s', (mode) => {
       response.destroy();
       const leftAtMs = Date.now();
       const taken = await firehose.stopped(100);
-      // Reading on lasts three seconds; 256 tokens of it are here at once, on a busy machine a little later.
-      expect(Date.now() - leftAtMs).toBeLessThan(2000);
+      // 256 tokens arrive at once; the time limit is a minute.
+      expect(Date.now() - leftAtMs).toBeLessThan(30_000);
       expect(taken).toBeLessThan(answerBytes);
     },
   );

@@ -50,9 +50,9 @@ describe.each(modes)('a system that is killed in the middle of 50 streams, %s', 
           () => true,
         );
     });
-    // Each has some output, which the checkpoints of the next second have noted.
+    // Each has some output, of which a checkpoint is written every second. The answers last much longer.
     await eventually(() => (cut.length === 50 ? true : undefined));
-    await sleep(1000);
+    await sleep(5000);
     await system.kill();
     await Promise.all(streams);
     await system.start();
