@@ -4,7 +4,7 @@ import { migrate } from '#kit/db/migrate.js';
 import { type Database, openDatabase } from '#kit/db/open.js';
 import { insertText } from '#kit/db/sql-text.js';
 import { migrations } from '#services/metering/migrations/index.js';
-import { foldUnfolded, noteUnfolded, waitingAfter } from '#services/metering/store/fold.js';
+import { rollUpPending, markPending, pendingAfter } from '#services/metering/store/rollup-steps.js';
 import { allRecordColumns } from '#services/metering/store/record-rows.js';
 import { SeriesNumbers } from '#services/metering/store/rollups.js';
 import { type Engine, newDatabase } from '../database.ts';
@@ -49,23 +49,23 @@ async function measure(db: Database, accounts: number): Promise<{ cpu: number; s
       const made = Array.from({ length: rate }, calls);
       for (let start = 0; start < made.length; start += 50) await tx.run(insert(50), made.slice(start, start + 50).flat());
       for (let start = 0; start < made.length; start += 100)
-        await noteUnfolded(
+        await markPending(
           tx,
           made.slice(start, start + 100).map((row) => [row[0] as Buffer, row[1] as Buffer]),
         );
     });
     if (second % every !== 0) continue;
     const before = cpuMicroseconds(pids);
-    let page: Awaited<ReturnType<typeof waitingAfter>> = { ids: [], next: Buffer.alloc(16) };
+    let page: Awaited<ReturnType<typeof pendingAfter>> = { ids: [], next: Buffer.alloc(16) };
     while (page.next !== undefined) {
-      page = await waitingAfter(db, page.next, 4000);
+      page = await pendingAfter(db, page.next, 4000);
       while (page.ids.length > 0) {
         const start = performance.now();
-        const folded = await foldUnfolded(db, numbers, page.ids.splice(0, step));
+        const added = await rollUpPending(db, numbers, page.ids.splice(0, step));
         // The first calls of a key and a model create series, once.
         if (second > seconds / 2) {
           slowest = Math.max(slowest, performance.now() - start);
-          records += folded;
+          records += added;
         }
       }
     }

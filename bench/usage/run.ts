@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { migrate } from '#kit/db/migrate.js';
 import { type Database, openDatabase } from '#kit/db/open.js';
 import { migrations } from '#services/metering/migrations/index.js';
-import { backfill, clearRollups, Phase, readFold, sumAnew } from '#services/metering/store/fold.js';
+import { backfill, clearRollups, Phase, readRollupState, rebuildRollups } from '#services/metering/store/rollup-steps.js';
 import { SeriesNumbers } from '#services/metering/store/rollups.js';
 import { type Engine, type NewDatabase, newDatabase } from '../database.ts';
 import { cpuMicroseconds } from '../processes.ts';
@@ -93,13 +93,13 @@ async function fill(db: Database): Promise<void> {
   if (db.engine === 'sqlite') await db.knex.raw('PRAGMA synchronous = OFF');
   const start = performance.now();
   await generate(db, historyOf(Number(options.days), Date.now()), Number(options.records));
-  await sumAnew(db);
+  await rebuildRollups(db);
   print(`\nMade in ${seconds(performance.now() - start)} s.`);
 }
 
 /** Sums all records as metering does after a drift, but many records at once and without pauses. */
 async function addUp(db: Database): Promise<void> {
-  if ((await readFold(db)).phase === Phase.complete) return;
+  if ((await readRollupState(db)).phase === Phase.complete) return;
   const start = performance.now();
   const cpuBefore = cpuMicroseconds(pids);
   const numbers = new SeriesNumbers();
@@ -107,7 +107,7 @@ async function addUp(db: Database): Promise<void> {
   let [records, next]: [number, Buffer | undefined] = [0, Buffer.alloc(0)];
   while (next !== undefined) {
     const step = await backfill(db, numbers, recordsPerStep);
-    records += step.folded;
+    records += step.added;
     next = step.next;
   }
   const cpu = (cpuMicroseconds(pids) - cpuBefore) / records;

@@ -7,7 +7,7 @@ import { repeat } from '#kit/repeat.js';
 import type { MeteringConfig } from '../config.js';
 import { recordLine } from './record-line.js';
 import { oldSettledRecords } from '../store/archive.js';
-import { removeFolded } from '../store/fold.js';
+import { removeRecords } from '../store/rollup-steps.js';
 import { bytesOf } from '../store/record-rows.js';
 import { SeriesNumbers } from '../store/rollups.js';
 
@@ -62,7 +62,7 @@ export class Archiver {
       const records = await oldSettledRecords(db, untilMs, recordsOfFile);
       if (records.length === 0 || this.isStopping) return archived;
       const path = await writeArchive(folder, 'usage', records.map(recordLine), nowMs);
-      await removeFolded(
+      await removeRecords(
         db,
         this.numbers,
         records.map(({ call }) => bytesOf('req', call!.id)),

@@ -168,7 +168,7 @@ export const schema: Migration = {
       first_output_ms ${sql.int64} NOT NULL,
       PRIMARY KEY (account_id, part, series, bucket_ms)
     ) ${sql.tableOptions}`,
-    // One row, the state of the sums (`Phase` in store/fold.ts). Every change of sums updates it first, so that changes happen one after
+    // One row, the state of the sums (`Phase` in store/rollup-steps.ts). Every change of sums updates it first, so that changes happen one after
     // another, on all nodes of a cluster too.
     `CREATE TABLE usage_summing (
       name ${sql.text(20)} NOT NULL PRIMARY KEY,

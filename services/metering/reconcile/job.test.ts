@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { testEngines } from '#kit/testing/database.js';
 import { DriftCheck, type GetReconciliationResponse, GroupBy, UsageFilter } from '#proto/metering/v1/metering.js';
 import { blocksOf, quartersOf, Shape } from '../rollups/shapes.js';
-import { Phase, readFold } from '../store/fold.js';
+import { Phase, readRollupState } from '../store/rollup-steps.js';
 import { claimRun, ensureRuns, readRuns } from '../store/reconcile-state.js';
 import { until } from '../testing/harness.js';
 import { type Customer, type Money, startMoney } from '../testing/with-ledger.js';
@@ -58,11 +58,11 @@ describe.each(testEngines)('the reconcile job on %s', (engine) => {
   it('finds sums of usage that differ from the records, rebuilds them, and returns correct totals meanwhile and afterwards', async () => {
     await money.makeCall(customer);
     await money.makeCall(customer);
-    const isFolded = async (): Promise<boolean> => {
-      const { phase, isWaiting } = await readFold(money.meteringDb);
+    const isRolledUp = async (): Promise<boolean> => {
+      const { phase, isWaiting } = await readRollupState(money.meteringDb);
       return phase === Phase.complete && !isWaiting;
     };
-    await until(isFolded);
+    await until(isRolledUp);
     const callsOf = async (): Promise<bigint> => {
       const filter = UsageFilter.fromPartial({ accountId: customer.accountId, fromMs: 1n });
       return (
@@ -91,7 +91,7 @@ describe.each(testEngines)('the reconcile job on %s', (engine) => {
       { ...drift, subject: expect.stringMatching(/^sum of calls by key in the block from \d{4}-/) },
     ]);
     expect(await callsOf()).toBe(2n);
-    await until(isFolded);
+    await until(isRolledUp);
     expect(await callsOf()).toBe(2n);
     expect((await nextRun(2000)).drifts).toEqual([]);
   });

@@ -7,7 +7,7 @@ import { BatchGetHoldsRequest } from '#proto/ledger/v1/ledger.js';
 import { type Drift, DriftCheck, Reconciliation } from '#proto/metering/v1/metering.js';
 import { repeat } from '#kit/repeat.js';
 import { claimRun, ensureRuns, readRuns, type RunState, storeRun } from '../store/reconcile-state.js';
-import { sumAnew } from '../store/fold.js';
+import { rebuildRollups } from '../store/rollup-steps.js';
 import type { Extent } from '../store/reconcile.js';
 import { examine, type Findings, type ReconcileDeps, secondLook } from './examine.js';
 import { type CallName, distinct, identityOf } from './judge.js';
@@ -145,7 +145,7 @@ export class ReconcileJob {
   /** Compares the sums from which totals are read with the records of the run; if one is wrong, all are rebuilt. */
   private async examineSums({ quarters }: Tally, found: readonly Drift[]): Promise<Drift[]> {
     const wrong = await examineSums(quarters, found, this.deps);
-    if (wrong.length > 0) await sumAnew(this.deps.db);
+    if (wrong.length > 0) await rebuildRollups(this.deps.db);
     return wrong;
   }
 

@@ -6,7 +6,16 @@ import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
 import { repeat } from '#kit/repeat.js';
 import type { MeteringConfig } from '../config.js';
-import { backfill, clearRollups, type FoldStep, foldUnfolded, leaseFold, Phase, readFold, waitingAfter } from '../store/fold.js';
+import {
+  backfill,
+  clearRollups,
+  type RollupStep,
+  rollUpPending,
+  leaseRollup,
+  Phase,
+  readRollupState,
+  pendingAfter,
+} from '../store/rollup-steps.js';
 import { nextStepSize, recordsPerStepMax, recordsPerStepMin } from './step-size.js';
 import { SeriesNumbers } from '../store/rollups.js';
 
@@ -15,7 +24,7 @@ const leaseMs = 15_000;
 const pauseMsMin = 2;
 const fromStart = Buffer.alloc(16);
 /** Records read together, so that those of one account are added together: with fifty accounts calling in turn, about forty at a time. */
-const waitingMax = 4000;
+const pendingMax = 4000;
 
 export interface RollupWorkerDeps {
   readonly config: Pick<MeteringConfig, 'foldIntervalMs'>;
@@ -41,7 +50,7 @@ export class RollupWorker {
     const { config, log } = this.deps;
     this.stopRepeating = repeat(
       config.foldIntervalMs,
-      () => this.fold(),
+      () => this.rollUp(),
       (error) => {
         if (!this.outcome.signal.aborted)
           log.warn({ err: error }, 'usage could not be added up; this will be retried, and totals are read from the records meanwhile');
@@ -55,48 +64,48 @@ export class RollupWorker {
     await this.stopRepeating();
   }
 
-  /** Adds all current records to the sums, unless another replica does. Records that arrive meanwhile may be left for the next time. */
-  async fold(): Promise<void> {
+  /** Adds all current records to the sums, unless another replica does. Records that arrive in the meantime may be left for the next run. */
+  async rollUp(): Promise<void> {
     const { db } = this.deps;
-    const { phase, isWaiting } = await readFold(db);
+    const { phase, isWaiting } = await readRollupState(db);
     // Nothing is written while there is nothing to do.
     if (phase === Phase.complete && !isWaiting) return;
     if (phase === Phase.clearing) await this.goThrough(() => clearRollups(db));
-    // Recent records first, since readers must add those up themselves.
-    if (isWaiting) await this.goThrough(this.throughWaiting());
+    // Recent records first, since queries must add those up themselves.
+    if (isWaiting) await this.goThrough(this.throughPending());
     if (phase !== Phase.complete) await this.goThrough(() => backfill(db, this.numbers, this.stepSize));
   }
 
-  /** Goes through waiting records page by page, by account. */
-  private throughWaiting(): () => Promise<FoldStep> {
+  /** Returns a step that adds waiting records page by page, by account. */
+  private throughPending(): () => Promise<RollupStep> {
     const { db } = this.deps;
-    let page: Awaited<ReturnType<typeof waitingAfter>> = { ids: [], next: fromStart };
+    let page: Awaited<ReturnType<typeof pendingAfter>> = { ids: [], next: fromStart };
     return async () => {
-      if (page.ids.length === 0) page = await waitingAfter(db, page.next!, waitingMax);
-      const folded = await foldUnfolded(db, this.numbers, page.ids.splice(0, this.stepSize));
-      return { folded, next: page.ids.length > 0 ? fromStart : page.next };
+      if (page.ids.length === 0) page = await pendingAfter(db, page.next!, pendingMax);
+      const added = await rollUpPending(db, this.numbers, page.ids.splice(0, this.stepSize));
+      return { added, next: page.ids.length > 0 ? fromStart : page.next };
     };
   }
 
   /** Runs step by step; after each step it pauses as long as the step took, so that calls get their turn. */
-  private async goThrough(step: () => Promise<FoldStep>): Promise<void> {
+  private async goThrough(step: () => Promise<RollupStep>): Promise<void> {
     while (await this.isOurs()) {
       const startMs = performance.now();
-      const { folded, next } = await step();
+      const { added, next } = await step();
       const tookMs = performance.now() - startMs;
       // With a database server the work happens elsewhere, so its duration does not measure what is delayed here.
-      if (this.deps.db.engine === 'sqlite') this.stepSize = nextStepSize(this.stepSize, folded, tookMs);
+      if (this.deps.db.engine === 'sqlite') this.stepSize = nextStepSize(this.stepSize, added, tookMs);
       if (next === undefined) return;
       await pause(Math.max(pauseMsMin, tookMs), undefined, { signal: this.outcome.signal });
     }
   }
 
-  /** Renews the lease when half of it is over. */
+  /** Reports whether this replica has the lease; renews it when half of it is over. */
   private async isOurs(): Promise<boolean> {
     const { clock, db } = this.deps;
     const nowMs = clock.nowMs();
     if (nowMs < this.leasedUntilMs - leaseMs / 2) return true;
-    const isOurs = await leaseFold(db, this.replica, nowMs, nowMs + leaseMs);
+    const isOurs = await leaseRollup(db, this.replica, nowMs, nowMs + leaseMs);
     this.leasedUntilMs = isOurs ? nowMs + leaseMs : 0;
     return isOurs;
   }

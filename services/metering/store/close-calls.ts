@@ -7,7 +7,7 @@ import type { Database } from '#kit/db/open.js';
 import { insertText, keyedText, textOfRows } from '#kit/db/sql-text.js';
 import { Outcome } from '#proto/metering/v1/metering.js';
 import type { PricedRecord } from '../records/usage-record.js';
-import { noteUnfolded } from './fold.js';
+import { markPending } from './rollup-steps.js';
 import type { OpenCall } from './open-calls.js';
 import { closeKey, lockKeysOf } from './keyed-calls.js';
 import { deferSettlement, enqueueSettlements, replaceDeferred } from './outbox.js';
@@ -47,7 +47,7 @@ export async function insertRecords(db: Database, records: readonly PricedRecord
       records.map(({ record }) => bytesOf('req', record.call.id)),
     );
     await tx.run(insertUsageRecords(records.length), records.flatMap(recordValues));
-    await noteUnfolded(tx, records.map(namesOf));
+    await markPending(tx, records.map(namesOf));
     await enqueueSettlements(tx, records, instants.claimedUntilMs);
     for (const record of records) await closeKey(tx, record, instants.keptUntilMs);
   });
@@ -72,7 +72,7 @@ export async function insertLostRecord(
     // A checkpoint that overtook the record of its call leaves a row behind; the record stays and the row is deleted.
     if (closed.size > 0 || (await recordedIds(tx, [id])).size > 0) return false;
     await tx.run(insertUsageRecords(1), recordValues(record));
-    await noteUnfolded(tx, [namesOf(record)]);
+    await markPending(tx, [namesOf(record)]);
     await deferSettlement(tx, record, settledAtMs);
     await closeKey(tx, record, instants.keptUntilMs);
     return true;

@@ -6,7 +6,7 @@ import { quarterMs, shapes } from '../rollups/shapes.js';
 import { call, report, startedAtMs } from '../testing/calls.js';
 import { Harness, record, until } from '../testing/harness.js';
 import { compareSums } from './compare-sums.js';
-import { Phase, readFold } from './fold.js';
+import { Phase, readRollupState } from './rollup-steps.js';
 
 describe.each(testEngines)('the comparison of sums with records on %s', (engine) => {
   let harness: Harness;
@@ -29,7 +29,7 @@ describe.each(testEngines)('the comparison of sums with records on %s', (engine)
       await record(service, report({ call: call({ accountId, keyId: keyId!, modelId, startedAtMs }), outcome }));
     }
     await until(async () => {
-      const { phase, isWaiting } = await readFold(harness.db);
+      const { phase, isWaiting } = await readRollupState(harness.db);
       return phase === Phase.complete && !isWaiting;
     });
     const quarter = { accountId, startMs: Number(startedAtMs) - (Number(startedAtMs) % quarterMs) };

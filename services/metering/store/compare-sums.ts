@@ -18,7 +18,7 @@ import {
   spansOf,
 } from '../rollups/shapes.js';
 import { addSums, noSums, sumColumns, type Sums, sumsFromRow, sumsOfRecords, sumsOfRollups } from '../rollups/sums.js';
-import { Phase } from './fold.js';
+import { Phase } from './rollup-steps.js';
 import { bytesOf } from './record-rows.js';
 import type { Statement } from './summed-totals.js';
 

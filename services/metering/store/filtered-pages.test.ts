@@ -5,7 +5,7 @@ import { testEngines } from '#kit/testing/database.js';
 import { Outcome, type MeteringService, UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
 import { call, report, startedAtMs } from '../testing/calls.js';
 import { Harness, record } from '../testing/harness.js';
-import { backfill, clearRollups, foldUnfolded, removeFolded, sumAnew, waitingAfter } from './fold.js';
+import { backfill, clearRollups, rollUpPending, removeRecords, rebuildRollups, pendingAfter } from './rollup-steps.js';
 import { quartersWithCalls } from './quarters-with-calls.js';
 import { bytesOf } from './record-rows.js';
 import { SeriesNumbers } from './rollups.js';
@@ -96,7 +96,7 @@ describe.each(testEngines)('pages of records by several things on %s', (engine) 
         expect(await pages(filter, 1 + below(9))).toEqual(expected);
       }
     };
-    await sumAnew(harness.db);
+    await rebuildRollups(harness.db);
     await makeSome(60);
     await check();
     await clearRollups(harness.db);
@@ -104,14 +104,14 @@ describe.each(testEngines)('pages of records by several things on %s', (engine) 
     await backfill(harness.db, numbers, 1000);
     await makeSome(60);
     await check();
-    const { ids } = await waitingAfter(harness.db, Buffer.alloc(16), 1000);
+    const { ids } = await pendingAfter(harness.db, Buffer.alloc(16), 1000);
     expect(ids).toHaveLength(60);
-    await foldUnfolded(harness.db, numbers, ids.slice(0, 30));
+    await rollUpPending(harness.db, numbers, ids.slice(0, 30));
     await check();
-    await foldUnfolded(harness.db, numbers, ids);
+    await rollUpPending(harness.db, numbers, ids);
     await check();
     const gone = made.splice(0, 15);
-    await removeFolded(
+    await removeRecords(
       harness.db,
       numbers,
       gone.map(({ call: removed }) => bytesOf('req', removed!.id)),
@@ -129,7 +129,7 @@ describe.each(testEngines)('pages of records by several things on %s', (engine) 
       );
     const filter = UsageFilter.fromPartial({ accountId, keyId: keys[1]!, modelId: models[0]! });
     const waiting = await quartersWithCalls(harness.db, filter, Infinity, 50);
-    await foldUnfolded(harness.db, numbers, (await waitingAfter(harness.db, Buffer.alloc(16), 100)).ids);
+    await rollUpPending(harness.db, numbers, (await pendingAfter(harness.db, Buffer.alloc(16), 100)).ids);
     const all = await quartersWithCalls(harness.db, filter, Infinity, 50);
     expect(all).toEqual(waiting);
     const start = (quarter: number): number => Number(at(quarter)) - (Number(at(quarter)) % quarterMs);

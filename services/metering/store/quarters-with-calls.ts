@@ -5,7 +5,7 @@ import { asNumber } from '#kit/db/values.js';
 import type { UsageFilter } from '#proto/metering/v1/metering.js';
 import type { Stretch } from '../rollups/plan.js';
 import { allQuartersOf, anyKey, hashOf, quarterMs } from '../rollups/shapes.js';
-import { Phase } from './fold.js';
+import { Phase } from './rollup-steps.js';
 import { bytesOf } from './record-rows.js';
 import { filterOf, shapeOf, type Statement } from './summed-totals.js';
 

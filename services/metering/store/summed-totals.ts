@@ -6,7 +6,7 @@ import { Outcome, type UsageFilter } from '#proto/metering/v1/metering.js';
 import { type Plan, planOf, type Stretch, type TimeGrain } from '../rollups/plan.js';
 import { dayMs, Shape } from '../rollups/shapes.js';
 import { type Sums, sumColumns, sumsFromRow, sumsOfRecords, sumsOfRollups } from '../rollups/sums.js';
-import { Phase } from './fold.js';
+import { Phase } from './rollup-steps.js';
 import { bytesOf } from './record-rows.js';
 
 /** With more series than this, records are read instead; a statement names each of them. */
@@ -79,8 +79,8 @@ export async function readSummed(tx: PlainTransaction, question: Question, rowsM
   const plan = planOf(shape, Number(fromMs), Number(untilMs), question.grain, question.offsetMinutes);
   const account = bytesOf('acct', accountId);
   for (let attempt = 0; attempt < triesMax; attempt += 1) {
-    const [fold] = await rowsOf(tx, foldText(account, shape));
-    if (fold === undefined || asNumber(fold['phase']) !== Phase.complete) return undefined;
+    const [state] = await rowsOf(tx, stateText(account, shape));
+    if (state === undefined || asNumber(state['phase']) !== Phase.complete) return undefined;
     const series = await seriesOf(tx, account, shape, question.filter);
     if (series.length > seriesMax) return undefined;
     const rows = await rowsOf(tx, statementOf(plan, account, shape, series, question, rowsMax));
@@ -88,8 +88,8 @@ export async function readSummed(tx: PlainTransaction, question: Question, rowsM
     // Otherwise calls of a new kind were added meanwhile, or all sums are being rebuilt.
     if (
       check === undefined ||
-      asNumber(check['series']) !== asNumber(fold['series']) ||
-      asNumber(check['bucket']) !== asNumber(fold['epoch'])
+      asNumber(check['series']) !== asNumber(state['series']) ||
+      asNumber(check['bucket']) !== asNumber(state['epoch'])
     )
       continue;
     const byNumber = new Map(series.map((each) => [each.number, each]));
@@ -109,7 +109,7 @@ export function shapeOf({ filter, columns }: Pick<Question, 'filter' | 'columns'
 }
 
 /** Returns a statement for how far the sums are, and the number of the last series. */
-function foldText(account: Buffer, shape: Shape): Statement {
+function stateText(account: Buffer, shape: Shape): Statement {
   return {
     text: 'SELECT phase, epoch, (SELECT COALESCE(MAX(series), 0) FROM usage_series WHERE account_id = ? AND shape = ?) AS series FROM usage_summing',
     values: [account, shape],
@@ -136,7 +136,7 @@ function statementOf(plan: Plan, account: Buffer, shape: Shape, series: readonly
     },
   ];
   members.push(...rollupMembers(plan, account, series, question));
-  if (plan.pieces.length > 0) members.push(unfoldedMember(plan.summed, account, question));
+  if (plan.pieces.length > 0) members.push(pendingMember(plan.summed, account, question));
   for (const edge of plan.edges) members.push(edgeMember(edge, account, question));
   return {
     text: `${members.map(({ text }) => text).join(' UNION ALL ')} LIMIT ${rowsMax + 1}`,
@@ -185,7 +185,7 @@ function chunks<T>(items: readonly T[], size: number): T[][] {
 }
 
 /** Returns a part for the records of this period that are not in the sums yet. They are few, and found by their ids. */
-function unfoldedMember(stretch: Stretch, account: Buffer, question: Question): Statement {
+function pendingMember(stretch: Stretch, account: Buffer, question: Question): Statement {
   const { text, values } = filterOf(question.filter, 'r');
   return {
     // For SQLite CROSS JOIN means: in this order. The "+ 0" keeps both engines from reading the period by its index.

@@ -6,7 +6,7 @@ import { Outcome, GetUsageTotalsRequest, GroupBy, type MeteringService } from '#
 import { call, report, startedAtMs, tokens } from '../testing/calls.js';
 import { Harness, record, until } from '../testing/harness.js';
 import { byName, groupings, scan, zones } from '../testing/scan.js';
-import { readFold } from './fold.js';
+import { readRollupState } from './rollup-steps.js';
 
 const keys = [newId('key'), newId('key'), newId('key')];
 const models = ['sandbox/echo', 'vendor/größer', 'vendor/Größer'];
@@ -45,7 +45,7 @@ describe.each(testEngines)('sums of usage on %s', (engine) => {
     });
     const history = fc.array(calls, { minLength: 1, maxLength: 25 });
     await fc.assert(
-      fc.asyncProperty(history, fc.constantFrom(...zones), fc.boolean(), async (made, [offsetMinutes, offset], isFolded) => {
+      fc.asyncProperty(history, fc.constantFrom(...zones), fc.boolean(), async (made, [offsetMinutes, offset], isRolledUp) => {
         const accountId = newId('acct');
         const records = await Promise.all(
           made.map(({ atMs, key, model, outcome, counts }) =>
@@ -56,7 +56,7 @@ describe.each(testEngines)('sums of usage on %s', (engine) => {
           ),
         );
         // Otherwise they are read from the records, or partly from both.
-        if (isFolded) await until(async () => !(await readFold(harness.db)).isWaiting);
+        if (isRolledUp) await until(async () => !(await readRollupState(harness.db)).isWaiting);
         for (const groupBy of groupings) {
           for (const thenBy of groupBy === GroupBy.GROUP_BY_UNSPECIFIED ? [groupBy] : groupings.filter((each) => each !== groupBy)) {
             const groups = await totals(service, { filter: { accountId }, groupBy, thenBy, offsetMinutes });

@@ -1,4 +1,4 @@
-// Whatever happens to records and to the sums kept of them, totals equal those of the records that exist at that instant.
+// Whatever happens to records and their sums, totals always equal those of the records that exist at that moment.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database } from '#kit/db/open.js';
@@ -13,7 +13,7 @@ import { byName, groupings, scan, zones } from '../testing/scan.js';
 import { priceRecord } from '../records/usage-record.js';
 import { validateCall } from '../requests/validate-call.js';
 import { insertLostRecord, replaceLostRecord } from './close-calls.js';
-import { foldUnfolded, Phase, readFold, removeFolded, sumAnew, waitingAfter } from './fold.js';
+import { rollUpPending, Phase, readRollupState, removeRecords, rebuildRollups, pendingAfter } from './rollup-steps.js';
 import { putOpenCalls } from './open-calls.js';
 import { allRecordColumns, bytesOf, recordFromRow, type RecordRow } from './record-rows.js';
 import { SeriesNumbers } from './rollups.js';
@@ -83,8 +83,8 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
       });
   }
 
-  const isFolded = async (): Promise<boolean> => {
-    const { phase, isWaiting } = await readFold(harness.db);
+  const isRolledUp = async (): Promise<boolean> => {
+    const { phase, isWaiting } = await readRollupState(harness.db);
     return phase === Phase.complete && !isWaiting;
   };
 
@@ -178,12 +178,12 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
         if (kind < 7) mine.push(await recordSome());
         else if (kind === 7) await loseOne();
         else if (mine.length > 3)
-          await removeFolded(
+          await removeRecords(
             harness.db,
             new SeriesNumbers(),
             mine.splice(below(2), 2).map((id) => bytesOf('req', id)),
           );
-        if (round === 20 && below(2) === 0) await sumAnew(harness.db);
+        if (round === 20 && below(2) === 0) await rebuildRollups(harness.db);
         await nextTurn();
       }
     };
@@ -199,11 +199,11 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
     await Promise.all(reading);
     // Otherwise the records would have been compared with themselves.
     expect(phases.filter((phase) => phase === Phase.complete).length).toBeGreaterThan(5);
-    await until(isFolded);
+    await until(isRolledUp);
     for (let again = 0; again < 40; again += 1) expect(await atOneInstant(compare)).toBe(Phase.complete);
   }, 120_000);
 
-  it('contains each call exactly once from the moment it was recorded, for readers that query as callers do', async () => {
+  it('contains each call exactly once from the moment it was recorded, for concurrent readers', async () => {
     ({ service } = await harness.replica());
     await harness.replica();
     const callsOfKey = 30;
@@ -256,10 +256,10 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
     expect(begun.size).toBe(12);
   }, 120_000);
 
-  it('sums all records again, a page at a time, and counts those that arrive meanwhile once', async () => {
+  it('rebuilds all sums page by page, and counts records that arrive in the meantime once', async () => {
     ({ service } = await harness.replica({ foldIntervalMs: 600_000 }));
     for (let round = 0; round < 10; round += 1) await Promise.all(Array.from({ length: 90 }, recordSome));
-    await sumAnew(harness.db);
+    await rebuildRollups(harness.db);
     const atOneInstant = await snapshots();
     expect(await atOneInstant(compare)).toBe(Phase.clearing);
     await harness.replica();
@@ -273,33 +273,33 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
     for (let again = 0; again < 20; again += 1) expect(await atOneInstant(compare)).toBe(Phase.complete);
   }, 120_000);
 
-  it('adds the calls of an account that wait together, and none twice when they are read again', async () => {
+  it('adds the waiting calls of an account together, and none twice when they are read again', async () => {
     const other = newId('acct');
     ({ service } = await harness.replica({ foldIntervalMs: 600_000 }));
     for (let made = 0; made < 6; made += 1)
       await record(service, report({ call: call({ ...someCall(), accountId: made % 2 === 0 ? accountId : other }) }));
-    const { ids, next } = await waitingAfter(harness.db, Buffer.alloc(16), 5);
+    const { ids, next } = await pendingAfter(harness.db, Buffer.alloc(16), 5);
     expect(next).toBeDefined();
     const accountOf = async (id: Buffer): Promise<string> =>
       ((await harness.db.knex('usage_record').where({ id }).first('account_id')) as { account_id: Buffer }).account_id.toString('hex');
     const accounts = await Promise.all(ids.map(accountOf));
     expect(accounts.filter((account, index) => account !== accounts[index - 1])).toHaveLength(2);
     const numbers = new SeriesNumbers();
-    expect(await foldUnfolded(harness.db, numbers, ids)).toBe(5);
-    expect(await foldUnfolded(harness.db, numbers, ids)).toBe(0);
-    const rest = await waitingAfter(harness.db, next!, 5);
+    expect(await rollUpPending(harness.db, numbers, ids)).toBe(5);
+    expect(await rollUpPending(harness.db, numbers, ids)).toBe(0);
+    const rest = await pendingAfter(harness.db, next!, 5);
     expect(rest).toMatchObject({ next: undefined });
-    expect(await foldUnfolded(harness.db, numbers, [...ids, ...rest.ids])).toBe(1);
+    expect(await rollUpPending(harness.db, numbers, [...ids, ...rest.ids])).toBe(1);
     expect(await (await snapshots())(compare)).toBe(Phase.complete);
   }, 60_000);
 
   it('keeps no sums of calls that are removed', async () => {
     ({ service } = await harness.replica());
     const ids = [await recordSome(), await recordSome(), await recordSome()].map((id) => bytesOf('req', id));
-    await until(isFolded);
+    await until(isRolledUp);
     expect(await harness.db.knex('usage_sum').select('series').limit(1)).toHaveLength(1);
-    await removeFolded(harness.db, new SeriesNumbers(), ids);
-    await removeFolded(harness.db, new SeriesNumbers(), ids);
+    await removeRecords(harness.db, new SeriesNumbers(), ids);
+    await removeRecords(harness.db, new SeriesNumbers(), ids);
     expect(await harness.db.knex('usage_sum').select('series')).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
-// Which records are in the sums, and how the others are added. A record is in the sums when it is not in usage_unfolded and, until the
-// backfill has ended, its id is not above the watermark. Every transaction that changes sums first updates the row of usage_summing: so
-// they run one after another, whichever replica or node runs them, and each record is added once.
+// The steps of the roll-up: which records are in the sums, and how the others are added. A record is in the sums when it is not in
+// usage_unfolded and, until the backfill has ended, its id is not above the watermark. Every transaction that changes sums first updates
+// the row of usage_summing, so these transactions run one after another on any replica or node, and each record is added once.
 import type { Database } from '#kit/db/open.js';
 import type { PlainTransaction, Row } from '#kit/db/plain-transaction.js';
 import { insertText, keyedText, textOfRows } from '#kit/db/sql-text.js';
@@ -15,7 +15,7 @@ const lowestId = Buffer.alloc(16);
 /** Series whose rows are removed in one transaction when all sums are rebuilt. */
 const seriesPerClearing = 20;
 
-/** How far the sums are. */
+/** How complete the sums are. */
 export enum Phase {
   /** Previous sums are being removed, and must not be read. */
   clearing = 0,
@@ -26,9 +26,9 @@ export enum Phase {
 }
 
 const keyed = keyedText(['id']);
-const insertUnfolded = insertText('usage_unfolded', ['id', 'account_id']);
-const deleteUnfolded = textOfRows((rows) => `DELETE FROM usage_unfolded WHERE ${keyed(rows)}`);
-const selectUnfolded = textOfRows((rows) => `SELECT id FROM usage_unfolded WHERE ${keyed(rows)}`);
+const insertPending = insertText('usage_unfolded', ['id', 'account_id']);
+const deletePending = textOfRows((rows) => `DELETE FROM usage_unfolded WHERE ${keyed(rows)}`);
+const selectPending = textOfRows((rows) => `SELECT id FROM usage_unfolded WHERE ${keyed(rows)}`);
 const selectRecorded = textOfRows((rows) => `SELECT id FROM usage_record WHERE ${keyed(rows)}`);
 const deleteRecords = textOfRows((rows) => `DELETE FROM usage_record WHERE ${keyed(rows)}`);
 const takeTurn = `UPDATE usage_summing SET version = version + 1 WHERE name = '${rowName}'`;
@@ -39,31 +39,31 @@ const setPhase = `UPDATE usage_summing SET phase = ?, epoch = epoch + 1, waterma
 const unfinished = `r.outcome = ${Outcome.OUTCOME_GATEWAY_LOST} AND o.state = ${deferred}`;
 const firstSeries = 'SELECT account_id, part, series FROM usage_sum LIMIT 1';
 const deleteSeries = 'DELETE FROM usage_sum WHERE account_id = ? AND part = ? AND series = ?';
-const waitingPage = 'SELECT id, account_id FROM usage_unfolded WHERE id > ? ORDER BY id LIMIT ?';
-const keyedWaiting = keyedText(['u.id']);
-const selectWaiting = textOfRows(
+const pendingPage = 'SELECT id, account_id FROM usage_unfolded WHERE id > ? ORDER BY id LIMIT ?';
+const keyedPending = keyedText(['u.id']);
+const selectPendingRecords = textOfRows(
   (rows) =>
     `SELECT u.id, u.account_id, r.id AS recorded, CASE WHEN ${unfinished} THEN 1 ELSE 0 END AS is_unfinished FROM usage_unfolded u` +
-    ` LEFT JOIN usage_record r ON r.id = u.id LEFT JOIN outbox o ON o.id = u.id WHERE ${keyedWaiting(rows)} ORDER BY u.id`,
+    ` LEFT JOIN usage_record r ON r.id = u.id LEFT JOIN outbox o ON o.id = u.id WHERE ${keyedPending(rows)} ORDER BY u.id`,
 );
 const recordPage =
   `SELECT r.id, r.account_id, CASE WHEN ${unfinished} THEN 1 ELSE 0 END AS is_unfinished FROM usage_record r` +
   ' LEFT JOIN outbox o ON o.id = r.id WHERE r.id > ? ORDER BY r.id LIMIT ?';
 
-/** Marks new records as not yet summed, in the transaction that stores them. */
-export async function noteUnfolded(tx: PlainTransaction, records: readonly (readonly [id: Buffer, accountId: Buffer])[]): Promise<void> {
-  await tx.run(insertUnfolded(records.length), records.flat());
+/** Marks new records as not yet in the sums, in the transaction that stores them. */
+export async function markPending(tx: PlainTransaction, records: readonly (readonly [id: Buffer, accountId: Buffer])[]): Promise<void> {
+  await tx.run(insertPending(records.length), records.flat());
 }
 
-/** Returns how far the sums are, and whether records wait to be added to them. */
-export async function readFold(db: Database): Promise<{ phase: Phase; isWaiting: boolean }> {
+/** Returns the phase of the sums, and whether records are waiting to be added to them. */
+export async function readRollupState(db: Database): Promise<{ phase: Phase; isWaiting: boolean }> {
   const [row] = await db.knex('usage_summing').select('phase').where({ name: rowName });
   const waiting = await db.knex('usage_unfolded').select('id').limit(1);
   return { phase: asNumber(row.phase), isWaiting: waiting.length > 0 };
 }
 
-/** Gives this replica the exclusive right to roll up until then; returns false while another has it. Two at once would be correct too, but would wait for each other. */
-export async function leaseFold(db: Database, replica: Buffer, nowMs: number, untilMs: number): Promise<boolean> {
+/** Leases the roll-up to this replica until then; returns false while another replica has the lease. Two replicas at once would also be correct, but would wait for each other. */
+export async function leaseRollup(db: Database, replica: Buffer, nowMs: number, untilMs: number): Promise<boolean> {
   const ours = await db
     .knex('usage_summing')
     .where({ name: rowName })
@@ -73,14 +73,14 @@ export async function leaseFold(db: Database, replica: Buffer, nowMs: number, un
 }
 
 /** Holds the result of one step. `next` is where the next step begins; undefined if nothing is left to do now. */
-export interface FoldStep {
-  readonly folded: number;
+export interface RollupStep {
+  readonly added: number;
   readonly next: Buffer | undefined;
 }
 
 /** Returns a page of usage_unfolded after this id, records of an account together: they share rows of sums. `next` is where the next page begins. */
-export async function waitingAfter(db: Database, after: Buffer, limit: number): Promise<{ ids: Buffer[]; next: Buffer | undefined }> {
-  const page = await db.plainTransaction((tx) => tx.query(waitingPage, [after, limit]));
+export async function pendingAfter(db: Database, after: Buffer, limit: number): Promise<{ ids: Buffer[]; next: Buffer | undefined }> {
+  const page = await db.plainTransaction((tx) => tx.query(pendingPage, [after, limit]));
   const accounts = new Map<string, Buffer[]>();
   for (const row of page) {
     const account = asBytes(row['account_id']).toString('latin1');
@@ -91,81 +91,81 @@ export async function waitingAfter(db: Database, after: Buffer, limit: number): 
   return { ids: [...accounts.values()].flat(), next: page.length < limit ? undefined : idOf(page.at(-1)!) };
 }
 
-/** Adds those of these records that are in usage_unfolded to the sums. Those that the backfill has not reached are left to it. */
-export async function foldUnfolded(db: Database, numbers: SeriesNumbers, ids: readonly Buffer[]): Promise<number> {
-  const { folded } = await inTurn(db, numbers, async (tx, { phase, watermark }) => {
-    if (phase === Phase.clearing) return { folded: 0, next: undefined };
+/** Adds the given records that are in usage_unfolded to the sums, except those that the backfill has not reached yet, which it will add. */
+export async function rollUpPending(db: Database, numbers: SeriesNumbers, ids: readonly Buffer[]): Promise<number> {
+  const { added } = await inTurn(db, numbers, async (tx, { phase, watermark }) => {
+    if (phase === Phase.clearing) return { added: 0, next: undefined };
     const ready: Row[] = [];
     for (const part of partsOf(ids))
-      ready.push(...(await tx.query(selectWaiting(part.length), part)).filter((row) => asNumber(row['is_unfinished']) === 0));
-    // A record that was removed by hand is in no sums.
+      ready.push(...(await tx.query(selectPendingRecords(part.length), part)).filter((row) => asNumber(row['is_unfinished']) === 0));
+    // A record that was deleted manually is in no sums.
     const reached = ready.filter((row) => row['recorded'] !== null && isReached(asBytes(row['id']), phase, watermark)).map(idOf);
-    await remove(tx, ready.map(idOf));
+    await clearPending(tx, ready.map(idOf));
     const learned = await addToRollups(tx, reached, 1n, numbers);
-    return { folded: reached.length, next: undefined, learned };
+    return { added: reached.length, next: undefined, learned };
   });
-  return folded;
+  return added;
 }
 
-/** Adds the next page of records that existed before the sums did, and moves the watermark; at the end the sums are complete. */
-export async function backfill(db: Database, numbers: SeriesNumbers, limit: number): Promise<FoldStep> {
+/** Adds the next page of records that existed before the sums did, and moves the watermark. After the last page the sums are complete. */
+export async function backfill(db: Database, numbers: SeriesNumbers, limit: number): Promise<RollupStep> {
   return inTurn(db, numbers, async (tx, { phase, watermark }) => {
-    if (phase !== Phase.backfill) return { folded: 0, next: undefined };
+    if (phase !== Phase.backfill) return { added: 0, next: undefined };
     const page = await tx.query(recordPage, [watermark, limit]);
     const finished = page.filter((row) => asNumber(row['is_unfinished']) === 0).map(idOf);
     const waiting = page.filter((row) => asNumber(row['is_unfinished']) === 1);
-    await remove(tx, page.map(idOf));
+    await clearPending(tx, page.map(idOf));
     if (waiting.length > 0)
-      await noteUnfolded(
+      await markPending(
         tx,
         waiting.map((row) => [idOf(row), asBytes(row['account_id'])]),
       );
     const learned = await addToRollups(tx, finished, 1n, numbers);
     const last = page.length === 0 ? watermark : idOf(page.at(-1)!);
-    // Every record that was not there when the page was read is in usage_unfolded.
+    // Every record stored after the page was read is in usage_unfolded.
     const isLast = page.length < limit;
     if (isLast) await tx.run(setPhase, [Phase.complete, last]);
     else await tx.run(setWatermark, [last]);
-    return { folded: finished.length, next: isLast ? undefined : last, learned };
+    return { added: finished.length, next: isLast ? undefined : last, learned };
   });
 }
 
-/** Starts a rebuild of all sums: until it is done totals are read from the records. */
-export async function sumAnew(db: Database): Promise<void> {
+/** Starts a rebuild of all sums. Until it has ended, totals are read from the records. */
+export async function rebuildRollups(db: Database): Promise<void> {
   await db.plainTransaction(async (tx) => {
     await tx.run(takeTurn, []);
     await tx.run(setPhase, [Phase.clearing, lowestId]);
   });
 }
 
-/** Removes a part of the previous sums; when all are removed the backfill begins. */
-export async function clearRollups(db: Database): Promise<FoldStep> {
+/** Removes a part of the previous sums. The backfill begins once all are removed. */
+export async function clearRollups(db: Database): Promise<RollupStep> {
   return inTurn(db, undefined, async (tx, { phase }) => {
-    if (phase !== Phase.clearing) return { folded: 0, next: undefined };
+    if (phase !== Phase.clearing) return { added: 0, next: undefined };
     let cleared = 0;
     for (; cleared < seriesPerClearing; cleared += 1) {
       const [first] = await tx.query(firstSeries, []);
       if (first === undefined) break;
       await tx.run(deleteSeries, [first['account_id'], first['part'], first['series']]);
     }
-    if (cleared === seriesPerClearing) return { folded: 0, next: lowestId };
+    if (cleared === seriesPerClearing) return { added: 0, next: lowestId };
     await tx.run(setPhase, [Phase.backfill, lowestId]);
-    return { folded: 0, next: undefined };
+    return { added: 0, next: undefined };
   });
 }
 
 /** Removes records permanently, also from the sums; records that are already removed are skipped. They must be settled. */
-export async function removeFolded(db: Database, numbers: SeriesNumbers, ids: readonly Buffer[]): Promise<void> {
+export async function removeRecords(db: Database, numbers: SeriesNumbers, ids: readonly Buffer[]): Promise<void> {
   for (const part of partsOf(ids)) {
     await inTurn(db, numbers, async (tx, { phase, watermark }) => {
       const there = (await tx.query(selectRecorded(part.length), part)).map(idOf);
-      if (there.length === 0) return { folded: 0, next: undefined };
-      const unfolded = new Set((await tx.query(selectUnfolded(there.length), there)).map((row) => idOf(row).toString('hex')));
-      const summed = there.filter((id) => !unfolded.has(id.toString('hex')) && isReached(id, phase, watermark));
+      if (there.length === 0) return { added: 0, next: undefined };
+      const pending = new Set((await tx.query(selectPending(there.length), there)).map((row) => idOf(row).toString('hex')));
+      const summed = there.filter((id) => !pending.has(id.toString('hex')) && isReached(id, phase, watermark));
       const learned = await addToRollups(tx, summed, -1n, numbers);
-      await remove(tx, there);
+      await clearPending(tx, there);
       await tx.run(deleteRecords(there.length), there);
-      return { folded: 0, next: undefined, learned };
+      return { added: 0, next: undefined, learned };
     });
   }
 }
@@ -184,8 +184,8 @@ interface State {
 async function inTurn(
   db: Database,
   numbers: SeriesNumbers | undefined,
-  step: (tx: PlainTransaction, state: State) => Promise<FoldStep & { learned?: SeriesOfCalls }>,
-): Promise<FoldStep> {
+  step: (tx: PlainTransaction, state: State) => Promise<RollupStep & { learned?: SeriesOfCalls }>,
+): Promise<RollupStep> {
   // Each step determines by itself what is left to do.
   const { learned, ...done } = await db.plainTransaction(
     async (tx) => {
@@ -193,15 +193,15 @@ async function inTurn(
       const [row] = await tx.query(readState, []);
       return step(tx, { phase: asNumber(row!['phase']), watermark: asBytes(row!['watermark']) });
     },
-    // What a power failure undoes is rolled up again: the sums and the markers of what is in them are lost together.
+    // After a power failure the lost steps are repeated: the sums and the markers of the records in them are lost together.
     { isRepeatable: true, mayBeLost: true },
   );
   if (learned !== undefined) numbers?.learn(learned);
   return done;
 }
 
-async function remove(tx: PlainTransaction, ids: readonly Buffer[]): Promise<void> {
-  for (const part of partsOf(ids)) await tx.run(deleteUnfolded(part.length), part);
+async function clearPending(tx: PlainTransaction, ids: readonly Buffer[]): Promise<void> {
+  for (const part of partsOf(ids)) await tx.run(deletePending(part.length), part);
 }
 
 function partsOf<T>(items: readonly T[]): (readonly T[])[] {
