@@ -127,11 +127,11 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
 
   /** Calls and leaves as soon as some of the answer has come. */
   async function leaveMidStream(customer: Customer, path: string, key: string): Promise<string> {
-    const leaving = new AbortController();
-    const response = await customer.call(path, key, { stream: true }, { signal: leaving.signal });
+    const disconnect = new AbortController();
+    const response = await customer.call(path, key, { stream: true }, { signal: disconnect.signal });
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
     for (let seen = ''; !seen.includes('word');) seen += (await reader.read()).value ?? '';
-    leaving.abort();
+    disconnect.abort();
     await reader.read().catch(() => undefined);
     return response.headers.get('x-request-id')!;
   }
@@ -261,10 +261,10 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
     expect(writtenAgain).toEqual(written);
     const [told, toldAgain] = await twice(() => anthropic.messages.stream(message, options('b')).finalMessage());
     expect(toldAgain).toEqual(told);
-    const leaving = new AbortController();
-    const left = openai.chat.completions.create({ ...body, stream: true }, { ...options('c'), signal: leaving.signal });
+    const disconnect = new AbortController();
+    const left = openai.chat.completions.create({ ...body, stream: true }, { ...options('c'), signal: disconnect.signal });
     for await (const chunk of await left) if (chunk.choices[0]?.delta.content !== undefined) break;
-    leaving.abort();
+    disconnect.abort();
     const found = await openai.chat.completions.stream(body, options('c')).finalChatCompletion();
     expect(found.choices[0]!.message.content).toBe('word '.repeat(60));
     await expect(openai.chat.completions.create({ ...body, max_tokens: 201 }, options('a'))).rejects.toBeInstanceOf(

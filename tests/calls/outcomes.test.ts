@@ -112,9 +112,9 @@ describe.each(modes)('an outcome, %s', (mode: Mode) => {
     await sleep(1000);
   }
 
-  function start(leaving?: AbortController, onText?: (text: string) => void): { ids: string[]; answers: Promise<Seen[]> } {
+  function start(disconnect?: AbortController, onText?: (text: string) => void): { ids: string[]; answers: Promise<Seen[]> } {
     const ids = combinations.map(() => `case-${(calls += 1)}`);
-    const options = { maxTokens, ...(leaving === undefined ? {} : { leaving }), ...(onText === undefined ? {} : { onText }) };
+    const options = { maxTokens, ...(disconnect === undefined ? {} : { disconnect }), ...(onText === undefined ? {} : { onText }) };
     return {
       ids,
       answers: Promise.all(
@@ -179,14 +179,14 @@ describe.each(modes)('an outcome, %s', (mode: Mode) => {
       stub.script('case-m', script('m'));
       const spentBefore = await spent();
       const asked = stub.requests.length;
-      const leaving = leave === undefined ? undefined : new AbortController();
+      const disconnect = leave === undefined ? undefined : new AbortController();
       let begun = 0;
-      const { ids, answers } = start(leaving, () => (begun += 1));
+      const { ids, answers } = start(disconnect, () => (begun += 1));
       const requests = () => stub.requests.slice(asked);
-      if (leaving !== undefined) await eventually(() => (requests().length === combinations.length ? true : undefined));
+      if (disconnect !== undefined) await eventually(() => (requests().length === combinations.length ? true : undefined));
       if (leave === 'after-part') await untilPart();
       if (leave === 'in-the-middle') await eventually(() => (begun >= combinations.length ? true : undefined));
-      leaving?.abort();
+      disconnect?.abort();
       await check(ids, await answers, spentBefore, expected);
       if (leave === 'when-asked' || leave === 'after-part') {
         for (const { clientLeft } of requests()) expect(await clientLeft).toBe(true);
@@ -212,7 +212,7 @@ describe.each(modes)('an outcome, %s', (mode: Mode) => {
     await system.cli('balance', 'deposit', '1', '--account', other);
     const { secret } = await createKey(system, 'other', '--account', other);
     stub.script('filler', lingers('cc'));
-    const leaving = new AbortController();
+    const disconnect = new AbortController();
     const asked = stub.requests.length;
     const fillers = (['cc', 'm'] as const).flatMap((upstream) =>
       Array.from({ length: 8 }, (_, index) =>
@@ -220,7 +220,7 @@ describe.each(modes)('an outcome, %s', (mode: Mode) => {
           system,
           secret,
           { client: 'chat-completions', streaming: true, upstream },
-          { maxTokens, leaving, clientRequestId: `filler-${index}`, model: `${upstream}/filler` },
+          { maxTokens, disconnect, clientRequestId: `filler-${index}`, model: `${upstream}/filler` },
         ),
       ),
     );
@@ -228,7 +228,7 @@ describe.each(modes)('an outcome, %s', (mode: Mode) => {
     const spentBefore = await spent();
     const { ids, answers } = start();
     const seen = await answers;
-    leaving.abort();
+    disconnect.abort();
     await Promise.all(fillers);
     await check(ids, seen, spentBefore, () => ({
       outcome: 'gateway_error',

@@ -57,18 +57,18 @@ describe.each(modes)('the document of the console’s API, %s', (mode) => {
   });
 
   it('is true of money that is held for a call, and of what became of it', async () => {
-    const leaving = new AbortController();
+    const disconnect = new AbortController();
     const call = await chat(
       system,
       secret,
       { model: 'sandbox/story', stream: true, messages: [{ role: 'user', content: 'delay=100ms tokens=5000' }] },
-      { signal: leaving.signal },
+      { signal: disconnect.signal },
     );
     const requestId = call.headers.get('x-request-id')!;
     const { data: holds } = await operator.get<{ data: { request_id: string }[] }>(`${account}/holds`);
     expect(holds.map(({ request_id }) => request_id)).toEqual([requestId]);
     expect(await operator.get(`${account}/usage/records/${requestId}/hold`)).toMatchObject({ state: 'open' });
-    leaving.abort();
+    disconnect.abort();
     await settled(system, accountId, 1);
     expect(await operator.get(`${account}/usage/records/${requestId}/hold`)).toMatchObject({ state: 'settled' });
     expect(await operator.get(`${account}/holds`)).toEqual({ data: [] });

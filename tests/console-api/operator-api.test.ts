@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { chat } from '../support/calls.js';
 import { addPerson, Browser } from '../support/console.js';
-import { ledgerAway } from '../support/ledger-unavailable.js';
+import { suspendLedger } from '../support/ledger-unavailable.js';
 import { eventually } from '../support/process.js';
 import { modes, startSystem, type System } from '../support/system.js';
 
@@ -147,7 +147,7 @@ describe.each(modes)('the operator’s part of the console’s API, %s', (mode) 
           { 'idempotency-key': 'while away' },
         )
       ).status;
-    const back = ledgerAway(system);
+    const back = suspendLedger(system);
     try {
       const { data } = await operator.get<{ data: object[] }>('/operator/accounts?search=FAR');
       expect(data).toMatchObject([{ id, name: 'Far away', state: 'active', balance: null, keys: 0 }]);

@@ -4,7 +4,7 @@ import type { Browser as Chromium, Locator, Page } from 'playwright-core';
 import { chat } from '../support/calls.js';
 import { accessibilityFaults, newMember, newPerson, type Person, settledPage, startChromium } from '../support/chromium.js';
 import { addPerson } from '../support/console.js';
-import { ledgerAway } from '../support/ledger-unavailable.js';
+import { suspendLedger } from '../support/ledger-unavailable.js';
 import { eventually } from '../support/process.js';
 import { modes, startSystem, type System } from '../support/system.js';
 
@@ -82,7 +82,7 @@ describe.each(modes)('an operator in the browser, %s', (mode) => {
 
   it('finds and opens an account while the ledger is away, and is told why there is no balance', async () => {
     const page = await operator.open('/operator/accounts');
-    const back = ledgerAway(system);
+    const back = suspendLedger(system);
     try {
       await page.getByRole('searchbox', { name: 'Search by name or id' }).fill('acme');
       await page.getByText('The ledger does not answer').waitFor();

@@ -1,10 +1,10 @@
-// What Tollgate says about all calls, once nothing is open any more: records, balances and the journal.
+// Reads Tollgate's books, once nothing is open any more: records, balances and the journal.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type BalanceRow, type UsageRow, usageRows } from '../support/calls.js';
 import { eventually } from '../support/process.js';
 import type { System } from '../support/system.js';
 
-/** A usage record with what ties it to a client's call. */
+/** A usage record with the fields that link it to a client's call. */
 export interface RecordRow extends UsageRow {
   readonly account_id: string;
   readonly client_request_id: string | null;
@@ -22,12 +22,12 @@ export interface EntryRow {
   readonly linked_entry_id: string | null;
 }
 
-/** All that is on the books. */
+/** The books of a run. */
 export interface Books {
   readonly records: readonly RecordRow[];
   readonly balances: ReadonlyMap<string, BalanceRow>;
   readonly entries: ReadonlyMap<string, readonly EntryRow[]>;
-  /** What `tollgate ledger verify` says. */
+  /** The result of `tollgate ledger verify`. */
   readonly verification: {
     readonly ok: boolean;
     readonly records_checked: number;
@@ -37,8 +37,8 @@ export interface Books {
 }
 
 /**
- * Waits until every record is settled, nothing is held, and no further record has come for `quietMs` (calls whose gateway was lost are
- * recorded when their lease is over). Raises what is still open when that takes too long.
+ * Waits until every record is settled, nothing is held, and no new record has appeared for `quietMs` (calls whose gateway was lost are
+ * recorded when their lease expires). Raises an Error that lists what is still open if that takes too long.
  */
 export async function readQuietBooks(system: System, accountIds: readonly string[], quietMs: number, timeoutMs: number): Promise<Books> {
   return eventually(async () => {
@@ -52,11 +52,11 @@ export async function readQuietBooks(system: System, accountIds: readonly string
     await sleep(quietMs);
     const after = await readOpen(system, accountIds);
     if (after.records.length !== before.records.length || after.unsettled.length > 0 || after.held.length > 0)
-      throw new Error('Records still come in.');
+      throw new Error('New records are still appearing.');
     const entries = new Map<string, EntryRow[]>();
     for (const id of accountIds)
       entries.set(id, lines<EntryRow>(await system.cli('balance', 'entries', '--account', id, '--all', '--json')));
-    // Its exit code is 1 when the books are wrong, which the judge is to say.
+    // Its exit code is 1 if the books are wrong, which is for the judge to report.
     const { stdout } = await system.tryCli('ledger', 'verify', '--json');
     return { records: after.records, balances: after.balances, entries, verification: JSON.parse(stdout) as Books['verification'] };
   }, timeoutMs);

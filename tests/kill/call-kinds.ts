@@ -1,4 +1,4 @@
-// The calls that the load is made of. Each has one possible answer, so that what a whole answer must say and cost is known beforehand.
+// The kinds of calls in the load. Each has only one possible answer, so that the text and cost of a full answer are known in advance.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runCommand } from '../support/command-runner.js';
@@ -7,19 +7,19 @@ import type { System } from '../support/system.js';
 import { type StubUpstream, stubApiKey } from '../upstream/stub-upstream.js';
 import type { Tokens } from './outcome.js';
 
-/** What is asked for again and again. */
+/** A kind of call, which the load repeats. */
 export interface CallKind {
-  /** "messages sandbox/story streamed". */
+  /** For example "messages sandbox/story streamed". */
   readonly name: string;
   readonly path: '/v1/chat/completions' | '/v1/messages';
   readonly model: string;
   readonly isStream: boolean;
   readonly content: string;
   readonly maxTokens: number;
-  /** The most tokens that one delta of the stream can stand for. */
+  /** The maximum number of tokens in one delta of the stream. */
   readonly tokensPerDeltaMax: number;
-  /** After so many deltas the client hangs up. */
-  readonly leavesAfter?: number;
+  /** The client disconnects after this many deltas. */
+  readonly disconnectsAfter?: number;
 }
 
 /** Prices of one model, in nano-USD per million tokens. */
@@ -30,12 +30,12 @@ export interface Price {
 
 const paths = ['/v1/chat/completions', '/v1/messages'] as const;
 const stubText = 'The quick brown fox jumps over the lazy dog, again and again and again, until the evening comes. '.repeat(6).trim();
-// No fewer than we count ourselves where the upstream is cut before it says.
+// At least as many as Tollgate estimates if the upstream breaks off before it reports usage.
 const stubTokens = { input: 17, output: 150 };
-/** The stub sends a delta of eight characters, and no token is empty. */
+/** The stub sends deltas of eight characters, and no token is empty. */
 const charsPerDelta = 8;
 
-/** Long and short streams, whole answers that take a while, and callers that leave, in both formats, over the sandbox and real upstreams. */
+/** Long and short streams, slow whole answers, and callers that disconnect, in both formats, over the sandbox and real upstreams. */
 export const callKinds: readonly CallKind[] = paths.flatMap((path) => {
   const kind = (model: string, isStream: boolean, content: string, more: Partial<CallKind> = {}): CallKind => ({
     name: `${path} ${model} ${isStream ? 'streamed' : 'whole'} ${content}`,
@@ -55,7 +55,7 @@ export const callKinds: readonly CallKind[] = paths.flatMap((path) => {
     kind('sandbox/story', true, 'delay=15ms tokens=150'),
     kind('sandbox/story', true, 'delay=5ms tokens=300', { maxTokens: 120 }),
     kind('sandbox/story', false, 'delay=10ms tokens=60'),
-    kind('sandbox/story', true, 'delay=10ms tokens=200', { leavesAfter: 30 }),
+    kind('sandbox/story', true, 'delay=10ms tokens=200', { disconnectsAfter: 30 }),
     kind('cc/slow', true, 'Tell me', stub),
     kind('m/slow', true, 'Tell me', stub),
     kind('m/slow', false, 'Tell me', stub),
@@ -100,7 +100,7 @@ interface CatalogModel {
   readonly usd_per_million_tokens: { readonly input: string; readonly output: string } | null;
 }
 
-/** The prices of all models, as the public catalog tells them, once it shows those of these kinds of calls. */
+/** Returns the prices of all models from the public catalog, once it lists the models of these kinds of calls. */
 export async function readPrices(system: System, kinds: readonly CallKind[]): Promise<Map<string, Price>> {
   return eventually(async () => {
     const { data } = (await (await fetch(`${system.baseUrl}/v1/catalog`)).json()) as { data: CatalogModel[] };
@@ -112,7 +112,7 @@ export async function readPrices(system: System, kinds: readonly CallKind[]): Pr
   });
 }
 
-/** Tokens times price: each line rounded up once. */
+/** Returns tokens times price, with each line rounded up once. */
 export function costOf(tokens: Tokens, price: Price): bigint {
   const line = (count: number, perMtok: bigint): bigint => (BigInt(count) * perMtok + 999_999n) / 1_000_000n;
   return line(tokens.input, price.input) + line(tokens.output, price.output);

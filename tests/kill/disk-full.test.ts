@@ -1,5 +1,5 @@
-// Databases that cannot write for a while, under load: new calls are refused clearly, those under way end by the written rule, and
-// everything goes on by itself when there is room again.
+// Databases that cannot write for a while, under load: new calls are refused clearly, calls in flight end as documented, and everything
+// recovers by itself once there is space again.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../support/process.js';
@@ -18,10 +18,10 @@ import { ownFaults } from './survivors.js';
 const leaseMs = 5000;
 const holdTtlMs = 30_000;
 const patienceMs = 3000;
-// Longer than callers wait for their record, so that some are told that their end is withheld.
+// Longer than calls wait to be recorded, so that some clients receive an error in place of the end of the answer.
 const fullMs = 6000;
 const foundMsMax = 30_000;
-// A database that still has room in its own files goes on until that is used up.
+// A database keeps writing until the free space in its own files is used up.
 const usedUpMsMax = 60_000;
 const kinds = callKinds.filter(({ model }) => model.startsWith('sandbox/'));
 const probes = kinds.filter(({ model, isStream }) => model === 'sandbox/echo' && !isStream);
@@ -50,8 +50,8 @@ describe.each(modes.flatMap((mode) => disksHere().map((disk) => ({ mode, disk, n
     accountId = (await system.json<{ id: string }>('account', 'list')).id;
     prices = await readPrices(system, kinds);
     const undisturbed = async (kind: CallKind): Promise<void> => {
-      const outcome = await makeCall(system.baseUrl, system.firstKey, kind, { stays: true });
-      references.set(kind, { text: outcome.text, tokens: outcome.told! });
+      const outcome = await makeCall(system.baseUrl, system.firstKey, kind, { readsToEnd: true });
+      references.set(kind, { text: outcome.text, tokens: outcome.reported! });
       outcomes.push(outcome);
     };
     await Promise.all(kinds.map(undisturbed));
@@ -62,7 +62,7 @@ describe.each(modes.flatMap((mode) => disksHere().map((disk) => ({ mode, disk, n
     disk.remove();
   });
 
-  it('refuses new calls clearly, loses and doubles no charge, and goes on by itself', async () => {
+  it('refuses new calls clearly, neither loses nor duplicates a charge, and recovers by itself', async () => {
     const pids = mode === 'single' ? { single: system.pid() } : pidsOf(system);
     const probe = (): Promise<Outcome[]> => Promise.all(probes.map((kind) => makeCall(system.baseUrl, system.firstKey, kind)));
     const load = startLoad({ baseUrl: system.baseUrl, secrets: [system.firstKey], kinds, callers: 8, random: seeded(1) });
@@ -91,11 +91,11 @@ describe.each(modes.flatMap((mode) => disksHere().map((disk) => ({ mode, disk, n
       outcomes.push(...refused, ...load.outcomes);
     }
     const books = await readQuietBooks(system, [accountId], leaseMs + 1500, 90_000);
-    const { violations, ...sums } = judge(outcomes, books, { prices, references, deltasOnTheWayMax: 20 });
+    const { violations, ...sums } = judge(outcomes, books, { prices, references, deltasInTransitMax: 20 });
     const evidence = violations.length === 0 ? '' : keepEvidence({ outcomes, books, output: system.output() });
     process.stdout.write(`${mode} on ${disk.name}: ${JSON.stringify(sums, jsonable)}\n`);
     expect({ evidence, violations }).toEqual({ evidence: '', violations: [] });
-    // Each format's own word for it, and when to come back.
+    // Each format has its own error type for this, and says when to retry.
     const clear = refused.map(({ kind, how, status, reason, retryAfter }) => ({
       path: kind.path,
       how,

@@ -1,4 +1,4 @@
-// Ways in which the databases of a running system cannot write for a while.
+// Ways to keep the databases of a running system from writing for a while.
 import { execFileSync } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, readFileSync, rmdirSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ import type { System } from '../support/system.js';
 /** Something that can keep databases from writing. */
 export interface Disk {
   readonly name: string;
-  /** Called before the system starts; the folder below which it is to keep its data. */
+  /** Called before the system starts. Returns the folder for its data. */
   prepare(): string;
   refuseWrites(system: System): Promise<void>;
   allowWrites(system: System): Promise<void>;
@@ -19,14 +19,14 @@ export interface Disk {
   remove(): void;
 }
 
-/** The disks that this machine can offer: a full one only where we may mount one, which takes root's rights. */
+/** Returns the disks that this machine supports. A full disk has to be mounted, which requires root. */
 export function disksHere(): readonly Disk[] {
   return mayMount() ? [refusingDisk, fullDisk()] : [refusingDisk];
 }
 
 /**
- * Needs no rights. SQLite gets an error at each write (RLIMIT_FSIZE of the process; Node ignores the signal that comes with it);
- * MariaDB is set to read only, as it is on a machine that fails over.
+ * Needs no privileges. SQLite gets an error at each write (RLIMIT_FSIZE of the process; Node ignores the signal that accompanies it);
+ * MariaDB is set to read-only, as on a server that fails over.
  */
 const refusingDisk: Disk = {
   name: 'a disk that refuses writes',
@@ -50,10 +50,10 @@ async function setReadOnly(system: System, isReadOnly: boolean): Promise<void> {
   await db.close();
 }
 
-// MariaDB's own files take about 150 MB of it.
+// MariaDB's own files use about 150 MB of it.
 const diskBytes = 400 * 2 ** 20;
 
-/** A small disk of its own, filled to its last byte. */
+/** Returns a small separate disk, filled to its last byte. */
 function fullDisk(): Disk {
   let folder = '';
   return {

@@ -1,41 +1,41 @@
-// What is done to a running Tollgate: processes killed, stopped for a while, or restarted, and how long it took them to serve again.
+// Kills, pauses and restarts processes of a running Tollgate, and measures how long it takes until calls are served again.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually, isAlive } from '../support/process.js';
 import { pidsOf, type ProcessName, startedSince } from '../support/processes.js';
 import type { System } from '../support/system.js';
 
-/** A process of the distributed mode, or all that runs at once. */
+/** A process of the distributed mode, or all processes at once. */
 export type Target = ProcessName | 'all';
 
-/** A fault as it was done. */
+/** A fault that was injected. */
 export interface Fault {
   readonly what: 'kill' | 'stop' | 'restart';
   readonly target: Target;
   readonly atMs: number;
-  /** From the fault until calls could be served again; of a stop from its end. */
+  /** Time from the fault until calls could be served again; for a pause, from its end. */
   servingAfterMs?: number;
 }
 
-/** Does faults and remembers them. */
+/** Injects faults and records them. */
 export interface Faults {
   readonly done: readonly Fault[];
-  /** SIGKILL at once; resolves when the system serves again, or when it is not waited for (`untilServing` waits then). */
+  /** Sends SIGKILL. Resolves when the system serves again, or immediately if not told to wait (`untilServing` waits then). */
   kill(target: Target): Promise<void>;
-  /** SIGSTOP, and SIGCONT after so long. */
+  /** Sends SIGSTOP, and SIGCONT after this time. */
   stop(target: Target, forMs: number): Promise<void>;
-  /** SIGTERM to the database, which then ends as it would when an operator restarts it. */
+  /** Sends SIGTERM to the database, which then shuts down as when an operator restarts it. */
   restartDatabase(): Promise<void>;
-  /** Waits until every process runs and the gateway calls itself ready. */
+  /** Waits until every process runs and the gateway is ready. */
   untilServing(): Promise<void>;
 }
 
 /** The processes of a distributed system. */
 export const processNames: readonly ProcessName[] = ['auth', 'catalog', 'ledger', 'metering', 'inference', 'gateway', 'mariadb'];
 
-// Patience with a busy machine; a system that does not come back at all takes longer than any patience.
+// Generous, because a busy machine can be slow.
 const servingMsMax = 90_000;
 
-/** Faults for this system. */
+/** Returns the faults of this system. */
 export function createFaults(system: System): Faults {
   const done: Fault[] = [];
   const isDistributed = system.mode === 'distributed';
@@ -44,7 +44,7 @@ export function createFaults(system: System): Faults {
 
   const ending = new Set<number>();
 
-  /** Sends a signal to a process, once there is one that is not ending already. */
+  /** Sends a signal to a process, once there is one that has not ended. */
   async function signal(target: Target, name: NodeJS.Signals): Promise<number> {
     return eventually(() => {
       const pid = pidOf(target);
@@ -57,7 +57,7 @@ export function createFaults(system: System): Faults {
 
   async function untilSuccessor(target: ProcessName, pid: number, sinceMs: number): Promise<void> {
     await eventually(() => (pidOf(target) !== pid ? true : undefined), servingMsMax);
-    // MariaDB answers by the time that its pid is noted.
+    // MariaDB is ready by the time its pid is recorded.
     if (target !== 'mariadb') await eventually(() => startedSince(system, target, sinceMs), servingMsMax);
   }
 

@@ -1,4 +1,4 @@
-// A judge that finds nothing proves nothing: each rule is shown a bill that breaks it.
+// Checks that the judge detects violations: each rule is given a bill that breaks it.
 import { describe, expect, it } from '@jest/globals';
 import type { BalanceRow } from '../support/calls.js';
 import type { Books, EntryRow, RecordRow } from './books.js';
@@ -7,7 +7,7 @@ import { judge, type Reference } from './judge.js';
 import type { Outcome } from './outcome.js';
 
 const find = (isStream: boolean): CallKind =>
-  callKinds.find((kind) => kind.model === 'sandbox/story' && kind.isStream === isStream && kind.leavesAfter === undefined)!;
+  callKinds.find((kind) => kind.model === 'sandbox/story' && kind.isStream === isStream && kind.disconnectsAfter === undefined)!;
 const [stream, whole] = [find(true), find(false)];
 const reference: Reference = { text: 'a story of forty tokens', tokens: { input: 9, output: 40 } };
 const price = { input: 100_000_000n, output: 400_000_000n };
@@ -28,9 +28,9 @@ const full: Outcome = {
   retryAfter: undefined,
   text: reference.text,
   deltas: 40,
-  told: reference.tokens,
+  reported: reference.tokens,
 };
-const cut: Outcome = { ...full, how: 'cut', text: 'a story', deltas: 2, told: undefined };
+const cut: Outcome = { ...full, how: 'cut', text: 'a story', deltas: 2, reported: undefined };
 const refused: Outcome = { ...cut, how: 'refused', status: 503, text: '', deltas: 0 };
 
 const record = {
@@ -51,7 +51,7 @@ const lost = (charge: bigint): RecordRow => ({
   captured_nano_usd: String(charge),
 });
 
-/** Books with these records, and a journal and a balance that fit them. */
+/** Returns books with these records, and with a matching journal and balance. */
 function booksOf(records: readonly RecordRow[], more: Partial<Books> = {}): Books {
   const spent = records.reduce((sum, row) => sum + BigInt(row.charge_nano_usd), 0n);
   const entries = records.map((row) => ({
@@ -85,7 +85,7 @@ const expectations = {
     [stream, reference],
     [whole, reference],
   ]),
-  deltasOnTheWayMax: 3,
+  deltasInTransitMax: 3,
 };
 const violationsOf = (outcomes: readonly Outcome[], books: Books): string[] => judge(outcomes, books, expectations).violations;
 
@@ -94,12 +94,16 @@ describe('the judge', () => {
     ['a full answer, charged in full', full, [record]],
     ['a full answer at its cap', full, [{ ...record, outcome: 'max_tokens' }]],
     ['a cut stream without a record', cut, []],
-    ['a cut stream, charged for what was delivered and on its way', cut, [lost(costOf({ input: 9, output: 5 }, price))]],
-    ['a cut stream whose model was done', cut, [record]],
+    ['a cut stream, charged for what was delivered or in transit', cut, [lost(costOf({ input: 9, output: 5 }, price))]],
+    ['a cut stream whose model had finished', cut, [record]],
     ['a refused call with a free record', refused, [{ ...lost(0n), outcome: 'gateway_error' }]],
     ['a whole answer that was cut, free', { ...cut, kind: whole, text: '', deltas: 0 }, [lost(0n)]],
-    ['a caller that left, charged for all that it asked for', { ...cut, how: 'left' }, [{ ...record, outcome: 'client_disconnected' }]],
-  ])('has nothing against %s', (_, outcome, records) => {
+    [
+      'a caller that disconnected, charged for the full answer',
+      { ...cut, how: 'disconnected' },
+      [{ ...record, outcome: 'client_disconnected' }],
+    ],
+  ])('accepts %s', (_, outcome, records) => {
     expect(violationsOf([outcome], booksOf(records))).toEqual([]);
   });
 
@@ -112,17 +116,17 @@ describe('the judge', () => {
       'a charge that is one nano-dollar off',
       full,
       [{ ...record, charge_nano_usd: less, captured_nano_usd: less }],
-      'charge is not tokens × price',
+      'the charge is not tokens × price',
     ],
-    ['a record of other tokens', full, [{ ...record, output_tokens: 39 }], 'recorded tokens are not those'],
-    ['a client that was told other tokens', { ...full, told: { input: 9, output: 41 } }, [record], 'told other figures'],
-    ['another text', { ...full, text: `${reference.text}!` }, [record], 'a text that the model never wrote'],
-    ['an end before the text is whole', { ...full, text: 'a story' }, [record], 'a whole answer that is not whole'],
-    ['money taken for less than the charge', full, [{ ...record, captured_nano_usd: less }], 'captured is not what was charged'],
+    ['a record with different tokens', full, [{ ...record, output_tokens: 39 }], 'recorded tokens differ'],
+    ['other token counts reported to the client', { ...full, reported: { input: 9, output: 41 } }, [record], 'differ from the model’s'],
+    ['a different text', { ...full, text: `${reference.text}!` }, [record], 'a text that differs'],
+    ['an end before the text is complete', { ...full, text: 'a story' }, [record], 'incomplete text'],
+    ['a captured amount below the charge', full, [{ ...record, captured_nano_usd: less }], 'the captured amount differs'],
     ['a shortfall', full, [{ ...record, shortfall_nano_usd: '1' }], 'a shortfall'],
     ['a charge for a refused call', refused, [record], 'charged for a refused call'],
     [
-      'a charge for a whole answer that never left',
+      'a charge for a whole answer that was not delivered',
       { ...cut, kind: whole },
       [lost(1n)],
       'charged for a whole answer that was not delivered',
@@ -130,20 +134,20 @@ describe('the judge', () => {
     ['a cut stream charged beyond its delivery', cut, [lost(costOf({ input: 64, output: 6 }, price))], 'charged more than was delivered'],
     ['a finished answer charged in part', cut, [{ ...record, charge_nano_usd: less, captured_nano_usd: less }], 'not charged in full'],
     ['a call that hung', { ...cut, how: 'hung' }, [], 'never ended'],
-    ['a clean end without an end', { ...cut, how: 'silent' }, [], 'a clean end'],
-    ['a record of another id', full, [{ ...record, id: 'req_2' }], 'a record of another id'],
-    ['a record of no call', full, [record, { ...record, id: 'req_2', client_request_id: 'somebody' }], 'a record of no call'],
-  ])('objects to %s', (_, outcome, records, violation) => {
+    ['a clean end without the last event', { ...cut, how: 'truncated' }, [], 'ended cleanly'],
+    ['a record with a different id', full, [{ ...record, id: 'req_2' }], 'a record with a different id'],
+    ['a record without a call', full, [record, { ...record, id: 'req_2', client_request_id: 'unknown' }], 'a record without a call'],
+  ])('rejects %s', (_, outcome, records, violation) => {
     expect(violationsOf([outcome], booksOf(records)).join('\n')).toContain(violation);
   });
 
-  it('lets an answer be given again, and objects to one that was charged again', () => {
+  it('accepts a replayed answer, and detects one that was charged again', () => {
     const first: Outcome = { ...cut, idempotencyKey: 'key-1' };
     const second: Outcome = { ...full, clientId: 'client-2', requestId: 'req_2', idempotencyKey: 'key-1', originalRequestId: 'req_1' };
     const again: RecordRow = { ...record, id: 'req_2', client_request_id: 'client-2' };
     expect(violationsOf([first, second], booksOf([record]))).toEqual([]);
     expect(violationsOf([first, second], booksOf([])).join('\n')).toContain('a full answer without a record');
-    expect(violationsOf([first, second], booksOf([record, again])).join('\n')).toContain('only given again');
+    expect(violationsOf([first, second], booksOf([record, again])).join('\n')).toContain('a replayed answer');
     expect(violationsOf([first, { ...second, originalRequestId: undefined }], booksOf([record, again])).join('\n')).toContain(
       'more than one charge under the Idempotency-Key key-1',
     );
@@ -151,26 +155,30 @@ describe('the judge', () => {
 
   const charge: EntryRow = { id: 'ent_1', kind: 'charge', amount_nano_usd: String(fullCharge), reference: 'req_1', linked_entry_id: null };
   it.each<[string, Partial<Books>, string]>([
-    ['a charge that the journal took twice', { entries: new Map([[accountId, [charge, { ...charge, id: 'ent_2' }]]]) }, 'the journal took'],
     [
-      'money taken for a call without a record',
+      'a charge that is in the journal twice',
+      { entries: new Map([[accountId, [charge, { ...charge, id: 'ent_2' }]]]) },
+      'the journal charged',
+    ],
+    [
+      'a journal charge for a call without a record',
       { entries: new Map([[accountId, [charge, { ...charge, reference: 'req_9' }]]]) },
       'which has no record',
     ],
-    ['a charge that the journal never took', { entries: new Map([[accountId, []]]) }, 'the journal took 0'],
-    ['spending that no record explains', { balances: balanceOf(fullCharge + 1n) }, 'has spent'],
-    ['drift', { verification: { ok: false, records_checked: 1, open_holds: 0, sum_nano_usd: '0' } }, 'verify finds the books wrong'],
+    ['a charge that is not in the journal', { entries: new Map([[accountId, []]]) }, 'the journal charged 0'],
+    ['spending without a record', { balances: balanceOf(fullCharge + 1n) }, 'has spent'],
+    ['drift', { verification: { ok: false, records_checked: 1, open_holds: 0, sum_nano_usd: '0' } }, 'verify reports wrong books'],
     [
       'a hold that is still open',
       { verification: { ok: true, records_checked: 1, open_holds: 1, sum_nano_usd: '0' } },
       'holds are still open',
     ],
     [
-      'a verification that overlooks records',
+      'a verification that misses records',
       { verification: { ok: true, records_checked: 0, open_holds: 0, sum_nano_usd: '0' } },
-      'verify has looked at',
+      'verify checked',
     ],
-  ])('objects to %s', (_, books, violation) => {
+  ])('rejects %s', (_, books, violation) => {
     expect(violationsOf([full], booksOf([record], books)).join('\n')).toContain(violation);
   });
 });

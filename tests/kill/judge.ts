@@ -1,38 +1,38 @@
-// Compares what the clients lived with what is on the books. Pure; every finding is a sentence that names its call.
+// Compares what the clients observed with the books. Pure. Every violation is described in words and names its call.
 import { type CallKind, costOf, type Price } from './call-kinds.js';
 import type { Books, EntryRow, RecordRow } from './books.js';
 import type { Outcome, Tokens } from './outcome.js';
 
-/** What a kind of call answers when nothing disturbs it. */
+/** The answer of a kind of call when there are no faults. */
 export interface Reference {
   readonly text: string;
   readonly tokens: Tokens;
 }
 
-/** What the judge knows beside the books. */
+/** What the judge compares the outcomes and books with. */
 export interface Expectations {
   readonly prices: ReadonlyMap<string, Price>;
   readonly references: ReadonlyMap<CallKind, Reference>;
-  /** Deltas that a cut stream may be charged beyond those its client received: what was on its way. */
-  readonly deltasOnTheWayMax: number;
+  /** How many deltas a cut stream may be charged beyond those that its client received, because they were in transit. */
+  readonly deltasInTransitMax: number;
 }
 
-/** What was found, and sums over all calls. */
+/** The violations, and sums over all calls. */
 export interface Judgement {
-  /** Empty when every rule was kept. */
+  /** Empty if no rule was broken. */
   readonly violations: string[];
-  /** Of calls that were delivered in part: tokens that their clients received, and that were charged, at prices. */
+  /** For calls that were delivered in part: the cost of the tokens that their clients received, and what was charged. */
   readonly partial: { readonly calls: number; readonly deliveredNanoUsd: bigint; readonly chargedNanoUsd: bigint };
-  /** The most deltas that a cut stream was charged beyond those that its client received. */
-  readonly deltasOnTheWay: number;
+  /** The largest number of deltas that a cut stream was charged beyond those that its client received. */
+  readonly deltasInTransit: number;
   readonly outcomes: Readonly<Record<string, number>>;
 }
 
 const finishedOutcomes: readonly string[] = ['completed', 'max_tokens'];
-// The tokenizer's estimate of the short prompts here, where an upstream was cut before it told its own.
+// Bounds the tokenizer's estimate of the short prompts, which is used if an upstream broke off before it reported usage.
 const inputTokensMax = 64;
 
-/** Judges all calls at once. */
+/** Checks all calls. */
 export function judge(outcomes: readonly Outcome[], books: Books, expectations: Expectations): Judgement {
   const violations: string[] = [];
   const byClientId = new Map<string, RecordRow[]>();
@@ -42,12 +42,12 @@ export function judge(outcomes: readonly Outcome[], books: Books, expectations: 
   }
   const partial = { calls: 0, deliveredNanoUsd: 0n, chargedNanoUsd: 0n };
   const counts: Record<string, number> = {};
-  let deltasOnTheWay = 0;
+  let deltasInTransit = 0;
   for (const outcome of outcomes) {
     const records = byClientId.get(outcome.clientId) ?? [];
     byClientId.delete(outcome.clientId);
-    const ending = `${outcome.how}${outcome.originalRequestId === undefined ? '' : ' again'} → ${records.map((record) => record.outcome).join(' + ') || 'no record'}`;
-    counts[ending] = (counts[ending] ?? 0) + 1;
+    const summary = `${outcome.how}${outcome.originalRequestId === undefined ? '' : ' replayed'} → ${records.map((record) => record.outcome).join(' + ') || 'no record'}`;
+    counts[summary] = (counts[summary] ?? 0) + 1;
     const faults =
       outcome.originalRequestId === undefined
         ? judgeCall(outcome, records, expectations)
@@ -57,76 +57,81 @@ export function judge(outcomes: readonly Outcome[], books: Books, expectations: 
     partial.calls += 1;
     partial.deliveredNanoUsd += costOf(deliveredTokens(outcome, expectations), expectations.prices.get(outcome.kind.model)!);
     const [record] = records;
-    if (!goesOn(outcome) && outcome.kind.tokensPerDeltaMax === 1 && record !== undefined && !finishedOutcomes.includes(record.outcome)) {
-      deltasOnTheWay = Math.max(deltasOnTheWay, record.output_tokens - outcome.deltas);
+    if (
+      !mayContinue(outcome) &&
+      outcome.kind.tokensPerDeltaMax === 1 &&
+      record !== undefined &&
+      !finishedOutcomes.includes(record.outcome)
+    ) {
+      deltasInTransit = Math.max(deltasInTransit, record.output_tokens - outcome.deltas);
     }
     partial.chargedNanoUsd += records.reduce((sum, record) => sum + BigInt(record.charge_nano_usd), 0n);
   }
   for (const records of byClientId.values())
-    violations.push(...records.map((record) => `a record of no call that was made — ${JSON.stringify(shortened(record))}`));
+    violations.push(...records.map((record) => `a record without a call — ${JSON.stringify(shortened(record))}`));
   violations.push(...judgeKeys(outcomes, books), ...judgeBooks(books));
-  return { violations, partial, deltasOnTheWay, outcomes: counts };
+  return { violations, partial, deltasInTransit, outcomes: counts };
 }
 
-function judgeCall(outcome: Outcome, records: readonly RecordRow[], { prices, references, deltasOnTheWayMax }: Expectations): string[] {
+function judgeCall(outcome: Outcome, records: readonly RecordRow[], { prices, references, deltasInTransitMax }: Expectations): string[] {
   const { kind, how } = outcome;
   const reference = references.get(kind)!;
   const price = prices.get(kind.model)!;
   const faults: string[] = [];
-  const check = (isRight: boolean, fault: string): void => void (isRight || faults.push(fault));
+  const check = (isValid: boolean, fault: string): void => void (isValid || faults.push(fault));
 
   check(records.length <= 1, 'more than one record');
   check(how !== 'hung', 'a call that never ended');
-  check(how !== 'silent', 'a clean end of a stream that is not its end');
-  check(reference.text.startsWith(outcome.text), 'a text that the model never wrote');
+  check(how !== 'truncated', 'a stream that ended cleanly without its last event');
+  check(reference.text.startsWith(outcome.text), 'a text that differs from the model’s');
   const [record] = records;
   const charge = BigInt(record?.charge_nano_usd ?? 0);
   if (record !== undefined) {
-    check(outcome.requestId === undefined || record.id === outcome.requestId, 'a record of another id');
-    check(record.shortfall_nano_usd === '0', 'a shortfall though there was money enough');
-    check(record.captured_nano_usd === record.charge_nano_usd, 'captured is not what was charged');
+    check(outcome.requestId === undefined || record.id === outcome.requestId, 'a record with a different id');
+    check(record.shortfall_nano_usd === '0', 'a shortfall although there were enough funds');
+    check(record.captured_nano_usd === record.charge_nano_usd, 'the captured amount differs from the charge');
   }
   if (how === 'whole') {
-    check(outcome.text === reference.text, 'a whole answer that is not whole');
-    check(same(outcome.told, reference.tokens), 'the client was told other figures than the model’s');
+    check(outcome.text === reference.text, 'a full answer with incomplete text');
+    check(same(outcome.reported, reference.tokens), 'token counts reported to the client differ from the model’s');
     check(record !== undefined, 'a full answer without a record');
     if (record === undefined) return faults;
     check(finishedOutcomes.includes(record.outcome), `a full answer recorded as ${record.outcome}`);
     check(
-      same(outcome.told, { input: record.input_tokens, output: record.output_tokens }),
-      'recorded tokens are not those that the client was told',
+      same(outcome.reported, { input: record.input_tokens, output: record.output_tokens }),
+      'recorded tokens differ from those reported to the client',
     );
-    check(charge === costOf(outcome.told!, price), `charge is not tokens × price, ${costOf(outcome.told!, price)}`);
+    check(charge === costOf(outcome.reported!, price), `the charge is not tokens × price, ${costOf(outcome.reported!, price)}`);
   } else if (how === 'refused') {
     check(charge === 0n, 'charged for a refused call');
   } else if (record !== undefined && finishedOutcomes.includes(record.outcome)) {
-    // The model was done; only the end did not reach the client.
+    // The model had finished; only the end of the answer did not reach the client.
     check(charge === costOf(reference.tokens, price), `a finished answer is not charged in full, ${costOf(reference.tokens, price)}`);
   } else if (!kind.isStream) {
     check(charge === 0n, 'charged for a whole answer that was not delivered');
   } else {
-    const deltas = outcome.deltas + deltasOnTheWayMax;
-    const output = goesOn(outcome) ? reference.tokens.output : Math.min(reference.tokens.output, deltas * kind.tokensPerDeltaMax);
-    const most = costOf({ input: Math.max(reference.tokens.input, inputTokensMax), output }, price);
-    check(charge <= most, `charged more than was delivered and on its way, ${most}`);
+    const deltas = outcome.deltas + deltasInTransitMax;
+    const output = mayContinue(outcome) ? reference.tokens.output : Math.min(reference.tokens.output, deltas * kind.tokensPerDeltaMax);
+    const costMax = costOf({ input: Math.max(reference.tokens.input, inputTokensMax), output }, price);
+    check(charge <= costMax, `charged more than was delivered and in transit, ${costMax}`);
   }
   return faults;
 }
 
-/** Whether the answer may have been read on to its end after the client had gone. */
-function goesOn({ how, idempotencyKey }: Outcome): boolean {
-  return how === 'left' || idempotencyKey !== undefined;
+/** Reports whether the answer may have been drained to its end after the client disconnected. */
+function mayContinue({ how, idempotencyKey }: Outcome): boolean {
+  return how === 'disconnected' || idempotencyKey !== undefined;
 }
 
-/** An answer that was given again: nothing of its own is on the books, and the first call has what a full answer must have. */
+/** Checks a replayed answer: the retry itself is not on the books, and the first call has everything that a full answer must have. */
 function judgeReplay(outcome: Outcome, records: readonly RecordRow[], books: Books, expectations: Expectations): string[] {
-  const faults = records.length === 0 ? [] : ['a record of an answer that was only given again'];
+  const faults = records.length === 0 ? [] : ['a record of a replayed answer'];
   if (outcome.how !== 'whole') return faults;
   const originals = books.records.filter(({ id }) => id === outcome.originalRequestId);
   return [...faults, ...judgeCall({ ...outcome, requestId: outcome.originalRequestId }, originals, expectations)];
 }
 
-/** Whatever was asked for again under one key is charged once. */
+/** Checks that calls with the same idempotency key are charged once. */
 function judgeKeys(outcomes: readonly Outcome[], { records }: Books): string[] {
   const keyOf = new Map(outcomes.map(({ clientId, idempotencyKey }) => [clientId, idempotencyKey]));
   const charged = new Map<string, string[]>();
@@ -142,29 +147,29 @@ function judgeKeys(outcomes: readonly Outcome[], { records }: Books): string[] {
 function judgeBooks({ records, balances, entries, verification }: Books): string[] {
   const faults: string[] = [];
   const recordsById = new Map(records.map((record) => [record.id, record]));
-  if (recordsById.size !== records.length) faults.push('two records of one call id');
-  if (!verification.ok || verification.sum_nano_usd !== '0') faults.push(`verify finds the books wrong: ${JSON.stringify(verification)}`);
+  if (recordsById.size !== records.length) faults.push('two records with the same call id');
+  if (!verification.ok || verification.sum_nano_usd !== '0') faults.push(`verify reports wrong books: ${JSON.stringify(verification)}`);
   if (verification.records_checked < records.length)
-    faults.push(`verify has looked at ${verification.records_checked} of ${records.length} records`);
+    faults.push(`verify checked ${verification.records_checked} of ${records.length} records`);
   if (verification.open_holds !== 0) faults.push(`${verification.open_holds} holds are still open`);
   for (const [accountId, balance] of balances) {
     const own = records.filter((record) => record.account_id === accountId);
     const charged = own.reduce((sum, record) => sum + BigInt(record.charge_nano_usd), 0n);
     if (BigInt(balance.spent_nano_usd) !== charged)
-      faults.push(`${accountId} has spent ${balance.spent_nano_usd}, its records say ${charged}`);
-    if (BigInt(balance.available_nano_usd) < 0n) faults.push(`${accountId} has less than nothing: ${balance.available_nano_usd}`);
+      faults.push(`${accountId} has spent ${balance.spent_nano_usd}, but its records sum to ${charged}`);
+    if (BigInt(balance.available_nano_usd) < 0n) faults.push(`${accountId} has a negative balance: ${balance.available_nano_usd}`);
     const taken = takenByCall(entries.get(accountId) ?? []);
     for (const [callId, sum] of taken)
-      if (!recordsById.has(callId)) faults.push(`the journal took ${sum} nano-USD for ${callId}, which has no record`);
+      if (!recordsById.has(callId)) faults.push(`the journal charged ${sum} nano-USD for ${callId}, which has no record`);
     for (const { id, charge_nano_usd: charge } of own) {
       if ((taken.get(id) ?? 0n) !== BigInt(charge))
-        faults.push(`the journal took ${taken.get(id) ?? 0n} nano-USD for ${id}, its record says ${charge}`);
+        faults.push(`the journal charged ${taken.get(id) ?? 0n} nano-USD for ${id}, but its record has ${charge}`);
     }
   }
   return faults;
 }
 
-/** Charges less refunds, by call. */
+/** Returns charges minus refunds, by call. */
 function takenByCall(entries: readonly EntryRow[]): Map<string, bigint> {
   const taken = new Map<string, bigint>();
   for (const { kind, reference, amount_nano_usd: amount } of entries) {

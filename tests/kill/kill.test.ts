@@ -1,5 +1,5 @@
-// Kills and stops every process at random points under load, and then looks for a single call whose bill is wrong.
-// TOLLGATE_TEST_KILLS sets how many kills there are in all, TOLLGATE_TEST_SEED repeats the schedule of a run.
+// Kills and pauses every process at random instants under load, and then checks that the bill of every call is right.
+// TOLLGATE_TEST_KILLS sets the total number of kills; TOLLGATE_TEST_SEED repeats the schedule of a run.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createKey } from '../support/calls.js';
 import { eventually } from '../support/process.js';
@@ -22,9 +22,9 @@ const callers = 12;
 const leaseMs = 3000;
 const holdTtlMs = 8000;
 const checkpointMs = 200;
-// What the fastest kind of call writes between two checkpoints.
-const deltasOnTheWayMax = checkpointMs / 5;
-// A kill takes some seconds, more when others use the machine.
+// The number of deltas that the fastest kind of call writes between two checkpoints.
+const deltasInTransitMax = checkpointMs / 5;
+// A kill takes some seconds, more on a busy machine.
 const testMsMax = 240_000 + killsWanted * 15_000;
 const residentBytesMax = 600 * 2 ** 20;
 const openFilesMax = 400;
@@ -44,7 +44,7 @@ describe.each(modes)('a system whose processes are killed and stopped under load
 
   beforeAll(async () => {
     stub = await startStubUpstream();
-    // Short leases, so that what is lost is found within the test; longer than some stops, and shorter than others.
+    // Short leases, so that lost calls are closed within the test. Some pauses are shorter than the lease, others longer.
     system = await startSystem(mode, {
       TOLLGATE_METERING_LEASE: `${leaseMs}ms`,
       TOLLGATE_METERING_LOST_GRACE: '5s',
@@ -70,20 +70,20 @@ describe.each(modes)('a system whose processes are killed and stopped under load
     await stub?.stop();
   });
 
-  it('answers each kind of call in one way, and charges it tokens × price', async () => {
+  it('gives the same answer for each kind of call, and charges tokens × price', async () => {
     const undisturbed = async (kind: CallKind): Promise<void> => {
-      const outcome = await makeCall(system.baseUrl, secrets[0]!, kind, { stays: true });
-      expect(outcome).toMatchObject({ how: 'whole', told: { input: expect.any(Number), output: expect.any(Number) } });
-      expect(outcome.told!.output).toBeLessThanOrEqual(kind.maxTokens);
-      expect(costOf(outcome.told!, prices.get(kind.model)!)).toBeGreaterThan(0n);
-      references.set(kind, { text: outcome.text, tokens: outcome.told! });
+      const outcome = await makeCall(system.baseUrl, secrets[0]!, kind, { readsToEnd: true });
+      expect(outcome).toMatchObject({ how: 'whole', reported: { input: expect.any(Number), output: expect.any(Number) } });
+      expect(outcome.reported!.output).toBeLessThanOrEqual(kind.maxTokens);
+      expect(costOf(outcome.reported!, prices.get(kind.model)!)).toBeGreaterThan(0n);
+      references.set(kind, { text: outcome.text, tokens: outcome.reported! });
       outcomes.push(outcome);
     };
     await Promise.all(callKinds.map(undisturbed));
   }, 120_000);
 
   it(
-    'has charged every full answer once, and nothing that it should not, when it has recovered',
+    'has charged every full answer once, and nothing else, when it has recovered',
     async () => {
       const faults = createFaults(system);
       const load = startLoad({ baseUrl: system.baseUrl, secrets, kinds: callKinds, callers, random });
@@ -93,12 +93,12 @@ describe.each(modes)('a system whose processes are killed and stopped under load
         await load.stop();
         outcomes.push(...load.outcomes);
       }
-      // At once: what was in flight is still being cleaned up.
+      // Immediately, while calls that were in flight are still being cleaned up.
       const afterwards = await Promise.all(callKinds.map((kind) => makeCall(system.baseUrl, secrets[0]!, kind)));
       outcomes.push(...afterwards);
 
       const books = await readQuietBooks(system, accountIds, leaseMs + 1500, 150_000);
-      const { violations, ...sums } = judge(outcomes, books, { prices, references, deltasOnTheWayMax });
+      const { violations, ...sums } = judge(outcomes, books, { prices, references, deltasInTransitMax });
       const own = ownFaults(system.output());
       const evidence =
         violations.length + own.length === 0
@@ -107,7 +107,7 @@ describe.each(modes)('a system whose processes are killed and stopped under load
       report(faults.done, outcomes, sums);
       expect({ seed, evidence, violations }).toEqual({ seed, evidence: '', violations: [] });
       expect(own).toEqual([]);
-      expect(afterwards.filter(({ how, kind }) => how !== 'whole' && kind.leavesAfter === undefined)).toEqual([]);
+      expect(afterwards.filter(({ how, kind }) => how !== 'whole' && kind.disconnectsAfter === undefined)).toEqual([]);
       expect(faults.done.filter(({ what }) => what === 'kill').length).toBeGreaterThanOrEqual(kills);
       expect(await system.tryCli('doctor')).toMatchObject({ code: 0 });
       const large = footprints(system).filter(
@@ -135,7 +135,7 @@ describe.each(modes)('a system whose processes are killed and stopped under load
     const killed = faults.filter(({ what }) => what === 'kill').length;
     const text = JSON.stringify(more, jsonable);
     process.stdout.write(
-      `${mode}, seed ${seed}: ${killed} kills, ${faults.length - killed} stops and restarts, ${calls.length} calls\n${serving.join('\n')}\n  ${text}\n`,
+      `${mode}, seed ${seed}: ${killed} kills, ${faults.length - killed} pauses and restarts, ${calls.length} calls\n${serving.join('\n')}\n  ${text}\n`,
     );
   }
 });

@@ -1,25 +1,25 @@
-// Callers that call again and again, whatever happens, until they are told to stop.
+// Callers that make calls continuously, despite errors, until they are stopped.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallKind } from './call-kinds.js';
 import { makeCall, type Outcome } from './outcome.js';
 import { type Random, seeded } from './random.js';
 
-/** Load that runs. */
+/** A running load. */
 export interface Load {
   /** Every call that has ended. */
   readonly outcomes: readonly Outcome[];
-  /** Begins no more calls and waits for those under way. */
+  /** Starts no more calls and waits for those in flight. */
   stop(): Promise<void>;
 }
 
 const pauseMsMax = 150;
 const pauseMsAfterFailure = 150;
-/** How many of the calls have an Idempotency-Key, under which they are made again until an answer is whole. */
+/** The share of calls with an Idempotency-Key, which are retried until they return a full answer. */
 const keyedShare = 0.4;
 const attemptsMax = 8;
 
-/** Each caller has a key of its own in turn, and its own row of random calls. */
+/** Starts the callers. They use the keys in turn, and each makes its own sequence of random calls. */
 export function startLoad(options: {
   baseUrl: string;
   secrets: readonly string[];
@@ -35,10 +35,10 @@ export function startLoad(options: {
       const kind = own.pick(kinds);
       const key = own.happens(keyedShare) ? { idempotencyKey: randomUUID() } : {};
       for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
-        const outcome = await makeCall(baseUrl, secrets[index % secrets.length]!, kind, { ...key, stays: attempt > 1 });
+        const outcome = await makeCall(baseUrl, secrets[index % secrets.length]!, kind, { ...key, readsToEnd: attempt > 1 });
         outcomes.push(outcome);
         await sleep(own.integer(0, pauseMsMax) + (outcome.how === 'whole' ? 0 : pauseMsAfterFailure * attempt));
-        // Without a key nobody can say what asking again would cost; and an answer that was given again stays as it is.
+        // A call without an idempotency key is not retried, because the retry would be charged; a replayed answer does not change.
         if (outcome.how === 'whole' || outcome.originalRequestId !== undefined || key.idempotencyKey === undefined || isOver) break;
       }
     }

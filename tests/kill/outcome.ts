@@ -1,9 +1,9 @@
-// One call as its client lived it, kept apart from anything that Tollgate says about it later.
+// Makes one call and records what its client observed, independently of anything that Tollgate reports about it later.
 import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, request } from 'node:http';
 import type { CallKind } from './call-kinds.js';
 
-/** Token counts as a client is told them. */
+/** Token counts as reported to a client. */
 export interface Tokens {
   readonly input: number;
   readonly output: number;
@@ -11,50 +11,51 @@ export interface Tokens {
 
 /** How a call ended for its client. */
 export interface Outcome {
-  /** What the client called it (x-request-id), which its usage record must repeat. */
+  /** The client's own id for the call (x-request-id), which its usage record must contain. */
   readonly clientId: string;
   readonly kind: CallKind;
-  /** Tollgate's id for it, when an answer came. */
+  /** Tollgate's id of the call, if there was a response. */
   readonly requestId: string | undefined;
-  /** The Idempotency-Key that it was made under. */
+  /** The call's Idempotency-Key. */
   readonly idempotencyKey: string | undefined;
-  /** Of an answer that was given again: Tollgate's id of the call that it was the answer to. */
+  /** For a replayed answer: Tollgate's id of the original call. */
   readonly originalRequestId: string | undefined;
   readonly beganAtMs: number;
   readonly endedAtMs: number;
-  /** 0 when the connection failed before an answer. */
+  /** 0 if the connection failed before a response. */
   readonly status: number;
   /**
-   * whole: the full answer arrived. refused: an error in place of an answer. told: a stream that ended in an error. cut: the
-   * connection broke. left: this client hung up. silent: it ended cleanly, but without its end. hung: it did not end in two minutes.
+   * whole: the full answer arrived. refused: an error in place of an answer. errored: a stream that ended with an error. cut: the
+   * connection broke. disconnected: this client disconnected. truncated: the stream ended cleanly but without its last event. hung: the
+   * call did not end within two minutes.
    */
-  readonly how: 'whole' | 'refused' | 'told' | 'cut' | 'left' | 'silent' | 'hung';
+  readonly how: 'whole' | 'refused' | 'errored' | 'cut' | 'disconnected' | 'truncated' | 'hung';
   /** `error.reason` of a refusal or of an error in a stream. */
   readonly reason: string | undefined;
   readonly retryAfter: string | undefined;
-  /** The text that arrived, and in how many pieces. */
+  /** The text that arrived, and the number of pieces in which it arrived. */
   readonly text: string;
   readonly deltas: number;
-  /** The usage that the answer told; of a whole answer only. */
-  readonly told: Tokens | undefined;
+  /** The usage that the answer reported; only for a whole answer. */
+  readonly reported: Tokens | undefined;
 }
 
-// Far above any outage here, and above the gateway's own patience with metering.
+// Much longer than any outage here, and than the gateway waits for metering.
 const callMsMax = 120_000;
 
-/** How a call is made beside its kind. */
+/** Options of a call in addition to its kind. */
 export interface CallOptions {
   readonly idempotencyKey?: string;
-  /** Whether it is read to its end even where its kind leaves early. */
-  readonly stays?: boolean;
+  /** Whether the answer is read to its end even if its kind disconnects early. */
+  readonly readsToEnd?: boolean;
 }
 
-/** Makes one call on a connection of its own and reads until its end, whatever that is. */
+/** Makes one call on its own connection and reads until it ends in any way. */
 export function makeCall(
   baseUrl: string,
   secret: string,
   kind: CallKind,
-  { idempotencyKey, stays = false }: CallOptions = {},
+  { idempotencyKey, readsToEnd = false }: CallOptions = {},
 ): Promise<Outcome> {
   const clientId = randomUUID();
   const beganAtMs = Date.now();
@@ -69,7 +70,7 @@ export function makeCall(
   return new Promise((resolve) => {
     let response: IncomingMessage | undefined;
     let received = '';
-    let hasLeft = false;
+    let hasDisconnected = false;
     let isHung = false;
     const finish = (): void => {
       const answer = kind.isStream && response?.statusCode === 200 ? readStream(received) : readWhole(received, response);
@@ -83,12 +84,12 @@ export function makeCall(
         beganAtMs,
         endedAtMs: Date.now(),
         status: response?.statusCode ?? 0,
-        how: howItEnded({ status: response?.statusCode ?? 0, hasLeft, isHung, isClean, ...answer }),
+        how: howItEnded({ status: response?.statusCode ?? 0, hasDisconnected, isHung, isClean, ...answer }),
         reason: answer.reason,
         retryAfter: header(response, 'retry-after'),
         text: answer.text,
         deltas: answer.deltas,
-        told: answer.isWhole ? answer.told : undefined,
+        reported: answer.isWhole ? answer.reported : undefined,
       });
     };
     const headers = {
@@ -105,10 +106,10 @@ export function makeCall(
       incoming.setEncoding('utf8');
       incoming.on('data', (chunk: string) => {
         received += chunk;
-        if (kind.leavesAfter === undefined || stays) return;
+        if (kind.disconnectsAfter === undefined || readsToEnd) return;
         deltasSeen += chunk.split('data: ').length - 1;
-        if (deltasSeen < kind.leavesAfter || hasLeft) return;
-        hasLeft = true;
+        if (deltasSeen < kind.disconnectsAfter || hasDisconnected) return;
+        hasDisconnected = true;
         sent.destroy();
       });
       incoming.on('error', () => undefined);
@@ -118,7 +119,7 @@ export function makeCall(
       isHung = true;
       sent.destroy();
     }, callMsMax);
-    // Last of all events, whether or not there was a response.
+    // The last of all events, with or without a response.
     sent.on('close', () => {
       clearTimeout(timer);
       setImmediate(finish);
@@ -131,17 +132,17 @@ interface Answer {
   readonly isWhole: boolean;
   readonly text: string;
   readonly deltas: number;
-  readonly told: Tokens | undefined;
+  readonly reported: Tokens | undefined;
   readonly reason: string | undefined;
 }
 
-function howItEnded(call: Answer & { status: number; hasLeft: boolean; isHung: boolean; isClean: boolean }): Outcome['how'] {
+function howItEnded(call: Answer & { status: number; hasDisconnected: boolean; isHung: boolean; isClean: boolean }): Outcome['how'] {
   if (call.isWhole) return 'whole';
   if (call.isHung) return 'hung';
-  if (call.hasLeft) return 'left';
+  if (call.hasDisconnected) return 'disconnected';
   if (call.status !== 200) return call.isClean ? 'refused' : 'cut';
-  if (call.reason !== undefined) return 'told';
-  return call.isClean ? 'silent' : 'cut';
+  if (call.reason !== undefined) return 'errored';
+  return call.isClean ? 'truncated' : 'cut';
 }
 
 interface Usage {
@@ -162,10 +163,10 @@ interface Frame {
 function readStream(received: string): Answer {
   let text = '';
   let deltas = 0;
-  let told: Tokens | undefined;
+  let reported: Tokens | undefined;
   let isWhole = false;
   let reason: string | undefined;
-  // What stands behind the last empty line is not a whole frame.
+  // The text after the last empty line is not a complete frame.
   for (const frame of received.split('\n\n').slice(0, -1)) {
     const data = /^data: (.*)$/m.exec(frame)?.[1];
     if (data === undefined) continue;
@@ -177,15 +178,15 @@ function readStream(received: string): Answer {
     const piece = event.choices?.[0]?.delta.content ?? (event.type === 'content_block_delta' ? event.delta?.text : undefined) ?? '';
     if (piece !== '') deltas += 1;
     text += piece;
-    if (event.usage != null) told = tokensOf(event.usage);
+    if (event.usage != null) reported = tokensOf(event.usage);
     if (event.type === 'message_stop') isWhole = true;
     if (event.error !== undefined) reason = event.error.reason ?? 'none';
   }
-  return { isWhole, text, deltas, told, reason };
+  return { isWhole, text, deltas, reported, reason };
 }
 
 function readWhole(received: string, response: IncomingMessage | undefined): Answer {
-  const none = { isWhole: false, text: '', deltas: 0, told: undefined, reason: undefined };
+  const none = { isWhole: false, text: '', deltas: 0, reported: undefined, reason: undefined };
   if (response?.complete !== true) return none;
   const body = JSON.parse(received) as {
     choices?: { message: { content: string } }[];
@@ -195,7 +196,7 @@ function readWhole(received: string, response: IncomingMessage | undefined): Ans
   };
   if (response.statusCode !== 200) return { ...none, reason: body.error?.reason ?? 'none' };
   const text = body.choices?.[0]?.message.content ?? body.content?.[0]?.text ?? '';
-  return { ...none, isWhole: true, text, told: tokensOf(body.usage ?? {}) };
+  return { ...none, isWhole: true, text, reported: tokensOf(body.usage ?? {}) };
 }
 
 function tokensOf(usage: Usage): Tokens {

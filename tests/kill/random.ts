@@ -1,18 +1,18 @@
-// Random numbers that a seed brings back. Pure.
+// Random numbers that are reproducible from a seed. Pure.
 
 /** A source of random numbers. */
 export interface Random {
-  /** A whole number from `min` to `max`, both included. */
+  /** Returns an integer from `min` to `max`, inclusive. */
   integer(min: number, max: number): number;
-  /** Whether something of this probability happens. */
+  /** Returns true with this probability. */
   happens(probability: number): boolean;
-  /** One of a list, which must not be empty. */
+  /** Returns an element of a list, which must not be empty. */
   pick<T>(list: readonly T[]): T;
-  /** The list in another order. */
+  /** Returns the list in random order. */
   shuffle<T>(list: readonly T[]): T[];
 }
 
-/** Numbers that follow from the seed alone (mulberry32). */
+/** Returns random numbers that depend only on the seed (mulberry32). */
 export function seeded(seed: number): Random {
   let state = seed >>> 0;
   const next = (): number => {

@@ -1,16 +1,16 @@
-// What the processes look like after all: their memory, their open files, and whether any ended by a fault of its own.
+// Inspects the processes after a run: their memory, their open files, and whether any crashed by itself.
 import { readdirSync, readFileSync } from 'node:fs';
 import { pidsOf } from '../support/processes.js';
 import type { System } from '../support/system.js';
 
-/** A process as the kernel sees it. */
+/** The resources of a process, as reported by the kernel. */
 export interface Footprint {
   readonly name: string;
   readonly residentBytes: number;
   readonly openFiles: number;
 }
 
-/** Every process of the system but MariaDB, which runs as another user. */
+/** Returns every process of the system except MariaDB, which runs as another user. */
 export function footprints(system: System): Footprint[] {
   const pids: Record<string, number> = system.mode === 'single' ? { single: system.pid() } : { launcher: system.pid(), ...pidsOf(system) };
   return Object.entries(pids)
@@ -21,7 +21,7 @@ export function footprints(system: System): Footprint[] {
     });
 }
 
-/** Ends with an error code of their own, by the launcher's log: of what was killed none is told. */
+/** Returns the lines of the launcher's log about processes that exited with an error code; killed processes have none. */
 export function ownFaults(output: string): string[] {
   return output
     .split('\n')

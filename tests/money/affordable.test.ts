@@ -1,4 +1,4 @@
-// What a caller is told who cannot afford a call: how much he can, whether it is worth a retry, and which of his bounds is in the way.
+// The response to a caller who cannot afford a call: how much is affordable, whether to retry, and which limit applies.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createKey, post, settled } from '../support/calls.js';
 import { eventually } from '../support/process.js';
@@ -44,15 +44,15 @@ describe.each(modes)('a call that cannot be afforded, %s', (mode) => {
       return { status: response.status, retryAfter: headers.get('retry-after'), shouldRetry: headers.get('x-should-retry'), error };
     }
 
-    /** A call in flight, which holds what it could cost; the function that it returns ends it. */
+    /** Starts a call that holds what it could cost. Returns a function that ends it. */
     async function inFlight(secret: string, maxTokens: number): Promise<() => void> {
-      const leaving = new AbortController();
-      const response = await ask(secret, maxTokens, 'delay=200ms tokens=5000', { signal: leaving.signal });
+      const disconnect = new AbortController();
+      const response = await ask(secret, maxTokens, 'delay=200ms tokens=5000', { signal: disconnect.signal });
       expect(response.status).toBe(200);
-      return () => leaving.abort();
+      return () => disconnect.abort();
     }
 
-    it('is told exactly how many tokens can, and those can', async () => {
+    it('reports exactly how many tokens are affordable, and admits a call with that many', async () => {
       const { accountId, secret } = await customer('0.0002');
       const refused = await refusalOf(await ask(secret, 8000));
       expect(refused).toMatchObject({
@@ -72,7 +72,7 @@ describe.each(modes)('a call that cannot be afforded, %s', (mode) => {
       expect((await settled(system, accountId, 1)).rows).toHaveLength(1);
     });
 
-    it('is told that nothing is left, and not to try again', async () => {
+    it('reports that nothing is left, and that a retry does not help', async () => {
       const { secret } = await customer('0');
       expect(await refusalOf(await ask(secret, 10))).toMatchObject({
         status: 402,
@@ -82,7 +82,7 @@ describe.each(modes)('a call that cannot be afforded, %s', (mode) => {
       });
     });
 
-    it('is told that calls in flight hold the money, and when to try again', async () => {
+    it('reports that calls in flight hold the funds, and when to retry', async () => {
       const { accountId, secret } = await customer('0.0002');
       const affordable = Number((await refusalOf(await ask(secret, 8000))).error['affordable_output_tokens']);
       const end = await inFlight(secret, affordable - 20);
@@ -96,7 +96,7 @@ describe.each(modes)('a call that cannot be afforded, %s', (mode) => {
       expect((await ask(secret, 100)).status).toBe(200);
     });
 
-    it('is told that the key is at its limit, though the account is not', async () => {
+    it('reports that the key has reached its limit although the account has funds', async () => {
       const { accountId, secret } = await customer('1', '--limit', '0.0002');
       const refused = await refusalOf(await ask(secret, 8000));
       expect(refused).toMatchObject({
@@ -121,7 +121,7 @@ describe.each(modes)('a call that cannot be afforded, %s', (mode) => {
     });
   });
 
-  it('is let in with the cap that the balance or the key affords where the caller named none, and told so', async () => {
+  it('is admitted with the cap that the balance or the key affords if the caller set none, and reports that cap', async () => {
     const { id: accountId } = await system.json<{ id: string }>('account', 'create', 'no cap');
     await system.cli('balance', 'deposit', '0.0004', '--account', accountId);
     for (const options of [[], ['--limit', '0.0002']]) {
@@ -134,7 +134,7 @@ describe.each(modes)('a call that cannot be afforded, %s', (mode) => {
       expect(response.headers.get('x-tollgate-output-cap')).toBe(String(usage.completion_tokens));
       expect(choices[0]!.finish_reason).toBe('length');
       await settled(system, accountId);
-      // So nearly all was spent that one more token would not have been affordable.
+      // The cap was exact: one more token would not have been affordable.
       if (options.length === 0) await system.cli('balance', 'deposit', '1', '--account', accountId);
     }
   });

@@ -1,4 +1,4 @@
-// Billing as the console's API tells it: months that chain and equal the ledger, receipts, and codes that credit once.
+// Billing in the console's API: consecutive months that match the ledger, receipts, and codes that credit once.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { chat, settled } from '../support/calls.js';
 import { addPerson, Browser } from '../support/console.js';
@@ -77,7 +77,7 @@ describe.each(modes)('billing in the console’s API, %s', (mode) => {
 
   const statements = async (): Promise<StatementView[]> => (await billing.get<{ data: StatementView[] }>(`${account}/statements`)).data;
 
-  it('shows months that chain, whose lines add up, and that the operator’s command tells alike', async () => {
+  it('shows consecutive months whose lines add up, the same as the operator’s command', async () => {
     const [month] = await statements();
     const told = await system.json('statement', 'show', month!.month, '--account', accountId);
     for (const name of ['opening_usd', 'deposits_usd', 'charges_usd', 'refunds_usd', 'adjustments_usd', 'closing_usd', 'lines'] as const) {
@@ -113,7 +113,7 @@ describe.each(modes)('billing in the console’s API, %s', (mode) => {
     expect(await billing.refusal('GET', `${account}/statements/${month!.month}?kind=gift`)).toEqual([400, 'invalid_request']);
   });
 
-  it('gives a statement as a file from opening to closing, harmless to spreadsheets', async () => {
+  it('exports a statement from opening to closing balance, safe for spreadsheets', async () => {
     const [month] = await statements();
     const response = await billing.ask('GET', `${account}/statements/${month!.month}?format=csv`);
     expect(response.headers.get('content-disposition')).toBe(`attachment; filename="statement-${month!.month}.csv"`);
@@ -131,7 +131,7 @@ describe.each(modes)('billing in the console’s API, %s', (mode) => {
       .forEach((effect, index) => expect(balances[index]! + nano(effect)).toBe(balances[index + 1]));
   });
 
-  it('has a receipt for each deposit and for nothing else', async () => {
+  it('has a receipt for each deposit and for no other entry', async () => {
     const { data } = await billing.get<{ data: Line[] }>(`${account}/deposits`);
     const deposit = data.find(({ reference }) => reference === 'invoice-7')!;
     expect(await billing.get(`${account}/receipts/${deposit.id}`)).toMatchObject({
@@ -154,7 +154,7 @@ describe.each(modes)('billing in the console’s API, %s', (mode) => {
     expect(await operator.refusal('GET', `/accounts/${other}/receipts/${deposit.id}`)).toEqual([404, 'not_found']);
   });
 
-  it('credits a code once, whoever asks at once how often', async () => {
+  it('credits a code once, however many users redeem it at the same time', async () => {
     const before = nano((await billing.get<{ settled_usd: string }>(`${account}/balance`)).settled_usd);
     const {
       data: [made],
@@ -181,7 +181,7 @@ describe.each(modes)('billing in the console’s API, %s', (mode) => {
     expect(redeemed).toMatchObject([{ actor: 'billing@example.com' }]);
   });
 
-  it('lets roles redeem as they may change money, and only operators make codes', async () => {
+  it('lets only roles that may change money redeem codes, and only operators create them', async () => {
     for (const [role, status] of [
       ['developer', 403],
       ['viewer', 403],
@@ -197,7 +197,7 @@ describe.each(modes)('billing in the console’s API, %s', (mode) => {
     ]);
   });
 
-  it('makes a batch that is worth much only when its sum was repeated', async () => {
+  it('creates a batch of high value only if its sum is confirmed', async () => {
     const batch = { amount_usd: '0.25', count: 401 };
     const ask = async (confirm: object): Promise<unknown> => {
       const response = await operator.ask('POST', '/operator/codes', { ...batch, ...confirm });
@@ -225,7 +225,7 @@ describe.each(modes)('billing in the console’s API, %s', (mode) => {
     expect(await operator.must('POST', `/operator/codes/${batch_id}/void`, {}, 200)).toEqual({ voided: 401 });
   });
 
-  it('refuses codes that are void, and those who guess, until they have waited', async () => {
+  it('refuses void codes, and blocks users who guess codes for a while', async () => {
     const codes = (await system.cli('code', 'create', '3', '--count', '2', '--note', 'by command', '--json'))
       .trim()
       .split('\n')

@@ -1,5 +1,5 @@
-// The bill on all four paths between formats: tokens × price for every class of tokens, to the nano-dollar, by the figures in each vendor's own
-// fields; and what the caller reads is what is on record.
+// Charges on all four paths between formats: tokens × price for every class of tokens, to the nano-dollar, from the figures in each vendor's
+// own fields. The usage reported to the caller equals the usage on record.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -10,7 +10,7 @@ import { modes } from '../support/system.js';
 import type { Json } from '../upstream/check.js';
 import type { Script, Usage, UsagePlace } from '../upstream/script.js';
 
-/** In nano-USD per million tokens: odd, so that every line has to be rounded. */
+/** In nano-USD per million tokens; chosen so that every line has to be rounded. */
 const prices = {
   input: 1_234_567_891n,
   cacheRead: 123_456_789n,
@@ -29,7 +29,7 @@ const imageTokensMax = 1600;
 const usd = (nanoUsd: bigint): string => `${nanoUsd / 1_000_000_000n}.${(nanoUsd % 1_000_000_000n).toString().padStart(9, '0')}`;
 const perLine = (tokens: number, price: bigint): bigint => (BigInt(tokens) * price + 999_999n) / 1_000_000n;
 
-/** What the tokens cost: each line by itself, rounded up to a nano-dollar. */
+/** Returns what the tokens cost, with each line rounded up to a nano-dollar. */
 function costOf({ input, cacheRead, cacheWrite5m, cacheWrite1h, output, reasoning }: Classes, pricing: Pricing): bigint {
   const apart = pricing === 'apart' ? reasoning : 0;
   return (
@@ -45,7 +45,7 @@ function costOf({ input, cacheRead, cacheWrite5m, cacheWrite1h, output, reasonin
 interface Answer {
   readonly status: number;
   readonly requestId: string;
-  /** As the format shows it. */
+  /** In the fields of the format. */
   readonly usage: Json;
   readonly text: string;
 }
@@ -127,7 +127,7 @@ describe.each(modes)('charges, %s', (mode) => {
     return { status: 200, requestId, usage: told.at(-1) ?? {}, text: JSON.stringify(events) };
   }
 
-  /** The classes as this format shows them; only whole messages tell how long cache writes live. */
+  /** Returns the classes in the fields of this format. Only whole messages distinguish the lifetimes of cache writes. */
   function shownIn(
     client: Upstream,
     streamed: boolean,
@@ -154,7 +154,7 @@ describe.each(modes)('charges, %s', (mode) => {
     };
   }
 
-  /** What can be told of the figures in the fields of this upstream's format. */
+  /** Returns the part of the figures that the fields of this upstream's format can express. */
   const asReported = (upstream: Upstream, usage: Classes): Classes =>
     upstream === 'messages' ? usage : { ...usage, cacheWrite5m: usage.cacheWrite5m + usage.cacheWrite1h, cacheWrite1h: 0 };
 
@@ -175,17 +175,17 @@ describe.each(modes)('charges, %s', (mode) => {
   const every: Classes = { input: 117, cacheRead: 71, cacheWrite5m: 53, cacheWrite1h: 31, output: 137, reasoning: 29 };
   const usages: readonly [string, Classes][] = [
     ['every class at once', every],
-    ['input and output alone', { input: 7, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 1, reasoning: 0 }],
-    ['a prompt that came whole from the cache', { input: 0, cacheRead: 311, cacheWrite5m: 0, cacheWrite1h: 0, output: 3, reasoning: 0 }],
+    ['only input and output', { input: 7, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 1, reasoning: 0 }],
+    ['a prompt read entirely from the cache', { input: 0, cacheRead: 311, cacheWrite5m: 0, cacheWrite1h: 0, output: 3, reasoning: 0 }],
     [
-      'a prompt that went whole into it for an hour',
+      'a prompt written entirely to the cache for an hour',
       { input: 0, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 307, output: 3, reasoning: 0 },
     ],
     ['reasoning alone', { input: 13, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 64, reasoning: 64 }],
   ];
 
   it.each(usages)(
-    'are tokens × price for %s, on each path, streamed and whole, with reasoning priced apart or not',
+    'are tokens × price for %s, on each path, streamed and whole, with and without a price for reasoning',
     async (_name, usage) => {
       for (const { client, upstream, streamed } of paths) {
         for (const pricing of ['plain', 'apart'] as const) {
@@ -218,18 +218,18 @@ describe.each(modes)('charges, %s', (mode) => {
     ['zero-at-end', 'messages'],
   ];
 
-  it.each(places)('are the same wherever a stream says its usage: %s over %s', async (usagePlace, upstream) => {
+  it.each(places)('are the same wherever a stream reports its usage: %s over %s', async (usagePlace, upstream) => {
     for (const { client, streamed } of paths.filter((path) => path.upstream === upstream)) {
       stage.play(upstream, { usage: every, usagePlace });
       const answer = await ask(client, upstream, 'apart', streamed);
-      // Where message_delta is filled with zeros but for the output, nothing ever told of reasoning.
+      // If message_delta has zeros for everything but the output, reasoning is never reported.
       const reported = asReported(upstream, upstream === 'messages' ? { ...every, reasoning: 0 } : every);
       expect(answer.usage).toMatchObject(shownIn(client, streamed, reported));
       await expectCharged(answer, reported, 'apart');
     }
   });
 
-  it('count all answers asked for side by side, beyond the cap of each, and none where a route has no such thing', async () => {
+  it('count all requested choices, beyond the cap of each, and nothing where a route does not support choices', async () => {
     const usage: Classes = { ...every, output: 450, reasoning: 0 };
     const text = (words: string): Script['blocks'] => [{ type: 'text', text: words }];
     for (const streamed of [true, false]) {
@@ -244,7 +244,7 @@ describe.each(modes)('charges, %s', (mode) => {
     expect(asked()).toEqual([]);
   });
 
-  it('are for the prompt alone when a caller wants it in the cache and no answer', async () => {
+  it('are only for the prompt when a caller writes it to the cache without requesting an answer', async () => {
     const usage: Classes = { input: 5, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 300, output: 0, reasoning: 0 };
     for (const streamed of [true, false]) {
       stage.play('messages', { usage, blocks: [], stopReason: 'max_tokens' });
@@ -254,7 +254,7 @@ describe.each(modes)('charges, %s', (mode) => {
     }
   });
 
-  /** What is held while the call runs. */
+  /** Returns what is held while the call runs. */
   async function heldDuring(call: () => Promise<Answer>): Promise<{ heldNanoUsd: bigint; answer: Answer }> {
     await settled(stage.system, stage.accountId);
     const answer = call();
@@ -279,12 +279,12 @@ describe.each(modes)('charges, %s', (mode) => {
     max_tokens: 200,
     messages: [{ role: 'user', content: [{ type: 'text', text: 'What is this?' }, ...parts] }],
   });
-  // The dearest class of input is what nobody can rule out before.
+  // The most expensive class of input cannot be ruled out in advance.
   const dearest = prices.cacheWrite1h;
   const outputHeld = perLine(200, prices.output);
 
   it.each(upstreams.flatMap((client) => upstreams.map((upstream) => [client, upstream] as const)))(
-    'of images, from %s over %s, are held by the piece, and what is not used is free again',
+    'for images, from %s over %s, are held per image, and the unused part is released',
     async (client, upstream) => {
       const usage: Classes = { input: 3100, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 5, reasoning: 0 };
       stage.play(upstream, { usage, fault: { kind: 'slow-headers', delayMs: 1500 } });
@@ -293,7 +293,7 @@ describe.each(modes)('charges, %s', (mode) => {
       );
       const inputHeld = heldNanoUsd - outputHeld;
       expect(inputHeld).toBeGreaterThan(perLine(2 * imageTokensMax, dearest));
-      // The bytes of the pictures are not text: a few hundred tokens are for all that is.
+      // The bytes of the images do not count as text; all of the text is a few hundred tokens.
       expect(inputHeld).toBeLessThan(perLine(2 * imageTokensMax + 600, dearest));
       expect(answer.status).toBe(200);
       await expectCharged(answer, usage, 'plain');
@@ -301,7 +301,7 @@ describe.each(modes)('charges, %s', (mode) => {
   );
 
   it.each(upstreams.flatMap((client) => upstreams.map((upstream) => [client, upstream] as const)))(
-    'of a document, from %s over %s, may fill the context, and are what was used',
+    'for a document, from %s over %s, are held for a full context, and charged for what was used',
     async (client, upstream) => {
       const usage: Classes = { input: 90_001, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 5, reasoning: 0 };
       stage.play(upstream, { usage, fault: { kind: 'slow-headers', delayMs: 1500 } });

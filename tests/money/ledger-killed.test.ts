@@ -1,5 +1,5 @@
-// The ledger dies again and again under the load of many callers at once, whose holds and settlements travel together on streams:
-// nobody is left waiting, every call has an outcome, and the books are right.
+// Kills the ledger repeatedly under the load of many concurrent callers, whose holds and settlements share batch streams: no call
+// hangs, every call has an outcome, and the books are correct.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,12 +12,12 @@ import { observe, type SeenCall } from '../support/traffic.js';
 
 const callers = 24;
 const kills = 4;
-/** Patience of the gateway with the ledger, and what the rest of a call may take on a busy machine. */
+/** How long the gateway waits for the ledger, and how long the rest of a call may take on a busy machine. */
 const rpcTimeoutMs = 5000;
 const callMsMax = rpcTimeoutMs + 10_000;
 const describeIfDistributed = modes.includes('distributed') ? describe : describe.skip;
 
-describeIfDistributed('calls while the ledger is killed again and again', () => {
+describeIfDistributed('calls while the ledger is killed repeatedly', () => {
   let system: System;
   let accountId: string;
 
@@ -34,7 +34,7 @@ describeIfDistributed('calls while the ledger is killed again and again', () => 
 
   afterAll(() => system?.stop());
 
-  it('all have an outcome, in time, and each that was answered is charged once', async () => {
+  it('all have an outcome in time, and each answered call is charged once', async () => {
     const seen: SeenCall[] = [];
     let isOver = false;
     const caller = async (index: number): Promise<void> => {
@@ -49,7 +49,7 @@ describeIfDistributed('calls while the ledger is killed again and again', () => 
       await killOne(system, 'ledger')();
       await eventually(() => startedSince(system, 'ledger', killedAtMs), 30_000);
       const servedBefore = seen.filter((call) => call.isWhole).length;
-      // Calls are served again before the next kill, or the load would never meet a ledger.
+      // Waits until calls are served again before the next kill; otherwise the load would never reach a running ledger.
       await eventually(() => (seen.filter((call) => call.isWhole).length > servedBefore + callers ? true : undefined), 20_000);
     }
     isOver = true;
@@ -59,7 +59,7 @@ describeIfDistributed('calls while the ledger is killed again and again', () => 
     expect(slow).toEqual([]);
     const refused = seen.filter((call) => !call.isWhole);
     expect(refused.filter((call) => (call.status !== 503 && call.status !== 529) || call.reason !== 'service_unavailable')).toEqual([]);
-    // The kills met operations on the streams, not an idle ledger.
+    // The ledger was killed with operations on the streams, not while it was idle.
     const gatewayLog = readFileSync(join(system.dataDir, 'logs', 'gateway.log'), 'utf8');
     expect(gatewayLog).toContain('the stream of operations broke');
     expect(gatewayLog).toContain('the stream of operations is open again');

@@ -1,4 +1,4 @@
-// The promise: the balance falls by exactly what the records say, and nobody spends more than there is.
+// The central guarantee: the balance decreases by exactly the recorded charges, and no account spends more than it has.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -20,7 +20,7 @@ describe.each(modes)('money, %s', (mode) => {
 
   afterAll(() => system?.stop());
 
-  /** An account of its own with a balance and a key. */
+  /** Creates an account with a balance and a key. */
   async function customer(
     name: string,
     balanceUsd: string,
@@ -32,7 +32,7 @@ describe.each(modes)('money, %s', (mode) => {
     return { accountId, secret, keyId };
   }
 
-  it('falls by exactly the sum of the records, each of which is tokens × price', async () => {
+  it('decreases by exactly the sum of the records, each of which is tokens × price', async () => {
     const { accountId, secret } = await customer('exact', '1');
     const text = await Promise.all(
       ['sandbox/echo', 'sandbox/story', 'sandbox/reason', 'sandbox/tool'].flatMap((model) => [
@@ -58,7 +58,7 @@ describe.each(modes)('money, %s', (mode) => {
     for (const row of rows) {
       expect(BigInt(row.charge_nano_usd)).toBeGreaterThan(0n);
       expect(row.captured_nano_usd).toBe(row.charge_nano_usd);
-      // Recomputed from the price list alone.
+      // Recomputed only from the price list.
       const [price] = (await system.cli('price', 'list', row.model_id, '--json'))
         .trim()
         .split('\n')
@@ -75,7 +75,7 @@ describe.each(modes)('money, %s', (mode) => {
     }
   });
 
-  it('tells the client the same tokens that it charges for, in both formats', async () => {
+  it('reports to the client the same tokens that are charged, in both formats', async () => {
     const { accountId, secret } = await customer('told', '1');
     const whole = (await (await chat(system, secret, { model: 'sandbox/reason', max_tokens: 200 })).json()) as {
       usage: Record<string, number>;
@@ -97,7 +97,7 @@ describe.each(modes)('money, %s', (mode) => {
     }
   });
 
-  it('shows one call’s cost under its request id at once, and what the key has left', async () => {
+  it('shows a call’s cost under its request id immediately, and what remains of the key’s limit', async () => {
     const { secret } = await customer('shown', '1', '--limit', '0.5');
     const response = await chat(system, secret, { max_tokens: 20 });
     const requestId = response.headers.get('x-request-id')!;
@@ -115,8 +115,8 @@ describe.each(modes)('money, %s', (mode) => {
     expect(nano(key['spent_usd']!) + nano(key['held_usd']!) + nano(key['remaining_usd']!)).toBe(nano('0.5'));
   });
 
-  it('serves exactly the calls that a balance affords of 200 at once, and refuses the others with 402', async () => {
-    // The hold of one such call, learnt from a call of the same shape.
+  it('serves exactly as many of 200 concurrent calls as the balance affords, and refuses the others with 402', async () => {
+    // The hold of one such call, measured with an identical call.
     const body = { model: 'sandbox/story', max_tokens: 100, messages: [{ role: 'user', content: 'delay=30ms tokens=100' }] };
     const probe = await customer('probe', '1');
     const probeResponse = await chat(system, probe.secret, body);
@@ -166,7 +166,7 @@ describe.each(modes)('money, %s', (mode) => {
     expect(sumOfCharges(rows)).toBeLessThanOrEqual(limit);
   }, 60_000);
 
-  it('lowers the cap to what the balance affords when the caller gave none, and says so', async () => {
+  it('lowers the cap to what the balance affords if the caller set none, and reports it', async () => {
     const { accountId, secret } = await customer('poor', '0.0002');
     const response = await chat(system, secret, { model: 'sandbox/story', messages: [{ role: 'user', content: 'tokens=2000' }] });
     expect(response.status).toBe(200);
@@ -179,7 +179,7 @@ describe.each(modes)('money, %s', (mode) => {
     expect(BigInt(balance.available_nano_usd)).toBeGreaterThanOrEqual(0n);
   });
 
-  it('says what is affordable when the caller’s own cap is not', async () => {
+  it('reports what is affordable if the caller’s own cap is not', async () => {
     const { secret } = await customer('capped', '0.0002');
     const response = await chat(system, secret, { model: 'sandbox/story', max_tokens: 8000 });
     expect(response.status).toBe(402);
@@ -189,7 +189,7 @@ describe.each(modes)('money, %s', (mode) => {
     expect((await chat(system, secret, { model: 'sandbox/story', max_tokens: affordable })).status).toBe(200);
   });
 
-  it('charges nothing for calls that failed before any output, and what was delivered for those that broke off', async () => {
+  it('charges nothing for calls that fail before any output, and what was delivered for calls that break off', async () => {
     const { accountId, secret } = await customer('failures', '1');
     expect((await chat(system, secret, { model: 'sandbox/fail-429' })).status).toBe(429);
     expect((await chat(system, secret, { model: 'sandbox/fail-500' })).status).toBeGreaterThanOrEqual(500);
@@ -205,18 +205,18 @@ describe.each(modes)('money, %s', (mode) => {
     });
   });
 
-  it('charges a caller who leaves for what was used by then', async () => {
+  it('charges a caller who disconnects for what was used until then', async () => {
     const { accountId, secret } = await customer('leaver', '1');
-    const leaving = new AbortController();
+    const disconnect = new AbortController();
     const response = await chat(
       system,
       secret,
       { model: 'sandbox/story', max_tokens: 1000, stream: true, messages: [{ role: 'user', content: 'delay=20ms tokens=1000' }] },
-      { signal: leaving.signal },
+      { signal: disconnect.signal },
     );
     const reader = response.body!.getReader();
     for (let reads = 0; reads < 5; reads += 1) await reader.read();
-    leaving.abort();
+    disconnect.abort();
     await reader.read().catch(() => undefined);
     const { rows } = await settled(system, accountId, 1);
     expect(rows).toHaveLength(1);
@@ -226,7 +226,7 @@ describe.each(modes)('money, %s', (mode) => {
     expect(BigInt(rows[0]!.charge_nano_usd)).toBeGreaterThan(0n);
   });
 
-  it('gives a charge back to the account and to the limit of its key, and never twice', async () => {
+  it('refunds a charge to the account and to the limit of its key, only once', async () => {
     const { accountId, secret } = await customer('refunded', '1', '--limit', '0.5');
     const response = await chat(system, secret, { model: 'sandbox/story', max_tokens: 40 });
     await response.text();
@@ -260,7 +260,7 @@ describe.each(modes)('money, %s', (mode) => {
     expect(await system.json('balance', 'verify', '--account', accountId)).toMatchObject({ ok: true });
   });
 
-  it('charges whatever price can be published, to the dearest', async () => {
+  it('charges any price that can be published, up to the highest', async () => {
     const { accountId, secret } = await customer('dear', '100');
     const file = join(system.dataDir, 'dear.json');
     writeFileSync(
@@ -306,7 +306,7 @@ describe.each(modes)('money, %s', (mode) => {
     expect((await system.cli('ledger', 'export', '--format', 'csv')).trim().split('\r\n')).toHaveLength(entries.length + 1);
   });
 
-  it('keeps books that are right', async () => {
+  it('keeps correct books', async () => {
     const result = await system.json('balance', 'verify');
     expect(result).toMatchObject({ ok: true, sum_nano_usd: '0', drifts: [], open_holds: 0 });
     const bill = await system.json<Record<string, number>>('ledger', 'verify');

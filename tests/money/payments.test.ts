@@ -1,4 +1,4 @@
-// Payments by Stripe Checkout against a stub of Stripe's API: begun in the console, told by signed events, credited once.
+// Payments by Stripe Checkout against a stub of Stripe's API: started in the console, reported by signed events, credited once.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -67,7 +67,7 @@ describe.each(modes)('payments, %s', (mode) => {
   const send = (event: Parameters<StripeStub['send']>[1], changes?: Parameters<StripeStub['send']>[2]): Promise<number> =>
     status(stripe.send(system.baseUrl, event, changes));
 
-  it('begin on the provider’s page, for amounts within limits, by those who may change money', async () => {
+  it('start on the provider’s page, for amounts within the limits, by roles that may change money', async () => {
     expect(await owner.get(`${account}/payments`)).toEqual({ provider: 'stripe', currency: 'usd', min_usd: '1', max_usd: '500' });
     const { id, url } = await owner.must<{ id: string; url: string }>('POST', `${account}/payments`, { amount_usd: '12.34' }, 201);
     expect(url).toBe(`${stripe.url}/c/pay/${id}`);
@@ -95,7 +95,7 @@ describe.each(modes)('payments, %s', (mode) => {
     expect(stripe.refusals).toEqual([]);
   });
 
-  it('begin once for a request that is repeated', async () => {
+  it('start once for a repeated request', async () => {
     const begin = async (amount: string) =>
       (await (await owner.ask('POST', `${account}/payments`, { amount_usd: amount }, { 'idempotency-key': 'k1' })).json()) as {
         id: string;
@@ -105,7 +105,7 @@ describe.each(modes)('payments, %s', (mode) => {
     expect(other.id).not.toBe(first.id);
   });
 
-  it('are credited once, however often and however many at once Stripe tells of them', async () => {
+  it('are credited once, however often and concurrently Stripe reports them', async () => {
     const session = await begin('20.05');
     expect(await owner.get(`${account}/payments/${session.id}`)).toMatchObject({ state: 'waiting', entry: null });
     const before = Number(await available());
@@ -128,7 +128,7 @@ describe.each(modes)('payments, %s', (mode) => {
     expect(entry.filter(({ idempotency_key: key }) => key === `stripe:${session.id}`)).toMatchObject([{ debit: 'cash' }]);
   });
 
-  it('are not credited before the money of a slow way of paying has come', async () => {
+  it('are not credited before the money of a delayed payment method has arrived', async () => {
     const session = await begin('3');
     expect(await send(stripe.event('checkout.session.completed', stripe.pay(session.id, 'later')))).toBe(200);
     expect(await depositsOf(session)).toEqual([]);
@@ -136,7 +136,7 @@ describe.each(modes)('payments, %s', (mode) => {
     expect(await depositsOf(session)).toHaveLength(1);
   });
 
-  it('are not believed without Stripe’s own fresh signature over these very bytes', async () => {
+  it('are rejected without a recent signature by Stripe over exactly these bytes', async () => {
     const session = await begin('4');
     const event = stripe.event('checkout.session.completed', stripe.pay(session.id));
     expect(await send(event, { secret: 'whsec_wrong' })).toBe(400);
@@ -151,7 +151,7 @@ describe.each(modes)('payments, %s', (mode) => {
     expect(await depositsOf(session)).toHaveLength(1);
   });
 
-  it('credit no account that somebody else wrote into a payment of the same Stripe account', async () => {
+  it('do not credit an account that another payment of the same Stripe account names', async () => {
     const { id: other } = await system.json<{ id: string }>('account', 'create', 'Other');
     const session = await begin('5');
     const paid = stripe.pay(session.id);
@@ -171,7 +171,7 @@ describe.each(modes)('payments, %s', (mode) => {
     expect((await entries()).filter(({ reason }) => reason?.includes('forged'))).toEqual([]);
   });
 
-  it('ignore what they do not know, and credit nothing in another currency', async () => {
+  it('ignore unknown events, and credit nothing in another currency', async () => {
     const before = await available();
     const session = await begin('6');
     const paid = stripe.pay(session.id);
@@ -183,7 +183,7 @@ describe.each(modes)('payments, %s', (mode) => {
     expect(await available()).toBe(before);
   });
 
-  it('are credited by looking at Stripe when the event does not come', async () => {
+  it('are credited by querying Stripe if the event does not arrive', async () => {
     const session = await begin('9.5');
     const page = await browserOf('developer');
     expect(await page.get(`${account}/payments/${session.id}`)).toMatchObject({ state: 'waiting' });
@@ -199,9 +199,9 @@ describe.each(modes)('payments, %s', (mode) => {
     expect(await owner.refusal('GET', `${account}/payments/..%2F..`)).toEqual([404, 'not_found']);
   });
 
-  it('are taken back as far as they are refunded, each part once, linked to their deposit', async () => {
+  it('are reversed as far as they are refunded, each part once, linked to their deposit', async () => {
     const session = await begin('30');
-    // The refund's event comes first.
+    // The event of the refund arrives first.
     stripe.pay(session.id);
     const part = stripe.event('charge.refunded', stripe.charge(session, 1000), { amount_refunded: 0 });
     expect(await Promise.all([send(part), send(part)])).toEqual([200, 200]);
@@ -232,7 +232,7 @@ describe.each(modes)('payments, %s', (mode) => {
     await eventually(() => (mode === 'distributed' || system.output().includes('dp_1') ? true : undefined));
   });
 
-  it('take back no more than there is, and leave the rest to a person', async () => {
+  it('are reversed only up to the available balance, and leave the rest to the operator', async () => {
     const session = await begin('50');
     expect(await send(stripe.event('checkout.session.completed', stripe.pay(session.id)))).toBe(200);
     const before = Number(await available());
@@ -246,13 +246,13 @@ describe.each(modes)('payments, %s', (mode) => {
     expect((await system.json<{ drifts?: unknown[] }>('balance', 'verify')).drifts ?? []).toEqual([]);
   });
 
-  it('say that the provider is away, and keep waiting', async () => {
+  it('report that the provider is unavailable, and stay pending', async () => {
     stripe.isBroken = true;
     expect(await owner.refusal('POST', `${account}/payments`, { amount_usd: '5' })).toEqual([503, 'upstream_unavailable']);
     stripe.isBroken = false;
   }, 30_000);
 
-  it('are told again when the ledger was away', async () => {
+  it('are reported again after the ledger was unavailable', async () => {
     const session = await begin('11');
     const event = stripe.event('checkout.session.completed', stripe.pay(session.id));
     if (mode === 'distributed') {
@@ -272,7 +272,7 @@ describe.each(modes)('payments, %s', (mode) => {
     await eventually(async () => ((await depositsOf(session)).length === 1 ? true : undefined));
   }, 60_000);
 
-  it('cannot be used to keep others from Stripe', async () => {
+  it('cannot be used to block other users from Stripe', async () => {
     const before = stripe.refusals.length;
     const shown = await Promise.all(
       Array.from({ length: 80 }, (_, index) => owner.get<{ state: string }>(`${account}/payments/cs_made_up_${index}`)),
@@ -282,7 +282,7 @@ describe.each(modes)('payments, %s', (mode) => {
     expect(stripe.refusals.length - before).toBeGreaterThan(0);
   });
 
-  it('show no secret of Stripe’s anywhere', async () => {
+  it('never reveal a Stripe secret', async () => {
     const { data } = await owner.get<{ data: object[] }>(`${account}/audit`);
     expect(JSON.stringify(data)).toContain('account.credit');
     for (const secret of [stripe.secretKey, stripe.webhookSecret]) {
@@ -292,7 +292,7 @@ describe.each(modes)('payments, %s', (mode) => {
 });
 
 describe('without a payment provider', () => {
-  it('nobody can pay, and the page learns it', async () => {
+  it('users cannot pay, and the API reports that to the page', async () => {
     const system = await startSystem('single');
     try {
       const { id } = await system.json<{ id: string }>('account', 'create', 'Acme');

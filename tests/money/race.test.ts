@@ -1,5 +1,5 @@
-// A thousand calls at once on one account and twenty keys near their limits, over three ledger processes on one MariaDB: nobody gets
-// more than there is, and nobody is refused what there was.
+// A thousand concurrent calls on one account and twenty keys near their limits, over three ledger processes on one MariaDB: never is more
+// granted than is available, and no call is refused that could have been paid.
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,7 +19,7 @@ const replicaCount = 3;
 const callCount = 1_000;
 const keyCount = 20;
 const refusals = ['balance_empty', 'balance_held', 'key_limit_reached'] as const;
-// Far above what a call takes when a thousand wait: a test on a slow machine must not run into it.
+// Much longer than a call takes when a thousand wait, so that a slow machine does not fail the test.
 const timeoutMs = 240_000;
 
 describe('three ledgers on one database', () => {
@@ -58,7 +58,7 @@ describe('three ledgers on one database', () => {
   const asOperator = (): CallContext => callContext({ caller: 'operator', timeoutMs });
   const at = (index: number): LedgerService => replicas[index % replicas.length]!;
 
-  /** An account with this much credit, and its keys with a limit each; undefined: none. */
+  /** Creates an account with this much credit and its keys, each with its limit, or without one if undefined. */
   async function customer(creditedNanoUsd: bigint, limitOf: (key: number) => bigint | undefined) {
     const accountId = newId('acct');
     const source = DepositSource.DEPOSIT_SOURCE_CASH;
@@ -85,7 +85,7 @@ describe('three ledgers on one database', () => {
       minAmountNanoUsd,
       ttlMs: 3_600_000,
     };
-    // Every tenth asks twice at two replicas, as after a lost answer. What one refuses the other may grant a moment later.
+    // Every tenth call is sent to two replicas, as after a lost response. One may grant what the other has just refused.
     const asked = index % 10 === 0 ? [at(index), at(index + 1)] : [at(index)];
     const answers = await Promise.allSettled(asked.map(async (replica) => (await replica.hold(request, asOperator())).hold!));
     const holds = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
@@ -95,7 +95,7 @@ describe('three ledgers on one database', () => {
     return holds[0]!;
   }
 
-  /** All of them at once: the holds that were granted, and how many were refused for which reason. */
+  /** Requests all holds concurrently. Returns those that were granted, and how many were refused for which reason. */
   async function askAll(of: Customer, amountNanoUsd: bigint): Promise<{ granted: Hold[]; reasons: Record<string, number> }> {
     const granted: Hold[] = [];
     const reasons: Record<string, number> = {};
@@ -128,7 +128,7 @@ describe('three ledgers on one database', () => {
   });
 
   it('grant exactly as many equal holds as the limit of each key affords', async () => {
-    // Fifty calls a key; the limits afford 7, 8, … 26 of them, each but one nano-dollar short of another.
+    // Fifty calls per key. The limits afford 7, 8, … 26 of them, and each limit is one nano-dollar short of one more.
     const of = await customer(1_000_000n, (key) => BigInt(key + 8) * 100n - 1n);
     const { granted, reasons } = await askAll(of, 100n);
     const affordable = of.keys.map((_, key) => key + 7);
@@ -137,7 +137,7 @@ describe('three ledgers on one database', () => {
     await expectSound(of, granted.length);
   });
 
-  /** One call from its hold to its end, at whichever replica: what it asked for, was granted and was charged, and when. */
+  /** Makes one call from its hold to its end, at any replica, and records what it requested, was granted and was charged, and when. */
   async function live(of: Customer, index: number, timeline: Timeline): Promise<Hold | undefined> {
     const wanted = BigInt(40 + ((index * 37) % 160));
     const least = index % 3 === 0 ? wanted / 2n : wanted;
@@ -174,7 +174,7 @@ describe('three ledgers on one database', () => {
 
   async function raceOfLives(callers: number): Promise<void> {
     const limitNanoUsd = 3_000n;
-    // A little less than the limits add up to, so that the account and the keys run out one after another.
+    // A little less than the sum of the limits, so that the account and the keys run out one after another.
     const of = await customer(50_000n, () => limitNanoUsd);
     const timeline = new Timeline(of.creditedNanoUsd, limitNanoUsd);
     const lives: Hold[] = [];
@@ -187,7 +187,7 @@ describe('three ledgers on one database', () => {
     };
     await Promise.all(Array.from({ length: callers }, caller));
 
-    // Whatever was acknowledged is there, and nothing else is.
+    // Everything that was acknowledged is in the books, and nothing else.
     const capturedBy = (keyId?: string): bigint =>
       lives.filter((hold) => keyId === undefined || hold.keyId === keyId).reduce((sum, hold) => sum + hold.capturedNanoUsd, 0n);
     const stored = await Promise.all(
@@ -207,12 +207,12 @@ describe('three ledgers on one database', () => {
 
     const { refusedCount, wrong } = timeline.judge();
     expect(wrong).toEqual([]);
-    // A race that nobody lost, or that nobody won, would show nothing.
+    // The test proves nothing unless some calls were granted and some refused.
     expect(refusedCount).toBeGreaterThan(callCount / 20);
     expect(lives.length).toBeGreaterThan(callCount / 5);
   }
 
-  it('refuse only what cannot be paid, all calls at once', () => raceOfLives(callCount));
+  it('refuse only what cannot be paid, with all calls at once', () => raceOfLives(callCount));
 
-  it('refuse only what cannot be paid, a few calls at a time', () => raceOfLives(60));
+  it('refuse only what cannot be paid, with a few calls at a time', () => raceOfLives(60));
 });

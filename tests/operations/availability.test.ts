@@ -1,5 +1,5 @@
-// A distributed Tollgate whose processes die one after the other under light traffic: what is refused, what goes on, and that
-// everything comes back by itself with the books right.
+// Kills the processes of a distributed Tollgate one after the other under light traffic, and checks which calls are refused, which
+// continue, and that everything recovers by itself with correct books.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { modes, startSystem, type System } from '../support/system.js';
 import { observe, type SeenCall, startTraffic } from '../support/traffic.js';
 
 const restartMs = 3000;
-// The start of a process takes long on a busy machine; what it is then found by does not.
+// Generous, because starting a process takes long on a busy machine.
 const restartedMsMax = 30_000;
 const foundMsMax = 4000;
 const describeIfDistributed = modes.includes('distributed') ? describe : describe.skip;
@@ -21,11 +21,11 @@ const short = { model: 'sandbox/echo', stream: false, max_tokens: 20, messages: 
 const chatPath = '/v1/chat/completions';
 
 interface Outage {
-  /** Calls that were begun at least 100 ms after the kill and ended before the successor was started. */
+  /** Calls that began at least 100 ms after the kill and ended before the process was restarted. */
   readonly during: SeenCall[];
-  /** Streams that had been let in when the process died. */
+  /** Streams that had been admitted when the process died. */
   readonly inFlight: SeenCall[];
-  /** Calls that were begun when the gateway had called itself ready again. */
+  /** Calls that began after the gateway had reported that it is ready again. */
   readonly after: SeenCall[];
   readonly all: SeenCall[];
 }
@@ -42,7 +42,7 @@ describeIfDistributed('a distributed system that loses a process', () => {
       OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint,
       OTEL_BSP_SCHEDULE_DELAY: '200',
       TOLLGATE_DISTRIBUTED_RESTART_DELAY: `${restartMs}ms`,
-      // Short, so that what a lost gateway leaves behind is closed within the test, yet longer than any outage here.
+      // Short, so that the calls of a lost gateway are closed within the test, yet longer than any outage here.
       TOLLGATE_METERING_LEASE: '10s',
       TOLLGATE_METERING_SWEEP_INTERVAL: '200ms',
       TOLLGATE_METERING_LOST_GRACE: '0ms',
@@ -58,7 +58,7 @@ describeIfDistributed('a distributed system that loses a process', () => {
     await receiver?.stop();
   });
 
-  /** Kills a process under traffic. `whileAway` runs while it is away. */
+  /** Kills a process under traffic. Runs `whileAway` while the process is unavailable. */
   async function outageOf(name: ProcessName, whileAway: () => Promise<void> = async () => undefined): Promise<Outage> {
     await untilReady();
     const traffic = startTraffic(system, system.firstKey);
@@ -70,7 +70,7 @@ describeIfDistributed('a distributed system that loses a process', () => {
       killedAtMs = Date.now();
       const untilRestarted = killOne(system, name);
       await Promise.all([whileAway(), untilRestarted().then(() => (restartedAtMs = Date.now()))]);
-      // MariaDB answers by the time that its restart is noted.
+      // MariaDB is ready by the time its restart is recorded.
       const servingAtMs =
         name === 'mariadb' ? restartedAtMs : await eventually(() => startedSince(system, name, killedAtMs), restartedMsMax);
       await untilReady();
@@ -78,7 +78,7 @@ describeIfDistributed('a distributed system that loses a process', () => {
       expect(readyAtMs - servingAtMs).toBeLessThan(foundMsMax);
       await sleep(700);
     } finally {
-      // Also when a check has failed: the next test has traffic of its own.
+      // Also after a failed check, because the next test starts its own traffic.
       await traffic.stop();
     }
     const all = await traffic.stop();
@@ -91,10 +91,10 @@ describeIfDistributed('a distributed system that loses a process', () => {
     };
   }
 
-  /** Nothing but clear refusals, and none of them once all is back. */
+  /** Expects that calls failed only with clear refusals, and that none failed after the recovery. */
   function expectRecovery({ all, after }: Outage): void {
     const refused = all.filter((call) => call.status !== 200);
-    // Each format's own word for it.
+    // Each format has its own error type for this.
     expect(refused.filter((call) => call.status !== (call.path === chatPath ? 503 : 529))).toEqual([]);
     expect(refused.filter((call) => call.reason !== 'service_unavailable' || !(Number(call.retryAfter) >= 1))).toEqual([]);
     expectServed(after);
@@ -110,21 +110,21 @@ describeIfDistributed('a distributed system that loses a process', () => {
     return response.status === 503 ? ((await response.json()) as { missing: string[] }).missing : [];
   };
 
-  /** Waits until the gateway reports that it misses a process. */
+  /** Waits until the gateway reports that a process is missing. */
   const untilMissing = (name: ProcessName): Promise<true> => eventually(async () => ((await missing()).includes(name) ? true : undefined));
 
   async function untilReady(): Promise<void> {
     await eventually(async () => ((await missing()).length === 0 ? true : undefined), restartedMsMax);
   }
 
-  // The first, so that the leases of the calls that it loses are over by the end of the others.
-  it('serves again after the gateway itself is back', async () => {
+  // This test comes first, so that the leases of the calls that the gateway loses have expired by the end of the others.
+  it('serves again after the gateway is restarted', async () => {
     const outage = await outageOf('gateway');
     expect(new Set(outage.during.map((call) => call.status))).toEqual(new Set([0]));
     expectServed(outage.after);
   });
 
-  it('serves on without the catalog', async () => {
+  it('keeps serving without the catalog', async () => {
     const outage = await outageOf('catalog', async () => {
       await sleep(300);
       expect((await get(system, '/v1/models', system.firstKey)).status).toBe(200);
@@ -134,7 +134,7 @@ describeIfDistributed('a distributed system that loses a process', () => {
     expectServed(outage.all);
   });
 
-  it('serves known keys for a moment without auth, and then refuses', async () => {
+  it('serves known keys for a moment without auth, then refuses all calls', async () => {
     const { secret: unknown } = await createKey(system, 'never used before');
     const outage = await outageOf('auth', async () => {
       expect(await observe(system, system.firstKey, chatPath, short)).toMatchObject({ status: 200 });
@@ -148,7 +148,7 @@ describeIfDistributed('a distributed system that loses a process', () => {
     expectRecovery(outage);
   });
 
-  it('lets no call in without the ledger, and ends well those that are under way', async () => {
+  it('refuses new calls without the ledger, and completes those in flight', async () => {
     const outage = await outageOf('ledger', async () => {
       await untilMissing('ledger');
     });
@@ -157,17 +157,17 @@ describeIfDistributed('a distributed system that loses a process', () => {
     expectRecovery(outage);
   });
 
-  it('ends calls well without metering, and soon lets no new ones in', async () => {
+  it('completes calls in flight without metering, and soon refuses new ones', async () => {
     const outage = await outageOf('metering', async () => {
       await untilMissing('metering');
     });
     expectServed(outage.inFlight);
-    // Those that were let in before the outage was known have ended well too.
+    // Calls that were admitted before the outage was detected have completed too.
     expect(outage.during.filter((call) => call.status !== 200).length).toBeGreaterThan(0);
     expectRecovery(outage);
   });
 
-  it('refuses calls without inference, and tells those under way that they were cut', async () => {
+  it('refuses calls without inference, and ends those in flight with an error', async () => {
     const outage = await outageOf('inference', async () => {
       await untilMissing('inference');
       const doctor = await system.tryCli('doctor');
@@ -182,14 +182,14 @@ describeIfDistributed('a distributed system that loses a process', () => {
     expectRecovery(outage);
   });
 
-  it('waits for its database: calls under way end well, new ones are refused and not blamed on us', async () => {
+  it('waits for its database: completes calls in flight, and refuses new ones as unavailable rather than as an internal error', async () => {
     const outage = await outageOf('mariadb');
     expect(outage.during.filter((call) => call.status === 200)).toEqual([]);
     expectServed(outage.inFlight);
     expectRecovery(outage);
   });
 
-  it('has charged every answer once, nothing that was refused, and holds nothing', async () => {
+  it('has charged every answer once, refused calls not at all, and holds nothing', async () => {
     const { rows, balance } = await settled(system, accountId, 0, 30_000);
     const byId = new Map(rows.map((row) => [row.id, row]));
     expect(byId.size).toBe(rows.length);
@@ -203,7 +203,7 @@ describeIfDistributed('a distributed system that loses a process', () => {
     expect((await system.tryCli('doctor')).code).toBe(0);
   }, 40_000);
 
-  it('still follows a call through every process, and its log line leads to the trace', async () => {
+  it('still traces a call through every process, and logs the trace id', async () => {
     const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
     const parent = '00f067aa0ba902b7';
     const response = await chat(system, system.firstKey, {}, { headers: { traceparent: `00-${traceId}-${parent}-01` } });
@@ -220,7 +220,7 @@ describeIfDistributed('a distributed system that loses a process', () => {
     expect(JSON.parse(line!)).toMatchObject({ msg: 'request', trace_id: traceId });
   });
 
-  it('lets answers end when it is asked to stop, and leaves no process', async () => {
+  it('completes answers when it is stopped, and leaves no process behind', async () => {
     const traffic = startTraffic(system, system.firstKey);
     await sleep(1500);
     const pids = Object.values(pidsOf(system));

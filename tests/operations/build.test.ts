@@ -1,4 +1,4 @@
-// Several `make` in one checkout: builds that begin at once, and a build beside an instance that runs from what was built before.
+// Several runs of `make` in one checkout: concurrent builds, and a build while an instance runs from the previous build.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { execFileSync, spawn } from 'node:child_process';
 import { appendFileSync, existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Child, cleanEnv, eventually, freePort, root, startScript } from '../support/process.js';
 
 const patienceMs = 240_000;
-/** A copy of this checkout with its packages and generated code, so that only compiling is left to be done. */
+/** A copy of this checkout with its packages and generated code, so that a build only has to compile. */
 let checkout: string;
 let instance: Child | undefined;
 
@@ -27,7 +27,7 @@ afterAll(async () => {
   rmSync(checkout, { recursive: true, force: true });
 });
 
-/** Runs `make build`; the exit code and everything that it printed. */
+/** Runs `make build`. Returns its exit code and output. */
 function makeBuild(): Promise<{ code: number | null; output: string }> {
   const child = spawn('make', ['build'], { cwd: checkout, env: cleanEnv({}) });
   let output = '';
@@ -38,7 +38,7 @@ function makeBuild(): Promise<{ code: number | null; output: string }> {
 const assets = (): string[] => readdirSync(join(checkout, 'dist/console-app/assets')).filter((name) => /^index-.*\.js$/.test(name));
 
 it(
-  'two builds that begin at once both end with everything built',
+  'two concurrent builds both produce a complete build',
   async () => {
     const [one, other] = await Promise.all([makeBuild(), makeBuild()]);
     expect([one.code, other.code, one.output + other.output]).toEqual([0, 0, expect.not.stringContaining('rror')]);
@@ -51,7 +51,7 @@ it(
 );
 
 it(
-  'a build takes nothing from an instance that runs, and is complete when it appears',
+  'a build does not disturb a running instance, and appears only when it is complete',
   async () => {
     const port = await freePort();
     const dataDir = join(checkout, 'data');
@@ -66,7 +66,7 @@ it(
     const built = makeBuild().finally(() => (isBuilt = true));
     const parts = ['dist/cli/main.js', 'dist/deploy/single/main.js', 'dist/console-app/index.html'].map((path) => join(checkout, path));
     while (!isBuilt) {
-      // Between the two renames of the swap there is nothing; a moment later there is.
+      // The folder is missing for a moment between the two renames of the swap.
       if (!parts.every(existsSync)) {
         await sleep(100);
         expect(parts.filter((path) => !existsSync(path))).toEqual([]);

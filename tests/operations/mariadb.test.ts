@@ -47,7 +47,7 @@ describe('a private MariaDB', () => {
     rmSync(dataDir, { recursive: true });
   });
 
-  it('serves one schema a service on loopback, keeps what was committed over a clean stop, and leaves nothing running', async () => {
+  it('serves one schema per service on loopback, keeps committed data across a clean stop, and leaves nothing running', async () => {
     const first = await start();
     for (const schema of schemas) await query(first.url(schema), 'CREATE TABLE t (a VARCHAR(10) PRIMARY KEY)');
     await query(first.url('tollgate_ledger'), "INSERT INTO t (a) VALUES ('x'), ('X')");
@@ -57,12 +57,12 @@ describe('a private MariaDB', () => {
 
     const second = await start(first.port);
     expect(second.port).toBe(first.port);
-    // Two rows that differ in case only: the collation compares bytes.
+    // Two rows that differ only in case, because the collation compares bytes.
     expect(await query(second.url('tollgate_ledger'), 'SELECT a FROM t ORDER BY a')).toEqual([{ a: 'X' }, { a: 'x' }]);
     expect(() => second.url('elsewhere')).toThrow('no user elsewhere');
   });
 
-  it('lets a service see its own schema only, and the administrator create others', async () => {
+  it('gives a service access to its own schema only, and lets the administrator create others', async () => {
     const server = await start();
     await query(server.url('tollgate_auth'), 'CREATE TABLE t (a INT PRIMARY KEY)');
     await expect(query(server.url('tollgate_ledger'), 'SELECT a FROM tollgate_auth.t')).rejects.toThrow(/denied/);
@@ -70,7 +70,7 @@ describe('a private MariaDB', () => {
     await query(`${server.adminUrl}t_other`, 'CREATE TABLE t (a INT PRIMARY KEY)');
   });
 
-  it('has what was committed before a SIGKILL', async () => {
+  it('keeps what was committed before a SIGKILL', async () => {
     const first = await start();
     await query(first.url('tollgate_ledger'), 'CREATE TABLE t (a INT PRIMARY KEY)');
     await query(first.url('tollgate_ledger'), 'INSERT INTO t (a) VALUES (1)');
@@ -79,16 +79,16 @@ describe('a private MariaDB', () => {
     expect(await query((await start()).url('tollgate_ledger'), 'SELECT a FROM t')).toEqual([{ a: 1 }]);
   });
 
-  it('tells why it does not start', async () => {
+  it('reports why it does not start', async () => {
     const server = await start();
     await expect(startMariadb({ dataDir: mkdtempSync(join(dataDir, 'other-')), port: server.port, log })).rejects.toThrow(
       /did not start on .*Address already in use/s,
     );
   });
 
-  it('ends when the process that started it is killed, so that the next can start on the same data', async () => {
+  it('ends when the process that started it is killed, so that another can start on the same data', async () => {
     const caller = spawn(process.execPath, ['--input-type=module', '-e', callerScript, dataDir], {
-      // What it cannot clean up any more goes with the data.
+      // The killed process cannot clean up its files; they are removed with the data.
       env: { ...process.env, TMPDIR: dataDir },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
@@ -99,7 +99,7 @@ describe('a private MariaDB', () => {
   });
 });
 
-// A process that starts a server from the TypeScript sources, prints its port and lives on.
+// A process that starts a server from the TypeScript sources, prints its port and keeps running.
 const callerScript = `
   import { registerHooks } from 'node:module';
   registerHooks({ resolve: (name, context, next) => next(context.parentURL.endsWith('.ts') ? name.replace(/^(\\..*)\\.js$/, '$1.ts') : name, context) });

@@ -1,4 +1,4 @@
-// What operators see in figures, over OTLP and by Prometheus; and that a bill that is wrong is seen by itself.
+// Metrics over OTLP and for Prometheus, and that they reveal a wrong bill without anyone running a check.
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -11,7 +11,7 @@ describe.each(modes)('metrics, %s', (mode) => {
   let system: System;
   let receiver: OtlpReceiver;
   let accountId: string;
-  /** Where each process shows its metrics. */
+  /** The metrics address of each process. */
   const addresses: Record<string, string> = {};
   const processes = mode === 'single' ? ['single'] : ['gateway', 'ledger', 'metering'];
 
@@ -42,7 +42,7 @@ describe.each(modes)('metrics, %s', (mode) => {
     await receiver?.stop();
   });
 
-  /** All that Prometheus would find, of all processes. */
+  /** Returns the metrics of all processes, as Prometheus would scrape them. */
   async function scrape(): Promise<string> {
     const texts = await Promise.all(processes.map(async (name) => (await fetch(`http://${addresses[name]}/metrics`)).text()));
     return texts.join('\n');
@@ -71,7 +71,7 @@ describe.each(modes)('metrics, %s', (mode) => {
     expect(valueOf('tollgate.charged.nano_usd')).toBe(charged);
   });
 
-  it('are shown to Prometheus, and name no account, key or call', async () => {
+  it('are exposed to Prometheus, and name no account, key or call', async () => {
     const text = await eventually(async () => {
       const found = await scrape();
       return found.includes('tollgate_reconcile_last_run_age_seconds{run="full"}') ? found : undefined;
@@ -92,7 +92,7 @@ describe.each(modes)('metrics, %s', (mode) => {
     expect(text).not.toContain(system.firstKey.slice(6, -4));
   });
 
-  it('tell by themselves that a bill is wrong, until it is right again', async () => {
+  it('report a wrong bill by themselves until it is corrected', async () => {
     expect(JSON.parse((await system.tryCli('ledger', 'verify', '--json')).stdout)).toMatchObject({
       ok: true,
       records_checked: 3,
@@ -119,7 +119,7 @@ describe.each(modes)('metrics, %s', (mode) => {
     const shows = (value: number) =>
       eventually(async () => ((await scrape()).includes(`tollgate_reconcile_drift{check="charge"} ${value}`) ? true : undefined), 40_000);
     await shows(1);
-    // What a process logs comes a moment after it.
+    // Log lines appear with a delay.
     await eventually(() => (system.output().includes('the books disagree') ? true : undefined));
     expect((await system.tryCli('doctor')).stdout).toMatch(/FAIL +reconcile .*tollgate ledger verify/);
     change(-1);

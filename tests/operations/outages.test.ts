@@ -1,5 +1,5 @@
-// Exactly once, from the wire to the journal: metering, the ledger and the gateway go away while calls run. Calls under way end as
-// if nothing were amiss, new ones are told to come back, and afterwards each answer has one record and one charge.
+// Exactly-once charging from the wire to the journal when metering, the ledger and the gateway become unavailable during calls: calls in
+// flight complete normally, new ones are refused with a retry hint, and afterwards each answer has one record and one charge.
 import { afterEach, describe, expect, it } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ const commonEnv = {
   TOLLGATE_GATEWAY_SPOOL_AFTER: '300ms',
   TOLLGATE_GATEWAY_RPC_TIMEOUT: '1s',
   TOLLGATE_GATEWAY_CHECKPOINT_INTERVAL: '100ms',
-  // Short, so that a report often comes only when its call has been taken for lost.
+  // Short, so that reports often arrive after their call was already treated as lost.
   TOLLGATE_METERING_LEASE: '2s',
   TOLLGATE_METERING_SWEEP_INTERVAL: '100ms',
   TOLLGATE_METERING_LOST_GRACE: '15s',
@@ -36,11 +36,11 @@ afterEach(async () => {
 
 interface Answer {
   readonly requestId: string;
-  /** As the end of the answer told it. */
+  /** As reported at the end of the answer. */
   readonly outputTokens: number;
 }
 
-/** A call that takes four seconds or more, and is read to its true end. `onBegun` is called when a stream has begun. */
+/** Makes a call that takes at least four seconds, and reads it to its end. Calls `onBegun` when a stream has begun. */
 async function call(to: System, path: string, isStream: boolean, onBegun = (): void => undefined): Promise<Answer> {
   const response = await post(to, path, to.firstKey, {
     model: 'sandbox/story',
@@ -62,20 +62,20 @@ async function call(to: System, path: string, isStream: boolean, onBegun = (): v
   return { requestId: response.headers.get('x-request-id')!, outputTokens };
 }
 
-/** Twenty calls that are in flight when this resolves: six whole ones, and after them fourteen streams. */
+/** Starts twenty calls, first six whole ones and then fourteen streams. Resolves when all are in flight. */
 async function twentyCalls(to: System): Promise<{ all: Promise<Answer[]> }> {
   const whole = Array.from({ length: 6 }, (_, index) => call(to, paths[index % 2]!, false));
   let begun = 0;
   const streams = Array.from({ length: 14 }, (_, index) => call(to, paths[index % 2]!, true, () => (begun += 1)));
   const all = Promise.all([...whole, ...streams]);
-  // A failure is told where it is awaited.
+  // A failure is reported where `all` is awaited.
   all.catch(() => undefined);
   await eventually(() => (begun === streams.length ? true : undefined));
   await sleep(300);
   return { all };
 }
 
-/** New calls of both formats, streamed and not, are told to come back; nothing of them reaches an upstream. */
+/** Expects that new calls of both formats, streamed and whole, are refused with a retry hint and do not reach an upstream. */
 async function expectRefusals(of: System): Promise<void> {
   for (const path of paths) {
     for (const stream of [true, false]) {
@@ -104,11 +104,11 @@ async function expectOneRecordEach(of: System, answers: readonly Answer[]): Prom
     });
     expect(BigInt(byId.get(requestId)!.charge_nano_usd)).toBeGreaterThan(0n);
   }
-  // A call that found out that metering was still away is on record too, and nothing else is.
+  // A call that found metering still unavailable has a record too, and no other call has one.
   expect(rows.filter((row) => row.outcome !== 'completed')).toEqual([]);
   expect(BigInt(balance.spent_nano_usd)).toBe(sumOfCharges(rows));
   expect(await of.json('balance', 'verify')).toMatchObject({ ok: true, open_holds: 0, sum_nano_usd: '0' });
-  // The gateway hears a moment after it that all is on record.
+  // The gateway is informed a moment later that everything is recorded.
   await eventually(() => (spoolFiles(of).length === 0 ? true : undefined)).catch(() => expect(spoolFiles(of)).toEqual([]));
 }
 
@@ -119,7 +119,7 @@ const logLines = (of: System, wanted: RegExp): string[] => {
   return text.split('\n').filter((line) => wanted.test(line));
 };
 
-/** Keeps a service from its work until the returned function is called, or resolves of itself. */
+/** Blocks a service until the returned function is called and has resolved. */
 function lose(of: System, name: 'metering' | 'ledger', table: string): () => Promise<void> {
   if (of.mode === 'distributed') return killOne(of, name);
   const rename = (from: string, to: string): void => {
@@ -134,7 +134,7 @@ function lose(of: System, name: 'metering' | 'ledger', table: string): () => Pro
 const loseMetering = (of: System): (() => Promise<void>) => lose(of, 'metering', 'usage_record');
 const loseLedger = (of: System): (() => Promise<void>) => lose(of, 'ledger', 'hold');
 
-/** Makes transactions of metering that store records wait until the returned function is called. */
+/** Blocks metering's transactions that store records until the returned function is called. */
 async function lockRecords(of: System): Promise<() => Promise<void>> {
   const port = /--port=(\d+)/.exec(readFileSync(`/proc/${pidsOf(of).mariadb}/cmdline`, 'utf8'))![1]!;
   const password = loadCredentials(join(of.dataDir, 'mariadb', 'credentials.json'))[adminUser]!;
@@ -149,12 +149,12 @@ async function lockRecords(of: System): Promise<() => Promise<void>> {
 }
 
 describe.each(modes)('without metering, %s', (mode) => {
-  // A single process keeps its records in a file, and would wait for a lock on it as a whole.
+  // A single process has its records in one file, where a lock would block the whole process.
   if (mode === 'distributed') {
-    it('a whole answer whose record comes too late is withheld, and its charge is refunded by itself', async () => {
+    it('withholds a whole answer that is recorded too late, and refunds its charge automatically', async () => {
       system = await start(mode, {
         TOLLGATE_GATEWAY_RECORD_PATIENCE: '1s',
-        // Metering stores the report as it was sent, after the gateway has given its client an error.
+        // Metering stores the report only after the gateway has returned an error to its client.
         TOLLGATE_GATEWAY_SPOOL_AFTER: '20s',
         TOLLGATE_GATEWAY_RPC_TIMEOUT: '20s',
         TOLLGATE_METERING_LEASE: '30s',
@@ -185,7 +185,7 @@ describe.each(modes)('without metering, %s', (mode) => {
     }, 120_000);
   }
 
-  it('answers under way end whole, are recorded once it is back, and new calls are refused', async () => {
+  it('completes answers in flight, records them once it is back, and refuses new calls', async () => {
     system = await start(mode);
     const { all: answers } = await twentyCalls(system);
     const untilBack = loseMetering(system);
@@ -202,14 +202,14 @@ describe.each(modes)('without metering, %s', (mode) => {
     expect(logLines(system, /metering is back/)).toHaveLength(1);
   }, 120_000);
 
-  it('nothing is lost when the gateway is killed too, after it has spooled', async () => {
+  it('loses nothing when the gateway is also killed after it has spooled the calls', async () => {
     system = await start(mode);
     const { all: answers } = await twentyCalls(system);
     const untilBack = loseMetering(system);
     const ended = await answers;
     expect(spoolFiles(system)).not.toEqual([]);
     if (mode === 'distributed') {
-      // Late enough that metering, once it is back, takes the calls for lost before the gateway is.
+      // Late enough that metering, once it is back, treats the calls as lost before the gateway is back.
       await sleep(3000);
       const killedAtMs = Date.now();
       const untilGatewayBack = killOne(system, 'gateway');
@@ -223,7 +223,7 @@ describe.each(modes)('without metering, %s', (mode) => {
     await expectOneRecordEach(system, ended);
   }, 120_000);
 
-  it('nothing is lost when everything loses power, after the calls were spooled', async () => {
+  it('loses nothing in a power cut after the calls were spooled', async () => {
     system = await start(mode);
     const { all: answers } = await twentyCalls(system);
     const untilBack = loseMetering(system);
@@ -236,7 +236,7 @@ describe.each(modes)('without metering, %s', (mode) => {
 });
 
 describe.each(modes)('without the ledger, %s', (mode) => {
-  it('answers under way end whole and are charged once it is back, new calls are refused, and nothing stays held', async () => {
+  it('completes answers in flight, charges them once it is back, refuses new calls, and leaves nothing held', async () => {
     system = await start(mode, { TOLLGATE_METERING_LEASE: '30s' });
     const { all: answers } = await twentyCalls(system);
     const untilBack = loseLedger(system);
@@ -248,10 +248,10 @@ describe.each(modes)('without the ledger, %s', (mode) => {
   }, 120_000);
 });
 
-// It has a process of its own there only.
+// Only in distributed mode does the ledger have its own process.
 if (modes.includes('distributed'))
   describe('a ledger that hangs', () => {
-    it('releases the holds whose answers never came as soon as it answers, long before they would expire', async () => {
+    it('releases holds whose responses were lost as soon as it responds again, long before they would expire', async () => {
       system = await start('distributed', { TOLLGATE_METERING_LEASE: '30s' });
       const pid = pidsOf(system).ledger;
       process.kill(pid, 'SIGSTOP');

@@ -1,5 +1,5 @@
-// The processes of a distributed Tollgate started by hand, as an operator of many machines does: in any order, and with certificates
-// that say who may call whom.
+// The processes of a distributed Tollgate, started one by one as an operator of several machines does: in any order, and with
+// certificates that identify the callers.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -81,11 +81,11 @@ describeIfDistributed('processes started one by one', () => {
     return { code, stdout: child.stdout() };
   }
 
-  it('names what is missing until the last one is there, whatever the order', async () => {
+  it('names the missing services until all have started, in any order', async () => {
     const absent: string[] = [...services].sort();
     await untilMissing(absent);
     expect((await cli('doctor')).code).toBe(1);
-    // Metering before the ledger that it settles with, auth last.
+    // Metering starts before the ledger that it calls, and auth last.
     for (const name of ['metering', 'inference', 'ledger', 'catalog', 'auth'] as const) {
       startService(name);
       absent.splice(absent.indexOf(name), 1);
@@ -93,7 +93,7 @@ describeIfDistributed('processes started one by one', () => {
     }
   });
 
-  it('serves calls then, and satisfies the doctor', async () => {
+  it('then serves calls, and passes all checks of tollgate doctor', async () => {
     const account = JSON.parse((await cli('account', 'create', 'first', '--json')).stdout) as { id: string };
     await cli('balance', 'deposit', '1', '--account', account.id);
     const { secret } = JSON.parse((await cli('key', 'create', '--name', 'first', '--account', account.id, '--json')).stdout) as {
@@ -123,7 +123,7 @@ describeIfDistributed('processes started one by one', () => {
         .client(LedgerServiceDefinition)
         .getBalance({ accountId: 'acct_00000000000000000000000000000000' }, callContext({ caller: 'operator', timeoutMs: 5000 }));
 
-    it('is whoever its certificate names, whatever it says', async () => {
+    it('is identified by its certificate, not by the name that it sends', async () => {
       const settle = dial(tlsOf('gateway')).client(LedgerServiceDefinition).settle;
       const request = { holdId: '', accountId: '', costNanoUsd: 1n, keyId: '' };
       await expect(settle(request, callContext({ caller: 'metering', timeoutMs: 5000 }))).rejects.toMatchObject({
@@ -133,7 +133,7 @@ describeIfDistributed('processes started one by one', () => {
       await expect(balance(tlsOf('catalog'))).rejects.toMatchObject({ reason: 'peer_not_permitted' });
     });
 
-    it('is refused without a certificate, and with one of another authority', async () => {
+    it('is refused without a certificate, and with one from another authority', async () => {
       await expect(balance(undefined)).rejects.toMatchObject({ reason: 'service_unavailable' });
       const stranger = createTestAuthority();
       const foreign = { ...stranger.issue('operator'), ca: tlsOf('operator').ca };
@@ -143,7 +143,7 @@ describeIfDistributed('processes started one by one', () => {
       await expect(reflected(withoutOwn, { listServices: '' })).rejects.toThrow(/UNAVAILABLE/);
     });
 
-    it('finds health and reflection', async () => {
+    it('can use health checks and reflection', async () => {
       await checkHealth(dial(tlsOf('gateway')), LedgerServiceDefinition.fullName, { caller: 'gateway', timeoutMs: 5000 });
       const { ca, cert, key } = tlsOf('operator');
       const client = new (reflectionClient())(addresses.ledger, credentials.createSsl(ca, key, cert));
@@ -164,7 +164,7 @@ function reflectionClient(): ServiceClientConstructor {
   return loadPackageDefinition({ Reflection: proto['grpc.reflection.v1.ServerReflection']! })['Reflection'] as ServiceClientConstructor;
 }
 
-/** Asks reflection one question, and hangs up. */
+/** Sends one reflection request, and closes the stream. */
 async function reflected(client: Client, question: object): Promise<unknown> {
   const stream = (
     client as unknown as { serverReflectionInfo(): NodeJS.ReadWriteStream & { write(message: object): void } }

@@ -1,4 +1,4 @@
-// What a power cut leaves behind: every hold ends, nothing is charged twice, the books are right.
+// Recovery after a power cut: every hold ends, nothing is charged twice, and the books are correct.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { chat, settled, sumOfCharges } from '../support/calls.js';
@@ -9,7 +9,7 @@ describe.each(modes)('a system that is killed in the middle of 50 streams, %s', 
   let system: System;
 
   beforeAll(async () => {
-    // Short leases, so that the test need not wait for the usual ones.
+    // Short leases keep the test short.
     system = await startSystem(mode, {
       TOLLGATE_METERING_LEASE: '2s',
       TOLLGATE_METERING_SWEEP_INTERVAL: '200ms',
@@ -22,7 +22,7 @@ describe.each(modes)('a system that is killed in the middle of 50 streams, %s', 
 
   afterAll(() => system?.stop());
 
-  it('charges each call once: the finished ones in full, the cut ones at their last checkpoint', async () => {
+  it('charges each call once: finished ones in full, interrupted ones up to their last checkpoint', async () => {
     const { id: accountId } = await system.json<{ id: string }>('account', 'list');
     const done: string[] = [];
     const cut: string[] = [];
@@ -50,7 +50,7 @@ describe.each(modes)('a system that is killed in the middle of 50 streams, %s', 
           () => true,
         );
     });
-    // Each has some output, of which a checkpoint is written every second. The answers last much longer.
+    // Each call has some output, and a checkpoint is written every second. The answers last much longer.
     await eventually(() => (cut.length === 50 ? true : undefined));
     await sleep(5000);
     await system.kill();

@@ -1,11 +1,11 @@
-// One call, one trace: from HTTP through every hop, SQL and the upstream.
+// Each call has one trace, from HTTP through every hop to SQL and the upstream.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { chat, usageRows } from '../support/calls.js';
 import { type OtlpReceiver, type ReceivedSpan, spanTree, startOtlpReceiver } from '../support/otlp.js';
 import { eventually } from '../support/process.js';
 import { modes, startSystem, type System } from '../support/system.js';
 
-/** One span of every hop of a call. */
+/** One span for each hop of a call. */
 const wantedNames = [
   'POST /v1/chat/completions',
   'LedgerService/Hold',
@@ -29,7 +29,7 @@ describe.each(modes)('the trace of a call, %s', (mode) => {
     await receiver?.stop();
   });
 
-  /** The spans of a trace, once every process has sent its own: each exports in its own time. */
+  /** Returns the spans of a trace, once every process has exported its own. */
   const wholeTrace = (traceId: string, callerSpanId: string, ...alsoWanted: string[]): Promise<ReceivedSpan[]> =>
     eventually(() => {
       const spans = receiver.spans.filter((span) => span.traceId === traceId);
@@ -48,7 +48,7 @@ describe.each(modes)('the trace of a call, %s', (mode) => {
       { headers: { traceparent: `00-${traceId}-${callerSpanId}-01` } },
     );
     await response.text();
-    // The first call with a key asks auth.
+    // The first call with a key calls auth.
     const spans = await wholeTrace(traceId, callerSpanId, 'AuthService/Authenticate');
     process.stdout.write(`\nOne call, ${mode}:\n${spanTree(spans)}\n\n`);
 
@@ -67,12 +67,12 @@ describe.each(modes)('the trace of a call, %s', (mode) => {
         new Set(['gateway', 'auth', 'ledger', 'metering', 'inference'].map((name) => `tollgate-${name}`)),
       );
     }
-    // The record leads to the trace.
+    // The usage record has the trace id.
     const [row] = await usageRows(system);
     expect(row!.trace_id).toBe(traceId);
   });
 
-  it('holds no secret and no text of the conversation', async () => {
+  it('contains no secret and no text of the conversation', async () => {
     const word = 'xylophone-in-the-trace';
     const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
     const callerSpanId = '00f067aa0ba902b7';

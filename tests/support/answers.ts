@@ -3,25 +3,25 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { post } from './calls.js';
 import type { System } from './system.js';
 
-/** One way to call: the caller's format, streamed or whole, and the format of the upstream behind. */
+/** A kind of call: the caller's format, streamed or whole, and the format of the upstream. */
 export interface Combination {
   readonly client: 'chat-completions' | 'messages';
   readonly streaming: boolean;
   readonly upstream: 'cc' | 'm';
 }
 
-/** All eight. */
+/** All eight combinations. */
 export const combinations: readonly Combination[] = (['chat-completions', 'messages'] as const).flatMap((client) =>
   [true, false].flatMap((streaming) => (['cc', 'm'] as const).map((upstream) => ({ client, streaming, upstream }))),
 );
 
 /** What the client has seen so far. */
 export class Seen {
-  /** Undefined if it disconnected before there was one. */
+  /** Undefined if the client disconnected before there was one. */
   status: number | undefined;
   requestId: string | undefined;
   text = '';
-  /** Whether it got the end that its format has. */
+  /** Whether the client received the end of the answer. */
   isComplete = false;
   error: { readonly type: string; readonly message: string } | undefined;
 }
@@ -29,12 +29,12 @@ export class Seen {
 /** The text of the only message of the prompt. */
 export const promptText = 'Hello there';
 
-/** Calls and reads to the end, or until `leaving` aborts. `onText` is told after each read what was seen of the text. */
+/** Makes a call and reads to the end, or until `disconnect` aborts. Calls `onText` after each read with the text so far. */
 export async function call(
   system: System,
   secret: string,
   { client, streaming, upstream }: Combination,
-  options: { maxTokens: number; clientRequestId: string; leaving?: AbortController; onText?: (text: string) => void; model?: string },
+  options: { maxTokens: number; clientRequestId: string; disconnect?: AbortController; onText?: (text: string) => void; model?: string },
 ): Promise<Seen> {
   const seen = new Seen();
   const body = {
@@ -45,7 +45,7 @@ export async function call(
   };
   const init: RequestInit = {
     headers: { 'x-request-id': options.clientRequestId },
-    ...(options.leaving === undefined ? {} : { signal: options.leaving.signal }),
+    ...(options.disconnect === undefined ? {} : { signal: options.disconnect.signal }),
   };
   try {
     const response = await post(system, client === 'messages' ? '/v1/messages' : '/v1/chat/completions', secret, body, init);
@@ -62,13 +62,13 @@ export async function call(
       }
     } else readWhole((await response.json()) as Json, seen);
   } catch (error) {
-    // Disconnected by us, or cut off by the other side; fetch throws a TypeError of its own realm for that.
-    if (options.leaving?.signal.aborted !== true && (error as Error).name !== 'TypeError') throw error;
+    // The client disconnected, or the gateway broke off; fetch throws a TypeError of its own realm in both cases.
+    if (options.disconnect?.signal.aborted !== true && (error as Error).name !== 'TypeError') throw error;
   }
   return seen;
 }
 
-/** The fields of either format that are looked at, in whole answers, frames and errors. */
+/** The fields of both formats that are read from whole answers, frames and errors. */
 interface Json {
   readonly type?: string;
   readonly error?: { readonly type: string; readonly message: string };

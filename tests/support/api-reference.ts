@@ -19,7 +19,7 @@ export type AnswerCheck = (method: string, path: string, response: Response) => 
 
 const checks = new Map<string, Promise<AnswerCheck>>();
 
-/** The check by the document of a gateway, which is read once. */
+/** Returns the check against the document of a gateway, which is fetched once. */
 export function answerCheck(baseUrl: string): Promise<AnswerCheck> {
   let check = checks.get(baseUrl);
   if (check === undefined) {
@@ -39,11 +39,9 @@ async function readCheck(baseUrl: string): Promise<AnswerCheck> {
   const assertOf = (what: string, steps: readonly string[], value: unknown): void => {
     const pointer = steps.map((step) => encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/');
     const validate = ajv.getSchema(`${address}#/${pointer}`);
-    if (validate === undefined) throw new Error(`${what}: the document has no schema at ${pointer}.`);
+    if (validate === undefined) throw new Error(`${what}: there is no schema at ${pointer}.`);
     if (validate(value) !== true)
-      throw new Error(
-        `${what} is not as the document of the console's API says: ${ajv.errorsText(validate.errors)}\n${JSON.stringify(value)}`,
-      );
+      throw new Error(`${what} does not match the OpenAPI document: ${ajv.errorsText(validate.errors)}\n${JSON.stringify(value)}`);
   };
 
   return async (method, path, response) => {
@@ -53,17 +51,17 @@ async function readCheck(baseUrl: string): Promise<AnswerCheck> {
     const template = templateOf(document, method, path);
     const operation = template === undefined ? undefined : document.paths[template]![method.toLowerCase()]!;
     const documented = operation?.responses[response.status];
-    if (documented === undefined) throw new Error(`${what}: the document of the console's API does not tell of it.`);
+    if (documented === undefined) throw new Error(`${what}: the operation is not documented.`);
     for (const name of new URL(path, 'http://any').searchParams.keys()) {
       if (!operation!.parameters.some((each) => each.in === 'query' && each.name === name))
-        throw new Error(`${what}: the document does not tell of the parameter ${name}.`);
+        throw new Error(`${what}: the parameter ${name} is not documented.`);
     }
     if (documented.content === undefined) {
-      // Any body would be undocumented.
-      if ((await response.clone().text()) !== '') throw new Error(`${what} has a body, of which the document tells nothing.`);
+      // A body would be undocumented.
+      if ((await response.clone().text()) !== '') throw new Error(`${what} has a body that is not documented.`);
       return undefined;
     }
-    if (documented.content[type] === undefined) throw new Error(`${what} is ${type}, of which the document tells nothing.`);
+    if (documented.content[type] === undefined) throw new Error(`${what} has the undocumented content type ${type}.`);
     if (type !== 'application/json') return undefined;
     return assertOf(
       what,
@@ -73,7 +71,7 @@ async function readCheck(baseUrl: string): Promise<AnswerCheck> {
   };
 }
 
-/** The path of the document that a request was for; one that is written out goes before one with names. */
+/** Returns the documented path that a request matches. A literal path takes precedence over one with parameters. */
 function templateOf({ paths }: Document, method: string, path: string): string | undefined {
   const asked = path.split('?')[0]!;
   const names = (template: string): number => template.split('{').length;

@@ -1,4 +1,4 @@
-// Calls as a client makes them, and what the books say about them.
+// Makes calls as a client, and reads what is recorded about them.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from './process.js';
 import type { System } from './system.js';
@@ -40,7 +40,7 @@ export async function createKey(system: System, name: string, ...options: string
   return { id: key.id, secret: key.secret };
 }
 
-/** POST with a JSON body and a bearer key. */
+/** Sends a POST with a JSON body and a bearer key. */
 export function post(system: System, path: string, secret: string, body: unknown, init: RequestInit = {}): Promise<Response> {
   return fetch(`${system.baseUrl}${path}`, {
     method: 'POST',
@@ -50,7 +50,7 @@ export function post(system: System, path: string, secret: string, body: unknown
   });
 }
 
-/** A chat-completions call. */
+/** Makes a chat-completions call. */
 export function chat(system: System, secret: string, fields: Record<string, unknown> = {}, init: RequestInit = {}): Promise<Response> {
   return post(
     system,
@@ -61,18 +61,18 @@ export function chat(system: System, secret: string, fields: Record<string, unkn
   );
 }
 
-/** GET with a bearer key. */
+/** Sends a GET with a bearer key. */
 export function get(system: System, path: string, secret: string): Promise<Response> {
   return fetch(`${system.baseUrl}${path}`, { headers: { authorization: `Bearer ${secret}` } });
 }
 
-/** All usage records, of an account if given. */
+/** Returns all usage records, optionally of one account. */
 export async function usageRows(system: System, ...filter: string[]): Promise<UsageRow[]> {
   const lines = (await system.cli('usage', 'list', '--all', '--json', ...filter)).trim();
   return lines === '' ? [] : lines.split('\n').map((line) => JSON.parse(line) as UsageRow);
 }
 
-/** Waits until `calls` or more calls are on record, all of them settled, and nothing is held; the rows and the balance then. */
+/** Waits until at least `calls` calls are recorded and settled and nothing is held. Returns the rows and the balance. */
 export async function settled(
   system: System,
   accountId: string,
@@ -80,7 +80,7 @@ export async function settled(
   timeoutMs = 20_000,
 ): Promise<{ rows: UsageRow[]; balance: BalanceRow }> {
   return eventually(async () => {
-    // In this order: what is settled in the first response is included in the second.
+    // In this order, so that the balance includes everything that is settled in the rows.
     const rows = await usageRows(system, '--account', accountId);
     const balance = await system.json<BalanceRow>('balance', 'show', '--account', accountId);
     const unsettled = rows.filter((row) => row.settled_at === null).length;
@@ -92,12 +92,12 @@ export async function settled(
   }, timeoutMs);
 }
 
-/** The sum of charges. */
+/** Returns the sum of the charges. */
 export function sumOfCharges(rows: readonly UsageRow[]): bigint {
   return rows.reduce((sum, row) => sum + BigInt(row.charge_nano_usd), 0n);
 }
 
-/** The events of an SSE response, each its name and parsed data ("[DONE]" as it is). */
+/** Returns the events of an SSE response with their names and parsed data ("[DONE]" unparsed). */
 export async function readSse(response: Response): Promise<{ event: string; data: unknown }[]> {
   const text = await response.text();
   return text

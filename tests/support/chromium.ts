@@ -1,4 +1,4 @@
-// A real browser for tests of the pages: Debian's Chromium by playwright-core. Whatever a page logs as an error fails the test.
+// Runs page tests in a real browser, Debian's Chromium through playwright-core. A test fails if a page logs an error.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import axe from 'axe-core';
@@ -7,7 +7,7 @@ import type { System } from './system.js';
 
 export type { Page } from 'playwright-core';
 
-/** How a window looks. */
+/** The appearance of a window. */
 export interface Look {
   readonly theme?: 'light' | 'dark';
   readonly width?: number;
@@ -22,17 +22,17 @@ export interface Person {
   readonly context: BrowserContext;
   /** Opens a page of the console, for example `/accounts/…/keys`, and waits until it has its heading. */
   open(path: string): Promise<Page>;
-  /** What pages logged as faults: thrown errors, refused scripts and styles, failed requests for files. */
+  /** The errors that pages logged: thrown errors, refused scripts and styles, failed requests for files. */
   readonly faults: readonly string[];
   close(): Promise<void>;
 }
 
 const screensFolder = join(import.meta.dirname, '../../screens');
 
-/** Starts the browser; once per file of tests. */
+/** Starts the browser; once per test file. */
 export async function startChromium(options: readonly string[] = []): Promise<Browser> {
   const executablePath = process.env['TOLLGATE_TEST_CHROMIUM'] ?? '/usr/bin/chromium';
-  // Root, as in a container, has no sandbox of its own to give.
+  // The sandbox does not work as root, for example in a container.
   return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', ...options] });
 }
 
@@ -51,7 +51,7 @@ export async function newPerson(browser: Browser, address: string, look: Look = 
   const faults: string[] = [];
   context.on('weberror', (error) => faults.push(`thrown: ${error.error().message}`));
   context.on('console', (message) => {
-    // That a request was refused is for the page to show; the browser logs it by itself.
+    // The browser itself logs refused requests; showing them is up to the page.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) faults.push(`logged: ${message.text()}`);
   });
   return {
@@ -66,15 +66,15 @@ export async function newPerson(browser: Browser, address: string, look: Look = 
   };
 }
 
-/** Reloads a page of the console in an open window, and waits until it has its heading: half the work of another window. */
+/** Loads a page of the console in an open window, which is half the work of a new window, and waits until it has its heading. */
 export async function goTo(page: Page, path: string): Promise<void> {
-  // From one fragment to another of the same address nothing would be loaded.
+  // Changing only the fragment of an address would not load the page.
   if (page.url() !== 'about:blank') await page.goto('about:blank');
   await page.goto(`console${path}`);
   await page.locator('h1').first().waitFor();
 }
 
-/** The same, signed in by the API. */
+/** Opens a new user's browser, signed in through the API. */
 export async function newMember(
   browser: Browser,
   system: Pick<System, 'baseUrl'>,
@@ -87,7 +87,7 @@ export async function newMember(
   return person;
 }
 
-/** Waits until the page has what it asked for: nothing is loading and no answer is outstanding for a moment. */
+/** Waits until the page has loaded its data: nothing is loading and no response has been outstanding for a moment. */
 export async function settledPage(page: Page): Promise<void> {
   await page.waitForFunction(
     () =>
@@ -98,15 +98,15 @@ export async function settledPage(page: Page): Promise<void> {
 }
 
 const everyRule = { type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] };
-/** The rules whose outcome depends on colours, in `everyRule` too. */
+/** The rules whose result depends on colours; they are also in `everyRule`. */
 const colourRules = { type: 'rule', values: ['color-contrast', 'link-in-text-block'] };
 
 /**
- * Returns every rule of axe that the page breaks, in words, with dialogs that are open. For a page that was checked in another theme,
- * `colours` runs only the rules that the theme can change.
+ * Returns a description of every axe rule that the page violates, including its open dialogs. For a page that was already checked in another
+ * theme, `colours` runs only the rules that depend on the theme.
  */
 export async function accessibilityFaults(page: Page, rules: 'all' | 'colours' = 'all'): Promise<string[]> {
-  // Half a megabyte to be read; once is enough for a page that is looked at again.
+  // The script has half a megabyte, so it is loaded only once per page.
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe.source);
   const violations = await page.evaluate(
     async (runOnly) => {
@@ -131,20 +131,20 @@ export async function accessibilityFaults(page: Page, rules: 'all' | 'colours' =
   return violations.map(({ id, help, nodes }) => `${id}: ${help}\n  ${nodes.slice(0, 3).join('\n  ')}`);
 }
 
-/** Shows the page in a theme, as if the system had changed it, and waits until it is painted. */
+/** Switches the page to a theme, as if the system setting had changed, and waits until it is painted. */
 export async function showTheme(page: Page, theme: 'light' | 'dark'): Promise<void> {
   await page.emulateMedia({ colorScheme: theme });
-  // The console notes the theme in an attribute; the public pages have none.
+  // The console sets an attribute for the theme; the public pages do not.
   await page.waitForFunction((wanted) => [undefined, wanted as string].includes(document.documentElement.dataset['theme']), theme);
   await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
 }
 
-/** By how many pixels the page can be scrolled sideways. */
+/** Returns by how many pixels the page can be scrolled sideways. */
 export function sidewaysScroll(page: Page): Promise<number> {
   return page.evaluate(() => Math.max(0, document.documentElement.scrollWidth - innerWidth));
 }
 
-/** Writes a picture of the page to the folder screens/, which git ignores, with TOLLGATE_TEST_SCREENS=1. */
+/** Saves a screenshot of the page in the folder screens/, which git ignores, if TOLLGATE_TEST_SCREENS=1. */
 export async function screenshot(page: Page, name: string): Promise<void> {
   if (process.env['TOLLGATE_TEST_SCREENS'] !== '1') return;
   mkdirSync(screensFolder, { recursive: true });

@@ -1,5 +1,5 @@
-// Runs the operator's command of the build many times in one process, because starting Node costs more than most commands do.
-// A process of its own, run by `command-runner.ts`: one JSON line in for each run, one JSON line out.
+// Runs the built operator's command many times in one process, because starting Node takes longer than most commands. `command-runner.ts`
+// starts this process, and sends one JSON line per run; the result is one JSON line too.
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
@@ -20,7 +20,7 @@ interface World {
   version: string;
 }
 
-// By a computed address, since what is built has no types here.
+// Imported from a computed address, because the build output has no types.
 const program = fileURLToPath(new URL('../../dist/cli/program.js', import.meta.url));
 const { run } = (await import(program)) as { run(args: readonly string[], world: World): Promise<number> };
 

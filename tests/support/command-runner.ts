@@ -13,7 +13,7 @@ let host: Child | undefined;
 let runs = 0;
 const waiting = new Map<number, (result: CommandResult) => void>();
 
-/** Runs the command; the process that does is started with the first and ends with the test process. */
+/** Runs the command in a process that is started for the first command and ends with the test process. */
 export function runCommand(args: readonly string[], env: Record<string, string>, stdin = ''): Promise<CommandResult> {
   const { process: child } = (host ??= startHost());
   const id = (runs += 1);
@@ -33,7 +33,7 @@ function startHost(): Child {
   child.process.once('close', (code) => {
     host = undefined;
     for (const resolve of waiting.values())
-      resolve({ code, stdout: '', stderr: `The process that runs commands ended:\n${child.stderr()}` });
+      resolve({ code, stdout: '', stderr: `The process that runs commands exited:\n${child.stderr()}` });
     waiting.clear();
   });
   return child;

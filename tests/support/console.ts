@@ -1,4 +1,4 @@
-// The console's API as a browser uses it: a cookie, and a header that other sites cannot send.
+// Uses the console's API like a browser: with a cookie, and with a header that other sites cannot send.
 import { answerCheck } from './api-reference.js';
 import { runCommand } from './command-runner.js';
 import type { System } from './system.js';
@@ -33,7 +33,7 @@ export class Browser {
     return response;
   }
 
-  /** Goes to an address as a browser does, through redirects to other hosts too, and gives back the one at which a page would be shown. */
+  /** Opens an address as a browser does, following redirects, also to other hosts. Returns the address of the page that would be shown. */
   async visit(address: string): Promise<string> {
     for (let url = address, hops = 0; hops < 10; hops += 1) {
       const isOurs = url.startsWith(`${this.system.baseUrl}/`);
@@ -59,7 +59,7 @@ export class Browser {
     }
   }
 
-  /** The same, whose answer must be as wanted. */
+  /** Sends a GET request that must succeed, and returns the parsed response. */
   async get<T = Record<string, unknown>>(path: string): Promise<T> {
     return (await this.must('GET', path, undefined, 200)) as T;
   }
@@ -71,7 +71,7 @@ export class Browser {
     return (text === '' ? {} : JSON.parse(text)) as T;
   }
 
-  /** The status and the code of a refusal. */
+  /** Sends a request that must be refused. Returns the status and the error code. */
   async refusal(method: string, path: string, body?: unknown): Promise<[number, string]> {
     const response = await this.ask(method, path, body);
     const answer = (await response.json()) as { error: { code: string } };

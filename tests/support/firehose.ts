@@ -1,15 +1,15 @@
-// An upstream that sends far more than fits into any buffer, as fast as it is read: what it has been able to write shows how much
-// the gateway has read.
+// An upstream that sends much more than fits into any buffer, as fast as it is read. How much it could write shows how much the
+// gateway has read.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A running one, of both formats. */
+/** A running firehose, for both formats. */
 export interface Firehose {
   readonly baseUrl: string;
   /** Bytes that its socket has accepted for the last call. */
   bytesTaken(): number;
-  /** Waits until the last call's reader has taken nothing for a while, or the call is over; the bytes until then. */
+  /** Waits until the last call's reader has read nothing for a while, or the call has ended. Returns the bytes sent until then. */
   stopped(quietMs: number): Promise<number>;
   stop(): Promise<void>;
 }
@@ -17,7 +17,7 @@ export interface Firehose {
 /** Bytes of text in each event. */
 const textBytes = 4096;
 
-/** Starts one whose answers have so many bytes of text. */
+/** Starts a firehose whose answers have this many bytes of text. */
 export async function startFirehose(answerBytes: number): Promise<Firehose> {
   let taken = 0;
   let isOver = true;
@@ -56,7 +56,7 @@ export async function startFirehose(answerBytes: number): Promise<Firehose> {
   };
 }
 
-/** The frames before, between and after; the one between again and again. */
+/** Returns the first frame, the event that is repeated, and the last frame. */
 function framesOf(isMessages: boolean): Record<'first' | 'event' | 'last', string> {
   const text = 'word '.repeat(textBytes / 5);
   if (isMessages) {

@@ -1,4 +1,4 @@
-// The services as another team's tools see them: grpcurl, which learns the contracts by server reflection.
+// Calls the services with a standard tool, grpcurl, which gets the contracts from server reflection.
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -6,10 +6,10 @@ import type { System } from './system.js';
 
 const run = promisify(execFile);
 
-/** A service, as it is named in settings and logs. */
+/** The name of a service, as in settings and logs. */
 export type ServiceName = 'auth' | 'catalog' | 'ledger' | 'metering' | 'inference';
 
-/** Runs grpcurl as the operator: over the operator's socket, or over TLS with the operator's certificate. Returns what it prints. */
+/** Runs grpcurl as the operator: over the operator's socket, or over TLS with the operator's certificate. Returns its output. */
 export async function grpcurl(system: System, service: ServiceName, flags: readonly string[], ...args: string[]): Promise<string> {
   return (await run('.toolchain/bin/grpcurl', [...flags, ...reach(system, service), ...args])).stdout;
 }

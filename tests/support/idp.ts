@@ -6,14 +6,14 @@ import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 
 /** The user who is signed in at the provider. */
-export interface IdpPerson {
+export interface IdpUser {
   readonly sub: string;
   readonly email?: string;
   readonly email_verified?: boolean;
   readonly name?: string;
 }
 
-/** What can be wrong. */
+/** The kinds of wrong data. */
 export type IdpFault =
   | 'state'
   | 'nonce'
@@ -32,34 +32,34 @@ export interface Idp {
   readonly clientId: string;
   readonly clientSecret: string;
   /** The user who is redirected back next. */
-  person: IdpPerson;
+  person: IdpUser;
   fault: IdpFault | undefined;
   /** Whether user claims are returned by the userinfo endpoint only. */
   tellsByUserinfo: boolean;
-  /** Redirect addresses that it knows. */
+  /** The registered redirect addresses. */
   readonly redirectUris: Set<string>;
-  /** What was sent to its token address, for tests of what arrives. */
+  /** The requests that its token endpoint received. */
   readonly tokenRequests: URLSearchParams[];
   stop(): Promise<void>;
 }
 
 interface Grant {
   readonly query: URLSearchParams;
-  readonly person: IdpPerson;
+  readonly person: IdpUser;
 }
 
-/** Starts one. */
+/** Starts a provider. */
 export async function startIdp(): Promise<Idp> {
   const [signing, other] = [await generateKeyPair('RS256'), await generateKeyPair('RS256')];
   const jwk = { ...(await exportJWK(signing.publicKey)), kid: 'one', alg: 'RS256', use: 'sig' };
   const grants = new Map<string, Grant>();
-  const tokens = new Map<string, IdpPerson>();
+  const tokens = new Map<string, IdpUser>();
   let issuer = '';
 
   const idp = {
     clientId: 'tollgate',
-    clientSecret: 'secret of the client: 50% & more',
-    person: { sub: 'nobody' } as IdpPerson,
+    clientSecret: 'client secret: 50% & more',
+    person: { sub: 'nobody' } as IdpUser,
     fault: undefined as IdpFault | undefined,
     tellsByUserinfo: false,
     redirectUris: new Set<string>(),
@@ -82,7 +82,7 @@ export async function startIdp(): Promise<Idp> {
 
   function authorize(query: URLSearchParams, response: ServerResponse): void {
     const redirectUri = query.get('redirect_uri') ?? '';
-    // Never a redirect to an address that is not known (RFC 6749, section 4.1.2.1).
+    // Never redirects to an address that is not registered (RFC 6749, section 4.1.2.1).
     if (query.get('client_id') !== idp.clientId || !idp.redirectUris.has(redirectUri))
       return answer(response, 400, { error: 'invalid_request' });
     const back = new URL(redirectUri);

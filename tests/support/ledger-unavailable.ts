@@ -1,11 +1,11 @@
-// A ledger that does not answer for a while, in either mode.
+// Makes the ledger unavailable for a while, in both modes.
 import Database from 'better-sqlite3';
 import { join } from 'node:path';
 import { pidsOf } from './processes.js';
 import type { System } from './system.js';
 
-/** Keeps the ledger from answering about balances until the returned function is called. */
-export function ledgerAway(system: System): () => void {
+/** Keeps the ledger from returning balances until the returned function is called. */
+export function suspendLedger(system: System): () => void {
   if (system.mode === 'distributed') {
     const pid = pidsOf(system).ledger;
     process.kill(pid, 'SIGSTOP');

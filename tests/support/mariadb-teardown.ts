@@ -1,4 +1,4 @@
-// After a run of the tests: ends the MariaDB that mariadb-setup.ts started, if it did, and removes its data.
+// Runs after the tests. Stops the MariaDB that mariadb-setup.ts started, if any, and removes its data.
 import type {} from './mariadb-setup.js';
 
 /** Stops the server. */

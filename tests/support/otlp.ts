@@ -15,12 +15,12 @@ export interface ReceivedSpan {
   readonly attributes: Readonly<Record<string, unknown>>;
 }
 
-/** One series of a metric as it was last sent. */
+/** The latest value of one series of a metric. */
 export interface ReceivedSeries {
   readonly service: string;
   readonly name: string;
   readonly attributes: Readonly<Record<string, unknown>>;
-  /** Of a histogram, how many were recorded. */
+  /** For a histogram, the number of recorded values. */
   readonly value: number;
 }
 
@@ -28,7 +28,7 @@ export interface ReceivedSeries {
 export interface OtlpReceiver {
   readonly endpoint: string;
   readonly spans: ReceivedSpan[];
-  /** The latest of each series. */
+  /** Returns the latest value of each series. */
   series(): ReceivedSeries[];
   stop(): Promise<void>;
 }
@@ -135,7 +135,7 @@ function seriesOf({ resourceMetrics }: MetricsRequest): ReceivedSeries[] {
   });
 }
 
-/** The spans of one trace as an indented tree, children in order of their start. */
+/** Returns the spans of one trace as an indented tree, with children in the order of their start. */
 export function spanTree(spans: readonly ReceivedSpan[]): string {
   const known = new Set(spans.map((span) => span.spanId));
   const lines: string[] = [];

@@ -3,7 +3,7 @@ import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import type { Fault, Script } from '../upstream/script.js';
 import { type Combination, promptText } from './answers.js';
 
-/** The cap of every call. */
+/** The output cap of every call. */
 export const maxTokens = 100;
 const sentence =
   'It was a bright cold day in April, and the clocks were striking thirteen; Winston Smith slipped quickly through the glass doors.';
@@ -11,7 +11,7 @@ const sentence =
 const usage = { input: 12, cacheRead: 3, output: 34 };
 const deltas = 5;
 const deltaChars = 8;
-/** What has arrived after so many deltas. */
+/** The text that has arrived after `deltas` deltas. */
 export const part = sentence.slice(0, deltas * deltaChars);
 
 /** Classes of tokens that cost something. */
@@ -29,14 +29,14 @@ export interface Expected {
   readonly quarantined?: boolean;
   readonly tokens: Tokens;
   readonly free?: boolean;
-  /** Of the HTTP response; absent if the client disconnected, and need not have received one. */
+  /** Status of the HTTP response; absent if the client disconnected, because it may not have received one. */
   readonly status?: number;
   readonly text?: string;
   readonly isComplete: boolean;
   readonly hasError?: boolean;
 }
 
-/** One way to come to an outcome. */
+/** A case that leads to an outcome. */
 export interface Case {
   /** The row of the table. */
   readonly row: string;
@@ -47,7 +47,7 @@ export interface Case {
   readonly inDistributed?: boolean;
 }
 
-/** So many frames that just `part` has arrived: the first ones say who answers, and open the block. */
+/** Returns the number of frames after which exactly `part` has arrived; the first ones contain the role and open the block. */
 const framesOf = (upstream: 'cc' | 'm'): number => deltas + (upstream === 'cc' ? 1 : 3);
 const breaksOff =
   (fault: (frames: number) => Fault, frames = framesOf) =>
@@ -58,7 +58,7 @@ const breaksOff =
     fault: fault(frames(upstream)),
   });
 const stalls = breaksOff((afterFrames) => ({ kind: 'stall', afterFrames }));
-/** The same, and then silence until the connection closes. */
+/** A script that sends `part`, and then nothing until the connection closes. */
 export const lingers = breaksOff((afterFrames) => ({ kind: 'stall', afterFrames, signsOfLife: true }));
 const errorFrame = (afterFrames: number): Fault => ({
   kind: 'error-frame',
@@ -67,14 +67,14 @@ const errorFrame = (afterFrames: number): Fault => ({
 });
 
 const reported: Tokens = usage;
-/** The tokenizer's count, or the running one. A messages upstream reports its input at the start. */
+/** Returns the tokenizer's count, or the running estimate. A messages upstream reports its input at the start. */
 export const ours = (upstream: 'cc' | 'm', text: string, count: 'exact' | 'running'): Tokens => {
   const prompt = 4 + (count === 'exact' ? countTokens(promptText) : Math.ceil(Buffer.byteLength(promptText) / 4));
   const output = count === 'exact' ? countTokens(text) : Math.ceil(Buffer.byteLength(text) / 4);
   return upstream === 'm' ? { input: usage.input, cacheRead: usage.cacheRead, output } : { input: prompt, cacheRead: 0, output };
 };
 const finished = { source: 'reported', tokens: reported, status: 200, text: sentence, isComplete: true } as const;
-/** Nothing was delivered of a whole answer that did not end. */
+/** Returns the expected result of an answer that broke off; nothing was delivered of one that is not streamed. */
 export const broken = (combination: Combination, status: number) =>
   ({
     source: 'estimated',
@@ -85,7 +85,7 @@ export const broken = (combination: Combination, status: number) =>
     ...(combination.streaming ? { status: 200, text: part } : { status, text: '' }),
   }) as const;
 
-/** All cases that need no more than an upstream. */
+/** All cases that need only an upstream. */
 export const cases: readonly Case[] = [
   {
     row: 'completed',
@@ -96,9 +96,9 @@ export const cases: readonly Case[] = [
   },
   {
     row: 'completed',
-    what: 'by our count where the upstream gave none',
+    what: 'by our count if the upstream reported none',
     script: () => ({ blocks: [{ type: 'text', text: sentence }], usage: 'none' }),
-    // A messages upstream cannot leave its input away; the zero that it says in its place is no input of any call.
+    // A messages upstream cannot omit its input; the zero that it reports instead is not a plausible input.
     expected: ({ upstream }) => ({
       ...finished,
       outcome: 'completed',
@@ -110,7 +110,7 @@ export const cases: readonly Case[] = [
   },
   {
     row: 'completed',
-    what: 'by our count where the figures of the upstream are absurd',
+    what: 'by our count if the upstream’s figures are implausible',
     script: () => ({ blocks: [{ type: 'text', text: sentence }], usage: { input: -5, output: 1e12 } }),
     expected: () => ({
       ...finished,

@@ -1,4 +1,4 @@
-// Child processes of the end-to-end tests: started from the build, ended by the test that started them.
+// Child processes of the end-to-end tests. They run the build, and the test that starts them stops them.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
@@ -12,17 +12,17 @@ export interface Child {
   readonly process: ChildProcess;
   stdout(): string;
   stderr(): string;
-  /** Sends a signal and waits for the end; the exit code, or null after a fatal signal. */
+  /** Sends a signal and waits for the exit. Returns the exit code, or null after a fatal signal. */
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-/** Environment of a child: ours without any Tollgate or vendor setting, plus `env`. */
+/** Returns the environment of a child: ours without Tollgate and vendor settings, plus `env`. */
 export function cleanEnv(env: Record<string, string>): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(([name]) => !/^(TOLLGATE_|OTEL_|OPENAI_|ANTHROPIC_|PORT$|NODE_OPTIONS$|JEST_)/.test(name));
   return { ...Object.fromEntries(own), ...env };
 }
 
-// Whatever goes wrong in a test, none of its processes outlives the run.
+// No process outlives the run, even if a test fails.
 const children = new Set<ChildProcess>();
 process.on('exit', () => {
   for (const child of children) child.kill('SIGKILL');
@@ -51,7 +51,7 @@ export function startScript(script: string, args: readonly string[], env: Record
   };
 }
 
-/** Whether a process of this pid runs. */
+/** Reports whether a process with this pid runs. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -61,10 +61,10 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** What `eventually` does not wait after: no later check can succeed. */
+/** Makes `eventually` fail immediately, because no later check can succeed. */
 export class NeverWill extends Error {}
 
-/** Waits until `check` gives something other than undefined, or throws what it last failed with; a NeverWill at once. */
+/** Waits until `check` returns something other than undefined. Throws its last error after the timeout, and a NeverWill immediately. */
 export async function eventually<T>(check: () => Promise<T | undefined> | T | undefined, timeoutMs = 20_000): Promise<T> {
   const untilMs = Date.now() + timeoutMs;
   let failure: unknown = new Error('The condition never became true.');

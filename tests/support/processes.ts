@@ -1,18 +1,18 @@
-// The processes of a distributed Tollgate, one by one.
+// Finds and kills single processes of a distributed Tollgate.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually } from './process.js';
 import type { System } from './system.js';
 
-/** What a distributed system consists of. */
+/** The processes of a distributed system. */
 export type ProcessName = 'auth' | 'catalog' | 'ledger' | 'metering' | 'inference' | 'gateway' | 'mariadb';
 
-/** The pids of the present run, by name. */
+/** Returns the current pids by name. */
 export function pidsOf(system: System): Record<ProcessName, number> {
   return (JSON.parse(readFileSync(join(system.dataDir, 'processes.json'), 'utf8')) as { pids: Record<ProcessName, number> }).pids;
 }
 
-/** Kills a process without a warning; the function that it returns waits until its successor has been started. */
+/** Sends SIGKILL to a process. Returns a function that waits until the process has been restarted. */
 export function killOne(system: System, name: ProcessName): () => Promise<void> {
   const pid = pidsOf(system)[name];
   process.kill(pid, 'SIGKILL');
@@ -21,7 +21,7 @@ export function killOne(system: System, name: ProcessName): () => Promise<void> 
   };
 }
 
-/** When a service or the gateway was ready to serve after this instant, by its own log; undefined when that is still to come. */
+/** Returns when a service or the gateway became ready after this instant, according to its log, or undefined if it has not yet. */
 export function startedSince(system: System, name: ProcessName, sinceMs: number): number | undefined {
   const lines = readFileSync(join(system.dataDir, 'logs', `${name}.log`), 'utf8').split('\n');
   const line = lines.findLast((each) => each.includes('"msg":"started"'));

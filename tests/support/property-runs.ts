@@ -1,4 +1,4 @@
-// How often property tests try, unless they say so themselves: TOLLGATE_TEST_RUNS for the fast loop, else as many times as fast-check does.
+// Sets how many runs property tests make by default: TOLLGATE_TEST_RUNS if set, for fast checks, otherwise fast-check's own default.
 import fc from 'fast-check';
 
 const runs = Number(process.env['TOLLGATE_TEST_RUNS'] ?? '');

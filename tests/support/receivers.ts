@@ -1,9 +1,9 @@
-// Places on loopback that receive what Tollgate sends out: mail by SMTP, and requests of webhooks.
+// Servers on loopback that receive what Tollgate sends: mail over SMTP, and webhook requests.
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
 
-/** A mail as it was taken. */
+/** A received mail. */
 export interface TakenMail {
   readonly to: string[];
   readonly raw: string;
@@ -13,12 +13,12 @@ export interface TakenMail {
 export interface MailServer {
   readonly url: string;
   readonly mails: TakenMail[];
-  /** Addresses that are refused, for now or for good. */
+  /** Addresses that are rejected, temporarily or permanently. */
   readonly refused: Map<string, { code: number; words: string }>;
   stop(): Promise<void>;
 }
 
-/** Starts a mail server without TLS and sign-in. */
+/** Starts a mail server without TLS and authentication. */
 export async function startMailServer(): Promise<MailServer> {
   const mails: TakenMail[] = [];
   const refused: MailServer['refused'] = new Map();
@@ -42,7 +42,7 @@ export async function startMailServer(): Promise<MailServer> {
   return { url: `smtp://127.0.0.1:${port}`, mails, refused, stop: () => new Promise((resolve) => server.close(resolve)) };
 }
 
-/** A request as it came. */
+/** A received request. */
 export interface TakenRequest {
   readonly method: string;
   readonly path: string;
@@ -50,16 +50,16 @@ export interface TakenRequest {
   readonly body: string;
 }
 
-/** An HTTP server that keeps what it is asked. */
+/** An HTTP server that records its requests. */
 export interface HttpReceiver {
   readonly url: string;
   readonly requests: TakenRequest[];
-  /** How it answers from now on. */
+  /** Sets how it responds from now on. */
   answer: (request: TakenRequest, response: ServerResponse) => void;
   stop(): Promise<void>;
 }
 
-/** Starts a server that answers 200 until told otherwise. */
+/** Starts a server that responds with 200 by default. */
 export async function startHttpReceiver(): Promise<HttpReceiver> {
   const receiver = {
     url: '',

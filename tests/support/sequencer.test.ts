@@ -9,12 +9,12 @@ const order = (maxWorkers: number, ...names: string[]): string[] => {
   return (sequencer.sort(tests as never) as unknown as typeof tests).map(({ path }) => path.slice('/checkout/'.length));
 };
 
-describe('the order of the files', () => {
+describe('the order of test files', () => {
   it('names files that exist', () => {
     expect(Object.keys(seconds).filter((path) => !existsSync(join(import.meta.dirname, '../..', path)))).toEqual([]);
   });
 
-  it('has the long ones first', () => {
+  it('starts with the long files', () => {
     expect(order(1, 'tests/operations/trace.test.ts', 'tests/calls/streams.test.ts', 'tests/operations/outages.test.ts')).toEqual([
       'tests/operations/outages.test.ts',
       'tests/calls/streams.test.ts',
@@ -22,7 +22,7 @@ describe('the order of the files', () => {
     ]);
   });
 
-  it('has one browser at a time, from the first on, as far as there are others', () => {
+  it('runs one browser test at a time while there are others', () => {
     const [wide, narrow, home] = [
       'tests/console/every-page-wide.test.ts',
       'tests/console/every-page-narrow.test.ts',

@@ -1,13 +1,13 @@
-// In which order files of tests run: long ones first, because a long one that starts last is waited for alone; and of those that
-// work a browser one at a time as far as there are others, because they keep the processor busy while most of the others wait.
+// Sets the order of test files: long ones first, because a long file that starts last would run alone at the end; and only one browser test
+// at a time as far as possible, because browser tests keep the processor busy while most other tests wait.
 import type { TestSequencerOptions } from '@jest/test-sequencer';
 import { createRequire } from 'node:module';
 
-// Its types are those of its CommonJS form.
+// The package's types describe its CommonJS form.
 const { default: TestSequencer } = createRequire(import.meta.url)('@jest/test-sequencer') as typeof import('@jest/test-sequencer');
 type Test = Parameters<InstanceType<typeof TestSequencer>['sort']>[0][number];
 
-/** Seconds that files take on two cores, from the root of the checkout; those that are not here take less. */
+/** Seconds that test files take on two cores, by their path from the root of the checkout. Files that are not listed take less. */
 export const seconds: Readonly<Record<string, number>> = {
   'tests/console/every-page-wide.test.ts': 190,
   'tests/console/every-page-narrow.test.ts': 180,
@@ -23,7 +23,7 @@ export const seconds: Readonly<Record<string, number>> = {
   'tests/console/usage.test.ts': 50,
   'tests/money/money.test.ts': 49,
   'tests/console/home.test.ts': 49,
-  'tests/console/people.test.ts': 47,
+  'tests/console/users.test.ts': 47,
   'tests/console/keys.test.ts': 45,
   'tests/console/operator.test.ts': 45,
   'tests/money/charges-four-paths.test.ts': 42,
@@ -48,7 +48,7 @@ export const seconds: Readonly<Record<string, number>> = {
 };
 const secondsOfOthers = 10;
 
-/** Jest's, but for the order. */
+/** Jest's sequencer with this order. */
 export default class extends TestSequencer {
   private readonly workerCount: number;
 
@@ -66,7 +66,7 @@ export default class extends TestSequencer {
     while (left.length > 0) {
       const next = workers.reduce((first, worker) => (worker.freeAt < first.freeAt ? worker : first));
       const isTaken = workers.some((worker) => worker !== next && worker.inBrowser && worker.freeAt > next.freeAt);
-      // A browser comes first where there is none, so that these do not remain for the end.
+      // A browser test comes first if none is running, so that these do not accumulate at the end.
       const wanted = left.findIndex(({ inBrowser }) => inBrowser !== isTaken);
       const chosen = left.splice(Math.max(0, wanted), 1)[0]!;
       next.freeAt += chosen.takes;

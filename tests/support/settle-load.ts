@@ -1,4 +1,4 @@
-// A load of holds and settlements on ledgers whose database fails under them, and what must be true of the books afterwards.
+// Runs a load of holds and settlements on ledgers whose database fails, and checks the books afterwards.
 import { expect } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Access } from '#kit/rpc/access/access.js';
@@ -19,13 +19,13 @@ const heldNanoUsd = 1000n;
 const giveUpMs = 60_000;
 const pauseMs = 20;
 
-/** A ledger process, but for the process. */
+/** A ledger that is composed as in its process, but runs in this one. */
 export interface Replica {
   readonly service: LedgerService;
   stop(): Promise<void>;
 }
 
-/** A ledger on this database, which it migrates when it is the first. */
+/** Starts a ledger on this database, and migrates the database if it is the first. */
 export async function startReplica(url: string): Promise<Replica> {
   const db = openDatabase(url, { poolMax: 4 });
   const ledger = createLedger(quietConfig, { db, clock: systemClock, log, access: new Access(), auth: recordedAudit() });
@@ -39,15 +39,15 @@ export async function startReplica(url: string): Promise<Replica> {
   };
 }
 
-/** The responses that a load received, and when. */
+/** A running load, with the responses that it has received. */
 export interface Load {
-  /** Costs of the settlements that were acknowledged, by hold. */
+  /** Costs of the acknowledged settlements, by hold. */
   readonly settled: ReadonlyMap<string, bigint>;
   /** How often an operation was retried because its outcome was unknown. */
   readonly unknowns: () => number;
-  /** Milliseconds of the longest time since this instant (of performance.now) in which nothing was acknowledged. */
+  /** Returns the longest time without an acknowledgement since this instant (of performance.now), in milliseconds. */
   longestGapMs(sinceMs: number): number;
-  /** Lets what is under way end, each with its answer. */
+  /** Starts no more operations and waits until those in flight have a response. */
   stop(): Promise<void>;
 }
 
@@ -67,7 +67,7 @@ export async function startLoad(replicas: readonly Replica[], callers: number, a
         answeredAtMs.push(performance.now());
         return answer;
       } catch (error) {
-        // A refusal would be wrong: every account has plenty, and every id is new or known.
+        // A refusal would be wrong, because every account has enough funds and every id is new or a retry.
         if (
           hasReason(error, 'balance_empty', 'balance_held', 'not_found', 'already_exists', 'invalid_request') ||
           performance.now() > untilMs
@@ -80,7 +80,7 @@ export async function startLoad(replicas: readonly Replica[], callers: number, a
 
   async function call(caller: number): Promise<void> {
     for (let turn = 0; !isStopping; turn += 1) {
-      // Each turn another pair, so that every replica meets every account.
+      // A different pair in each turn, so that every replica serves every account.
       const { service } = replicas[(caller + turn) % replicas.length]!;
       const customer = customers[(caller + 7 * turn) % customers.length]!;
       const request = holdRequest(customer, heldNanoUsd, { ttlMs: 3_600_000 });
@@ -91,7 +91,7 @@ export async function startLoad(replicas: readonly Replica[], callers: number, a
     }
   }
   const running = Promise.all(Array.from({ length: callers }, (_, caller) => call(caller)));
-  // Reported by `stop`, not before it is called.
+  // The error is reported by `stop`.
   running.catch(() => undefined);
   return {
     settled,
@@ -107,7 +107,7 @@ export async function startLoad(replicas: readonly Replica[], callers: number, a
   };
 }
 
-/** Expects that the database at this url has each acknowledged settlement exactly once, no other, and books without drift. */
+/** Expects that the database at this URL has each acknowledged settlement exactly once, no others, and books without drift. */
 export async function expectBooks(url: string, settled: ReadonlyMap<string, bigint>): Promise<void> {
   const db: Database = openDatabase(url, { poolMax: 2 });
   try {

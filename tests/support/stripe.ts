@@ -1,10 +1,10 @@
-// Stripe as far as Tollgate uses it, on loopback: checkout sessions (https://docs.stripe.com/api/checkout/sessions) made from form-encoded
-// requests, and events that are signed as Stripe signs them (https://docs.stripe.com/webhooks/signature).
+// A stub of the parts of Stripe that Tollgate uses, on loopback: checkout sessions (https://docs.stripe.com/api/checkout/sessions) created
+// by form-encoded requests, and events signed as Stripe signs them (https://docs.stripe.com/webhooks/signature).
 import { createHmac, randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A checkout session as Stripe shows it, in the fields that matter. */
+/** The relevant fields of a checkout session, as Stripe returns them. */
 export interface Session {
   id: string;
   object: 'checkout.session';
@@ -21,7 +21,7 @@ export interface Session {
   url: string | null;
 }
 
-/** An event to be sent. */
+/** An event to send. */
 export interface StripeEvent {
   id: string;
   object: 'event';
@@ -39,14 +39,14 @@ export interface StripeStub {
   readonly sessions: Session[];
   /** Requests that were refused, by status. */
   readonly refusals: number[];
-  /** While true every request is answered 500. */
+  /** If true, every request is answered with a 500. */
   isBroken: boolean;
-  /** What the payer does on Stripe's page; the session afterwards. */
+  /** Completes the payment as the payer does on Stripe's page. Returns the session afterwards. */
   pay(id: string, how?: 'at once' | 'later'): Session;
   event(type: string, object: object, previous?: object): StripeEvent;
-  /** The charge of a session's payment, with so much of it given back. */
+  /** Returns the charge of a session's payment with this amount refunded. */
   charge(session: Session, refundedCents: number): object;
-  /** Sends an event to the gateway; `changes` make it go wrong. */
+  /** Sends an event to the gateway; `changes` make it invalid. */
   send(
     baseUrl: string,
     event: StripeEvent,
@@ -183,7 +183,7 @@ export async function startStripe(): Promise<StripeStub> {
       : refuse(response, 404, 'No such checkout.session.');
   });
 
-  /** Stripe's own page: one button pays, a link goes back. */
+  /** Serves Stripe's payment page, with a button that pays and a link that cancels. */
   function payersPage(url: URL, response: ServerResponse): void {
     const session = sessions.find(({ id }) => url.pathname === `/c/pay/${id}`);
     if (session === undefined) return void response.writeHead(404).end();

@@ -1,13 +1,13 @@
-// Puts the stub upstream behind a system: upstreams and models by the operator's command, as an operator does it.
+// Adds the stub upstream to a system: its upstreams and models, with the operator's command.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runCommand } from './command-runner.js';
 import type { System } from './system.js';
 
-/** Prices of the models of the stub, in nano-USD per token. */
+/** Prices of the stub's models, in nano-USD per token. */
 export const stubPrices = { input: 1000n, cacheRead: 100n, cacheWrite5m: 1250n, cacheWrite1h: 2000n, output: 5000n } as const;
 
-/** Adds an upstream on a private address; its secret goes in by the standard input. */
+/** Adds an upstream with a private address. Its secret is passed on standard input. */
 export async function addUpstream(
   system: System,
   id: string,
@@ -20,7 +20,7 @@ export async function addUpstream(
   if (code !== 0) throw new Error(stderr);
 }
 
-/** Adds a model that an upstream knows under another name, at `stubPrices`; `fields` are what is different about it. */
+/** Adds a model that has another name at its upstream, at `stubPrices`. `fields` override its defaults. */
 export async function addModel(
   system: System,
   id: string,

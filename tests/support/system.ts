@@ -1,4 +1,4 @@
-// A whole Tollgate for a test: one process on SQLite, or a process per service on MariaDB. The tests cannot tell which.
+// Runs a whole Tollgate for a test: one process on SQLite, or a process per service on MariaDB. Tests use both in the same way.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,13 +6,13 @@ import { type CommandResult, runCommand } from './command-runner.js';
 import { type Child, eventually, freePort, isAlive, NeverWill, startScript } from './process.js';
 import { copySystemTables } from './system-tables.js';
 
-/** The two ways to run. */
+/** The two modes. */
 export type Mode = 'single' | 'distributed';
 
-/** For `describe.each(modes)`; TOLLGATE_TEST_MODES limits a run to some. */
+/** The modes to test, for `describe.each(modes)`; TOLLGATE_TEST_MODES selects some. */
 export const modes: readonly Mode[] = (process.env['TOLLGATE_TEST_MODES']?.split(',') as Mode[] | undefined) ?? ['single', 'distributed'];
 
-/** For tests in a browser of what is tested in both modes through the API: the first mode; all with TOLLGATE_TEST_BROWSER_MODES=all. */
+/** The modes for browser tests of what the API tests cover in both modes: the first one, or all with TOLLGATE_TEST_BROWSER_MODES=all. */
 export const browserModes: readonly Mode[] = process.env['TOLLGATE_TEST_BROWSER_MODES'] === 'all' ? modes : modes.slice(0, 1);
 
 const scripts: Record<Mode, string> = {
@@ -23,34 +23,34 @@ const scripts: Record<Mode, string> = {
 /** A running Tollgate. */
 export interface System {
   readonly mode: Mode;
-  /** Without a trailing slash and without /v1. */
+  /** Address without a trailing slash and without /v1. */
   readonly baseUrl: string;
   readonly dataDir: string;
-  /** The secret that the first start made. */
+  /** The secret of the key that the first start created. */
   readonly firstKey: string;
-  /** Everything that was printed since the last start. */
+  /** Returns everything that was printed since the last start. */
   output(): string;
-  /** Of the one process, or of the launcher. */
+  /** Pid of the single process, or of the launcher. */
   pid(): number;
-  /** Runs the operator's command; throws with its stderr when it fails. */
+  /** Runs the operator's command. Throws its stderr if it fails. */
   cli(...args: string[]): Promise<string>;
-  /** The same with --json, parsed. */
+  /** Runs the operator's command with --json. Returns the parsed output. */
   json<T = Record<string, unknown>>(...args: string[]): Promise<T>;
-  /** Runs the operator's command, whatever its result. */
+  /** Runs the operator's command. Returns its result even if it fails. */
   tryCli(...args: string[]): Promise<CommandResult>;
-  /** The environment in which the operator's command finds this system. */
+  /** The environment with which the operator's command connects to this system. */
   operatorEnv(): Record<string, string>;
-  /** SIGKILL to the whole system, as a power cut would. */
+  /** Sends SIGKILL to the whole system, as in a power cut. */
   kill(): Promise<void>;
-  /** Starts again on the same data and address. */
+  /** Restarts the system on the same data and address. */
   start(): Promise<void>;
-  /** Asks it to end, as an operator does, and waits until it has; its exit code. */
+  /** Stops the system as an operator does, and waits until it has ended. Returns its exit code. */
   end(): Promise<number | null>;
-  /** Ends everything and removes the data. */
+  /** Stops everything and removes the data. */
   stop(): Promise<void>;
 }
 
-/** Starts a Tollgate on a fresh data folder below `folder` and waits until calls can be served. */
+/** Starts a Tollgate on a new data folder below `folder` and waits until it serves calls. */
 export async function startSystem(mode: Mode, env: Record<string, string> = {}, folder = tmpdir()): Promise<System> {
   const dataDir = mkdtempSync(join(folder, 'tollgate-e2e-'));
   const port = await freePort();
@@ -67,7 +67,7 @@ export async function startSystem(mode: Mode, env: Record<string, string> = {}, 
   async function start(): Promise<void> {
     child = startScript(scripts[mode], [], settings);
     await eventually(async () => {
-      if (child.process.exitCode !== null) throw new NeverWill(`it ended with ${child.process.exitCode}`);
+      if (child.process.exitCode !== null) throw new NeverWill(`it exited with ${child.process.exitCode}`);
       const response = await fetch(`${baseUrl}/readyz`);
       return response.status === 200 && child.stdout().includes('ready') ? true : undefined;
     }, 120_000).catch((error: Error) => {
@@ -110,7 +110,7 @@ export async function startSystem(mode: Mode, env: Record<string, string> = {}, 
   };
 }
 
-/** How the command finds the services of a distributed Tollgate. */
+/** Returns the settings with which the command connects to the services of a distributed Tollgate. */
 function operatorEnv(mode: Mode, dataDir: string): Record<string, string> {
   if (mode === 'single') return {};
   const lines = readFileSync(join(dataDir, 'operator.env'), 'utf8').trim().split('\n');
@@ -120,9 +120,9 @@ function operatorEnv(mode: Mode, dataDir: string): Record<string, string> {
 async function killSystem(mode: Mode, dataDir: string, child: Child): Promise<void> {
   if (mode === 'distributed') {
     const { pids } = JSON.parse(readFileSync(join(dataDir, 'processes.json'), 'utf8')) as { pids: Record<string, number> };
-    // The launcher first, so that it does not tidy up after the others.
+    // The launcher first, so that it does not restart the others.
     await child.end('SIGKILL');
-    // One of them may already have ended.
+    // The process may already have ended.
     for (const pid of Object.values(pids).filter(isAlive)) process.kill(pid, 'SIGKILL');
     await eventually(() => (Object.values(pids).every((pid) => !isAlive(pid)) ? true : undefined));
     return;

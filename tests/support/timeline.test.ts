@@ -1,10 +1,10 @@
-// Tests the judge of refusals with correct and impossible refusals.
+// Tests the check of refusals with correct and impossible refusals.
 import { expect, it } from '@jest/globals';
 import { setTimeout as pause } from 'node:timers/promises';
 import { AppError } from '#client/errors/app-error.js';
 import { Timeline } from './timeline.js';
 
-/** An account of 1,000 of which one call holds 700 and one has spent 100, and what is wrong with a refusal that names these amounts. */
+/** Returns what is wrong with a refusal that names these amounts, on an account with 1,000 of which one call holds 700 and one has spent 100. */
 async function faultOf(named: {
   available: bigint;
   needed?: bigint;
@@ -26,26 +26,26 @@ async function faultOf(named: {
   };
   refused.refused(new AppError(named.reason ?? 'balance_held', 'refused', { details }), 250n);
   await pause(5);
-  // Begins when the refusal is known, and so is no reason for it.
+  // Begins after the refusal, and so cannot be the reason for it.
   timeline.asks('key_1').granted(200n);
   return timeline.judge().wrong[0];
 }
 
-it('finds nothing wrong with a refusal that names what was there', async () => {
+it('accepts a refusal that names the available amount', async () => {
   expect(await faultOf({ available: 200n })).toBeUndefined();
 });
 
-it('finds a refusal that names enough', async () => {
-  expect(await faultOf({ available: 250n })).toContain('it was enough');
+it('rejects a refusal that names a sufficient amount', async () => {
+  expect(await faultOf({ available: 250n })).toContain('was enough');
 });
 
-it('finds a refusal that names what cannot have been', async () => {
+it('rejects a refusal that names an impossible amount', async () => {
   expect(await faultOf({ available: 201n })).toContain('cannot have been');
   expect(await faultOf({ available: 0n })).toContain('cannot have been');
 });
 
-it('finds a refusal of another amount, and one that forgets what calls in flight hold', async () => {
-  expect(await faultOf({ available: 200n, needed: 300n })).toContain('another amount');
+it('rejects a refusal of a different amount, and one that ignores what calls in flight hold', async () => {
+  expect(await faultOf({ available: 200n, needed: 300n })).toContain('a different amount');
   expect(await faultOf({ available: 200n, reason: 'balance_empty' })).toContain('calls in flight');
   expect(await faultOf({ available: 200n, held: 0n, reason: 'balance_empty' })).toBeUndefined();
 });

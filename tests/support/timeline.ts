@@ -1,10 +1,10 @@
-// Judges refusals from outside: what every call was granted and charged, and between which instants, bounds what can have been
-// available at any instant. A refusal has to name an amount within these bounds that was too little.
+// Checks refusals from the outside. What every call was granted and charged, and when, bounds the amount that can have been available
+// at any instant. A refusal must name an amount that is within these bounds and was not enough.
 import type { AppError } from '#client/errors/app-error.js';
 
 const never = Number.POSITIVE_INFINITY;
 
-/** One call as its caller saw it; instants of `performance.now()`. */
+/** One call as observed by its caller; instants are of `performance.now()`. */
 interface Seen {
   readonly keyId: string;
   readonly askedMs: number;
@@ -22,15 +22,15 @@ interface Refused {
   readonly leastNanoUsd: bigint;
 }
 
-/** What a call reports as it proceeds. */
-export interface Telling {
+/** Receives the progress of a call. */
+export interface CallObserver {
   granted(amountNanoUsd: bigint): void;
   refused(error: AppError, leastNanoUsd: bigint): void;
   ends(): void;
   ended(capturedNanoUsd: bigint): void;
 }
 
-/** All calls on one account whose keys have one limit each. */
+/** All calls on one account whose keys all have the same limit. */
 export class Timeline {
   private readonly calls: Seen[] = [];
   private readonly refusals: Refused[] = [];
@@ -40,8 +40,8 @@ export class Timeline {
     private readonly limitNanoUsd: bigint,
   ) {}
 
-  /** A call is about to ask for its hold. */
-  asks(keyId: string): Telling {
+  /** Records that a call is about to request its hold. */
+  asks(keyId: string): CallObserver {
     const call: Seen = {
       keyId,
       askedMs: performance.now(),
@@ -69,7 +69,7 @@ export class Timeline {
     };
   }
 
-  /** How many calls were refused, and the refusals that cannot be right. To be asked when all calls have ended. */
+  /** Returns how many calls were refused, and the refusals that are wrong. To be called when all calls have ended. */
   judge(): { refusedCount: number; wrong: string[] } {
     return {
       refusedCount: this.refusals.length,
@@ -83,14 +83,14 @@ export class Timeline {
     const { low, high } = this.usedDuring(call, ofKey ? call.keyId : undefined);
     const named = BigInt(details['available_nano_usd']!);
     const text = `${reason}: ${leastNanoUsd} asked, ${named} named, between ${wholeNanoUsd - high} and ${wholeNanoUsd - low} there`;
-    if (BigInt(details['needed_nano_usd']!) !== leastNanoUsd) return `${text}: another amount was needed`;
-    if (named >= leastNanoUsd) return `${text}: it was enough`;
+    if (BigInt(details['needed_nano_usd']!) !== leastNanoUsd) return `${text}: a different amount was needed`;
+    if (named >= leastNanoUsd) return `${text}: the available amount was enough`;
     if (reason === 'balance_empty' && named + BigInt(details['held_nano_usd']!) >= leastNanoUsd) return `${text}: calls in flight held it`;
-    if (named > wholeNanoUsd - low || named < wholeNanoUsd - high) return `${text}: that cannot have been`;
+    if (named > wholeNanoUsd - low || named < wholeNanoUsd - high) return `${text}: that amount cannot have been available`;
     return undefined;
   }
 
-  /** The least and the most that can have been spent and held at any instant between a call's question and its answer. */
+  /** Returns the least and the most that can have been spent and held at any instant between a call's request and its response. */
   private usedDuring({ askedMs, answeredMs }: Seen, keyId: string | undefined): { low: bigint; high: bigint } {
     let low = 0n;
     let high = 0n;

@@ -1,27 +1,27 @@
-// Light traffic of both formats, whole and streamed, and what its clients saw.
+// Light traffic in both formats, whole and streamed, which records what its clients observe.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { post } from './calls.js';
 import type { System } from './system.js';
 
-/** A call as its client saw it. */
+/** A call as observed by its client. */
 export interface SeenCall {
   readonly path: string;
   readonly beganAtMs: number;
   readonly endedAtMs: number;
   readonly isStream: boolean;
-  /** 0 when the connection failed before an answer. */
+  /** 0 if the connection failed before a response. */
   readonly status: number;
   readonly requestId: string | null;
-  /** Whether the answer came to its end without an error. */
+  /** Whether the answer ended without an error. */
   readonly isWhole: boolean;
   /** `error.reason` of a refusal, or of an error inside a stream. */
   readonly reason: string | undefined;
   readonly retryAfter: string | null;
 }
 
-/** Traffic that runs. */
+/** Running traffic. */
 export interface Traffic {
-  /** Begins no more calls, waits for those under way and returns all. */
+  /** Starts no more calls, waits for those in flight and returns all calls. */
   stop(): Promise<SeenCall[]>;
 }
 
@@ -29,7 +29,7 @@ const pauseMs = 50;
 const streamEveryMs = 400;
 const streamText = 'delay=20ms tokens=60';
 
-/** Calls in both formats again and again, and a new stream of a good second every 0.4 s. */
+/** Makes calls in both formats continuously, and starts a stream of a little more than a second every 0.4 s. */
 export function startTraffic(system: System, secret: string): Traffic {
   const seen: SeenCall[] = [];
   const streams: Promise<unknown>[] = [];

@@ -1,4 +1,4 @@
-// What test files import as `@jest/globals`.
+// Provides what test files import as `@jest/globals`.
 import { jestExpect } from '@jest/expect';
 import * as circus from 'jest-circus';
 import { ModuleMocker } from 'jest-mock';
@@ -8,7 +8,7 @@ export const expect = jestExpect;
 
 const mocker = new ModuleMocker(globalThis);
 
-/** Jest's object, as far as tests use it. */
+/** The part of the `jest` object that tests use. */
 export const jest = {
   fn: mocker.fn.bind(mocker),
   spyOn: mocker.spyOn.bind(mocker),

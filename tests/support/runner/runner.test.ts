@@ -1,4 +1,4 @@
-// A runner that lost a failure would make every other test worthless.
+// Tests the runner, because every other test would be worthless if it lost a failure.
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ let folder: string;
 beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'))));
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** Runs files one after the other in one process as far as it lasts; for each, the status of its tests or why there are none. */
+/** Runs files one after the other, in one process as far as possible. Returns for each file the status of its tests, or why there are none. */
 async function outcomes(files: Record<string, string>, testNamePattern = ''): Promise<Record<string, unknown>> {
   const found: Record<string, unknown> = {};
   const tests = Object.entries(files).map(([name, body]) => {
@@ -58,7 +58,7 @@ it('reports each test of a file', async () => {
   });
 });
 
-it('reports a file that cannot be loaded, ends its process or leaves an error behind, and runs the next', async () => {
+it('reports a file that cannot be loaded, exits its process or leaves an error behind, and runs the next', async () => {
   const found = await outcomes({
     missing: `import './missing.js'; it('is', () => {});`,
     thrown: `throw new Error('at the top');`,
@@ -75,7 +75,7 @@ it('reports a file that cannot be loaded, ends its process or leaves an error be
   });
 });
 
-it('lets files share modules, but neither the environment, nor a time limit, nor a registered tracer', async () => {
+it('shares modules between files, but not the environment, time limits or registered tracers', async () => {
   const count = `const sharedCount = globalThis as { filesInProcess?: number }; sharedCount.filesInProcess = (sharedCount.filesInProcess ?? 0) + 1;`;
   expect(
     await outcomes({
@@ -91,7 +91,7 @@ it('lets files share modules, but neither the environment, nor a time limit, nor
   ).toEqual({ first: { sets: 'passed' }, second: { 'is second': 'passed' }, third: { 'is first': 'passed' } });
 });
 
-it('runs the tests of a name alone', async () => {
+it('runs only the tests that match a name', async () => {
   expect(await outcomes({ one: `it('this', () => {}); it('that', () => { throw new Error(); });` }, 'this')).toEqual({
     one: { this: 'passed', that: 'pending' },
   });

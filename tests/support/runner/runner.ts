@@ -1,6 +1,6 @@
 // Runs test files for Jest in long-lived Node processes whose modules are loaded once, where Jest's own runner compiles every module again
-// for every file in a context of its own: half of a run's processor time. Files share module state and globals, so a test restores what
-// it changes. Reporters, the order of files and the command line remain Jest's; a test still has a time limit, by jest-circus.
+// for every file in a context of its own: half of a run's CPU time. Files share module state and globals, so a test must restore what
+// it changes. Reporters, the order of files and the command line are still Jest's, and time limits those of jest-circus.
 import type { Test, TestResult } from '@jest/test-result';
 import type { Config } from '@jest/types';
 import { type ChildProcess, fork } from 'node:child_process';

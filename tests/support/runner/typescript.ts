@@ -12,10 +12,10 @@ const aliases = Object.entries(imports).map(
   ([name, built]) => [name.replace('*.js', ''), built.replace('./dist/', root).replace('*.js', '')] as const,
 );
 
-/** A fault to be put into a source, for tests of the tests (tests/mutation). */
+/** A fault to insert into a source, for mutation tests (tests/mutation). */
 const mutant = JSON.parse(process.env['TOLLGATE_MUTANT'] ?? 'null') as { file: string; from: string; to: string } | null;
 
-/** The text of a source, with the mutant if it is its file. */
+/** Returns the text of a source, with the mutant if it is in this file. */
 function sourceOf(path: string): string {
   const source = readFileSync(path, 'utf8');
   return mutant !== null && path.endsWith(`/${mutant.file}`) ? source.replace(mutant.from, () => mutant.to) : source;

@@ -6,23 +6,23 @@ import { getState, resetState, run } from 'jest-circus';
 import { formatExecError, formatResultsErrors } from 'jest-message-util';
 import { pathToFileURL } from 'node:url';
 
-/** Runs this file. */
+/** A request to run a test file. */
 export interface FileRequest {
   readonly path: string;
   readonly config: Config.ProjectConfig;
   readonly globalConfig: Config.GlobalConfig;
 }
 
-/** The results, or why the file could not be loaded. */
+/** The results of a file, or why it could not be loaded. */
 export type FileResponse =
   | {
       readonly result: TestResult;
-      /** Whether the file has changed this process for good, so that others need another one. */
+      /** Whether the file has changed this process permanently, so that other files need a new one. */
       readonly isSpent: boolean;
     }
   | { readonly error: { readonly message: string; readonly stack?: string } };
 
-/** Where OpenTelemetry keeps its providers. Tracers that modules hold stay with the first provider, even when it is removed. */
+/** The key of OpenTelemetry's global providers. Tracers that modules hold stay with the first provider, even when it is removed. */
 const openTelemetry = Symbol.for('opentelemetry.js.api.1');
 
 let filesRun = 0;
@@ -38,7 +38,7 @@ process.on('message', (request: FileRequest) => {
     (error: Error) => process.send!({ error: { message: error.message, stack: error.stack } } satisfies FileResponse),
   );
 });
-// Tests leave timers and sockets behind; what must be stopped listens to `exit`.
+// Tests leave timers and sockets behind; whatever must be stopped listens for `exit`.
 process.on('disconnect', () => process.exit());
 
 async function runFile({ path, config, globalConfig }: FileRequest): Promise<TestResult> {
@@ -51,7 +51,7 @@ async function runFile({ path, config, globalConfig }: FileRequest): Promise<Tes
   if (globalConfig.testNamePattern) state.testNamePattern = new RegExp(globalConfig.testNamePattern, 'i');
   jestExpect.setState({ testPath: path, expand: globalConfig.expand });
   try {
-    // The file itself, and what sets it up, is loaded again for each run.
+    // The file itself and its setup are loaded again for each run.
     filesRun += 1;
     for (const file of [...config.setupFilesAfterEnv, path]) await import(`${pathToFileURL(file)}?run=${filesRun}`);
     const { testResults, unhandledErrors } = await run();
