@@ -16,7 +16,7 @@ import type { GatewayPeers } from './peers.js';
 import { createKeyReplica } from './replicas/keys.js';
 import { createModelReplica } from './replicas/models.js';
 import { createReadiness } from './readiness.js';
-import { ReadOn } from './call/drain-after-disconnect.js';
+import { DisconnectDrain } from './call/drain-after-disconnect.js';
 import { createRecorder } from './call/recorder.js';
 import { createSpool } from './call/spool/spool.js';
 import { createUnknownHolds } from './call/unknown-holds.js';
@@ -85,9 +85,9 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
     clock,
     log,
   });
-  const readOn = new ReadOn(config);
+  const disconnectDrain = new DisconnectDrain(config);
   const unknownHolds = createUnknownHolds({ ledger: peers.ledger, clock, log, rpcTimeoutMs, holdTtlMs: config.holdTtlMs });
-  const keyedCalls = createKeyedCalls({ peers, models, checkpoints, recorder, unknownHolds, readOn, config, clock, log });
+  const keyedCalls = createKeyedCalls({ peers, models, checkpoints, recorder, unknownHolds, drain: disconnectDrain, config, clock, log });
   const readiness = createReadiness({ peers, keys, models, recorder, clock });
   let endObserving = (): void => {};
   let isDraining = false;
@@ -122,7 +122,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
         checkpoints,
         recorder,
         unknownHolds,
-        readOn,
+        drain: disconnectDrain,
         keyedCalls,
         config,
         clock,
@@ -145,7 +145,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
     async stop() {
       isDraining = true;
       endObserving();
-      readOn.close();
+      disconnectDrain.close();
       if (server !== undefined && connections !== undefined)
         await drain(server, () => connections!.isQuiet() && keyedCalls.count() === 0, deps.drainTimeoutMs);
       keyedCalls.stop();

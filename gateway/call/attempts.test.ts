@@ -35,20 +35,20 @@ function log(): { attempts: Attempt[]; log: AttemptLog } {
 }
 
 describe('the attempts of a call', () => {
-  it('are one that answered, with nothing that its record would have to pay for', () => {
-    const { attempts, log: noted } = log();
-    noted.answer(started('a'));
-    noted.end(Outcome.OUTCOME_COMPLETED, 'input_zero');
+  it('are a single one when the first target answered, without fields that would make the record larger', () => {
+    const { attempts, log: attemptLog } = log();
+    attemptLog.answer(started('a'));
+    attemptLog.end(Outcome.OUTCOME_COMPLETED, 'input_zero');
     expect(attempts).toEqual([attempt('a', { answered: true })]);
   });
 
-  it('are those that failed and the one that answered, each beginning when the one before ended', () => {
-    const { attempts, log: noted } = log();
-    noted.fail(failed('a', 'b'));
+  it('are the failed ones and the one that answered, each beginning when the previous one ended', () => {
+    const { attempts, log: attemptLog } = log();
+    attemptLog.fail(failed('a', 'b'));
     expect(attempts).toEqual([attempt('a', { ...failure, offsetMs: 15, upstreamRequestId: 'req_a' }), attempt('b', { offsetMs: 35 })]);
-    noted.fail(failed('b', 'c', { offsetMs: 31, durationMs: 4, reason: 'upstream_timeout', httpStatus: 0, upstreamRequestId: '' }));
-    noted.answer(started('c'));
-    noted.end(Outcome.OUTCOME_MAX_TOKENS, '');
+    attemptLog.fail(failed('b', 'c', { offsetMs: 31, durationMs: 4, reason: 'upstream_timeout', httpStatus: 0, upstreamRequestId: '' }));
+    attemptLog.answer(started('c'));
+    attemptLog.end(Outcome.OUTCOME_MAX_TOKENS, '');
     expect(attempts).toEqual([
       attempt('a', { ...failure, offsetMs: 15, upstreamRequestId: 'req_a' }),
       attempt('b', { offsetMs: 36, durationMs: 4, reason: 'upstream_timeout' }),
@@ -56,11 +56,11 @@ describe('the attempts of a call', () => {
     ]);
   });
 
-  it('are all failed ones where none answered', () => {
-    const { attempts, log: noted } = log();
-    noted.fail(failed('a', 'b'));
-    noted.fail(failed('b', undefined, { reason: 'upstream_rejected' }));
-    noted.end(Outcome.OUTCOME_UPSTREAM_ERROR_BEFORE_OUTPUT, 'upstream_rejected');
+  it('are all failed ones when none answered', () => {
+    const { attempts, log: attemptLog } = log();
+    attemptLog.fail(failed('a', 'b'));
+    attemptLog.fail(failed('b', undefined, { reason: 'upstream_rejected' }));
+    attemptLog.end(Outcome.OUTCOME_UPSTREAM_ERROR_BEFORE_OUTPUT, 'upstream_rejected');
     expect(attempts.map(({ upstreamId, reason, durationMs }) => [upstreamId, reason, durationMs])).toEqual([
       ['a', 'upstream_failed', 20],
       ['b', 'upstream_rejected', 20],
@@ -69,50 +69,50 @@ describe('the attempts of a call', () => {
 
   it.each([
     [
-      'broke off',
+      'failed in the middle',
       Outcome.OUTCOME_UPSTREAM_ERROR_AFTER_OUTPUT,
       'upstream_failed',
       { reason: 'upstream_failed', upstreamRequestId: 'req_a' },
     ],
     ['took too long', Outcome.OUTCOME_TIMEOUT, 'upstream_timeout', { reason: 'upstream_timeout', upstreamRequestId: 'req_a' }],
-    ['did nothing wrong though a fault of ours ended the call', Outcome.OUTCOME_GATEWAY_ERROR, 'call_closed', {}],
-    ['did nothing wrong though the caller left', Outcome.OUTCOME_CLIENT_DISCONNECTED, '', {}],
-  ])('say that the one that answered %s', (_what, outcome, detail, fields) => {
-    const { attempts, log: noted } = log();
-    noted.answer(started('a'));
-    noted.end(outcome, detail);
+    ['did not fail when a gateway error ended the call', Outcome.OUTCOME_GATEWAY_ERROR, 'call_closed', {}],
+    ['did not fail when the client disconnected', Outcome.OUTCOME_CLIENT_DISCONNECTED, '', {}],
+  ])('record that the one that answered %s', (_what, outcome, detail, fields) => {
+    const { attempts, log: attemptLog } = log();
+    attemptLog.answer(started('a'));
+    attemptLog.end(outcome, detail);
     expect(attempts).toEqual([attempt('a', { answered: true, ...fields })]);
   });
 
   it.each([
-    ['the caller left', Outcome.OUTCOME_CLIENT_DISCONNECTED, '', ''],
-    ['our time was up', Outcome.OUTCOME_TIMEOUT, 'deadline_exceeded', 'deadline_exceeded'],
-    ['inference vanished', Outcome.OUTCOME_GATEWAY_ERROR, 'service_unavailable', 'service_unavailable'],
-  ])('keep what was tried when %s', (_what, outcome, detail, reason) => {
-    const { attempts, log: noted } = log();
-    noted.fail(failed('a', 'b'));
-    noted.end(outcome, detail);
+    ['the client disconnects', Outcome.OUTCOME_CLIENT_DISCONNECTED, '', ''],
+    ['the time limit of the call ends', Outcome.OUTCOME_TIMEOUT, 'deadline_exceeded', 'deadline_exceeded'],
+    ['inference becomes unavailable', Outcome.OUTCOME_GATEWAY_ERROR, 'service_unavailable', 'service_unavailable'],
+  ])('include the current one when %s', (_what, outcome, detail, reason) => {
+    const { attempts, log: attemptLog } = log();
+    attemptLog.fail(failed('a', 'b'));
+    attemptLog.end(outcome, detail);
     expect(attempts[1]).toEqual(attempt('b', { offsetMs: 35, reason }));
   });
 
-  it('are none where nothing answered or failed', () => {
-    const { attempts, log: noted } = log();
-    noted.end(Outcome.OUTCOME_CLIENT_DISCONNECTED, '');
-    noted.end(Outcome.OUTCOME_GATEWAY_ERROR, 'service_unavailable');
+  it('are none when nothing answered or failed', () => {
+    const { attempts, log: attemptLog } = log();
+    attemptLog.end(Outcome.OUTCOME_CLIENT_DISCONNECTED, '');
+    attemptLog.end(Outcome.OUTCOME_GATEWAY_ERROR, 'service_unavailable');
     expect(attempts).toEqual([]);
   });
 
-  it('are bounded', () => {
-    const { attempts, log: noted } = log();
-    for (let count = 0; count < 3 * attemptsMax; count += 1) noted.fail(failed(`u${count}`, `u${count + 1}`));
-    noted.answer(started('last'));
+  it('are limited in number', () => {
+    const { attempts, log: attemptLog } = log();
+    for (let count = 0; count < 3 * attemptsMax; count += 1) attemptLog.fail(failed(`u${count}`, `u${count + 1}`));
+    attemptLog.answer(started('last'));
     expect(attempts).toHaveLength(attemptsMax);
   });
 
-  it('can be recorded though the clock was set meanwhile', () => {
-    const { attempts, log: noted } = log();
-    noted.ask(-3_600_000);
-    noted.fail(failed('a', 'b'));
+  it('can be recorded even if the clock was set in the meantime', () => {
+    const { attempts, log: attemptLog } = log();
+    attemptLog.ask(-3_600_000);
+    attemptLog.fail(failed('a', 'b'));
     expect(attempts.map(({ offsetMs }) => offsetMs)).toEqual([0, 0]);
   });
 });

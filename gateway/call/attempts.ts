@@ -1,4 +1,4 @@
-// Collects the attempts of a call at upstreams, as they become known, for its record. Pure.
+// Collects the attempts of a call at upstreams, as they become known, for the call's record. Pure.
 import type { FailedAttempt, Started } from '#proto/inference/v1/inference.js';
 import { type Attempt, Outcome } from '#proto/metering/v1/metering.js';
 

@@ -1,4 +1,4 @@
-// Reports the usage so far of every call in flight to metering, all in one request per second, so that a call whose gateway
+// Reports the usage so far of every call in flight to metering, in one request per second for all calls, so that a call whose gateway
 // crashes is charged for what it had used, and so that its hold does not expire while it runs.
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import type { Call } from '#proto/metering/v1/metering.js';
@@ -50,7 +50,7 @@ export function createCheckpoints(deps: {
       for (let start = 0; start < all.length; start += itemsMax) await note(all.slice(start, start + itemsMax));
       isFailing = false;
     } catch (error) {
-      if (!isFailing) log.warn({ err: error, calls: calls.size }, 'usage so far could not be noted; calls go on');
+      if (!isFailing) log.warn({ err: error, calls: calls.size }, 'the usage so far could not be checkpointed; calls continue');
       isFailing = true;
     } finally {
       isRunning = false;
@@ -63,9 +63,9 @@ export function createCheckpoints(deps: {
       callContext({ caller: 'gateway', timeoutMs: rpcTimeoutMs }),
     );
     for (const [index, openCall] of batch.entries()) {
-      // A call that ended while this request was in flight is rightly closed.
+      // A call that ended while this request was in flight is expected to be closed.
       if (open[index] === false && calls.has(openCall)) {
-        openCall.onClosed(new AppError('call_closed', 'The call is on record as lost, or nothing is set aside for it any more.'));
+        openCall.onClosed(new AppError('call_closed', 'The call was recorded as lost, or its hold no longer exists.'));
       }
     }
   }

@@ -1,5 +1,5 @@
-// Keeps reading an answer for a short time after its client has disconnected, so that the upstream's own figures are known if it sends
-// any: they come with the end of an answer. Bounded in time, in tokens and in calls, because the caller pays for what is read.
+// Keeps reading an answer for a short time after its client has disconnected, so that the upstream's own usage figures are known if it sends
+// any: they come at the end of an answer. Limited in time, tokens and calls, because the caller pays for what is read.
 import type { GatewayConfig } from '../config.js';
 
 /** An answer that may be drained. */
@@ -9,7 +9,7 @@ export interface Readable {
   /** Returns the output tokens read so far, delivered or not. */
   readonly outputTokensRead: number;
   /** Notes that the client disconnected. */
-  leave(): void;
+  noteDisconnect(): void;
 }
 
 /** Controls the reading of one answer. */
@@ -21,43 +21,43 @@ export interface Reading {
   end(): void;
 }
 
-/** The answers of one gateway that are being drained. */
-export class ReadOn {
+/** Drains the answers of one gateway after disconnects. */
+export class DisconnectDrain {
   readonly #stops = new Set<() => void>();
   #isClosed = false;
 
   constructor(private readonly config: Pick<GatewayConfig, 'readOnTimeMs' | 'readOnTokensMax' | 'readOnCallsMax'>) {}
 
   /** Controls the reading of an answer until `end`. */
-  watch(left: AbortSignal, answer: Readable): Reading {
+  watch(disconnected: AbortSignal, answer: Readable): Reading {
     const { readOnTimeMs, readOnTokensMax } = this.config;
     const over = new AbortController();
     let timer: NodeJS.Timeout | undefined;
     let tokensMax = Number.POSITIVE_INFINITY;
-    const stop = (): void => over.abort(left.reason);
-    const leave = (): void => {
-      answer.leave();
+    const stop = (): void => over.abort(disconnected.reason);
+    const begin = (): void => {
+      answer.noteDisconnect();
       if (!answer.hasStarted || !this.#hasRoom()) return stop();
       tokensMax = answer.outputTokensRead + readOnTokensMax;
       this.#stops.add(stop);
       timer = setTimeout(stop, readOnTimeMs);
     };
-    if (left.aborted) leave();
-    else left.addEventListener('abort', leave, { once: true });
+    if (disconnected.aborted) begin();
+    else disconnected.addEventListener('abort', begin, { once: true });
     return {
       signal: over.signal,
       noteProgress() {
         if (answer.outputTokensRead > tokensMax) stop();
       },
       end: () => {
-        left.removeEventListener('abort', leave);
+        disconnected.removeEventListener('abort', begin);
         clearTimeout(timer);
         this.#stops.delete(stop);
       },
     };
   }
 
-  /** Ends all draining and starts none again, because the gateway is about to stop. */
+  /** Ends all draining permanently, because the gateway is about to stop. */
   close(): void {
     this.#isClosed = true;
     for (const stop of this.#stops) stop();

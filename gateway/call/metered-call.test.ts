@@ -25,7 +25,7 @@ import { createCheckpoints } from './checkpoints.js';
 import { gatewaySettings } from '../config.js';
 import { type CallStep, meteredCall } from './metered-call.js';
 import type { GatewayPeers } from '../peers.js';
-import { ReadOn } from './drain-after-disconnect.js';
+import { DisconnectDrain } from './drain-after-disconnect.js';
 import { createRecorder } from './recorder.js';
 import { fullSpool } from './testing/full-spool.js';
 import { createUnknownHolds } from './unknown-holds.js';
@@ -55,25 +55,25 @@ interface World {
   releases: ReleaseRequest[];
   records: RecordUsageRequest[];
   generated: GenerateRequest[];
-  /** The usage of each checkpoint. */
+  /** The usage in each checkpoint. */
   checkpoints: TokenCounts[];
 }
 
 interface Play {
   script?: Script;
-  left?: AbortSignal;
-  /** Stops reading after this many steps, as a broken consumer would. */
+  disconnected?: AbortSignal;
+  /** The consumer stops reading after this many steps. */
   readSteps?: number;
   hold?: (request: HoldRequest) => bigint;
   record?: (attempt: number, checkpointsSent: number) => void;
   maxOutputTokens?: number | undefined;
   streaming?: boolean;
-  /** Metering says that the call is closed, this long after its start. */
+  /** Metering reports the call as closed, this long after its start. */
   closesAfterMs?: number;
   /** How often the usage so far is checkpointed. */
   checkpointMs?: number;
-  /** Nothing can be recorded now. */
-  isRecordingAway?: boolean;
+  /** No call can be recorded. */
+  isRecordingUnavailable?: boolean;
   permitted?: string[];
   needs?: ModalityNeed[];
   responseFormat?: ResponseFormat;
@@ -81,7 +81,7 @@ interface Play {
   format?: ApiFormat;
   capabilities?: Capability[];
   /** How an answer is drained after its client has disconnected. */
-  readOn?: Partial<ConstructorParameters<typeof ReadOn>[0]>;
+  drain?: Partial<ConstructorParameters<typeof DisconnectDrain>[0]>;
 }
 
 const happy: Script = async function* () {
@@ -173,7 +173,7 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
         droppedFields: [],
       },
       clientRequestId: '',
-      left: options.left ?? new AbortController().signal,
+      disconnected: options.disconnected ?? new AbortController().signal,
     },
     {
       peers,
@@ -181,8 +181,8 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
         resolve: () => ({ model, price, targets: [{ upstreamId: 'first', upstreamModel: 'x' }] }),
       } as unknown as Parameters<typeof meteredCall>[1]['models'],
       checkpoints,
-      recorder: options.isRecordingAway === true ? { ...recorder, assertRecording: refuse } : recorder,
-      readOn: new ReadOn({ readOnTimeMs: 30, readOnTokensMax: 10, readOnCallsMax: 1, ...options.readOn }),
+      recorder: options.isRecordingUnavailable === true ? { ...recorder, assertRecording: refuse } : recorder,
+      drain: new DisconnectDrain({ readOnTimeMs: 30, readOnTokensMax: 10, readOnCallsMax: 1, ...options.drain }),
       unknownHolds: createUnknownHolds({ ledger: peers.ledger, clock: systemClock, log, rpcTimeoutMs: 100, holdTtlMs: 1000 }),
       config,
       clock: systemClock,
@@ -213,7 +213,7 @@ const failing = (before: GenerateResponse[], reason: ConstructorParameters<typeo
   };
 
 describe('a metered call', () => {
-  it('holds the worst case, generates, and puts the usage on record before its end is told', async () => {
+  it('holds the worst case, generates, and records the usage before it sends the end', async () => {
     const { steps, holds, records, generated } = await play();
     expect(steps.map((step) => step.kind)).toEqual(['admitted', 'events', 'events', 'events', 'recorded']);
     expect(holds[0]).toMatchObject({ keyLimit: { limitNanoUsd: 5n, version: 7n } });
@@ -228,7 +228,7 @@ describe('a metered call', () => {
     });
   });
 
-  it('holds and records the cap of all answers asked for side by side, and sends each its own', async () => {
+  it('holds and records the cap of all parallel answers together, and sends upstream the cap of each', async () => {
     const one = await play();
     const three = await play({ choices: 3 });
     const outputNanoUsd = (100n * 400_000_000n) / 1_000_000n;
@@ -238,19 +238,19 @@ describe('a metered call', () => {
     expect(three.steps[0]).toMatchObject({ kind: 'admitted', outputCapTokens: 100 });
   });
 
-  it('sends the cap upstream that the granted hold pays for when the caller gave none', async () => {
+  it('sends upstream the cap that the granted hold pays for when the caller gave none', async () => {
     const { steps, generated } = await play({ maxOutputTokens: undefined, hold: (request) => request.minAmountNanoUsd });
     expect(generated[0]?.maxOutputTokens).toBe(256);
     expect(steps[0]).toMatchObject({ kind: 'admitted', outputCapTokens: 256 });
   });
 
-  it('asks nothing of an upstream when the key may not use the model', async () => {
+  it('calls no upstream when the key may not use the model', async () => {
     const { error, holds, generated } = await play({ permitted: ['other'] });
     expect(error?.reason).toBe('model_not_permitted');
     expect([holds.length, generated.length]).toEqual([0, 0]);
   });
 
-  it('asks nothing of an upstream when the model cannot read what the body holds', async () => {
+  it('calls no upstream when the model cannot read all content of the body', async () => {
     const { error, holds, generated } = await play({ needs: [{ modality: Modality.MODALITY_IMAGE, field: 'messages[0].content[1]' }] });
     expect(error).toMatchObject({ reason: 'unsupported_field', details: { field: 'messages[0].content[1]' } });
     expect(error?.message).toContain('does not read images');
@@ -269,7 +269,7 @@ describe('a metered call', () => {
     expect((await play({ format, responseFormat: { format: { $case: 'jsonObject', value: {} } } })).generated).toHaveLength(1);
   });
 
-  it('asks nothing of an upstream when the hold is refused, and tells what is affordable', async () => {
+  it('calls no upstream when the hold is refused, and returns what would be affordable', async () => {
     const { error, generated, records } = await play({
       hold: () => {
         throw new AppError('balance_empty', 'Empty.', { details: { available_nano_usd: '20000' } });
@@ -280,7 +280,7 @@ describe('a metered call', () => {
     expect([generated.length, records.length]).toEqual([0, 0]);
   });
 
-  it('releases a hold whose answer was lost, and refuses the call', async () => {
+  it('releases a hold whose response was lost, and rejects the call', async () => {
     const { error, releases, generated, holds } = await play({
       hold: () => {
         throw new AppError('deadline_exceeded', 'Late.');
@@ -303,7 +303,7 @@ describe('a metered call', () => {
       { outcome: Outcome.OUTCOME_REJECTED, free: true, outcomeDetail: 'upstream_rejected' },
     ],
     [
-      'a request that the model cannot serve is free, and no fault of ours',
+      'a request that the model cannot serve is free, and not a gateway error',
       failing([], 'unsupported_field'),
       { outcome: Outcome.OUTCOME_REJECTED, free: true, outcomeDetail: 'unsupported_field' },
     ],
@@ -330,19 +330,19 @@ describe('a metered call', () => {
     ['an upstream error', 'upstream_failed', Outcome.OUTCOME_UPSTREAM_ERROR_AFTER_OUTPUT],
     ['a timeout', 'upstream_timeout', Outcome.OUTCOME_TIMEOUT],
     ['a fault of ours', 'internal', Outcome.OUTCOME_GATEWAY_ERROR],
-  ])('%s in the middle of an answer asked for whole is free, for none of it was delivered', async (_name, reason, outcome) => {
+  ])('%s in the middle of an answer without streaming is free, because none of it was delivered', async (_name, reason, outcome) => {
     const { error, records } = await play({ streaming: false, script: failing([batch([started, blockStart, delta], 3)], reason) });
     expect(error?.reason).toBe(reason);
     expect(records).toEqual([expect.objectContaining({ outcome, free: true, tokens: expect.objectContaining({ outputTokens: 3 }) })]);
   });
 
-  it('is refused before any money is held while nothing can be recorded', async () => {
-    const { error, holds, generated } = await play({ isRecordingAway: true });
+  it('is rejected before any money is held while no call can be recorded', async () => {
+    const { error, holds, generated } = await play({ isRecordingUnavailable: true });
     expect(error?.reason).toBe('service_unavailable');
     expect([holds, generated]).toEqual([[], []]);
   });
 
-  it('that is free stays free in checkpoints until it is on record', async () => {
+  it('is free in checkpoints, too, until it is recorded, if it is free', async () => {
     const { checkpoints, records } = await play({
       checkpointMs: 5,
       script: failing([batch([started], 0)], 'upstream_failed'),
@@ -366,15 +366,15 @@ describe('a metered call', () => {
     expect(records[0]).toMatchObject({ outcome: Outcome.OUTCOME_UPSTREAM_ERROR_AFTER_OUTPUT, tokens: { outputTokens: 3 } });
   });
 
-  it('cancels the upstream and records what was used when the caller leaves', async () => {
-    const left = new AbortController();
+  it('cancels the upstream and records what was used when the client disconnects', async () => {
+    const disconnected = new AbortController();
     let upstreamSignal: AbortSignal | undefined;
     const { records } = await play({
-      left: left.signal,
+      disconnected: disconnected.signal,
       script: async function* (_request, context) {
         upstreamSignal = context.signal;
         yield batch([started, blockStart, delta], 3);
-        setTimeout(() => left.abort(), 5);
+        setTimeout(() => disconnected.abort(), 5);
         await new Promise((_resolve, reject) => context.signal.addEventListener('abort', () => reject(new AppError('cancelled', 'gone'))));
       },
     });
@@ -387,10 +387,14 @@ describe('a metered call', () => {
   });
 
   /** Sends three tokens, lets the client disconnect, then continues to the end, a token every few milliseconds. */
-  const goingOn = (left: AbortController, tokens: number, last = finished({ usage: { inputTokens: 12, outputTokens: tokens } })): Script =>
+  const continuing = (
+    disconnected: AbortController,
+    tokens: number,
+    last = finished({ usage: { inputTokens: 12, outputTokens: tokens } }),
+  ): Script =>
     async function* (_request, context) {
       yield batch([started, blockStart, delta], 3);
-      left.abort();
+      disconnected.abort();
       for (let count = 4; count <= tokens; count += 1) {
         await sleep(2);
         context.signal.throwIfAborted();
@@ -399,9 +403,13 @@ describe('a metered call', () => {
       yield batch([last], tokens);
     };
 
-  it('is read on to its end when the caller leaves shortly before, and charged by the figures of the upstream', async () => {
-    const left = new AbortController();
-    const { records } = await play({ left: left.signal, readOn: { readOnTimeMs: 10_000 }, script: goingOn(left, 6) });
+  it('is drained when the client disconnects shortly before the end, and charged by the figures of the upstream', async () => {
+    const disconnected = new AbortController();
+    const { records } = await play({
+      disconnected: disconnected.signal,
+      drain: { readOnTimeMs: 10_000 },
+      script: continuing(disconnected, 6),
+    });
     expect(records[0]).toMatchObject({
       outcome: Outcome.OUTCOME_CLIENT_DISCONNECTED,
       free: false,
@@ -410,14 +418,14 @@ describe('a metered call', () => {
     });
   });
 
-  it.each<[string, Play['readOn'], number]>([
+  it.each<[string, Play['drain'], number]>([
     ['more tokens', { readOnTimeMs: 10_000, readOnTokensMax: 4 }, 60],
     ['longer', { readOnTimeMs: 20, readOnTokensMax: 1000 }, 200],
-    ['though nothing shall be read on', { readOnTimeMs: 0 }, 4],
-    ['though there is no room', { readOnCallsMax: 0 }, 4],
-  ])('is cancelled, and charged for what it was at the leaving, when its end would take %s', async (_what, readOn, tokens) => {
-    const left = new AbortController();
-    const { records, error } = await play({ left: left.signal, readOn, script: goingOn(left, tokens) });
+    ['any time while draining is disabled', { readOnTimeMs: 0 }, 4],
+    ['any time while too many answers are drained', { readOnCallsMax: 0 }, 4],
+  ])('is cancelled, and charged for what was delivered before the disconnect, when its end would take %s', async (_what, drain, tokens) => {
+    const disconnected = new AbortController();
+    const { records, error } = await play({ disconnected: disconnected.signal, drain, script: continuing(disconnected, tokens) });
     expect(error).toBeDefined();
     expect(records[0]).toMatchObject({
       outcome: Outcome.OUTCOME_CLIENT_DISCONNECTED,
@@ -427,12 +435,12 @@ describe('a metered call', () => {
     });
   });
 
-  it('is charged for what it was at the leaving when reading on brings no figures of the upstream', async () => {
-    const left = new AbortController();
+  it('is charged for what was delivered before the disconnect when draining yields no figures of the upstream', async () => {
+    const disconnected = new AbortController();
     const { records } = await play({
-      left: left.signal,
-      readOn: { readOnTimeMs: 10_000 },
-      script: goingOn(left, 6, finished({ usageReported: false, usageFault: 'output_above_cap' })),
+      disconnected: disconnected.signal,
+      drain: { readOnTimeMs: 10_000 },
+      script: continuing(disconnected, 6, finished({ usageReported: false, usageFault: 'output_above_cap' })),
     });
     expect(records[0]).toMatchObject({
       outcome: Outcome.OUTCOME_CLIENT_DISCONNECTED,
@@ -442,38 +450,38 @@ describe('a metered call', () => {
     });
   });
 
-  it('charges nothing when the caller leaves before the upstream took the request', async () => {
-    const left = new AbortController();
+  it('charges nothing when the client disconnects before the upstream accepted the request', async () => {
+    const disconnected = new AbortController();
     const { records } = await play({
-      left: left.signal,
+      disconnected: disconnected.signal,
       script: (request, context) => {
-        left.abort();
+        disconnected.abort();
         return failing([], 'cancelled')(request, context);
       },
     });
     expect(records[0]).toMatchObject({ outcome: Outcome.OUTCOME_CLIENT_DISCONNECTED, free: true });
   });
 
-  it('is completed, not left, when the caller leaves after the model was done', async () => {
-    const left = new AbortController();
+  it('is completed when the client disconnects after the model has finished', async () => {
+    const disconnected = new AbortController();
     const { records } = await play({
-      left: left.signal,
+      disconnected: disconnected.signal,
       script: async function* () {
         yield batch([started, blockStart, delta, finished()], 5);
-        left.abort();
+        disconnected.abort();
         throw new AppError('cancelled', 'gone');
       },
     });
     expect(records[0]).toMatchObject({ outcome: Outcome.OUTCOME_COMPLETED, free: false });
   });
 
-  it('is put on record once also when its consumer stops reading', async () => {
+  it('is recorded once also when its consumer stops reading', async () => {
     const { records } = await play({ readSteps: 3 });
     expect(records).toHaveLength(1);
     expect(records[0]).toMatchObject({ outcome: Outcome.OUTCOME_CLIENT_DISCONNECTED, tokens: { outputTokens: 3 } });
   });
 
-  it('waits for metering to come back before the end is told', async () => {
+  it('waits until metering is available again before it sends the end', async () => {
     const { steps, records } = await play({
       record: (attempt) => {
         if (attempt < 3) throw new AppError('service_unavailable', 'Away.');
@@ -483,7 +491,7 @@ describe('a metered call', () => {
     expect(steps.at(-1)?.kind).toBe('recorded');
   });
 
-  it('ends with an error, not as complete, when it cannot be put on record', async () => {
+  it('ends with an error, not as complete, when it cannot be recorded', async () => {
     const { steps, error } = await play({
       record: () => {
         throw new AppError('service_unavailable', 'Away.');
@@ -505,7 +513,7 @@ describe('a metered call', () => {
     }),
   };
 
-  it('keeps attempts that failed with the record, and shows its caller nothing of them', async () => {
+  it('records failed attempts, and does not show them to its caller', async () => {
     const { steps, records } = await play({
       script: async function* () {
         yield failedFirst;
@@ -519,7 +527,7 @@ describe('a metered call', () => {
     ]);
   });
 
-  it('keeps attempts where all failed, and nothing was begun for its caller', async () => {
+  it('records the attempts when all failed and nothing was sent to its caller', async () => {
     const { steps, records, error } = await play({
       script: failing(
         [
@@ -541,7 +549,7 @@ describe('a metered call', () => {
     ]);
   });
 
-  it('keeps the one attempt of the usual call in a few bytes', async () => {
+  it('records the single attempt of a usual call in a few bytes', async () => {
     const { records } = await play();
     expect(records[0]?.call?.attempts).toEqual([
       {
@@ -556,7 +564,7 @@ describe('a metered call', () => {
     ]);
   });
 
-  it('ends as a fault of ours, not of its caller, when metering has closed it', async () => {
+  it('ends as a gateway error when metering has closed it', async () => {
     const { error, records } = await play({
       closesAfterMs: 5,
       script: async function* (_request, context) {
@@ -570,7 +578,7 @@ describe('a metered call', () => {
     ]);
   });
 
-  it('marks figures that broke a rule', async () => {
+  it('marks implausible usage figures', async () => {
     const { records } = await play({
       script: async function* () {
         yield batch([started, blockStart, delta, finished({ usageReported: false, usageFault: 'negative output' })], 5);

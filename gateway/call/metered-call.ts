@@ -19,7 +19,7 @@ import type { ParsedCall } from '../formats/format.js';
 import { assertForms, assertPermitted, assertReads } from './model-checks.js';
 import type { GatewayPeers } from '../peers.js';
 import { affordableOutputTokens, explainRefusal, quoteCall } from './quote.js';
-import type { ReadOn } from './drain-after-disconnect.js';
+import type { DisconnectDrain } from './drain-after-disconnect.js';
 import type { Recorded, Recorder } from './recorder.js';
 import type { CallableModel, ModelReplica } from '../replicas/models.js';
 import { isUnknownOutcome, type UnknownHolds } from './unknown-holds.js';
@@ -36,7 +36,7 @@ export interface CallRequest {
   /** The caller's own x-request-id. */
   readonly clientRequestId: string;
   /** Aborts when the client disconnects. */
-  readonly left: AbortSignal;
+  readonly disconnected: AbortSignal;
   /** Aborts, with a reason, when the gateway cannot continue a call whose client is still connected. */
   readonly broken?: AbortSignal;
   /** For a call with an idempotency key: collects its answer, to be kept with the record. */
@@ -59,14 +59,14 @@ export interface CallDeps {
   readonly models: ModelReplica;
   readonly checkpoints: Checkpoints;
   readonly recorder: Recorder;
-  readonly readOn: ReadOn;
+  readonly drain: DisconnectDrain;
   readonly unknownHolds: UnknownHolds;
   readonly config: GatewayConfig;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** What happens in a call, in this order: admitted once, events any number of times, recorded once. */
+/** A step of a call. The order is: admitted once, events any number of times, recorded once. */
 export type CallStep =
   | { readonly kind: 'admitted'; readonly modelId: string; readonly outputCapTokens: number; readonly startedAtMs: number }
   | { readonly kind: 'events'; readonly events: readonly Event[]; readonly tokens: TokenCounts }
@@ -105,8 +105,8 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
   };
   const progress = new Progress(call, startedAtMs);
   const closed = new AbortController();
-  const reading = deps.readOn.watch(request.left, progress);
-  // What is free stays free if the gateway crashes before it is recorded.
+  const reading = deps.drain.watch(request.disconnected, progress);
+  // A free call stays free if the gateway crashes before the call is recorded.
   let outcome: CallOutcome | undefined;
   const close = deps.checkpoints.open({
     call,
@@ -170,7 +170,7 @@ export function capOfAll(capTokens: number, choices: number): number {
   return Math.min(capTokens * Math.max(1, choices), uint32Max);
 }
 
-/** Holds the worst case; if the caller gave no cap, as much of it as the balance affords. */
+/** Holds the worst-case cost; without a cap from the caller, as much of it as the balance affords. */
 async function hold(request: CallRequest, { model, price }: CallableModel, { peers, unknownHolds, config }: CallDeps) {
   const { key, parsed } = request;
   const quote = quoteCall(model, price, { ...parsed, choices: Math.max(1, parsed.request.choices) });
@@ -198,12 +198,12 @@ async function hold(request: CallRequest, { model, price }: CallableModel, { pee
   }
 }
 
-/** Returns the answer for repeats, or nothing if it cannot be packed, because that must not prevent the call from being recorded. */
+/** Returns the answer for repeats, or nothing if it cannot be encrypted, because that must not prevent the call from being recorded. */
 async function keptAnswerOf({ id, answerSink }: CallRequest, { finished }: Progress, failure: unknown, log: Logger): Promise<Buffer> {
   if (answerSink === undefined) return nothing;
   const error = finished === undefined ? toAppError(failure ?? { name: 'AbortError' }) : undefined;
   return answerSink.answer(error).catch((packError: unknown) => {
-    log.error({ err: packError, call_id: id }, 'the answer of a call with an idempotency key could not be packed, and is not kept');
+    log.error({ err: packError, call_id: id }, 'the answer of a call with an idempotency key could not be encrypted, and is not stored');
     return nothing;
   });
 }

@@ -47,7 +47,7 @@ export function assertForms(model: Model, { request }: Pick<ParsedCall, 'request
   const field = format === ApiFormat.API_FORMAT_MESSAGES ? 'output_config.format' : 'response_format';
   throw new AppError(
     'unsupported_field',
-    `${field}: the model "${model.id}" does not keep to a JSON schema; leave it out, or choose a model that does (structured_output in the features of GET /v1/models).`,
+    `${field}: the model "${model.id}" does not guarantee to follow a JSON schema; leave it out, or choose a model that does (structured_output in the features of GET /v1/models).`,
     {
       details: { field },
     },

@@ -7,7 +7,7 @@ export class Outage {
   private sinceMs: number | undefined;
   private calls = 0;
 
-  /** `name` of the service, and what its outage means for calls, both for the log. */
+  /** `name` is the service and `meaning` the effect of its outage on calls, both for the log. */
   constructor(
     private readonly name: string,
     private readonly meaning: string,
@@ -24,7 +24,7 @@ export class Outage {
   began(error: unknown): void {
     if (this.sinceMs !== undefined) return;
     this.sinceMs = this.clock.monotonicMs();
-    this.log.warn({ err: error }, `${this.name} is away: ${this.meaning}`);
+    this.log.warn({ err: error }, `${this.name} is unavailable: ${this.meaning}`);
   }
 
   /** Notes that a call was refused or deferred because of the outage. */
@@ -35,7 +35,7 @@ export class Outage {
   /** Notes that the service answered. */
   ended(): void {
     if (this.sinceMs === undefined) return;
-    this.log.info({ outage_ms: Math.round(this.clock.monotonicMs() - this.sinceMs), calls: this.calls }, `${this.name} is back`);
+    this.log.info({ outage_ms: Math.round(this.clock.monotonicMs() - this.sinceMs), calls: this.calls }, `${this.name} is available again`);
     this.sinceMs = undefined;
     this.calls = 0;
   }

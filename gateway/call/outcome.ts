@@ -18,14 +18,14 @@ export interface CallOutcome {
 
 /** Returns how a call ended. `failure` is the error that ended it, undefined if none did. */
 export function outcomeOf(progress: Progress, failure: unknown): CallOutcome {
-  const { finished, hasLeft } = progress;
+  const { finished, hasDisconnected } = progress;
   const delivery = deliveryOf(progress);
   const reason = failure === undefined ? undefined : toAppError(failure).reason;
   const code = decideOutcome({
     ...delivery,
     isFinished: finished !== undefined,
     isCapped: finished?.stopReason === StopReason.STOP_REASON_MAX_TOKENS,
-    hasLeft,
+    hasDisconnected,
     failure: reason,
   });
   const detail = finished?.usageFault ?? (code === Outcome.OUTCOME_CLIENT_DISCONNECTED ? '' : (reason ?? ''));

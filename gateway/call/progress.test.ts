@@ -23,7 +23,7 @@ function travelled(firstOutputMs: number, durationMs: number): RecordUsageReques
 }
 
 describe('the report of an ended call', () => {
-  it('tells how long the call took', () => {
+  it('contains the duration of the call', () => {
     expect(travelled(20, 300)).toMatchObject({ firstOutputMs: 20, durationMs: 300 });
   });
 
@@ -32,15 +32,15 @@ describe('the report of an ended call', () => {
     [20, -3_599_000, 20, 0],
     [5_000_000_000, 5_000_000_001, 4_294_967_295, 4_294_967_295],
   ])(
-    'can be recorded though the clock was set meanwhile: first output after %i ms, end after %i ms',
+    'can be recorded even if the clock was set in the meantime: first output after %i ms, end after %i ms',
     (firstOutput, end, firstOutputMs, durationMs) => {
       expect(travelled(firstOutput, end)).toMatchObject({ firstOutputMs, durationMs });
     },
   );
 });
 
-describe('what is read on after the caller left', () => {
-  it('is counted by its length where the figures stand still', () => {
+describe('output read after a disconnect', () => {
+  it('is estimated by its length while the usage figures do not change', () => {
     const progress = new Progress(Call.fromPartial({ id: 'req_1' }), startedAtMs);
     const delta = {
       event: { $case: 'blockDelta' as const, value: { index: 0, delta: { $case: 'text' as const, value: 'word'.repeat(100) } } },
@@ -48,7 +48,7 @@ describe('what is read on after the caller left', () => {
     const batch = GenerateResponse.fromPartial({ events: [delta], usageSoFar: { outputTokens: 4000 } });
     progress.take(batch, startedAtMs);
     expect(progress.outputTokensRead).toBe(4000);
-    progress.leave();
+    progress.noteDisconnect();
     progress.take(batch, startedAtMs);
     progress.take(batch, startedAtMs);
     expect(progress.outputTokensRead).toBe(4200);

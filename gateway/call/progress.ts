@@ -8,15 +8,15 @@ import type { Readable } from './drain-after-disconnect.js';
 /** No usage yet. */
 export const noTokens: TokenCounts = TokenCounts.fromPartial({});
 
-/** What is known about a running answer. */
+/** Holds what is known about a running answer. */
 export class Progress implements Readable {
   /** The usage that would be charged now. Output read after the client disconnected counts only by the upstream's own total figures. */
   tokens: TokenCounts = noTokens;
   outputTokensRead = 0;
-  /** Whether the model began to answer while the client was connected. */
+  /** Reports whether the model began to answer while the client was connected. */
   hasStarted = false;
-  /** Whether the client disconnected before the model finished. */
-  hasLeft = false;
+  /** Reports whether the client disconnected before the model finished. */
+  hasDisconnected = false;
   firstOutputAtMs: number | undefined;
   finished: Finished | undefined;
   readonly attempts: AttemptLog;
@@ -29,8 +29,8 @@ export class Progress implements Readable {
   }
 
   /** Notes that the client disconnected. */
-  leave(): void {
-    this.hasLeft = this.finished === undefined;
+  noteDisconnect(): void {
+    this.hasDisconnected = this.finished === undefined;
   }
 
   /** Notes what the model sent. */
@@ -39,12 +39,14 @@ export class Progress implements Readable {
     if (batch.usageSoFar !== undefined) {
       // The count may not change: at the cap, or if the upstream reported all of its figures at once. Reading must still be bounded.
       const { outputTokens } = batch.usageSoFar;
-      this.outputTokensRead = this.hasLeft ? Math.max(outputTokens, this.outputTokensRead + roughTokens(batch.events)) : outputTokens;
-      if (!this.hasLeft) this.tokens = batch.usageSoFar;
+      this.outputTokensRead = this.hasDisconnected
+        ? Math.max(outputTokens, this.outputTokensRead + roughTokens(batch.events))
+        : outputTokens;
+      if (!this.hasDisconnected) this.tokens = batch.usageSoFar;
     }
     for (const { event } of batch.events) {
       if (event?.$case === 'started') {
-        this.hasStarted ||= !this.hasLeft;
+        this.hasStarted ||= !this.hasDisconnected;
         this.attempts.answer(event.value);
         if (event.value.target !== undefined) {
           this.call.upstreamId = event.value.target.upstreamId;
@@ -54,7 +56,7 @@ export class Progress implements Readable {
         this.firstOutputAtMs ??= nowMs;
       } else if (event?.$case === 'finished') {
         this.finished = event.value;
-        if (event.value.usage !== undefined && (event.value.usageReported || !this.hasLeft)) this.tokens = event.value.usage;
+        if (event.value.usage !== undefined && (event.value.usageReported || !this.hasDisconnected)) this.tokens = event.value.usage;
       }
     }
   }

@@ -30,7 +30,7 @@ describe('a quote', () => {
     expect(quote.outputCapTokens).toBe(3000);
   });
 
-  it('asks for the model’s limit but takes less when the caller gave no cap', () => {
+  it('requests the model’s limit but accepts less when the caller gave no cap', () => {
     const quote = quoteOf(model, price, 100, undefined);
     expect(quote.outputCapTokens).toBe(4000);
     expect(quote.minAmountNanoUsd).toBeLessThan(quote.amountNanoUsd);
@@ -42,7 +42,7 @@ describe('a quote', () => {
     expect(affordableOutputTokens(quote, 0n)).toBe(50);
   });
 
-  it('lowers a cap above the model’s limit to it, and input above the context to that', () => {
+  it('lowers a cap to the model’s limit, and the input to the context', () => {
     expect(quoteOf(model, price, 100, 1_000_000).outputCapTokens).toBe(4000);
     expect(quoteOf(model, price, 1_000_000, 10).amountNanoUsd).toBe(quoteOf(model, price, 10_000, 10).amountNanoUsd);
   });
@@ -52,7 +52,7 @@ describe('a quote for more than text', () => {
   const demand = { inputTokensMax: 100, images: 0, documents: 0, choices: 1, maxOutputTokens: 50 };
   const large = Model.fromPartial({ ...model, contextLimitTokens: 100_000 });
 
-  it('counts each image at what the catalog says it may have, or at the default', () => {
+  it('counts each image at the maximum in the catalog, or at the default', () => {
     expect(quoteCall(Model.fromPartial({ ...large, imageTokensMax: 1600 }), price, { ...demand, images: 3 }).inputTokensMax).toBe(
       100 + 3 * 1600,
     );
@@ -67,7 +67,7 @@ describe('a quote for more than text', () => {
     });
   });
 
-  it('pays for every answer wanted, and gives each the same cap', () => {
+  it('covers every requested answer, and gives each the same cap', () => {
     const one = quoteCall(model, price, demand);
     const three = quoteCall(model, price, { ...demand, choices: 3 });
     expect(three.amountNanoUsd - three.bound.inputNanoUsd).toBe(3n * (one.amountNanoUsd - one.bound.inputNanoUsd));
@@ -77,15 +77,15 @@ describe('a quote for more than text', () => {
 });
 
 describe('the affordable cap', () => {
-  it('is the whole cap when the whole amount is held, and no more when more is', () => {
+  it('is the whole cap when the whole amount or more is held', () => {
     const quote = quoteOf(model, price, 100, 50);
     expect(affordableOutputTokens(quote, quote.amountNanoUsd)).toBe(50);
     expect(affordableOutputTokens(quote, quote.amountNanoUsd * 9n)).toBe(50);
   });
 });
 
-describe('a refusal', () => {
-  it('says how many output tokens would be affordable', () => {
+describe('the error of a refused hold', () => {
+  it('contains how many output tokens would be affordable', () => {
     const quote = quoteOf(model, price, 100, 4000);
     const refusal = new AppError('balance_empty', 'Too little.', { details: { available_nano_usd: '100000' } });
     const explained = explainRefusal(refusal, quote) as AppError;
@@ -94,7 +94,7 @@ describe('a refusal', () => {
     expect(explained.message).toContain('lower max_tokens');
   });
 
-  it('stays as it is when it is not about money', () => {
+  it('is unchanged when it is not about money', () => {
     const error = new AppError('overloaded', 'Busy.');
     expect(explainRefusal(error, quoteOf(model, price, 1, 1))).toBe(error);
   });

@@ -3,7 +3,7 @@ import type { Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { AppError } from '#client/errors/app-error.js';
 import { affordableTokens, type CostBound, costAtMost, costBound } from '#rules/pricing.js';
 
-/** The least output worth generating when the caller gave no cap and the balance is nearly empty. */
+/** The minimum output cap when the caller gave none and the balance is nearly empty. */
 const outputTokensUseful = 256;
 
 /** How much a call may use, according to its body. */

@@ -17,13 +17,13 @@ interface Options {
   persistenceMs?: number;
   clock?: ManualClock;
   spool?: Pick<Spool, 'append'>;
-  /** Of every record. */
+  /** The charge of every record. */
   chargeNanoUsd?: bigint;
-  /** What metering does with each request to refund an answer. */
+  /** Handles each request to refund an answer in metering. */
   refund?: (request: RefundUndeliveredAnswerRequest) => void;
 }
 
-/** A recorder over a metering that does as `play` says with each request; what it took is in `recorded`. */
+/** Returns a recorder over a fake metering service that handles each request with `play`; `recorded` has the reports that it accepted. */
 function recorderOver(
   play: (request: RecordUsageRequest) => void | Promise<void>,
   { persistenceMs = 5000, clock, spool = fullSpool, chargeNanoUsd, refund = () => undefined }: Options = {},
@@ -59,7 +59,7 @@ function recorderOver(
   return { recorder, recorded, refunds, lines, attempts: () => attempts };
 }
 
-/** A spool that takes everything, into `kept`. */
+/** A spool that accepts every report, into `kept`. */
 function takingSpool(): Pick<Spool, 'append'> & { kept: RecordUsageRequest[] } {
   const kept: RecordUsageRequest[] = [];
   return { kept, append: async (request) => void kept.push(request) };
@@ -93,7 +93,7 @@ describe('an ended call', () => {
     },
   );
 
-  it('is not tried again when metering refuses it for good', async () => {
+  it('is not retried when metering rejects it permanently', async () => {
     const { recorder, attempts } = recorderOver(() => {
       throw new AppError('call_closed', 'Lost.');
     });
@@ -104,7 +104,7 @@ describe('an ended call', () => {
     recorder.assertRecording();
   });
 
-  it('is spooled as it was reported when metering is away, and its caller gets the end', async () => {
+  it('is spooled as reported when metering is unavailable, and its caller gets the end', async () => {
     const spool = takingSpool();
     const { recorder, attempts } = recorderOver(away, { spool });
     for (const streaming of [true, false]) {
@@ -114,37 +114,37 @@ describe('an ended call', () => {
       await ended;
       expect(spool.kept.at(-1)).toEqual(request);
     }
-    // The second was spooled at once, without a question to metering.
+    // The second was spooled immediately, without a request to metering.
     const attemptsMade = attempts();
     await recorder.record(report(true)).record;
     expect(attempts()).toBe(attemptsMade);
   });
 });
 
-describe('an ended call that not even the spool takes', () => {
-  it('of a stream is recorded and charged after its caller was told that it is not', async () => {
-    let isAway = true;
-    const { recorder, recorded } = recorderOver(() => void (isAway && away()));
+describe('an ended call that the spool does not accept either', () => {
+  it('of a stream is recorded and charged after its caller received an error', async () => {
+    let isUnavailable = true;
+    const { recorder, recorded } = recorderOver(() => void (isUnavailable && away()));
     const { record, ended } = recorder.record(report(true));
     await expect(record).rejects.toEqual(unavailable);
-    isAway = false;
+    isUnavailable = false;
     await ended;
     expect(recorded).toEqual([expect.objectContaining({ outcome: Outcome.OUTCOME_COMPLETED, free: false })]);
   });
 
-  it('of a whole answer, of which nothing was delivered, is then recorded as free', async () => {
-    let isAway = true;
-    const { recorder, recorded } = recorderOver(() => void (isAway && away()));
+  it('of a whole answer, of which nothing was delivered, is recorded as free after that', async () => {
+    let isUnavailable = true;
+    const { recorder, recorded } = recorderOver(() => void (isUnavailable && away()));
     const { record, ended } = recorder.record(report(false));
     await expect(record).rejects.toEqual(unavailable);
-    isAway = false;
+    isUnavailable = false;
     await ended;
     expect(recorded).toEqual([
       expect.objectContaining({ outcome: Outcome.OUTCOME_GATEWAY_ERROR, outcomeDetail: 'service_unavailable', free: true }),
     ]);
   });
 
-  it('is spooled as free when the disk was so slow that its caller was told of a fault meanwhile', async () => {
+  it('is spooled as free when the disk is so slow that its caller received an error in the meantime', async () => {
     const spool = takingSpool();
     const slow = { append: (request: RecordUsageRequest) => sleep(patienceMs * 2).then(() => spool.append(request)) };
     const { recorder } = recorderOver(away, { spool: slow });
@@ -154,14 +154,14 @@ describe('an ended call that not even the spool takes', () => {
     expect(spool.kept.at(-1)).toMatchObject({ outcome: Outcome.OUTCOME_GATEWAY_ERROR, free: true });
   });
 
-  it('is posted as free when its caller was told of a fault before the spool was done with it', async () => {
-    let isAway = true;
+  it('is posted as free when its caller received an error before the spool had stored it', async () => {
+    let isUnavailable = true;
     const slow = { append: () => sleep(patienceMs * 2) };
-    const { recorder, recorded } = recorderOver(() => void (isAway && away()), { spool: slow });
+    const { recorder, recorded } = recorderOver(() => void (isUnavailable && away()), { spool: slow });
     const request = { ...report(false), storedAnswer: Buffer.from('answer') };
     const { record, ended } = recorder.record(request);
     await expect(record).rejects.toEqual(unavailable);
-    isAway = false;
+    isUnavailable = false;
     await recorder.post(request);
     expect(recorded).toEqual([
       expect.objectContaining({ outcome: Outcome.OUTCOME_GATEWAY_ERROR, free: true, storedAnswer: Buffer.alloc(0) }),
@@ -170,22 +170,22 @@ describe('an ended call that not even the spool takes', () => {
   });
 
   it.each([
-    ['is refunded where a whole answer was withheld', false],
-    ['stands where a stream was delivered', true],
-  ])('and that metering had charged already %s', async (_what, streaming) => {
-    let isAway = true;
-    const { recorder, refunds } = recorderOver(() => void (isAway && away()), { chargeNanoUsd: 700n });
+    ['is refunded when a whole answer was withheld', false],
+    ['remains charged when a stream was delivered', true],
+  ])('and that metering had already charged %s', async (_what, streaming) => {
+    let isUnavailable = true;
+    const { recorder, refunds } = recorderOver(() => void (isUnavailable && away()), { chargeNanoUsd: 700n });
     const { call, ...rest } = report(streaming);
     const request = { ...rest, call: { ...call!, idempotencyKeyHash: Buffer.alloc(32, 7) } };
     const { record, ended } = recorder.record(request);
     await expect(record).rejects.toEqual(unavailable);
-    isAway = false;
+    isUnavailable = false;
     await ended;
     const { id: callId, accountId, idempotencyKeyHash } = request.call;
     expect(refunds).toEqual(streaming ? [] : [{ callId, accountId, idempotencyKeyHash }]);
   });
 
-  it('is refunded also when its report was under way as its client was sent an error', async () => {
+  it('is refunded also when its report was in flight while its client was sent an error', async () => {
     let answer = (): void => undefined;
     const { recorder, refunds } = recorderOver(() => new Promise<void>((resolve) => (answer = resolve)), { chargeNanoUsd: 700n });
     const { record, ended } = recorder.record(report(false));
@@ -203,12 +203,12 @@ describe('an ended call that not even the spool takes', () => {
     expect(refunds).toEqual([]);
   });
 
-  it('is spooled when metering cannot take the refund, and refunded once the spool posts it, also after a restart', async () => {
-    let isAway = true;
+  it('is spooled when metering cannot refund it, and refunded once the spool posts it, also after a restart', async () => {
+    let isUnavailable = true;
     const spool = takingSpool();
     let hasRoom = false;
     const filling = { append: async (request: RecordUsageRequest) => (hasRoom ? spool.append(request) : fullSpool.append(request)) };
-    const options = { chargeNanoUsd: 700n, refund: () => void (isAway && away()) };
+    const options = { chargeNanoUsd: 700n, refund: () => void (isUnavailable && away()) };
     let answer = (): void => undefined;
     let isFirst = true;
     const first = recorderOver(() => (isFirst ? new Promise<void>((resolve) => (answer = resolve)) : undefined), {
@@ -224,12 +224,12 @@ describe('an ended call that not even the spool takes', () => {
     expect(spool.kept).toEqual([expect.objectContaining({ free: true })]);
     const second = recorderOver(() => undefined, options);
     await expect(second.recorder.post(spool.kept[0]!)).rejects.toEqual(unavailable);
-    isAway = false;
+    isUnavailable = false;
     await second.recorder.post(spool.kept[0]!);
     expect([first.refunds.length, second.refunds.length]).toEqual([0, 1]);
   });
 
-  it('that metering refuses to refund is logged with the command that refunds it', async () => {
+  it('whose refund metering rejects is logged with the command that refunds it', async () => {
     const refund = (): never => {
       throw new AppError('failed_precondition', 'Too old.');
     };
@@ -239,7 +239,7 @@ describe('an ended call that not even the spool takes', () => {
     expect(lines.filter(({ msg }) => String(msg).includes(`tollgate balance refund ${request.call!.id}`))).toHaveLength(1);
   });
 
-  it('is given up in the end', async () => {
+  it('is not retried after the longest time', async () => {
     const { recorder, attempts, lines } = recorderOver(away, { persistenceMs: 150 });
     const { record, ended } = recorder.record(report(true));
     await expect(record).rejects.toEqual(unavailable);
@@ -247,12 +247,12 @@ describe('an ended call that not even the spool takes', () => {
     const attemptsMade = attempts();
     await sleep(150);
     expect(attempts()).toBe(attemptsMade);
-    expect(lines.filter((line) => String(line['msg']).startsWith('the spool is away'))).toHaveLength(1);
+    expect(lines.filter((line) => String(line['msg']).startsWith('the spool is unavailable'))).toHaveLength(1);
   });
 });
 
 describe('whatever the clock does', () => {
-  it('an ended call is offered to the spool before it is given up', async () => {
+  it('an ended call is offered to the spool before the retries end', async () => {
     const clock = new ManualClock();
     const spool = takingSpool();
     const { recorder } = recorderOver(() => (clock.advance(10_000), away()), { spool, clock, persistenceMs: 5000 });
@@ -260,12 +260,12 @@ describe('whatever the clock does', () => {
     expect(spool.kept).toHaveLength(1);
   });
 
-  it.each([3_600_000, -3_600_000])('an outage is noticed and over when metering answers (clock set by %i ms)', async (ms) => {
+  it.each([3_600_000, -3_600_000])('an outage is detected, and ends when metering answers (clock set by %i ms)', async (ms) => {
     const clock = new ManualClock();
-    let isAway = false;
-    const { recorder } = recorderOver(() => void (isAway && (clock.advance(spoolAfterMs), away())), { spool: takingSpool(), clock });
+    let isUnavailable = false;
+    const { recorder } = recorderOver(() => void (isUnavailable && (clock.advance(spoolAfterMs), away())), { spool: takingSpool(), clock });
     await recorder.record(report(true)).record;
-    isAway = true;
+    isUnavailable = true;
     clock.advance(1);
     clock.step(ms);
     await recorder.record(report(true)).record;
@@ -279,11 +279,11 @@ describe('whatever the clock does', () => {
 });
 
 describe('new calls', () => {
-  it('are refused while metering is away, but for a trial, and let in again when it answers', async () => {
+  it('are rejected while metering is unavailable, except for an occasional trial, and admitted again when it answers', async () => {
     const clock = new ManualClock();
-    let isAway = true;
+    let isUnavailable = true;
     const spool = takingSpool();
-    const { recorder, lines } = recorderOver(() => void (isAway && (clock.advance(spoolAfterMs), away())), { spool, clock });
+    const { recorder, lines } = recorderOver(() => void (isUnavailable && (clock.advance(spoolAfterMs), away())), { spool, clock });
     recorder.assertRecording();
     await recorder.record(report(true)).record;
     for (let count = 0; count < 3; count += 1)
@@ -295,17 +295,17 @@ describe('new calls', () => {
     expect(recorder.isRecording()).toBe(false);
     expect(() => recorder.assertRecording()).toThrow(unavailable);
     await expect(recorder.post(spool.kept[0]!)).rejects.toEqual(unavailable);
-    isAway = false;
+    isUnavailable = false;
     await recorder.post(spool.kept[0]!);
     recorder.assertRecording();
     recorder.assertRecording();
     expect(lines.map((line) => [line['msg'], line['calls']])).toEqual([
-      ['metering is away: ended calls are kept in the spool and new ones are refused', undefined],
-      ['metering is back', 4],
+      ['metering is unavailable: ended calls are kept in the spool and new ones are rejected', undefined],
+      ['metering is available again', 4],
     ]);
   });
 
-  it('are let in when only one call cannot be recorded', async () => {
+  it('are admitted when only one call cannot be recorded', async () => {
     const bad = report(true);
     const spool = takingSpool();
     const { recorder } = recorderOver(
@@ -323,7 +323,7 @@ describe('new calls', () => {
     recorder.assertRecording();
   });
 
-  it('are refused as soon as a spooled call of an earlier process finds metering away', async () => {
+  it('are rejected as soon as a spooled call of an earlier process finds metering unavailable', async () => {
     const { recorder } = recorderOver(away);
     await expect(recorder.post(report(true))).rejects.toEqual(unavailable);
     expect(() => recorder.assertRecording()).toThrow(unavailable);

@@ -1,4 +1,4 @@
-// Puts ended calls on record: with metering, or durably in the spool when metering does not take them in time.
+// Records ended calls: in metering, or durably in the spool when metering does not accept them in time.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import type { RecordUsageRequest, UsageRecord } from '#proto/metering/v1/metering.js';
@@ -9,58 +9,63 @@ import { callContext } from '#client/call-context.js';
 import { Outage } from './outage.js';
 import { withheld } from './outcome.js';
 import type { GatewayPeers } from '../peers.js';
-import { isMeteringAway, isRefusal } from './spool/poster.js';
+import { isMeteringUnavailable, isRefusal } from './spool/poster.js';
 import type { Spool } from './spool/spool.js';
 
 const pauseMsMin = 50;
 const pauseMsMax = 1000;
-/** While metering is away, how often a new call is let in to find out whether it still is. */
+/** While metering is unavailable, how often a new call is admitted to find out whether it still is. */
 const trialIntervalMs = 5000;
 const retryAfterMs = 2000;
 
-/** A call whose report is durable. */
+/** Holds a call whose report is durable. */
 export interface Recorded {
   readonly tokens: TokenCounts;
-  /** Absent when the report waits in the spool: what the call costs is for metering to say. */
+  /** Absent while the report waits in the spool: metering determines the cost of the call. */
   readonly record: UsageRecord | undefined;
 }
 
 /** Records calls. */
 export interface Recorder {
   /**
-   * `record` resolves once the report is durable, with metering or in the spool; it rejects with what metering refuses the call for,
-   * or service_unavailable when it took longer than a caller waits. `ended` resolves when nothing more is tried here, which may be
-   * much later: a call of which something was delivered must be recorded, whether or not its caller still waits.
+   * `record` resolves once the report is durable, in metering or in the spool. It rejects with metering's error when metering rejects the
+   * report, and with service_unavailable after the longest time that a caller waits. `ended` resolves when there are no more attempts here,
+   * which may be much later: a call of which something was delivered must be recorded, whether or not its caller still waits.
    */
   record(request: RecordUsageRequest): { record: Promise<Recorded>; ended: Promise<void> };
-  /** Raises service_unavailable while metering takes no records: the calls that are let in then might never be charged. */
+  /** Raises service_unavailable while metering accepts no records: calls admitted then might never be charged. */
   assertRecording(): void;
-  /** Whether a new call would be let in now. */
+  /** Reports whether a new call would be admitted now. */
   isRecording(): boolean;
-  /** Posts a spooled report: once, and raises why it is not on record. */
+  /** Posts a spooled report once. Raises the reason why it was not recorded. */
   post(request: RecordUsageRequest): Promise<void>;
 }
 
-/** What a recorder works with. */
+/** Holds the dependencies of a recorder. */
 export interface RecorderDeps {
   readonly metering: Pick<GatewayPeers['metering'], 'recordUsage' | 'refundUndeliveredAnswer'>;
   readonly clock: Clock;
   readonly log: Logger;
   readonly rpcTimeoutMs: number;
-  /** How long metering alone is tried before a report goes to the spool. */
+  /** How long only metering is tried before a report is spooled. */
   readonly spoolAfterMs: number;
   /** How long a caller waits for the end of its answer. */
   readonly patienceMs: number;
-  /** After this long a call that neither metering nor the spool takes is given up. */
+  /** How long to retry a call that neither metering nor the spool accepts. */
   readonly persistenceMs: number;
 }
 
-/** Creates a recorder. The spool is asked for at the first need, since it posts by way of the recorder. */
+/** Creates a recorder. It gets the spool at its first use, since the spool posts through the recorder. */
 export function createRecorder(deps: RecorderDeps, spool: () => Pick<Spool, 'append'>): Recorder {
   const { metering, clock, log, rpcTimeoutMs, spoolAfterMs, patienceMs, persistenceMs } = deps;
-  const outage = new Outage('metering', 'ended calls are kept in the spool and new ones are refused', clock, log);
-  const spoolFault = new Outage('the spool', 'calls that end now wait in memory for metering, and their callers for their end', clock, log);
-  /** Ids of calls whose callers have been told that their end could not be recorded, and which are still tried. */
+  const outage = new Outage('metering', 'ended calls are kept in the spool and new ones are rejected', clock, log);
+  const spoolFault = new Outage(
+    'the spool',
+    'calls that end now wait in memory for metering, and their clients wait for the end of the answer',
+    clock,
+    log,
+  );
+  /** Ids of calls whose callers have received an error because the end could not be recorded, while the attempts continue. */
   const overdue = new Set<string>();
   let recordedAtMs = Number.NEGATIVE_INFINITY;
   let trialAtMs = Number.NEGATIVE_INFINITY;
@@ -77,12 +82,12 @@ export function createRecorder(deps: RecorderDeps, spool: () => Pick<Spool, 'app
     }
   }
 
-  /** Whether the client received nothing: metering may have stored the original report while the client was sent an error. */
+  /** Reports whether the client received nothing: metering may have stored the original report while the client was sent an error. */
   function isUndelivered(request: RecordUsageRequest): boolean {
     return request.free || (overdue.has(request.call!.id) && withheld(request) !== request);
   }
 
-  /** Has metering refund the charge. Throws where that may succeed later; the report is then sent again, or spooled. */
+  /** Refunds the charge in metering. Throws when that may succeed later; the report is then sent again, or spooled. */
   async function refund({ call }: RecordUsageRequest, timeoutMs: number): Promise<void> {
     const { id: callId, accountId, idempotencyKeyHash } = call!;
     try {
@@ -101,7 +106,7 @@ export function createRecorder(deps: RecorderDeps, spool: () => Pick<Spool, 'app
     outage.ended();
   }
 
-  /** Metering did not take a report in time. Where it took others since, the fault is in that report alone. */
+  /** Notes that metering did not accept a report in time. If it has accepted others since, only that report is at fault. */
   function missed(startedAtMs: number, error: unknown): void {
     if (recordedAtMs >= startedAtMs) return;
     if (!outage.isOn()) trialAtMs = clock.monotonicMs();
@@ -150,7 +155,7 @@ export function createRecorder(deps: RecorderDeps, spool: () => Pick<Spool, 'app
     }
   }
 
-  /** Spools a report, and once more when its caller was told meanwhile that its end is withheld. */
+  /** Spools a report, and again when its end was withheld from the caller in the meantime. */
   async function keep(wanted: () => RecordUsageRequest): Promise<void> {
     for (let kept: RecordUsageRequest | undefined; kept !== wanted();) {
       kept = wanted();
@@ -158,7 +163,7 @@ export function createRecorder(deps: RecorderDeps, spool: () => Pick<Spool, 'app
     }
   }
 
-  // Should only the reports that wait be at fault, a new call is recorded and shows it.
+  // If only the waiting reports are at fault, a new call is recorded and ends the outage.
   const isTrialDue = (): boolean => clock.monotonicMs() - trialAtMs >= trialIntervalMs;
 
   return {
@@ -170,10 +175,10 @@ export function createRecorder(deps: RecorderDeps, spool: () => Pick<Spool, 'app
           overdue.add(callId);
           log.warn(
             { call_id: callId, overdue: overdue.size },
-            'a call is not on record yet; its caller is not shown its end, and it is tried on',
+            'a call is not recorded yet; its end is withheld from its caller, and recording is retried',
           );
           reject(
-            new AppError('service_unavailable', 'The answer could not be put on record, so its end is withheld. Try again later.', {
+            new AppError('service_unavailable', 'The call could not be recorded, so the end of its answer is withheld. Try again later.', {
               retryAfterMs: 5000,
             }),
           );
@@ -195,7 +200,7 @@ export function createRecorder(deps: RecorderDeps, spool: () => Pick<Spool, 'app
         return;
       }
       outage.count();
-      throw new AppError('service_unavailable', 'Calls cannot be put on record now, so none can be let in. Nothing was charged.', {
+      throw new AppError('service_unavailable', 'Calls cannot be recorded now, so none are admitted. Nothing was charged.', {
         retryAfterMs,
       });
     },
@@ -205,7 +210,7 @@ export function createRecorder(deps: RecorderDeps, spool: () => Pick<Spool, 'app
       try {
         await ask(overdue.has(request.call!.id) ? withheld(request) : request, rpcTimeoutMs);
       } catch (error) {
-        if (isMeteringAway(error)) missed(startedAtMs, error);
+        if (isMeteringUnavailable(error)) missed(startedAtMs, error);
         throw error;
       }
     },

@@ -6,7 +6,7 @@ import { AppError } from '#client/errors/app-error.js';
 import { recordingLogger } from '#kit/testing/log.js';
 import { createUnknownHolds } from './unknown-holds.js';
 
-/** Creates unknown holds over a ledger that behaves as `play` says; the ids that it has released are in `released`. */
+/** Creates unknown holds over a fake ledger that handles each release with `play`; `released` has the ids that it released. */
 function over(play: (request: ReleaseRequest) => void, clock: ManualClock | typeof systemClock = systemClock) {
   const released: string[] = [];
   const { log, lines } = recordingLogger();
@@ -30,24 +30,24 @@ const hold = (id: number) => ({ holdId: `req_${id}`, accountId: 'acct_1' });
 const cause = new AppError('service_unavailable', 'Gone.');
 
 it('are released once the ledger answers, with one line for the outage', async () => {
-  let isAway = true;
+  let isUnavailable = true;
   const { holds, released, messages } = over(() => {
-    if (isAway) throw cause;
+    if (isUnavailable) throw cause;
   });
   for (let id = 0; id < 50; id += 1)
     expect(holds.release(hold(id), cause)).toMatchObject({ reason: 'service_unavailable', retryAfterMs: 2000 });
   await sleep(150);
   expect(holds.count()).toBe(50);
-  isAway = false;
+  isUnavailable = false;
   for (let waitedMs = 0; holds.count() > 0 && waitedMs < 5000; waitedMs += 20) await sleep(20);
   expect(new Set(released).size).toBe(50);
   expect(messages()).toEqual([
-    [40, 'the ledger is away: new calls are refused', undefined],
-    [30, 'the ledger is back', 50],
+    [40, 'the ledger is unavailable: new calls are rejected', undefined],
+    [30, 'the ledger is available again', 50],
   ]);
 });
 
-it('are given up when the ledger refuses their release, or when they have expired by themselves', async () => {
+it('are not retried when the ledger rejects their release, or when they have expired', async () => {
   const clock = new ManualClock();
   let attempts = 0;
   const { holds } = over((request) => {
@@ -66,14 +66,14 @@ it('are given up when the ledger refuses their release, or when they have expire
   expect(attempts).toBe(attemptsMade);
 });
 
-it('get one more try at the stop', async () => {
-  let isAway = true;
+it('are tried once more when the gateway stops', async () => {
+  let isUnavailable = true;
   const { holds, released } = over(() => {
-    if (isAway) throw cause;
+    if (isUnavailable) throw cause;
   });
   holds.release(hold(1), cause);
   await sleep(20);
-  isAway = false;
+  isUnavailable = false;
   await holds.stop();
   expect(released).toEqual(['req_1']);
 });

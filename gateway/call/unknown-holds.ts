@@ -1,5 +1,5 @@
 // Holds whose outcome is unknown because the ledger did not answer: each is released, again and again, until the ledger answers,
-// so that no money stays set aside for a call that never ran.
+// so that no funds stay held for a call that never ran.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '#kit/clock.js';
 import { AppError, hasReason } from '#client/errors/app-error.js';
@@ -39,7 +39,7 @@ export function isUnknownOutcome(error: unknown): boolean {
   return hasReason(error, 'service_unavailable', 'deadline_exceeded', 'cancelled', 'internal');
 }
 
-/** Creates the set. A hold is given up when it has expired, `holdTtlMs` after it was requested. */
+/** Creates the set. A hold is no longer released when it has expired, `holdTtlMs` after it was requested. */
 export function createUnknownHolds(deps: {
   ledger: Pick<GatewayPeers['ledger'], 'release'>;
   clock: Clock;
@@ -48,7 +48,7 @@ export function createUnknownHolds(deps: {
   holdTtlMs: number;
 }): UnknownHolds {
   const { ledger, clock, log, rpcTimeoutMs, holdTtlMs } = deps;
-  const outage = new Outage('the ledger', 'new calls are refused', clock, log);
+  const outage = new Outage('the ledger', 'new calls are rejected', clock, log);
   const waiting = new Map<string, UnknownHold & { readonly expiresAtMs: number }>();
   const stopping = new AbortController();
   let running: Promise<void> | undefined;
@@ -91,7 +91,7 @@ export function createUnknownHolds(deps: {
         const answers = await Promise.all(left.slice(first, first + concurrency).map(releaseOne));
         if (!answers.includes(true)) break;
       }
-      if (waiting.size > 0) log.warn({ holds: waiting.size }, 'holds of unknown outcome are left to their expiry');
+      if (waiting.size > 0) log.warn({ holds: waiting.size }, 'holds of unknown outcome remain and will expire');
     },
     release(hold, cause) {
       outage.began(cause);
@@ -100,9 +100,9 @@ export function createUnknownHolds(deps: {
         waiting.set(hold.holdId, { ...hold, expiresAtMs: clock.nowMs() + holdTtlMs });
         running ??= releaseAll();
       } else {
-        log.warn({ call_id: hold.holdId }, 'too many holds of unknown outcome; this one is left to its expiry');
+        log.warn({ call_id: hold.holdId }, 'too many holds of unknown outcome; this one will expire');
       }
-      return new AppError('service_unavailable', 'The ledger cannot be reached, so no call can be let in now. Nothing was charged.', {
+      return new AppError('service_unavailable', 'The ledger cannot be reached, so no calls are admitted now. Nothing was charged.', {
         retryAfterMs,
         cause,
       });

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { untilTrue } from '#kit/testing/waiting.js';
-import { leaving } from './disconnect-signal.js';
+import { disconnectSignal } from './disconnect-signal.js';
 
 describe('the disconnect signal', () => {
   let server: Server;
@@ -22,25 +22,25 @@ describe('the disconnect signal', () => {
   }
 
   it('aborts when the client disconnects', async () => {
-    const left = leaving(await answerTo());
-    expect(left.aborted).toBe(false);
+    const disconnected = disconnectSignal(await answerTo());
+    expect(disconnected.aborted).toBe(false);
     caller.destroy();
-    await untilTrue(() => left.aborted);
-    expect(left.aborted).toBe(true);
+    await untilTrue(() => disconnected.aborted);
+    expect(disconnected.aborted).toBe(true);
   });
 
   it('is aborted already if the client disconnected before it was created', async () => {
     const response = await answerTo();
     caller.destroy();
     await untilTrue(() => response.closed);
-    expect(leaving(response).aborted).toBe(true);
+    expect(disconnectSignal(response).aborted).toBe(true);
   });
 
   it('does not abort after the response has ended', async () => {
     const response = await answerTo();
-    const left = leaving(response);
+    const disconnected = disconnectSignal(response);
     response.end('x');
     await untilTrue(() => response.closed);
-    expect([response.closed, left.aborted]).toEqual([true, false]);
+    expect([response.closed, disconnected.aborted]).toEqual([true, false]);
   });
 });

@@ -2,13 +2,13 @@
 import type { ServerResponse } from 'node:http';
 
 /** Returns a signal that aborts when the connection closes before the response has ended, and is aborted already if it has closed. */
-export function leaving(response: ServerResponse): AbortSignal {
-  const left = new AbortController();
+export function disconnectSignal(response: ServerResponse): AbortSignal {
+  const disconnected = new AbortController();
   const note = (): void => {
-    if (!response.writableFinished) left.abort();
+    if (!response.writableFinished) disconnected.abort();
   };
   response.once('close', note);
   // For example, while a compressed body was decompressed; the event has then been missed.
   if (response.closed) note();
-  return left.signal;
+  return disconnected.signal;
 }

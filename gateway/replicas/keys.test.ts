@@ -41,13 +41,13 @@ class FakeAuth {
   lookUps = 0;
   /** Of the previous secret; undefined if there is none. */
   former: { secret: string; untilMs: bigint } | undefined;
-  isAway = false;
+  isUnavailable = false;
   private push: ((message: WatchKeysResponse) => void) | undefined;
   private fail: ((error: Error) => void) | undefined;
 
   async authenticate({ secretHash }: AuthenticateRequest) {
     this.lookUps += 1;
-    if (this.isAway) throw new AppError('service_unavailable', 'Away.');
+    if (this.isUnavailable) throw new AppError('service_unavailable', 'Away.');
     const isHashOf = (secret: string | undefined): boolean =>
       secret !== undefined && createHash('sha256').update(secret).digest().equals(secretHash);
     if (isHashOf(this.former?.secret))
@@ -62,7 +62,7 @@ class FakeAuth {
   }
 
   async *watchKeys(_request: object, context: CallContext): AsyncGenerator<WatchKeysResponse> {
-    if (this.isAway) throw new AppError('service_unavailable', 'Away.');
+    if (this.isUnavailable) throw new AppError('service_unavailable', 'Away.');
     const queue: WatchKeysResponse[] = [{ changes: [], heartbeatIntervalMs: 250 }];
     let wake = (): void => undefined;
     let failure: Error | undefined;
@@ -240,7 +240,7 @@ describe('the key replica', () => {
   });
 
   it('fails closed when auth is unavailable and the key is not cached', async () => {
-    auth.isAway = true;
+    auth.isUnavailable = true;
     expect(await refusalOf()).toBe('service_unavailable');
   });
 });

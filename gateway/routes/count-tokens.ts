@@ -3,7 +3,7 @@ import type { Context, Middleware } from 'koa';
 import { callContext } from '#client/call-context.js';
 import { tellNames } from '../http/dropped-fields.js';
 import { parseCountTokens } from '../formats/messages/request.js';
-import { leaving } from '../http/disconnect-signal.js';
+import { disconnectSignal } from '../http/disconnect-signal.js';
 import type { CallDeps } from '../call/metered-call.js';
 import { assertPermitted, assertReads } from '../call/model-checks.js';
 import { readJson } from '../http/middleware/json-body.js';
@@ -19,7 +19,7 @@ export function countTokens({ peers, models, config }: CallDeps): Middleware {
     assertReads(model, parsed.needs);
     const counted = await peers.inference.countTokens(
       { ...parsed.request, targets: [...targets] },
-      callContext({ caller: 'gateway', timeoutMs: config.callTimeoutMs, signal: leaving(ctx.res) }),
+      callContext({ caller: 'gateway', timeoutMs: config.callTimeoutMs, signal: disconnectSignal(ctx.res) }),
     );
     tellNames(ctx, parsed.droppedFields);
     if (counted.estimated) ctx.set('x-tollgate-estimated', 'true');

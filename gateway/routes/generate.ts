@@ -6,7 +6,7 @@ import { formatUsd } from '#rules/money.js';
 import type { AnswerContext, Format, ParsedCall, StreamEncoder } from '../formats/format.js';
 import { fingerprintOf, idempotencyKeyOf } from '../call/idempotency/key.js';
 import type { KeyedCalls } from '../call/idempotency/keyed-calls.js';
-import { leaving } from '../http/disconnect-signal.js';
+import { disconnectSignal } from '../http/disconnect-signal.js';
 import { readJson } from '../http/middleware/json-body.js';
 import { type CallDeps, type CallRequest, type CallStep, meteredCall } from '../call/metered-call.js';
 import { stateOf } from '../http/request-state.js';
@@ -32,7 +32,7 @@ export function generate(format: Format, deps: GenerateDeps): Middleware {
     const version = versionOf(ctx);
     const parsed = format.parse(body, { accountId: state.key!.accountId, version, betas: betasOf(ctx) });
     const key = idempotencyKeyOf(ctx.req.headers);
-    const call: Omit<CallRequest, 'left'> = {
+    const call: Omit<CallRequest, 'disconnected'> = {
       id: state.requestId,
       key: state.key!,
       format: formatCodes[format.name],
@@ -41,7 +41,7 @@ export function generate(format: Format, deps: GenerateDeps): Middleware {
     };
     const { steps, callId } =
       key === undefined
-        ? { steps: meteredCall({ ...call, left: leaving(ctx.res) }, deps), callId: call.id }
+        ? { steps: meteredCall({ ...call, disconnected: disconnectSignal(ctx.res) }, deps), callId: call.id }
         : await deps.keyedCalls.begin(call, {
             key,
             endpoint: format.name,

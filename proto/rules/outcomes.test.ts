@@ -21,13 +21,13 @@ const failures: (Reason | undefined)[] = [undefined, ...(Object.keys(reasons) as
 const ends: CallEnd[] = deliveries.flatMap((delivery) =>
   flags.flatMap((isFinished) =>
     flags.flatMap((isCapped) =>
-      flags.flatMap((hasLeft) => failures.map((failure) => ({ ...delivery, isFinished, isCapped, hasLeft, failure }))),
+      flags.flatMap((hasDisconnected) => failures.map((failure) => ({ ...delivery, isFinished, isCapped, hasDisconnected, failure }))),
     ),
   ),
 );
 
 const failed = (failure: Reason, hasOutput = false): KnownOutcome =>
-  decideOutcome({ hasBegun: hasOutput, hasOutput, streaming: true, isFinished: false, isCapped: false, hasLeft: false, failure });
+  decideOutcome({ hasBegun: hasOutput, hasOutput, streaming: true, isFinished: false, isCapped: false, hasDisconnected: false, failure });
 
 describe('the outcome of a call', () => {
   it('is one that is known, whatever happened', () => {
@@ -35,11 +35,12 @@ describe('the outcome of a call', () => {
   });
 
   it('is a disconnect if the client disconnected before the end, whatever happened after it', () => {
-    for (const end of ends.filter(({ hasLeft }) => hasLeft)) expect(decideOutcome(end)).toBe(Outcome.OUTCOME_CLIENT_DISCONNECTED);
+    for (const end of ends.filter(({ hasDisconnected }) => hasDisconnected))
+      expect(decideOutcome(end)).toBe(Outcome.OUTCOME_CLIENT_DISCONNECTED);
   });
 
   it('is a finished answer if the model finished it, whatever failed after it', () => {
-    for (const end of ends.filter(({ hasLeft, isFinished }) => !hasLeft && isFinished))
+    for (const end of ends.filter(({ hasDisconnected, isFinished }) => !hasDisconnected && isFinished))
       expect(decideOutcome(end)).toBe(end.isCapped ? Outcome.OUTCOME_MAX_TOKENS : Outcome.OUTCOME_COMPLETED);
   });
 

@@ -79,14 +79,14 @@ export interface CallEnd extends Delivery {
   /** It finished because the output cap was reached. */
   readonly isCapped: boolean;
   /** The client disconnected before the model finished. */
-  readonly hasLeft: boolean;
+  readonly hasDisconnected: boolean;
   /** The reason of the error that ended the call; undefined: none did. */
   readonly failure: Reason | undefined;
 }
 
 /** Returns the outcome of a call. A finished answer is finished, even if the client disconnects after that. */
-export function decideOutcome({ isFinished, isCapped, hasLeft, hasOutput, failure }: CallEnd): KnownOutcome {
-  if (hasLeft || (!isFinished && failure === undefined)) return Outcome.OUTCOME_CLIENT_DISCONNECTED;
+export function decideOutcome({ isFinished, isCapped, hasDisconnected, hasOutput, failure }: CallEnd): KnownOutcome {
+  if (hasDisconnected || (!isFinished && failure === undefined)) return Outcome.OUTCOME_CLIENT_DISCONNECTED;
   if (isFinished) return isCapped ? Outcome.OUTCOME_MAX_TOKENS : Outcome.OUTCOME_COMPLETED;
   return outcomeOfFailure(failure!, hasOutput);
 }

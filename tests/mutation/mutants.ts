@@ -54,7 +54,11 @@ export const mutants: readonly Mutant[] = [
       ['a disconnect is always charged', 'return !hasBegun;', 'return false;'],
       ['a failed whole answer is charged', '!(hasOutput && streaming)', '!hasOutput'],
       ['a failure before output is charged', '!(hasOutput && streaming)', '!streaming'],
-      ['a finished answer hides a disconnect', 'if (hasLeft || (!isFinished', 'if ((hasLeft && !isFinished) || (!isFinished'],
+      [
+        'a finished answer hides a disconnect',
+        'if (hasDisconnected || (!isFinished',
+        'if ((hasDisconnected && !isFinished) || (!isFinished',
+      ],
       ['a rejection is a fault of the gateway', 'if (isRejection && !hasOutput) return Outcome.OUTCOME_REJECTED;', ''],
       ['the cap is not noted', 'isCapped ? Outcome.OUTCOME_MAX_TOKENS : Outcome.OUTCOME_COMPLETED', 'Outcome.OUTCOME_COMPLETED'],
       ['a deadline is a fault of the gateway', " || reason === 'deadline_exceeded'", ''],
@@ -104,16 +108,16 @@ export const mutants: readonly Mutant[] = [
     [
       [
         'what is read after a disconnect is charged',
-        'if (!this.hasLeft) this.tokens = batch.usageSoFar;',
+        'if (!this.hasDisconnected) this.tokens = batch.usageSoFar;',
         'this.tokens = batch.usageSoFar;',
       ],
-      ['an estimate of the end counts after a disconnect', 'event.value.usageReported || !this.hasLeft', 'true'],
+      ['an estimate of the end counts after a disconnect', 'event.value.usageReported || !this.hasDisconnected', 'true'],
       [
         'what is read after a disconnect is unbounded',
         'Math.max(outputTokens, this.outputTokensRead + roughTokens(batch.events))',
         'outputTokens',
       ],
-      ['a finished answer is left', 'this.hasLeft = this.finished === undefined;', 'this.hasLeft = true;'],
+      ['a finished answer counts as disconnected', 'this.hasDisconnected = this.finished === undefined;', 'this.hasDisconnected = true;'],
     ],
   ),
   ...of(

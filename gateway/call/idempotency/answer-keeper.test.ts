@@ -68,7 +68,7 @@ function framesOf(format: Format, parts: readonly (readonly Event[])[], inputTok
 }
 
 describe('a kept answer', () => {
-  it.each([chatCompletions, messages])('makes the same stream again, byte for byte: $name', async (format) => {
+  it.each([chatCompletions, messages])('is replayed as the same stream, byte for byte: $name', async (format) => {
     const { steps, error } = await replay(await keep(batches));
     expect(error).toBeUndefined();
     expect(steps[0]).toEqual({ kind: 'admitted', modelId: 'm', outputCapTokens: 1000, startedAtMs: 1_800_000_000_000 });
@@ -86,7 +86,7 @@ describe('a kept answer', () => {
   it.each([
     [chatCompletions, nativeChatAnswers],
     [messages, nativeMessageAnswers],
-  ])('makes the same answer again of what only its format has: $name', async (format, answers) => {
+  ])('is replayed with the fields that only its format has: $name', async (format, answers) => {
     await fc.assert(
       fc.asyncProperty(answers, async (given) => {
         const events = given.map((one) => event(one));
@@ -99,13 +99,13 @@ describe('a kept answer', () => {
     );
   });
 
-  it('still tells which fields had no effect', async () => {
+  it('still lists the fields that had no effect', async () => {
     const first = event({ event: { $case: 'started', value: { droppedFields: ['seed', 'top_k'] } } });
     const { steps } = await replay(await keep([[first], [finished]]));
     expect(steps[1]).toMatchObject({ kind: 'events', events: [{ event: { value: { droppedFields: ['seed', 'top_k'] } } }, {}] });
   });
 
-  it('ends with the error that ended it', async () => {
+  it('ends with the same error', async () => {
     const { steps, error } = await replay(
       await keep(batches.slice(0, 5), new AppError('upstream_failed', 'It broke.', { details: { field: 'x' } })),
     );
@@ -113,7 +113,7 @@ describe('a kept answer', () => {
     expect(steps.flatMap((step) => (step.kind === 'events' ? step.events : []))).toEqual(batches.slice(0, 5).flat());
   });
 
-  it('shows nothing of itself where it is stored, and opens to its key only', async () => {
+  it('is stored encrypted, and decrypted only with its key', async () => {
     const text = 'secret text '.repeat(50);
     const box = await keep([[delta(text)], [finished]]);
     expect(box.length).toBeLessThan(text.length);
@@ -123,7 +123,7 @@ describe('a kept answer', () => {
     expect((await replay(box)).error).toHaveProperty('message', expect.stringContaining('authenticate'));
   });
 
-  it('is nothing when it is too large, however it came', async () => {
+  it('is empty when it is too large, in one batch or in many', async () => {
     expect(await keep([[delta('x'.repeat(1001))]], undefined, 1000)).toHaveLength(0);
     expect(await keep(batches, undefined, 1000)).toHaveLength(0);
     expect((await keep(batches)).length).toBeGreaterThan(0);

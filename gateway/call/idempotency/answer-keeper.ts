@@ -20,7 +20,7 @@ export class AnswerKeeper implements AnswerSink {
   private hasTokens = false;
   private isTooLarge = false;
 
-  /** `bytesMax` bounds the kept answer. */
+  /** `bytesMax` limits the size of the kept answer. */
   constructor(
     readonly keyHash: Buffer,
     private readonly secret: Buffer,

@@ -12,11 +12,11 @@ describe('an Idempotency-Key', () => {
     );
   });
 
-  it('may be left away', () => {
+  it('may be omitted', () => {
     expect(idempotencyKeyOf({})).toBeUndefined();
   });
 
-  it('stands for another call at each endpoint, and for another secret with each call', () => {
+  it('has a different hash at each endpoint, and a different secret for each call', () => {
     expect(keyHashOf('messages', 'k')).not.toEqual(keyHashOf('chat-completions', 'k'));
     expect(keyHashOf('messages', 'k')).toEqual(keyHashOf('messages', 'k'));
     expect(answerSecretOf('k', 'req_1')).not.toEqual(answerSecretOf('k', 'req_2'));

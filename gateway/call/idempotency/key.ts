@@ -1,5 +1,5 @@
-// The Idempotency-Key header: its form, and what is derived from it. The key itself is never stored: what is stored under it can be
-// found by a hash and decrypted only with the key of a repeat.
+// The Idempotency-Key header: its format, and what is derived from it. The key itself is never stored: an answer is found by a hash of
+// the key, and can be decrypted only with the key that a repeat sends.
 import { createHash, hkdfSync } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { AppError } from '#client/errors/app-error.js';

@@ -23,7 +23,7 @@ import { createCheckpoints } from '../checkpoints.js';
 import { gatewaySettings } from '../../config.js';
 import type { CallDeps, CallStep } from '../metered-call.js';
 import type { GatewayPeers } from '../../peers.js';
-import { ReadOn } from '../drain-after-disconnect.js';
+import { DisconnectDrain } from '../drain-after-disconnect.js';
 import { createRecorder } from '../recorder.js';
 import { fullSpool } from '../testing/full-spool.js';
 import { createUnknownHolds } from '../unknown-holds.js';
@@ -45,7 +45,7 @@ const batch = (...events: Event[]): GenerateResponse => ({
 });
 const model = Model.fromPartial({ id: 'm', contextLimitTokens: 10_000, outputLimitTokens: 1000 });
 
-/** What the services do; each may throw. */
+/** The behaviour of the fake services; each function may throw. */
 interface Play {
   begin?: (request: ReserveIdempotencyKeyRequest) => ReserveIdempotencyKeyResponse['result'];
   hold?: () => void;
@@ -54,7 +54,7 @@ interface Play {
   find?: () => Model;
 }
 
-/** Keyed calls over fakes of the services, and what the fakes received. */
+/** Returns keyed calls over fake services, and what the fakes received. */
 function world(play: Play = {}) {
   const seen = {
     begun: [] as ReserveIdempotencyKeyRequest[],
@@ -111,7 +111,7 @@ function world(play: Play = {}) {
       () => fullSpool,
     ),
     unknownHolds: createUnknownHolds({ ledger: peers.ledger, clock: systemClock, log, rpcTimeoutMs: 100, holdTtlMs: 1000 }),
-    readOn: new ReadOn(config),
+    drain: new DisconnectDrain(config),
     config,
     clock: systemClock,
     log,
@@ -164,12 +164,12 @@ async function read(steps: AsyncIterable<CallStep>): Promise<{ kinds: string[]; 
 
 const refusalOf = (call: Promise<unknown>): Promise<AppError> =>
   call.then(
-    () => Promise.reject(new Error('It was let in.')),
+    () => Promise.reject(new Error('The call was admitted.')),
     (error: AppError) => error,
   );
 
 describe('a call with an idempotency key', () => {
-  it('leaves an answer with its record, which a repeat gets step by step', async () => {
+  it('stores its answer with its record, and a repeat gets the same steps', async () => {
     const first = world();
     const { steps, callId } = await first.begin();
     const told = await read(steps);
@@ -186,7 +186,7 @@ describe('a call with an idempotency key', () => {
     expect(second.seen).toMatchObject({ generated: 0, records: [] });
   });
 
-  it('gives its key up when it is refused before anything was asked of a model', async () => {
+  it('releases its key when it is rejected before a model was called', async () => {
     const { begin, seen } = world({
       hold: () => {
         throw new AppError('balance_empty', 'Empty.');
@@ -213,7 +213,7 @@ describe('a call with an idempotency key', () => {
     expect(seen.records.filter(({ storedAnswer }) => storedAnswer.length > 0)).toHaveLength(answers);
   });
 
-  it('is not let in while nobody can tell whether its key was used, and leaves no reservation', async () => {
+  it('is not admitted while metering cannot tell whether its key was used, and leaves no reservation', async () => {
     const { begin, seen } = world({
       begin: () => {
         throw new AppError('service_unavailable', 'Away.');
@@ -231,13 +231,13 @@ describe('a call with an idempotency key', () => {
       { $case: 'answerUnavailable', value: { callId: 'req_1', cause: Cause.CAUSE_TOO_LARGE } },
       { reason: 'idempotency_answer_gone' },
     ],
-  ])('is refused with a key that %s', async (_who, outcome, refusal) => {
+  ])('is rejected with a key that %s', async (_who, outcome, refusal) => {
     const { begin, seen } = world({ begin: () => outcome });
     expect(await refusalOf(begin())).toMatchObject({ ...refusal, details: { field: 'idempotency-key', original_request_id: 'req_1' } });
     expect([seen.generated, seen.abandoned]).toEqual([0, []]);
   });
 
-  it('is told nothing of a model that its platform key may not use, but of a model that is gone', async () => {
+  it('gets no stored answer of a model that its platform key may not use, but does of a removed model', async () => {
     const forbidden = world({ permitted: ['other'] });
     expect((await refusalOf(forbidden.begin())).reason).toBe('model_not_permitted');
     expect(forbidden.seen.begun).toEqual([]);
@@ -250,23 +250,20 @@ describe('a call with an idempotency key', () => {
     expect((await refusalOf(withdrawn.begin())).reason).toBe('idempotency_in_progress');
   });
 
-  it.each([true, false])(
-    'that is broken off by a stop of the gateway is a fault of ours, not of its caller (stream: %s)',
-    async (streaming) => {
-      const { begin, seen, calls } = world({
-        async *generate(context) {
-          yield batch(started, ...output);
-          await new Promise((_resolve, reject) => context.signal.addEventListener('abort', () => reject(context.signal.reason as Error)));
-        },
-      });
-      const { steps } = await begin(streaming);
-      const reading = read(steps);
-      await new Promise((resolve) => setTimeout(resolve, 10));
-      expect(calls.count()).toBe(1);
-      calls.stop();
-      expect((await reading).error?.reason).toBe('service_unavailable');
-      expect(seen.records).toEqual([expect.objectContaining({ outcome: Outcome.OUTCOME_GATEWAY_ERROR, free: !streaming })]);
-      expect(calls.count()).toBe(0);
-    },
-  );
+  it.each([true, false])('is a gateway error when the gateway stops in the middle (stream: %s)', async (streaming) => {
+    const { begin, seen, calls } = world({
+      async *generate(context) {
+        yield batch(started, ...output);
+        await new Promise((_resolve, reject) => context.signal.addEventListener('abort', () => reject(context.signal.reason as Error)));
+      },
+    });
+    const { steps } = await begin(streaming);
+    const reading = read(steps);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(calls.count()).toBe(1);
+    calls.stop();
+    expect((await reading).error?.reason).toBe('service_unavailable');
+    expect(seen.records).toEqual([expect.objectContaining({ outcome: Outcome.OUTCOME_GATEWAY_ERROR, free: !streaming })]);
+    expect(calls.count()).toBe(0);
+  });
 });

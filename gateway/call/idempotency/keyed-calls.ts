@@ -31,7 +31,7 @@ export interface KeyedCalls {
    * request, idempotency_in_progress while it runs, idempotency_answer_gone if its answer was not kept, and
    * service_unavailable if metering cannot tell.
    */
-  begin(call: Omit<CallRequest, 'left'>, use: KeyUse): Promise<Begun>;
+  begin(call: Omit<CallRequest, 'disconnected'>, use: KeyUse): Promise<Begun>;
   /** Returns the number of running calls, whether or not their clients are still connected. */
   count(): number;
   /** Cuts off the running calls. */
@@ -55,11 +55,11 @@ export function createKeyedCalls(deps: CallDeps): KeyedCalls {
       return (await metering.reserveIdempotencyKey({ accountId: key.accountId, keyHash, fingerprint, callId: id }, rpc())).result;
     } catch (error) {
       if (!hasReason(error, 'service_unavailable', 'deadline_exceeded', 'cancelled', 'internal')) throw error;
-      // The answer was lost, not necessarily the reservation.
+      // The response was lost, but the reservation may exist.
       void abandon(id, key.accountId, keyHash);
       throw new AppError(
         'service_unavailable',
-        'Whether the Idempotency-Key was used before cannot be found out now, so the call is not let in. Nothing was charged.',
+        'The gateway cannot determine now whether the Idempotency-Key was used before, so the call was not admitted. Nothing was charged.',
         { retryAfterMs, cause: error },
       );
     }
@@ -69,18 +69,18 @@ export function createKeyedCalls(deps: CallDeps): KeyedCalls {
     try {
       await metering.releaseIdempotencyKey({ callId, accountId, keyHash }, rpc());
     } catch (error) {
-      log.warn({ err: error, call_id: callId }, 'an idempotency key could not be given up; it is free again when its lease ends');
+      log.warn({ err: error, call_id: callId }, 'an idempotency key could not be released; it can be used again when its lease expires');
     }
   }
 
-  async function* run(call: Omit<CallRequest, 'left'>, keyHash: Buffer): AsyncGenerator<CallStep, void, void> {
+  async function* run(call: Omit<CallRequest, 'disconnected'>, keyHash: Buffer): AsyncGenerator<CallStep, void, void> {
     let isAdmitted = false;
     const breaking = new AbortController();
     running.add(breaking);
     try {
       // A client disconnect does not end it.
-      const left = new AbortController().signal;
-      for await (const step of meteredCall({ ...call, left, broken: breaking.signal }, deps)) {
+      const disconnected = new AbortController().signal;
+      for await (const step of meteredCall({ ...call, disconnected, broken: breaking.signal }, deps)) {
         isAdmitted = true;
         yield step;
       }
@@ -95,7 +95,7 @@ export function createKeyedCalls(deps: CallDeps): KeyedCalls {
 
   return {
     async begin(call, { key, endpoint, fingerprint }) {
-      assertMayBeTold(call, deps);
+      assertMayReceiveAnswer(call, deps);
       const keyHash = keyHashOf(endpoint, key);
       const outcome = await reserve(call, keyHash, fingerprint);
       switch (outcome?.$case) {
@@ -131,7 +131,7 @@ export function createKeyedCalls(deps: CallDeps): KeyedCalls {
         case 'answerUnavailable':
           throw gone(outcome.value.callId, outcome.value.cause);
         default:
-          throw new Error('Metering told no outcome of an idempotency key.');
+          throw new Error('Metering returned no outcome of an idempotency key.');
       }
     },
     count: () => running.size,
@@ -143,7 +143,7 @@ export function createKeyedCalls(deps: CallDeps): KeyedCalls {
 }
 
 /** Refuses the answer of a model that the key may not use. Answers of a removed model remain available. */
-function assertMayBeTold({ key, parsed }: Pick<CallRequest, 'key' | 'parsed'>, { models }: CallDeps): void {
+function assertMayReceiveAnswer({ key, parsed }: Pick<CallRequest, 'key' | 'parsed'>, { models }: CallDeps): void {
   try {
     assertPermitted(key, models.find(parsed.model));
   } catch (error) {
@@ -154,11 +154,11 @@ function assertMayBeTold({ key, parsed }: Pick<CallRequest, 'key' | 'parsed'>, {
 function gone(callId: string, cause: Cause): AppError {
   const why =
     cause === Cause.CAUSE_TOO_LARGE
-      ? 'it was larger than what is kept, or there was no room for it'
-      : 'the gateway that ran it was lost, and what it had delivered was charged';
+      ? 'it was too large to be stored, or there was no room for it'
+      : 'the gateway crashed during the call, and the part that was delivered was charged';
   return new AppError(
     'idempotency_answer_gone',
-    `The call of this Idempotency-Key, ${callId}, has ended, and its answer cannot be given again: ${why}. GET /v1/usage/${callId} shows what it cost. Use a new key to call again.`,
+    `The call of this Idempotency-Key, ${callId}, has ended, and its answer cannot be returned again: ${why}. GET /v1/usage/${callId} shows what it cost. Use a new key to call again.`,
     {
       details: particulars(callId),
     },

@@ -19,7 +19,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const report = (): SpooledReport => ({ callId: newId('req'), bytes: Buffer.from('some bytes of a report') });
 const { log } = recordingLogger();
 
-/** Files on a disk that is full as long as `isFull`: it takes half of what is written. */
+/** Files on a disk that is full while `isFull`: only half of each write succeeds. */
 function onFullDisk(isFull: () => boolean): SpoolFiles {
   const openOnFullDisk = async (...args: Parameters<typeof open>): Promise<FileHandle> => {
     const handle = await open(...args);
@@ -35,7 +35,7 @@ function onFullDisk(isFull: () => boolean): SpoolFiles {
   return new SpoolFiles(folder, log, Date.now(), openOnFullDisk as typeof open);
 }
 
-it('keeps what was durable before a write failed, nothing of the failed one, and what comes after', async () => {
+it('keeps the reports before and after a failed write, and none of the failed one', async () => {
   let isFull = false;
   const files = onFullDisk(() => isFull);
   const [before, failed, after] = [report(), report(), report()];
@@ -50,14 +50,14 @@ it('keeps what was durable before a write failed, nothing of the failed one, and
   expect(found.every(({ file }) => !file.isDamaged)).toBe(true);
 });
 
-it('leaves no file behind when the first write fails, and counts what it keeps', async () => {
+it('leaves no file behind when the first write fails, and counts what it contains', async () => {
   const files = onFullDisk(() => true);
   await expect(files.append([report()])).rejects.toMatchObject({ code: 'ENOSPC' });
   expect(readdirSync(folder)).toEqual([]);
   expect(files.bytes()).toBe(0);
 });
 
-it('begins a new file when one is large, and removes each when all of it is done', async () => {
+it('begins a new file when one is large, and removes each file when none of its reports is waiting', async () => {
   const files = new SpoolFiles(folder, log, Date.now());
   const large = (): SpooledReport => ({ callId: newId('req'), bytes: Buffer.alloc(2_000_000) });
   const written = [];

@@ -53,9 +53,9 @@ export class SpoolFiles {
       try {
         found.push(await this.read(name));
       } catch (error) {
-        this.log.error({ err: error, file: join(this.folder, name) }, 'a spool file cannot be read; it is set aside');
+        this.log.error({ err: error, file: join(this.folder, name) }, 'a spool file cannot be read; it is renamed and kept');
         await this.moveAside(name).catch((moveError: unknown) =>
-          this.log.error({ err: moveError, file: name }, 'a spool file cannot be set aside'),
+          this.log.error({ err: moveError, file: name }, 'a spool file cannot be renamed'),
         );
       }
     }
@@ -70,13 +70,10 @@ export class SpoolFiles {
     if (damagedLines > 0)
       this.log.error(
         { file: join(this.folder, name), damaged_lines: damagedLines, reports: reports.length },
-        'a spool file is damaged; what can be read of it is used',
+        'a spool file is damaged; its readable lines are used',
       );
     if (isTorn)
-      this.log.info(
-        { file: join(this.folder, name) },
-        'the last line of a spool file was cut off while it was written; nobody relied on it',
-      );
+      this.log.info({ file: join(this.folder, name) }, 'the last line of a spool file is incomplete; its write was never acknowledged');
     this.bytesKept += content.length;
     return { file: { name, waiting: reports.length, bytes: content.length, isDamaged: damagedLines > 0 }, reports };
   }
@@ -181,7 +178,7 @@ export class SpoolFiles {
       else await unlink(join(this.folder, file.name));
     } catch (error) {
       // If read again at the next start, its reports are posted again, and metering deduplicates them.
-      this.log.warn({ err: error, file: file.name }, 'a spool file that is done with could not be removed');
+      this.log.warn({ err: error, file: file.name }, 'a spool file without waiting reports could not be removed');
     }
   }
 

@@ -10,8 +10,8 @@ const pauseMsMax = 1000;
 /** The result of a post. A failed one is retried; a rejected one would be rejected again. */
 export type PostOutcome =
   | { readonly kind: 'posted' }
-  /** `isAway`: metering did not answer; otherwise the report itself may be at fault. */
-  | { readonly kind: 'failed'; readonly isAway: boolean }
+  /** `isUnavailable`: metering did not answer; otherwise the report itself may be at fault. */
+  | { readonly kind: 'failed'; readonly isUnavailable: boolean }
   | { readonly kind: 'refused'; readonly reason: string };
 
 /** The dependencies of a poster. */
@@ -50,16 +50,16 @@ export class Poster<Item> {
   private async run(): Promise<void> {
     const { signal } = this.stopping;
     let pauseMs = 0;
-    let isAway = false;
+    let isUnavailable = false;
     while (!signal.aborted) {
-      const round = this.deps.next(isAway ? 1 : concurrency);
+      const round = this.deps.next(isUnavailable ? 1 : concurrency);
       if (round.length === 0) {
         await new Promise<void>((resolve) => (this.onWake = resolve));
         this.onWake = undefined;
         continue;
       }
       const outcomes = await Promise.all(round.map((item) => this.post(item)));
-      isAway = outcomes.every((outcome) => outcome.kind === 'failed' && outcome.isAway);
+      isUnavailable = outcomes.every((outcome) => outcome.kind === 'failed' && outcome.isUnavailable);
       pauseMs = outcomes.some((outcome) => outcome.kind !== 'failed') ? 0 : Math.min(pauseMsMax, Math.max(pauseMsMin, pauseMs * 2));
       if (pauseMs > 0) await pause(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
@@ -69,7 +69,7 @@ export class Poster<Item> {
     const outcome = await this.outcomeOf(item);
     return this.deps.settle(item, outcome).then(
       () => outcome,
-      () => ({ kind: 'failed', isAway: false }),
+      () => ({ kind: 'failed', isUnavailable: false }),
     );
   }
 
@@ -78,13 +78,15 @@ export class Poster<Item> {
       await this.deps.post(item);
       return { kind: 'posted' };
     } catch (error) {
-      return isRefusal(error) ? { kind: 'refused', reason: toAppError(error).reason } : { kind: 'failed', isAway: isMeteringAway(error) };
+      return isRefusal(error)
+        ? { kind: 'refused', reason: toAppError(error).reason }
+        : { kind: 'failed', isUnavailable: isMeteringUnavailable(error) };
     }
   }
 }
 
 /** Reports whether the error means that metering did not answer, rather than that it could not store this report. */
-export function isMeteringAway(error: unknown): boolean {
+export function isMeteringUnavailable(error: unknown): boolean {
   return hasReason(error, 'service_unavailable', 'deadline_exceeded', 'overloaded', 'cancelled');
 }
 

@@ -26,12 +26,12 @@ afterEach(async () => {
 
 interface World {
   spool: Spool;
-  /** What metering recorded, in order. */
+  /** The reports that metering recorded, in order. */
   posted: RecordUsageRequest[];
   lines: LogLine[];
 }
 
-/** Starts a spool over a metering that handles each report as `play` says. */
+/** Starts a spool over a fake metering service that handles each report with `play`. */
 async function start(
   play: (request: RecordUsageRequest) => void = () => undefined,
   limits: { bytesMax?: number; reportsMax?: number; folder?: string } = {},
@@ -78,7 +78,7 @@ async function until(check: () => boolean | Promise<boolean>): Promise<void> {
   }
 }
 
-/** Returns what a process killed at this instant leaves behind. */
+/** Returns the files that a process killed at this moment leaves behind. */
 function remains(): string {
   const copy = join(base, `copy-${readdirSync(base).length}`);
   mkdirSync(copy);
@@ -87,20 +87,20 @@ function remains(): string {
 }
 
 describe('a spool', () => {
-  it('posts what it was given, as it was given and in order, and then keeps no file', async () => {
-    let isAway = true;
-    const { spool, posted } = await start(() => void (isAway && away()));
+  it('posts reports unchanged and in order, and then keeps no file', async () => {
+    let isUnavailable = true;
+    const { spool, posted } = await start(() => void (isUnavailable && away()));
     const reports = [report({ outcomeDetail: 'a b\nc' }), report({ free: true }), report()];
     for (const each of reports) await spool.append(each);
     expect(await spool.state()).toEqual({ waiting: 3, refused: 0, damagedFiles: 0 });
-    isAway = false;
+    isUnavailable = false;
     await until(async () => (await spool.state()).waiting === 0);
     expect(new Set(idsOf(posted))).toEqual(new Set(idsOf(reports)));
     expect(posted.find((each) => each.call!.id === reports[0]!.call!.id)).toEqual(reports[0]);
     await until(() => files().length === 0);
   });
 
-  it('has a report on disk before it says so, whichever instant the process is killed at', async () => {
+  it('has a report on disk before it acknowledges it, at whichever moment the process is killed', async () => {
     const { spool } = await start(away);
     const durable: string[] = [];
     const copies: { copy: string; durable: string[] }[] = [];
@@ -117,7 +117,7 @@ describe('a spool', () => {
     }
   });
 
-  it('shares one write among reports that come together', async () => {
+  it('writes reports that arrive together with one write', async () => {
     const { spool } = await start(away);
     const first = spool.append(report());
     await Promise.all([first, ...Array.from({ length: 200 }, () => spool.append(report()))]);
@@ -125,7 +125,7 @@ describe('a spool', () => {
     expect((await spool.state()).waiting).toBe(201);
   });
 
-  it('loses no whole report to a write that was cut off at any byte', async () => {
+  it('loses no complete report when a write is cut off at any byte', async () => {
     const { spool } = await start(away);
     const reports = [report(), report(), report()];
     const ends: number[] = [];
@@ -147,7 +147,7 @@ describe('a spool', () => {
     }
   });
 
-  it('sets a damaged file aside, tells of it, and posts the rest of it', async () => {
+  it('keeps a damaged file, reports it, and posts its readable lines', async () => {
     const { spool } = await start(away);
     const reports = [report(), report(), report()];
     for (const each of reports) await spool.append(each);
@@ -167,7 +167,7 @@ describe('a spool', () => {
     expect(await third.state()).toMatchObject({ waiting: 0, damagedFiles: 3 });
   });
 
-  it('keeps what metering refuses for good, for operators, and posts the others', async () => {
+  it('keeps reports that metering permanently rejects, for operators, and posts the others', async () => {
     const bad = report();
     const { spool, posted, lines } = await start((request) => {
       if (request.call!.id === bad.call!.id) throw new AppError('call_closed', 'Lost.');
@@ -185,7 +185,7 @@ describe('a spool', () => {
     expect(await (await start()).spool.state()).toEqual({ waiting: 0, refused: 1, damagedFiles: 0 });
   });
 
-  it('does not keep others waiting for reports that alone cannot be stored', async () => {
+  it('does not delay other reports when single ones cannot be stored', async () => {
     const bad = Array.from({ length: 40 }, () => report());
     const badIds = new Set(idsOf(bad));
     let isMended = false;
@@ -201,14 +201,14 @@ describe('a spool', () => {
     await until(async () => (await spool.state()).waiting === 0);
   }, 30_000);
 
-  it('posts the last report of a call alone', async () => {
-    let isAway = true;
-    const { spool, posted } = await start(() => void (isAway && away()));
+  it('posts only the last report of a call', async () => {
+    let isUnavailable = true;
+    const { spool, posted } = await start(() => void (isUnavailable && away()));
     const call = report().call!;
     await spool.append(report({ call }));
     await spool.append(report({ call, outcome: Outcome.OUTCOME_GATEWAY_ERROR, free: true }));
     const copy = remains();
-    isAway = false;
+    isUnavailable = false;
     await until(async () => (await spool.state()).waiting === 0 && files().length === 0);
     expect(posted).toEqual([expect.objectContaining({ outcome: Outcome.OUTCOME_GATEWAY_ERROR, free: true })]);
     const next = await start(undefined, { folder: copy });
@@ -216,13 +216,13 @@ describe('a spool', () => {
     expect(next.posted).toEqual(posted);
   });
 
-  it('takes no more than its bounds, and more once there is room', async () => {
-    let isAway = true;
-    const { spool } = await start(() => void (isAway && away()), { reportsMax: 2 });
+  it('accepts no more than its limits, and more once there is room', async () => {
+    let isUnavailable = true;
+    const { spool } = await start(() => void (isUnavailable && away()), { reportsMax: 2 });
     await spool.append(report());
     await spool.append(report());
     await expect(spool.append(report())).rejects.toMatchObject({ reason: 'overloaded' });
-    isAway = false;
+    isUnavailable = false;
     await until(async () => (await spool.state()).waiting === 0);
     await spool.append(report());
     const small = await start(away, { bytesMax: 100, folder: join(base, 'small') });
@@ -230,33 +230,33 @@ describe('a spool', () => {
     await expect(small.spool.append(report())).rejects.toMatchObject({ reason: 'overloaded' });
   });
 
-  it('takes the later report of a call also when it is full', async () => {
-    let isAway = true;
-    const { spool, posted } = await start(() => void (isAway && away()), { reportsMax: 1 });
+  it('accepts a later report of the same call even when it is full', async () => {
+    let isUnavailable = true;
+    const { spool, posted } = await start(() => void (isUnavailable && away()), { reportsMax: 1 });
     const { call } = report();
     await spool.append(report({ call }));
     await spool.append(report({ call, free: true }));
     await expect(spool.append(report())).rejects.toMatchObject({ reason: 'overloaded' });
-    isAway = false;
+    isUnavailable = false;
     await until(async () => (await spool.state()).waiting === 0);
     expect(posted).toEqual([expect.objectContaining({ free: true })]);
   });
 
-  it('keeps room for reports when many come with large answers', async () => {
-    let isAway = true;
-    const { spool, posted, lines } = await start(() => void (isAway && away()), { bytesMax: 100_000 });
+  it('reserves room for reports when many have large answers', async () => {
+    let isUnavailable = true;
+    const { spool, posted, lines } = await start(() => void (isUnavailable && away()), { bytesMax: 100_000 });
     const large = Array.from({ length: 20 }, () => report({ storedAnswer: randomBytes(30_000) }));
     await Promise.all(large.map((each) => spool.append(each)));
     const small = Array.from({ length: 20 }, () => report());
     for (const each of small) await spool.append(each);
-    isAway = false;
+    isUnavailable = false;
     await until(async () => (await spool.state()).waiting === 0);
     expect(idsOf(posted).toSorted()).toEqual(idsOf([...large, ...small]).toSorted());
     expect(posted.filter(({ storedAnswer }) => storedAnswer.length > 0)).toEqual([large[0]]);
     expect(lines.filter(({ msg }) => String(msg).includes('no room for answers'))).toHaveLength(1);
   });
 
-  it('belongs to one process', async () => {
+  it('is used by one process only', async () => {
     const { spool } = await start();
     await expect(start()).rejects.toMatchObject({
       reason: 'failed_precondition',
@@ -266,12 +266,12 @@ describe('a spool', () => {
     await start();
   });
 
-  it('says at the start that its folder cannot be used', async () => {
+  it('fails to start when its folder cannot be used', async () => {
     writeFileSync(folder, 'a file');
     await expect(start()).rejects.toMatchObject({ reason: 'failed_precondition', message: expect.stringContaining(folder) });
   });
 
-  it('takes reports again once its disk does', async () => {
+  it('accepts reports again once its disk works', async () => {
     const { spool } = await start(away);
     rmSync(folder, { recursive: true });
     await expect(spool.append(report())).rejects.toMatchObject({ code: 'ENOENT' });

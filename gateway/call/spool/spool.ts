@@ -112,18 +112,18 @@ export function createSpool(deps: SpoolDeps): Spool {
     if (entries.get(callId) !== entry) return;
     entries.delete(callId);
     await files.release(entry.file);
-    if (entries.size === 0) log.info('every spooled call is on record');
+    if (entries.size === 0) log.info('every spooled call is recorded');
   }
 
   async function keepRefused({ report }: Entry, reason: string): Promise<void> {
     await files.keepRefused(report, reason, clock.nowMs());
     seen = undefined;
-    log.error({ call_id: report.callId, reason, folder }, 'metering refused a spooled call for good; it is kept in refused.jsonl');
+    log.error({ call_id: report.callId, reason, folder }, 'metering permanently rejected a spooled call; it is kept in refused.jsonl');
   }
 
   /** Returns the report, without its answer if there is no room for it. */
   function fitting(request: RecordUsageRequest): SpooledReport {
-    // A later report of a call replaces the present one: if the one was accepted, the other must be.
+    // A later report of a call replaces the earlier one: since that was accepted, this must be, too.
     const isFull = entries.size >= reportsMax || files.bytes() + writingBytes >= bytesMax || writingBytes >= writingBytesMax;
     if (isFull && !entries.has(request.call!.id)) throw new AppError('overloaded', 'The spool is full.');
     const report = spooled(request);
@@ -133,7 +133,7 @@ export function createSpool(deps: SpoolDeps): Spool {
     if (!hasRoom && !isShortOfRoom)
       log.warn(
         { call_id: request.call!.id, folder },
-        'the spool has no room for answers: from now on those of calls with an idempotency key are not kept with their reports',
+        'the spool has no room for answers: from now on the answers of calls with an idempotency key are not stored with their reports',
       );
     isShortOfRoom = !hasRoom;
     return hasRoom ? report : spooled({ ...request, storedAnswer: Buffer.alloc(0) });
@@ -156,8 +156,7 @@ export function createSpool(deps: SpoolDeps): Spool {
         );
       }
       isOpen = true;
-      if (entries.size > 0)
-        log.warn({ calls: entries.size, folder }, 'calls that an earlier process could not put on record are posted now');
+      if (entries.size > 0) log.warn({ calls: entries.size, folder }, 'calls that an earlier process could not record are posted now');
       poster.start();
     },
     async stop() {

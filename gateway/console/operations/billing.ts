@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import { fault, fieldFault } from '#client/errors/fault.js';
 import { EntryKind, ListEntriesRequest } from '#proto/ledger/v1/ledger.js';
-import { leaving } from '../../http/disconnect-signal.js';
+import { disconnectSignal } from '../../http/disconnect-signal.js';
 import { stillActing } from '../session/call-contexts.js';
 import type { OperationDeps } from '../deps.js';
 import { renderLow } from '../render/alerts.js';
@@ -96,7 +96,7 @@ export const billing: Area = {
         if (!isFile) return { statement: renderStatement(statement!), ...(await listEntries(call, deps, lines)) };
         ctx.type = 'text/csv; charset=utf-8';
         ctx.attachment(`statement-${month}.csv`);
-        const left = leaving(ctx.res);
+        const disconnected = disconnectSignal(ctx.res);
         return Readable.from(stillActing(csvLines()));
 
         async function* csvLines(): AsyncGenerator<string, void, void> {
@@ -112,7 +112,7 @@ export const billing: Area = {
             const last = page.entries.at(-1);
             if (last !== undefined && isWhole) closingNanoUsd = last.creditedAfterNanoUsd - last.spentAfterNanoUsd;
             pageToken = page.nextPageToken;
-          } while (pageToken !== '' && !left.aborted);
+          } while (pageToken !== '' && !disconnected.aborted);
           yield statementCsvEnd(statement!, closingNanoUsd);
         }
       },

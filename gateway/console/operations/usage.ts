@@ -4,7 +4,7 @@ import { fieldFault } from '#client/errors/fault.js';
 import { type Outcome, UsageFilter as Filter, type UsageRecord } from '#proto/metering/v1/metering.js';
 import { formatUsd } from '#rules/money.js';
 import { errorOutcomes } from '#rules/outcomes.js';
-import { leaving } from '../../http/disconnect-signal.js';
+import { disconnectSignal } from '../../http/disconnect-signal.js';
 import { renderAttempts } from '../../render/attempts.js';
 import { renderUsageRecord } from '../../render/usage.js';
 import { stillActing } from '../session/call-contexts.js';
@@ -132,7 +132,7 @@ export const usage: Area = {
       handle: ({ ctx, accountId, query, context }, { peers }) => {
         const { format = 'csv' } = query;
         const search = recordSearchOf(query, accountId);
-        const left = leaving(ctx.res);
+        const disconnected = disconnectSignal(ctx.res);
         ctx.type = format === 'csv' ? 'text/csv; charset=utf-8' : 'application/x-ndjson';
         ctx.attachment(`usage.${format}`);
         return Readable.from(stillActing(lines()));
@@ -146,7 +146,7 @@ export const usage: Area = {
               .map((record) => (format === 'csv' ? recordCsvLine(record) : `${JSON.stringify(renderUsageRecord(record))}\n`))
               .join('');
             pageToken = page.nextPageToken;
-          } while (pageToken !== '' && !left.aborted);
+          } while (pageToken !== '' && !disconnected.aborted);
         }
       },
     }),

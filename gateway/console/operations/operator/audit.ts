@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import type { Static } from 'typebox';
 import { fieldFault } from '#client/errors/fault.js';
 import { ListAuditEventsRequest } from '#proto/auth/v1/users.js';
-import { leaving } from '../../../http/disconnect-signal.js';
+import { disconnectSignal } from '../../../http/disconnect-signal.js';
 import { csvLine } from '../../../pages/csv.js';
 import { stillActing } from '../../session/call-contexts.js';
 import { renderAuditEvent } from '../../render/audit.js';
@@ -58,7 +58,7 @@ export const audit: Area = {
         const filter = ListAuditEventsRequest.fromPartial(filterOf(query));
         // The first page is read before the head is sent, so that a fault of the filter is an answer of its own.
         const first = await peers.users.listAuditEvents({ ...filter, pageSize: exportPageSize }, context());
-        const left = leaving(ctx.res);
+        const disconnected = disconnectSignal(ctx.res);
         ctx.type = format === 'csv' ? 'text/csv; charset=utf-8' : 'application/x-ndjson';
         ctx.attachment(`audit.${format}`);
         return Readable.from(stillActing(lines()));
@@ -74,7 +74,7 @@ export const audit: Area = {
                   : `${JSON.stringify(event)}\n`,
               )
               .join('');
-            if (page.nextPageToken === '' || left.aborted) return;
+            if (page.nextPageToken === '' || disconnected.aborted) return;
             page = await peers.users.listAuditEvents({ ...filter, pageSize: exportPageSize, pageToken: page.nextPageToken }, context());
           }
         }
