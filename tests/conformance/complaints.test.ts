@@ -1,5 +1,5 @@
-// What users of other gateways complain about most, as far as it concerns formats, streams and usage: section 4 of the field notes, each
-// by its number and source there, on every path that it can happen on.
+// The most frequent complaints of users of other gateways about formats, streams and usage: section 4 of the field notes, each with its
+// number and source there, on every path that it can happen on.
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import type { Json } from '../upstream/check.js';
@@ -29,7 +29,7 @@ const choices =
     }));
 
 describe('tool calls and blocks', () => {
-  it('1 (litellm#25836): arguments that come in one piece with the name are not lost', async () => {
+  it('1 (litellm#25836): arguments that arrive in one piece with the name are not lost', async () => {
     const whole: Edit = (chunks) => {
       const opening = chunks.find((chunk) => JSON.stringify(chunk).includes('call_1'))!;
       const call = { index: 0, id: 'call_1', type: 'function', function: { name: 'get_weather', arguments: '{"city":"Zürich"}' } };
@@ -57,7 +57,7 @@ describe('tool calls and blocks', () => {
     }
   });
 
-  it('3 (litellm#29286): an empty list of tool calls opens no tool call', async () => {
+  it('3 (litellm#29286): an empty list of tool calls starts no tool call', async () => {
     await expectAnswers(
       gateway,
       over('chat-completions'),
@@ -66,7 +66,7 @@ describe('tool calls and blocks', () => {
     );
   });
 
-  it('4 (litellm#27442, new-api#5483, bifrost#4890): each block starts and stops, server tools among them', async () => {
+  it('4 (litellm#27442, new-api#5483, bifrost#4890): each block starts and stops, including those of server tools', async () => {
     const search: Block = {
       type: 'vendor',
       start: { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: {} },
@@ -92,7 +92,7 @@ describe('tool calls and blocks', () => {
     }
   });
 
-  it('5 (litellm#5231, ccNexus#89): a call behind text has the index 0 for a chat-completions caller', async () => {
+  it('5 (litellm#5231, ccNexus#89): a tool call after text has the index 0 for a chat-completions caller', async () => {
     const outcomes = await expectAnswers(
       gateway,
       streamed(from('chat-completions')),
@@ -105,7 +105,7 @@ describe('tool calls and blocks', () => {
 });
 
 describe('usage', () => {
-  it('6 (litellm#36553): a chunk of usage alone ends no stream without message_stop', async () => {
+  it('6 (litellm#36553): a chunk with only usage does not leave a stream without message_stop', async () => {
     const outcomes = await expectAnswers(
       gateway,
       streamed(over('chat-completions')),
@@ -116,7 +116,7 @@ describe('usage', () => {
       expect(client === 'messages' ? frames.at(-1)!.event : frames.at(-1)!.data).toBe(client === 'messages' ? 'message_stop' : '[DONE]');
   });
 
-  it('7 (litellm#28735, CLIProxyAPI#796): usage stands in a chunk of its own, not beside the finish', async () => {
+  it('7 (litellm#28735, CLIProxyAPI#796): usage is in its own chunk, not in the one with the finish reason', async () => {
     const outcomes = await expectAnswers(
       gateway,
       streamed(from('chat-completions')),
@@ -129,26 +129,26 @@ describe('usage', () => {
     }
   });
 
-  it('8 (vercel/ai#17326, envoy#2352): message_start does not say that nothing was read', async () => {
+  it('8 (vercel/ai#17326, envoy#2352): message_start does not report zero input tokens', async () => {
     const outcomes = await expectAnswers(gateway, streamed(from('messages')), { blocks: [text] }, textSeen);
     for (const { frames } of outcomes.values())
       expect(((frames[0]!.data as Json)['message'] as Json)['usage']).toMatchObject({ input_tokens: expect.any(Number), output_tokens: 1 });
   });
 
-  it('9 (otari#256, aisix#108, ferro#281): a streamed messages call is metered like every call', async () => {
+  it('9 (otari#256, aisix#108, ferro#281): a streamed messages call is metered like any other call', async () => {
     await expectAnswers(gateway, streamed(from('messages')), { blocks: [text] }, textSeen);
   });
 
-  it('25 (bifrost#5243): a reported class of tokens is charged by its own price', async () => {
+  it('25 (bifrost#5243): each reported class of tokens is charged at its own price', async () => {
     const figures = { input: 11, cacheRead: 7, cacheWrite5m: 5, cacheWrite1h: 3, output: 13, reasoning: 2 };
     await expectAnswers(gateway, paths, { blocks: [text], usage: figures }, { ...textSeen, end: { kind: 'complete', usage: figures } });
   });
 
-  it('26 (oh-my-pi#9569, openwiki#590): a call that names no cap is taken', async () => {
+  it('26 (oh-my-pi#9569, openwiki#590): a call without a cap is accepted', async () => {
     await expectAnswers(gateway, from('chat-completions'), { blocks: [text] }, textSeen, { 'chat-completions': { max_tokens: undefined } });
   });
 
-  it('28 (zed#19502, open-design#4798, new-api#4168): what failed is free', async () => {
+  it('28 (zed#19502, open-design#4798, new-api#4168): a failed call is free', async () => {
     for (const status of [400, 429, 500, 529]) {
       const body = { type: 'error', error: { type: 'api_error', message: 'No.', param: null, code: null } };
       await expectAnswers(gateway, paths, { fault: { kind: 'status', status, body } }, { end: { kind: 'failed' } });
@@ -157,12 +157,12 @@ describe('usage', () => {
 });
 
 describe('frames and errors', () => {
-  it('10 (Portkey#1399): the first chunk says the role', async () => {
+  it('10 (Portkey#1399): the first chunk has the role', async () => {
     const outcomes = await expectAnswers(gateway, streamed(from('chat-completions')), { blocks: [text] }, textSeen);
     for (const { frames } of outcomes.values()) expect(frames[0]!.data).toMatchObject({ choices: [{ delta: { role: 'assistant' } }] });
   });
 
-  it('11 (new-api#5530, bifrost#6342): thinking is no text, and comes back as it was', async () => {
+  it('11 (new-api#5530, bifrost#6342): thinking is not text, and is sent back unchanged', async () => {
     const thinking = { type: 'thinking', thinking: 'Let me see.', signature: 'c2lnbmF0dXJl' };
     await expectAnswers(gateway, paths, { blocks: [thought, text] }, { seen: { text: words, reasoning: 'Let me see.' } });
     const history: Bodies = {
@@ -186,7 +186,7 @@ describe('frames and errors', () => {
       expect((sent!.body['messages'] as Json[])[1]!['content']).toEqual([thinking, { type: 'text', text: words }]);
   });
 
-  it('12 (litellm#36655, #39037): errors are in the dialect of the caller, and overload is known for what it is', async () => {
+  it('12 (litellm#36655, #39037): errors are in the caller’s format, and overload is recognisable', async () => {
     const overloaded = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded', param: null, code: null } };
     const script = ({ upstream }: Path): Script => ({
       fault: { kind: 'status', status: upstream === 'messages' ? 529 : 503, body: overloaded },
@@ -213,7 +213,7 @@ describe('frames and errors', () => {
     for (const { status, headers } of outcomes.values()) expect([status, headers.get('retry-after')]).toEqual([429, '2']);
   });
 
-  it('14 (Portkey#741, litellm#29223): an error in the middle ends the stream in an error of the caller’s format', async () => {
+  it('14 (Portkey#741, litellm#29223): an error in the middle ends the stream with an error in the caller’s format', async () => {
     const error = { type: 'overloaded_error', message: 'Overloaded', param: null, code: null };
     const outcomes = await expectAnswers(
       gateway,
@@ -230,7 +230,7 @@ describe('frames and errors', () => {
     }
   });
 
-  it('15 (litellm#30244, #9178): the upstream is let go when the caller leaves', async () => {
+  it('15 (litellm#30244, #9178): the upstream request is cancelled when the caller disconnects', async () => {
     for (const path of streamed(paths)) {
       gateway.answer(path.upstream, { blocks: [text], usage, deltaChars: 4, fault: { kind: 'stall', afterFrames: 6, signsOfLife: true } });
       const left = await gateway.leave(
@@ -260,7 +260,7 @@ describe('30 (langwatch#6184, bifrost#3511, #1479): Claude Code', () => {
     return { body, headers: { 'anthropic-version': '2023-06-01', 'anthropic-beta': betas } };
   };
 
-  it.each(['claude-code-first', 'claude-code-tool-turn'])('is answered by models behind either format: %s', async (name) => {
+  it.each(['claude-code-first', 'claude-code-tool-turn'])('gets answers from models with upstreams of either format: %s', async (name) => {
     const { body, headers } = fixture(name);
     for (const path of from('messages')) {
       gateway.answer(path.upstream, { blocks: [text], usage });
@@ -279,7 +279,7 @@ describe('30 (langwatch#6184, bifrost#3511, #1479): Claude Code', () => {
     }
   });
 
-  it('may think less than a vendor’s least budget, and with a small cap', async () => {
+  it('may request less thinking than a vendor’s minimum budget, and a small cap', async () => {
     await expectAnswers(gateway, over('messages'), { blocks: [text] }, textSeen, {
       'chat-completions': { reasoning_effort: 'low', max_tokens: 200 },
       messages: { output_config: { effort: 'low' }, max_tokens: 200 },

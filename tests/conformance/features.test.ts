@@ -1,5 +1,5 @@
-// What the formats can say, feature by feature, on all paths: what a caller asks reaches the upstream in a form that it takes, and what
-// the upstream answers reaches the caller, untouched where both speak one format.
+// Each feature of the formats on all paths: requests reach the upstream in a form that it accepts, and answers reach the caller, unchanged
+// if caller and upstream use the same format.
 import { describe, expect, it } from '@jest/globals';
 import type { Json } from '../upstream/check.js';
 import { scriptsByModel } from '../upstream/fixtures.js';
@@ -24,13 +24,13 @@ const schema = {
 };
 const crossing = paths.filter((path) => !isNative(path));
 const native = paths.filter(isNative);
-/** A conversation of one user message in each format. */
+/** Returns a conversation with one user message in each format. */
 const asking = (chat: unknown, messages: unknown): Bodies => ({
   'chat-completions': { messages: [{ role: 'user', content: chat }] },
   messages: { messages: [{ role: 'user', content: messages }] },
 });
 
-/** Calls with these bodies; what was sent upstream must match, by the upstream's format. */
+/** Makes calls with these bodies, and expects that the requests to the upstream match, depending on its format. */
 async function expectSent(
   bodies: Partial<Bodies>,
   sent: Partial<Record<WireName, unknown>> | ((path: Path) => unknown),
@@ -44,7 +44,7 @@ async function expectSent(
   return outcomes;
 }
 
-describe('what a caller asks', () => {
+describe('requests', () => {
   it('instructions', async () => {
     const bodies: Bodies = {
       'chat-completions': {
@@ -74,7 +74,7 @@ describe('what a caller asks', () => {
     }
   });
 
-  it('images, by their bytes and by their address', async () => {
+  it('images as bytes and by URL', async () => {
     const url = 'https://example.com/cat.png';
     const bodies = asking(
       [
@@ -115,7 +115,7 @@ describe('what a caller asks', () => {
     for (const [, outcome] of await expectSent(bodies, {})) expect(JSON.stringify(blocksSent(outcome))).toContain(pdf);
   });
 
-  it('images in the result of a tool', async () => {
+  it('images in a tool result', async () => {
     const history = [
       { role: 'user', content: 'Look.' },
       { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: 'get_weather', input: { city: 'Zürich' } }] },
@@ -147,7 +147,7 @@ describe('what a caller asks', () => {
       { type: 'function', function: { name: 'get_time' } },
       { type: 'tool', name: 'get_time' },
     ],
-  ])('a choice of tools: %s', async (_name, chat, messages, chatSent, messagesSentAs) => {
+  ])('tool choice: %s', async (_name, chat, messages, chatSent, messagesSentAs) => {
     const bodies: Bodies = {
       'chat-completions': { ...tools['chat-completions'], tool_choice: chat },
       messages: { ...tools.messages, tool_choice: messages },
@@ -155,7 +155,7 @@ describe('what a caller asks', () => {
     await expectSent(bodies, { 'chat-completions': { tool_choice: chatSent }, messages: { tool_choice: messagesSentAs } });
   });
 
-  it('one call at a time', async () => {
+  it('no parallel tool calls', async () => {
     const bodies: Bodies = {
       'chat-completions': { ...tools['chat-completions'], parallel_tool_calls: false },
       messages: { ...tools.messages, tool_choice: { type: 'auto', disable_parallel_tool_use: true } },
@@ -184,7 +184,7 @@ describe('what a caller asks', () => {
     );
   });
 
-  it('pitfall 13 (litellm#8883, #8901): structured output beside reasoning', async () => {
+  it('pitfall 13 (litellm#8883, #8901): structured output with reasoning', async () => {
     const body = {
       reasoning_effort: 'high',
       max_tokens: 4000,
@@ -199,7 +199,7 @@ describe('what a caller asks', () => {
       expect(['any', 'tool']).not.toContain((sent!.body['tool_choice'] as Json | undefined)?.['type']);
   });
 
-  it('sampling, and where to stop', async () => {
+  it('sampling and stop sequences', async () => {
     const bodies: Bodies = {
       'chat-completions': { temperature: 0.5, stop: ['END'] },
       messages: { temperature: 0.5, stop_sequences: ['END'] },
@@ -221,7 +221,7 @@ describe('what a caller asks', () => {
     }
   });
 
-  it('marks of the prompt cache, for a messages upstream', async () => {
+  it('cache_control, for a messages upstream', async () => {
     const mark = { type: 'ephemeral' };
     const bodies = asking(
       [{ type: 'text', text: 'Long text', cache_control: mark }],
@@ -230,7 +230,7 @@ describe('what a caller asks', () => {
     await expectSent({ messages: bodies.messages }, { messages: { messages: [{ content: [{ cache_control: mark }] }] } }, from('messages'));
   });
 
-  it('log probabilities, and several answers: only where the upstream has them', async () => {
+  it('log probabilities and several choices: only if the upstream supports them', async () => {
     const logprobs = { 'chat-completions': { logprobs: true, top_logprobs: 2 } };
     const outcomes = await expectAnswers(
       gateway,
@@ -257,7 +257,7 @@ describe('what a caller asks', () => {
     }
   });
 
-  it('custom tools: only where the upstream has them', async () => {
+  it('custom tools: only if the upstream supports them', async () => {
     const custom = { 'chat-completions': { tools: [{ type: 'custom', custom: { name: 'run_code', description: 'Runs code.' } }] } };
     await expectAnswers(
       gateway,
@@ -270,7 +270,7 @@ describe('what a caller asks', () => {
     expect(await gateway.call(path, { ...bodyFor(path), ...custom['chat-completions'] })).toMatchObject({ status: 400 });
   });
 
-  it('functions of old, answered in the new shape', async () => {
+  it('deprecated functions, answered as tool calls', async () => {
     const { tools: list } = tools['chat-completions'] as { tools: Json[] };
     const outcomes = await expectAnswers(
       gateway,
@@ -284,7 +284,7 @@ describe('what a caller asks', () => {
     for (const { sent } of outcomes.values()) expect(sent!.body['tools']).toHaveLength(2);
   });
 
-  it('a field that the vendor has just invented: passed on to it, dropped elsewhere and told so', async () => {
+  it('a new field of a vendor: passed on to it, dropped for others and reported as dropped', async () => {
     for (const upstream of ['chat-completions', 'messages'] as const) gateway.rules(upstream, { knownFields: ['hologram'] });
     const bodies: Bodies = { 'chat-completions': { hologram: { shape: 'cube' } }, messages: { hologram: { shape: 'cube' } } };
     for (const [path, outcome] of await expectSent(bodies, (path) => (isNative(path) ? { hologram: { shape: 'cube' } } : {}))) {
@@ -294,7 +294,7 @@ describe('what a caller asks', () => {
     }
   });
 
-  it('a field that no vendor knows: its refusal reaches the caller', async () => {
+  it('a field that no vendor knows: the vendor’s error reaches the caller', async () => {
     for (const path of native) {
       const outcome = await gateway.call(path, { ...bodyFor(path), hologram: 1 });
       const refused = gateway.stub.takeRefused();
@@ -309,7 +309,7 @@ describe('what a caller asks', () => {
     }
   });
 
-  it('both versions of the messages format, and its beta flags', async () => {
+  it('both versions of the messages format, and beta flags', async () => {
     for (const path of from('messages')) {
       for (const version of ['2023-06-01', '2026-10-21']) {
         gateway.answer(path.upstream, { ...scriptsByModel['text']!, usage });
@@ -323,7 +323,7 @@ describe('what a caller asks', () => {
     }
   });
 
-  it('a count of tokens, from the vendor where it counts', async () => {
+  it('token counts, from the vendor if it offers them', async () => {
     const body = { messages: [{ role: 'user', content: 'Hello there' }], ...tools.messages };
     gateway.answer('messages', { count: 1234 });
     expect(await gateway.count('messages', body)).toEqual({ status: 200, body: { input_tokens: 1234 } });
@@ -333,7 +333,7 @@ describe('what a caller asks', () => {
   });
 });
 
-describe('what an upstream answers', () => {
+describe('answers', () => {
   const seenCalls = {
     get_weather: { id: 'call_1', name: 'get_weather', arguments: '{"city":"Paris"}' },
     get_time: { id: 'call_2', name: 'get_time', arguments: '{"zone":"CET"}' },
@@ -376,7 +376,7 @@ describe('what an upstream answers', () => {
     await expectAnswers(gateway, over('chat-completions'), scriptsByModel['content-filter']!, { seen: { text: hello, stop: 'refusal' } });
   });
 
-  it('a cap, a stop sequence, a full context and a pause', async () => {
+  it('an output cap, a stop sequence, a full context and a pause', async () => {
     await expectAnswers(gateway, paths, ({ upstream }) => ({ stopReason: upstream === 'messages' ? 'max_tokens' : 'length' }), {
       seen: { text: hello, stop: 'max_tokens' },
     });
@@ -406,7 +406,7 @@ describe('what an upstream answers', () => {
     }
   });
 
-  /** What only callers of the upstream's format can read, and a word by which it is known. */
+  /** Features that only callers of the upstream's format can read, with a word that identifies them. */
   it.each<[string, WireName, readonly string[]]>([
     ['citations', 'messages', ['char_location']],
     ['server-tool', 'messages', ['srvtoolu_1', 'web_search_tool_result']],
@@ -415,7 +415,7 @@ describe('what an upstream answers', () => {
     ['annotations', 'chat-completions', ['url_citation']],
     ['unknown-block', 'chat-completions', ['hologram', 'cube']],
     ['unknown-fields', 'chat-completions', ['tomorrow', 'new_end_field', 'fp_stub']],
-  ])('%s, of a %s upstream: untouched for callers of its format, and no harm to others', async (name, upstream, known) => {
+  ])('%s, of a %s upstream: unchanged for callers of its format, and harmless for others', async (name, upstream, known) => {
     const outcomes = await expectAnswers(gateway, over(upstream), scriptsByModel[name]!, { seen: { stop: 'end' } });
     for (const [path, { text }] of outcomes) {
       for (const word of known)
@@ -423,7 +423,7 @@ describe('what an upstream answers', () => {
     }
   });
 
-  it('an event and a delta of tomorrow, of a messages upstream', async () => {
+  it('unknown events and deltas of a messages upstream', async () => {
     const script: Script = {
       edit: (events) => [
         ...events.slice(0, 3),
@@ -444,7 +444,7 @@ describe('what an upstream answers', () => {
     }
   });
 
-  it('a field of tomorrow in every event, of a messages upstream, in as many frames as the upstream sent', async () => {
+  it('an unknown field in every event of a messages upstream, in as many frames as the upstream sent', async () => {
     const marked = ['message_start', 'content_block_start', 'content_block_delta', 'content_block_stop', 'message_delta'];
     let sent = 0;
     const script: Script = {
@@ -464,7 +464,7 @@ describe('what an upstream answers', () => {
     }
   });
 
-  it('names of tools that are too long for the other format', async () => {
+  it('tool names that are too long for the other format', async () => {
     const name = `get_${'weather_'.repeat(10)}now`;
     const bodies = { messages: { tools: [{ name, input_schema: { type: 'object', properties: {} } }] } };
     for (const path of crossing.filter(({ client }) => client === 'messages')) {

@@ -1,4 +1,4 @@
-// Streams of chat-completions upstreams that depart from the vendor's, or are broken: the variants of tables 2.2, 4.2 and 5.5 of
+// Streams of chat-completions upstreams that differ from the vendor's, or are malformed: the variants of tables 2.2, 4.2 and 5.5 of
 // the format's reference, read by callers of both formats, streamed and whole.
 import { describe, it } from '@jest/globals';
 import type { Json } from '../upstream/check.js';
@@ -20,12 +20,12 @@ const timeSeen = { id: 'call_2', name: 'get_time', arguments: '{"zone":"CET"}' }
 const textSeen: ExpectedAnswer = { seen: { text: words, calls: [], stop: 'end' } };
 const callSeen: ExpectedAnswer = { seen: { text: '', calls: [weatherSeen], stop: 'tool_calls' } };
 const callsSeen: ExpectedAnswer = { seen: { calls: [weatherSeen, timeSeen], stop: 'tool_calls' } };
-/** A stream that broke off in its middle; whoever asked for a whole answer sees nothing of it. */
+/** A stream that breaks off in the middle; a caller that requested a whole answer receives nothing of it. */
 const broken: ExpectedAnswer = { end: { kind: 'broken' }, seen: { stop: undefined } };
 
 type Edit = NonNullable<Script['edit']>;
 
-/** The only choice of a chunk, changed. */
+/** Changes the only choice of a chunk. */
 const choice =
   (change: (choice: Json) => Json) =>
   (chunk: Json): Json =>
@@ -38,9 +38,9 @@ const before =
   (frame: string): Edit =>
   (chunks) =>
     chunks.flatMap((chunk) => [frame, chunk]);
-/** The deltas changed. */
+/** Changes the deltas. */
 const deltas = (change: (delta: Json) => unknown): Edit => each(choice((entry) => ({ ...entry, delta: change(entry['delta'] as Json) })));
-/** The entries of `tool_calls` changed, with how many came before each. */
+/** Changes the entries of `tool_calls`; the function also gets the number of earlier entries. */
 const fragments =
   (change: (fragment: Json, index: number) => Json): Edit =>
   (chunks) => {
@@ -57,7 +57,7 @@ const inTheMiddle =
   (frame: string): Edit =>
   (chunks) => [...chunks.slice(0, 4), frame];
 const fnOf = (fragment: Json): Json => fragment['function'] as Json;
-/** Each call in one fragment. */
+/** Sends each tool call in one fragment. */
 const wholeCalls =
   (fn: (fn: Json) => Json): Edit =>
   (chunks) => {
@@ -79,12 +79,12 @@ interface Variant {
   readonly expected: ExpectedAnswer | ((path: Path) => ExpectedAnswer);
 }
 
-/** The 22 of the reference. */
+/** The 22 variants of the reference. */
 const variants: readonly Variant[] = [
   { what: 'comment lines between the frames', edit: before(': keep-alive\n\n'), expected: textSeen },
   { what: 'data lines with nothing after them', edit: before('data:\n\n'), expected: textSeen },
   { what: 'an event line without data', edit: before('event: ping\n\n'), expected: textSeen },
-  { what: 'a frame that is JSON but no chunk', edit: before('data: {"type":"ping"}\n\n'), expected: textSeen },
+  { what: 'a frame with JSON that is not a chunk', edit: before('data: {"type":"ping"}\n\n'), expected: textSeen },
   {
     what: 'choices: null on the usage chunk',
     edit: each((chunk) => ((chunk['choices'] as Json[]).length === 0 ? { ...chunk, choices: null } : chunk)),
@@ -98,7 +98,7 @@ const variants: readonly Variant[] = [
     expected: callsSeen,
   },
   {
-    what: 'tool fragments that never say their type',
+    what: 'tool fragments without a type',
     script: { blocks: [weather, time] },
     edit: fragments((fragment) => without(fragment, 'type')),
     expected: callsSeen,
@@ -159,12 +159,12 @@ const more: readonly Variant[] = [
   { what: 'usage on every chunk', script: { usagePlace: 'every-chunk' }, expected: textSeen },
   { what: 'usage: null after the usage', edit: (chunks) => [...chunks, { ...chunks.at(-1)!, usage: null }], expected: textSeen },
   {
-    what: 'usage beside a choice that is not empty',
+    what: 'usage in a chunk with a non-empty choice',
     edit: (chunks) => [...chunks.slice(0, -1), { ...chunks.at(-1)!, choices: [{ index: 0, delta: { content: '' }, finish_reason: null }] }],
     expected: textSeen,
   },
-  { what: 'empty lists of tool calls beside the text', edit: deltas((delta) => ({ ...delta, tool_calls: [] })), expected: textSeen },
-  { what: 'tool_calls: null beside the text', edit: deltas((delta) => ({ ...delta, tool_calls: null })), expected: textSeen },
+  { what: 'empty lists of tool calls with the text', edit: deltas((delta) => ({ ...delta, tool_calls: [] })), expected: textSeen },
+  { what: 'tool_calls: null with the text', edit: deltas((delta) => ({ ...delta, tool_calls: null })), expected: textSeen },
   { what: 'the role on every chunk', edit: deltas((delta) => ({ role: 'assistant', ...delta })), expected: textSeen },
   {
     what: 'parallel calls whose fragments interleave',
@@ -184,13 +184,13 @@ const more: readonly Variant[] = [
     expected: callsSeen,
   },
   {
-    what: 'an id that comes late',
+    what: 'an id that arrives late',
     script: { blocks: [weather] },
     edit: fragments((fragment, at) => (at === 0 ? without(fragment, 'id') : at === 1 ? { ...fragment, id: 'call_1' } : fragment)),
     expected: callSeen,
   },
   {
-    what: 'a name that comes late, and null until then',
+    what: 'a name that arrives late, and is null until then',
     script: { blocks: [weather] },
     edit: fragments((fragment, at) =>
       at === 0
@@ -228,11 +228,11 @@ const more: readonly Variant[] = [
   },
   { what: 'CR line ends', script: { style: { lineEnd: '\r' } }, expected: textSeen },
   { what: 'packets of one byte', script: { style: { packetBytes: 1 } }, expected: textSeen },
-  { what: 'packets that cut letters in two', script: { style: { packetBytes: 7 }, deltaChars: 2 }, expected: textSeen },
+  { what: 'packets that split characters', script: { style: { packetBytes: 7 }, deltaChars: 2 }, expected: textSeen },
   { what: 'no blank line at the end', script: { style: { unterminated: true } }, expected: textSeen },
   { what: 'a chunk that is not JSON', script: { fault: { kind: 'malformed-json', afterFrames: 4 } }, expected: broken },
-  { what: '[DONE] before anything was said', edit: () => [], expected: { end: { kind: 'failed' } } },
-  { what: 'an end before anything was said', script: { fault: { kind: 'cut', afterBytes: 0 } }, expected: { end: { kind: 'failed' } } },
+  { what: '[DONE] before any output', edit: () => [], expected: { end: { kind: 'failed' } } },
+  { what: 'an end before any output', script: { fault: { kind: 'cut', afterBytes: 0 } }, expected: { end: { kind: 'failed' } } },
   {
     what: 'an error first',
     edit: () => ['data: {"error":{"message":"Overloaded","type":"server_error","code":"overloaded"}}\n\n'],
@@ -248,7 +248,7 @@ const more: readonly Variant[] = [
     script: { fault: { kind: 'status', status: 502, body: '<html>Bad gateway</html>' } },
     expected: { end: { kind: 'failed' } },
   },
-  { what: 'compressed frames that nobody asked for', script: { fault: { kind: 'gzip' } }, expected: textSeen },
+  { what: 'compressed frames that were not requested', script: { fault: { kind: 'gzip' } }, expected: textSeen },
   { what: 'a whole answer in place of a stream', script: { fault: { kind: 'whole-answer' } }, expected: textSeen },
   { what: 'no usage', script: { usage: 'none' }, expected: { end: { kind: 'estimated' }, ...textSeen } },
 ];

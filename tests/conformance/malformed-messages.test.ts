@@ -1,4 +1,4 @@
-// Streams of messages upstreams that depart from the vendor's, or are broken: the variants of tables 4.2 and 5.5 of the format's
+// Streams of messages upstreams that differ from the vendor's, or are malformed: the variants of tables 4.2 and 5.5 of the format's
 // reference, read by callers of both formats, streamed and whole.
 import { describe, expect, it } from '@jest/globals';
 import type { Json } from '../upstream/check.js';
@@ -40,13 +40,13 @@ const before =
   (events) => [events[0]!, ...events.slice(1).flatMap((event) => [frame, event])];
 const without = (object: Json, ...keys: string[]): Json =>
   Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key)));
-/** The message of message_start, changed. */
+/** Changes the message of message_start. */
 const message = (change: (message: Json) => Json): Edit =>
   of('message_start', (event) => ({ ...event, message: change(event['message'] as Json) }));
-/** The block of each content_block_start, changed. */
+/** Changes the block of each content_block_start. */
 const block = (change: (block: Json) => Json): Edit =>
   of('content_block_start', (event) => ({ ...event, content_block: change(event['content_block'] as Json) }));
-/** The first delta and the start that it belongs to, the wrong way round. */
+/** Swaps the first delta and the start of its block. */
 const deltaFirst: Edit = (events) => {
   const start = events.findIndex((event) => event['type'] === 'content_block_start');
   return [...events.slice(0, start), events[start + 1]!, events[start]!, ...events.slice(start + 2)];
@@ -61,9 +61,9 @@ interface Variant {
   readonly expected: ExpectedAnswer | ((path: Path) => ExpectedAnswer);
 }
 
-/** The 22 of the reference. */
+/** The 22 variants of the reference. */
 const variants: readonly Variant[] = [
-  // The input is known from the start; only the output must be counted.
+  // The input is known from message_start; only the output must be counted.
   {
     what: 'a message_delta without usage',
     script: { edit: of('message_delta', (event) => without(event, 'usage')) },
@@ -101,7 +101,7 @@ const variants: readonly Variant[] = [
       ),
       deltaChars: 9,
     },
-    // A whole answer of the messages format has an object there; what the model wrote is in it as it is.
+    // A whole answer of the messages format needs an object here, which contains what the model wrote, unchanged.
     expected: ({ client, streaming }) => ({
       seen: {
         calls: [
@@ -115,7 +115,7 @@ const variants: readonly Variant[] = [
     }),
   },
   { what: 'no content_block_stop', script: { blocks: [reasoning, text], edit: leaveOut('content_block_stop') }, expected: thoughtSeen },
-  { what: 'an event of an unknown name', script: { edit: before({ type: 'hologram', shape: 'cube' }) }, expected: textSeen },
+  { what: 'an event with an unknown name', script: { edit: before({ type: 'hologram', shape: 'cube' }) }, expected: textSeen },
   {
     what: 'a delta of an unknown type',
     script: {
@@ -152,9 +152,9 @@ const variants: readonly Variant[] = [
   { what: 'a reset of the connection', script: { fault: { kind: 'reset', afterBytes: 1250 } }, expected: broken },
 ];
 
-/** What else has been seen in the wild. */
+/** Other variants that have been observed. */
 const more: readonly Variant[] = [
-  // Resellers have been seen to leave it out; message_stop says that the answer is whole.
+  // Some resellers omit message_delta; message_stop shows that the answer is complete.
   {
     what: 'no message_delta',
     script: { edit: leaveOut('message_delta') },
@@ -205,7 +205,7 @@ const more: readonly Variant[] = [
     expected: textSeen,
   },
   {
-    what: 'a tool input that stands in the start',
+    what: 'a tool input in content_block_start',
     script: {
       blocks: [weather],
       edit: (events) => block((value) => ({ ...value, input: { city: 'Zürich' } }))(leaveOut('content_block_delta')(events) as Json[]),
@@ -218,24 +218,24 @@ const more: readonly Variant[] = [
     expected: { seen: { calls: [{ ...weatherSeen, arguments: '{}' }], stop: 'tool_calls' } },
   },
   {
-    what: 'text that stands in the start of its block',
+    what: 'text in content_block_start',
     script: { edit: (events) => block((value) => ({ ...value, text: words }))(leaveOut('content_block_delta')(events) as Json[]) },
     expected: textSeen,
   },
-  { what: 'an empty text block beside a tool call', script: { blocks: [{ type: 'text', text: '' }, weather] }, expected: callSeen },
+  { what: 'an empty text block with a tool call', script: { blocks: [{ type: 'text', text: '' }, weather] }, expected: callSeen },
   { what: 'the reason end_turn after tool calls', script: { blocks: [weather], stopReason: 'end_turn' }, expected: callSeen },
   {
-    what: 'a stop reason that nobody knows',
+    what: 'an unknown stop reason',
     script: { stopReason: 'contemplated' },
     expected: (path) => (isNative(path) ? { seen: { text: words, stop: undefined } } : textSeen),
   },
   { what: 'error: null in its events', script: { edit: each((event) => ({ ...event, error: null })) }, expected: textSeen },
   { what: 'CR line ends', script: { style: { lineEnd: '\r' } }, expected: textSeen },
   { what: 'packets of one byte', script: { style: { packetBytes: 1 } }, expected: textSeen },
-  { what: 'packets that cut letters in two', script: { style: { packetBytes: 7 }, deltaChars: 2 }, expected: textSeen },
+  { what: 'packets that split characters', script: { style: { packetBytes: 7 }, deltaChars: 2 }, expected: textSeen },
   { what: 'no blank line at the end', script: { style: { unterminated: true } }, expected: textSeen },
   { what: 'an event that is not JSON', script: { fault: { kind: 'malformed-json', afterFrames: 5 } }, expected: broken },
-  { what: 'an end before anything was said', script: { fault: { kind: 'cut', afterBytes: 0 } }, expected: failed },
+  { what: 'an end before any output', script: { fault: { kind: 'cut', afterBytes: 0 } }, expected: failed },
   {
     what: 'a web page with status 200',
     script: { fault: { kind: 'status', status: 200, body: '<html>Please log in</html>' } },
@@ -246,7 +246,7 @@ const more: readonly Variant[] = [
     script: { fault: { kind: 'status', status: 502, body: '<html>Bad gateway</html>' } },
     expected: failed,
   },
-  { what: 'compressed frames that nobody asked for', script: { fault: { kind: 'gzip' } }, expected: textSeen },
+  { what: 'compressed frames that were not requested', script: { fault: { kind: 'gzip' } }, expected: textSeen },
   { what: 'a whole answer in place of a stream', script: { fault: { kind: 'whole-answer' } }, expected: textSeen },
 ];
 

@@ -1,4 +1,4 @@
-// The 27 pitfalls of section 7.9 of the format's reference, which others fell into: each by its number and source, on every path that
+// The 27 pitfalls of other gateways in section 7.9 of the format's reference, each with its number and source, on every path that
 // it can happen on.
 import { describe, expect, it } from '@jest/globals';
 import type { Json } from '../upstream/check.js';
@@ -22,7 +22,7 @@ const streamed = (list: readonly Path[]): readonly Path[] => list.filter(({ stre
 const crossing = (client: Path['client'], upstream: Path['upstream']): readonly Path[] =>
   from(client).filter((path) => path.upstream === upstream);
 
-/** A turn of two tool calls and their results, as callers of each format replay it. */
+/** Returns a turn with two tool calls and their results, as callers of each format send it back. */
 const replayed = (ids: readonly [string, string], more: { content?: string | null; thinking?: readonly Json[] } = {}): Bodies => ({
   'chat-completions': {
     ...tools['chat-completions'],
@@ -64,7 +64,7 @@ const replayed = (ids: readonly [string, string], more: { content?: string | nul
   },
 });
 
-/** The ids of tool calls and of their results, as an upstream of either format got them. */
+/** Returns the ids of tool calls and of their results, as the upstream received them. */
 function idsSent(outcome: Outcome): { calls: unknown[]; results: unknown[] } {
   const messages = messagesSent(outcome);
   const blocks = blocksSent(outcome);
@@ -81,22 +81,22 @@ function idsSent(outcome: Outcome): { calls: unknown[]; results: unknown[] } {
 }
 
 describe('money', () => {
-  it('1 (litellm#11789): cache reads are billed at their own price, streamed too', async () => {
+  it('1 (litellm#11789): cache reads are billed at their own price, also when streamed', async () => {
     const figures = { input: 5, cacheRead: 40, output: 7 };
     await expectAnswers(gateway, paths, { blocks: [text], usage: figures }, { ...textSeen, end: { kind: 'complete', usage: figures } });
   });
 
-  it('2 (litellm#9812, #11364): cache writes are billed once, by how long they live', async () => {
+  it('2 (litellm#9812, #11364): cache writes are billed once, by their lifetime', async () => {
     const figures = { input: 5, cacheWrite5m: 30, cacheWrite1h: 15, output: 7 };
     await expectAnswers(gateway, paths, { blocks: [text], usage: figures }, { ...textSeen, end: { kind: 'complete', usage: figures } });
   });
 
-  it('3 (new-api#4395): a messages caller of a chat-completions upstream sees its input without what came from caches', async () => {
+  it('3 (new-api#4395): a messages caller of a chat-completions upstream sees its input without cached tokens', async () => {
     const outcomes = await expectAnswers(gateway, crossing('messages', 'chat-completions'), { blocks: [text] }, textSeen);
     for (const { seen } of outcomes.values()) expect(seen.usage).toMatchObject({ input: usage.input, cacheRead: usage.cacheRead });
   });
 
-  it('4 (langchain#32818, genkit#5412): a chat-completions caller of a messages upstream sees all of its input', async () => {
+  it('4 (langchain#32818, genkit#5412): a chat-completions caller of a messages upstream sees its whole input', async () => {
     const outcomes = await expectAnswers(gateway, crossing('chat-completions', 'messages'), { blocks: [text] }, textSeen);
     for (const [{ streaming }, { frames, body }] of outcomes) {
       const shown = (streaming ? (frames.at(-2)!.data as Json)['usage'] : body['usage']) as Json;
@@ -104,7 +104,7 @@ describe('money', () => {
     }
   });
 
-  it('5 (litellm#28735): the usage chunk has no choices, wherever the upstream said its usage', async () => {
+  it('5 (litellm#28735): the usage chunk has no choices, wherever the upstream reports usage', async () => {
     for (const usagePlace of ['last-chunk', 'finish-chunk', 'every-chunk'] as const) {
       const outcomes = await expectAnswers(gateway, streamed(from('chat-completions')), { blocks: [text], usagePlace }, textSeen);
       for (const { frames } of outcomes.values())
@@ -116,7 +116,7 @@ describe('money', () => {
     await expectAnswers(gateway, over('chat-completions'), { blocks: [text], usagePlace: 'last-chunk' }, textSeen);
   });
 
-  it('7 (langchain PR#22242): usage is got from the upstream always, and shown only to who asked', async () => {
+  it('7 (langchain PR#22242): usage is always requested from the upstream, and shown only to callers that requested it', async () => {
     for (const path of streamed(from('chat-completions'))) {
       gateway.answer(path.upstream, { blocks: [text], usage });
       const outcome = await gateway.call(path, question['chat-completions']);
@@ -141,7 +141,7 @@ describe('money', () => {
     }
   });
 
-  it('22 (litellm#14457, open-ace PR#3422): leaving in the middle is not free', async () => {
+  it('22 (litellm#14457, open-ace PR#3422): disconnecting in the middle is not free', async () => {
     for (const path of streamed(paths)) {
       gateway.answer(path.upstream, { blocks: [text], usage, deltaChars: 4, fault: { kind: 'stall', afterFrames: 6, signsOfLife: true } });
       const record = await gateway.charged(await gateway.leave(path, bodyFor(path)));
@@ -152,7 +152,7 @@ describe('money', () => {
     }
   });
 
-  it('23 (new-api#7062, #5235): leaving shortly before the end costs what the upstream reports', async () => {
+  it('23 (new-api#7062, #5235): disconnecting shortly before the end costs what the upstream reports', async () => {
     for (const path of streamed(paths)) {
       gateway.answer(path.upstream, { blocks: [text], usage, deltaChars: 8, frameDelayMs: 60 });
       const record = await gateway.charged(await gateway.leave(path, bodyFor(path)));
@@ -160,14 +160,14 @@ describe('money', () => {
     }
   });
 
-  it('24 (new-api#5289): the page of a proxy is no output', async () => {
+  it('24 (new-api#5289): the HTML page of a proxy is not output', async () => {
     for (const status of [200, 502]) {
       const script: Script = { fault: { kind: 'status', status, body: `<html><body>${'words '.repeat(500)}</body></html>` } };
       await expectAnswers(gateway, paths, script, { end: { kind: 'failed' } });
     }
   });
 
-  it('25 (new-api#4186, litellm#17364): the upstream is told at once when the caller leaves', async () => {
+  it('25 (new-api#4186, litellm#17364): the upstream request is cancelled immediately when the caller disconnects', async () => {
     for (const path of streamed(paths)) {
       gateway.answer(path.upstream, { blocks: [text], deltaChars: 4, fault: { kind: 'stall', afterFrames: 6, signsOfLife: true } });
       const { sent } = await gateway.leave(path, bodyFor(path));
@@ -175,8 +175,8 @@ describe('money', () => {
     }
   });
 
-  // That the count is made in a thread, and what of it the event loop notices, is measured in services/inference/tokens/tokenizer.test.ts.
-  it('26 (litellm#36429): a long answer without usage is counted, and others are answered meanwhile', async () => {
+  // services/inference/tokens/tokenizer.test.ts measures that counting runs in a thread, and how much it delays the event loop.
+  it('26 (litellm#36429): a long answer without usage is counted while other calls are answered', async () => {
     const path = streamed(over('chat-completions'))[0]!;
     gateway.answer('chat-completions', {
       blocks: [{ type: 'text', text: 'antidisestablishmentarianism '.repeat(40_000) }],
@@ -195,7 +195,7 @@ describe('money', () => {
     expect(answeredMeanwhile).toBeGreaterThan(0);
   });
 
-  it('27 (litellm PR#37734): another name for the model, ours or the upstream’s, changes no price', async () => {
+  it('27 (litellm PR#37734): an alias of the model, ours or the upstream’s, does not change the price', async () => {
     for (const path of paths) {
       gateway.answer(path.upstream, { blocks: [text], usage, envelope: { model: 'vendor-model-2026-11-20' } });
       const alias = `${path.upstream === 'messages' ? 'm' : 'cc'}/subject-alias`;
@@ -213,7 +213,7 @@ describe('money', () => {
 });
 
 describe('streams', () => {
-  it('9 (CLIProxyAPI#539, 9router PR#2248): blocks are numbered by our own counter', async () => {
+  it('9 (CLIProxyAPI#539, 9router PR#2248): blocks are numbered by Tollgate’s own counter', async () => {
     const gaps = (events: readonly Json[]): readonly Json[] =>
       events.map((event) => ('index' in event ? { ...event, index: (event['index'] as number) * 3 + 2 } : event));
     const script = ({ upstream }: Path): Script => ({
@@ -240,7 +240,7 @@ describe('streams', () => {
     }
   });
 
-  it('10 (ccNexus PR#89): parallel calls have an index each', async () => {
+  it('10 (ccNexus PR#89): parallel tool calls each have their own index', async () => {
     const shared = (chunks: readonly Json[]): readonly Json[] =>
       chunks.map((chunk) => JSON.parse(JSON.stringify(chunk).replace('"tool_calls":[{"index":1', '"tool_calls":[{"index":0')) as Json);
     const script = ({ upstream }: Path): Script => ({ blocks: [weather, time], ...(upstream === 'messages' ? {} : { edit: shared }) });
@@ -251,7 +251,7 @@ describe('streams', () => {
     await expectAnswers(gateway, paths, script, { seen: { calls, stop: 'tool_calls' } }, tools);
   });
 
-  it('18 (vercel/ai#7238, #5350, #14722, ollama#7881, vllm#16340): index, id, type and name of a call stand in its first fragment', async () => {
+  it('18 (vercel/ai#7238, #5350, #14722, ollama#7881, vllm#16340): index, id, type and name of a tool call are in its first fragment', async () => {
     const outcomes = await expectAnswers(
       gateway,
       streamed(from('chat-completions')),
@@ -272,7 +272,7 @@ describe('streams', () => {
     }
   });
 
-  it('21 (litellm#27492): text behind reasoning is there, whole and streamed', async () => {
+  it('21 (litellm#27492): text after reasoning is not lost, whole and streamed', async () => {
     await expectAnswers(gateway, paths, { blocks: [thought, text] }, { seen: { text: words, reasoning: 'Let me see.', stop: 'end' } });
   });
 });
@@ -288,7 +288,7 @@ describe('conversations', () => {
     messages: { ...one.messages, ...other.messages },
   });
 
-  it('11 (openai-agents-python#678, opencode#3077): signed reasoning comes back before the calls that it led to', async () => {
+  it('11 (openai-agents-python#678, opencode#3077): signed reasoning is sent back before the tool calls that it led to', async () => {
     const outcomes = await expectAnswers(
       gateway,
       over('messages'),
@@ -308,7 +308,7 @@ describe('conversations', () => {
     for (const outcome of outcomes.values()) expect(blocksSent(outcome)[1]).toEqual(thinking);
   });
 
-  it('11 (openai-agents-python#678, opencode#3077): a caller that lost its reasoning is not refused for it', async () => {
+  it('11 (openai-agents-python#678, opencode#3077): a caller that does not send reasoning back is not refused', async () => {
     await expectAnswers(
       gateway,
       crossing('chat-completions', 'messages'),
@@ -318,7 +318,7 @@ describe('conversations', () => {
     );
   });
 
-  it('12 (litellm PR#38809): reasoning whose display was omitted keeps its signature, to the caller and back', async () => {
+  it('12 (litellm PR#38809): reasoning whose display was omitted keeps its signature, to the caller and back again', async () => {
     const omitted = { type: 'thinking', thinking: '', signature };
     await expectAnswers(
       gateway,
@@ -336,7 +336,7 @@ describe('conversations', () => {
     for (const outcome of outcomes.values()) expect(blocksSent(outcome)[1]).toEqual(omitted);
   });
 
-  it('13 (litellm#8883, #8901, pydantic-ai#2425): a forced call does not run into thinking', async () => {
+  it('13 (litellm#8883, #8901, pydantic-ai#2425): a forced tool call does not conflict with thinking', async () => {
     const forced = { ...think['chat-completions'], ...tools['chat-completions'], tool_choice: 'required' };
     await expectAnswers(
       gateway,
@@ -347,7 +347,7 @@ describe('conversations', () => {
     );
   });
 
-  it('14 (req_llm PR#250, OpenHands#7512): results of parallel calls come in one message', async () => {
+  it('14 (req_llm PR#250, OpenHands#7512): results of parallel tool calls are sent in one message', async () => {
     const outcomes = await expectAnswers(gateway, over('messages'), { blocks: [text] }, textSeen, replayed(['call_1', 'call_2']));
     for (const outcome of outcomes.values()) {
       expect(messagesSent(outcome).map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
@@ -355,7 +355,7 @@ describe('conversations', () => {
     }
   });
 
-  it('15 (litellm#21114, bifrost#5097): ids of other vendors fit the pattern, and each result its call', async () => {
+  it('15 (litellm#21114, bifrost#5097): ids of other vendors match the required pattern, and each result matches its call', async () => {
     const strange = ['functions.get_weather:0', 'functions.get_time:1'] as const;
     const outcomes = await expectAnswers(
       gateway,
@@ -382,13 +382,13 @@ describe('conversations', () => {
       expect(calls[0]!.id).toMatch(/^[A-Za-z0-9_-]+$/);
   });
 
-  it('16 (vllm PR#34745): a result names its call, whatever the field is called', async () => {
+  it('16 (vllm PR#34745): a result refers to its call, whichever field has the id', async () => {
     const outcomes = await expectAnswers(gateway, paths, { blocks: [text] }, textSeen, replayed(['call_1', 'call_2']));
     for (const outcome of outcomes.values())
       expect(idsSent(outcome)).toEqual({ calls: ['call_1', 'call_2'], results: ['call_1', 'call_2'] });
   });
 
-  it('17 (vercel/ai#5576): a turn of calls and an empty text has no text', async () => {
+  it('17 (vercel/ai#5576): a turn with tool calls and an empty text has no text block', async () => {
     const outcomes = await expectAnswers(
       gateway,
       crossing('chat-completions', 'messages'),
@@ -400,7 +400,7 @@ describe('conversations', () => {
       expect(blocksSent(outcome).filter(({ type, text: said }) => type === 'text' && said === '')).toEqual([]);
   });
 
-  it('19 (one-api#350, CLIProxyAPI#3608, grok2api PR#598): instructions in the middle of a conversation are taken, and stay there', async () => {
+  it('19 (one-api#350, CLIProxyAPI#3608, grok2api PR#598): instructions in the middle of a conversation are accepted, and stay there', async () => {
     const messages = [
       { role: 'user', content: 'Hello' },
       { role: 'assistant', content: 'Hi.' },
@@ -417,7 +417,7 @@ describe('conversations', () => {
     }
   });
 
-  it('20 (DeepSeek-V3#1397): switching reasoning off is said without an effort', async () => {
+  it('20 (DeepSeek-V3#1397): reasoning is switched off without sending an effort', async () => {
     const bodies: Bodies = {
       'chat-completions': { reasoning_effort: 'none' },
       messages: { thinking: { type: 'disabled' }, output_config: { effort: 'high' } },

@@ -1,4 +1,4 @@
-// The console works wherever it is put: below a path of a proxy's, behind one that ends TLS, and on plain http in a network.
+// The console works at other addresses: below a path of a proxy, behind a proxy that terminates TLS, and over plain http in a local network.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -20,7 +20,7 @@ describe('the console at other addresses', () => {
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'tollgate-tls-'));
     system = await startSystem('single', { TOLLGATE_GATEWAY_TRUST_PROXY: 'true' });
-    // A name of a private network, which is no secure context of the browser's without TLS.
+    // A name in a private network, which is not a secure context in browsers without TLS.
     [chromium, furnished] = await Promise.all([startChromium(['--host-resolver-rules=MAP tollgate.lan 127.0.0.1']), furnish(system)]);
   });
 
@@ -46,7 +46,7 @@ describe('the console at other addresses', () => {
     return page;
   }
 
-  /** Signs in, reads a page by its own address again, changes something, and looks at the pages beside the console. */
+  /** Signs in, reloads a page by its address, makes a change, and opens the public pages. */
   async function walk(address: string): Promise<Person> {
     const person = await newPerson(chromium, address);
     const page = await signIn(person);
@@ -73,12 +73,12 @@ describe('the console at other addresses', () => {
     return person;
   }
 
-  it('works below a path of a proxy’s', async () => {
+  it('works below a path of a proxy', async () => {
     const { port } = await proxied({ path: '/tollgate' });
     await (await walk(`http://127.0.0.1:${port}/tollgate`)).close();
   });
 
-  it('works behind a proxy that ends TLS, where the session travels over TLS alone', async () => {
+  it('works behind a proxy that terminates TLS, with session cookies restricted to TLS', async () => {
     const files = ['key', 'cert'].map((name) => join(folder, `${name}.pem`));
     execFileSync(
       'openssl',
@@ -102,7 +102,7 @@ describe('the console at other addresses', () => {
       { stdio: 'pipe' },
     );
     const [key, cert] = files.map((path) => readFileSync(path, 'utf8')) as [string, string];
-    const { port } = await proxied({ tls: { key, cert }, tells: true, renames: true });
+    const { port } = await proxied({ tls: { key, cert }, forwardsHeaders: true, rewritesHost: true });
     const person = await walk(`https://127.0.0.1:${port}`);
     expect(await person.context.cookies()).toMatchObject([
       { name: '__Host-tollgate_session', path: '/', httpOnly: true, secure: true, sameSite: 'Lax' },
@@ -110,12 +110,12 @@ describe('the console at other addresses', () => {
     await person.close();
   });
 
-  it('works behind a proxy that renames the host and says nothing of it', async () => {
-    const { port } = await proxied({ path: '/a/b', renames: true });
+  it('works behind a proxy that changes the host without forwarding the original one', async () => {
+    const { port } = await proxied({ path: '/a/b', rewritesHost: true });
     await (await walk(`http://127.0.0.1:${port}/a/b`)).close();
   });
 
-  it('works on plain http in a network, copying included', async () => {
+  it('works over plain http in a local network, including copying', async () => {
     const person = await walk(system.baseUrl.replace('127.0.0.1', 'tollgate.lan'));
     const page = person.context.pages()[0]!;
     expect(await page.evaluate(() => isSecureContext)).toBe(false);

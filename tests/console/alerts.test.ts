@@ -1,4 +1,4 @@
-// Low-balance alerts and adding money in the browser: set, tested, told by the banner; paid on the provider's page and back.
+// Low-balance alerts and payments in the browser: an alert is set, tested and shown in the banner; a payment goes to the provider's page and back.
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
@@ -69,7 +69,7 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
   const available = async (): Promise<string> =>
     (await system.json<{ available_usd: string }>('balance', 'show', '--account', accountId)).available_usd;
 
-  it('set an alert; the signing secret is shown once and cannot be lost by accident', async () => {
+  it('set up an alert, and show its signing secret once in a dialog that does not close by accident', async () => {
     const page = await open();
     await page.getByText('Never set').waitFor();
     await page.getByLabel('Below this amount in USD').fill('0');
@@ -108,7 +108,7 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
     const [{ body, headers }] = hook.requests as [(typeof hook.requests)[0]];
     const [, seconds, signature] = /^t=(\d+),v1=(\w+)$/.exec(String(headers['tollgate-signature']))!;
     expect(createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')).toBe(signature);
-    // What does not arrive is told where the alert is, not only in the log.
+    // A failed delivery is shown next to the alert, not only in the log.
     await page.getByText('Messages do not arrive').waitFor();
     await page.locator('summary', { hasText: 'What was sent' }).click();
     const table = page.getByRole('table', { name: 'What was sent' });
@@ -119,7 +119,7 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
     await page.close();
   });
 
-  it('tell by a banner on every page while the balance is low, and no longer', async () => {
+  it('show a banner on every page only while the balance is low', async () => {
     mail.refused.clear();
     const page = await owner.open(`/accounts/${accountId}/keys`);
     expect(await page.getByText('The balance is low:').count()).toBe(0);
@@ -138,7 +138,7 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
     await page.close();
   });
 
-  it('add money on the provider’s page, and wait for it on the way back', async () => {
+  it('open the provider’s page to add money, and wait for the credit afterwards', async () => {
     const page = await open();
     await page.getByLabel('Amount in USD', { exact: true }).fill('51');
     await page.keyboard.press('Enter');
@@ -162,7 +162,7 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
     await page.close();
   });
 
-  it('come back without having paid', async () => {
+  it('handle a return without payment', async () => {
     const page = await open();
     await page.getByLabel('Amount in USD', { exact: true }).fill('5');
     await page.keyboard.press('Enter');
@@ -173,7 +173,7 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
     await page.close();
   });
 
-  it('show a viewer the alert and no way to change it or to pay', async () => {
+  it('show a viewer the alert, but no controls to change it or to pay', async () => {
     const viewer = await newMember(chromium, system, { email: 'viewer@example.com', password }, { width: 375 });
     const page = await open(viewer);
     await page.getByText('ops@example.com, ada@example.com').waitFor();
@@ -182,7 +182,7 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
     await viewer.close();
   });
 
-  it('fit a narrow screen in both themes, and speak Chinese', async () => {
+  it('fit a narrow screen in both themes, and are available in Chinese', async () => {
     const narrow = await newPerson(chromium, system.baseUrl, { width: 375, language: 'zh-CN' });
     await narrow.context.request.post('console/api/session', {
       data: { email: 'owner@example.com', password },

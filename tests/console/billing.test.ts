@@ -1,4 +1,4 @@
-// The Billing pages in the browser: every figure equals the ledger's, a code credits, a line leads to its record, a receipt prints.
+// The Billing pages in the browser: figures equal the ledger's, codes credit, lines link to records, and receipts print.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -56,7 +56,7 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
       .split('\n')
       .map((line) => JSON.parse(line) as T);
 
-  /** The figure below a name at the top of the page. */
+  /** Returns the figure below a name at the top of the page. */
   const figure = (page: Page, name: string): Promise<string> =>
     page
       .locator('main dl', { hasText: name })
@@ -64,14 +64,14 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
       .locator('dd')
       .first()
       .innerText();
-  /** The cells of a table, row by row. */
+  /** Returns the cells of a table, row by row. */
   const cells = (page: Page, caption: string): Promise<string[][]> =>
     page
       .getByRole('table', { name: caption })
       .locator('tbody tr')
       .evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => (cell as HTMLElement).innerText.trim())));
 
-  it('show the figures of the ledger, and follow them', async () => {
+  it('show the ledger’s figures and keep them up to date', async () => {
     const page = await open('/billing');
     await settledPage(page);
     const same = async (): Promise<boolean> => {
@@ -96,7 +96,7 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
     await page.close();
   });
 
-  it('show what a call in flight holds, and that it is free again', async () => {
+  it('show what a call in flight holds, and that it is released', async () => {
     const page = await open('/billing');
     await page.getByText('No call is in flight').waitFor();
     const leaving = new AbortController();
@@ -118,7 +118,7 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
     await page.close();
   });
 
-  it('lead from a month to its lines, and from a charge to its record', async () => {
+  it('link a month to its lines, and a charge to its record', async () => {
     const page = await open('/billing');
     const [month] = await tellsLines<StatementFigures>('statement', 'list');
     await page.getByRole('table', { name: 'Statements by month' }).getByRole('link').first().click();
@@ -144,7 +144,7 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
     await page.close();
   });
 
-  it('give the month as a file', async () => {
+  it('export a month as a file', async () => {
     const page = await open('/billing');
     const folder = mkdtempSync(join(tmpdir(), 'tollgate-statement-'));
     try {
@@ -168,13 +168,13 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
     await page.close();
   });
 
-  it('credit a code that the operator has just made, once, and print its receipt', async () => {
+  it('credit a code created by the operator once, and print its receipt', async () => {
     const operator = await owner.open('/operator/codes');
     await operator.getByRole('button', { name: 'Make codes' }).first().click();
     await operator.getByLabel('Worth in USD').fill('0');
     await operator.getByRole('dialog').getByRole('button', { name: 'Make codes' }).click();
     await operator.getByText('must be above 0').waitFor();
-    // What all of them are worth together is entered again when it is much.
+    // A high total value has to be confirmed by entering it again.
     await operator.getByLabel('Worth in USD').fill('50.5');
     await operator.getByLabel('How many').fill('2');
     await operator.getByText('$101.00 in all').waitFor();
@@ -188,7 +188,7 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
     await operator.getByRole('dialog').getByRole('button', { name: 'Make codes' }).click();
     const code = await operator.getByRole('dialog').locator('pre').innerText();
     expect(code).toMatch(/^TGC(-[0-9A-Z]{5}){4}$/);
-    // It cannot be lost by accident.
+    // The dialog does not close by accident.
     await operator.keyboard.press('Escape');
     await operator.getByRole('button', { name: 'I have kept them' }).click();
     await operator.getByRole('rowheader', { name: `…${code.slice(-4)}` }).waitFor();
@@ -214,7 +214,7 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
     const receipt = await page.locator('main').innerText();
     for (const text of ['Acme Robotics', '$1.50', 'Promotional credit', `redemption code ending in ${code.slice(-4)}`])
       expect(receipt).toContain(text);
-    // On paper there is the receipt alone, as wide as the paper.
+    // The print has only the receipt, in the full width of the paper.
     await page.evaluate(() => Object.assign(window, { print: () => Object.assign(window, { printed: true }) }));
     await page.getByRole('button', { name: 'Print' }).click();
     expect(await page.evaluate(() => 'printed' in window)).toBe(true);
@@ -228,7 +228,7 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
     await operator.close();
   });
 
-  it('take a code out of use', async () => {
+  it('void a code', async () => {
     const [code] = (await system.cli('code', 'create', '2', '--json'))
       .trim()
       .split('\n')
@@ -247,7 +247,7 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
     await page.close();
   });
 
-  it('offer no redeeming to whose role may not, and figures to all', async () => {
+  it('show figures to every role, but the redeem form only to roles that may use it', async () => {
     await addPerson(system, 'viewer@example.com', furnished.owner.password);
     await system.cli('member', 'put', 'viewer@example.com', '--role', 'viewer', '--account', furnished.accountId);
     const viewer = await newMember(chromium, system, { email: 'viewer@example.com', password: furnished.owner.password });

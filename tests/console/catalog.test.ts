@@ -1,4 +1,4 @@
-// The public catalog in a browser: it works without JavaScript, breaks no rule of axe in either theme, and fits a phone.
+// The public catalog in a browser: it works without JavaScript, violates no axe rule in either theme, and fits a phone.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
 import { accessibilityFaults, newPerson, screenshot, sidewaysScroll, startChromium } from '../support/chromium.js';
@@ -16,7 +16,7 @@ describe('the public catalog in a browser', () => {
     ]);
     await system.cli('price', 'publish', 'sandbox/tool', '--input', '0', '--output', '0');
     await system.cli('price', 'publish', 'sandbox/story', '--input', '0.5', '--output', '3', '--cache-write-1h', '0.75', '--from', '30d');
-    // A price that replaces another starts a moment after it is published.
+    // A price that replaces another takes effect a moment after it is published.
     await eventually(async () => {
       const list = await fetch(`${system.baseUrl}/models`, { headers: { accept: 'text/html' } });
       return (await list.text()).includes('<span class="tag">free</span>') ? true : undefined;
@@ -28,7 +28,7 @@ describe('the public catalog in a browser', () => {
     await system?.stop();
   });
 
-  it('is searched, sorted and filtered without JavaScript, and every view has an address', async () => {
+  it('can be searched, sorted and filtered without JavaScript, and every view has an address', async () => {
     const context = await chromium.newContext({ baseURL: `${system.baseUrl}/`, javaScriptEnabled: false });
     const page = await context.newPage();
     await page.goto('models');
@@ -45,7 +45,7 @@ describe('the public catalog in a browser', () => {
     await context.close();
   });
 
-  it('reckons and shows how to call a model without JavaScript, at the address that callers know', async () => {
+  it('calculates costs and shows how to call a model without JavaScript, with the address that callers use', async () => {
     const context = await chromium.newContext({ baseURL: `${system.baseUrl}/`, javaScriptEnabled: false });
     const page = await context.newPage();
     await page.goto('models');
@@ -79,7 +79,7 @@ describe('the public catalog in a browser', () => {
     ['models/sandbox/reason', 'catalog-model'],
     ['models/sandbox/story', 'catalog-scheduled'],
     ['models/no/such', 'catalog-unknown'],
-  ])('%s breaks no rule, light or dark, wide or narrow', async (path, name) => {
+  ])('%s violates no rule, light or dark, wide or narrow', async (path, name) => {
     for (const width of [1280, 375]) {
       const person = await newPerson(chromium, system.baseUrl, { width });
       const page = await person.context.newPage();

@@ -1,4 +1,4 @@
-// The docs in a browser: they fit a phone, and the largest page and the index break no rule of axe in either theme.
+// The docs in a browser: they fit a phone, and the largest page and the index violate no axe rule in either theme.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
 import { accessibilityFaults, newPerson, screenshot, sidewaysScroll, startChromium } from '../support/chromium.js';
@@ -17,7 +17,7 @@ describe('the docs in a browser', () => {
     await system?.stop();
   });
 
-  it('are nowhere scrolled sideways', async () => {
+  it('never scroll sideways', async () => {
     const names = [...(await (await fetch(`${system.baseUrl}/llms.txt`)).text()).matchAll(/\(docs\/([\w-]+)\.md\)/g)].map(
       (match) => match[1]!,
     );

@@ -1,4 +1,4 @@
-// Every page on the screen of a phone.
+// Checks every page at the width of a phone.
 import { lookAtEveryPage } from './every-page.js';
 
 lookAtEveryPage(375);

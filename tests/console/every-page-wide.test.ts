@@ -1,4 +1,4 @@
-// Every page on the screen of a desk.
+// Checks every page at the width of a desktop screen.
 import { lookAtEveryPage } from './every-page.js';
 
 lookAtEveryPage(1280);

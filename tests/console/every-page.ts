@@ -1,5 +1,5 @@
-// Every page in both themes: no fault by axe, nothing to be scrolled sideways, nothing logged; with a picture of each on request. The widths are
-// files of their own, one after the other (../support/sequencer.ts).
+// Checks every page in both themes: no axe violation, no sideways scrolling, no logged errors; takes screenshots on request. Each width has
+// its own test file, so that they run one after the other (../support/sequencer.ts).
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
 import {
@@ -18,7 +18,7 @@ import {
 import { startSystem, type System } from '../support/system.js';
 import { type Furnished, furnish } from './furnished.js';
 
-/** A page, and what to do there before it is looked at: opening its main dialogs, for example. */
+/** A page, and what to do before it is checked, for example open its main dialogs. */
 interface View {
   readonly name: string;
   path(furnished: Furnished): string;
@@ -31,7 +31,7 @@ const ofAccount =
   ({ accountId }: Furnished): string =>
     `/accounts/${accountId}${page}`;
 
-// Each area's pages and dialogs in its own lines.
+// Grouped by area, with pages and dialogs.
 const views: readonly View[] = [
   { name: 'menu', path: ofAccount(''), act: (page) => page.getByRole('button', { name: 'Settings' }).click() },
   { name: 'shortcuts', path: ofAccount('/keys'), act: (page) => page.keyboard.press('?') },
@@ -124,7 +124,7 @@ const views: readonly View[] = [
   { name: 'billing', path: ofAccount('/billing') },
   { name: 'billing-refused', path: ofAccount('/billing'), act: refuseCode },
   { name: 'statement', path: ofAccount(`/billing/statements/${new Date().toISOString().slice(0, 7)}`) },
-  // The first entry of an account's journal is its first deposit.
+  // The first journal entry of an account is its first deposit.
   {
     name: 'receipt',
     path: ({ accountId }) => `/accounts/${accountId}/billing/receipts/ent_${accountId.slice(-16)}${'1'.padStart(16, '0')}`,
@@ -244,11 +244,11 @@ async function inviteSomebody(page: Page): Promise<void> {
   await page.getByRole('region', { name: 'Invitation link' }).waitFor();
 }
 
-/** Where the navigation stands beside the page, and leaves it little room. */
+/** Widths at which the navigation is next to the page and leaves it little room. */
 const widthsBetween = [1150, 1024, 800];
 const themes = ['light', 'dark'] as const;
 
-/** Looks at all of them in windows of a width. */
+/** Checks all pages in windows of this width. */
 export function lookAtEveryPage(width: number): void {
   describe(`every page of the console at ${width} px`, () => {
     let system: System;
@@ -256,11 +256,11 @@ export function lookAtEveryPage(width: number): void {
     let furnished: Furnished;
     let signedIn: Person;
     let nobody: Person;
-    // Each has one window, for another one costs as much again as its page.
+    // One window per user, because opening a window takes as long as loading a page.
     const windows = new Map<Person, Page>();
 
     beforeAll(async () => {
-      // Every way in is offered; nobody asks the provider, which is not there.
+      // Offers all sign-in methods. The identity provider does not exist, but is never called.
       system = await startSystem('single', {
         TOLLGATE_AUTH_SIGN_UP: 'true',
         TOLLGATE_AUTH_OIDC_ISSUER: 'http://127.0.0.1:9',

@@ -1,4 +1,4 @@
-// What goes wrong, as people see it: refusals in their language, and figures that cannot be fetched anew.
+// Errors as users see them: refusals in their language, and data that cannot be refreshed.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser as Chromium } from 'playwright-core';
 import { accessibilityFaults, newMember, screenshot, sidewaysScroll, startChromium } from '../support/chromium.js';
@@ -25,7 +25,7 @@ describe('faults in the console', () => {
     await system?.stop();
   });
 
-  it('are told in Chinese to whoever reads Chinese, with their facts, which is fetched with the first', async () => {
+  it('are shown in Chinese to users of the Chinese console, with their details, from a dictionary that is loaded with the first error', async () => {
     const person = await newMember(chromium, system, owner, { language: 'zh-CN' });
     const page = await person.open(`/accounts/${accountId}/billing`);
     await page.getByLabel('兑换码').fill('TGC-00000-00000-00000-00000');
@@ -35,7 +35,7 @@ describe('faults in the console', () => {
     await page.getByText('此兑换码不存在、已被使用或已失效。').waitFor();
     expect(scripts.filter((url) => /assets\/errors-.*\.js$/.test(url))).toHaveLength(1);
 
-    // The account has no money, and the sentence says how much there is.
+    // The account has no funds, and the message says how much is available.
     await page.goto(`console/accounts/${accountId}/keys?create`);
     await page.getByRole('dialog').getByLabel('名称').fill('x'.repeat(10));
     await page.getByRole('dialog').getByRole('button', { name: '创建密钥' }).click();
@@ -45,13 +45,13 @@ describe('faults in the console', () => {
     await page.keyboard.press('Enter');
     await page.getByText(/账户余额不足：需要 \$0\.\d+，可用 \$0(\.00)?。请为账户充值/).waitFor();
 
-    // Nothing of it is English.
+    // None of it is in English.
     expect(await page.getByRole('alert').locator('[lang=en]').count()).toBe(0);
     expect(person.faults).toEqual([]);
     await person.close();
   });
 
-  it('that are met in English are told in Chinese when that is chosen', async () => {
+  it('that were shown in English are shown in Chinese when the user switches to Chinese', async () => {
     const person = await newMember(chromium, system, owner);
     const page = await person.open(`/accounts/${accountId}/playground`);
     await page.getByLabel('Your message').fill('Hello');
@@ -65,7 +65,7 @@ describe('faults in the console', () => {
     await person.close();
   });
 
-  it('say on every page how old its figures are while the gateway cannot be reached, and show new ones by themselves afterwards', async () => {
+  it('show on every page how old its data are while the gateway cannot be reached, and refresh them automatically afterwards', async () => {
     const person = await newMember(chromium, system, owner, { width: 375 });
     const page = await person.open(`/accounts/${accountId}/billing`);
     await page.getByRole('link', { name: '$0.00' }).first().waitFor();
@@ -74,7 +74,7 @@ describe('faults in the console', () => {
     await person.context.route('**/console/api/**', (route) => route.abort());
     await note.waitFor();
     await page.getByText(/Last updated \d+ seconds ago\./).waitFor();
-    // What is known stays, and no part of the page complains for itself.
+    // Known data stay on the page, and its parts show no errors of their own.
     await page.getByRole('link', { name: '$0.00' }).first().waitFor();
     expect(await page.getByRole('alert').count()).toBe(0);
     expect(await sidewaysScroll(page)).toBe(0);
@@ -88,7 +88,7 @@ describe('faults in the console', () => {
     await person.close();
   });
 
-  it('say so too when requests are left without an answer, and give a way to try again', async () => {
+  it('also show it when requests get no response, and offer a retry', async () => {
     const person = await newMember(chromium, system, owner);
     const page = await person.open(`/accounts/${accountId}/keys`);
     await page.getByRole('row').nth(1).waitFor();

@@ -1,4 +1,4 @@
-// The frame of the console: who is not signed in is asked to, the look is remembered, and the pages are reached by keyboard.
+// The frame of the console: users who are not signed in are asked to, appearance settings are remembered, and pages are reachable by keyboard.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
 import { newMember, newPerson, startChromium } from '../support/chromium.js';
@@ -23,17 +23,17 @@ describe.each(browserModes)('the console’s frame, %s', (mode) => {
     await system?.stop();
   });
 
-  it('asks who is not signed in to sign in, and remembers where they wanted to go', async () => {
+  it('asks users who are not signed in to sign in, and then opens the page that they requested', async () => {
     const person = await newPerson(chromium, system.baseUrl);
     const page = await person.open('/settings');
     await page.waitForURL(/\/console\/sign-in\?next=%2Fsettings$/);
-    // With all that was asked for, as it was written.
+    // With the complete address, unchanged.
     await page.goto('console/settings?q=a%26b');
     await page.waitForURL(/\/console\/sign-in\?next=%2Fsettings%3Fq%3Da%2526b$/);
     await person.close();
   });
 
-  it('is where the bare address leads browsers, and nobody else', async () => {
+  it('is where the bare address redirects browsers, but no other clients', async () => {
     const person = await newPerson(chromium, system.baseUrl);
     const page = await person.context.newPage();
     await page.goto('');
@@ -43,7 +43,7 @@ describe.each(browserModes)('the console’s frame, %s', (mode) => {
     expect([response.status, ((await response.json()) as { error: { code: string } }).error.code]).toEqual([404, 'not_found']);
   });
 
-  it('shows the balance, and leads to the pages by keyboard', async () => {
+  it('shows the balance, and opens pages by keyboard', async () => {
     const person = await newMember(chromium, system, owner);
     const page = await person.open('/');
     await page.waitForURL(/\/console\/accounts\/acct_\w+$/);
@@ -58,7 +58,7 @@ describe.each(browserModes)('the console’s frame, %s', (mode) => {
     await person.close();
   });
 
-  it('goes anywhere by a few letters, without the pointer', async () => {
+  it('opens any page through the command palette, by keyboard', async () => {
     const key = await system.json<{ id: string }>('key', 'create', '--name', 'Night batch');
     const person = await newMember(chromium, system, owner);
     const page = await person.open('/');
@@ -66,7 +66,7 @@ describe.each(browserModes)('the console’s frame, %s', (mode) => {
     const field = page.getByRole('combobox', { name: 'Go to' });
     const choose = async (text: string, name: string | RegExp): Promise<void> => {
       await page.keyboard.press('Control+k');
-      // What is typed goes into the field without a press on it.
+      // The field has the focus, so that typing goes into it.
       await page.waitForFunction(() => document.activeElement?.getAttribute('role') === 'combobox');
       await page.keyboard.type(text);
       await page.getByRole('option', { name }).waitFor();
@@ -105,7 +105,7 @@ describe.each(browserModes)('the console’s frame, %s', (mode) => {
     await person.close();
   });
 
-  it('does not cover a dialog that holds what cannot be had again', async () => {
+  it('does not cover a dialog with a secret that is shown only once', async () => {
     const person = await newMember(chromium, system, owner);
     const page = await person.open('/');
     await page.waitForURL(/\/console\/accounts\/acct_\w+$/);
@@ -118,7 +118,7 @@ describe.each(browserModes)('the console’s frame, %s', (mode) => {
     await person.close();
   });
 
-  it('says so when a part of it cannot be fetched, and leaves the page usable', async () => {
+  it('reports when a part of it cannot be loaded, and keeps the page usable', async () => {
     const person = await newMember(chromium, system, owner);
     const page = await person.open('/');
     await page.waitForURL(/\/console\/accounts\/acct_\w+$/);
@@ -132,7 +132,7 @@ describe.each(browserModes)('the console’s frame, %s', (mode) => {
     await person.close();
   });
 
-  it('shows an operator accounts of others by their name, and nobody accounts that do not exist', async () => {
+  it('shows other users’ accounts by name to an operator, and unknown accounts to nobody', async () => {
     await addPerson(system, 'operator@example.com', owner.password, '--operator');
     const { id } = await system.json<{ id: string }>('account', 'create', 'Somebody else');
     const person = await newMember(chromium, system, { email: 'operator@example.com', password: owner.password });
@@ -147,7 +147,7 @@ describe.each(browserModes)('the console’s frame, %s', (mode) => {
     await stranger.close();
   });
 
-  it('remembers theme and language, and flashes in no other', async () => {
+  it('remembers theme and language, without flashing in another one', async () => {
     const person = await newMember(chromium, system, owner);
     const page = await person.open('/');
     await page.getByRole('button', { name: 'Settings' }).click();
@@ -164,7 +164,7 @@ describe.each(browserModes)('the console’s frame, %s', (mode) => {
     await person.close();
   });
 
-  it('hands out its files compressed, to be kept, and none from elsewhere', async () => {
+  it('serves its files compressed and cacheable, and loads none from elsewhere', async () => {
     const index = await (await fetch(`${system.baseUrl}/console/`)).text();
     const script = /src="\.\/(assets\/[^"]+\.js)"/.exec(index)![1]!;
     const response = await fetch(`${system.baseUrl}/console/${script}`, { headers: { 'accept-encoding': 'gzip' } });

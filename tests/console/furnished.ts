@@ -1,27 +1,27 @@
-// An account in which there is something to see: people, keys in several states, calls that ended well and badly, money that moved.
+// Creates an account with sample data: users, keys in several states, calls that succeeded and failed, and money movements.
 import { chat, settled } from '../support/calls.js';
 import { addPerson, Browser } from '../support/console.js';
 import { eventually } from '../support/process.js';
 import { addModel } from '../support/stub-models.js';
 import type { System } from '../support/system.js';
 
-/** What was made. */
+/** The created account and some of its data. */
 export interface Furnished {
   readonly accountId: string;
   readonly owner: { readonly email: string; readonly password: string };
   readonly keyId: string;
   readonly secret: string;
-  /** Of a call that was charged. */
+  /** Request id of a call that was charged. */
   readonly requestId: string;
-  /** Of a call that the third upstream answered, when two had failed. */
+  /** Request id of a call that the third upstream answered after two had failed. */
   readonly thirdTimeId: string;
-  /** Of an invitation of somebody new. */
+  /** Token of an invitation for a new user. */
   readonly invitationToken: string;
 }
 
 const password = 'correct horse battery';
 
-/** Furnishes an account of a fresh system. Its owner is an operator too. */
+/** Fills an account of a new system. Its owner is also an operator. */
 export async function furnish(system: System): Promise<Furnished> {
   await system.cli(
     'caller',
@@ -81,7 +81,7 @@ export async function furnish(system: System): Promise<Furnished> {
   return { accountId, owner, keyId: key.id, secret, requestId, thirdTimeId, invitationToken };
 }
 
-/** A call of a model whose first upstream cannot be reached and whose second refuses it; its id. */
+/** Calls a model whose first upstream is unreachable and whose second rejects the call. Returns the request id. */
 async function callThatFailsTwice(system: System, secret: string): Promise<string> {
   const targets = [
     ['own-server', 'assistant-large'],

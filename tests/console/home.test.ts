@@ -1,4 +1,4 @@
-// Home in a real browser: a new account is led to its first call and on, and its figures are those of the API and the ledger.
+// The home page in a real browser: it guides a new account to its first call and further steps, and its figures equal the API's and the ledger's.
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser as Chromium } from 'playwright-core';
@@ -37,7 +37,7 @@ describe.each(modes)('home, %s', (mode) => {
     await system?.stop();
   });
 
-  // Toasts are dialogs too, but not of the kind that wants an answer.
+  // Toasts have the role of dialogs too, but are not modal.
   const dialog = (page: Page) => page.locator('[role=dialog]:not([aria-modal=false])');
   const progress = (page: Page, done: number): Promise<void> => page.getByText(`${done} of 4 done`).waitFor();
   const step = (page: Page, title: string) => page.locator('ol > li').filter({ hasText: title });
@@ -49,7 +49,7 @@ describe.each(modes)('home, %s', (mode) => {
       .first()
       .textContent())!;
 
-  it('leads a new account to its first call, a limit and other people, and notices each', async () => {
+  it('guides a new account to its first call, a limit and other members, and marks each step as done', async () => {
     const person = await newMember(chromium, system, owner, { width: 375 });
     const page = await person.open(account);
     await progress(page, 0);
@@ -66,7 +66,7 @@ describe.each(modes)('home, %s', (mode) => {
     await progress(page, 1);
     await step(page, 'Make an API key').getByText('(done)').waitFor();
 
-    // What is shown runs as it stands, but for the key.
+    // The sample runs unchanged, except for the key.
     const shown = (await page.getByRole('region', { name: 'A first call with curl' }).textContent())!;
     expect(shown).toContain(`${system.baseUrl}/v1/chat/completions`);
     const run = (code: string): string =>
@@ -84,7 +84,7 @@ describe.each(modes)('home, %s', (mode) => {
     await progress(page, 3);
     expect(await step(page, 'Invite somebody').getByRole('link', { name: 'Invite' }).getAttribute('href')).toContain(`${account}/members`);
 
-    // Out of the way when it is hidden, also for the next visit.
+    // Once hidden, it stays hidden on the next visit.
     await page.getByRole('button', { name: 'Hide this list' }).click();
     await page.getByText('Get started').waitFor({ state: 'detached' });
     await page.reload();
@@ -94,7 +94,7 @@ describe.each(modes)('home, %s', (mode) => {
     await person.close();
   });
 
-  it('is without the list once all is done', async () => {
+  it('does not show the checklist once all steps are done', async () => {
     const person = await newMember(chromium, system, owner);
     const page = await person.open(account);
     await progress(page, 3);
@@ -106,7 +106,7 @@ describe.each(modes)('home, %s', (mode) => {
     await person.close();
   });
 
-  it('has the figures of the API and the ledger, and leads to what failed', async () => {
+  it('shows the figures of the API and the ledger, and links to failed calls', async () => {
     const { secret, key } = await api.must<{ secret: string; key: { id: string } }>('POST', `${account}/keys`, { name: 'busy' }, 201);
     for (const model of ['sandbox/echo', 'sandbox/story', 'sandbox/story', 'sandbox/fail-500'])
       await (await chat(system, secret, { model, max_tokens: 40 })).text();
@@ -129,7 +129,7 @@ describe.each(modes)('home, %s', (mode) => {
     const page = await person.open(account);
     await page.getByRole('link', { name: 'busy' }).waitFor();
     expect(await stat(page, 'Available')).toBe(usdText(available));
-    // The account is new, so that all it ever spent was spent today.
+    // The account is new, so that everything was spent today.
     for (const label of ['Spent today', 'Spent in 7 days', 'Spent in 30 days']) expect(await stat(page, label)).toBe(usdText(spent));
     expect(await stat(page, 'Lasts for')).toMatch(/day|year/);
     const firstRow = (caption: string) => page.getByRole('table', { name: caption }).getByRole('row').nth(1);
@@ -150,7 +150,7 @@ describe.each(modes)('home, %s', (mode) => {
     await person.close();
   });
 
-  it('has its figures two in a row on a phone, and a long one in a row of its own', async () => {
+  it('shows two figures per row on a phone, and a long one in its own row', async () => {
     const person = await newMember(chromium, system, owner, { width: 375 });
     const page = await person.open(account);
     const box = async (label: string): Promise<{ x: number; y: number; width: number }> =>
@@ -159,7 +159,7 @@ describe.each(modes)('home, %s', (mode) => {
         .filter({ has: page.getByText(label, { exact: true }) })
         .boundingBox())!;
     await page.getByText('Spent today', { exact: true }).waitFor();
-    // What stands above may still come.
+    // Content above may still load.
     await eventually(async () => {
       const [available, lasts] = [await box('Available'), await box('Lasts for')];
       return (available.y === lasts.y && available.x < lasts.x) || undefined;
@@ -177,7 +177,7 @@ describe.each(modes)('home, %s', (mode) => {
     await person.close();
   });
 
-  it('asks nothing of those who may only look', async () => {
+  it('shows no checklist to viewers', async () => {
     await addPerson(system, viewer.email, password);
     await system.cli('member', 'put', viewer.email, '--role', 'viewer', '--account', accountId);
     const person = await newMember(chromium, system, viewer);

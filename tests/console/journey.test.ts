@@ -1,5 +1,5 @@
-// One account owner's way through the console, from signing in to signing out, by pointer and by keyboard alone. What is seen on the way
-// is what the API and the ledger say.
+// An account owner's journey through the console from sign-in to sign-out, by pointer and by keyboard only. What the pages show equals
+// the API and the ledger.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import OpenAI from 'openai';
@@ -13,7 +13,7 @@ import { modes, startSystem, type System } from '../support/system.js';
 
 const owner = { email: 'owner@example.com', password: 'correct horse battery' };
 
-/** How somebody uses a page. */
+/** A way to operate a page. */
 interface Hands {
   readonly name: string;
   press(target: Locator): Promise<void>;
@@ -30,7 +30,7 @@ const pointer = (): Hands => ({
 
 const tabsMax = 150;
 
-/** Goes from one control to the next as the browser does, and stops at the one that is wanted; none is reached in any other way. */
+/** Operates a page only by keyboard: moves the focus from one control to the next, as the browser does, until it reaches the wanted one. */
 function keyboard(page: Page): Hands {
   const isFocused = (target: Locator): Promise<boolean> => target.evaluate((element) => element === document.activeElement);
   async function tabTo(target: Locator): Promise<void> {
@@ -39,7 +39,7 @@ function keyboard(page: Page): Hands {
       if (await isFocused(target)) return;
       await page.keyboard.press('Tab');
     }
-    throw new Error(`${target.toString()} is not reached by the keyboard`);
+    throw new Error(`${target.toString()} cannot be reached by keyboard`);
   }
   return {
     name: 'keyboard',
@@ -51,7 +51,7 @@ function keyboard(page: Page): Hands {
       await tabTo(target);
       await page.keyboard.type(text);
     },
-    // Radio buttons are one stop, within which the arrows choose.
+    // A group of radio buttons is one tab stop; the arrow keys choose within it.
     async choose(option) {
       const name = (await option.getAttribute('name'))!;
       await tabTo(page.locator(`input[name="${name}"]:checked`));
@@ -61,7 +61,7 @@ function keyboard(page: Page): Hands {
   };
 }
 
-describe.each(modes)('an owner’s way through the console, %s', (mode) => {
+describe.each(modes)('an owner’s journey through the console, %s', (mode) => {
   let system: System;
   let chromium: Chromium;
   let accountId: string;
@@ -105,7 +105,7 @@ describe.each(modes)('an owner’s way through the console, %s', (mode) => {
     await hands.press(button('Sign in'));
     await page.waitForURL(new RegExp(`/console/accounts/${accountId}$`));
 
-    // Make a key, and take it along.
+    // Create a key, and keep its secret.
     const keyName = `by ${name}`;
     await hands.press(navigation('API keys'));
     await heading('API keys');
@@ -120,7 +120,7 @@ describe.each(modes)('an owner’s way through the console, %s', (mode) => {
     await hands.press(button('I have saved it'));
     await page.getByRole('dialog').waitFor({ state: 'detached' });
 
-    // Call a model with a real library while the records are looked at: the call appears by itself.
+    // Call a model with a real library while the records are open: the call appears without a reload.
     await hands.press(navigation('Usage records'));
     await heading('Usage records');
     const openai = new OpenAI({ baseURL: `${system.baseUrl}/v1`, apiKey: secret });
@@ -132,7 +132,7 @@ describe.each(modes)('an owner’s way through the console, %s', (mode) => {
     const row = page.getByRole('row').filter({ has: page.locator(`a[href*="${requestId}"]`) });
     await row.getByText(usdText(charge)).first().waitFor();
 
-    // Its charge is the API's and the ledger's, and so are its lines.
+    // Its charge and line items equal those of the API and the ledger.
     await settled(system, accountId);
     const usage = (await (
       await fetch(`${system.baseUrl}/v1/usage/${requestId}`, { headers: { authorization: `Bearer ${secret}` } })
@@ -149,7 +149,7 @@ describe.each(modes)('an owner’s way through the console, %s', (mode) => {
     await hands.press(navigation('Usage records'));
     await heading('Usage records');
 
-    // Take the records along as a file.
+    // Download the records as a file.
     const downloaded = new Promise<Download>((resolve) => page.once('download', resolve));
     await hands.press(page.getByRole('link', { name: 'Export CSV' }));
     const lines = readFileSync(await (await downloaded).path(), 'utf8')
@@ -158,7 +158,7 @@ describe.each(modes)('an owner’s way through the console, %s', (mode) => {
       .map((line) => line.split(','));
     expect(lines.find((cells) => cells.includes(requestId))?.[lines[0]!.indexOf('charge_usd')]).toBe(charge);
 
-    // Rotate the key: the old secret is refused at once.
+    // Rotate the key: the old secret is refused immediately.
     await hands.press(navigation('API keys'));
     await heading('API keys');
     await hands.press(page.getByRole('link', { name: keyName }));
@@ -175,14 +175,14 @@ describe.each(modes)('an owner’s way through the console, %s', (mode) => {
     await hands.press(button('I have saved it'));
     await page.getByRole('dialog').waitFor({ state: 'detached' });
 
-    // Revoke it.
+    // Revoke the key.
     await hands.press(button('Revoke'));
     await hands.type(page.getByLabel(`Type ${keyName} to confirm`), keyName);
     await hands.press(page.getByRole('dialog').getByRole('button', { name: 'Revoke' }));
     await page.getByText('Revoked', { exact: true }).first().waitFor();
     await eventually(async () => ((await statusOf(rotated)) === 401 ? true : undefined));
 
-    // Sign out, which also ends the session that a copied cookie would be.
+    // Sign out, which also invalidates a copied session cookie.
     const cookies = await person.context.cookies();
     await hands.press(button('Settings'));
     await hands.press(page.getByRole('dialog').getByRole('button', { name: 'Sign out' }));

@@ -1,4 +1,4 @@
-// API keys in a real browser: made, shown once without being lost, copied, used by real clients, watched, rotated, disabled and revoked.
+// API keys in a real browser: created, shown once, copied, used by real clients, monitored, rotated, disabled and revoked.
 import Anthropic from '@anthropic-ai/sdk';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import OpenAI from 'openai';
@@ -22,7 +22,7 @@ import { browserModes, startSystem, type System } from '../support/system.js';
 const password = 'correct horse battery';
 const owner = { email: 'owner@example.com', password };
 const viewer = { email: 'viewer@example.com', password };
-/** A name that only our browser knows: over plain http it is no secure context, as an address of a local network is none. */
+/** A host name that only the test's browser resolves. Over plain http it is not a secure context, like an address in a local network. */
 const plainHost = 'tollgate.test';
 
 describe.each(browserModes)('API keys in the console, %s', (mode) => {
@@ -71,7 +71,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await response.text();
     return response.status;
   };
-  // Toasts are dialogs too, but not of the kind that wants an answer.
+  // Toasts have the role of dialogs too, but are not modal.
   const dialog = (page: Page) => page.locator('[role=dialog]:not([aria-modal=false])');
   const secretOn = async (page: Page): Promise<string> => (await page.getByTestId('secret').textContent())!.trim();
   const row = (page: Page, name: string) => page.getByRole('row').filter({ hasText: name });
@@ -104,7 +104,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await person.close();
   }
 
-  it('are made with a name alone, shown until they are saved, work at once, and turn the page green', async () => {
+  it('are created with only a name, shown until they are saved, work immediately, and confirm the first call on the page', async () => {
     const person = await newMember(chromium, system, owner);
     await person.context.grantPermissions(['clipboard-read', 'clipboard-write']);
     const page = await person.open(keysPath);
@@ -116,7 +116,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     expect(await accessibilityFaults(page)).toEqual([]);
     await screenshot(page, 'key-reveal-light-1280');
 
-    // Nothing done by accident closes it.
+    // It does not close by accident.
     await page.keyboard.press('Escape');
     await page.mouse.click(4, 4);
     await page.evaluate(() => history.back());
@@ -143,7 +143,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
       `${system.baseUrl}/console/accounts/${accountId}/usage/records/${records[0]!.request_id}`,
     );
 
-    // It was copied, so that it may be closed now.
+    // After copying, it can be closed.
     await page.keyboard.press('Escape');
     await dialog(page).waitFor({ state: 'detached' });
     expect(await page.content()).not.toContain(secret);
@@ -152,7 +152,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await anthropic.messages.create({ model: 'sandbox/echo', max_tokens: 64, messages: [{ role: 'user', content: 'Hello' }] });
     await settled(system, accountId);
 
-    // What the page says is spent is what the API, the records and the ledger say.
+    // The spend on the page equals that of the API, the records and the ledger.
     const key = await keyNamed('server');
     const { spent_usd: ledgerSpent } = await system.json<{ spent_usd: string }>('key', 'show', key.id);
     const { data: totals } = await api.get<{ data: { charge_usd: string }[] }>(`/accounts/${accountId}/usage/totals?key=${key.id}`);
@@ -172,12 +172,12 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await expectNoFaults(person);
   });
 
-  it('are not lost when the session ends while they are shown', async () => {
+  it('stay visible when the session ends while they are shown', async () => {
     const person = await newMember(chromium, system, owner);
     const page = await person.open(keysPath);
     await create(page, 'outlives the session');
     const secret = await secretOn(page);
-    // From another browser: this one's session is over, which its page notices while it waits for the first call.
+    // Ends the session from another browser; the page detects this while it waits for the first call.
     const refused = page.waitForResponse((response) => response.status() === 401);
     await api.must('DELETE', '/me/sessions', undefined, 200);
     await refused;
@@ -189,7 +189,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await expectNoFaults(person);
   });
 
-  it('are copied over plain http, and never said to be copied when they were not', async () => {
+  it('can be copied over plain http, and are never reported as copied when copying failed', async () => {
     const address = system.baseUrl.replace('127.0.0.1', plainHost);
     const person = await newPerson(chromium, address);
     const page = await person.open('/sign-in');
@@ -207,7 +207,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await create(page, 'over http');
     const secret = await secretOn(page);
 
-    // A browser that copies nothing at all.
+    // A browser in which copying always fails.
     await page.evaluate(() => {
       const own = document.execCommand.bind(document);
       Object.assign(globalThis, { restore: () => (document.execCommand = own) });
@@ -223,7 +223,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await page.evaluate(() => (globalThis as unknown as { restore(): void }).restore());
     await page.getByRole('button', { name: 'Copy key' }).click();
     await dialog(page).getByRole('button', { name: 'Copied' }).waitFor();
-    // The samples have the address by which the console was reached.
+    // The samples use the address at which the console was opened.
     await dialog(page).getByText(`curl ${address}/v1/chat/completions`).waitFor();
     await page.getByRole('tab', { name: 'Anthropic JS' }).click();
     await dialog(page).getByText(`baseURL: "${address}"`).waitFor();
@@ -234,7 +234,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await expectNoFaults(person);
   });
 
-  it('are one, however often the button is pressed', async () => {
+  it('are created once, however often the button is pressed', async () => {
     const person = await newMember(chromium, system, owner);
     const page = await person.open(`/accounts/${accountId}`);
     await page.getByRole('link', { name: 'API keys' }).first().click();
@@ -247,14 +247,14 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     expect(await status(secret)).toBe(200);
     await page.getByRole('button', { name: 'I have saved it' }).click();
     await dialog(page).waitFor({ state: 'detached' });
-    // What kept the page from being left is gone with the dialog.
+    // Leaving the page is no longer blocked once the dialog is closed.
     await page.waitForFunction(() => history.state === null || !('tollgateStaying' in (history.state as object)));
     await page.goBack();
     await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
     await expectNoFaults(person);
   });
 
-  it('come with a secret also when the answer that made them was lost', async () => {
+  it('still show their secret when the response that created them was lost', async () => {
     const person = await newMember(chromium, system, owner);
     const page = await person.open(`${keysPath}?create`);
     let lost = 0;
@@ -276,7 +276,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await expectNoFaults(person);
   });
 
-  it('have limits and models of their own, whose faults stand at their fields', async () => {
+  it('can have limits and models, whose errors are shown at their fields', async () => {
     const person = await newMember(chromium, system, owner, { timeZone: 'Asia/Kolkata' });
     const page = await person.open(`${keysPath}?create`);
     const form = dialog(page);
@@ -301,7 +301,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await page.getByRole('button', { name: 'I have saved it' }).click();
     expect(await keyNamed('careful')).toMatchObject({ limit_usd: '0.5', models: ['sandbox/echo'], expires_at: '2027-01-31T06:30:00.000Z' });
 
-    // What the gateway refuses stands at the field, too.
+    // Errors from the gateway are shown at the field, too.
     await act(page, 'careful', 'Edit');
     await dialog(page).getByLabel('Lifetime limit in USD').fill('9999999999.99');
     await dialog(page).getByRole('button', { name: 'Save' }).click();
@@ -318,7 +318,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await expectNoFaults(person);
   });
 
-  it('are rotated with an overlap and at once, disabled and enabled, and revoked by name', async () => {
+  it('can be rotated with an overlap or immediately, disabled and enabled, and revoked by entering their name', async () => {
     const { secret: first } = await api.must<{ secret: string }>('POST', keysPath, { name: 'turning' }, 201);
     expect(await status(first)).toBe(200);
     const person = await newMember(chromium, system, owner);
@@ -350,7 +350,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await row(page, 'turning').getByText('Active').waitFor();
     await soon(async () => expect(await status(third)).toBe(200));
 
-    // It was used a moment ago.
+    // The key has just been used.
     await act(page, 'turning', 'Revoke');
     await dialog(page).getByText('Something may still depend on it.').waitFor();
     expect(await dialog(page).getByRole('button', { name: 'Revoke' }).isDisabled()).toBe(true);
@@ -364,7 +364,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await expectNoFaults(person);
   });
 
-  it('are found by name, state and address, and read on page by page', async () => {
+  it('can be found by name, state and address, and loaded page by page', async () => {
     for (let index = 0; index < 60; index += 1) await api.must('POST', keysPath, { name: `many ${index}` }, 201);
     const person = await newMember(chromium, system, owner, { width: 375 });
     const page = await person.open(`${keysPath}?q=many`);
@@ -386,7 +386,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await expectNoFaults(person);
   });
 
-  it('are only looked at by those who may not change them', async () => {
+  it('are read-only for users who may not change them', async () => {
     const person = await newMember(chromium, system, viewer);
     const page = await person.open(`${keysPath}?q=server&create`);
     await row(page, 'server').waitFor();
@@ -396,7 +396,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await expectNoFaults(person);
   });
 
-  it('have their actions in a menu that opens and closes as menus do', async () => {
+  it('have an action menu that opens and closes like other menus', async () => {
     await api.must('POST', keysPath, { name: 'one of two' }, 201);
     const person = await newMember(chromium, system, owner);
     const page = await person.open(`${keysPath}?q=one+of+two`);
@@ -416,16 +416,16 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     expect(await focused()).toBe('Revoke');
     await keys('Home', 's');
     expect(await focused()).toBe('See usage');
-    // A letter is for the menu, not for a shortcut of the page.
+    // A letter selects an item of the menu instead of a page shortcut.
     await keys('g', 'k', 'Escape');
     expect([await isOpen(), await focused(), new URL(page.url()).search]).toEqual([false, 'Actions for one of two', '?q=one+of+two']);
     await keys('ArrowUp');
     await soon(async () => expect(await focused()).toBe('Revoke'));
-    // From the button on, not from where the menu stands in the page.
+    // Continues from the button, not from the menu's place in the page.
     await keys('Shift+Tab');
     expect([await isOpen(), await page.evaluate(() => document.activeElement!.closest('tr') !== null)]).toEqual([false, true]);
 
-    // By pointer: the same button closes it, and so does a press elsewhere.
+    // By pointer, the same button or a click elsewhere closes it.
     await opener.click();
     expect(await page.getByRole('menu', { name: 'Actions for one of two' }).count()).toBe(1);
     const [menu, button] = [(await page.getByRole('menu').boundingBox())!, (await opener.boundingBox())!];
@@ -435,12 +435,12 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await opener.click();
     await page.getByRole('heading', { level: 1 }).click();
     expect(await isOpen()).toBe(false);
-    // Where there is no room below, it opens above.
+    // It opens above if there is no room below.
     await page.setViewportSize({ width: 1280, height: Math.round(button.y + button.height + 60) });
     await opener.click();
     expect((await page.getByRole('menu').boundingBox())!.y).toBeLessThan((await opener.boundingBox())!.y);
 
-    // The dialog of an action gives the focus back to the menu's button.
+    // The dialog of an action returns the focus to the menu's button.
     await page.getByRole('menuitem', { name: 'Rotate secret' }).click();
     await dialog(page).waitFor();
     await keys('Escape');
@@ -448,7 +448,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await expectNoFaults(person);
   });
 
-  it('are made and copied by keyboard alone', async () => {
+  it('can be created and copied by keyboard only', async () => {
     const person = await newMember(chromium, system, owner);
     await person.context.grantPermissions(['clipboard-read', 'clipboard-write']);
     const page = await person.open(keysPath);
@@ -460,7 +460,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await tabTo('Create key');
     await page.keyboard.press('Enter');
     await dialog(page).waitFor();
-    // The name has the focus, and Enter sends the form.
+    // The name field has the focus, and Enter submits the form.
     await page.keyboard.type('by keyboard');
     await page.keyboard.press('Enter');
     const secret = await secretOn(page);

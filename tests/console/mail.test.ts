@@ -1,4 +1,4 @@
-// What the console mails, in the browser: an invitation, of which the page tells what came of it.
+// Mails of the console, in the browser: invitations with their delivery state, and password resets.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser as Chromium } from 'playwright-core';
 import { accessibilityFaults, newMember, newPerson, type Person, settledPage, startChromium } from '../support/chromium.js';
@@ -41,7 +41,7 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
     await mail?.stop();
   });
 
-  it('tells that an invitation is mailed, and shows its link all the same', async () => {
+  it('shows that an invitation is being mailed, and its link as well', async () => {
     const page = await owner.open(members);
     await page.getByRole('button', { name: 'Invite somebody' }).click();
     await page.getByLabel('E-mail address').fill('vera@example.com');
@@ -56,7 +56,7 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
     expect(owner.faults).toEqual([]);
   });
 
-  it('sets a new password by a link in a mail, for which the sign-in page shows the way', async () => {
+  it('sets a new password with a mailed link, requested on the sign-in page', async () => {
     await addPerson(system, 'forgetful@example.com', who.password);
     const person = await newPerson(chromium, system.baseUrl);
     const page = await person.open('/sign-in');
@@ -88,7 +88,7 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
     await person.close();
   });
 
-  it('says why one could not be mailed, and what to do; one that is tried again turns to sent by itself', async () => {
+  it('explains why a mail failed and what to do, and updates the state when a retry succeeds', async () => {
     mail.refused.set('nobody@example.com', { code: 550, words: '5.1.1 no such mailbox' });
     mail.refused.set('busy@example.com', { code: 451, words: '4.7.1 come back later' });
     const page = await owner.open(members);

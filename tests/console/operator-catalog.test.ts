@@ -1,4 +1,4 @@
-// An operator's work in the browser: a price from draft to charge, a model from nothing to a call, and an upstream whose test stays.
+// An operator's catalog in the browser: a price from draft to charge, a new model up to its first call, and upstream tests that are kept.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser as Chromium, Locator, Page } from 'playwright-core';
 import { chat, get } from '../support/calls.js';
@@ -10,7 +10,7 @@ import { startStubUpstream, stubApiKey, type StubUpstream } from '../upstream/st
 
 const who = { email: 'operator@example.com', password: 'correct horse battery' };
 
-/** The dialog that is open; toasts say that they are dialogs too. */
+/** Returns the open dialog; toasts have the role of dialogs too. */
 const popup = (page: Page): Locator => page.locator('[role=dialog]:not([aria-modal=false])');
 
 describe.each(modes)('an operator’s catalog in the browser, %s', (mode) => {
@@ -36,7 +36,7 @@ describe.each(modes)('an operator’s catalog in the browser, %s', (mode) => {
     await stub?.stop();
   });
 
-  it('takes a price from draft by its difference into force, and a call is charged by it', async () => {
+  it('publishes a price draft after showing what it changes, and charges a call with it', async () => {
     const page = await operator.open('/operator/models');
     await page.getByLabel('Search').fill('sandbox/story');
     expect(await page.getByRole('row').count()).toBe(2);
@@ -47,7 +47,7 @@ describe.each(modes)('an operator’s catalog in the browser, %s', (mode) => {
     await form.getByLabel('Input').fill('-1');
     await form.getByLabel('Output').fill('4.25');
     await form.getByRole('button', { name: 'Save the draft' }).click();
-    // The API's words stand at the field.
+    // The API's message is shown at the field.
     await form.locator('[aria-invalid=true]').waitFor();
     expect(await form.locator('[aria-invalid=true]').inputValue()).toBe('-1');
     await form.getByLabel('Input').fill('0.750000001');
@@ -60,7 +60,7 @@ describe.each(modes)('an operator’s catalog in the browser, %s', (mode) => {
     await page.getByText('Output changes by more than half.').waitFor();
     const calls = page.getByRole('table', { name: 'What calls would cost' });
     expect(await calls.getByRole('row').nth(1).innerText()).toContain('$0.002025001');
-    // Nothing of it is in force yet.
+    // The draft is not in effect yet.
     expect(await (await fetch(`${system.baseUrl}/v1/catalog`)).text()).not.toContain('4.25');
 
     await page.getByRole('button', { name: 'Publish…' }).click();
@@ -91,7 +91,7 @@ describe.each(modes)('an operator’s catalog in the browser, %s', (mode) => {
     await page.close();
   });
 
-  it('shows a draft that another operator changed as it is now, and publishes nothing unseen', async () => {
+  it('shows the current draft after another operator changed it, and publishes nothing that was not shown', async () => {
     await system.cli('price', 'draft', 'sandbox/echo', '--output', '2', '--author', 'ada');
     const page = await operator.open('/operator/models/sandbox/echo');
     await page.getByText('by ada').waitFor();
@@ -114,7 +114,7 @@ describe.each(modes)('an operator’s catalog in the browser, %s', (mode) => {
     await page.close();
   });
 
-  it('brings an upstream from a failing test to a good one, which is still there after a reload, and a model to its first call', async () => {
+  it('repairs an upstream that fails its test, keeps the test result across a reload, and serves a new model’s first call', async () => {
     const page = await operator.open('/operator/upstreams');
     await page.getByText('It comes from the setting ANTHROPIC_API_KEY').waitFor();
     expect(await page.getByRole('region', { name: 'anthropic' }).getByRole('button', { name: 'Edit', exact: true }).count()).toBe(0);
@@ -124,7 +124,7 @@ describe.each(modes)('an operator’s catalog in the browser, %s', (mode) => {
     await dialog.getByLabel('Base address').fill(stub.baseUrl);
     await dialog.getByLabel('Secret').fill('sk-wrong-0123456789abcd');
     await dialog.getByRole('button', { name: 'Add an upstream' }).click();
-    // The address is a private one, and the API says so at the field.
+    // The address is private, and the API's error is shown at the field.
     await dialog.locator('[aria-invalid=true]').waitFor();
     await dialog.getByLabel('Its address may be private').check();
     await dialog.getByRole('button', { name: 'Add an upstream' }).click();
@@ -183,7 +183,7 @@ describe.each(modes)('an operator’s catalog in the browser, %s', (mode) => {
     );
     await page.getByText('Served', { exact: true }).waitFor();
 
-    // An edit sends only what was changed here, so that it does not undo what another operator did meanwhile.
+    // An edit sends only the changed fields, so that it does not revert another operator's changes.
     await page.getByRole('tab', { name: 'Details and targets' }).click();
     await page.getByLabel('Aliases').fill('fast');
     await operator.context.request.patch('console/api/operator/models/acme/fast', {
@@ -194,7 +194,7 @@ describe.each(modes)('an operator’s catalog in the browser, %s', (mode) => {
     await page.getByText('The model is saved').waitFor();
     expect(await system.json('model', 'show', 'fast')).toMatchObject({ id: 'acme/fast', description: 'Quick.', aliases: ['fast'] });
 
-    // The upstream cannot go while the model needs it; the page says so before anybody tries.
+    // The upstream cannot be deleted while the model uses it, and the page says so in advance.
     await page.goto(`${system.baseUrl}/console/operator/upstreams`);
     await card.getByRole('button', { name: 'Actions for acme' }).click();
     await page.getByRole('menuitem', { name: 'Delete' }).click();

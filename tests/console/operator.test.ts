@@ -1,4 +1,4 @@
-// An operator's work in the browser: money in with a reason, an account suspended, people let in, and the log that tells who did it.
+// The operator's pages in the browser: credits with a reason, suspending an account, adding users, and the audit log of it all.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser as Chromium, Locator, Page } from 'playwright-core';
 import { chat } from '../support/calls.js';
@@ -10,7 +10,7 @@ import { modes, startSystem, type System } from '../support/system.js';
 
 const who = { email: 'operator@example.com', password: 'correct horse battery' };
 
-/** The dialog that is open; toasts say that they are dialogs too. */
+/** Returns the open dialog; toasts have the role of dialogs too. */
 const popup = (page: Page): Locator => page.locator('[role=dialog]:not([aria-modal=false])');
 
 describe.each(modes)('an operator in the browser, %s', (mode) => {
@@ -45,7 +45,7 @@ describe.each(modes)('an operator in the browser, %s', (mode) => {
         .innerText()
     ).trim();
 
-  it('finds an account and credits it with a reason; balance, journal, statement and ledger agree', async () => {
+  it('finds an account and credits it with a reason, and balance, journal, statement and ledger agree', async () => {
     const page = await operator.open('/operator/accounts');
     await page.getByRole('searchbox', { name: 'Search by name or id' }).fill('ACME');
     await eventually(async () => ((await page.getByRole('row').count()) === 2 ? true : undefined));
@@ -59,7 +59,7 @@ describe.each(modes)('an operator in the browser, %s', (mode) => {
     await form.getByLabel('Amount in USD').fill('250.5');
     await form.getByLabel('Reason').fill('invoice 7');
     await form.getByLabel('Reference').fill('INV-7');
-    // Above the threshold the amount has to be entered twice, and the same.
+    // Above the threshold, the same amount has to be entered twice.
     await form.getByLabel('The amount again').fill('25.05');
     await form.getByRole('button', { name: 'Credit' }).click();
     await form.getByText('is not the amount, which is $250.5').waitFor();
@@ -73,14 +73,14 @@ describe.each(modes)('an operator in the browser, %s', (mode) => {
     await row.getByText('invoice 7 (INV-7)').waitFor();
     expect(await row.innerText()).toContain('$250.50');
     expect(await system.json('balance', 'show', '--account', accountId)).toMatchObject({ available_usd: '250.5' });
-    // The account's own pages, entered as the operator.
+    // The account's own pages, opened as the operator.
     await page.getByRole('link', { name: 'Open its pages' }).click();
     await operator.open(`/accounts/${accountId}/billing`);
     await page.getByText('$250.50').first().waitFor();
     expect((await system.json<{ ok: boolean }>('ledger', 'verify')).ok).toBe(true);
   });
 
-  it('finds and opens an account while the ledger is away, and is told why there is no balance', async () => {
+  it('finds and opens an account while the ledger is unavailable, and sees why there is no balance', async () => {
     const page = await operator.open('/operator/accounts');
     const back = suspendLedger(system);
     try {
@@ -100,7 +100,7 @@ describe.each(modes)('an operator in the browser, %s', (mode) => {
     } finally {
       back();
     }
-    // The page tries again by itself too, and may have been faster.
+    // The page also retries by itself, and may have been faster.
     await page
       .getByRole('button', { name: 'Try again' })
       .click({ timeout: 3000 })
@@ -109,7 +109,7 @@ describe.each(modes)('an operator in the browser, %s', (mode) => {
     expect(await page.getByText('The ledger does not answer').count()).toBe(0);
   });
 
-  it('is told clearly that a debit would go below zero, and reverses an entry once', async () => {
+  it('sees that a debit would make the balance negative, and reverses an entry once', async () => {
     const page = await operator.open(`/operator/accounts/${accountId}`);
     await page.getByRole('button', { name: 'Debit' }).click();
     const form = popup(page);
@@ -129,12 +129,12 @@ describe.each(modes)('an operator in the browser, %s', (mode) => {
     await eventually(async () => ((await available(page)) === '$0.00' ? true : undefined));
     expect(await page.getByRole('button', { name: 'Reverse entry 1' }).count()).toBe(0);
     await system.cli('balance', 'deposit', '5', '--account', accountId, '--reason', 'cash');
-    // Live: nobody has to load the page again.
+    // The page updates without a reload.
     await eventually(async () => ((await available(page)) === '$5.00' ? true : undefined));
     expect((await system.json<{ ok: boolean }>('ledger', 'verify')).ok).toBe(true);
   });
 
-  it('suspends the account, whose key is then refused with the reason, and lets it call again', async () => {
+  it('suspends the account, whose key is then refused with the reason, and resumes it', async () => {
     const page = await operator.open(`/operator/accounts/${accountId}`);
     expect((await chat(system, secret)).status).toBe(200);
     await page.getByRole('button', { name: 'Suspend' }).click();
@@ -152,7 +152,7 @@ describe.each(modes)('an operator in the browser, %s', (mode) => {
     await eventually(async () => ((await chat(system, secret)).status === 200 ? true : undefined));
   });
 
-  it('adds a person, whose link works once', async () => {
+  it('adds a user, whose link works once', async () => {
     const page = await operator.open('/operator/users');
     await page.getByRole('button', { name: 'Add a person' }).click();
     await popup(page).getByLabel('E-mail address').fill('new@example.com');
@@ -188,7 +188,7 @@ describe.each(modes)('an operator in the browser, %s', (mode) => {
     );
   });
 
-  it('sees in the log who did what, with what was before and after, and that the log is as it was written', async () => {
+  it('sees in the audit log who did what, with values before and after, and that the log is intact', async () => {
     const page = await operator.open(`/operator/audit?account=${accountId}`);
     const rows = page.getByRole('table', { name: 'Audit log' }).getByRole('row');
     await rows.nth(1).waitFor();
@@ -209,7 +209,7 @@ describe.each(modes)('an operator in the browser, %s', (mode) => {
     expect(download.suggestedFilename()).toBe('audit.csv');
   });
 
-  it('sees how the system stands, and checks the ledger', async () => {
+  it('sees the state of the system, and verifies the ledger', async () => {
     const page = await operator.open('/operator/health');
     await page.getByRole('button', { name: 'Check now' }).click();
     await page.getByText('The books are right').waitFor();
@@ -220,7 +220,7 @@ describe.each(modes)('an operator in the browser, %s', (mode) => {
         mode === 'single' ? /Answers[^]*SQLite 3\./ : /Answers[^]*MariaDB 1/,
       );
     }
-    // A button that works at something is paler for a moment, and may be.
+    // A busy button is paler for a moment, which is not an accessibility fault.
     await page.locator('button:enabled', { hasText: 'Check now' }).waitFor();
     await settledPage(page);
     expect(await accessibilityFaults(page)).toEqual([]);

@@ -1,4 +1,4 @@
-// Calls of the past, as nobody can make them through the gateway: held, recorded and settled by the services, as the gateway asks them.
+// Creates calls in the past, which is impossible through the gateway: holds, records and settles them with the services, as the gateway does.
 import { newId } from '#kit/id.js';
 import { callContext } from '#client/call-context.js';
 import { parseCliConfig } from '../../cli/config.js';
@@ -7,7 +7,7 @@ import { holdRequest } from '../../services/ledger/testing/requests.js';
 import { call, report, tokens } from '../../services/metering/testing/calls.js';
 import type { System } from '../support/system.js';
 
-/** Records a call at each of these instants, each dearer than the one before; the account needs the money. */
+/** Records a call at each of these instants, each more expensive than the previous one. The account must have the funds. */
 export async function recordPastCalls(
   system: System,
   { accountId, keyId }: { accountId: string; keyId: string },

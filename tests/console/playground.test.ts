@@ -1,4 +1,4 @@
-// The playground: answers stream in, are charged to the chosen key, and cost on screen what the books say.
+// The playground: answers are streamed, charged to the chosen key, and shown with their recorded cost.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser as Chromium } from 'playwright-core';
 import { settled, type UsageRow } from '../support/calls.js';
@@ -24,7 +24,7 @@ describe.each(browserModes)('the playground, %s', (mode) => {
     await system?.stop();
   });
 
-  it('asks two models at once and shows what each cost, as the books have it', async () => {
+  it('calls two models at once and shows the recorded cost of each', async () => {
     const page = await person.open(`/accounts/${furnished.accountId}/playground`);
     await page.getByLabel('Model', { exact: true }).selectOption('sandbox/echo');
     await page.getByLabel('Compare with a second model').check();
@@ -54,7 +54,7 @@ describe.each(browserModes)('the playground, %s', (mode) => {
     await page.close();
   });
 
-  it('opens with the model of a page of the catalog, after the sign-in where that is needed', async () => {
+  it('opens with the model of a catalog page, after signing in if necessary', async () => {
     const visitor = await newPerson(chromium, system.baseUrl);
     const page = await visitor.context.newPage();
     await page.goto('models/sandbox/reason');
@@ -65,7 +65,7 @@ describe.each(browserModes)('the playground, %s', (mode) => {
     await page.waitForURL(/\/accounts\/acct_\w+\/playground\?model=sandbox%2Freason$/);
     const model = page.getByLabel('Model', { exact: true });
     expect(await model.inputValue()).toBe('sandbox/reason');
-    // What is chosen then is what the address says, and what a key may not call is not taken without a word.
+    // The address has the chosen model, and a model that the key may not call is not accepted silently.
     await model.selectOption('sandbox/echo');
     await page.waitForURL(/\?model=sandbox%2Fecho$/);
     await page.goto(`console/playground?model=${encodeURIComponent('nobody/none')}`);
@@ -74,7 +74,7 @@ describe.each(browserModes)('the playground, %s', (mode) => {
     await visitor.close();
   });
 
-  it('goes on with the conversation, and stops an answer when asked to', async () => {
+  it('continues the conversation, and stops an answer on request', async () => {
     const page = await person.open(`/accounts/${furnished.accountId}/playground`);
     await page.getByLabel('Model', { exact: true }).selectOption('sandbox/stall');
     await page.getByLabel('Your message').fill('Wait for me');
@@ -89,7 +89,7 @@ describe.each(browserModes)('the playground, %s', (mode) => {
     await page.close();
   });
 
-  it('is for those who could make a key, with keys of their own account that are in force', async () => {
+  it('requires a role that may create keys, and an active key of the same account', async () => {
     await addPerson(system, 'viewer@example.com', furnished.owner.password);
     await system.cli('member', 'put', 'viewer@example.com', '--role', 'viewer', '--account', furnished.accountId);
     const viewer = new Browser(system);

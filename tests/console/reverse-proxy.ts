@@ -1,20 +1,20 @@
-// A reverse proxy as operators put before the gateway: below a path of its own, with TLS, or with another host name.
+// A reverse proxy in front of the gateway, as operators use it: below a path, with TLS, or with another host name.
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
-/** How the proxy stands before the gateway. */
+/** Options of the proxy. */
 export interface ProxyOptions {
-  /** Where the gateway is. */
+  /** Address of the gateway. */
   readonly target: string;
-  /** A path that the proxy puts before, and takes away, for example `/tollgate`. */
+  /** A path prefix that the proxy serves below and removes, for example `/tollgate`. */
   readonly path?: string;
-  /** Ends TLS with this certificate. */
+  /** Terminates TLS with this certificate. */
   readonly tls?: { readonly key: string; readonly cert: string };
-  /** Says in X-Forwarded-Proto and -Host how it was asked. */
-  readonly tells?: boolean;
-  /** Asks the gateway under the gateway's own name, as some proxies do unless told otherwise. */
-  readonly renames?: boolean;
+  /** Sends X-Forwarded-Proto and -Host. */
+  readonly forwardsHeaders?: boolean;
+  /** Sends the gateway's own host name, as some proxies do by default. */
+  readonly rewritesHost?: boolean;
 }
 
 /** A running proxy. */
@@ -39,7 +39,7 @@ export async function startReverseProxy(options: ProxyOptions): Promise<ReverseP
 }
 
 function forward(
-  { target, path = '', tls, tells = false, renames = false }: ProxyOptions,
+  { target, path = '', tls, forwardsHeaders = false, rewritesHost = false }: ProxyOptions,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): void {
@@ -55,8 +55,8 @@ function forward(
   const host = incoming.headers.host!;
   const headers = {
     ...incoming.headers,
-    host: renames ? new URL(target).host : host,
-    ...(tells
+    host: rewritesHost ? new URL(target).host : host,
+    ...(forwardsHeaders
       ? { 'x-forwarded-proto': tls === undefined ? 'http' : 'https', 'x-forwarded-host': host, 'x-forwarded-for': '203.0.113.9' }
       : {}),
   };

@@ -1,4 +1,4 @@
-// The samples that the console shows with a new key: they run as they stand, and point each client where docs/clients.md points it.
+// The samples that the console shows with a new key: they run unchanged, and configure each client as in docs/clients.md.
 import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-samples-'));
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
   mkdirSync(join(folder, 'bin'));
-  // Installing is not what is tried, nor is Claude Code itself: it tells what it was started with.
+  // Neither the installation nor Claude Code itself is tested: a substitute prints what it was started with.
   for (const [name, script] of [
     ['npm', 'exit 0'],
     ['claude', 'echo "$ANTHROPIC_BASE_URL $ANTHROPIC_AUTH_TOKEN $ANTHROPIC_MODEL"'],
@@ -32,7 +32,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Runs a command as somebody in a shell would; what it prints. */
+/** Runs a command in a shell. Returns its output. */
 async function run(command: string, env: Record<string, string> = {}): Promise<string> {
   const path = `${join(folder, 'bin')}:${process.env['PATH']}`;
   const child = spawn('sh', ['-e', '-'], { cwd: folder, env: { ...cleanEnv({ PATH: path, ...env }) }, stdio: ['pipe', 'pipe', 'pipe'] });
@@ -48,7 +48,7 @@ function sampleOf(id: SampleId): Sample {
   return samples.find((sample) => sample.id === id)!;
 }
 
-/** Puts the files of a sample in place and types the rest. */
+/** Creates the files of a sample and runs its commands. */
 async function follow(id: SampleId): Promise<string> {
   const { blocks } = sampleOf(id);
   for (const { file, code } of blocks) if (file !== undefined) writeFileSync(join(folder, file), code);
@@ -66,7 +66,7 @@ const codeOf = (id: SampleId): string =>
     .join('\n');
 
 describe('the samples for a key', () => {
-  it('are there for every client', () => {
+  it('exist for every client', () => {
     expect(samples.map(({ id }) => id)).toEqual([...sampleIds]);
   });
 
@@ -74,7 +74,7 @@ describe('the samples for a key', () => {
     expect(await follow(id)).toBe('Hello\n');
   });
 
-  it('curl: gets the answer', async () => {
+  it('curl: prints the answer', async () => {
     expect(await follow('curl')).toContain('"content":"Hello"');
   });
 
@@ -91,7 +91,7 @@ describe('the samples for a key', () => {
       'anthropic',
       `import Anthropic from '@anthropic-ai/sdk'; const { content } = await new Anthropic().messages.create({ model: 'sandbox/echo', max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] }); console.log(content[0].text);`,
     ],
-  ])('.env: is enough for %s without a word of configuration', async (_, program) => {
+  ])('.env: is enough for %s without further configuration', async (_, program) => {
     await follow('env');
     writeFileSync(join(folder, 'plain.mjs'), program);
     expect(await run('node --env-file=.env plain.mjs')).toBe('Hi\n');
@@ -104,7 +104,7 @@ describe('the samples for a key', () => {
     }
   });
 
-  it('stay whole whatever a model is called', async () => {
+  it('work with any model name', async () => {
     const model = `o'"$(touch x)\`\\`;
     const made = samplesFor({ baseAddress: system.baseUrl, secret: system.firstKey, model });
     const curl = made.find(({ id }) => id === 'curl')!.blocks[0]!.code;
@@ -116,7 +116,7 @@ describe('the samples for a key', () => {
     expect(JSON.parse(line.trim().slice('model: '.length, -1))).toBe(model);
   });
 
-  // The page's own table: which client wants /v1.
+  // The page's table of clients with and without /v1.
   const page = readFileSync(join(root, 'docs/clients.md'), 'utf8');
   const rows = [...page.matchAll(/^\| (.+?) \| `(http:\/\/127\.0\.0\.1:8080(?:\/v1)?)` \|/gm)].map(([, clients, address]) => ({
     clients: clients!,
@@ -132,7 +132,7 @@ describe('the samples for a key', () => {
     ['anthropic-python', '`anthropic` (Python)'],
     ['vercel-ai', 'Vercel AI SDK'],
     ['claude-code', 'Claude Code'],
-  ])('%s: has the address that docs/clients.md gives it', (id, client) => {
+  ])('%s: has the address from docs/clients.md', (id, client) => {
     expect([...codeOf(id).matchAll(/https?:\/\/[^"'\s]+/g)].map(([address]) => address)).toEqual([addressOf(client)]);
   });
 

@@ -1,4 +1,4 @@
-// What a browser has to fetch, compressed as every browser can read it: the budgets of the console's and the catalog's pages.
+// The budgets of the console's and the catalog's pages: how much a browser has to load, compressed.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ const furtherPageBytesMax = 35_000;
 const wholeBytesMax = 320_000;
 const catalogBytesMax = 20_000;
 
-describe('what the pages weigh', () => {
+describe('the size of the pages', () => {
   let system: System;
   let chromium: Browser;
   let furnished: Furnished;
@@ -30,14 +30,14 @@ describe('what the pages weigh', () => {
 
   async function gzipped(url: string): Promise<number> {
     const response = await fetch(url, { headers: { 'accept-encoding': 'gzip' } });
-    // The body is decompressed by fetch; what travelled is told by its length.
+    // fetch decompresses the body; the header has the transferred length.
     const length = Number(response.headers.get('content-length'));
     await response.arrayBuffer();
     expect(response.headers.get('content-encoding')).toBe('gzip');
     return length;
   }
 
-  /** The files of a kind that the page fetches until it has settled. */
+  /** Returns the files of a kind that the page loads until it has settled. */
   async function weigh(person: Person, path: string, kind: 'js' | 'css'): Promise<{ bytes: number; hosts: Set<string> }> {
     const urls = new Set<string>();
     const hosts = new Set<string>();
@@ -56,7 +56,7 @@ describe('what the pages weigh', () => {
     return { bytes, hosts };
   }
 
-  it('keeps the first pages within their budget, whichever of them comes first, all from this gateway', async () => {
+  it('is within the budget for each first page, with all files from this gateway', async () => {
     const nobody = await newPerson(chromium, system.baseUrl);
     const owner = await newMember(chromium, system, furnished.owner);
     const ofAccount = ['', '/keys', `/keys/${furnished.keyId}`, '/usage', '/usage/records', '/billing', '/playground', '/members'].map(
@@ -76,7 +76,7 @@ describe('what the pages weigh', () => {
     await owner.close();
   });
 
-  it('keeps every further page, and all of them together, within theirs', () => {
+  it('is within the budget for every further page, and for all of them together', () => {
     const folder = join(import.meta.dirname, '../../dist/console-app/assets');
     const scripts = readdirSync(folder)
       .filter((name) => name.endsWith('.js.gz'))
@@ -87,7 +87,7 @@ describe('what the pages weigh', () => {
     expect(scripts.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThanOrEqual(wholeBytesMax);
   });
 
-  it('shows the catalog and a model in a few kilobytes, without scripts', async () => {
+  it('is a few kilobytes for the catalog and a model, without scripts', async () => {
     for (const path of ['models', 'models/sandbox/echo']) {
       const text = await (await fetch(`${system.baseUrl}/${path}`, { headers: { accept: 'text/html' } })).text();
       expect(text).not.toContain('<script');

@@ -1,5 +1,5 @@
-// Usage in the console: every figure is the API's and the ledger's, filters live in the address, days are those of the reader's clocks,
-// new calls show by themselves, and files hold what the list does.
+// Usage in the console: figures equal the API's and the ledger's, filters are in the address, days are in the user's time zone, new calls
+// appear automatically, and exports equal the list.
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser as Chromium, Locator } from 'playwright-core';
@@ -31,7 +31,7 @@ interface Record_ {
   readonly started_at: string;
 }
 
-/** What a column of figures in USD adds up to; amounts are read as they stand. */
+/** Returns the exact sum of a column of figures in USD. */
 const sumOf = (texts: readonly string[]): bigint => texts.reduce((sum, text) => sum + amountOf(text), 0n);
 const amountOf = (text: string): bigint => nanoUsdOf(/[\d,]+\.\d+/.exec(text)![0].replaceAll(',', ''));
 
@@ -44,7 +44,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
   const keys: { id: string; secret: string }[] = [];
   let rows: readonly UsageRow[];
   let receiver: OtlpReceiver;
-  /** An account whose calls began in each hour around the end of summer time in New York, 2026-11-01T06:00Z. */
+  /** An account with a call in each hour around the end of summer time in New York, 2026-11-01T06:00Z. */
   let past: string;
   const pastCalls = Array.from({ length: 72 }, (_, index) => Date.parse('2026-10-30T20:10Z') + index * 3_600_000);
 
@@ -102,19 +102,19 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
   const filterOf = (page: Page) => Object.fromEntries(new URL(page.url()).searchParams);
   const chips = (page: Page): Promise<string[]> => page.getByRole('list', { name: 'Filters in use' }).getByRole('listitem').allInnerTexts();
 
-  /** The table behind the chart, without its head. */
+  /** Returns the table behind the chart, without its header. */
   async function chartRows(page: Page, name: string): Promise<string[][]> {
     await page.getByText('Show as a table').click();
     const texts = await page.getByRole('table', { name }).getByRole('row').allInnerTexts();
     return texts.slice(1).map((row) => row.split('\t').map((cell) => cell.trim()));
   }
 
-  /** Waits until the list has so many calls; the first row is its head. */
+  /** Waits until the list has this many calls; its first row is the header. */
   async function listed(page: Page, count: number): Promise<void> {
     await eventually(async () => ((await rowsOf(page).count()) === count + 1 ? true : undefined));
   }
 
-  it('tells the sums of the API and of the ledger to the last digit, and each is the sum of the rows below it', async () => {
+  it('shows the API’s and the ledger’s totals to the last digit, each equal to the sum of its rows', async () => {
     const person = await newMember(chromium, system, owner);
     const page = await person.open(`${account}/usage`);
     const { spent_nano_usd: spent } = await system.json<{ spent_nano_usd: string }>('balance', 'show', '--account', accountId);
@@ -150,9 +150,9 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     ['Pacific/Pago_Pago', 'UTC−11:00'],
     ['America/New_York', 'UTC−04:00'],
     ['UTC', 'UTC'],
-  ])('cuts days by the clocks of %s, and they add up', async (timeZone, name) => {
+  ])('splits days in the time zone of %s, and their sum is the total', async (timeZone, name) => {
     const person = await newMember(chromium, system, owner, { timeZone });
-    // In New York the clocks change in this range.
+    // Summer time ends in New York within this range.
     const page = await person.open(`${past}/usage?from=2026-10-20T00:00:00.000Z&until=2026-11-10T00:00:00.000Z&by=day`);
     const days = await chartRows(page, 'Spend by model and day');
     const dayOf = new Intl.DateTimeFormat('en', { month: 'short', day: 'numeric', timeZone });
@@ -176,7 +176,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     await person.close();
   });
 
-  it('tells both hours apart that have one name when clocks are put back', async () => {
+  it('distinguishes the two hours with the same name at the end of summer time', async () => {
     const person = await newMember(chromium, system, owner, { timeZone: 'America/New_York' });
     const page = await person.open(`${past}/usage?from=2026-11-01T04:00:00.000Z&until=2026-11-02T05:00:00.000Z&by=hour&measure=calls`);
     const hours = await chartRows(page, 'Calls by model and hour');
@@ -187,7 +187,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
       'Nov 1, 01:00 GMT-5',
       'Nov 1, 02:00 GMT-5',
     ]);
-    // The day, as it is chosen in the dialog, is all of its 25 hours.
+    // The day, when chosen in the dialog, has all of its 25 hours.
     await page.getByRole('button', { name: 'Filters', exact: true }).click();
     expect([await page.getByLabel('First day').inputValue(), await page.getByLabel('Last day').inputValue()]).toEqual([
       '2026-11-01',
@@ -202,7 +202,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     await person.close();
   });
 
-  it('loads further pages of records when asked, each once', async () => {
+  it('loads further pages of records on request, each once', async () => {
     const person = await newMember(chromium, system, owner);
     const page = await person.open(`${past}/usage/records`);
     await listed(page, 50);
@@ -216,7 +216,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     await person.close();
   });
 
-  it('keeps filters in the address, over reloads and the way back, and from the overview to the records', async () => {
+  it('keeps filters in the address across reloads, the back button, and from the overview to the records', async () => {
     const person = await newMember(chromium, system, owner);
     const page = await person.open(`${account}/usage?range=30d`);
     const link = groupsOf(page).filter({ hasText: 'sandbox/echo' }).getByRole('link', { name: 'sandbox/echo' });
@@ -262,7 +262,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     await person.close();
   });
 
-  it('puts a new call on top by itself, and asks once for each page', async () => {
+  it('adds a new call at the top automatically, and requests each page once', async () => {
     const person = await newMember(chromium, system, owner);
     const page = await person.context.newPage();
     const asked: string[] = [];
@@ -317,7 +317,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     await person.close();
   });
 
-  it('shows how a charge comes about, and what became of the hold, as the ledger has it', async () => {
+  it('shows how a charge is calculated and what happened to the hold, as in the ledger', async () => {
     const person = await newMember(chromium, system, owner);
     const row = rows.find(({ model_id }) => model_id === 'sandbox/reason')!;
     const page = await person.open(`${account}/usage/records/${row.id}`);
@@ -365,7 +365,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     const failed = rows.find(({ outcome }) => outcome === 'upstream_error_before_output')!;
     await page.goto(`console${account}/usage/records/${failed.id}`);
     await page.getByText('Nothing was charged.', { exact: false }).first().waitFor();
-    // How it was tried is for everybody to see, and at which upstream for operators alone.
+    // Every user sees the attempts; only operators see their upstreams.
     const tried = page.getByRole('list', { name: 'Attempts at upstreams' });
     expect(await tried.getByRole('listitem').count()).toBe(1);
     expect(await tried.innerText()).toContain('upstream_failed');
@@ -376,7 +376,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     await person.close();
   });
 
-  it('lists the attempts of a call as the API has them, to operators with where they were, also on a phone and in Chinese', async () => {
+  it('lists the attempts of a call as in the API, with their upstreams for operators, also on a phone and in Chinese', async () => {
     const stub = await startStubUpstream();
     const { id } = await system.json<{ id: string }>('account', 'create', 'Attempts');
     await system.cli('balance', 'deposit', '5', '--account', id, '--reason', 'invoice 3');
@@ -436,7 +436,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     await stub.stop();
   });
 
-  it('opens a record and comes back by keyboard, with the focus where it was', async () => {
+  it('opens a record and returns by keyboard, with the focus where it was', async () => {
     const person = await newMember(chromium, system, owner);
     const page = await person.open(`${account}/usage/records?key=${keys[0]!.id}`);
     const second = rowsOf(page).nth(2).getByRole('link');
@@ -452,7 +452,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     await page.waitForURL(/\/usage\/records\?key=/);
     await eventually(async () => ((await second.evaluate((element) => element === document.activeElement)) ? true : undefined));
 
-    // The same address, come by from elsewhere, is a page of its own, and leads to the same list.
+    // The same address, opened directly, is a full page that links to the same list.
     const other = await person.context.newPage();
     await other.goto(address);
     await other.getByRole('heading', { level: 1, name: 'Usage record', exact: true }).waitFor();
@@ -463,7 +463,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     await person.close();
   });
 
-  it('speaks Chinese to who reads it, with the same figures', async () => {
+  it('is available in Chinese, with the same figures', async () => {
     const person = await newMember(chromium, system, owner, { language: 'zh-CN' });
     const page = await person.open(`${past}/usage?from=2026-10-20T00:00:00.000Z&until=2026-11-10T00:00:00.000Z`);
     const {
@@ -480,7 +480,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     await person.close();
   });
 
-  it('teaches the first call to an account that has none', async () => {
+  it('shows an account without calls how to make its first one', async () => {
     const { id } = await system.json<{ id: string }>('account', 'create', 'Empty');
     await system.cli('member', 'put', owner.email, '--role', 'owner', '--account', id);
     const person = await newMember(chromium, system, owner);

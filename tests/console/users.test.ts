@@ -1,4 +1,4 @@
-// People in the console: they sign in and out, come by link, invitation, sign-up and identity provider, and see what their role allows.
+// Users in the console: they sign in and out, join by link, invitation, sign-up and identity provider, and see what their role allows.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { browserModes, startSystem, type System } from '../support/system.js';
 const password = 'correct horse battery';
 const owner = { email: 'owner@example.com', password };
 
-describe.each(browserModes)('people in the console, %s', (mode) => {
+describe.each(browserModes)('users in the console, %s', (mode) => {
   let idp: Idp;
   let system: System;
   let chromium: Browser;
@@ -53,7 +53,7 @@ describe.each(browserModes)('people in the console, %s', (mode) => {
     await heading(page, 'Sign in');
   };
 
-  it('sign in by password and out, and go where they wanted to', async () => {
+  it('sign in with a password and out, and reach the page that they requested', async () => {
     const person = await nobody();
     const page = await person.open(`${account}/members`);
     await heading(page, 'Sign in');
@@ -73,7 +73,7 @@ describe.each(browserModes)('people in the console, %s', (mode) => {
     await person.close();
   });
 
-  it('are told how long to wait after too many wrong passwords', async () => {
+  it('see how long to wait after too many wrong passwords', async () => {
     await addPerson(system, 'tried@example.com', password);
     const person = await nobody();
     const page = await person.open('/sign-in');
@@ -90,10 +90,10 @@ describe.each(browserModes)('people in the console, %s', (mode) => {
     await person.close();
   });
 
-  it('begin with the operator’s link, which only a press uses up, and become themselves', async () => {
+  it('start with the operator’s link, which only the button redeems, and set up their profile', async () => {
     const link = readFileSync(join(system.dataDir, 'first-console-link'), 'utf8').trim();
     const person = await nobody();
-    // Looked at and left alone, as by what previews links.
+    // Opened without pressing the button, as a link preview does.
     const preview = await person.context.newPage();
     await preview.goto(link);
     await heading(preview, 'Sign in by link');
@@ -110,7 +110,7 @@ describe.each(browserModes)('people in the console, %s', (mode) => {
     await page.getByLabel('New password').fill(password);
     await page.getByRole('button', { name: 'Set the password' }).click();
     await page.getByText('The password is set').waitFor();
-    // A password is there now, so the notice that asked for one is gone.
+    // The user has a password now, so the notice is gone.
     await page.getByText('Welcome. Make yourself at home').waitFor({ state: 'detached' });
     await signOut(page);
 
@@ -126,7 +126,7 @@ describe.each(browserModes)('people in the console, %s', (mode) => {
     await again.close();
   });
 
-  it('come by an invitation in another browser, and see what their role allows', async () => {
+  it('accept an invitation in another browser, and see what their role allows', async () => {
     const host = await newMember(chromium, system, owner);
     const members = await host.open(`${account}/members`);
     await members.getByRole('button', { name: 'Invite somebody' }).click();
@@ -135,7 +135,7 @@ describe.each(browserModes)('people in the console, %s', (mode) => {
     await members.getByRole('button', { name: 'Make the link' }).click();
     const link = (await members.getByRole('region', { name: 'Invitation link' }).textContent())!;
     expect(link).toMatch(new RegExp(`^${system.baseUrl}/console/invitation#[\\w-]{43}$`));
-    // Nothing but the button closes what is shown once.
+    // Only the button closes a dialog with something that is shown once.
     await members.keyboard.press('Escape');
     await members.getByRole('button', { name: 'I have the link' }).click();
     await members.getByRole('table', { name: 'Pending invitations' }).getByText('vera@example.com').waitFor();
@@ -158,12 +158,12 @@ describe.each(browserModes)('people in the console, %s', (mode) => {
     await page.goto(`${system.baseUrl}/console${account}/audit`);
     await page.getByText('Only owners and admins see the audit log.').waitFor();
 
-    // Used up.
+    // The invitation has been used.
     const late = await (await nobody()).context.newPage();
     await late.goto(link);
     await late.getByText('The invitation has ended').first().waitFor();
 
-    // Another role at once, and the log of it all.
+    // The role changes immediately, and the audit log shows all of it.
     await members.reload();
     await members.getByRole('button', { name: 'Actions for vera@example.com' }).click();
     await members.getByRole('menuitem', { name: 'Change the role' }).click();
@@ -180,7 +180,7 @@ describe.each(browserModes)('people in the console, %s', (mode) => {
       .waitFor();
     await log.getByText('accepted an invitation').waitFor();
     await page.goto(`${system.baseUrl}/console${account}/members`);
-    // An admin touches no owner.
+    // An admin cannot change an owner.
     await page.getByRole('button', { name: 'Invite somebody' }).waitFor();
     expect(await page.getByRole('button', { name: 'Actions for owner@example.com' }).count()).toBe(0);
 
@@ -193,7 +193,7 @@ describe.each(browserModes)('people in the console, %s', (mode) => {
     await guest.close();
   });
 
-  it('take invitations back, and cannot leave an account without an owner', async () => {
+  it('revoke invitations, and cannot leave an account without an owner', async () => {
     const host = await newMember(chromium, system, owner);
     const page = await host.open(`${account}/members`);
     await page.getByRole('button', { name: 'Invite somebody' }).click();
@@ -217,7 +217,7 @@ describe.each(browserModes)('people in the console, %s', (mode) => {
     await host.close();
   });
 
-  it('see where they are signed in, and end it there', async () => {
+  it('see their sessions, and end them', async () => {
     await addPerson(system, 'many@example.com', password);
     const who = { email: 'many@example.com', password };
     const [here, there, third] = [
@@ -245,7 +245,7 @@ describe.each(browserModes)('people in the console, %s', (mode) => {
     for (const each of [here, there, third]) await each.close();
   });
 
-  it('change their password only with the present one', async () => {
+  it('change their password only with the current one', async () => {
     await addPerson(system, 'change@example.com', password);
     const person = await newMember(chromium, system, { email: 'change@example.com', password });
     const page = await person.open('/settings');
@@ -281,7 +281,7 @@ describe.each(browserModes)('people in the console, %s', (mode) => {
     await person.close();
   });
 
-  it('sign in through the identity provider, and are told when it does not let them in', async () => {
+  it('sign in through the identity provider, and see why it does not admit them', async () => {
     idp.person = { sub: 'ivy', email: 'ivy@example.com', email_verified: false, name: 'Ivy' };
     const person = await nobody();
     const page = await person.open('/settings');
@@ -299,7 +299,7 @@ describe.each(browserModes)('people in the console, %s', (mode) => {
     await heading(page, 'Settings');
     expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Ivy');
     await page.getByText('You have none: you can only come by a link or a provider.').waitFor();
-    // The only way in stays.
+    // The only sign-in method cannot be removed.
     await page.getByRole('button', { name: 'Disconnect Acme ID' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Disconnect' }).click();
     await page.getByText('set a password first').waitFor();

@@ -6,7 +6,7 @@ import { blocksOf, deltaChars, pieces, usageOf, written, zeroed } from './text-p
 const id = 'chatcmpl-stub';
 const created = 1_763_600_000;
 
-/** The body of a non-streaming answer. */
+/** Returns the body of a non-streaming answer. */
 export function completionBody(script: Script, request: Json): Json {
   return {
     ...envelope('chat.completion', script, request),
@@ -37,7 +37,7 @@ function message(blocks: readonly Block[]): Json {
   };
 }
 
-/** The chunks of a streamed answer as the vendor would send them. */
+/** Returns the chunks of a streamed answer as the vendor would send them. */
 export function completionChunks(script: Script, request: Json): Json[] {
   const options = request['stream_options'];
   const asked = typeof options === 'object' && options !== null && (options as Json)['include_usage'] === true;
@@ -64,18 +64,18 @@ export function completionChunks(script: Script, request: Json): Json[] {
   return [...interleave(streams), ...(asked && last !== null ? [{ ...base, choices: [], usage: last }] : [])] as Json[];
 }
 
-/** The same as frames, `[DONE]` included. */
+/** Returns the frames of a streamed answer, including `[DONE]`. */
 export function completionFrames(script: Script, request: Json): string[] {
   const done = script.style?.withoutDone === true ? [] : ['data: [DONE]\n\n'];
   return [...written(completionChunks(script, request), script, chunkFrame), ...done];
 }
 
-/** A chunk as a frame. */
+/** Returns a chunk as a frame. */
 export function chunkFrame(chunk: Json): string {
   return `data: ${JSON.stringify(chunk)}\n\n`;
 }
 
-/** The format's error frame. */
+/** Returns the format's error frame. */
 export function completionErrorFrame(error: unknown): string {
   return `data: ${JSON.stringify({ error })}\n\n`;
 }
@@ -126,7 +126,7 @@ function logprobs(token: string): Json {
   return { content: [{ token, logprob: -0.25, bytes: [...Buffer.from(token)], top_logprobs: [] }], refusal: null };
 }
 
-/** The first of each list, then the second of each, and so on. */
+/** Returns the first element of each list, then the second of each, and so on. */
 function interleave(lists: unknown[][]): unknown[] {
   const longest = Math.max(0, ...lists.map((list) => list.length));
   return Array.from({ length: longest }, (_, index) => lists.flatMap((list) => (index < list.length ? [list[index]] : []))).flat();

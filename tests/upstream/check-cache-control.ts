@@ -1,9 +1,9 @@
-// The rules for marks of the prompt cache, which hold over the whole of a messages request.
+// The rules for cache_control, which apply to a messages request as a whole.
 import { insist, isJson, type Json, objectOf, wordOf } from './check.js';
 
-/** Raises Refused for a mark that the vendor does not know, for more than four, and for a long one behind a short one. */
+/** Raises Refused for an unknown cache_control, for more than four of them, and for a long one after a short one. */
 export function checkCacheControl(body: Json): void {
-  // In the order in which the prompt is put together.
+  // In the order of the prompt.
   const marks = [...marksIn(body['tools'], 'tools'), ...marksIn(body['system'], 'system'), ...marksIn(body['messages'], 'messages')];
   if (isJson(body['cache_control'])) marks.push({ ttl: ttlOf(body['cache_control'], 'cache_control'), path: 'cache_control' });
   insist(marks.length <= 4, `A maximum of 4 blocks with cache_control may be provided. Found ${marks.length}.`);

@@ -59,7 +59,7 @@ const fields = [
 const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
 const sampling = ['temperature', 'top_p', 'frequency_penalty', 'presence_penalty', 'logprobs', 'top_logprobs', 'logit_bias'];
 
-/** Raises Refused for what the vendor answers with 400. */
+/** Raises Refused if the vendor would respond with a 400. */
 export function checkChatCompletions(value: unknown, rules: VendorRules = {}): Json {
   const body = anyObject(value, '');
   const unknown = Object.keys(body).find((field) => !fields.includes(field) && rules.knownFields?.includes(field) !== true);

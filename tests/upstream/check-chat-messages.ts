@@ -4,7 +4,7 @@ import type { VendorRules } from './rules.js';
 
 const roles = ['developer', 'system', 'user', 'assistant', 'tool', 'function'];
 
-/** Raises Refused for what the vendor answers with 400. */
+/** Raises Refused if the vendor would respond with a 400. */
 export function checkChatMessages(messages: unknown[], rules: VendorRules): void {
   let pending: string[] = [];
   for (const [index, value] of messages.entries()) {
@@ -36,7 +36,7 @@ export function checkChatMessages(messages: unknown[], rules: VendorRules): void
   );
 }
 
-/** The tool call ids that must be answered next. */
+/** Checks a message. Returns the ids of tool calls that must be answered next. */
 function checkMessage(value: unknown, path: string, role: unknown, { isOpenAi = false }: VendorRules): string[] {
   if (typeof role !== 'string' || !roles.includes(role))
     throw new Refused(`Invalid value: '${String(role)}'. Supported values are: ${roles.join(', ')}.`, `${path}.role`);

@@ -2,14 +2,14 @@
 import { anyObject, base64Of, insist, type Json, listOf, objectOf, Refused, textOf, wordOf } from './check.js';
 import type { VendorRules } from './rules.js';
 
-/** What the rules for a conversation depend on. */
+/** The rules for a conversation and what they depend on. */
 export interface ConversationRules extends VendorRules {
   readonly version: string;
-  /** Thinking is enabled with a budget. */
+  /** Whether thinking is enabled with a budget. */
   readonly thinks: boolean;
 }
 
-/** Raises Refused for what the vendor answers with 400. */
+/** Raises Refused if the vendor would respond with a 400. */
 export function checkConversation(messages: unknown[], rules: ConversationRules): void {
   let pending: string[] = [];
   for (const [index, value] of messages.entries()) {
@@ -40,7 +40,7 @@ function blocksOf(message: Json, path: string, mayBeEmpty: boolean): Json[] {
   return listOf(content, path).map((block, at) => anyObject(block, `${path}.${at}`));
 }
 
-/** The tool calls that must be answered in the next message. */
+/** Checks a turn. Returns the tool calls that must be answered in the next message. */
 function checkTurn(blocks: readonly Json[], path: string, role: string, pending: readonly string[], rules: ConversationRules): string[] {
   const results = blocks.filter(({ type }) => type === 'tool_result').map((block) => textOf(block['tool_use_id'], `${path}.tool_use_id`));
   const missing = pending.filter((id) => !results.includes(id));
@@ -79,14 +79,14 @@ function checkLast(messages: readonly Json[], { refusesPrefill = false, thinks }
     );
   }
   if (!thinks || !Array.isArray(last['content']) || !(last['content'] as Json[]).some(({ type }) => type === 'tool_result')) return;
-  // In a turn of tools the reasoning that led to the calls must come along.
+  // A turn with tool calls must include the reasoning that led to them.
   const at = messages.findLastIndex(({ role }) => role === 'assistant');
   const first = (messages[at]!['content'] as Json[])[0]!['type'];
   const message = `messages.${at}.content.0.type: Expected \`thinking\` or \`redacted_thinking\`, but found \`${String(first)}\`. When \`thinking\` is enabled, a final \`assistant\` message must start with a thinking block.`;
   insist(first === 'thinking' || first === 'redacted_thinking', message);
 }
 
-/** The ids of tool calls that must be answered next. */
+/** Checks a block. Returns the ids of tool calls that must be answered next. */
 function checkBlock(block: Json, path: string, role: string, rules: ConversationRules): string[] {
   const type = textOf(block['type'], `${path}.type`);
   switch (type) {
@@ -199,7 +199,7 @@ function checkMedia(block: Json, path: string): void {
   }
 }
 
-/** A text block, of a message or of the system prompt. */
+/** Checks a text block of a message or of the system prompt. */
 export function checkText(value: unknown, path: string): void {
   const block = objectOf(value, path, ['type', 'text'], ['cache_control', 'citations']);
   wordOf(block['type'], `${path}.type`, ['text']);

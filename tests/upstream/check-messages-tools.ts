@@ -3,7 +3,7 @@ import { anyObject, insist, type Json, listOf, nameOf, objectOf, optionalFlag, R
 import { checkStrictSchema } from './check-schema.js';
 import type { VendorRules } from './rules.js';
 
-/** Tools whose schema their type implies, or that run at the vendor: any fields. */
+/** Types of tools that have an implicit schema or run at the vendor; any fields are accepted. */
 const builtIn =
   /^(bash|text_editor|memory|computer|browser|computer_toolset|browser_toolset|web_search|web_fetch|code_execution|tool_search_tool_bm25|tool_search_tool_regex)_\d{8}$/;
 const options = [
@@ -17,9 +17,9 @@ const options = [
   'allowed_callers',
 ];
 
-/** Raises Refused for what the vendor answers with 400. */
+/** Raises Refused if the vendor would respond with a 400. */
 export function checkMessagesTools(body: Json, rules: VendorRules): void {
-  // An empty list is the same as none.
+  // An empty list is equivalent to no list.
   if (body['tools'] === undefined || (Array.isArray(body['tools']) && body['tools'].length === 0)) {
     return insist(body['tool_choice'] === undefined, 'tool_choice: tool_choice may only be specified while providing tools.');
   }

@@ -18,17 +18,17 @@ const generationFields = [
   'diagnostics',
 ];
 const samplingFields = ['temperature', 'top_p', 'top_k'];
-/** Fields that only a request with a beta flag of this beginning may hold. */
+/** Fields that require a beta flag with this prefix. */
 const betaFields: Readonly<Record<string, string>> = {
   context_management: 'context-management-',
   output_format: 'structured-outputs-',
   mcp_servers: 'mcp-client-',
 };
 
-/** The vendor versions that the stub knows. */
+/** The versions of the format that the stub supports. */
 export const messagesVersions = ['2023-06-01', '2026-10-21'];
 
-/** Raises Refused for what the vendor answers with 400, in the given version and with these beta flags. */
+/** Raises Refused if the vendor would respond with a 400, in this version and with these beta flags. */
 export function checkMessages(value: unknown, version: string, rules: VendorRules = {}, betas: readonly string[] = []): Json {
   const body = known(value, [...promptFields, ...generationFields, ...(version === '2023-06-01' ? samplingFields : [])], rules, betas);
   insist(body['max_tokens'] !== undefined, 'max_tokens: Field required', 'max_tokens');
@@ -55,7 +55,7 @@ export function checkMessages(value: unknown, version: string, rules: VendorRule
   return body;
 }
 
-/** The same for counting tokens. */
+/** Raises Refused if the vendor would respond with a 400 to a request to count tokens. */
 export function checkCountTokens(value: unknown, version = '2023-06-01', rules: VendorRules = {}, betas: readonly string[] = []): Json {
   const body = known(value, promptFields, rules, betas);
   checkPrompt(body, version, rules, betas, Number.MAX_SAFE_INTEGER);

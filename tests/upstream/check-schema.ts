@@ -1,7 +1,7 @@
 // The rules for JSON Schemas of tools and of structured answers.
 import { anyObject, insist, isJson, type Json } from './check.js';
 
-/** A schema of a tool's arguments that need not be met exactly. */
+/** Checks a schema of a tool's arguments that the vendor does not enforce. */
 export function checkParameters(value: unknown, path: string): void {
   const schema = anyObject(value, path);
   insist(schema['type'] === 'object', `${path}.type: Input should be 'object'`, path);
@@ -10,7 +10,7 @@ export function checkParameters(value: unknown, path: string): void {
   );
 }
 
-/** A schema that the vendor enforces: every object is closed, and with `allRequired` (OpenAI) names all its properties as required. */
+/** Checks a schema that the vendor enforces: every object must be closed and, with `allRequired` (OpenAI), list all its properties as required. */
 export function checkStrictSchema(value: unknown, path: string, allRequired: boolean): void {
   const schema = anyObject(value, path);
   if (allRequired) insist(schema['type'] === 'object', `${path}: schema must be a JSON Schema of 'type: "object"'`, path);

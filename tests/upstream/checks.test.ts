@@ -1,11 +1,11 @@
-// The stub's rules refuse what the vendors refuse, and take what they take: one row for each rule.
+// The stub's rules reject what the vendors reject, and accept what they accept: one row per rule.
 import { describe, expect, it } from '@jest/globals';
 import type { Json } from './check.js';
 import { checkChatCompletions } from './check-chat-completions.js';
 import { checkCountTokens, checkMessages } from './check-messages.js';
 import { currentRules, type VendorRules } from './rules.js';
 
-// Rows differ in length, so their values come as a rest: the runner would take a parameter too many for a callback.
+// Rows differ in length, so that their values are a rest parameter: the runner would treat an extra parameter as a callback.
 const user = { role: 'user', content: 'Hi' };
 const open = { type: 'object', properties: { a: { type: 'string' } } };
 const closed = { ...open, required: ['a'], additionalProperties: false };
@@ -164,7 +164,7 @@ describe('messages requests', () => {
     ['at most 256', { metadata: { user_id: 'u'.repeat(257) } }],
   ])('are refused: %s: %j', (...[message, fields, rules, version]) => expect(check(fields, rules, version)).toThrow(message));
 
-  it('to count tokens take no cap', () => {
+  it('to count tokens accept no cap', () => {
     expect(() => checkCountTokens({ model: 'm', messages: [user] })).not.toThrow();
     expect(() => checkCountTokens({ model: 'm', messages: [user], max_tokens: 5 })).toThrow('Extra inputs');
   });

@@ -1,10 +1,10 @@
-// Writes an answer to the wire, with whatever shall go wrong on the way.
+// Writes an answer to the wire, with the faults of its script.
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import type { Fault, Script, WireStyle } from './script.js';
 
-/** Writes the frames of a stream. Resolves when the stub has no more to send; a stall resolves when the client has left. */
+/** Writes the frames of a stream. Resolves when the stub has nothing more to send; a stall resolves when the client disconnects. */
 export async function deliverFrames(
   response: ServerResponse,
   frames: readonly string[],
@@ -45,7 +45,7 @@ async function finish(response: ServerResponse, fault: Fault | undefined): Promi
     await new Promise((resolve) => response.once('close', resolve));
     clearInterval(alive);
   } else if (fault?.kind === 'reset') {
-    // A reset overtakes bytes that the client has not read yet.
+    // A reset would discard bytes that the client has not read yet.
     await sleep(30);
     response.socket?.resetAndDestroy();
   } else response.end();
@@ -76,12 +76,12 @@ function styled(frames: readonly string[], style: WireStyle = {}): readonly stri
   });
 }
 
-/** Waits for the client to take what was written, so that the stub too notices a slow reader. */
+/** Writes bytes and waits until the client has accepted them, so that a slow reader also slows the stub. */
 async function write(response: ServerResponse, bytes: Uint8Array, packetBytes = bytes.length): Promise<void> {
   for (let start = 0; start < bytes.length; start += packetBytes) {
     if (response.destroyed) return;
     if (!response.write(bytes.subarray(start, start + packetBytes))) await Promise.race([once(response, 'drain'), once(response, 'close')]);
-    // A turn of the event loop between writes makes each a packet of its own.
+    // A turn of the event loop between writes sends each of them as its own packet.
     if (packetBytes < bytes.length) await new Promise((resolve) => setImmediate(resolve));
   }
 }

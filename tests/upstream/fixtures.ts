@@ -1,4 +1,4 @@
-// Scripts that need no preparation: a request for the model of this name gets it, in either format.
+// Ready-made scripts, used for requests for the model of the same name, in either format.
 import type { Block, Script } from './script.js';
 
 const text: Block = { type: 'text', text: 'Hello from the stub upstream.' };
@@ -27,7 +27,7 @@ const searchHit = {
   page_age: null,
 };
 
-/** What a vendor can say. */
+/** Scripts for what a vendor can answer. */
 const features: Readonly<Record<string, Script>> = {
   text: { blocks: [text] },
   tool: { blocks: [weather] },
@@ -102,7 +102,7 @@ const features: Readonly<Record<string, Script>> = {
   },
 };
 
-/** How it can end, and what it can report. */
+/** Scripts for how an answer can end, and the usage that it can report. */
 const outcomes: Readonly<Record<string, Script>> = {
   'content-filter': { blocks: [text], stopReason: 'content_filter' },
   'context-full': { blocks: [text], stopReason: 'model_context_window_exceeded' },
@@ -115,7 +115,7 @@ const outcomes: Readonly<Record<string, Script>> = {
   'all-usage': { blocks: [text], usage: { input: 11, cacheRead: 7, cacheWrite5m: 5, cacheWrite1h: 3, output: 13, reasoning: 2 } },
 };
 
-/** What can go wrong. */
+/** Scripts for faults. */
 const faults: Readonly<Record<string, Script>> = {
   'status-400': status(400, 'invalid_request_error', 'temperature: this model refuses it'),
   'status-401': status(401, 'authentication_error', 'Incorrect API key provided: sk-stub*******cret.'),
@@ -154,5 +154,5 @@ const faults: Readonly<Record<string, Script>> = {
   'huge-chunk': { blocks: [text], fault: { kind: 'huge-chunk', bytes: 8 << 20 } },
 };
 
-/** By model name. A request for any other model is answered with text. */
+/** The scripts by model name. A request for any other model is answered with text. */
 export const scriptsByModel: Readonly<Record<string, Script>> = { ...features, ...outcomes, ...faults };

@@ -5,7 +5,7 @@ import { blocksOf, deltaChars, pieces, usageOf, written, zeroed } from './text-p
 
 const id = 'msg_stub';
 
-/** The body of a non-streaming answer. */
+/** Returns the body of a non-streaming answer. */
 export function messageBody(script: Script, request: Json): Json {
   return {
     ...envelope(script, request),
@@ -17,7 +17,7 @@ export function messageBody(script: Script, request: Json): Json {
   };
 }
 
-/** The events of a streamed answer as the vendor would send them. */
+/** Returns the events of a streamed answer as the vendor would send them. */
 export function messageEvents(script: Script, request: Json): Json[] {
   const usage = usageJson(script, request);
   const start =
@@ -39,17 +39,17 @@ export function messageEvents(script: Script, request: Json): Json[] {
   ];
 }
 
-/** The same as frames. */
+/** Returns the frames of a streamed answer. */
 export function messageFrames(script: Script, request: Json): string[] {
   return written(messageEvents(script, request), script, eventFrame);
 }
 
-/** An event as a frame. */
+/** Returns an event as a frame. */
 export function eventFrame(event: Json): string {
   return `event: ${String(event['type'])}\ndata: ${JSON.stringify(event)}\n\n`;
 }
 
-/** The format's error frame. */
+/** Returns the format's error frame. */
 export function messageErrorFrame(error: unknown): string {
   return eventFrame({ type: 'error', error });
 }
@@ -133,7 +133,7 @@ function streamed(block: Block, chars: number): StreamedBlock[] {
     case 'redacted_reasoning':
       return [{ content_block: { type: 'redacted_thinking', data: block.data }, deltas: [] }];
     case 'tool_call': {
-      // The first fragment is often empty; a call without arguments has no other.
+      // The first fragment is often empty; a call without arguments has only that one.
       const deltas = ['', ...pieces(block.arguments, chars)].map((partial_json) => ({ type: 'input_json_delta', partial_json }));
       return [{ content_block: { type: 'tool_use', id: block.id, name: block.name, input: {}, caller: { type: 'direct' } }, deltas }];
     }

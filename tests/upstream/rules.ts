@@ -1,24 +1,24 @@
-// What a vendor, or one of its models, knows and refuses beyond the rules that hold for all.
+// What a vendor or one of its models supports and rejects, in addition to the rules that apply to all.
 
-/** The particulars of one vendor's model. Absent: an older model of an OpenAI-compatible server, or one of Anthropic's that takes sampling. */
+/** The rules of a vendor's model. By default, an older model of an OpenAI-compatible server, or one of Anthropic's that accepts sampling. */
 export interface VendorRules {
-  /** Top-level request fields that this vendor knows in addition: what it has invented since. */
+  /** Additional top-level request fields that this vendor supports, for example new ones. */
   readonly knownFields?: readonly string[];
-  /** chat-completions: OpenAI's own servers, which know the role developer, and neither `reasoning_content` nor two caps. */
+  /** chat-completions: OpenAI's own servers, which accept the role developer, but neither `reasoning_content` nor two caps. */
   readonly isOpenAi?: boolean;
-  /** A model that reasons: OpenAI's take no `max_tokens` and no sampling; Anthropic's newer ones take only the default sampling. */
+  /** A reasoning model: OpenAI's accept neither `max_tokens` nor sampling; Anthropic's newer ones accept only the default sampling. */
   readonly refusesSampling?: boolean;
-  /** messages: newer models refuse a conversation that ends with the assistant. */
+  /** messages: newer models reject a conversation that ends with an assistant message. */
   readonly refusesPrefill?: boolean;
-  /** messages: the kinds of thinking that the model knows; by default all. */
+  /** messages: the kinds of thinking that the model supports; by default all. */
   readonly thinkingTypes?: readonly string[];
-  /** Tools that say `strict` must have schemas that the vendor can enforce. */
+  /** Tools with `strict` must have schemas that the vendor can enforce. */
   readonly enforcesStrictTools?: boolean;
-  /** messages: thinking takes no forced tool, and with a budget no sampling. */
+  /** messages: thinking excludes forced tools and, with a budget, sampling. */
   readonly limitsThinking?: boolean;
-  /** The most output tokens that may be asked for. */
+  /** The maximum number of output tokens that may be requested. */
   readonly outputTokensMax?: number;
 }
 
-/** What the stub's models refuse unless told otherwise: all that current models do. */
+/** The default rules of the stub's models, which are those of current models. */
 export const currentRules: VendorRules = { enforcesStrictTools: true, limitsThinking: true };

@@ -1,4 +1,4 @@
-// The stub is only worth something if the vendors' own libraries take it for the vendor.
+// Tests the stub with the vendors' own libraries, which must not notice a difference.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
@@ -38,7 +38,7 @@ describe('the OpenAI library', () => {
     );
   });
 
-  it('is refused with what the vendor would not take', async () => {
+  it('gets an error for requests that the vendor would reject', async () => {
     await expect(openai.chat.completions.create({ model: 'text', messages, unknown: 1 } as never)).rejects.toMatchObject({ status: 400 });
     await expect(openai.chat.completions.create({ model: 'text', messages: [] })).rejects.toMatchObject({ status: 400 });
     await expect(
@@ -79,7 +79,7 @@ describe('the Anthropic library', () => {
     expect(streamed.stop_reason).toBe('tool_use');
   });
 
-  it('is refused with what the vendor would not take', async () => {
+  it('gets an error for requests that the vendor would reject', async () => {
     await expect(anthropic.messages.create({ model: 'text', max_tokens: 50, messages, temperature: 1 } as never)).rejects.toMatchObject({
       status: 400,
     });

@@ -1,4 +1,4 @@
-// A vendor for tests: both wire formats as the vendors speak them, strict about requests, and scripted answer by answer.
+// A mock vendor for tests: it uses both wire formats as the vendors do, is strict about requests, and follows a script for each answer.
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,44 +17,44 @@ export interface RecordedRequest {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: Json;
-  /** Resolves when the exchange is over: true when the client left before the stub was done. */
+  /** Resolves when the exchange is over: true if the client disconnected before the stub had finished. */
   readonly clientLeft: Promise<boolean>;
 }
 
-/** A request that broke a rule of the vendor's. */
+/** A request that violated a rule of the vendor. */
 export interface RefusedRequest {
   readonly path: string;
   readonly body: Json;
   readonly status: number;
-  /** The rule, in the vendor's words. */
+  /** The vendor's error message. */
   readonly message: string;
 }
 
 /** A running stub. */
 export interface StubUpstream {
-  /** Up to and including the version segment. */
+  /** Address up to and including the version segment. */
   readonly baseUrl: string;
-  /** In the order they came; refused ones included. */
+  /** All requests in the order of their arrival, including refused ones. */
   readonly requests: readonly RecordedRequest[];
-  /** Those that the vendor would refuse, since the last `takeRefused`. A scripted status is no refusal. */
+  /** The requests since the last `takeRefused` that the vendor would reject. A scripted status does not count. */
   readonly refused: readonly RefusedRequest[];
-  /** The refused requests, which are then forgotten: for tests that expect them. */
+  /** Returns and clears the refused requests, for tests that expect them. */
   takeRefused(): RefusedRequest[];
   /** Connections accepted since the start. */
   connectionsMade(): number;
-  /** What requests for this model get from now on; several scripts are used one after another, and the last one from then on. */
+  /** Sets the scripts for requests for this model: they are used one after another, and the last one for all further requests. */
   script(model: string, ...scripts: Script[]): void;
-  /** What this model knows and refuses in particular, from now on. */
+  /** Sets the rules of this model. */
   rules(model: string, rules: VendorRules): void;
   stop(): Promise<void>;
 }
 
-/** The key that the stub accepts unless told otherwise. */
+/** The key that the stub accepts by default. */
 export const stubApiKey = 'sk-stub-0123456789abcdef-secret';
 
 type Format = 'chat-completions' | 'messages';
 
-/** Starts a stub on a free port of 127.0.0.1. `rules` hold for all models, beside their own. */
+/** Starts a stub on a free port of 127.0.0.1. `rules` apply to all models, in addition to their own. */
 export async function startStubUpstream(options: { apiKey?: string; rules?: VendorRules } = {}): Promise<StubUpstream> {
   const apiKey = options.apiKey ?? stubApiKey;
   const scripts = new Map<string, Script[]>();
@@ -115,7 +115,7 @@ export async function startStubUpstream(options: { apiKey?: string; rules?: Vend
   };
 }
 
-/** The list of models, which vendors of both formats give at one path; they are told apart by how the key is sent. */
+/** Serves the list of models, which has the same path in both formats; how the key is sent shows the format. */
 function answerGet({ headers }: IncomingMessage, response: ServerResponse, path: string, apiKey: string): void {
   const isMessages = headers['x-api-key'] !== undefined || headers['anthropic-version'] !== undefined;
   const format = isMessages ? 'messages' : 'chat-completions';

@@ -2,7 +2,7 @@
 import type { Json } from './check.js';
 import type { Block, Script, Usage } from './script.js';
 
-/** A text in deltas of so many characters, none of which cuts a letter in two. */
+/** Splits a text into deltas of this many characters, without splitting a character. */
 export function pieces(text: string, chars: number): string[] {
   const letters = Array.from(text);
   return Array.from({ length: Math.ceil(letters.length / chars) }, (_, index) =>
@@ -10,17 +10,17 @@ export function pieces(text: string, chars: number): string[] {
   );
 }
 
-/** The answer's blocks. */
+/** Returns the answer's blocks. */
 export function blocksOf(script: Script): readonly Block[] {
   return script.blocks ?? [{ type: 'text', text: 'Hello from the stub upstream.' }];
 }
 
-/** Characters in one delta. */
+/** Returns the number of characters per delta. */
 export function deltaChars(script: Script): number {
   return script.deltaChars ?? 8;
 }
 
-/** The usage that the script reports; words stand for tokens where it names none. */
+/** Returns the usage that the script reports; if it has none, words count as tokens. */
 export function usageOf(script: Script, body: unknown): Usage | undefined {
   if (script.usage === 'none') return undefined;
   const words = (text: string): number => text.split(/\s+/).filter((word) => word !== '').length;
@@ -30,14 +30,14 @@ export function usageOf(script: Script, body: unknown): Usage | undefined {
   return script.usage ?? { input: Math.max(1, words(JSON.stringify(body))), output: Math.max(1, words(written.join(' '))) };
 }
 
-/** A usage object with a zero for every figure. */
+/** Returns a usage object with zero for every figure. */
 export function zeroed(usage: unknown): unknown {
   if (typeof usage === 'number') return 0;
   if (typeof usage !== 'object' || usage === null) return usage;
   return Object.fromEntries(Object.entries(usage as Json).map(([key, value]) => [key, zeroed(value)]));
 }
 
-/** The stream's events, changed as the script says, as they go onto the wire. */
+/** Returns the stream's events as written to the wire, changed by the script. */
 export function written(events: readonly Json[], script: Script, frame: (event: Json) => string): string[] {
   return (script.edit?.(events) ?? events).map((event) => (typeof event === 'string' ? event : frame(event)));
 }

@@ -1,4 +1,4 @@
-// What must come of a script on each path: what the caller sees, and what it is charged to the nano-dollar.
+// Checks the result of a script on each path: what the caller receives, and the charge to the nano-dollar.
 import { expect } from '@jest/globals';
 import type { Script, Usage } from '../../upstream/script.js';
 import { type Conformance, type Outcome, priceOf } from './gateway.js';
@@ -6,31 +6,31 @@ import { nameOf, type Path } from './paths.js';
 import { type Bodies, bodyFor } from './requests.js';
 import type { Seen } from './seen.js';
 
-/** The figures that scripts report unless they say something else: every class that both formats have. */
+/** The figures that scripts report by default: every class that both formats have. */
 export const usage: Required<Usage> = { input: 21, cacheRead: 8, cacheWrite5m: 5, cacheWrite1h: 0, output: 13, reasoning: 4 };
 
 /** How an answer must end. */
 export type ExpectedEnd =
-  /** Whole, and charged by these figures of the upstream's. */
+  /** Complete, and charged by these figures of the upstream. */
   | { readonly kind: 'complete'; readonly usage?: Usage }
-  /** Whole, and charged by our own count, for the upstream gave none that can be true; some of its figures may still count. */
+  /** Complete, and charged by Tollgate's count because the upstream's figures are missing or implausible; some of them may still be used. */
   | { readonly kind: 'estimated'; readonly reported?: Partial<Usage> }
-  /** In an error after some output: a stream is charged for what was delivered, a whole answer is not. */
+  /** With an error after some output: a stream is charged for what was delivered, a whole answer is free. */
   | { readonly kind: 'broken' }
-  /** In an error before any output, which is free. */
+  /** With an error before any output, which is free. */
   | { readonly kind: 'failed' };
 
 /** One expectation. */
 export interface ExpectedAnswer {
   readonly end?: ExpectedEnd;
-  /** What is told of what the caller sees; the rest is not looked at. */
+  /** The expected parts of what the caller receives; other parts are not checked. */
   readonly seen?: ExpectedSeen;
 }
 
-/** Values, or matchers of them. */
+/** Values or matchers. */
 export type ExpectedSeen = Readonly<Partial<Record<keyof Seen, unknown>>>;
 
-/** Calls on each path and compares. Gives the outcomes, by the name of the path. */
+/** Makes a call on each path and checks it. Returns the outcomes by the name of the path. */
 export async function expectAnswers(
   gateway: Conformance,
   paths: readonly Path[],
@@ -39,7 +39,7 @@ export async function expectAnswers(
   bodies: Partial<Bodies> = {},
 ): Promise<ReadonlyMap<Path, Outcome>> {
   const outcomes = new Map<Path, Outcome>();
-  // One after another: the stub has one script a model, and tells by the order what was sent for which call.
+  // One after another, because the stub has one script per model, and matches requests to calls by their order.
   for (const path of paths) {
     gateway.answer(path.upstream, { usage, ...(typeof script === 'function' ? script(path) : script) });
     const outcome = await onPath(path, () => gateway.call(path, bodyFor(path, bodies)));
@@ -49,7 +49,7 @@ export async function expectAnswers(
   return outcomes;
 }
 
-/** Says on which path something failed. */
+/** Runs `work`, and adds the path to its errors. */
 export async function onPath<T>(path: Path, work: () => Promise<T> | T): Promise<T> {
   try {
     return await work();
@@ -59,7 +59,7 @@ export async function onPath<T>(path: Path, work: () => Promise<T> | T): Promise
   }
 }
 
-/** Compares one outcome. */
+/** Checks one outcome. */
 export async function expectAnswer(
   gateway: Conformance,
   path: Path,
@@ -69,7 +69,7 @@ export async function expectAnswer(
   const isError = end.kind === 'broken' || end.kind === 'failed';
   expect({ error: outcome.seen.error, isRefused: outcome.status >= 400, ...pick(outcome.seen, seenBy(path, seen)) }).toEqual({
     error: isError ? expect.any(String) : undefined,
-    // A stream that has begun can only fail within.
+    // A stream that has begun can only report an error inside the stream.
     isRefused: isError && (!path.streaming || (end.kind === 'failed' && outcome.status >= 400)),
     ...seenBy(path, seen),
   });
@@ -80,7 +80,7 @@ export async function expectAnswer(
 async function expectCharge(gateway: Conformance, path: Path, outcome: Outcome, end: ExpectedEnd): Promise<void> {
   const record = await gateway.charged(outcome);
   const isFree = end.kind === 'failed' || (end.kind === 'broken' && !path.streaming);
-  // Whatever the figures are, the charge is what they cost.
+  // The charge always equals the cost of the recorded figures.
   expect({ charge: record.chargeNanoUsd }).toEqual({ charge: isFree ? 0n : priceOf(record.tokens) });
   if (end.kind === 'complete') {
     const wanted = chargedUsage(path, end.usage ?? usage);
@@ -89,14 +89,14 @@ async function expectCharge(gateway: Conformance, path: Path, outcome: Outcome, 
     expect(outcome.seen.usage).toEqual({ input, cacheRead, cacheWrite: wanted.cacheWrite5m + wanted.cacheWrite1h, output, reasoning });
   } else if (end.kind !== 'failed') {
     expect(record).toMatchObject({ source: 'estimated', ...(end.kind === 'estimated' ? { tokens: end.reported ?? {} } : {}) });
-    // Never nothing, and never the whole of the cap.
+    // The count is never zero, and never the whole cap.
     expect(record.tokens.input).toBeGreaterThan(0);
     expect(record.tokens.output).toBeGreaterThan(0);
     expect(record.tokens.output).toBeLessThan(100);
   }
 }
 
-/** The figures in full; chat-completions tells apart no lives of what was written to caches. */
+/** Returns the complete figures. The chat-completions format does not distinguish lifetimes of cache writes. */
 export function chargedUsage(
   { upstream }: Path,
   { input, cacheRead = 0, cacheWrite5m = 0, cacheWrite1h = 0, output, reasoning = 0 }: Usage,
@@ -109,7 +109,7 @@ function pick(seen: Seen, wanted: ExpectedSeen): ExpectedSeen {
   return Object.fromEntries(Object.keys(wanted).map((key) => [key, seen[key as keyof Seen]]));
 }
 
-/** The messages format has no field for a refusal's words: they are text. */
+/** Returns what the caller receives. The messages format has no field for the text of a refusal, which is ordinary text. */
 function seenBy(path: Path, wanted: ExpectedSeen): ExpectedSeen {
   if (path.client === 'chat-completions' || wanted.refusal === undefined || wanted.refusal === '') return wanted;
   return { ...wanted, refusal: '', text: `${String(wanted.text ?? '')}${String(wanted.refusal)}` };

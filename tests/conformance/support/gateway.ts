@@ -1,4 +1,4 @@
-// One gateway and one stub vendor for a whole file of tests: a model behind either format, and calls that say what came of them.
+// One gateway and one stub vendor per test file: a model with an upstream of each format, and calls that return their outcome.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect } from '@jest/globals';
@@ -18,9 +18,9 @@ import { seenInChunks, seenInCompletion } from './read-chat-completions.js';
 import { seenInEvents, seenInMessage } from './read-messages.js';
 import { nothing, type Seen } from './seen.js';
 
-/** What a usage record says of one call. */
+/** The usage record of one call. */
 export interface Charged {
-  /** By its name in the catalog. */
+  /** The model's id in the catalog. */
   readonly model: string;
   readonly tokens: Required<Usage>;
   readonly chargeNanoUsd: bigint;
@@ -29,44 +29,44 @@ export interface Charged {
   readonly quarantined: boolean;
 }
 
-/** What came of one call. */
+/** The outcome of one call. */
 export interface Outcome {
   readonly status: number;
   readonly headers: Headers;
   readonly seen: Seen;
-  /** Of a streamed answer; empty otherwise. */
+  /** The frames of a streamed answer; empty otherwise. */
   readonly frames: readonly Frame[];
-  /** Of any other. */
+  /** The body of an answer that is not streamed. */
   readonly body: Json;
-  /** As it came. */
+  /** The raw response. */
   readonly text: string;
-  /** What the upstream was asked; undefined: nothing. */
+  /** The request to the upstream; undefined if there was none. */
   readonly sent: RecordedRequest | undefined;
 }
 
 /** A gateway in front of the stub. */
 export interface Conformance {
   readonly stub: StubUpstream;
-  /** Lets the upstream answer so from now on, in its format. */
+  /** Sets how the upstream of this format answers from now on. */
   answer(upstream: WireName, script: Script): void;
-  /** What its model knows and refuses in particular; only for the running test. */
+  /** Sets the rules of the upstream's model for the current test. */
   rules(upstream: WireName, rules: VendorRules): void;
-  /** Calls with a body without model and stream, and reads the answer to its end. */
+  /** Makes a call with a body without `model` and `stream`, and reads the answer to its end. */
   call(path: Path, body: Json, headers?: Record<string, string>): Promise<Outcome>;
-  /** Calls for a stream and leaves as soon as some of the text is there. */
+  /** Requests a stream and disconnects as soon as some text has arrived. */
   leave(path: Path, body: Json): Promise<Pick<Outcome, 'headers' | 'sent'>>;
-  /** POST /v1/messages/count_tokens. */
+  /** Calls POST /v1/messages/count_tokens. */
   count(upstream: WireName, body: Json, headers?: Record<string, string>): Promise<{ status: number; body: Json }>;
-  /** Asks for something that costs the gateway next to nothing. */
+  /** Makes a very cheap request, to check that the gateway responds. */
   alive(): Promise<void>;
-  /** What the call is on record with. */
+  /** Returns the usage record of the call. */
   charged(outcome: Pick<Outcome, 'headers'>): Promise<Charged>;
 }
 
 const modelOf: Record<WireName, string> = { 'chat-completions': 'cc/subject', messages: 'm/subject' };
 const upstreamModelOf: Record<WireName, string> = { 'chat-completions': 'cc-subject', messages: 'm-subject' };
 
-/** Starts both before the tests of a file and ends them after. After each test nothing may have been refused by the vendor. */
+/** Starts both before the tests of a file and stops them afterwards. After each test, checks that the vendor has refused no request. */
 export function conformance(): Conformance {
   let system: System;
   let stub: StubUpstream;
@@ -105,7 +105,7 @@ export function conformance(): Conformance {
     answer: (upstream, script) => stub.script(upstreamModelOf[upstream], script),
     rules: (upstream, rules) => stub.rules(upstreamModelOf[upstream], rules),
     async call(path, body, headers = {}) {
-      // Calls are made one after another, so the next request is this call's.
+      // Calls are made one after another, so that the next request is this call's.
       const asked = stub.requests.length;
       const response = await post(
         system,
@@ -197,7 +197,7 @@ async function charged(system: System, requestId: string): Promise<Charged> {
   };
 }
 
-/** Tokens × price, to the nano-dollar. */
+/** Returns tokens × price, to the nano-dollar. */
 export function priceOf({ input, cacheRead = 0, cacheWrite5m = 0, cacheWrite1h = 0, output }: Usage): bigint {
   const { input: perInput, cacheRead: perRead, cacheWrite5m: per5m, cacheWrite1h: per1h, output: perOutput } = stubPrices;
   return (

@@ -3,7 +3,7 @@
 /** A wire format. */
 export type WireName = 'chat-completions' | 'messages';
 
-/** One way to call. */
+/** A kind of call. */
 export interface Path {
   readonly client: WireName;
   readonly upstream: WireName;
@@ -12,27 +12,27 @@ export interface Path {
 
 const formats: readonly WireName[] = ['chat-completions', 'messages'];
 
-/** All eight. */
+/** All eight paths. */
 export const paths: readonly Path[] = formats.flatMap((client) =>
   formats.flatMap((upstream) => [true, false].map((streaming) => ({ client, upstream, streaming }))),
 );
 
-/** Those whose upstream speaks this format. */
+/** Returns the paths whose upstream uses this format. */
 export function over(upstream: WireName): readonly Path[] {
   return paths.filter((path) => path.upstream === upstream);
 }
 
-/** Those whose caller speaks this format. */
+/** Returns the paths whose caller uses this format. */
 export function from(client: WireName): readonly Path[] {
   return paths.filter((path) => path.client === client);
 }
 
-/** Whether caller and upstream speak one format. */
+/** Reports whether caller and upstream use the same format. */
 export function isNative({ client, upstream }: Path): boolean {
   return client === upstream;
 }
 
-/** A path in words. */
+/** Returns the name of a path. */
 export function nameOf({ client, upstream, streaming }: Path): string {
   return `${client}, ${streaming ? 'streamed' : 'whole'}, over ${upstream}`;
 }

@@ -1,4 +1,4 @@
-// Reads an answer as a caller of the chat-completions format does, and asserts the rules for its frames on the way.
+// Reads an answer as a caller of the chat-completions format does, and asserts the rules for its frames.
 import { expect } from '@jest/globals';
 import type { Frame } from '../../../gateway/formats/testing/frames.js';
 import { isJson, type Json } from '../../upstream/check.js';
@@ -11,7 +11,7 @@ const stops: Readonly<Record<string, SeenStop>> = {
   content_filter: 'refusal',
 };
 
-/** A whole answer. */
+/** Reads a whole answer. */
 export function seenInCompletion(body: Json): Seen {
   expect(body).toMatchObject({
     object: 'chat.completion',
@@ -22,7 +22,7 @@ export function seenInCompletion(body: Json): Seen {
   const choice = (body['choices'] as Json[])[0]!;
   expect(choice).toMatchObject({ index: 0, logprobs: choice['logprobs'] ?? null });
   const message = choice['message'] as Json;
-  // The format's schema wants all three, null or not.
+  // The format's schema requires all three; they may be null.
   expect(Object.keys(message)).toEqual(expect.arrayContaining(['role', 'content', 'refusal']));
   const seen = nothing();
   seen.text = textOf(message['content']);
@@ -42,14 +42,14 @@ export function seenInCompletion(body: Json): Seen {
   return seen;
 }
 
-/** A streamed one. `wantsUsage`: the caller asked for it. */
+/** Reads a streamed answer. `wantsUsage`: the caller requested usage. */
 export function seenInChunks(frames: readonly Frame[], wantsUsage: boolean): Seen {
   const seen = nothing();
   const error = frames.findIndex(({ data }) => isJson(data) && data['error'] !== undefined);
   const chunks = error === -1 ? frames.slice(0, -1) : frames.slice(0, error);
   if (error === -1) expect(frames.at(-1)?.data).toBe('[DONE]');
   else {
-    // Nothing follows an error, and no clean end.
+    // Nothing follows an error, not even [DONE].
     expect(frames).toHaveLength(error + 1);
     seen.error = ((frames[error]!.data as Json)['error'] as Json)['type'] as string;
   }
@@ -89,7 +89,7 @@ function readChunk(seen: Seen, frame: Frame, isFirst: boolean, wantsUsage: boole
   }
 }
 
-/** Id, type and name come once, together and first; everything after them is an index and a piece of text. */
+/** Adds a fragment. Id, type and name are in the first fragment only; the others have an index and a piece of text. */
 function addFragment(seen: Seen, fragment: Json): void {
   const index = fragment['index'] as number;
   const key = 'custom' in fragment ? 'custom' : 'function';
@@ -102,7 +102,7 @@ function addFragment(seen: Seen, fragment: Json): void {
     return;
   }
   expect(fragment).toEqual({ index, [key]: { [word]: said[word] } });
-  // Python's library joins by index, so an index beyond the calls that have begun would be a gap.
+  // The Python library joins fragments by index, so that an index beyond the calls that have begun would leave a gap.
   expect(index).toBeLessThan(seen.calls.length);
   const call = seen.calls[index]!;
   seen.calls[index] = { ...call, arguments: call.arguments + String(said[word]) };

@@ -1,4 +1,4 @@
-// Reads an answer as a caller of the messages format does, and asserts the rules for its frames on the way.
+// Reads an answer as a caller of the messages format does, and asserts the rules for its frames.
 import { expect } from '@jest/globals';
 import type { Frame } from '../../../gateway/formats/testing/frames.js';
 import { isJson, type Json } from '../../upstream/check.js';
@@ -14,7 +14,7 @@ const stops: Readonly<Record<string, SeenStop>> = {
   pause_turn: 'pause',
 };
 
-/** A whole answer. */
+/** Reads a whole answer. */
 export function seenInMessage(body: Json): Seen {
   expect(body).toMatchObject({
     type: 'message',
@@ -31,7 +31,7 @@ export function seenInMessage(body: Json): Seen {
   return seen;
 }
 
-/** A streamed one. */
+/** Reads a streamed answer. */
 export function seenInEvents(frames: readonly Frame[]): Seen {
   const seen = nothing();
   const blocks: Json[] = [];
@@ -39,7 +39,7 @@ export function seenInEvents(frames: readonly Frame[]): Seen {
   let stage: 'before' | 'within' | 'ending' | 'after' = 'before';
   for (const { event: name, data } of frames) {
     const event = data as Json;
-    // Libraries pass silently over frames whose name is missing.
+    // Libraries silently ignore frames without a name.
     expect(name).toBe(event['type']);
     expect(stage).not.toBe('after');
     switch (name) {
@@ -88,7 +88,7 @@ export function seenInEvents(frames: readonly Frame[]): Seen {
         stage = 'after';
         break;
       default:
-      // Pings, and events of tomorrow.
+      // Pings and unknown events.
     }
   }
   expect(stage).toBe('after');
@@ -96,7 +96,7 @@ export function seenInEvents(frames: readonly Frame[]): Seen {
   return seen;
 }
 
-/** Accumulators append to the fields that stand there from the start. */
+/** Fields that must be in content_block_start, because clients append to them. */
 const fields: Readonly<Record<string, Json>> = {
   text: { text: '' },
   thinking: { thinking: '', signature: '' },
@@ -134,7 +134,7 @@ function addDelta(block: Json, delta: Json): void {
 function addBlock(seen: Seen, block: Json): void {
   switch (block['type']) {
     case 'text':
-      // A client that sends an empty block back would be refused.
+      // A client that sends back an empty block would be refused.
       expect(block['text']).not.toBe('');
       seen.text += block['text'] as string;
       return;

@@ -1,4 +1,4 @@
-// Requests of both formats that mean the same.
+// Equivalent requests of both formats.
 import type { Json } from '../../upstream/check.js';
 import type { Path, WireName } from './paths.js';
 
@@ -8,7 +8,7 @@ export type Bodies = Readonly<Record<WireName, Json>>;
 const citySchema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: false };
 const zoneSchema = { type: 'object', properties: { zone: { type: 'string' } }, required: ['zone'], additionalProperties: false };
 
-/** A question. */
+/** A conversation with one question. */
 export const question: Bodies = {
   'chat-completions': { max_tokens: 200, messages: [{ role: 'user', content: 'Hello there' }] },
   messages: { max_tokens: 200, messages: [{ role: 'user', content: 'Hello there' }] },
@@ -30,7 +30,7 @@ export const tools: Bodies = {
   },
 };
 
-/** The body of a call on this path: the question, with usage, and with these fields. */
+/** Returns the body of a call on this path: the question, with usage requested, and with these additional fields. */
 export function bodyFor(path: Path, more: Partial<Bodies> = {}): Json {
   const usage = path.client === 'chat-completions' && path.streaming ? { stream_options: { include_usage: true } } : {};
   return { ...question[path.client], ...usage, ...more[path.client] };

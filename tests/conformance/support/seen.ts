@@ -1,6 +1,6 @@
-// What a caller saw of an answer, in neither format's terms.
+// What a caller received of an answer, independent of the format.
 
-/** Token counts by class, as far as the caller's format tells them apart. */
+/** Token counts by class, as far as the caller's format distinguishes them. */
 export interface SeenUsage {
   readonly input: number;
   readonly cacheRead: number;
@@ -13,30 +13,30 @@ export interface SeenUsage {
 export interface SeenCall {
   readonly id: string;
   readonly name: string;
-  /** As text; a caller of the messages format is given an object when it asks for a whole answer. */
+  /** As text, although a whole answer of the messages format has an object. */
   readonly arguments: string;
 }
 
 /** Why an answer ended. */
 export type SeenStop = 'end' | 'max_tokens' | 'tool_calls' | 'refusal' | 'stop_sequence' | 'context_full' | 'pause';
 
-/** Everything of one answer that has a meaning in both formats. */
+/** The parts of an answer that have a meaning in both formats. */
 export interface Seen {
   text: string;
   reasoning: string;
   refusal: string;
-  /** Of the reasoning, in order. */
+  /** The signatures of the reasoning, in order. */
   signatures: string[];
   redacted: string[];
   calls: SeenCall[];
-  /** Undefined: it did not end, or not well. */
+  /** Undefined if the answer did not end, or ended with an error. */
   stop: SeenStop | undefined;
   usage: SeenUsage | undefined;
-  /** The type of the error that ended it. */
+  /** The type of the error that ended the answer. */
   error: string | undefined;
 }
 
-/** Nothing yet. */
+/** Returns an empty answer. */
 export function nothing(): Seen {
   return {
     text: '',
@@ -51,7 +51,7 @@ export function nothing(): Seen {
   };
 }
 
-/** The same text for the same JSON; a text that is none, as it is. */
+/** Returns the same text for equal JSON; a text that is not JSON is returned unchanged. */
 export function normalJson(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text));
