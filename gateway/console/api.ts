@@ -6,7 +6,7 @@ import { areas } from './operations/index.js';
 import { sameSite } from './session/session.js';
 import { addRoutes } from './table/router.js';
 
-/** The routes below /console/api. `call` serves a call in the chat-completions format once its key is known. */
+/** Returns the routes below /console/api. `call` serves a call in the chat-completions format once its key is known. */
 export function consoleApi(deps: ConsoleDeps, call: readonly Middleware[]): Router {
   const router = new Router({ prefix: '/console/api' });
   router.use(noStore(), sameSite());
@@ -17,7 +17,7 @@ export function consoleApi(deps: ConsoleDeps, call: readonly Middleware[]): Rout
   return router;
 }
 
-/** No cache may keep any of it. */
+/** Keeps all responses out of caches. */
 function noStore(): Middleware {
   return async (ctx: Context, next: Next) => {
     ctx.set({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });

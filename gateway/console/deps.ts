@@ -1,4 +1,4 @@
-// What the console's API works with.
+// The dependencies of the console's API.
 import type { Middleware } from 'koa';
 import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
@@ -8,12 +8,12 @@ import type { KeyReplica } from '../replicas/keys.js';
 import type { ModelReplica } from '../replicas/models.js';
 import type { ConsolePeers } from './peers.js';
 
-/** The settings that the console reads. */
+/** Holds the settings that the console reads. */
 export type ConsoleConfig = Pick<GatewayConfig, 'rpcTimeoutMs' | 'trustProxy' | 'publicUrl' | 'confirmAboveNanoUsd' | 'traceUrl'>;
 
-/** The state of this gateway. */
+/** Reports the state of this gateway. */
 export interface GatewayState {
-  /** The parts that are missing and without which calls cannot be served. */
+  /** Returns the parts that are missing and without which no calls can be served. */
   readiness(): Promise<string[]>;
   spoolState(): Promise<SpoolState>;
   isDraining(): boolean;
@@ -22,7 +22,7 @@ export interface GatewayState {
   readonly checkpoints: { count(): number };
 }
 
-/** What the console's API is created with. */
+/** Holds the dependencies with which the console's API is created. */
 export interface ConsoleDeps extends GatewayState {
   readonly peers: ConsolePeers;
   readonly config: ConsoleConfig;
@@ -30,7 +30,7 @@ export interface ConsoleDeps extends GatewayState {
   readonly log: Logger;
 }
 
-/** Handed to every operation. */
+/** Holds the dependencies that every operation receives. */
 export interface OperationDeps extends ConsoleDeps {
   /** Serves a call in the chat-completions format whose key is known. */
   readonly serveCall: (ctx: Parameters<Middleware>[0]) => Promise<void>;

@@ -1,4 +1,4 @@
-// What the console needs of the services.
+// The RPCs of the services that the console calls.
 import type { AuthService } from '#proto/auth/v1/auth.js';
 import type { CallerService } from '#proto/auth/v1/callers.js';
 import type { UserService } from '#proto/auth/v1/users.js';
@@ -11,7 +11,7 @@ import type { MeteringService } from '#proto/metering/v1/metering.js';
 
 type CodePeers = Pick<LedgerService, 'redeemCode' | 'createRedemptionCodes' | 'listRedemptionCodes' | 'voidRedemptionCodes'>;
 
-/** The RPCs that the console needs beside those of calls. */
+/** The RPCs that the console calls in addition to those for model calls. */
 export interface ConsolePeers {
   readonly auth: Pick<
     AuthService,

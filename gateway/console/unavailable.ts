@@ -1,7 +1,7 @@
-// Answers that can be given without a service that is unavailable.
+// Optional answers of services, for responses that do not depend on them.
 import { hasReason } from '#client/errors/app-error.js';
 
-/** The answer of a service; undefined when it did not answer or failed, which it has logged. Raises every other error. */
+/** Returns the answer of a service; undefined when it did not answer or failed internally, which it has logged. Raises every other error. */
 export async function unlessUnavailable<T>(asked: Promise<T>): Promise<T | undefined> {
   try {
     return await asked;

@@ -23,10 +23,10 @@ const columns: readonly [string, (record: UsageRecord) => string | number][] = [
   ['client_request_id', ({ call }) => call!.clientRequestId],
 ];
 
-/** The first line. */
+/** The header line. */
 export const recordCsvHead = csvLine(columns.map(([name]) => name));
 
-/** The line of a record. */
+/** Returns the line of a record. */
 export function recordCsvLine(record: UsageRecord): string {
   return csvLine(columns.map(([, value]) => value(record)));
 }

@@ -1,4 +1,4 @@
-// A statement as CSV (RFC 4180): what there was, every line with what there was after it, and what there is. Pure.
+// A statement as CSV (RFC 4180): the opening balance, every entry with the balance after it, and the closing balance. Pure.
 import { formatUsd } from '#rules/money.js';
 import type { Entry, Statement } from '#proto/ledger/v1/ledger.js';
 import { csvLine } from '../../pages/csv.js';
@@ -23,18 +23,18 @@ type Cells = Partial<Record<(typeof columns)[number], string | number | null>>;
 
 const line = (cells: Cells): string => csvLine(columns.map((column) => cells[column] ?? ''));
 
-/** The head, and the balance that the month began with. */
+/** Returns the header line and the opening balance. */
 export function statementCsvStart({ fromMs, openingNanoUsd }: Statement): string {
   return csvLine(columns) + line({ created_at: instant(fromMs), kind: 'opening', balance_usd: formatUsd(openingNanoUsd) });
 }
 
-/** The line of an entry. */
+/** Returns the line of an entry. */
 export function statementCsvLine(entry: Entry): string {
   const { id, balance_after_usd, ...shown } = renderEntry(entry);
   return line({ ...shown, balance_usd: balance_after_usd, entry_id: id });
 }
 
-/** The balance that the month ended with; of one that goes on, the present one. */
+/** Returns the closing balance; for an open month, the current balance. */
 export function statementCsvEnd({ untilMs, isClosed }: Statement, closingNanoUsd: bigint): string {
   return line({ created_at: isClosed ? instant(untilMs) : '', kind: 'closing', balance_usd: formatUsd(closingNanoUsd) });
 }

@@ -1,5 +1,5 @@
-// What a browser keeps between the way to the identity provider and the way back: in a cookie that scripts cannot read, for ten minutes,
-// and once. Whoever comes back without it did not set out here.
+// What a browser keeps between the redirect to the identity provider and the callback: in a cookie that scripts cannot read, valid once and
+// for ten minutes. A callback without this cookie did not begin in this browser, and is rejected.
 import { type Static, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { Context } from 'koa';
@@ -10,25 +10,25 @@ const Flow = Type.Object({
   verifier: Type.String(),
   /** The page of the console to go to afterwards. */
   to: Type.String(),
-  /** The session whose person wants to connect the identity; absent: somebody signs in. */
+  /** The session whose user connects the identity; absent for a sign-in. */
   session: Type.Optional(Type.String()),
 });
 const check = Compile(Flow);
 
-/** The way of one browser. */
+/** Holds the state of one browser's sign-in. */
 export type Flow = Static<typeof Flow>;
 
 const lifeMs = 10 * 60_000;
 
-// Behind TLS no neighbouring host of the same domain can set a cookie of this name (RFC 6265bis, section 4.1.3.2).
+// With TLS, other hosts of the same domain cannot set a cookie with this name (RFC 6265bis, section 4.1.3.2).
 const nameOf = (ctx: Context): string => (ctx.protocol === 'https' ? '__Host-tollgate_oidc' : 'tollgate_oidc');
 
-/** Gives the browser what it needs on its way back. */
+/** Stores the state in the browser for the callback. */
 export function keepFlow(ctx: Context, flow: Flow): void {
   set(ctx, Buffer.from(JSON.stringify(flow)).toString('base64url'), new Date(Date.now() + lifeMs));
 }
 
-/** What the browser kept, which it then keeps no longer; undefined when there is nothing, or what we did not write. */
+/** Returns the state from the browser and removes it; undefined when it is absent or malformed. */
 export function takeFlow(ctx: Context): Flow | undefined {
   const value = ctx.cookies.get(nameOf(ctx));
   if (value === undefined) return undefined;
@@ -42,7 +42,7 @@ export function takeFlow(ctx: Context): Flow | undefined {
 }
 
 function set(ctx: Context, value: string, expires: Date): void {
-  // Lax, since the way back is a navigation from another site.
+  // Lax, since the callback is a navigation from another site.
   ctx.cookies.set(nameOf(ctx), value, {
     httpOnly: true,
     sameSite: 'lax',

@@ -1,4 +1,4 @@
-// Signing in through an identity provider: to it, and back.
+// Sign-in at an identity provider: the redirect to it, and the callback.
 import type { Context } from 'koa';
 import { AppError, toAppError } from '#client/errors/app-error.js';
 import type { IdentityResponse } from '#proto/auth/v1/users.js';
@@ -10,17 +10,17 @@ import type { Call } from '../table/operation.js';
 import { type Flow, keepFlow, takeFlow } from './flow.js';
 import { pagePath } from './page-path.js';
 
-/** Sends the browser to the provider, and afterwards to the page `to`. */
+/** Redirects the browser to the provider; after the sign-in it is redirected to the page `to`. */
 export async function startOidc(ctx: Context, deps: OperationDeps, to: string): Promise<void> {
   try {
     redirect(ctx, await beginOidc(ctx, deps, { to: pagePath(to) }));
   } catch (error) {
-    // A user sees this in a browser.
+    // This is a navigation in a browser, so errors are shown on a page.
     redirect(ctx, problemPath('../../sign-in', problemOf(ctx, deps, error)));
   }
 }
 
-/** The address to which the browser is sent, having given it what it needs on the way back. Raises not_found and as `begin`. */
+/** Stores the state of the sign-in in the browser and returns the address of the provider. Raises not_found, and the errors of `begin`. */
 export async function beginOidc(ctx: Context, { config, peers }: OperationDeps, flow: Pick<Flow, 'to' | 'session'>): Promise<string> {
   const { location, challenge } = await peers.users.beginIdentitySignIn(
     { redirectUri: redirectUri(ctx, config) },
@@ -36,7 +36,7 @@ export async function finishOidc({ ctx, context }: Pick<Call, 'ctx' | 'context'>
   const page = flow?.session === undefined ? '../../sign-in' : '../../settings';
   try {
     if (flow === undefined)
-      throw new AppError('sign_in_refused', 'The way through the identity provider took too long, or began elsewhere.', {
+      throw new AppError('sign_in_refused', 'The sign-in at the identity provider took too long, or was started in another browser.', {
         details: { why: 'expired' },
       });
     const { state, nonce, verifier } = flow;
@@ -44,13 +44,13 @@ export async function finishOidc({ ctx, context }: Pick<Call, 'ctx' | 'context'>
     if (flow.session !== undefined) return await connect(ctx, deps, flow.session, response);
     const { signedIn } = await deps.peers.users.signInWithIdentity({ response, client: clientOf(ctx) }, context('patient'));
     setSession(ctx, signedIn!.token, signedIn!.session!.expiresAtMs);
-    // Relative, so that it holds below any path of a proxy; and always a page of the console.
+    // Relative, so that it works behind a proxy with any path; and always a page of the console.
     redirect(ctx, `../../${pagePath(flow.to)}`);
   } catch (error) {
     redirect(ctx, problemPath(page, problemOf(ctx, deps, error)));
   }
 
-  /** Connects the identity with the user who began, if the same user comes back. */
+  /** Connects the identity, if the user who started is still signed in. */
   async function connect(ctx: Context, deps: OperationDeps, sessionId: string, response: IdentityResponse): Promise<void> {
     const visitor = await visitorIf(ctx, deps);
     if (visitor?.session.id !== sessionId)
@@ -75,11 +75,11 @@ function problemPath(page: string, problem: string): string {
   return `${page}?problem=${encodeURIComponent(problem)}`;
 }
 
-/** The word by which the page knows what to say. */
+/** Returns the code from which the page chooses its message. */
 function problemOf(ctx: Context, { log }: OperationDeps, error: unknown): string {
   const shown = toAppError(error);
   if (shown.reason === 'internal')
-    log.error({ err: error, path: ctx.path }, 'a sign-in through the identity provider failed for a reason of ours');
+    log.error({ err: error, path: ctx.path }, 'a sign-in at the identity provider failed with an internal error');
   if (shown.reason === 'already_exists') return 'identity_taken';
   return shown.reason === 'sign_in_refused' ? (shown.details['why'] ?? 'refused') : shown.reason;
 }

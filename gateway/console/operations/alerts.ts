@@ -8,7 +8,7 @@ import { orNull } from '../render/values.js';
 import { AlertNow, AlertSaved, DeliveryList, PutAlert, TestDeliveries } from '../schemas/alerts.js';
 import { type Area, ok, operation } from '../table/operation.js';
 
-/** A mail server may be slow, and the user waits for its answer. */
+/** The user waits for the mail server, which may be slow. */
 const testTimeoutMs = 30_000;
 
 export const alerts: Area = {
@@ -27,7 +27,7 @@ export const alerts: Area = {
     operation({
       method: 'PUT',
       path: '/accounts/{account}/alerts',
-      summary: 'Replace the alert; what is left out is off or empty.',
+      summary: 'Replace the alert; absent fields are off or empty.',
       who: 'change money',
       body: PutAlert,
       answers: [ok(AlertSaved, 'The answer that creates the webhook’s secret is the only one that contains it.')],
@@ -63,7 +63,7 @@ export const alerts: Area = {
     operation({
       method: 'GET',
       path: '/accounts/{account}/alerts/deliveries',
-      summary: 'List what was sent, newest first.',
+      summary: 'List the deliveries, newest first.',
       who: 'look',
       paged: true,
       answers: [ok(DeliveryList)],

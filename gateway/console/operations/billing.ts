@@ -30,7 +30,7 @@ const exportPageSize = 1000;
 
 export const billing: Area = {
   title: 'Billing',
-  description: 'The balance of an account, what is held, and its journal.',
+  description: 'The balance of an account, its holds, and its journal.',
   operations: [
     operation({
       method: 'GET',
@@ -145,7 +145,7 @@ export const billing: Area = {
       summary: 'Redeem a code, which credits the account once.',
       who: 'change money',
       body: RedeemCode,
-      answers: [created(Posted, 'Credited.'), ok(Posted, 'This account had redeemed it before.')],
+      answers: [created(Posted, 'Credited.'), ok(Posted, 'This account had already redeemed it.')],
       errors: {
         code_refused: 'There is no such code, or it is used, void or expired.',
         code_throttled: 'Ten codes were rejected; wait for `retry-after`.',

@@ -71,7 +71,7 @@ export const keys: Area = {
     operation({
       method: 'PATCH',
       path: '/accounts/{account}/keys/{key}',
-      summary: 'Change a key: an absent field stays as it is; null removes the limit, the expiry or the restriction to models.',
+      summary: 'Change a key: absent fields are unchanged; null removes the limit, the expiry or the restriction to models.',
       who: 'change keys',
       body: UpdateKey,
       answers: [ok(ApiKey)],
@@ -120,7 +120,7 @@ export const keys: Area = {
     operation({
       method: 'POST',
       path: '/accounts/{account}/keys/{key}/revoke',
-      summary: 'Revoke a key for good.',
+      summary: 'Revoke a key permanently.',
       who: 'change keys',
       answers: [ok(ApiKey)],
       handle: async (call, deps) => {
@@ -134,7 +134,7 @@ export const keys: Area = {
       method: 'POST',
       path: '/accounts/{account}/keys/{key}/chat/completions',
       summary: 'Call a model from the playground in the chat-completions format, charged to the key.',
-      // Users who may change keys could create one and call with it.
+      // Users who may change keys could also create a key and call with it.
       who: 'change keys',
       body: publicSchema('ChatCompletionRequest'),
       bodyIsForwarded: true,
@@ -157,13 +157,13 @@ export const keys: Area = {
   ],
 };
 
-/** The key in the path. Raises not_found, also for keys of other accounts. */
+/** Returns the key in the path. Raises not_found, also for keys of other accounts. */
 async function ownKey({ accountId, params, context }: Call<'key'>, deps: OperationDeps): Promise<Key> {
   const { key } = await deps.peers.auth.getKey({ keyId: params.key, accountId }, context());
   return key!;
 }
 
-/** The keys with what the account, the ledger and metering know of them. */
+/** Returns the keys with the account's state, the spending in the ledger and the activity in metering. */
 async function rendered(keysFound: readonly Key[], { accountId, context }: Call, deps: OperationDeps): Promise<ApiKey[]> {
   if (keysFound.length === 0) return [];
   const keyIds = keysFound.map(({ id }) => id);
@@ -188,7 +188,7 @@ async function renderedOne(key: Key, call: Call, deps: OperationDeps): Promise<A
   return (await rendered([key], call, deps))[0]!;
 }
 
-// Below what a signed integer of 64 bits holds.
+// Below the maximum of a signed 64-bit integer.
 const limitNanoUsdMax = 9_000_000_000n * 1_000_000_000n;
 
 // The services reject these too, but with the names of their own fields.

@@ -1,4 +1,4 @@
-// Who belongs to an account, who is invited, and what was changed there.
+// The members of an account, its invitations and its audit events.
 import { fault } from '#client/errors/fault.js';
 import { ListAuditEventsRequest, type Role } from '#proto/auth/v1/users.js';
 import { assertAllowed, assertMayPut, roleNames } from '../session/access.js';
@@ -13,7 +13,7 @@ const errors = { role_not_permitted: 'Also: only owners appoint, change and remo
 
 export const members: Area = {
   title: 'Members',
-  description: 'Who belongs to an account, who is invited, and what they changed.',
+  description: 'The members of an account, its invitations and its audit events.',
   operations: [
     operation({
       method: 'GET',
@@ -33,7 +33,7 @@ export const members: Area = {
       who: 'change members',
       body: PutMember,
       answers: [ok(Member)],
-      errors: { ...errors, failed_precondition: 'An account keeps an owner.' },
+      errors: { ...errors, failed_precondition: 'It is the last owner of the account.' },
       handle: async (call, deps) => {
         const { accountId, role: actor, body, params, context } = call;
         const role = roleNames[body.role];
@@ -51,7 +51,7 @@ export const members: Area = {
       summary: 'Remove a member. Every member may leave; removing others needs permission to change members.',
       who: 'look',
       answers: [done()],
-      errors: { ...errors, failed_precondition: 'An account keeps an owner.' },
+      errors: { ...errors, failed_precondition: 'It is the last owner of the account.' },
       handle: async (call, deps) => {
         const { accountId, role: actor, params, visitor, context } = call;
         if (params.user !== visitor.user.id) {
@@ -86,8 +86,8 @@ export const members: Area = {
       ],
       errors: {
         ...errors,
-        already_exists: 'The user belongs to the account already.',
-        failed_precondition: 'There are 100 open invitations already; revoke some.',
+        already_exists: 'The user is already a member of the account.',
+        failed_precondition: 'The account already has 100 open invitations; revoke some.',
       },
       handle: async ({ accountId, role: actor, body, visitor, context }, deps) => {
         const role = roleNames[body.role];
@@ -110,7 +110,7 @@ export const members: Area = {
     operation({
       method: 'GET',
       path: '/accounts/{account}/audit',
-      summary: 'List what was changed in the account, newest first.',
+      summary: 'List the audit events of the account, newest first.',
       who: 'change members',
       paged: true,
       answers: [ok(AccountAuditEventList)],

@@ -16,7 +16,7 @@ export const payments: Area = {
     operation({
       method: 'GET',
       path: '/accounts/{account}/payments',
-      summary: 'Show whether and how much can be paid.',
+      summary: 'Show whether payments are available, and their limits.',
       who: 'look',
       answers: [ok(PaymentOptions)],
       handle: async ({ context }, { peers }) => {
@@ -69,7 +69,7 @@ export const payments: Area = {
   ],
 };
 
-/** A repeat leads to the same page of the provider; another amount with the same key is another payment. */
+/** Returns the reference of a payment: a repeat leads to the same page of the provider, and another amount with the same header is another payment. */
 function referenceOf(idempotencyKey: string, amountNanoUsd: bigint): string {
   if (idempotencyKey === '') return randomUUID();
   const text = JSON.stringify([idempotencyKey, String(amountNanoUsd)]);

@@ -18,13 +18,13 @@ import {
 import { type Area, done, ok, operation } from '../table/operation.js';
 
 const passwordErrors = {
-  sign_in_refused: 'The present password is wrong or missing.',
+  sign_in_refused: 'The current password is wrong or missing.',
   sign_in_throttled: 'Too many attempts failed; wait for `retry-after`.',
 };
 
 export const profile: Area = {
   title: 'Profile',
-  description: 'What users see and change of themselves.',
+  description: 'The profile and the sessions of the signed-in user.',
   operations: [
     operation({
       method: 'GET',
@@ -37,7 +37,7 @@ export const profile: Area = {
     operation({
       method: 'PATCH',
       path: '/me',
-      summary: 'Change the user’s name, or with the present password the address.',
+      summary: 'Change the user’s name, or with the current password the email address.',
       who: 'signed in',
       body: UpdateMe,
       answers: [ok(User)],
@@ -85,7 +85,7 @@ export const profile: Area = {
       summary: 'Begin to connect an identity.',
       who: 'signed in',
       body: ConnectIdentity,
-      answers: [ok(IdentityBegun, 'Where the browser goes; it comes back through /oidc/callback.')],
+      answers: [ok(IdentityBegun, 'The address of the provider; the browser returns to /oidc/callback.')],
       errors: { ...passwordErrors, not_found: 'No identity provider is set up.' },
       handle: async ({ ctx, body, visitor: { session }, context }, deps) => {
         const request = { sessionId: session.id, currentPassword: body.current_password ?? '' };

@@ -22,7 +22,7 @@ import { unlessUnavailable } from '../unavailable.js';
 
 const signedInAnswer = 'Signed in; the cookie is set.';
 const errors = {
-  sign_in_refused: 'It does not say which part was wrong.',
+  sign_in_refused: 'The error does not say which part was wrong.',
   sign_in_throttled: 'Too many attempts failed; wait for `retry-after`.',
 };
 
@@ -149,7 +149,7 @@ export const signIn: Area = {
         const { signedIn } = await asVisitor(ctx, () => users.acceptInvitation(request, context('patient')));
         begin(ctx, signedIn);
         const { session } = signedIn!;
-        // The new session's cookie replaces the previous one, which nobody could end any more.
+        // The cookie of the new session replaces the previous session's, which the browser could then no longer end.
         if (present !== undefined && present.session.id !== session!.id)
           await asVisitor(ctx, () =>
             users.revokeSessions(

@@ -1,4 +1,4 @@
-// Usage of an account: records of calls, failed calls, sums and files.
+// Usage of an account: records of calls, failed calls, totals and exports.
 import { Readable } from 'node:stream';
 import { fieldFault } from '#client/errors/fault.js';
 import { type Outcome, UsageFilter as Filter, type UsageRecord } from '#proto/metering/v1/metering.js';
@@ -81,7 +81,7 @@ export const usage: Area = {
       query: ListErrors,
       answers: [ok(ErrorList)],
       handle: async ({ accountId, page: { pageSize }, context }, { peers }) => {
-        // One range of an index per kind of failure is fast even where no call has failed.
+        // Reading one index range per kind of failure is fast even when no call has failed.
         const newest = (outcome: Outcome) =>
           peers.metering.listUsageRecords({ filter: Filter.fromPartial({ accountId, outcome }), pageSize, pageToken: '' }, context());
         const found = (await Promise.all(errorOutcomes.map(newest))).flatMap(({ records }) => records);
@@ -159,7 +159,7 @@ function newestFirst(a: UsageRecord, b: UsageRecord): number {
   return one.id < other.id ? 1 : -1;
 }
 
-/** To the nearest millisecond; null where there is nothing to measure. */
+/** Rounds to the nearest millisecond; null when there is nothing to measure. */
 function mean(sumMs: bigint, calls: bigint): number | null {
   return calls === 0n ? null : Number((sumMs + calls / 2n) / calls);
 }

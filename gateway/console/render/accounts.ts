@@ -5,7 +5,7 @@ import type { Account, AccountInList } from '../schemas/operator/accounts.js';
 import { renderBalance } from './billing.js';
 import { instant, orNull } from './values.js';
 
-/** An account. */
+/** Renders an account. */
 export function renderAccount(account: AccountMessage): Account {
   const isSuspended = account.state === AccountState.ACCOUNT_STATE_SUSPENDED;
   return {
@@ -17,7 +17,7 @@ export function renderAccount(account: AccountMessage): Account {
   };
 }
 
-/** An account with its money, null when that is unknown, and how many keys it has that are not revoked. */
+/** Renders an account with its balance, null when that is unknown, and the number of its keys that are not revoked. */
 export function renderAccountInList(account: AccountMessage, balance: Balance | undefined, keys: number): AccountInList {
   return { ...renderAccount(account), balance: balance === undefined ? null : renderBalance(balance), keys };
 }

@@ -7,12 +7,12 @@ import { words } from './words.js';
 
 const instant = (ms: bigint): string | null => (ms === 0n ? null : new Date(Number(ms)).toISOString());
 
-/** The host of a webhook, for members who may not change it: the path of many webhooks is their only secret. */
+/** Returns the host of a webhook, for members who may not change it: the path of many webhooks is their only secret. */
 function hostOf(url: string): string {
   return `${new URL(url).origin}/…`;
 }
 
-/** An alert; one without a threshold was never set. With `isWhole` also the path of its webhook. */
+/** Renders an alert; one without a threshold was never set. `isWhole` includes the path of its webhook. */
 export function renderAlert(alert: AlertMessage, isWhole = true): Alert {
   return {
     enabled: alert.enabled,
@@ -25,7 +25,7 @@ export function renderAlert(alert: AlertMessage, isWhole = true): Alert {
   };
 }
 
-/** An alert and the balance that it watches. */
+/** Renders an alert and the balance that it watches. */
 export function renderAlertNow(
   { alert, settledNanoUsd, availableNanoUsd, low, rearmAtNanoUsd, mailConfigured }: GetAlertResponse,
   isWhole: boolean,
@@ -40,12 +40,12 @@ export function renderAlertNow(
   };
 }
 
-/** What a banner needs in addition to the balance. */
+/** Renders the fields that the low-balance banner needs in addition to the balance. */
 export function renderLow({ alert, low }: GetAlertResponse): Pick<BalanceNow, 'low' | 'threshold_usd'> {
   return { low, threshold_usd: alert!.enabled && alert!.thresholdNanoUsd !== 0n ? formatUsd(alert!.thresholdNanoUsd) : null };
 }
 
-/** One message to one destination; without `isWhole` only the host of a webhook is shown. */
+/** Renders one message to one destination; without `isWhole` only the host of a webhook is included. */
 export function renderDelivery(delivery: AlertDelivery, isWhole: boolean): Delivery {
   return {
     id: delivery.id,

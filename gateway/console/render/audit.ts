@@ -4,13 +4,13 @@ import type { AccountAuditEvent } from '../schemas/members.js';
 import type { AuditEvent } from '../schemas/operator/audit.js';
 import { instant, orNull } from './values.js';
 
-/** An audit event as the members of its account see it. */
+/** Renders an audit event for the members of its account. */
 export function renderAccountAuditEvent(entry: AuditEventMessage): AccountAuditEvent {
   const { id, at, actor, address, action, target_id, detail } = renderAuditEvent(entry);
   return { id, at, actor, address, action, target_id, detail };
 }
 
-/** An audit event as operators see it. */
+/** Renders an audit event for operators. */
 export function renderAuditEvent(entry: AuditEventMessage): AuditEvent {
   return {
     id: entry.id,

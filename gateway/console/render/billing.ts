@@ -12,7 +12,7 @@ import type { RecordHold } from '../schemas/usage.js';
 import { instant, orNull } from './values.js';
 import { words } from './words.js';
 
-/** The balance of an account. */
+/** Renders the balance of an account. */
 export function renderBalance(balance: BalanceMessage): Balance {
   return {
     available_usd: formatUsd(balance.availableNanoUsd),
@@ -23,7 +23,7 @@ export function renderBalance(balance: BalanceMessage): Balance {
   };
 }
 
-/** Funds held for a call in flight. */
+/** Renders the funds held for a call in flight. */
 export function renderHold(hold: HoldMessage): Hold {
   return {
     request_id: hold.id,
@@ -35,19 +35,19 @@ export function renderHold(hold: HoldMessage): Hold {
   };
 }
 
-/** What an entry added to the account's money; below zero for what it took. A shortfall is our expense. */
+/** Returns the effect of an entry on the account's balance, negative for a debit. A shortfall is paid by the operator and has no effect. */
 export function effectNanoUsd({ credit, debit, amountNanoUsd }: EntryMessage): bigint {
   if (credit === BookAccount.BOOK_ACCOUNT_CUSTOMER) return amountNanoUsd;
   return debit === BookAccount.BOOK_ACCOUNT_CUSTOMER ? -amountNanoUsd : 0n;
 }
 
-/** Where deposited money came from. */
+/** Returns the source of a deposit. */
 function sourceOf({ kind, debit }: EntryMessage): 'cash' | 'promotion' | null {
   if (kind !== EntryKind.ENTRY_KIND_DEPOSIT) return null;
   return debit === BookAccount.BOOK_ACCOUNT_PROMOTION ? 'promotion' : 'cash';
 }
 
-/** What became of the funds that were held for a call. */
+/** Renders the hold of a call and its outcome. */
 export function renderRecordHold(hold: HoldMessage): RecordHold {
   return {
     ...renderHold(hold),
@@ -58,7 +58,7 @@ export function renderRecordHold(hold: HoldMessage): RecordHold {
   };
 }
 
-/** Kinds of entries that are about a call. */
+/** Kinds of entries that belong to a call. */
 const callKinds: readonly EntryKind[] = [
   EntryKind.ENTRY_KIND_CHARGE,
   EntryKind.ENTRY_KIND_CHARGE_CORRECTION,
@@ -66,7 +66,7 @@ const callKinds: readonly EntryKind[] = [
   EntryKind.ENTRY_KIND_REFUND,
 ];
 
-/** An entry: its effect on the balance, and the balance after it. */
+/** Renders an entry with its effect on the balance and the balance after it. */
 export function renderEntry(entry: EntryMessage): Entry {
   const isCall = callKinds.includes(entry.kind);
   return {

@@ -3,7 +3,7 @@ import type { Caller as CallerMessage } from '#proto/auth/v1/callers.js';
 import type { Caller } from '../schemas/operator/callers.js';
 import { instant } from './values.js';
 
-/** A caller as operators see it. */
+/** Renders a caller for operators. */
 export function renderCaller(caller: CallerMessage): Caller {
   const { name, identity, grants, accountLimit, certificates, createdAtMs, revokedAtMs, lastSeenAtMs } = caller;
   const optional = (ms: bigint | undefined): string | null => (ms === undefined ? null : instant(ms));

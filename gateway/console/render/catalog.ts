@@ -1,4 +1,4 @@
-// Models, prices and their drafts as operators see them. Amounts are decimal-string USD. Pure.
+// Models, prices and drafts as JSON, for operators. Amounts are decimal-string USD. Pure.
 import { formatUsd } from '#rules/money.js';
 import { type Model, ModelState, type PriceChange, type PriceDiff, type PriceDraft, type PriceVersion } from '#proto/catalog/v1/catalog.js';
 import type { Upstream } from '#proto/inference/v1/inference.js';
@@ -16,7 +16,7 @@ import type {
 import { instant, maybe, orNull } from './values.js';
 import { words } from './words.js';
 
-/** What a version or a draft charges; null for reasoning: as output. */
+/** Renders the figures of a version or a draft. Null for reasoning: charged as output. */
 export function renderFigures(price: PriceVersion): Figures {
   return {
     input: formatUsd(price.inputNanoUsdPerMtok),
@@ -28,7 +28,7 @@ export function renderFigures(price: PriceVersion): Figures {
   };
 }
 
-/** A price version. */
+/** Renders a price version. */
 export function renderPrice(price: PriceVersion): Price {
   return {
     id: price.id,
@@ -38,7 +38,7 @@ export function renderPrice(price: PriceVersion): Price {
   };
 }
 
-/** All versions of a model, latest start first, with what became of each. */
+/** Renders all price versions of a model with their states, latest start first. */
 export function renderHistory(prices: readonly PriceVersion[], nowMs: number): DatedPrice[] {
   const inForce = prices.findIndex(({ effectiveFromMs }) => effectiveFromMs <= BigInt(nowMs));
   return prices.map((price, index) => ({
@@ -48,16 +48,16 @@ export function renderHistory(prices: readonly PriceVersion[], nowMs: number): D
   }));
 }
 
-/** What surrounds a model in a list of them. */
+/** Holds what a model in a list is rendered with. */
 export interface Surroundings {
-  /** By their ids. */
+  /** Upstreams by id. */
   readonly upstreams: ReadonlyMap<string, Upstream>;
-  /** That start later, earliest first. */
+  /** Prices that start in the future, earliest first. */
   readonly scheduled: readonly PriceVersion[];
   readonly draft: PriceDraft | undefined;
 }
 
-/** The fields of a model that an operator sets, as `tollgate model put` takes them. */
+/** Renders the fields of a model that an operator sets, in the format of `tollgate model put`. */
 export function renderModelFields(model: Model): Required<ModelFields> & { id: string } {
   return {
     id: model.id,
@@ -77,7 +77,7 @@ export function renderModelFields(model: Model): Required<ModelFields> & { id: s
   };
 }
 
-/** A model with its price, and whether calls of it are served, and why not. */
+/** Renders a model with its price, and whether its calls are served or why not. */
 export function renderOperatorModel(model: Model, { upstreams, scheduled, draft }: Surroundings): OperatorModel {
   const targets = model.targets.map((target) => ({
     upstream_id: target.upstreamId,
@@ -117,7 +117,7 @@ function isFree(price: PriceVersion): boolean {
   return Object.values(renderFigures(price)).every((usd) => usd === null || usd === '0');
 }
 
-/** A draft. */
+/** Renders a draft. */
 export function renderDraft({ price, version, author, updatedAtMs }: PriceDraft): Draft {
   return {
     model_id: price!.modelId,
@@ -129,13 +129,13 @@ export function renderDraft({ price, version, author, updatedAtMs }: PriceDraft)
   };
 }
 
-/** What typical calls cost, in nano-USD; before is undefined where the model was unpriced. */
+/** Holds the cost of a typical call in nano-USD; `before` is undefined if the model was unpriced. */
 export interface CallCost {
   readonly before: bigint | undefined;
   readonly after: bigint;
 }
 
-/** What publishing a draft changes; `costs` are of the diff's typical calls, in their order. */
+/** Renders what publishing a draft changes; `costs` are those of the diff's typical calls, in their order. */
 export function renderDiff(diff: PriceDiff, costs: readonly CallCost[]): PriceDifference {
   return {
     before: maybe(diff.before, renderPrice),
@@ -163,7 +163,7 @@ function renderChange({ tokenClass, beforeNanoUsdPerMtok, afterNanoUsdPerMtok, c
   };
 }
 
-/** Hundredths of a percent as a decimal string, for example "-33.33". */
+/** Returns hundredths of a percent as a decimal string, for example "-33.33". */
 function percent(basisPoints: bigint): string {
   const absolute = basisPoints < 0n ? -basisPoints : basisPoints;
   return `${basisPoints < 0n ? '-' : ''}${absolute / 100n}.${(absolute % 100n).toString().padStart(2, '0')}`;

@@ -5,13 +5,13 @@ import { formatUsd } from '#rules/money.js';
 import type { ApiKey } from '../schemas/keys.js';
 import { instant, maybe } from './values.js';
 
-/** What auth, the ledger and metering know of a key. */
+/** Holds the data of auth, the ledger and metering about a key. */
 export interface ConsoleKey extends KeyStanding {
   /** Absent: the key was never used. */
   readonly activity: KeyActivity | undefined;
 }
 
-/** A key, what it has spent, and when it was used last. */
+/** Renders a key with its spending and its last use. */
 export function renderConsoleKey(standing: ConsoleKey): ApiKey {
   const { key, spend, activity } = standing;
   const spent = spend?.spentNanoUsd ?? 0n;

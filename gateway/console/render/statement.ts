@@ -8,7 +8,7 @@ import { renderEntry } from './billing.js';
 import { instant, maybe, orNull } from './values.js';
 import { words } from './words.js';
 
-/** The figures of a month. */
+/** Renders the figures of a month. */
 export function renderStatement(statement: StatementMessage): Statement {
   return {
     month: statement.month,
@@ -26,12 +26,12 @@ export function renderStatement(statement: StatementMessage): Statement {
   };
 }
 
-/** A readable number: the account and the entry's place in its journal. */
+/** Returns a readable number: the account and the entry's position in its journal. */
 function receiptNumber(entry: Entry): string {
   return `R-${entry.accountId.slice(-8).toUpperCase()}-${String(entry.seq).padStart(6, '0')}`;
 }
 
-/** What a deposit's receipt says. */
+/** Renders the receipt of a deposit. */
 export function renderReceipt(entry: Entry, account: Pick<Account, 'id' | 'name'>): Receipt {
   const { id, created_at, amount_usd, balance_after_usd, source, reference, reason } = renderEntry(entry);
   return {
@@ -47,14 +47,14 @@ export function renderReceipt(entry: Entry, account: Pick<Account, 'id' | 'name'
   };
 }
 
-/** The word for the state of a code. */
+/** Returns the state of a code. */
 export function codeState(code: RedemptionCode, nowMs: number): CodeState {
   const isOpen = code.state === RedemptionCodeState.REDEMPTION_CODE_STATE_OPEN;
   if (isOpen && code.expiresAtMs !== undefined && code.expiresAtMs <= BigInt(nowMs)) return 'expired';
   return words.codeState.of(code.state);
 }
 
-/** A code as operators see it. */
+/** Renders a code for operators. */
 export function renderCode(code: RedemptionCode, nowMs: number): Code {
   return {
     id: code.id,

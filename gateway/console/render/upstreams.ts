@@ -1,20 +1,20 @@
-// Upstreams and their tests as operators see them: never with a secret. Pure.
+// Upstreams and their tests as JSON for operators, never with a secret. Pure.
 import { type Upstream as UpstreamMessage, type UpstreamTest as TestMessage, ApiFormat } from '#proto/inference/v1/inference.js';
 import { formatUsd } from '#rules/money.js';
 import type { Upstream, UpstreamTest } from '../schemas/operator/upstreams.js';
 import { instant, orNull } from './values.js';
 import { words } from './words.js';
 
-/** A model that is routed to an upstream. */
+/** Holds a model that is routed to an upstream. */
 export interface RoutedModel {
   readonly modelId: string;
   readonly upstreamModel: string;
   readonly isRetired: boolean;
-  /** The most that the call of a test would cost at the model's own price; undefined: unpriced. */
+  /** Maximum cost of a test's call at the model's own price; undefined: unpriced. */
   readonly trialNanoUsd: bigint | undefined;
 }
 
-/** An upstream, the models that are routed to it, and how its last test went. */
+/** Renders an upstream with the models that are routed to it and the result of its last test. */
 export function renderUpstream(upstream: UpstreamMessage, routed: readonly RoutedModel[]): Upstream {
   return {
     id: upstream.id,
@@ -24,7 +24,7 @@ export function renderUpstream(upstream: UpstreamMessage, routed: readonly Route
     secret_last_four: orNull(upstream.secretLastFour),
     allow_private_network: upstream.allowPrivateNetwork,
     enabled: upstream.enabled,
-    // Not changed here: built in, or set by the environment variable that managed_by names.
+    // It cannot be changed here: it is built in, or set by the environment variable in managed_by.
     locked: upstream.managed ? (upstream.apiFormat === ApiFormat.API_FORMAT_SANDBOX ? 'built_in' : 'environment') : null,
     managed_by: upstream.managedBy ?? null,
     created_at: upstream.managed ? null : instant(upstream.createdAtMs),
@@ -38,7 +38,7 @@ export function renderUpstream(upstream: UpstreamMessage, routed: readonly Route
   };
 }
 
-/** A test with all of its steps. */
+/** Renders a test with all of its steps. */
 export function renderTest({ startedAtMs, ok, failedStep, steps, upstreamModel }: TestMessage): UpstreamTest {
   return {
     at: instant(startedAtMs),

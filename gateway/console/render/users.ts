@@ -15,17 +15,17 @@ import type { Identity, Me, Session } from '../schemas/profile.js';
 import type { Visitor } from '../session/session.js';
 import { instant, orNull } from './values.js';
 
-/** What users and their fellow members see of a user. */
+/** Renders a user for themselves and for other members. */
 export function renderUser(user: UserMessage): User {
   return { id: user.id, email: user.email, name: user.name, is_operator: user.isOperator, has_password: user.hasPassword };
 }
 
-/** A user as operators see one. */
+/** Renders a user for operators. */
 export function renderOperatorUser(user: UserMessage): OperatorUser {
   return { ...renderUser(user), is_disabled: user.isDisabled, email_verified: user.emailVerified, created_at: instant(user.createdAtMs) };
 }
 
-/** The signed-in user and the accounts of that user. */
+/** Renders the signed-in user and their accounts. */
 export function renderMe({ user, session, memberships }: Visitor): Me {
   return {
     user: renderUser(user),
@@ -40,7 +40,7 @@ export function renderMe({ user, session, memberships }: Visitor): Me {
   };
 }
 
-/** A session. */
+/** Renders a session. */
 export function renderSession(session: SessionMessage, presentId: string): Session {
   return {
     id: session.id,
@@ -53,7 +53,7 @@ export function renderSession(session: SessionMessage, presentId: string): Sessi
   };
 }
 
-/** An identity with which a user signs in, with the name of the provider where it is still the one that is set up. */
+/** Renders an identity with which a user signs in, with the provider's name if it is the configured provider. */
 export function renderIdentity(
   identity: IdentityMessage,
   provider: { readonly issuer: string; readonly name: string } | undefined,
@@ -68,12 +68,12 @@ export function renderIdentity(
   };
 }
 
-/** A member of an account. */
+/** Renders a member of an account. */
 export function renderMember({ user, role, joinedAtMs }: MemberMessage): Member {
   return { ...renderUser(user!), role: roleName(role), since: instant(joinedAtMs) };
 }
 
-/** An invitation, without its link. */
+/** Renders an invitation without its link. */
 export function renderInvitation(invitation: InvitationMessage): Omit<OfferedInvitation, 'is_known'> {
   return {
     id: invitation.id,
@@ -86,12 +86,12 @@ export function renderInvitation(invitation: InvitationMessage): Omit<OfferedInv
   };
 }
 
-/** An open invitation with the state of its mail, for members who may revoke it. */
+/** Renders an open invitation with the state of its mail, for members who may revoke it. */
 export function renderOpenInvitation(invitation: InvitationMessage): OpenInvitation {
   return { ...renderInvitation(invitation), mail: renderLinkMail(invitation.mailState, invitation.mailError) };
 }
 
-/** The state of a mail, and why it failed. */
+/** Renders the state of a mail, and why it failed. */
 export function renderLinkMail(state: MailState, words: string): LinkMail {
   return { state: mailStates[state] ?? 'none', words: orNull(words) };
 }

@@ -8,10 +8,10 @@ import { DriftCheck, GroupBy, Outcome } from '#proto/metering/v1/metering.js';
 import { outcomes } from '../../formats/account-schema.js';
 import * as all from '../schemas/words.js';
 
-/** A generated enum with both of its directions. */
+/** A generated enum with both directions of its mapping. */
 type Generated = Readonly<Record<string, string | number>>;
 
-/** The words of one enum. */
+/** Maps the words of one enum. */
 export interface EnumWords<E extends number, W extends string> {
   readonly generated: Generated;
   readonly prefix: string;
@@ -35,7 +35,7 @@ function wordsOf<E extends number, const W extends string>(
   };
 }
 
-/** For the type of an enum's values. */
+/** Gives the type of an enum's values. */
 const of = <E extends number>(): readonly E[] => [];
 
 /** The words of each enum; a test compares them with the contracts. */

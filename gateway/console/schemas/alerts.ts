@@ -49,7 +49,7 @@ export type Delivery = Static<typeof Delivery>;
 export const DeliveryList = listOf(Delivery);
 export const TestDeliveries = allOf(Delivery);
 
-/** The whole alert: what is left out is off or empty. */
+/** The whole alert: absent fields are off or empty. */
 export const PutAlert = Type.Object({
   enabled: Type.Boolean(),
   threshold_usd: UsdBelowBillion,

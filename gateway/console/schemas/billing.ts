@@ -21,7 +21,7 @@ export const BalanceNow = view('BalanceNow', {
 export type BalanceNow = Static<typeof BalanceNow>;
 
 export const holdFields = { request_id: Text, key_id: Text, amount_usd: Usd, used_so_far_usd: Usd, created_at: Time, expires_at: Time };
-/** What is held for a call in flight. */
+/** Funds held for a call in flight. */
 export const Hold = view('Hold', holdFields);
 export type Hold = Static<typeof Hold>;
 export const HoldList = allOf(Hold);
@@ -47,7 +47,7 @@ export type Entry = Static<typeof Entry>;
 export type EntryKind = Entry['kind'];
 export const EntryList = listOf(Entry);
 
-/** The answer to what moves money. */
+/** The answer to an operation that moves money. */
 export const Posted = view('Posted', {
   entry: Entry,
   balance: Balance,

@@ -49,7 +49,7 @@ const Models = Type.Array(
 export const CreateKey = Type.Object({ name: Name, models: optional(Models), limit_usd: optional(UsdBody), expires_at: optional(Instant) });
 export type CreateKey = Static<typeof CreateKey>;
 
-/** Absent leaves a field as it is; null removes the limit, the expiry or the restriction to models. */
+/** Absent fields are unchanged; null removes the limit, the expiry or the restriction to models. */
 export const UpdateKey = Type.Object({
   name: Type.Optional(Name),
   models: optional(Models),

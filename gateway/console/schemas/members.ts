@@ -1,4 +1,4 @@
-// Who belongs to an account, who is invited, and what was changed there.
+// The members of an account, its invitations and its audit events.
 import { type Static, Type } from 'typebox';
 import { allOf, Email, Flag, listOf, nullable, Text, Time, view } from './shapes.js';
 import { roles } from './words.js';
@@ -6,7 +6,7 @@ import { roles } from './words.js';
 export const Role = Type.Enum(roles);
 export type Role = Static<typeof Role>;
 
-/** What users and their fellow members see of a user. */
+/** A user as shown to themselves and to other members. */
 export const userFields = { id: Text, email: Text, name: Text, is_operator: Flag, has_password: Flag };
 export const User = view('User', userFields);
 export type User = Static<typeof User>;
@@ -15,7 +15,7 @@ export const Member = view('Member', { ...userFields, role: Role, since: Time })
 export type Member = Static<typeof Member>;
 export const MemberList = allOf(Member);
 
-/** Of an invitation, without its link. */
+/** The fields of an invitation, without its link. */
 const invitationFields = {
   id: Text,
   account_id: Text,
@@ -26,7 +26,7 @@ const invitationFields = {
   expires_at: Time,
 };
 
-/** The mail with a link. */
+/** The state of the mail with a link. */
 export const LinkMail = view('LinkMail', {
   state: Type.Enum(['none', 'pending', 'sent', 'failed'], { description: 'None where no mail can be sent.' }),
   words: nullable(Text, 'Why it failed, for users.'),
@@ -47,7 +47,7 @@ export const OfferedInvitation = view(
 );
 export type OfferedInvitation = Static<typeof OfferedInvitation>;
 
-/** Of an audit event. */
+/** The fields of an audit event. */
 export const auditFields = {
   id: Text,
   at: Time,

@@ -1,4 +1,4 @@
-// The signed-in user, and where that user is signed in.
+// The signed-in user and their sessions.
 import { type Static, Type } from 'typebox';
 import { Role, User } from './members.js';
 import { allOf, Count, Email, Flag, Name, nullable, optional, Password, Text, Time, view } from './shapes.js';
@@ -31,7 +31,7 @@ export type Identity = Static<typeof Identity>;
 export const IdentityList = allOf(Identity);
 export const IdentityBegun = Type.Object({ location: Text });
 
-/** How many sessions were ended. */
+/** The number of sessions that were ended. */
 export const Ended = Type.Object({ ended: Count });
 export type Ended = Static<typeof Ended>;
 

@@ -1,4 +1,4 @@
-// What the schemas of the console's API are made of. Nothing in this folder imports a service or a library other than TypeBox, because the console's
+// The building blocks of the schemas of the console's API. Nothing in this folder imports a service or a library other than TypeBox, because the console's
 // types come from here.
 import { type TProperties, type TSchema, Type } from 'typebox';
 import type { FieldRule } from '#rules/error-sentences.js';
@@ -6,49 +6,49 @@ import { ruleKeyword } from '../../formats/rule-keyword.js';
 
 const usdPattern = '^-?\\d+(\\.\\d{1,9})?$';
 
-/** Decimal-string USD, exact; `description` says which amount it is where the name of the field does not. */
+/** Returns the schema of exact decimal-string USD; `description` explains the amount if the field's name does not. */
 export function usd(description: string) {
   return Type.String({ pattern: usdPattern, description });
 }
 
 export const Usd = usd('Decimal USD, exact.');
-/** An instant in an answer. */
+/** A time in an answer. */
 export const Time = Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$', description: 'RFC 3339.' });
 export const Count = Type.Integer({ minimum: 0 });
 export const Text = Type.String();
 export const Flag = Type.Boolean();
 
-/** The schema or null; `means` says what null stands for. */
+/** Returns the schema or null; `means` explains null. */
 export function nullable<S extends TSchema>(schema: S, means?: string) {
   return Type.Union([schema, Type.Null()], means === undefined ? {} : { description: means });
 }
 
-/** An object with a name of its own, to which the document and the page refer. */
+/** Returns an object schema with its own name, by which the document and the page refer to it. */
 export function view<P extends TProperties>(title: string, properties: P, description?: string) {
   return Type.Object(properties, description === undefined ? { title } : { title, description });
 }
 
-/** A page of a list; `next` is the cursor of the next page. */
+/** Returns the schema of a page of a list; `next` is the cursor of the next page. */
 export function listOf<S extends TSchema>(item: S) {
   return Type.Object({ data: Type.Array(item), next: nullable(Text, 'The cursor of the next page; null on the last one.') });
 }
 
-/** A list without pages. */
+/** Returns the schema of a list without pages. */
 export function allOf<S extends TSchema>(item: S) {
   return Type.Object({ data: Type.Array(item) });
 }
 
-/** A field of a request that may be absent or null. */
+/** Returns the schema of a request field that may be absent or null. */
 export function optional<S extends TSchema>(schema: S) {
   return Type.Optional(Type.Union([schema, Type.Null()]));
 }
 
-/** Names the rule of `#rules/error-sentences.js` that a value which does not match breaks. */
+/** Names the rule of `#rules/error-sentences.js` for values that do not match. */
 export function brokenAs(rule: FieldRule): { readonly [ruleKeyword]: string } {
   return { [ruleKeyword]: rule };
 }
 
-/** A text in a body. */
+/** Returns the schema of a text in a body. */
 export function textOf(minLength: number, maxLength: number) {
   return Type.String({ minLength, maxLength });
 }
@@ -65,28 +65,28 @@ export const UsdBody = Type.String({
   description: 'A decimal USD amount, for example "5" or "0.25".',
   ...brokenAs('usd'),
 });
-/** An amount in a body that must fit 64 bits of nano-USD without a check of its own. */
+/** An amount in a body that fits 64 bits of nano-USD without a separate check. */
 export const UsdBelowBillion = Type.String({ ...UsdBody, pattern: '^\\d{1,9}(\\.\\d{1,9})?$' });
-/** An instant in a body, with its zone. */
+/** A time in a body, with its time zone. */
 export const Instant = Type.String({
   pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,3})?)?(Z|[+-]\\d{2}:\\d{2})$',
   description: 'A timestamp with a zone, for example 2027-01-31T12:00:00Z.',
   ...brokenAs('timestamp'),
 });
 
-/** A parameter of the address: a text that need not be there. */
+/** Returns the schema of an optional text parameter in the query. */
 export function parameter(description: string) {
   return Type.Optional(Type.String({ description }));
 }
 
-/** A parameter of the address that is one of some words. */
+/** Returns the schema of a query parameter with one of these words. */
 export function choice<const W extends string[]>(words: readonly [...W], description: string) {
   return Type.Optional(Type.Enum(words, { description }));
 }
 
-export const Limit = Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: 'How many at most; 50 when absent.' }));
+export const Limit = Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: 'Maximum number of items; 50 when absent.' }));
 
-/** A schema of the document at /openapi.json. */
+/** Returns a reference to a schema of the document at /openapi.json. */
 export function publicSchema(name: string) {
   return Type.Unsafe<unknown>({ $ref: `../openapi.json#/components/schemas/${name}` });
 }

@@ -1,4 +1,4 @@
-// Usage of an account: records of calls and sums over them.
+// Usage of an account: records of calls and their totals.
 import { type Static, Type } from 'typebox';
 import { attemptFields, attemptsMean, outcomes, UsageRecordView } from '../../formats/account-schema.js';
 import { holdFields } from './billing.js';
@@ -33,7 +33,7 @@ export type TokenClass = UsageRecord['line_items'][number]['kind'];
 export const RecordList = listOf(UsageRecordView);
 export const ErrorList = allOf(UsageRecordView);
 
-/** What the ledger held for a call, and what became of it. */
+/** The hold of a call and its outcome. */
 export const RecordHold = view('RecordHold', {
   ...holdFields,
   state: Type.Enum(holdStates),

@@ -1,4 +1,4 @@
-// The words by which the console's API calls the values of the contracts' enums. A test compares them with the contracts.
+// The words that the console's API uses for the values of the contracts' enums. A test compares them with the contracts.
 
 export const roles = ['owner', 'admin', 'developer', 'billing', 'viewer'] as const;
 export const permissions = ['look', 'change keys', 'change money', 'change members'] as const;

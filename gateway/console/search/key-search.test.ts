@@ -33,7 +33,7 @@ describe('a search for keys', () => {
     [{ state: 'active' }, ({ state }) => state === 'active'],
     [{ state: 'active,revoked', q: 'laptop' }, ({ name }) => name.startsWith('laptop')],
     [{ state: 'expired' }, () => false],
-  ])('by %j finds each key once, in order, in pages no larger than asked for', async (query, matches) => {
+  ])('by %j finds each key once, in order, in pages no larger than requested', async (query, matches) => {
     for (const size of [1, 7, 50, 200]) {
       const found = await pages(query, size);
       expect(found.flat()).toEqual(keys.filter(matches));
@@ -41,7 +41,7 @@ describe('a search for keys', () => {
     }
   });
 
-  it('reads so many pages at most', async () => {
+  it('reads a limited number of pages', async () => {
     let reads = 0;
     const page = await searchPage(
       searchOf({ q: 'nothing' }),
@@ -51,7 +51,7 @@ describe('a search for keys', () => {
     expect([reads, page]).toEqual([20, { items: [], nextPageToken: '20' }]);
   });
 
-  it.each([['state', { state: 'gone' }]])('is refused for a malformed %s', (field, query) => {
+  it.each([['state', { state: 'gone' }]])('is rejected for a malformed %s', (field, query) => {
     expect(() => searchOf(query)).toThrow(
       expect.objectContaining({ reason: 'invalid_request', details: expect.objectContaining({ field }) }),
     );

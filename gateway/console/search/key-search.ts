@@ -1,11 +1,11 @@
-// Which keys a list shows: ?q=…, found in the name, the id and the last four characters, and ?state=…, words separated by commas.
+// The search for keys in a list: ?q=…, found in the name, the id and the last four characters, and ?state=…, words separated by commas.
 import { fieldFault } from '#client/errors/fault.js';
 import { type KeyStateWord, keyStateWords } from '#rules/key-state-words.js';
 
-/** How many pages of keys one request reads in search of a page of matches. What is behind them is behind `next`. */
+/** Maximum number of pages of keys that one request reads to fill a page of matches. The search continues with `next`. */
 const readsMax = 20;
 
-/** What a key must match. */
+/** Holds the conditions that a key must match. */
 export interface KeySearch {
   /** In lower case; empty for any. */
   readonly text: string;
@@ -13,7 +13,7 @@ export interface KeySearch {
   readonly states: ReadonlySet<KeyStateWord> | undefined;
 }
 
-/** What a search looks at. */
+/** Holds the fields of a key that a search reads. */
 export interface Searched {
   readonly id: string;
   readonly name: string;
@@ -21,7 +21,7 @@ export interface Searched {
   readonly state: KeyStateWord;
 }
 
-/** The search of a request. Raises invalid_request that names the parameter. */
+/** Parses the search of a request. Raises invalid_request with the name of the parameter. */
 export function keySearchOf({ q = '', state = '' }: { readonly q?: string; readonly state?: string }): KeySearch {
   const words = state.split(',').filter((word) => word !== '');
   const isWord = (word: string): word is KeyStateWord => (keyStateWords as readonly string[]).includes(word);
@@ -29,19 +29,19 @@ export function keySearchOf({ q = '', state = '' }: { readonly q?: string; reado
   return { text: q.trim().toLowerCase(), states: words.length === 0 ? undefined : new Set(words) };
 }
 
-/** Whether the search finds a key. */
+/** Reports whether a key matches the search. */
 export function isFound(key: Searched, { text, states }: KeySearch): boolean {
   if (states !== undefined && !states.has(key.state)) return false;
   return text === '' || [key.name, key.id, key.last_four].some((each) => each.toLowerCase().includes(text));
 }
 
-/** One page of keys, and the token of the next; empty on the last one. */
+/** Holds one page of keys and the token of the next page, empty on the last page. */
 export interface KeyPage<Item> {
   readonly items: Item[];
   readonly nextPageToken: string;
 }
 
-/** A page of what is found. It may be short, even empty, though more is to come: only `nextPageToken` tells the end. */
+/** Returns a page of matches. It may be short or empty although more pages follow: only an empty `nextPageToken` marks the end. */
 export async function searchPage<Item extends Searched>(
   search: KeySearch,
   page: { readonly pageSize: number; readonly pageToken: string },
@@ -50,7 +50,7 @@ export async function searchPage<Item extends Searched>(
   const items: Item[] = [];
   let { pageToken } = page;
   for (let reads = 0; reads < readsMax && items.length < page.pageSize; reads += 1) {
-    // Never more than is missing, so that the token stands right behind the last one that is shown.
+    // Never more than are missing, so that the next page begins right after the last key that is returned.
     const found = await read(page.pageSize - items.length, pageToken);
     items.push(...found.items.filter((item) => isFound(item, search)));
     pageToken = found.nextPageToken;

@@ -28,7 +28,7 @@ const one = { records: [record], nextPageToken: '' };
 const none = { records: [], nextPageToken: '' };
 
 describe('the search for records', () => {
-  it('asks for a page of the filter where no call is named', async () => {
+  it('requests a page of the filter when no call is named', async () => {
     expect(await search('model=sandbox/echo')).toEqual({ records: [record], nextPageToken: 'more' });
     expect(listUsageRecords).toHaveBeenCalledWith(
       { filter: expect.objectContaining({ accountId, modelId: 'sandbox/echo' }), ...page },
@@ -47,15 +47,15 @@ describe('the search for records', () => {
     ['nothing among those of another model', '&model=sandbox/story', none],
     ['nothing after it', `&from=${day(1)}`, none],
     ['nothing before it', `&until=${day(0)}`, none],
-    ['nothing among those that ended otherwise', '&outcome=completed', none],
+    ['nothing among those of another outcome', '&outcome=completed', none],
   ])('finds %s', async (_what, rest, found) => expect(await search(named + rest)).toEqual(found));
 
-  it('finds nothing that is not there, or of another account', async () => {
+  it('finds no call that does not exist or belongs to another account', async () => {
     expect(await search(`request_id=${newId('req')}`)).toEqual(none);
     expect(await search(named, newId('acct'))).toEqual(none);
   });
 
-  it('refuses what is no id, by the name of the parameter', () => {
+  it('rejects a malformed id with the name of the parameter', () => {
     expect(() => search('request_id=req_12')).toThrow(
       expect.objectContaining({ reason: 'invalid_request', details: expect.objectContaining({ field: 'request_id' }) }),
     );

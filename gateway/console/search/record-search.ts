@@ -1,4 +1,4 @@
-// Which records a list or a file is about: those of the filter, or the one that ?request_id= names, if it matches the rest of the filter.
+// The search for records in a list or an export: those that match the filter, or the one with ?request_id=, if it matches the rest of the filter.
 import { hasReason } from '#client/errors/app-error.js';
 import { fieldFault } from '#client/errors/fault.js';
 import { isId } from '#kit/id.js';
@@ -10,21 +10,21 @@ import { usageFilterOf } from './usage-filter.js';
 
 type Peers = { readonly metering: Pick<ConsolePeers['metering'], 'listUsageRecords' | 'getUsageRecord'> };
 
-/** What is searched for. */
+/** Holds a filter and a request id. */
 export interface RecordSearch {
   readonly filter: UsageFilter;
   /** Empty: any. */
   readonly requestId: string;
 }
 
-/** The search of a request. Raises invalid_request that names the parameter. */
+/** Parses the search of a request. Raises invalid_request with the name of the parameter. */
 export function recordSearchOf(query: Query, accountId: string): RecordSearch {
   const requestId = (query.request_id ?? '').trim();
   if (requestId !== '' && !isId('req', requestId)) throw fieldFault('request_id', 'whole_request_id');
   return { filter: usageFilterOf(query, accountId), requestId };
 }
 
-/** A page of the records found, newest first. */
+/** Returns a page of matching records, newest first. */
 export async function searchRecords(
   { filter, requestId }: RecordSearch,
   page: { pageSize: number; pageToken: string },
@@ -51,7 +51,7 @@ async function findOne(
   }
 }
 
-/** Whether a record of the account is one of the filter's. */
+/** Reports whether a record of the account matches the filter. */
 export function fits({ call, outcome }: UsageRecord, filter: UsageFilter): boolean {
   return (
     (filter.keyId === '' || call!.keyId === filter.keyId) &&

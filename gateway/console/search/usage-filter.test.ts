@@ -5,7 +5,7 @@ import { usageGroupingOf } from './usage-filter.js';
 
 const asked = (address: string) => usageGroupingOf(Object.fromEntries(new URLSearchParams(address)) as UsageGrouping);
 
-describe('what sums are grouped by', () => {
+describe('the grouping of totals', () => {
   it.each([
     ['', { groupBy: GroupBy.GROUP_BY_UNSPECIFIED, thenBy: GroupBy.GROUP_BY_UNSPECIFIED, offsetMinutes: 0 }],
     ['group_by=hour&then_by=model&tz_offset=345', { groupBy: GroupBy.GROUP_BY_HOUR, thenBy: GroupBy.GROUP_BY_MODEL, offsetMinutes: 345 }],

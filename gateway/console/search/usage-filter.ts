@@ -1,14 +1,14 @@
-// The filter and the grouping of usage records, both in the address. Pure.
+// The filter and the grouping of usage records in the query. Pure.
 import { fieldFault } from '#client/errors/fault.js';
 import { GroupBy, Outcome, type UsageFilter as Filter } from '#proto/metering/v1/metering.js';
 import { words } from '../render/words.js';
 import type { UsageFilter, UsageGrouping as Grouping } from '../schemas/usage.js';
 
-// The time zones of the world.
+// The range of the world's time zones.
 const offsetMinutesMin = -720;
 const offsetMinutesMax = 840;
 
-/** The filter as metering takes it. Raises invalid_request that names the parameter. */
+/** Returns the filter for metering. Raises invalid_request with the name of the parameter. */
 export function usageFilterOf(query: UsageFilter, accountId: string): Filter {
   return {
     accountId,
@@ -20,14 +20,14 @@ export function usageFilterOf(query: UsageFilter, accountId: string): Filter {
   };
 }
 
-/** What sums are grouped by. */
+/** Holds the grouping of totals. */
 export interface UsageGrouping {
   readonly groupBy: GroupBy;
   readonly thenBy: GroupBy;
   readonly offsetMinutes: number;
 }
 
-/** The grouping as metering takes it: one group over all without `group_by`. Raises invalid_request that names the parameter. */
+/** Returns the grouping for metering: a single group without `group_by`. Raises invalid_request with the name of the parameter. */
 export function usageGroupingOf({ group_by, then_by, tz_offset }: Grouping): UsageGrouping {
   if (then_by !== undefined && group_by === undefined) throw fieldFault('then_by', 'needs_group_by');
   if (then_by !== undefined && then_by === group_by) throw fieldFault('then_by', 'other_group');
@@ -39,7 +39,7 @@ function groupByOf(word: Grouping['group_by']): GroupBy {
 }
 
 function offsetOf(text = ''): number {
-  // In an address a bare + stands for a space.
+  // In a query a bare + means a space.
   const minutes = text === '' ? 0 : /^[ +-]?\d{1,3}$/.test(text) ? Number(text) : Number.NaN;
   if (!(minutes >= offsetMinutesMin && minutes <= offsetMinutesMax) || minutes % 15 !== 0)
     throw fieldFault('tz_offset', 'tz_offset', { min: offsetMinutesMin, max: offsetMinutesMax });
@@ -47,7 +47,7 @@ function offsetOf(text = ''): number {
   return minutes === 0 ? 0 : minutes;
 }
 
-/** An instant of the address; 0 for none. Raises invalid_request that names the parameter. */
+/** Returns a time in the query; 0 for none. Raises invalid_request with the name of the parameter. */
 export function instantOf(name: string, text = ''): bigint {
   if (text === '') return 0n;
   const ms = /^\d{4}-\d{2}-\d{2}(T.*)?$/.test(text) ? Date.parse(text) : Number.NaN;

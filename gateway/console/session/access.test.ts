@@ -16,7 +16,7 @@ describe('what a role may do', () => {
     expect(roleName(roleNames[name])).toBe(name);
   });
 
-  it('holds in one’s own account only, and everywhere for an operator', () => {
+  it('applies only in the accounts of the user, and in every account for an operator', () => {
     const memberships = [member('acct_a', Role.ROLE_VIEWER)];
     expect(assertAllowed(memberships, false, 'acct_a', 'look')).toBe(Role.ROLE_VIEWER);
     expect(() => assertAllowed(memberships, false, 'acct_a', 'change keys')).toThrow(
@@ -26,7 +26,7 @@ describe('what a role may do', () => {
     expect(assertAllowed([], true, 'acct_b', 'change members')).toBe(Role.ROLE_OWNER);
   });
 
-  it('leaves owners to owners', () => {
+  it('lets only owners change owners', () => {
     expect(() => assertMayPut(Role.ROLE_OWNER, Role.ROLE_OWNER, undefined)).not.toThrow();
     expect(() => assertMayPut(Role.ROLE_ADMIN, Role.ROLE_VIEWER, Role.ROLE_ADMIN)).not.toThrow();
     for (const [present, wanted] of [

@@ -16,19 +16,19 @@ const rolesOf: Readonly<Record<Permission, readonly Role[]>> = {
 /** The words for roles, in the console and its API. */
 export const roleNames = { owner, admin, developer, billing, viewer } as const;
 
-/** The word for a role. */
+/** Returns the word for a role. */
 export function roleName(role: Role): RoleName {
   return (Object.keys(roleNames) as RoleName[]).find((name) => roleNames[name] === role)!;
 }
 
-/** What a role may do. */
+/** Returns the permissions of a role. */
 export function permissionsOf(role: Role): Permission[] {
   return (Object.keys(rolesOf) as Permission[]).filter((permission) => rolesOf[permission].includes(role));
 }
 
 /**
- * The role of somebody in an account, if it allows what is asked for; an operator has every account as its owner has it. Raises
- * not_found where the person does not belong, so that nobody learns which accounts exist, and role_not_permitted.
+ * Returns the role of the user in an account, if it has the permission; operators have the role of an owner in every account. Raises
+ * not_found for an account that the user is not a member of, so that users cannot find out which accounts exist, and role_not_permitted.
  */
 export function assertAllowed(memberships: readonly Membership[], isOperator: boolean, accountId: string, permission: Permission): Role {
   const role = isOperator ? owner : memberships.find(({ account }) => account?.id === accountId)?.role;
@@ -37,7 +37,7 @@ export function assertAllowed(memberships: readonly Membership[], isOperator: bo
   throw fault('permission', { role: roleName(role), permission });
 }
 
-/** Only owners make owners, or change one. Raises role_not_permitted. */
+/** Checks that only owners appoint, change or remove owners. Raises role_not_permitted. */
 export function assertMayPut(actor: Role, present: Role | undefined, wanted: Role | undefined): void {
   if (actor === owner || (present !== owner && wanted !== owner)) return;
   throw fault('owners_only', {});

@@ -1,30 +1,30 @@
-// The context of the console's RPCs: how long they may take, and the user for whom they are made.
+// The context of the console's RPCs: their deadline, and the user on whose behalf they are called.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type CallContext, callContext } from '#client/call-context.js';
 import type { ConsoleDeps } from '../deps.js';
 
-/** Checking a password takes a fifth of a second of a core that may be busy, and an identity provider is called over the network. */
+/** Checking a password takes a fifth of a second on a core that may be busy, and an identity provider is called over the network. */
 const patientTimeoutMs = 10_000;
-/** A service that does not answer must not hold up what can be shown without it. */
+/** A service that does not answer must not delay a response that does not depend on it. */
 const briefTimeoutMs = 2000;
 
-/** The user for whom a request is served. */
+/** Provides the actor token of the user for whom a request is served. */
 export interface Acting {
-  /** The actor token that calls carry now. */
+  /** Returns the current actor token. */
   token(): string | undefined;
   /** Replaces the token if it is about to expire. Raises session_unknown when the session has ended. */
   renew(): Promise<void>;
 }
 
-// Follows a request through every function that serves it, so that no call of a service can miss it.
+// Available to every function that serves a request, so that no RPC can lack the actor token.
 const acting = new AsyncLocalStorage<Acting>();
 
-/** Runs the function so that each call made in it is for this user. */
+/** Runs the function; every RPC that it calls acts for this user. */
 export function actingAs<T>(user: Acting, run: () => T): T {
   return acting.run(user, run);
 }
 
-/** The same items, each produced for the user of the present request, however long after its route has returned. */
+/** Returns the same items, each produced on behalf of the user of the current request, also after its route has returned. */
 export function stillActing<T>(source: AsyncIterable<T>): AsyncIterable<T> {
   const user = acting.getStore();
   if (user === undefined) return source;
@@ -40,10 +40,10 @@ export function stillActing<T>(source: AsyncIterable<T>): AsyncIterable<T> {
   return { [Symbol.asyncIterator]: () => steps };
 }
 
-/** How long an RPC may take: the usual time, less where the answer can do without it, or more where a password is checked. */
+/** How long an RPC may take: the usual time, less when the response does not depend on it, or more when a password is checked. */
 export type Patience = 'usual' | 'brief' | 'patient' | { readonly ms: number };
 
-/** The context of an RPC for the user of the present request. */
+/** Returns the context of an RPC for the user of the current request. */
 export function contextOf({ config }: Pick<ConsoleDeps, 'config'>, patience: Patience = 'usual'): CallContext {
   return callContext({ caller: 'gateway', timeoutMs: timeoutMs(patience, config.rpcTimeoutMs), actorToken: acting.getStore()?.token() });
 }

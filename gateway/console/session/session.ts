@@ -1,4 +1,4 @@
-// Who is asking: the session cookie, and what keeps other sites from using it.
+// The session cookie, and the protection against requests that other sites make with it.
 import type { Context, Middleware, Next } from 'koa';
 import { hasReason } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
@@ -8,12 +8,12 @@ import { type Acting, actingAs, contextOf } from './call-contexts.js';
 import type { ConsoleDeps } from '../deps.js';
 import type { Permission } from '../schemas/profile.js';
 
-// Behind TLS no neighbouring host of the same domain, and nobody on the way of its plain http, can set a cookie of this name (RFC 6265bis,
-// section 4.1.3.2). Only the one name is read that belongs to the way of the request, or the other would be the way around it.
+// With TLS, neither another host of the same domain nor an attacker on a plain http connection can set a cookie with this name (RFC 6265bis,
+// section 4.1.3.2). Only the name for the request's protocol is read, since the other name would bypass this protection.
 const nameOf = (ctx: Context): string => (ctx.protocol === 'https' ? '__Host-tollgate_session' : 'tollgate_session');
 const tokenForm = /^[A-Za-z0-9_-]{43}$/;
 
-/** Somebody who is signed in. */
+/** Holds a signed-in user. */
 export interface Visitor {
   readonly user: User;
   readonly session: Session;
@@ -23,14 +23,14 @@ export interface Visitor {
 const visitors = new WeakMap<object, Visitor>();
 const actings = new WeakMap<object, Acting>();
 
-/** Who is asking; set by `signedIn`. */
+/** Returns the user of the request, whom `signedIn` has set. */
 export function visitorOf(ctx: Context): Visitor {
   const visitor = visitors.get(ctx);
   if (visitor === undefined) throw new Error('The route is not behind the session middleware.');
   return visitor;
 }
 
-/** Admits a request of a session, and lets its calls act for the user. Raises session_unknown. */
+/** Admits requests with a session; their RPCs act for its user. Raises session_unknown. */
 export function signedIn(deps: Pick<ConsoleDeps, 'peers' | 'config' | 'clock'>): Middleware {
   const { peers, config } = deps;
   return async (ctx: Context, next: Next) => {
@@ -53,10 +53,10 @@ export function signedIn(deps: Pick<ConsoleDeps, 'peers' | 'config' | 'clock'>):
   };
 }
 
-// Longer than any one call takes.
+// Longer than any single RPC takes.
 const renewedBeforeExpiryMs = 45_000;
 
-/** A token that is replaced before it expires. */
+/** Returns an actor token that is replaced before it expires. */
 function actingBy(
   first: ActorToken | undefined,
   next: () => Promise<ActorToken | undefined>,
@@ -71,7 +71,7 @@ function actingBy(
   };
 }
 
-/** Who is asking, where nobody need be signed in. */
+/** Returns the signed-in user, if any, for operations that do not require one. */
 export async function visitorIf(ctx: Context, deps: ConsoleDeps): Promise<Visitor | undefined> {
   try {
     await signedIn(deps)(ctx, async () => undefined);
@@ -88,12 +88,12 @@ export function asVisitor<T>(ctx: Context, run: () => T): T {
   return acting === undefined ? run() : actingAs(acting, run);
 }
 
-/** From where somebody asks. */
+/** Returns the client of the request. */
 export function clientOf(ctx: Context): Client {
   return { address: ctx.ip, userAgent: ctx.get('user-agent') };
 }
 
-/** The account in the path, if the person may do this there, and their role. Raises not_found and role_not_permitted. */
+/** Returns the account in the path and the user's role, if the user has the permission there. Raises not_found and role_not_permitted. */
 export function accountOf(ctx: Context, permission: Permission): { accountId: string; role: Role } {
   const { memberships, user } = visitorOf(ctx);
   const accountId = String(ctx['params'].account);
@@ -101,8 +101,8 @@ export function accountOf(ctx: Context, permission: Permission): { accountId: st
 }
 
 /**
- * Refuses what another site makes a browser send. Such a request cannot carry a header of ours without asking first, which is
- * never allowed, and tells where it comes from (https://cheatsheetseries.owasp.org/cheatsheets/Cross-Site_Request_Forgery_Prevention_Cheat_Sheet.html).
+ * Rejects changes that another site makes a browser send. Such a request cannot have the console's header without a CORS preflight, which is
+ * never allowed, and its headers show where it comes from (https://cheatsheetseries.owasp.org/cheatsheets/Cross-Site_Request_Forgery_Prevention_Cheat_Sheet.html).
  */
 export function sameSite(): Middleware {
   return async (ctx: Context, next: Next) => {
@@ -111,7 +111,7 @@ export function sameSite(): Middleware {
     if (ctx.get('x-tollgate-console') !== '1') {
       throw fault('console_header', {});
     }
-    // Browsers say it themselves where they can (https://www.w3.org/TR/fetch-metadata/), which also holds behind a proxy that changes the host.
+    // Current browsers report the site of the request (https://www.w3.org/TR/fetch-metadata/), which also works behind a proxy that changes the host.
     if (fetchSite !== '' ? fetchSite !== 'same-origin' : origin !== '' && hostOf(origin) !== ctx.host) throw fault('other_site', {});
     return next();
   };
@@ -121,9 +121,9 @@ function hostOf(origin: string): string | undefined {
   return URL.canParse(origin) ? new URL(origin).host : undefined;
 }
 
-/** Gives the browser a session that its scripts cannot read. */
+/** Sets the session cookie, which scripts cannot read. */
 export function setSession(ctx: Context, token: string, expiresAtMs: bigint): void {
-  // Without Secure on plain http, where a browser would not send the cookie back: a private network is a place to run this.
+  // Without Secure on plain http, where browsers would not return a secure cookie: the gateway may run without TLS in a private network.
   ctx.cookies.set(nameOf(ctx), token, {
     httpOnly: true,
     sameSite: 'lax',
@@ -134,7 +134,7 @@ export function setSession(ctx: Context, token: string, expiresAtMs: bigint): vo
   });
 }
 
-/** Takes the session from the browser. */
+/** Removes the session cookie. */
 export function clearSession(ctx: Context): void {
   ctx.cookies.set(nameOf(ctx), '', {
     httpOnly: true,

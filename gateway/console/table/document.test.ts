@@ -11,25 +11,25 @@ const document = JSON.parse(text) as {
 };
 
 describe('the OpenAPI document of the console', () => {
-  it('has each operation once, in one of its areas', () => {
+  it('lists each operation once, in one of its areas', () => {
     const names = areas.flatMap(({ operations }) => operations.map(({ method, path }) => `${method} ${path}`));
     expect(new Set(names).size).toBe(names.length);
     expect(Object.values(document.paths).flatMap((methods) => Object.values(methods))).toHaveLength(names.length);
   });
 
-  it('refers only to what it and the document of calls hold', () => {
+  it('refers only to schemas in it or in the document of the API for calls', () => {
     const references = [...text.matchAll(/"\$ref":"(\.\.\/openapi\.json)?#\/components\/(\w+)\/(\w+)"/g)];
     expect(references).toHaveLength(text.split('"$ref"').length - 1);
     for (const [, other, kind, name] of references)
       expect((other === undefined ? document : openapi).components).toHaveProperty([kind!, name!]);
   });
 
-  it('holds schemas of the JSON Schema that OpenAPI 3.1 takes', () => {
+  it('contains valid schemas of the JSON Schema version of OpenAPI 3.1', () => {
     const ajv = new Ajv2020();
     for (const schema of Object.values(document.components['schemas']!)) expect(ajv.validateSchema(schema as object)).toBe(true);
   });
 
-  it('describes each part of a path that varies', () => {
+  it('describes each path parameter', () => {
     for (const [path, methods] of Object.entries(document.paths)) {
       for (const { parameters = [] } of Object.values(methods) as {
         parameters?: { name?: string; in?: string; description?: string; $ref?: string }[];

@@ -11,14 +11,14 @@ import { queryOf } from './request.js';
 
 const schemas = new Map<string, unknown>();
 
-/** A schema in which each part with a name is a reference to it. */
+/** Returns a schema in which each named part is replaced by a reference. */
 function referring(schema: unknown): unknown {
   if (typeof schema !== 'object' || schema === null) return schema;
   if (Array.isArray(schema)) return schema.map(referring);
   const { title } = schema as { title?: unknown };
   if (typeof title !== 'string') return inside(schema);
   if (!schemas.has(title)) {
-    // Named before its parts are, so that names come in the order in which a reader meets them.
+    // Named before its parts, so that names are in reading order.
     schemas.set(title, undefined);
     schemas.set(title, inside(schema));
   }
@@ -29,7 +29,7 @@ function inside(schema: object): object {
   return Object.fromEntries(
     Object.entries(schema).map(([keyword, value]) => [
       keyword,
-      // The names below `properties` are those of fields, which may be called as keywords are.
+      // The names below `properties` are field names, which may equal keywords.
       keyword === 'properties'
         ? Object.fromEntries(Object.entries(value as object).map(([name, property]) => [name, referring(property)]))
         : referring(value),
@@ -92,7 +92,7 @@ function answerOf({ description, schema, types = [] }: Answer): object {
     : { description, content: { ...(schema === undefined ? {} : json(schema)), ...others } };
 }
 
-/** Errors by their status. */
+/** Returns errors grouped by status. */
 function errorsOf(errors: NonNullable<Operation['errors']>): object {
   const texts = new Map<number, string[]>();
   for (const [reason, why] of Object.entries(errors)) {
@@ -130,7 +130,7 @@ function pathsOf(): Record<string, Record<string, object>> {
 const paths = pathsOf();
 const error = { description: 'An error, with a code of the page of errors.', content: json(ConsoleError) };
 
-/** The document of GET /console/openapi.json. */
+/** Returns the document of GET /console/openapi.json. */
 export const consoleOpenapi = {
   openapi: '3.1.0',
   info: {
@@ -139,7 +139,7 @@ export const consoleOpenapi = {
     description: 'What the pages of the console call. Fields may be added to answers.',
     license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
   },
-  // As seen from the address of the document.
+  // Relative to the address of the document.
   servers: [{ url: './api' }],
   security: [{ session: [] }],
   tags: areas.map(({ title, description }) => ({ name: title, description })),

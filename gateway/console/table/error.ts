@@ -1,4 +1,4 @@
-// Errors of the console's API: a code to branch on, the rule and the parameters by which pages word it, and an English sentence. Pure.
+// Errors of the console's API: a code to branch on, the rule and parameters from which pages build their own sentence, and an English sentence. Pure.
 import type { AppError } from '#client/errors/app-error.js';
 import { Status } from '#client/errors/status.js';
 import type { HttpError } from '../../formats/format.js';
@@ -18,10 +18,10 @@ const statusOfGrpc: Partial<Record<Status, number>> = {
   [Status.UNIMPLEMENTED]: 405,
 };
 
-// What happens between our own processes is no fault of the browser's.
+// Errors between the installation's own processes are not the browser's fault.
 const ours: ReadonlySet<string> = new Set(['internal', 'peer_not_permitted', 'actor_refused']);
 
-/** An error as an HTTP answer. */
+/** Returns the HTTP response for an error. */
 export function renderConsoleError(error: AppError, requestId: string): HttpError {
   const isOurs = ours.has(error.reason);
   const { field = null, rule = null, ...params } = error.details;

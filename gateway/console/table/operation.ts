@@ -1,4 +1,4 @@
-// An operation of the console's API: one object from which its route, its checks, its description and its types follow.
+// An operation of the console's API: one object that defines its route, its checks, its description and its types.
 import type { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import type { Static, TObject, TProperties, TSchema } from 'typebox';
@@ -10,36 +10,36 @@ import type { Patience } from '../session/call-contexts.js';
 import type { OperationDeps } from '../deps.js';
 import type { Visitor } from '../session/session.js';
 
-/** Who may call an operation; a permission is one in the account of the path. */
+/** Who may call an operation; a permission applies to the account in the path. */
 export type Who = 'anyone' | 'signed in' | Permission | 'operator';
 
-/** One request, after its session, permission, parameters and body have been checked. */
+/** Holds one request, after its session, permission, parameters and body have been checked. */
 export interface Call<Params extends string = string, Query = unknown, Body = unknown> {
   readonly ctx: Context;
   readonly params: Readonly<Record<Params, string>>;
   readonly query: Query;
   readonly body: Body;
-  /** Of a list. */
+  /** The requested page, for lists. */
   readonly page: { readonly pageSize: number; readonly pageToken: string };
-  /** The header Idempotency-Key in the scope of the account, or of operators; empty without it. */
+  /** The Idempotency-Key header, scoped to the account or to operators; empty when absent. */
   readonly idempotencyKey: string;
   /** The user who is signed in. */
   readonly visitor: Visitor;
-  /** The account of the path, for operations that need a permission in one. */
+  /** The account in the path, for operations that need a permission in it. */
   readonly accountId: string;
-  /** The role of the user there. */
+  /** The user's role in the account. */
   readonly role: Role;
-  /** The context of an RPC that this request makes. */
+  /** Returns the context of an RPC for this request. */
   context(patience?: Patience): CallContext;
 }
 
-/** A successful answer. */
+/** Describes a successful answer. */
 export interface Answer<S extends TSchema = TSchema> {
   readonly status: number;
   readonly description: string;
-  /** Of JSON. */
+  /** The schema of a JSON body. */
   readonly schema?: S;
-  /** Media types other than JSON in which it can come. */
+  /** Other media types that the answer can have. */
   readonly types?: readonly string[];
 }
 
@@ -48,22 +48,22 @@ type ValueOf<A> = A extends Answer<infer S> ? (TSchema extends S ? void : Static
 
 interface Described<Path extends string> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Below /console/api, with `{names}` for what varies. */
+  /** The path below /console/api, with `{names}` for parameters. */
   readonly path: Path;
-  /** One sentence. */
+  /** The summary in the document: one sentence. */
   readonly summary: string;
   readonly who: Who;
-  /** Whether it takes `limit` and `cursor` too. */
+  /** Whether it also has the parameters `limit` and `cursor`. */
   readonly paged?: boolean;
-  /** What the header Idempotency-Key is for, where it is read. */
+  /** What the Idempotency-Key header does, if it is read. */
   readonly idempotency?: string;
   /** Whether the request is rejected without that header. */
   readonly idempotencyRequired?: boolean;
-  /** How errors name fields inside others: `models.0` unless it is `brackets`, `routes[0].upstream_id`, as the catalog itself does. */
+  /** How errors name nested fields: `models.0` by default; with `brackets` as the catalog does, `routes[0].upstream_id`. */
   readonly fieldPaths?: 'brackets';
-  /** Whether the body is left unread for another handler. */
+  /** Whether another handler reads the body. */
   readonly bodyIsForwarded?: boolean;
-  /** Errors beside those that are possible everywhere, with why. */
+  /** Errors in addition to those of every operation, with their causes. */
   readonly errors?: Readonly<Partial<Record<Reason, string>>>;
 }
 
@@ -80,7 +80,7 @@ export function operation<const Path extends string, Q extends TProperties, B ex
   declared: Described<Path> & {
     readonly query?: TObject<Q>;
     readonly body?: B;
-    /** The first one's status is the usual one. */
+    /** The status of the first one is the default. */
     readonly answers: A;
     handle(
       call: Call<ParamsOf<Path>, Static<TObject<Q>>, Static<B>>,
@@ -91,29 +91,29 @@ export function operation<const Path extends string, Q extends TProperties, B ex
   return declared as unknown as Operation;
 }
 
-/** The operations of one area. */
+/** Holds the operations of one area. */
 export interface Area {
   readonly title: string;
   readonly description: string;
   readonly operations: readonly Operation[];
 }
 
-/** 200 with JSON. */
+/** Describes a 200 response with JSON. */
 export function ok<S extends TSchema>(schema: S, description = 'The answer.'): Answer<S> {
   return { status: 200, description, schema };
 }
 
-/** 201 with JSON. */
+/** Describes a 201 response with JSON. */
 export function created<S extends TSchema>(schema: S, description = 'Created.'): Answer<S> {
   return { status: 201, description, schema };
 }
 
-/** 204. */
+/** Describes a 204 response. */
 export function done(description = 'Done.'): Answer {
   return { status: 204, description };
 }
 
-/** 200 with a file. */
+/** Describes a 200 response with a file. */
 export function file(description: string, ...types: string[]): Answer {
   return { status: 200, description, types };
 }

@@ -1,4 +1,4 @@
-// Reads what an operation takes: the parameters of its address, its body and its Idempotency-Key, each against its schema.
+// Reads the input of an operation: query parameters, body and Idempotency-Key, each validated with its schema.
 import type { Context } from 'koa';
 import { type TObject, type TSchema, Type } from 'typebox';
 import { fieldFault } from '#client/errors/fault.js';
@@ -7,7 +7,7 @@ import { readJson } from '../../http/middleware/json-body.js';
 import { Limit, parameter } from '../schemas/shapes.js';
 import type { Call, Operation } from './operation.js';
 
-/** No body of the console's has a reason to be larger. */
+/** Larger than any valid body of the console. */
 const bodyBytesMax = 64 * 1024;
 const idempotencyKeyCharsMax = 128;
 const pageSizeDefault = 50;
@@ -15,12 +15,12 @@ const pageSizeDefault = 50;
 /** The parameters of lists. */
 export const paging = Type.Object({ limit: Limit, cursor: parameter('The `next` of the previous page.') });
 
-/** What an operation takes in its address. */
+/** Returns the schema of an operation's query. */
 export function queryOf({ query, paged }: Operation): TObject {
   return Type.Object({ ...query?.properties, ...(paged === true ? paging.properties : {}) });
 }
 
-/** The readers of an operation; each raises invalid_request that names the field. */
+/** Returns the readers of an operation; each raises invalid_request with the name of the field. */
 export function readers(operation: Operation) {
   const { body, bodyIsForwarded, fieldPaths = 'dots', idempotency, idempotencyRequired } = operation;
   const readQuery = queryReader(queryOf(operation));
@@ -33,7 +33,7 @@ export function readers(operation: Operation) {
   };
 }
 
-/** Takes the first value of each parameter; an empty one counts as absent. Parameters that are not in the schema are ignored. */
+/** Returns the first value of each parameter; an empty one counts as absent. Parameters that are not in the schema are ignored. */
 function queryReader(schema: TObject) {
   const check = bodyReader(schema, 'dots', { withRules: true });
   const properties = Object.entries(schema.properties as Record<string, { type?: string }>);
@@ -48,7 +48,7 @@ function queryReader(schema: TObject) {
   };
 }
 
-/** Rejects a field that the schema does not have: a misspelt one would else mean its default. */
+/** Rejects a field that is not in the schema, because a misspelt field would otherwise silently get its default. */
 function bodyChecker(schema: TSchema, style: PathStyle) {
   const check = bodyReader(schema, style, { withRules: true });
   const fields = Object.keys((schema as { properties?: object }).properties ?? {});
@@ -62,7 +62,7 @@ function bodyChecker(schema: TSchema, style: PathStyle) {
 
 function idempotencyKeyOf(ctx: Context, scope: string, required: boolean): string {
   const given = ctx.get('idempotency-key');
-  // A key cut short could equal another one.
+  // A truncated key could equal another one.
   if (given.length > idempotencyKeyCharsMax || (required && given === '')) {
     throw fieldFault('idempotency-key', 'length', { min: 1, max: idempotencyKeyCharsMax });
   }

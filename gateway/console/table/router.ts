@@ -1,4 +1,4 @@
-// The routes of the table: each request is checked as its operation declares, then handed to its handler.
+// The routes of the table: each request is checked as its operation declares, then passed to its handler.
 import Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import { fault } from '#client/errors/fault.js';
@@ -12,7 +12,7 @@ import { readers } from './request.js';
 /** Adds a route for each operation. */
 export function addRoutes(router: Router, areas: readonly Area[], deps: OperationDeps): void {
   for (const operation of areas.flatMap(({ operations }) => operations)) {
-    // Ids of models may hold slashes.
+    // Model ids may contain slashes.
     const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => (name === 'model' ? '*model' : `:${name}`));
     router.register(path, [operation.method], [routeOf(operation, deps)]);
   }
@@ -23,7 +23,7 @@ function routeOf(operation: Operation, deps: OperationDeps): Middleware {
   const read = readers(operation);
   const session = signedIn(deps);
   const handle = operation.handle as (call: Call, deps: OperationDeps) => unknown;
-  // Everything runs within the session, for whose user its RPCs are made.
+  // Everything runs within the session, so that all RPCs act for its user.
   return (ctx: Context) => (who === 'anyone' ? serve(ctx) : session(ctx, () => serve(ctx)));
 
   async function serve(ctx: Context): Promise<void> {
@@ -51,7 +51,7 @@ function routeOf(operation: Operation, deps: OperationDeps): Middleware {
   }
 }
 
-/** Raises not_found for operations that are not the user's, so that nobody learns what exists, and role_not_permitted. */
+/** Raises not_found for operations that only operators may call, so that other users cannot find out what exists, and role_not_permitted. */
 function admitted(ctx: Context, who: Operation['who']): { accountId: string; role: Role } {
   if (who === 'operator' && !visitorOf(ctx).user.isOperator) throw fault('no_path', {}, { details: { what: 'path' } });
   if (who === 'anyone' || who === 'signed in' || who === 'operator') return { accountId: '', role: Role.ROLE_UNSPECIFIED };

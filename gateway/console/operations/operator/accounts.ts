@@ -39,7 +39,7 @@ export const accounts: Area = {
           withKeyCounts: true,
         });
         const { accounts: found, keyCounts, nextPageToken } = await auth.listAccounts(request, context());
-        // Accounts are auth's, so they are listed without their money while the ledger is unavailable.
+        // Auth owns accounts, so they are listed without their balances while the ledger is unavailable.
         const money =
           found.length === 0
             ? undefined
@@ -114,7 +114,7 @@ export const accounts: Area = {
     operation({
       method: 'POST',
       path: '/operator/accounts/{account}/resume',
-      summary: 'Serve an account again.',
+      summary: 'Resume an account.',
       who: 'operator',
       body: ResumeAccount,
       answers: [ok(Account)],
@@ -139,7 +139,7 @@ async function setState(
   return renderAccount(account!);
 }
 
-/** The account in the path. Raises not_found. */
+/** Returns the account in the path. Raises not_found. */
 export async function accountInPath({ params, context }: Call<'account'>, { peers }: OperationDeps): Promise<AuthAccount> {
   const { account } = await peers.auth.getAccount({ accountId: params.account }, context());
   return account!;

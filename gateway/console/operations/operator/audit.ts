@@ -1,4 +1,4 @@
-// The audit log, for operators: found, exported and verified.
+// The audit log, for operators: listed, exported and verified.
 import { Readable } from 'node:stream';
 import type { Static } from 'typebox';
 import { fieldFault } from '#client/errors/fault.js';
@@ -31,7 +31,7 @@ const columns = [
 
 export const audit: Area = {
   title: 'Operators: audit log',
-  description: 'What was changed, everywhere. Events are only ever added.',
+  description: 'All audit events. Events are only appended.',
   operations: [
     operation({
       method: 'GET',
@@ -49,14 +49,14 @@ export const audit: Area = {
     operation({
       method: 'GET',
       path: '/operator/audit/export',
-      summary: 'Download exactly the events of the filter as a file.',
+      summary: 'Download the events that match the filter as a file.',
       who: 'operator',
       query: ExportAudit,
       answers: [file('The file, streamed; each line of jsonl is an audit event.', 'text/csv', 'application/x-ndjson')],
       handle: async ({ ctx, query, context }, { peers }) => {
         const { format = 'csv' } = query;
         const filter = ListAuditEventsRequest.fromPartial(filterOf(query));
-        // The first page is read before the head is sent, so that a fault of the filter is an answer of its own.
+        // The first page is read before the headers are sent, so that an invalid filter gets an error response.
         const first = await peers.users.listAuditEvents({ ...filter, pageSize: exportPageSize }, context());
         const disconnected = disconnectSignal(ctx.res);
         ctx.type = format === 'csv' ? 'text/csv; charset=utf-8' : 'application/x-ndjson';

@@ -1,11 +1,11 @@
-// Callers, for operators: the processes outside the installation that may call its services. The command adds and changes them.
+// Callers, for operators: the processes outside the installation that may call its services. The CLI adds and changes them.
 import { renderCaller } from '../../render/callers.js';
 import { CallerList } from '../../schemas/operator/callers.js';
 import { type Area, ok, operation } from '../../table/operation.js';
 
 export const callers: Area = {
   title: 'Operators: callers',
-  description: 'Processes that call the services over gRPC in their own name.',
+  description: 'Processes that call the services over gRPC under their own name.',
   operations: [
     operation({
       method: 'GET',

@@ -12,7 +12,7 @@ import { assertConfirmed } from './confirm.js';
 
 export const codes: Area = {
   title: 'Operators: redemption codes',
-  description: 'Each credits one account once.',
+  description: 'Codes that each credit one account once.',
   operations: [
     operation({
       method: 'GET',
@@ -39,8 +39,7 @@ export const codes: Area = {
       body: CreateCodes,
       answers: [created(CodesCreated, 'This is the only answer that contains the codes.')],
       errors: {
-        invalid_request:
-          'Also: the codes are worth more than `confirm_above_usd` together, and `confirm_amount_usd` does not repeat that sum.',
+        invalid_request: 'Also: the total of the codes is above `confirm_above_usd` and was not repeated in `confirm_amount_usd`.',
       },
       handle: async ({ body, visitor, context }, deps) => {
         const nowMs = deps.clock.nowMs();
@@ -64,10 +63,10 @@ export const codes: Area = {
     operation({
       method: 'POST',
       path: '/operator/codes/{id}/void',
-      summary: 'Void a code, or with the id of a batch all of its codes that are not redeemed.',
+      summary: 'Void a code, or with the id of a batch all of its unredeemed codes.',
       who: 'operator',
       answers: [ok(Voided)],
-      errors: { failed_precondition: 'The code is redeemed.' },
+      errors: { failed_precondition: 'The code has been redeemed.' },
       handle: async ({ params: { id }, context }, deps) => {
         const { voided } = await deps.peers.ledger.voidRedemptionCodes({ id }, context());
         return { voided };

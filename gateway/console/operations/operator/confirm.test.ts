@@ -6,19 +6,19 @@ const refused = (amountNanoUsd: bigint, confirm?: string | null) => () =>
   assertConfirmed(amountNanoUsd, { confirm_amount_usd: confirm }, deps);
 
 describe('an amount', () => {
-  it('up to the threshold is sent once', () => {
+  it('up to the threshold needs no confirmation', () => {
     expect(refused(100_000_000_000n)).not.toThrow();
     expect(refused(100_000_000_000n, null)).not.toThrow();
   });
 
-  it('above it is repeated', () => {
+  it('above the threshold must be repeated', () => {
     expect(refused(100_000_000_001n)).toThrow('must repeat the amount, $100.000000001, because it is above $100');
     expect(refused(100_000_000_001n, '100')).toThrow('is not the amount, which is $100.000000001');
     expect(refused(100_000_000_001n, '100.000000001')).not.toThrow();
     expect(refused(250_500_000_000n, '250.50')).not.toThrow();
   });
 
-  it('that is repeated without need has to be the same too', () => {
+  it('that is repeated although it need not be must also match', () => {
     expect(refused(5_000_000_000n, '6')).toThrow('is not the amount, which is $5');
   });
 });

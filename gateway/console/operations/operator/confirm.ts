@@ -1,11 +1,11 @@
-// Large amounts have to be sent twice, so that a slip of the finger does not move them.
+// Large amounts must be sent twice, so that a typing error does not move money.
 import { fieldFault } from '#client/errors/fault.js';
 import { parseUsd } from '#rules/money.js';
 import type { OperationDeps } from '../../deps.js';
 
 const field = 'confirm_amount_usd';
 
-/** `amountNanoUsd` is all that the request gives or takes. Raises invalid_request for a large amount that was not repeated, and for another amount. */
+/** Checks the confirmation of a request whose total is `amountNanoUsd`. Raises invalid_request for a large amount that was not repeated, and for a repeated amount that differs. */
 export function assertConfirmed(
   amountNanoUsd: bigint,
   body: { readonly [field]?: string | null | undefined },

@@ -12,14 +12,14 @@ import { words } from '../../render/words.js';
 import { Health, LedgerCheck } from '../../schemas/operator/health.js';
 import { type Area, ok, operation } from '../../table/operation.js';
 
-/** A service that does not answer must not hold up the rest for long. */
+/** A service that does not answer must not delay the others for long. */
 const askTimeoutMs = 2000;
 /** Rebuilding all balances reads the whole journal. */
 const checkTimeoutMs = 10 * 60_000;
 
 export const health: Area = {
   title: 'Operators: health',
-  description: 'The health of the parts of this Tollgate.',
+  description: 'The health of the parts of this installation.',
   operations: [
     operation({
       method: 'GET',
@@ -44,7 +44,7 @@ export const health: Area = {
         const [books, outbox, found] = [ledger.answer, metering.answer?.outbox, reconciliation.answer];
         return {
           at: instant(BigInt(clock.nowMs())),
-          // As far as the services that answer show.
+          // As far as the services that answered report.
           mode: modeOf(instances),
           gateway: await gatewayState(deps),
           services: Object.entries(asked).map(([name, { answer, fault }]) => ({
@@ -114,7 +114,7 @@ export const health: Area = {
   ],
 };
 
-/** The answer, or why there is none. */
+/** Returns the answer, or the reason why there is none. */
 function answered<T>(promise: Promise<T>): Promise<{ answer?: T; fault?: string }> {
   return promise.then(
     (answer) => ({ answer }),

@@ -18,7 +18,7 @@ export const models: Area = {
     operation({
       method: 'GET',
       path: '/operator/models',
-      summary: 'List all models, retired ones too; never in pages.',
+      summary: 'List all models, including retired ones, without pages.',
       who: 'operator',
       answers: [ok(OperatorModelList)],
       handle: async (call, deps) => {
@@ -66,7 +66,7 @@ export const models: Area = {
     operation({
       method: 'PATCH',
       path: '/operator/models/{model}',
-      summary: 'Change a model: what is absent stays as it is. Set its state to retire it.',
+      summary: 'Change a model: absent fields are unchanged. Set its state to retire it.',
       who: 'operator',
       fieldPaths: 'brackets',
       body: UpdateModel,
@@ -86,7 +86,7 @@ export const models: Area = {
     operation({
       method: 'GET',
       path: '/operator/catalog.json',
-      summary: 'Download all models with their prices in force, as `tollgate model import` takes them.',
+      summary: 'Download all models with their current prices, in the format of `tollgate model import`.',
       who: 'operator',
       answers: [ok(CatalogFile)],
       handle: async ({ ctx, context }, { peers }) => {
@@ -124,7 +124,7 @@ async function upstreamsById({ context }: Rpc, { peers }: OperationDeps) {
   return new Map(upstreams.map((upstream) => [upstream.id, upstream]));
 }
 
-/** The model with the fields of a body put in place. */
+/** Returns the model with the fields of a body applied. */
 function changed(model: Model, body: UpdateModel): Model {
   const maybe = <T, R>(value: T | undefined, present: R, read: (value: T) => R): R => (value === undefined ? present : read(value));
   return {

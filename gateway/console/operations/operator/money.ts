@@ -1,4 +1,4 @@
-// Money into and out of accounts, for operators: always as new entries of the journal, each posted once for its Idempotency-Key.
+// Money into and out of accounts, for operators: always as new entries of the journal, each posted once per Idempotency-Key.
 import { fault, fieldFault } from '#client/errors/fault.js';
 import { DepositSource, EntryKind, type RefundResponse } from '#proto/ledger/v1/ledger.js';
 import { formatUsd, parseUsd } from '#rules/money.js';
@@ -11,7 +11,7 @@ import { accountInPath } from './accounts.js';
 import { assertConfirmed } from './confirm.js';
 
 const answers = [created(Posted, 'Posted.'), ok(Posted, 'The answer to a repeat.')] as const;
-const idempotency = 'Required. A repeat with the same value moves nothing.';
+const idempotency = 'Required. A repeat with the same value posts nothing.';
 const errors = { invalid_request: 'Also: an amount above `confirm_above_usd` was not repeated in `confirm_amount_usd`.' };
 const sources = { cash: DepositSource.DEPOSIT_SOURCE_CASH, promotion: DepositSource.DEPOSIT_SOURCE_PROMOTION } as const;
 
@@ -45,13 +45,13 @@ export const money: Area = {
     operation({
       method: 'POST',
       path: '/operator/accounts/{account}/debits',
-      summary: 'Take funds away, never below zero.',
+      summary: 'Remove funds, down to a balance of zero at most.',
       who: 'operator',
       idempotency,
       idempotencyRequired: true,
       body: Debit,
       answers,
-      errors: { ...errors, balance_empty: 'The account has less than that.' },
+      errors: { ...errors, balance_empty: 'The balance of the account is lower than the amount.' },
       handle: async (call, deps) => {
         const { body, idempotencyKey, context } = call;
         const amountNanoUsd = -amountOf(body, deps);
@@ -64,11 +64,11 @@ export const money: Area = {
     operation({
       method: 'POST',
       path: '/operator/accounts/{account}/entries/{entry}/reverse',
-      summary: 'Reverse an entry, once; of a charge, refund what is left of it.',
+      summary: 'Reverse an entry, once. For a charge, refund the remaining amount.',
       who: 'operator',
       body: Reverse,
       answers,
-      errors: { ...errors, failed_precondition: 'The entry took nothing and added nothing, or nothing is left of it.' },
+      errors: { ...errors, failed_precondition: 'The entry did not change the balance, or nothing of it remains.' },
       handle: async (call, deps) => {
         const { body, params, context } = call;
         const { id: accountId } = await accountInPath(call, deps);
@@ -78,7 +78,7 @@ export const money: Area = {
         if (effect === 0n) throw fault('nothing_to_reverse', {});
         assertConfirmed(entry!.amountNanoUsd, body, deps);
         const { reason } = body;
-        // The reversed entry is the idempotency key, so that no entry is reversed twice by anyone.
+        // The id of the reversed entry is the idempotency key, so that no entry can be reversed twice.
         const idempotencyKey = `reverse ${entry!.id}`;
         const posted =
           entry!.kind === EntryKind.ENTRY_KIND_CHARGE
@@ -90,7 +90,7 @@ export const money: Area = {
     operation({
       method: 'GET',
       path: '/operator/settings',
-      summary: 'Show what pages need to know before money moves.',
+      summary: 'Show the settings that pages need before they move money.',
       who: 'operator',
       answers: [ok(OperatorSettings)],
       handle: (_call, { config }) => ({ confirm_above_usd: formatUsd(config.confirmAboveNanoUsd) }),
@@ -103,7 +103,7 @@ function answer({ ctx }: Pick<Call, 'ctx'>, { entry, balance, replayed }: Pick<R
   return { entry: renderEntry(entry!), balance: renderBalance(balance!), replayed };
 }
 
-/** The amount of the request. Raises invalid_request for zero, and for a large one that was not confirmed. */
+/** Returns the amount of the request. Raises invalid_request for zero, and for a large amount that was not confirmed. */
 function amountOf(body: Pick<Debit, 'amount_usd' | 'confirm_amount_usd'>, deps: OperationDeps): bigint {
   const amountNanoUsd = parseUsd(body.amount_usd)!;
   if (amountNanoUsd === 0n) throw fieldFault('amount_usd', 'positive');
@@ -111,7 +111,7 @@ function amountOf(body: Pick<Debit, 'amount_usd' | 'confirm_amount_usd'>, deps: 
   return amountNanoUsd;
 }
 
-/** The ledger keeps one text; the reference comes after the reason. */
+/** Returns the text that the ledger stores: the reason, followed by the reference. */
 function reasonOf({ reason, reference }: Pick<Debit, 'reason' | 'reference'>): string {
   return reference == null || reference.trim() === '' ? reason : `${reason} (${reference.trim()})`;
 }

@@ -12,12 +12,12 @@ type Rpc = Pick<Call, 'context'>;
 
 export const prices: Area = {
   title: 'Operators: prices',
-  description: 'A price is drafted, compared with the present one, and published.',
+  description: 'A price is drafted, compared with the current one, and published.',
   operations: [
     operation({
       method: 'GET',
       path: '/operator/price-drafts',
-      summary: 'List the drafts; never in pages.',
+      summary: 'List the drafts, without pages.',
       who: 'operator',
       answers: [ok(DraftList)],
       handle: async ({ context }, { peers }) => {
@@ -80,7 +80,7 @@ export const prices: Area = {
     operation({
       method: 'POST',
       path: '/operator/prices/{model}',
-      summary: 'Publish a draft as it was compared; a repeat is answered as the first time.',
+      summary: 'Publish the draft that was compared with the current price; a repeat returns the first answer.',
       who: 'operator',
       fieldPaths: 'brackets',
       body: PublishDraft,
@@ -96,7 +96,7 @@ export const prices: Area = {
   ],
 };
 
-/** The draft of a model and its difference. Raises model_unknown and not_found. */
+/** Returns the draft of a model and its difference. Raises model_unknown and not_found. */
 export async function draftWithDiff(modelId: string, call: Rpc, deps: OperationDeps): Promise<ComparedDraft> {
   const { draft, diff } = await deps.peers.catalog.getPriceDraft({ modelId }, call.context());
   return compared(draft!, diff!, call, deps);
@@ -105,7 +105,7 @@ export async function draftWithDiff(modelId: string, call: Rpc, deps: OperationD
 async function compared(draft: PriceDraft, diff: PriceDiff, { context }: Rpc, { peers }: OperationDeps): Promise<ComparedDraft> {
   const tokens = diff.typicalCalls.map((call) => call.tokens!);
   const both = diff.before === undefined ? [draft.price!] : [draft.price!, diff.before];
-  // Metering estimates with the function that charges calls, so that what is shown is what will be charged.
+  // Metering estimates with the function that charges calls, so that the estimate equals the charge.
   const { estimates } = await peers.metering.estimateCharges({ prices: both, tokens }, context());
   const costs = tokens.map((_, index): CallCost => ({
     after: estimates[index]!.chargeNanoUsd,

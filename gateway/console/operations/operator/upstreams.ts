@@ -1,4 +1,4 @@
-// Upstreams, for operators. Their secrets go in and never come out.
+// Upstreams, for operators. Secrets are accepted but never returned.
 import { fault } from '#client/errors/fault.js';
 import { ModelState } from '#proto/catalog/v1/catalog.js';
 import { Upstream as UpstreamMessage } from '#proto/inference/v1/inference.js';
@@ -17,21 +17,21 @@ import {
 } from '../../schemas/operator/upstreams.js';
 import { type Area, type Call, created, done, ok, operation } from '../../table/operation.js';
 
-// The service ends a test within 15 s, and its answer takes a moment.
+// The service ends a test within 15 s; the response still has to arrive.
 const testTimeoutMs = 25_000;
-/** The most that the call of a test uses, by the contract of the test. */
+/** Maximum usage of the call of a test, by the contract of the test. */
 const trialTokens = TokenCounts.fromPartial({ inputTokens: 66, outputTokens: 1 });
 const modelsNamed = 10;
 const locked = { failed_precondition: 'It is built in or set by the environment.' };
 
 export const upstreams: Area = {
   title: 'Operators: upstreams',
-  description: 'Where calls go. Secrets go in and never come out.',
+  description: 'The vendors and servers that serve models. Secrets are accepted but never returned.',
   operations: [
     operation({
       method: 'GET',
       path: '/operator/upstreams',
-      summary: 'List the upstreams with their last tests; never in pages.',
+      summary: 'List the upstreams with their last tests, without pages.',
       who: 'operator',
       answers: [ok(UpstreamList)],
       handle: async (call, deps) => {
@@ -69,7 +69,7 @@ export const upstreams: Area = {
     operation({
       method: 'PATCH',
       path: '/operator/upstreams/{id}',
-      summary: 'Change an upstream: what is absent stays as it is, the secret too.',
+      summary: 'Change an upstream: absent fields are unchanged, including the secret.',
       who: 'operator',
       fieldPaths: 'brackets',
       body: UpdateUpstream,
@@ -113,7 +113,7 @@ export const upstreams: Area = {
     operation({
       method: 'POST',
       path: '/operator/upstreams/{id}/test',
-      summary: 'Test an upstream step by step; with `upstream_model`, by a call too.',
+      summary: 'Test an upstream step by step; with `upstream_model`, also with a call.',
       who: 'operator',
       fieldPaths: 'brackets',
       body: TestUpstream,
@@ -154,7 +154,7 @@ async function listUpstreams({ context }: Rpc, { peers }: OperationDeps): Promis
   return (await peers.inference.listUpstreams({ withTests: true }, context())).upstreams;
 }
 
-/** The models that are routed to each upstream, by its id. */
+/** Returns the models that are routed to each upstream, by the upstream's id. */
 async function routedModels({ context }: Rpc, { peers }: OperationDeps): Promise<Map<string, RoutedModel[]>> {
   const { models } = await peers.catalog.listModels({}, context());
   const prices = models.flatMap(({ price }) => (price === undefined ? [] : [price]));

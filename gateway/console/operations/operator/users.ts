@@ -1,4 +1,4 @@
-// Users, for operators: found, created, disabled, made operators, sent a sign-in link, and signed out everywhere.
+// Users, for operators: listed, created, changed, sent a sign-in link, and signed out everywhere.
 import { fault } from '#client/errors/fault.js';
 import { CreateUserRequest, RevokeSessionsRequest, ListUsersRequest, UpdateUserRequest, type User } from '#proto/auth/v1/users.js';
 import type { OperationDeps } from '../../deps.js';
@@ -87,7 +87,7 @@ export const users: Area = {
     operation({
       method: 'DELETE',
       path: '/operator/users/{user}/sessions',
-      summary: 'Sign a user out everywhere; yourself everywhere else.',
+      summary: 'Sign a user out everywhere. Your own current session continues.',
       who: 'operator',
       answers: [ok(Ended)],
       handle: async (call, deps) => {
@@ -109,7 +109,7 @@ async function createLink({ ctx, context }: Pick<Call, 'ctx' | 'context'>, user:
     { email: user.email, sendMail: true },
     context(),
   );
-  // Browsers do not send the fragment, so that no log of addresses contains the token.
+  // Browsers do not send the fragment, so that no access log contains the token.
   return {
     url: `${publicAddress(ctx, deps.config)}/console/link#${token}`,
     expires_at: instant(expiresAtMs),

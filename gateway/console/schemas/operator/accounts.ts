@@ -34,7 +34,7 @@ export const ListAccounts = Type.Object({
   state: choice(['active', 'suspended'], 'Both when absent.'),
 });
 
-// What the ledger keeps has room for a reference after the reason.
+// The ledger's text has room for a reference after the reason.
 const Reason = textOf(1, 350);
 const Reference = textOf(0, 100);
 

@@ -34,7 +34,7 @@ export const AuditFilter = Type.Object(filter);
 export type AuditFilter = Static<typeof AuditFilter>;
 export const ExportAudit = Type.Object({ ...filter, format: choice(['csv', 'jsonl'], 'csv when absent.') });
 
-/** An event that was seen before, for example in an export. */
+/** An earlier event, for example from an export. */
 export const VerifyAudit = Type.Object({
   number: optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
   hash: optional(Type.String({ pattern: '^[0-9a-f]{64}$', description: '64 hexadecimal digits in lower case.', ...brokenAs('hash') })),

@@ -134,7 +134,7 @@ const modelBody = {
 };
 
 const ModelBody = Type.Object(modelBody);
-/** What an operator sets of a model. */
+/** The fields of a model that an operator sets. */
 export type ModelFields = Static<typeof ModelBody>;
 
 const FiguresBody = Type.Object({
@@ -159,17 +159,17 @@ export const CreateModel = Type.Object({
     state: Type.Optional(modelBody.state),
   }),
 });
-/** What is absent stays as it is. */
+/** Absent fields are unchanged. */
 export const UpdateModel = Type.Object({ model: Type.Partial(ModelBody) });
 export type UpdateModel = Static<typeof UpdateModel>['model'];
-/** Without effective_from the price starts when it is published; replaces_version is the version that was shown, 0 for none. */
+/** Without effective_from the price starts when it is published; replaces_version is the draft's version that was shown, 0 for none. */
 export const PutDraft = Type.Object({
   usd_per_million_tokens: FiguresBody,
   effective_from: optional(Instant),
   replaces_version: optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
 });
 export type PutDraft = Static<typeof PutDraft>;
-/** before_price_id is that of the difference that was shown, null where the model had no price. */
+/** before_price_id is that of the difference that was shown, null if the model had no price. */
 export const PublishDraft = Type.Object({
   draft_version: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
   before_price_id: Type.Union([textOf(0, 100), Type.Null()]),

@@ -33,7 +33,7 @@ export const CreateCodes = Type.Object({
   count: optional(Type.Integer({ minimum: 1, maximum: 500 })),
   expires_at: optional(Instant),
   note: optional(textOf(0, 200)),
-  // The total of the batch, where it is above `confirm_above_usd`.
+  // The total of the batch, if it is above `confirm_above_usd`.
   confirm_amount_usd: optional(UsdBody),
 });
 export type CreateCodes = Static<typeof CreateCodes>;

@@ -39,7 +39,7 @@ const upstreamBody = {
   enabled: Type.Boolean(),
 };
 const UpstreamBody = Type.Object(upstreamBody);
-/** What an operator sets of an upstream. */
+/** The fields of an upstream that an operator sets. */
 export type UpstreamFields = Static<typeof UpstreamBody>;
 
 export const CreateUpstream = Type.Object({
@@ -51,7 +51,7 @@ export const CreateUpstream = Type.Object({
   }),
   secret: optional(textOf(0, 1024)),
 });
-/** What is absent stays as it is, the secret too; an empty secret or null removes it. */
+/** Absent fields are unchanged, including the secret; an empty secret or null removes it. */
 export const UpdateUpstream = Type.Object({
   upstream: Type.Optional(Type.Partial(UpstreamBody)),
   secret: optional(textOf(0, 1024)),

@@ -21,7 +21,7 @@ export const UserCreated = Type.Object({
 export type UserCreated = Static<typeof UserCreated>;
 
 export const ListUsers = Type.Object({ search: parameter('Found in the name, the address or the id.') });
-/** Without a password the user signs in by a link. */
+/** Without a password the user signs in with a link. */
 export const CreateUser = Type.Object({
   email: Email,
   name: optional(Name),
