@@ -34,7 +34,7 @@ describe('amounts', () => {
   });
 });
 
-describe('instants', () => {
+describe('times', () => {
   it.each([
     ['30d', '2027-02-14T08:00:00.000Z'],
     ['12h', '2027-01-15T20:00:00.000Z'],
@@ -51,7 +51,7 @@ describe('instants', () => {
     expect(iso(parseInstant('12h', nowMs, 'back'))).toBe('2027-01-14T20:00:00.000Z');
   });
 
-  it.each(['', 'soon', '30', '2027-02-30', '2027-13-01', '2027-01-31T25:00', '31.01.2027', '-1d'])('are refused: %p', (text) => {
+  it.each(['', 'soon', '30', '2027-02-30', '2027-13-01', '2027-01-31T25:00', '31.01.2027', '-1d'])('are rejected: %p', (text) => {
     expect(() => parseInstant(text, nowMs, 'ahead')).toThrow('2027-01-31');
   });
 });
@@ -68,7 +68,7 @@ describe('offsets from UTC', () => {
     expect(parseOffset(text)).toBe(minutes);
   });
 
-  it.each(['', '5', '+5:45', '+05:60', 'CET'])('are refused: %p', (text) => {
+  it.each(['', '5', '+5:45', '+05:60', 'CET'])('are rejected: %p', (text) => {
     expect(() => parseOffset(text)).toThrow('+05:45');
   });
 });

@@ -13,7 +13,7 @@ export interface FirstRun {
   readonly accountId: string;
   /** The key's secret, which is stored nowhere. */
   readonly secret: string;
-  /** E-mail address of the operator, who owns the account. The operator has no password yet and can sign in only with a link. */
+  /** Email address of the operator, who owns the account. The operator has no password yet and can sign in only with a link. */
   readonly operatorEmail: string;
   readonly startingBalanceNanoUsd: bigint;
 }
@@ -87,7 +87,7 @@ export interface ConsoleLink {
   readonly expiresAtMs: number;
 }
 
-/** Creates a sign-in link for the user with this e-mail address. Raises not_found. */
+/** Creates a sign-in link for the user with this email address. Raises not_found. */
 export async function createConsoleLink(
   users: Pick<UserService, 'createSignInLink'>,
   email: string,

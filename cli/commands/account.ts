@@ -66,7 +66,7 @@ export function accountCommand(cli: Cli): Command {
 
   account
     .command('suspend <account>')
-    .description('Reject every call of an account, within a second. Nothing is deleted.')
+    .description('Suspend an account: all of its calls are rejected within a second. Nothing is deleted.')
     .option('--reason <text>', 'why; shown to callers that use a key of the account')
     .action((accountId: string, options: { reason?: string }) =>
       update(cli, {
@@ -79,7 +79,7 @@ export function accountCommand(cli: Cli): Command {
 
   account
     .command('resume <account>')
-    .description('End the suspension of an account.')
+    .description('Resume a suspended account.')
     .action((accountId: string) => update(cli, { accountId, state: AccountState.ACCOUNT_STATE_ACTIVE, updateMask: ['state'] }));
 
   return account;

@@ -53,7 +53,7 @@ export function auditCommand(cli: Cli): Command {
   withPaging(audit.command('list'))
     .description('List audit events, newest first.')
     .option('--account <id>', 'only events of this account')
-    .option('--actor <who>', 'only events of this user: the id, or part of the e-mail address')
+    .option('--actor <who>', 'only events of this user: the id, or part of the email address')
     .option('--action <action>', 'only this action, such as key.create; or all actions of a kind, such as key')
     .option('--target <id>', 'only events about this object')
     .option('--from <when>', 'at or after, for example 12h (ago) or 2027-01-31', parseTime)

@@ -81,7 +81,7 @@ describe('a balance', () => {
       drifts: [{ accountId: 'acct_1', subject: 'spent', storedNanoUsd: 2n, rebuiltNanoUsd: 1n }],
     });
     const wrong = await tollgate(gateway, ['balance', 'verify']);
-    expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('The books are not right.') });
+    expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('Balances differ from the journal.') });
     expect(wrong.stdout).toMatch(/acct_1 +spent +\$0\.000000002 +\$0\.000000001/);
   });
 });

@@ -77,7 +77,7 @@ export function balanceCommand(cli: Cli): Command {
     );
 
   withIdempotencyKey(balance.command('refund <call>'))
-    .description('Refund a call with an entry linked to the charge. Never more than is left of the charge.')
+    .description('Refund a call with an entry linked to the charge. At most the remaining amount of the charge.')
     .option('--amount <usd>', 'how much; everything that is left by default', parsePositiveAmount)
     .option('--account <id>', 'the account of the call; found by the usage record by default')
     .requiredOption('--reason <text>', 'for people: why')
@@ -93,7 +93,7 @@ export function balanceCommand(cli: Cli): Command {
     );
 
   withAccount(balance.command('reverse <entry>'))
-    .description('Reverse an entry with the opposite entry, linked to it; for a charge, refund what is left. Applied only once.')
+    .description('Reverse an entry with the opposite entry, linked to it; for a charge, refund the remaining amount. Applied only once.')
     .requiredOption('--reason <text>', 'for people: why')
     .action((entryId: string, options: AccountOption & { reason: string }) =>
       cli.withServices(async ({ auth, ledger }) => {
@@ -101,8 +101,7 @@ export function balanceCommand(cli: Cli): Command {
         const { entry } = await ledger.getEntry({ accountId, entryId }, operatorCall());
         const { reason } = options;
         const effect = signedAmount(entry!);
-        if (effect === 0n)
-          throw new CliError('This entry took nothing from the account and added nothing, so there is nothing to reverse.');
+        if (effect === 0n) throw new CliError('This entry did not change the balance of the account, so there is nothing to reverse.');
         // The entry is part of the idempotency key, as in the console, so that a retry changes nothing.
         await post(cli, `reverse ${entry!.id}`, (idempotencyKey) =>
           entry!.kind === EntryKind.ENTRY_KIND_CHARGE
@@ -181,7 +180,7 @@ function verify(cli: Cli, accountId: string): Promise<void> {
     cli.out.show(verificationView, result);
     if (isRight(result)) return;
     if (!cli.out.json) cli.out.list(driftView, result.drifts);
-    throw new CliError('The books are not right.', {
+    throw new CliError('Balances differ from the journal.', {
       fix: 'Copy the ledger database before anything else; then read the entries of the accounts above.',
     });
   });

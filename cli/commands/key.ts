@@ -79,12 +79,12 @@ export function keyCommand(cli: Cli): Command {
 
   key
     .command('disable <key>')
-    .description('Reject a key until it is enabled again.')
+    .description('Disable a key: it is rejected until it is enabled again.')
     .action((keyId: string) => update(cli, keyId, { state: KeyState.KEY_STATE_DISABLED }, 'state'));
 
   key
     .command('enable <key>')
-    .description('Accept a disabled key again.')
+    .description('Enable a disabled key.')
     .action((keyId: string) => update(cli, keyId, { state: KeyState.KEY_STATE_ACTIVE }, 'state'));
 
   key

@@ -57,7 +57,7 @@ describe('the ledger', () => {
       drifts: [{ accountId: 'acct_2', subject: `captured of ${callId}`, storedNanoUsd: 2n, rebuiltNanoUsd: 1n }],
     });
     const wrong = await tollgate(gateway, ['ledger', 'verify']);
-    expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('The bill is not right.') });
+    expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('Records, prices, holds, balances or the journal disagree.') });
     expect(wrong.stdout).toMatch(new RegExp(`record_missing +acct_1 +${callId} +settled without a record +7 +0`));
     const { code, stdout } = await tollgate(gateway, ['ledger', 'verify', '--json']);
     expect(code).toBe(1);

@@ -27,7 +27,7 @@ export function ledgerCommand(cli: Cli): Command {
         cli.out.show(verificationView, verification);
         if (agrees(verification)) return;
         if (!cli.out.json) cli.out.list(driftView, verification.drifts);
-        throw new CliError('The bill is not right.', {
+        throw new CliError('Records, prices, holds, balances or the journal disagree.', {
           fix: 'Copy the databases before anything else; docs/reconciling.md explains what each drift means and what to do.',
         });
       }),

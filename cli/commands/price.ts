@@ -111,7 +111,7 @@ async function publish(cli: Cli, catalog: Services['catalog'], modelId: string, 
     return cli.out.show(priceView, (await catalog.publishPrice({ price }, operatorCall())).price!);
   }
   if (Object.keys(figures).length > 0)
-    throw new CliError('A draft is published as it is.', {
+    throw new CliError('Prices cannot be changed while a draft is published.', {
       fix: 'Pass prices to `tollgate price draft`, or omit --draft.',
       exitCode: 2,
     });

@@ -31,7 +31,7 @@ describe('upstreams', () => {
     expect(gateway.state.secrets.get('acme')).toBe('from-typing');
   });
 
-  it('show that a secret is set, even one that is too short to show a part of it', async () => {
+  it('show that a secret is set, even if it is too short to show a part of it', async () => {
     gateway.state.upstreams.push(
       Upstream.fromPartial({ id: 'open' }),
       Upstream.fromPartial({ id: 'short', hasSecret: true }),

@@ -153,7 +153,7 @@ async function find(inference: Services['inference'], id: string): Promise<Upstr
 
 async function refuseExisting(inference: Services['inference'], id: string): Promise<void> {
   if ((await find(inference, id)) === undefined) return;
-  throw new CliError(`There is an upstream ${id} already.`, { fix: 'Choose another id, or change it with --replace.' });
+  throw new CliError(`An upstream ${id} already exists.`, { fix: 'Choose another id, or change it with --replace.' });
 }
 
 async function refuseUsed(catalog: Services['catalog'], upstreamId: string): Promise<void> {

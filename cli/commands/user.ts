@@ -21,14 +21,14 @@ export function userCommand(cli: Cli): Command {
   user
     .command('add <email>')
     .description('Add a user. Without a password the user signs in with a link, see `user link`.')
-    .option('--name <name>', 'the display name; the e-mail address by default')
+    .option('--name <name>', 'the display name; the email address by default')
     .option('--operator', 'make the user an operator, with access to everything')
     .option('--password-stdin', 'read a password from standard input')
     .action((email: string, options: AddOptions) => add(cli, email, options));
 
   withPaging(user.command('list'))
     .description('List users, in order of creation.')
-    .option('--search <text>', 'only users whose name or e-mail address contains this')
+    .option('--search <text>', 'only users whose name or email address contains this')
     .action((options: PageOptions & { search?: string }) =>
       cli.withServices(({ users }) =>
         listPages(cli, userView, options, async (pageSize, pageToken) => {
@@ -46,7 +46,7 @@ export function userCommand(cli: Cli): Command {
 
   user
     .command('email <email> <new>')
-    .description('Change the e-mail address of a user. You confirm that the address is theirs.')
+    .description('Change the email address of a user. You confirm that the address is theirs.')
     .action((email: string, wanted: string) => update(cli, email, { email: wanted, updateMask: ['email'] }));
 
   for (const [name, isDisabled, what] of [
@@ -89,10 +89,10 @@ function update(cli: Cli, email: string, change: Partial<UpdateUserRequest>): Pr
   });
 }
 
-/** Returns the user with this e-mail address. Raises a CliError when there is none. */
+/** Returns the user with this email address. Raises a CliError when there is none. */
 export async function userByEmail(users: Services['users'], email: string): Promise<User> {
   const [user] = (await users.listUsers(ListUsersRequest.fromPartial({ email, pageSize: 1 }), operatorCall())).users;
   if (user === undefined)
-    throw new CliError(`There is no user with the e-mail address ${email}.`, { fix: `Add them: tollgate user add ${email}` });
+    throw new CliError(`There is no user with the email address ${email}.`, { fix: `Add them: tollgate user add ${email}` });
   return user;
 }

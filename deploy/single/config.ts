@@ -7,7 +7,7 @@ export const singleSettings = {
   dataDir: text('TOLLGATE_DATA_DIR', 'folder for the databases, the secret key and the operator’s socket', { default: './data' }),
   operatorEmail: text(
     'TOLLGATE_OPERATOR_EMAIL',
-    'e-mail address of the operator that the first start creates; the operator can change it in the console',
+    'email address of the operator that the first start creates; the operator can change it in the console',
     { default: 'operator@localhost' },
   ),
   startingBalanceNanoUsd: {

@@ -39,7 +39,7 @@ describe('the console at other addresses', () => {
 
   async function signIn(person: Person): Promise<Page> {
     const page = await person.open(`/accounts/${furnished.accountId}/keys`);
-    await page.getByLabel('E-mail address').fill(furnished.owner.email);
+    await page.getByLabel('Email address').fill(furnished.owner.email);
     await page.getByLabel('Password').fill(furnished.owner.password);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();

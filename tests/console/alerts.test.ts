@@ -79,7 +79,7 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
     await page.getByLabel('Mail addresses').fill('ops@example.com\nnobody');
     await page.keyboard.press('Tab');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await page.getByText('e-mail addresses such as').waitFor();
+    await page.getByText('email addresses such as').waitFor();
     await page.getByLabel('Mail addresses').fill('ops@example.com\nada@example.com');
     await page.getByLabel('Webhook').fill(`${hook.url}/low`);
     await page.getByRole('button', { name: 'Save', exact: true }).click();

@@ -239,7 +239,7 @@ async function changeRole(page: Page): Promise<void> {
 
 async function inviteSomebody(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Invite somebody' }).click();
-  await page.getByLabel('E-mail address').fill('another.colleague@example.com');
+  await page.getByLabel('Email address').fill('another.colleague@example.com');
   await page.getByRole('button', { name: 'Make the link' }).click();
   await page.getByRole('region', { name: 'Invitation link' }).waitFor();
 }

@@ -100,7 +100,7 @@ describe.each(modes)('an owner’s journey through the console, %s', (mode) => {
     const clipboard = (): Promise<string> => page.evaluate(() => navigator.clipboard.readText());
 
     // Sign in.
-    await hands.type(page.getByLabel('E-mail address'), owner.email);
+    await hands.type(page.getByLabel('Email address'), owner.email);
     await hands.type(page.getByLabel('Password'), owner.password);
     await hands.press(button('Sign in'));
     await page.waitForURL(new RegExp(`/console/accounts/${accountId}$`));

@@ -44,7 +44,7 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
   it('shows that an invitation is being mailed, and its link as well', async () => {
     const page = await owner.open(members);
     await page.getByRole('button', { name: 'Invite somebody' }).click();
-    await page.getByLabel('E-mail address').fill('vera@example.com');
+    await page.getByLabel('Email address').fill('vera@example.com');
     await page.getByRole('button', { name: 'Make the link' }).click();
     await page.getByText('Mailed to vera@example.com.').waitFor();
     expect(await page.getByRole('region', { name: 'Invitation link' }).textContent()).toMatch(/#[\w-]{43}$/);
@@ -61,7 +61,7 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
     const person = await newPerson(chromium, system.baseUrl);
     const page = await person.open('/sign-in');
     await page.getByRole('link', { name: 'Forgotten the password?' }).click();
-    await page.getByLabel('E-mail address').fill('forgetful@example.com');
+    await page.getByLabel('Email address').fill('forgetful@example.com');
     expect(await accessibilityFaults(page)).toEqual([]);
     await page.getByRole('button', { name: 'Mail me a link' }).click();
     await page.getByText('Look into your mail').waitFor();
@@ -94,7 +94,7 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
     const page = await owner.open(members);
     const invite = async (email: string): Promise<void> => {
       await page.getByRole('button', { name: 'Invite somebody' }).click();
-      await page.getByLabel('E-mail address').fill(email);
+      await page.getByLabel('Email address').fill(email);
       await page.getByRole('button', { name: 'Make the link' }).click();
     };
     await invite('nobody@example.com');

@@ -155,7 +155,7 @@ describe.each(modes)('an operator in the browser, %s', (mode) => {
   it('adds a user, whose link works once', async () => {
     const page = await operator.open('/operator/users');
     await page.getByRole('button', { name: 'Add a person' }).click();
-    await popup(page).getByLabel('E-mail address').fill('new@example.com');
+    await popup(page).getByLabel('Email address').fill('new@example.com');
     await popup(page).getByRole('button', { name: 'Add a person' }).click();
     const dialog = page.getByRole('dialog', { name: 'Sign-in link' });
     const url = await dialog.locator('code').innerText();

@@ -59,7 +59,7 @@ describe.each(browserModes)('the playground, %s', (mode) => {
     const page = await visitor.context.newPage();
     await page.goto('models/sandbox/reason');
     await page.getByRole('link', { name: 'Try it in the playground' }).click();
-    await page.getByLabel('E-mail address').fill(furnished.owner.email);
+    await page.getByLabel('Email address').fill(furnished.owner.email);
     await page.getByLabel('Password').fill(furnished.owner.password);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.waitForURL(/\/accounts\/acct_\w+\/playground\?model=sandbox%2Freason$/);

@@ -57,7 +57,7 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     const person = await nobody();
     const page = await person.open(`${account}/members`);
     await heading(page, 'Sign in');
-    await page.getByLabel('E-mail address').fill('Owner@Example.com');
+    await page.getByLabel('Email address').fill('Owner@Example.com');
     await page.getByLabel('Password').fill('something else');
     await page.keyboard.press('Enter');
     await page.getByRole('alert').getByText('do not belong together').waitFor();
@@ -77,7 +77,7 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     await addPerson(system, 'tried@example.com', password);
     const person = await nobody();
     const page = await person.open('/sign-in');
-    await page.getByLabel('E-mail address').fill('tried@example.com');
+    await page.getByLabel('Email address').fill('tried@example.com');
     for (let attempt = 0; attempt < 5; attempt += 1) {
       await page.getByLabel('Password').fill('wrong guess');
       await page.getByRole('button', { name: 'Sign in', exact: true }).click();
@@ -104,7 +104,7 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     await page.getByText('Welcome. Make yourself at home').waitFor();
     expect(page.url()).not.toContain('#');
     await page.getByLabel('Name', { exact: true }).fill('Root Person');
-    await page.getByLabel('E-mail address').fill('root@example.com');
+    await page.getByLabel('Email address').fill('root@example.com');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Saved', { exact: true }).waitFor();
     await page.getByLabel('New password').fill(password);
@@ -130,7 +130,7 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     const host = await newMember(chromium, system, owner);
     const members = await host.open(`${account}/members`);
     await members.getByRole('button', { name: 'Invite somebody' }).click();
-    await members.getByLabel('E-mail address').fill('vera@example.com');
+    await members.getByLabel('Email address').fill('vera@example.com');
     await members.getByRole('radio', { name: /^viewer/ }).check();
     await members.getByRole('button', { name: 'Make the link' }).click();
     const link = (await members.getByRole('region', { name: 'Invitation link' }).textContent())!;
@@ -197,7 +197,7 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     const host = await newMember(chromium, system, owner);
     const page = await host.open(`${account}/members`);
     await page.getByRole('button', { name: 'Invite somebody' }).click();
-    await page.getByLabel('E-mail address').fill('late@example.com');
+    await page.getByLabel('Email address').fill('late@example.com');
     await page.getByRole('button', { name: 'Make the link' }).click();
     const link = (await page.getByRole('region', { name: 'Invitation link' }).textContent())!;
     await page.getByRole('button', { name: 'I have the link' }).click();
@@ -267,13 +267,13 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     await page.getByRole('link', { name: 'Make an account' }).click();
     await heading(page, 'Make an account');
     await page.getByLabel('Your name').fill('Nora');
-    await page.getByLabel('E-mail address').fill(owner.email);
+    await page.getByLabel('Email address').fill(owner.email);
     await page.getByLabel('Name of the account').fill('Nora’s');
     await page.getByLabel('Password').fill(password);
     const send = () => page.getByRole('button', { name: 'Make the account' }).click();
     await send();
     await page.getByText('This address cannot be used.').first().waitFor();
-    await page.getByLabel('E-mail address').fill('nora@example.com');
+    await page.getByLabel('Email address').fill('nora@example.com');
     await send();
     await page.waitForURL(/\/console\/accounts\/acct_\w+$/);
     expect(page.url()).not.toContain(accountId);
@@ -288,7 +288,7 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     await heading(page, 'Sign in');
     const enter = () => page.getByRole('link', { name: 'Sign in with Acme ID' }).click();
     await enter();
-    await page.getByText('The provider has not verified your e-mail address.').waitFor();
+    await page.getByText('The provider has not verified your email address.').waitFor();
     idp.person = { ...idp.person, email_verified: true };
     idp.fault = 'nonce';
     await enter();

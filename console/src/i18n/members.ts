@@ -36,7 +36,7 @@ export const membersText = dictionary(
     invite: 'Invite somebody',
     inviteTitle: 'Invite somebody',
     inviteHint: 'They get a link by mail where this installation can send mail. You get it too, to hand it over.',
-    email: 'E-mail address',
+    email: 'Email address',
     makeLink: 'Make the link',
     linkTitle: 'Hand this link to them',
     linkHint: ({ email, until }: { email: string; until: string }) =>

@@ -170,7 +170,7 @@ export const usersText = dictionary(
     description: 'People who sign in to the console. To which accounts they belong is on each account’s Members page.',
     add: 'Add a person',
     search: 'Search by name or address',
-    email: 'E-mail address',
+    email: 'Email address',
     name: 'Name',
     state: 'State',
     active: 'active',

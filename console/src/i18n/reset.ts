@@ -5,7 +5,7 @@ export const resetText = dictionary(
   {
     forgotTitle: 'Set a new password',
     forgotHint: 'You get a link by mail, with which you set a new one.',
-    email: 'E-mail address',
+    email: 'Email address',
     send: 'Mail me a link',
     sent: 'Look into your mail',
     sentHint: ({ email }: { email: string }) =>

@@ -11,7 +11,7 @@ export const settingsText = dictionary(
     later: 'Later',
     profile: 'Profile',
     name: 'Name',
-    email: 'E-mail address',
+    email: 'Email address',
     emailHint: 'You sign in with it.',
     currentPassword: 'Present password',
     presentPasswordForEmail: 'Asked for because you change the address.',

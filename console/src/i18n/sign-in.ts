@@ -4,7 +4,7 @@ import { dictionary } from './text.js';
 export const signInText = dictionary(
   {
     title: 'Sign in',
-    email: 'E-mail address',
+    email: 'Email address',
     password: 'Password',
     signIn: 'Sign in',
     or: 'or',
@@ -21,10 +21,10 @@ export const signInText = dictionary(
     problem_expired: 'That took too long, or began in another browser. Try again.',
     problem_declined: 'You did not allow it, or the provider did not let you in.',
     problem_provider: 'What the provider said could not be believed. Try again; if it stays, tell whoever runs this gateway.',
-    problem_email_unverified: 'The provider has not verified your e-mail address. Verify it there, then try again.',
+    problem_email_unverified: 'The provider has not verified your email address. Verify it there, then try again.',
     problem_email_taken:
-      'Somebody with your e-mail address is known here already. Sign in as before, then connect the provider in the settings.',
-    problem_unknown_user: 'Nobody with your e-mail address is known here. Ask for an invitation.',
+      'Somebody with your email address is known here already. Sign in as before, then connect the provider in the settings.',
+    problem_unknown_user: 'Nobody with your email address is known here. Ask for an invitation.',
     problem_disabled: 'You may not sign in here any more. Ask whoever runs this gateway.',
     problem_identity_taken: 'This identity is connected with another person here.',
     problem_service_unavailable: 'The provider cannot be reached at the moment. Try again in a while.',

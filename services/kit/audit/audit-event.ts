@@ -23,7 +23,7 @@ export interface AuditRecord {
   readonly atMs: bigint;
   /** Empty when a process acted on its own behalf. */
   readonly actorUserId: string;
-  /** The user's e-mail address at that time, or the name of the process. */
+  /** The user's email address at that time, or the name of the process. */
   readonly actorName: string;
   readonly clientAddress: string;
   /** The process that sent the request. */
