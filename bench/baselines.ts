@@ -1,10 +1,10 @@
-// What Tollgate is compared with: relays that know nothing of keys, money or formats. Run as `baselines.ts <kind> <upstream url>`.
+// The relays that Tollgate is compared with, which have no keys, money or formats. Run as `baselines.ts <kind> <upstream url>`.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import Koa from 'koa';
 import { type Dispatcher, Pool } from 'undici';
 
-/** The relays: bytes over plain Node, bytes over Koa, a stream's bytes as they come, and a stream parsed and serialized again. */
+/** The relays: bytes over plain Node, bytes over Koa, the raw bytes of a stream, and a stream that is parsed and serialized again. */
 export type Relay = 'node' | 'koa' | 'sse-bytes' | 'sse-json';
 
 const [kind, upstreamUrl] = process.argv.slice(2) as [Relay, string];

@@ -1,4 +1,4 @@
-// Empty databases for benchmarks, on SQLite and on MariaDB.
+// Creates empty databases for benchmarks, on SQLite and on MariaDB.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,13 +7,13 @@ import { newId } from '#kit/id.js';
 
 export type Engine = 'sqlite' | 'mysql';
 
-/** Where a database is, and how to get rid of it. Close it first. */
+/** The address of a database, and a function that removes it; close it first. */
 export interface NewDatabase {
   readonly url: string;
   drop(): Promise<void>;
 }
 
-/** MySQL needs TOLLGATE_BENCH_MYSQL_URL, a server whose user may create schemas. */
+/** Creates an empty database. MySQL needs TOLLGATE_BENCH_MYSQL_URL, a server whose user may create schemas. */
 export async function newDatabase(engine: Engine): Promise<NewDatabase> {
   return engine === 'sqlite' ? sqliteFile() : mysqlSchema();
 }

@@ -4,28 +4,28 @@ import { Pool } from 'undici';
 
 /** The requests and the load. */
 export interface Load {
-  /** http://127.0.0.1:<port>/<path> */
+  /** For example http://127.0.0.1:<port>/<path>. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Most calls under way at once; each has a connection of its own. */
+  /** Maximum number of calls in flight; each has its own connection. */
   readonly callers: number;
   /** No call begins after this long. */
   readonly durationMs: number;
   readonly callsMax: number;
-  /** Open loop: calls begin at random instants (a Poisson process) at this rate. Absent: each caller begins its next call at once. */
+  /** Open loop: calls begin at random instants (a Poisson process) at this rate. If absent, each caller begins its next call immediately. */
   readonly callsPerSecond?: number;
 }
 
 /** The result. */
 export interface LoadResult {
   readonly calls: number;
-  /** Server-sent events over all calls; 0 when the answers were no streams. */
+  /** Number of server-sent events of all calls; 0 if the answers were not streamed. */
   readonly events: number;
   readonly seconds: number;
-  /** From the instant a call was due to the last byte of its answer, in ascending order. */
+  /** Times from the instant a call was due to the last byte of its answer, in ascending order. */
   readonly latenciesMs: readonly number[];
-  /** The same to the first piece of the model's text in a stream; empty when the answers were no streams. */
+  /** Times to the first piece of the model's text in a stream; empty if the answers were not streamed. */
   readonly firstTokensMs: readonly number[];
 }
 
@@ -40,7 +40,7 @@ export async function runLoad(load: Load): Promise<LoadResult> {
   let begun = 0;
   const startedMs = performance.now();
   let dueMs = startedMs;
-  /** When the next call is due; undefined when there is none. */
+  /** Returns when the next call is due, or undefined if there is none. */
   const nextDue = (): number | undefined => {
     if (load.callsPerSecond === undefined) dueMs = performance.now();
     else dueMs -= (Math.log(1 - Math.random()) * 1000) / load.callsPerSecond;
@@ -52,7 +52,7 @@ export async function runLoad(load: Load): Promise<LoadResult> {
     for (let due = nextDue(); due !== undefined; due = nextDue()) {
       const earlyMs = due - performance.now();
       if (earlyMs > 0) await sleep(earlyMs);
-      // A call that found no free caller has waited since it was due; a timer that fired late delayed no call.
+      // A call without a free caller has waited since it was due; a timer that fires late does not delay a call.
       const fromMs = earlyMs > 0 ? performance.now() : due;
       const answered = await call(pool, url.pathname, load);
       events += answered.events;
@@ -74,12 +74,12 @@ export async function runLoad(load: Load): Promise<LoadResult> {
   };
 }
 
-/** The value below which this share of the sorted values lies. */
+/** Returns the value below which this share of the sorted values lies. */
 export function percentile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
-/** What one answer had. */
+/** Measurements of one answer. */
 interface Answered {
   readonly events: number;
   readonly firstTokenAtMs: number | undefined;

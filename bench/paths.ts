@@ -1,4 +1,4 @@
-// The four paths between formats: CPU for each relayed event of a stream, and what is added to the time until the first token, beside relays that parse
+// The four paths between formats: CPU per relayed stream event, and the time added until the first token, compared with relays that parse
 // and write the same stream. See README.md.
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -12,7 +12,7 @@ const streamTokens = 1920;
 
 interface Line {
   readonly name: string;
-  /** The format of the upstream, whose direct call and relays it is compared with. */
+  /** The format of the upstream; the line is compared with a direct call and the relays of that format. */
   readonly upstream: 'chat-completions' | 'messages';
   readonly role: 'direct' | 'bytes' | 'json' | 'tollgate';
   readonly contender: Contender;
@@ -55,7 +55,7 @@ async function load({ contender, model }: Line, tokens: number, callers: number,
   return { ...result, cpuUs: cpuMicroseconds(pids) - before };
 }
 
-/** The cost of a call apart from its events is measured by a stream with hardly any, and subtracted. */
+/** Measures a line. Subtracts the cost of a stream with hardly any events, so that only the cost of events remains. */
 async function measure(line: Line): Promise<Run> {
   const [short, long] = [await load(line, 16, 16, durationMs / 2), await load(line, streamTokens, 16, durationMs)];
   const perCall = (run: LoadResult & { cpuUs: number }): number => run.cpuUs / run.calls;
@@ -101,7 +101,7 @@ try {
   );
   const all = await lines();
   const results = new Map(all.map((line) => [line, [] as Run[]]));
-  // Each is warmed up before it is measured.
+  // Warms up each line before it is measured.
   for (const line of all) await load(line, streamTokens, 16, 2000);
   for (let round = 0; round < rounds; round += 1) for (const line of all) results.get(line)!.push(await measure(line));
   report(all, results);

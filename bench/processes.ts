@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Relay } from './baselines.ts';
 
-/** Something that can be called and measured. */
+/** A server that can be called and measured. */
 export interface Contender {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -23,12 +23,12 @@ const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: '
 const children: ChildProcess[] = [];
 const folders: string[] = [];
 
-// Cleans up however the run ends.
+// Cleans up regardless of how the run ends.
 process.on('exit', () => {
   for (const child of children) child.kill('SIGKILL');
 });
 
-/** Ends all processes and removes their data. */
+/** Stops all processes and removes their data. */
 export async function stopAll(): Promise<void> {
   for (const child of children.splice(0).reverse()) {
     if (child.exitCode !== null) continue;
@@ -38,7 +38,7 @@ export async function stopAll(): Promise<void> {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 }
 
-/** CPU that these processes have used, in microseconds: user and system, all threads (proc_pid_stat(5), fields 14 and 15). */
+/** Returns the CPU time that these processes have used, in microseconds: user and system, all threads (proc_pid_stat(5), fields 14 and 15). */
 export function cpuMicroseconds(pids: readonly number[]): number {
   let ticks = 0;
   for (const pid of pids) {
@@ -49,22 +49,22 @@ export function cpuMicroseconds(pids: readonly number[]): number {
   return (ticks * 1_000_000) / ticksPerSecond;
 }
 
-/** The vendor; its url is where chat completions are. */
+/** Starts the vendor. Its URL is that of chat completions. */
 export function startUpstream(): Promise<Contender> {
   return startSmall(['bench/upstream.ts'], '/v1/chat/completions');
 }
 
-/** A relay in front of the vendor. */
+/** Starts a relay in front of the vendor. */
 export function startRelay(relay: Relay, upstream: Contender): Promise<Contender> {
   return startSmall(['bench/baselines.ts', relay, upstream.url], '/');
 }
 
-/** The same where messages are. */
+/** Returns the contender with the URL of messages. */
 export function atMessages(contender: Contender): Contender {
   return { ...contender, url: new URL('/v1/messages', contender.url).href };
 }
 
-/** A Tollgate on fresh data, whose managed upstreams are the vendor, called with a key that has a limit. */
+/** Starts a Tollgate on new data, with the vendor as its managed upstreams, called with a key that has a limit. */
 export async function startTollgate(mode: 'single' | 'distributed', upstream: Contender): Promise<Contender> {
   const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-bench-'));
   folders.push(dataDir);
@@ -123,7 +123,7 @@ function start(args: readonly string[], env: NodeJS.ProcessEnv): ChildProcess {
   return child;
 }
 
-/** Our environment without any Tollgate or vendor setting. */
+/** Returns our environment without Tollgate and vendor settings. */
 function cleanEnv(): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^(TOLLGATE_|OTEL_|OPENAI_|ANTHROPIC_|PORT$|NODE_OPTIONS$)/.test(name)),

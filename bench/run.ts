@@ -1,4 +1,4 @@
-// One run of the benchmark: every contender under every load, several rounds, medians printed as Markdown. See README.md.
+// Runs the benchmark: every contender under every load, in several rounds, and prints the medians as Markdown. See README.md.
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { type Load, type LoadResult, percentile, runLoad } from './load.ts';
@@ -29,7 +29,7 @@ interface Measured {
 const warmUp = { durationMs: 3000, callsMax: 2000 };
 const full = { callers: 32, durationMs: 1500 };
 const streams = { callers: 16, durationMs: 1500 };
-// Begins no second stream: one of 240 tokens at 5 ms lasts longer than this.
+// Each caller begins only one stream, because 240 tokens at 5 ms last longer than this.
 const pacedStreams = { callers: 32, durationMs: 1000 };
 const oneCaller = { callers: 1, durationMs: 1000 };
 const manyCallers = { callers: 32, durationMs: 1500, callsPerSecond: 300 };
@@ -171,7 +171,7 @@ try {
   );
   const all = await cases();
   const results = new Map(all.map((each) => [each, [] as Measured[]]));
-  // Each is warmed up before it is measured.
+  // Warms up each case before it is measured.
   for (const each of all)
     if (each.group === 'whole' || each.group === 'streamed') await measure({ ...each, pressure: { ...each.pressure, ...warmUp } });
   for (let round = 0; round < rounds; round += 1) {

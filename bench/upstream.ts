@@ -1,9 +1,9 @@
-// The vendor of the benchmark: answers chat completions, and messages as streams, with text of the length and pace that the prompt asks for
-// ("tokens=240 delay=5ms", as the sandbox understands it too), at as little cost as possible.
+// The vendor of the benchmark: answers chat completions, and messages as streams, with text of the length and pace that the prompt requests
+// ("tokens=240 delay=5ms", as for the sandbox), using as little CPU as possible.
 import { createServer, type ServerResponse } from 'node:http';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 
-// What is ready together is sent together: so many frames a write when no pace is set, as the sandbox does.
+// Frames per write if no pace is set, the same as in the sandbox.
 const framesPerWrite = 16;
 const fixed = { id: 'chatcmpl-bench', object: 'chat.completion.chunk', created: 1_763_600_000, model: 'gpt-4.1-mini' };
 const frame = (delta: object, finish: string | null): string =>

@@ -1,4 +1,4 @@
-// A ledger's database for the benchmark: empty at first, then with accounts that have more money than a run can spend.
+// Creates a ledger's database for the benchmark, with accounts that have more funds than a run can spend.
 import { systemClock } from '#kit/clock.js';
 import { migrate } from '#kit/db/migrate.js';
 import { type Database, openDatabase } from '#kit/db/open.js';

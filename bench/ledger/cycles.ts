@@ -5,10 +5,10 @@ import { holdOperation, settleOperation } from '#services/ledger/requests/operat
 import type { Customer } from './books.ts';
 import { percentile } from '../load.ts';
 
-/** Does one operation; resolves when it is durable. A refusal has a `refusal`. */
+/** Executes one operation, and resolves when it is durable. The result of a refused operation has a `refusal`. */
 export type Doer = (operation: Operation) => Promise<{ readonly refusal?: Error | undefined }>;
 
-/** How long operations took, in milliseconds. */
+/** Latencies of operations, in milliseconds. */
 export interface Latency {
   readonly p50: number;
   readonly p99: number;
@@ -22,7 +22,7 @@ export interface Measured {
   readonly settle: Latency;
 }
 
-/** Creates this many callers; together they visit all customers, in an order other than that of their ids. */
+/** Creates this many callers. Together they use all customers, in a different order than that of their ids. */
 export function callersOf(customers: readonly Customer[], callers: number): (() => Customer)[] {
   return Array.from({ length: callers }, () => () => customers[Math.floor(Math.random() * customers.length)]!);
 }

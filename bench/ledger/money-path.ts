@@ -1,5 +1,5 @@
-// What money costs a call in single mode: hold, usage record and settlement, from the gateway's clients through the codec and every
-// decorator to synced SQLite files, without HTTP and models. Next to it a yardstick for the current speed of the machine.
+// Measures the cost of charging a call in single mode: hold, usage record and settlement, from the gateway's clients through the codec and
+// every decorator to synced SQLite files, without HTTP and models. Also measures the current speed of the machine.
 import { createHmac } from 'node:crypto';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -128,7 +128,7 @@ async function run(callers: number): Promise<Run> {
       }
     }),
   );
-  // The settlements belong to the calls.
+  // Waits for the settlements, which are part of the calls.
   while ((await metering.getOutbox({}, context())).pending > 0n) await new Promise((resolve) => setTimeout(resolve, 5));
   const { user, system } = process.cpuUsage(before);
   latencies.sort((a, b) => a - b);
@@ -140,7 +140,7 @@ async function run(callers: number): Promise<Run> {
   };
 }
 
-/** Microseconds for the keyed hash of a kilobyte, which does not depend on us. */
+/** Returns the microseconds for the keyed hash of a kilobyte, which is independent of Tollgate. */
 function yardstickUs(): number {
   const body = Buffer.alloc(1024, 7);
   const before = process.cpuUsage();

@@ -46,7 +46,7 @@ function atMost(many: number, doer: Doer): Doer {
   };
 }
 
-/** The median run by its cycles per second. */
+/** Returns the median run by cycles per second. */
 async function median(books: Books, doer: Doer, callers: number): Promise<Measured> {
   const runs: Measured[] = [];
   for (let round = 0; round < rounds; round += 1) runs.push(await runCycles(callersOf(books.customers, callers), doer, seconds));

@@ -1,4 +1,4 @@
-// Statements of an account with as many charges as months leave, on SQLite and on MariaDB: the months, their lines and receipts. See README.md.
+// Measures statements of an account with as many charges as several months create, on SQLite and on MariaDB: months, lines and receipts. See README.md.
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { systemClock } from '#kit/clock.js';
@@ -39,7 +39,7 @@ const { values: options } = parseArgs({
     entries: { type: 'string', default: '1000000' },
     months: { type: 'string', default: '12' },
     tries: { type: 'string', default: '50' },
-    // Databases that are filled when they are empty, and kept.
+    // Databases that are filled if empty, and kept.
     keep: { type: 'string', default: '' },
   },
 });
@@ -48,10 +48,10 @@ const lastMonth = monthAt(Date.now());
 const firstMs = startOfMonthMs(lastMonth - monthCount + 1);
 const rowsOfTransaction = 10_000;
 const rowsOfInsert = 500;
-/** One in so many entries is a deposit, and one a refund. */
+/** One of this many entries is a deposit, and one is a refund. */
 const rarity = 1000;
 
-/** Writes the account's journal, and the sums and months that the ledger keeps of it. */
+/** Writes the account's journal, with the sums and months that the ledger keeps. */
 async function generate(db: Database, accountId: string): Promise<void> {
   const lead = accountColumns(accountId, db.engine);
   const keyId = newId('key');
@@ -126,7 +126,7 @@ async function filled(db: Database): Promise<string> {
   return accountId;
 }
 
-/** The 50th and 95th percentile in milliseconds; one try before is not counted. */
+/** Returns the 50th and 95th percentile in milliseconds. A first try is not counted. */
 async function timesOf(ask: () => Promise<unknown>): Promise<{ p50: number; p95: number }> {
   await ask();
   const times: number[] = [];

@@ -1,4 +1,4 @@
-// The ledger as a process of its own for the benchmark of its wire: serves gRPC, and runs callers at its own store on request.
+// The ledger as a separate process for the wire benchmark: serves gRPC, and runs callers on its own store on request.
 import { Access } from '#kit/rpc/access/access.js';
 import { systemClock } from '#kit/clock.js';
 import { createLogger } from '#kit/log.js';

@@ -1,5 +1,5 @@
-// Hold + settle cycles through the real gRPC service, one call per operation compared with the stream of Apply, and at the store of the same
-// process in the same run. See README.md.
+// Hold + settle cycles through the real gRPC service: one call per operation, the stream of Apply, and the store inside the same process, in the
+// same run. See README.md.
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { cpus, loadavg } from 'node:os';
@@ -28,7 +28,7 @@ const numbers = (text: string): number[] => text.split(',').map(Number);
 const seconds = Number(options.seconds);
 const rounds = Number(options.rounds);
 
-/** A run, and what a cycle of it cost the ledger's process. */
+/** A run, and the CPU that a cycle cost the ledger's process. */
 interface Run extends Measured {
   readonly serverUsPerCycle: number;
 }
@@ -50,7 +50,7 @@ async function ask<T>(server: ChildProcess, question?: Question): Promise<T> {
 
 const context = () => callContext({ caller: 'operator', timeoutMs: 30_000 });
 
-/** Does operations by a client of the service. */
+/** Executes operations through a client of the service. */
 function doerOf(client: Pick<LedgerService, 'hold' | 'settle'>): Doer {
   return async (operation) => {
     if (operation.kind === 'hold') {
@@ -71,7 +71,7 @@ async function measure(engine: Engine, accounts: number): Promise<Line[]> {
   const server = fork(fileURLToPath(new URL('wire-server.ts', import.meta.url)), [engine, String(accounts), options.lanes]);
   process.once('exit', () => server.kill('SIGKILL'));
   server.once('exit', (code) => {
-    if (code !== 0) throw new Error(`The ledger's process ended with ${code}.`);
+    if (code !== 0) throw new Error(`The ledger's process exited with ${code}.`);
   });
   const { address, customers } = await ask<{ address: string; customers: Customer[] }>(server);
   const connection = dialGrpc(address, { caller: 'operator' });
@@ -98,7 +98,7 @@ async function measure(engine: Engine, accounts: number): Promise<Line[]> {
   for (const doer of ['store', unary, stream] as const) await run(doer, 64);
   for (const callers of numbers(options.callers)) {
     const runs: [Run[], Run[], Run[]] = [[], [], []];
-    // In turn, so that what else the machine does falls on all alike.
+    // In turn, so that other load on the machine affects all variants equally.
     for (let round = 0; round < rounds; round += 1) {
       for (const [index, doer] of (['store', unary, stream] as const).entries()) runs[index]!.push(await run(doer, callers));
     }
@@ -111,7 +111,7 @@ async function measure(engine: Engine, accounts: number): Promise<Line[]> {
   return lines;
 }
 
-/** By its cycles per second. */
+/** Returns the median run by cycles per second. */
 function median(runs: Run[]): Run {
   return runs.sort((a, b) => a.cyclesPerSecond - b.cyclesPerSecond)[Math.floor(runs.length / 2)]!;
 }

@@ -1,4 +1,4 @@
-// The queries of the benchmark to metering: those of the console's pages, exports and charts.
+// The benchmark's queries to metering: those of the console's pages, exports and charts.
 import type { Database } from '#kit/db/open.js';
 import { callContext } from '#client/call-context.js';
 import { Outcome, GroupBy, UsageFilter } from '#proto/metering/v1/metering.js';
@@ -16,13 +16,13 @@ export interface Case {
 }
 
 const dayMs = 86_400_000;
-/** Half of the charts are asked for in a zone that cuts hours, which is the dearest, half in one of whole hours. */
+/** Half of the charts are requested in a zone that splits hours, which is the most expensive case, half in one with whole hours. */
 const zones = [
   ['+05:45', 345],
   ['−07:00', -420],
 ] as const;
 
-/** Pages of records: with each filter, the newest and old ones. */
+/** Returns queries of record pages with each filter, new and old ones. */
 export function pageCases(db: Database, { accounts, models, fromMs, untilMs }: History): Case[] {
   const context = callContext({ caller: 'bench' });
   const { id: accountId, keys } = accounts[0]!;
@@ -48,7 +48,7 @@ export function pageCases(db: Database, { accounts, models, fromMs, untilMs }: H
     { name: 'records of a key: page in the middle', ask: page({ keyId: keys[0]! }, middle) },
     ...filters.flatMap(([name, filter]) => [
       { name: `records${name}: first page`, ask: page(filter) },
-      // A page token lies outside a month; its last day is as deep in it.
+      // A page token would be outside of the month; its last day is equally deep.
       {
         name: `records${name}: page near the end`,
         ask: filter === month ? page({ ...month, untilMs: month.fromMs + BigInt(dayMs) }) : page(filter, old),
@@ -61,7 +61,7 @@ export function pageCases(db: Database, { accounts, models, fromMs, untilMs }: H
   ];
 }
 
-/** Sums over days, a month and a quarter of a year. */
+/** Returns queries of sums over days, a month and a quarter of a year. */
 export function sumCases(db: Database, { accounts, models, untilMs }: History): Case[] {
   const context = callContext({ caller: 'bench' });
   const { id: accountId, keys } = accounts[0]!;
@@ -114,7 +114,7 @@ export function sumCases(db: Database, { accounts, models, untilMs }: History): 
         cases.push({ name: `sums${name}, ${length}, ${zone}`, ask: sums(offset, lengthMs, groupBy, thenBy, filter) });
     }
   }
-  // An answer may have 10,000 groups.
+  // A response can have at most 10,000 groups.
   for (const [length, days] of [
     ['24 h', 1],
     ['7 d', 7],

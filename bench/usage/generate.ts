@@ -1,4 +1,4 @@
-// Usage records as months of two customers leave them: through the store's own columns and values, many a statement.
+// Generates the usage records of two customers over months, with the store's own columns and values, many per statement.
 import { insertText } from '#kit/db/sql-text.js';
 import type { Database } from '#kit/db/open.js';
 import { asBytes, asNumber, asText } from '#kit/db/values.js';
@@ -13,10 +13,10 @@ import type { PricedCall } from '#services/metering/requests/validate-call.js';
 
 const dayMs = 86_400_000;
 const rowsPerTransaction = 10_000;
-/** SQLite has a prepared statement of one row; a statement to MariaDB is a round trip. */
+/** SQLite uses a prepared statement for one row; a statement to MariaDB is a round trip. */
 const rowsPerStatement = { sqlite: 1, mysql: 500 };
 
-/** How many of a hundred calls have each outcome. */
+/** The percentage of calls with each outcome. */
 const outcomes: readonly (readonly [KnownOutcome, number])[] = [
   [Outcome.OUTCOME_COMPLETED, 88],
   [Outcome.OUTCOME_MAX_TOKENS, 5],
@@ -25,7 +25,7 @@ const outcomes: readonly (readonly [KnownOutcome, number])[] = [
   [Outcome.OUTCOME_UPSTREAM_ERROR_AFTER_OUTPUT, 1],
 ];
 
-/** Who called what, and when. */
+/** The accounts, keys, models and time range of the calls. */
 export interface History {
   readonly accounts: readonly { readonly id: string; readonly keys: readonly string[] }[];
   readonly models: readonly string[];
@@ -33,7 +33,7 @@ export interface History {
   readonly untilMs: number;
 }
 
-/** The same sequence in every run, from 0 to below 1 (mulberry32). */
+/** Returns the same sequence in every run, of numbers from 0 up to but excluding 1 (mulberry32). */
 function randomOf(seed: number): () => number {
   let state = seed;
   return () => {
@@ -44,7 +44,7 @@ function randomOf(seed: number): () => number {
   };
 }
 
-/** Accounts with ten keys each, fifteen models, and so many days until now. */
+/** Returns accounts with ten keys each, fifteen models, and the given number of days until now. */
 export function historyOf(days: number, nowMs: number, accountCount = 2): History {
   const accounts = Array.from({ length: accountCount }, () => ({
     id: newId('acct'),
@@ -58,7 +58,7 @@ export function historyOf(days: number, nowMs: number, accountCount = 2): Histor
   };
 }
 
-/** The world of the existing records: the account with most of them first, and its keys and models, those that are used most first. */
+/** Returns the history of existing records: accounts, keys and models, those with the most records first. */
 export async function historyIn(db: Database): Promise<History> {
   const busiest = async (column: string, accountId?: Buffer): Promise<unknown[]> => {
     const query = db.knex('usage_record').select(column).count({ calls: '*' }).groupBy(column).orderBy('calls', 'desc');
@@ -75,12 +75,12 @@ export async function historyIn(db: Database): Promise<History> {
   return { accounts: [{ id: idFromBytes('acct', account), keys }], models, fromMs: asNumber(ends!.first), untilMs: asNumber(ends!.last) };
 }
 
-/** Of so many records in a row, the last is the second account's. */
+/** The last of this many consecutive records belongs to the second account. */
 const recordsOfTurn = 11;
 
 /**
- * Stores so many settled records of the first account, and a tenth as many of the second, in the order of their starts, evenly spread over
- * the time; some keys and models are used more than others.
+ * Stores `recordsOfFirst` settled records of the first account and a tenth as many of the second, in the order of their starts, evenly spread
+ * over the time range. Some keys and models are used more than others.
  */
 export async function generate(db: Database, history: History, recordsOfFirst: number): Promise<void> {
   const records = Math.floor((recordsOfFirst * recordsOfTurn) / (recordsOfTurn - 1));
@@ -119,7 +119,7 @@ export function rowsOfCalls(history: History, fromMs: number, everyMs: number): 
   };
 }
 
-/** One of the list, the first most often. */
+/** Returns an element of the list, the first ones most often. */
 function pick<T>(items: readonly T[], random: () => number): T {
   return items[Math.floor(random() ** 2 * items.length)]!;
 }

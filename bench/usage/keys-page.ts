@@ -1,4 +1,4 @@
-// The console's page of keys, from the three services that hold data about keys.
+// Loads the console's keys page from the three services that have data about keys.
 import { systemClock } from '#kit/clock.js';
 import { migrate } from '#kit/db/migrate.js';
 import { type Database, openDatabase } from '#kit/db/open.js';
@@ -20,10 +20,10 @@ import type { RpcDeps } from '#services/metering/deps.js';
 import { batchGetKeyActivity } from '#services/metering/rpcs/batch-get-key-activity.js';
 import { type Engine, newDatabase } from '../database.ts';
 
-/** Beside the keys that were used. */
+/** Number of keys in addition to the used ones. */
 const unusedKeys = 990;
 
-/** A page of so many keys, newest first, with their spend and their last use. */
+/** Loads a page of keys, newest first, with their spend and last use. */
 export interface KeysPage {
   readonly ask: (pageSize: number) => Promise<unknown>;
   readonly close: () => Promise<void>;
@@ -42,7 +42,7 @@ async function newMigrated(engine: Engine, migrations: Parameters<typeof migrate
   };
 }
 
-/** Has auth and the ledger know the account, its keys and a thousand more, in databases of their own; metering knows the used ones. */
+/** Adds the account, its keys and a thousand more to auth and the ledger, in separate databases; metering has the used ones. */
 export async function keysPageOf(metering: Database, accountId: string, usedKeys: readonly string[]): Promise<KeysPage> {
   const auth = await newMigrated(metering.engine, authMigrations);
   const ledger = await newMigrated(metering.engine, ledgerMigrations);

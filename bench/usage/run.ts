@@ -1,4 +1,4 @@
-// Pages of usage records and sums over them, with as many records as months leave, on SQLite and on MariaDB. See README.md.
+// Measures pages and sums of usage records, with as many records as several months create, on SQLite and on MariaDB. See README.md.
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { migrate } from '#kit/db/migrate.js';
@@ -18,9 +18,9 @@ const { values: options } = parseArgs({
     records: { type: 'string', default: '1000000' },
     days: { type: 'string', default: '90' },
     tries: { type: 'string', default: '50' },
-    // Databases that are filled when they are empty, and kept.
+    // Databases that are filled if empty, and kept.
     keep: { type: 'string', default: '' },
-    // A regular expression: only cases whose name it finds.
+    // A regular expression that selects cases by name.
     only: { type: 'string', default: '' },
   },
 });
@@ -29,13 +29,13 @@ const only = new RegExp(options.only);
 /** Records per transaction while everything is rolled up. */
 const recordsPerStep = 5000;
 
-/** This process, and with TOLLGATE_BENCH_MYSQL_PID the server. */
+/** This process and, with TOLLGATE_BENCH_MYSQL_PID, the server. */
 const pids = [
   process.pid,
   ...(process.env['TOLLGATE_BENCH_MYSQL_PID'] === undefined ? [] : [Number(process.env['TOLLGATE_BENCH_MYSQL_PID'])]),
 ];
 
-/** The 50th and 95th percentile in milliseconds, and the mean of the CPU that it took; one try before is not counted. */
+/** Returns the 50th and 95th percentile and the mean CPU time in milliseconds. A first try is not counted. */
 async function timesOf({ ask }: Case): Promise<{ p50: number; p95: number; cpu: number }> {
   await ask();
   const times: number[] = [];
@@ -68,7 +68,7 @@ async function measure({ url, drop }: NewDatabase): Promise<void> {
     const keys = await keysPageOf(db, history.accounts[0]!.id, history.accounts[0]!.keys);
     const cases = [
       ...pageCases(db, history),
-      ...[50, 200].map((size) => ({ name: `keys with spend and last use: ${size} a page`, ask: () => keys.ask(size) })),
+      ...[50, 200].map((size) => ({ name: `keys with spend and last use: ${size} per page`, ask: () => keys.ask(size) })),
       ...sumCases(db, history),
     ];
     print('| asked | p50 ms | p95 ms | CPU ms |\n| --- | ---: | ---: | ---: |');
@@ -88,7 +88,7 @@ async function rowsOf(db: Database, table: string): Promise<number> {
   return Number(row!.rows);
 }
 
-/** Turns off durability: data lost in a power cut are generated again. */
+/** Fills the database without durability, because data lost in a power cut can be generated again. */
 async function fill(db: Database): Promise<void> {
   if (db.engine === 'sqlite') await db.knex.raw('PRAGMA synchronous = OFF');
   const start = performance.now();

@@ -103,7 +103,7 @@ function SignedIn() {
         const me = known ?? (isKept ? (last.current ?? null) : null);
         last.current = me;
         if (me === null) {
-          // As it stands: wouter's own is decoded, and an `&` in a value would begin another.
+          // Not decoded, unlike wouter's own, because an `&` in a value would begin another parameter.
           const here = path + location.search;
           return <Redirect to={here === '/' ? '/sign-in' : `/sign-in?next=${encodeURIComponent(here)}`} replace />;
         }
@@ -156,7 +156,7 @@ function Pages({ me }: { me: Me }) {
   );
 }
 
-/** The page in the account that was opened last. */
+/** Opens the page in the last opened account. */
 function Start({ page }: { page: string }) {
   const me = useMe();
   const account = startAccount(me);
@@ -184,7 +184,7 @@ function OfAccount({ children }: { children: ReactNode }) {
   const me = useMe();
   const id = useParams<{ account: string }>().account ?? '';
   const own = me.accounts.find((each) => each.id === id);
-  // Operators have every account as its owner has it (gateway/console/session/access.ts).
+  // Operators have the rights of an owner in every account (gateway/console/session/access.ts).
   const foreign = useQuery({
     queryKey: operatorKeys.account(id),
     queryFn: ({ signal }) => getAccount(id, signal),
@@ -217,7 +217,7 @@ function OfAccount({ children }: { children: ReactNode }) {
 
 function PagesOf({ account, children }: { account: AccountOfMine; children: ReactNode }) {
   useEffect(() => rememberAccount(account.id), [account.id]);
-  // A page of another account is mounted again, so that nothing of one account is ever shown in the other.
+  // A page is mounted again for another account, so that no data of one account are ever shown in another.
   return (
     <AccountProvider key={account.id} account={account}>
       <Frame>

@@ -1,12 +1,12 @@
-// Where the gateway is, as this browser sees it. The page's base element is relative, so that any path of a proxy's works.
+// The gateway's address in this browser. The page's base element is relative, so that it works below any path of a proxy.
 
-/** The path of the console without its last slash, for example `/console` or `/tollgate/console`. */
+/** The path of the console without a trailing slash, for example `/console` or `/tollgate/console`. */
 export const consolePath = new URL(document.baseURI).pathname.replace(/\/$/, '');
 
 /** The address of the gateway's root, ending in a slash. */
 export const gatewayUrl = new URL('../', document.baseURI).href;
 
-/** The base address that client libraries take; some add `/v1` themselves. */
+/** The base address for client libraries; some add `/v1` themselves. */
 export const clientBaseUrl = gatewayUrl.replace(/\/$/, '');
 
 /** Returns the full address of a page of the console, for sharing. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { addDays, dayOf, daysIn, hoursIn, type OffsetAt, partsOf, startOfDay, startOfDayAgo } from './calendar.js';
 
-/** The offsets of a zone by the runtime's own tables. */
+/** Returns the offsets of a zone from the runtime's own tables. */
 function offsetsOf(timeZone: string): OffsetAt {
   const format = new Intl.DateTimeFormat('en', {
     timeZone,
@@ -39,7 +39,7 @@ const zones = [
 ];
 
 describe('days and hours of a zone', () => {
-  it('cut a range where clocks change, so that each part has one offset', () => {
+  it('split a range where clocks change, so that each part has one offset', () => {
     const [from, until] = [Date.parse('2026-10-30T04:00Z'), Date.parse('2026-11-03T05:00Z')];
     const change = Date.parse('2026-11-01T06:00Z');
     expect(partsOf(from, until, newYork)).toEqual([
@@ -50,29 +50,29 @@ describe('days and hours of a zone', () => {
     expect(partsOf(until, from, newYork)).toEqual([]);
   });
 
-  it('begin so many days ago by the clocks of then', () => {
+  it('begin a number of days ago, with the offset of that day', () => {
     const nowMs = Date.parse('2026-11-03T12:00Z');
     expect(new Date(startOfDayAgo(0, nowMs, newYork)).toISOString()).toBe('2026-11-03T05:00:00.000Z');
     expect(new Date(startOfDayAgo(6, nowMs, newYork)).toISOString()).toBe('2026-10-28T04:00:00.000Z');
   });
 
-  it('make a day of 25 hours in autumn and of 23 in spring', () => {
+  it('have a day of 25 hours in autumn and of 23 in spring', () => {
     const lengthOf = (day: string) => (startOfDay(addDays(day, 1), newYork) - startOfDay(day, newYork)) / hourMs;
     expect([lengthOf('2026-11-01'), lengthOf('2026-03-08'), lengthOf('2026-07-04')]).toEqual([25, 23, 24]);
     expect(hoursIn(startOfDay('2026-11-01', newYork), startOfDay('2026-11-02', newYork), newYork)).toHaveLength(25);
   });
 
-  it('begin at UTC+14 when it is still the day before in UTC', () => {
+  it('begin at UTC+14 while it is still the previous day in UTC', () => {
     expect(new Date(startOfDay('2026-11-20', offsetsOf('Pacific/Kiritimati'))).toISOString()).toBe('2026-11-19T10:00:00.000Z');
     expect(new Date(startOfDay('2026-11-20', offsetsOf('Asia/Kolkata'))).toISOString()).toBe('2026-11-19T18:30:00.000Z');
   });
 
-  it('begin at one o’clock where midnight is left out', () => {
-    // Cairo put its clocks forward at midnight.
+  it('begin at one o’clock if midnight is skipped', () => {
+    // In Cairo, summer time begins at midnight.
     expect(new Date(startOfDay('2026-04-24', offsetsOf('Africa/Cairo'))).toISOString()).toBe('2026-04-23T22:00:00.000Z');
   });
 
-  it.each(zones)('hold every instant exactly once in %s', (zone) => {
+  it.each(zones)('contain every instant exactly once in %s', (zone) => {
     const offsetAt = offsetsOf(zone);
     const instant = fc
       .integer({ min: Date.parse('2025-01-01') / 60_000, max: Date.parse('2027-12-31') / 60_000 })

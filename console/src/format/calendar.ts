@@ -1,4 +1,4 @@
-// Days and hours of a zone that may have summer time, and the parts of a range in which its offset is one and the same. Pure.
+// Days and hours of a time zone with or without summer time, and the parts of a range that have a constant offset. Pure.
 
 /** Minutes east of UTC at an instant of epoch milliseconds. */
 export type OffsetAt = (ms: number) => number;
@@ -7,15 +7,15 @@ const minuteMs = 60_000;
 const hourMs = 3_600_000;
 const dayMs = 86_400_000;
 
-/** A part of a range with one offset throughout. */
+/** A part of a range with a constant offset. */
 export interface Part {
   readonly fromMs: number;
-  /** Not in it. */
+  /** The end, exclusive. */
   readonly untilMs: number;
   readonly offsetMinutes: number;
 }
 
-/** The range in parts, cut where the clocks change. Empty when the range is. */
+/** Splits the range where the clocks change. Returns no parts for an empty range. */
 export function partsOf(fromMs: number, untilMs: number, offsetAt: OffsetAt): Part[] {
   const parts: Part[] = [];
   let startMs = fromMs;
@@ -28,7 +28,7 @@ export function partsOf(fromMs: number, untilMs: number, offsetAt: OffsetAt): Pa
   return parts;
 }
 
-/** The first instant after `fromMs` with another offset, or `untilMs`. Clocks change on whole minutes, and never twice in a day. */
+/** Returns the first instant after `fromMs` with a different offset, or `untilMs`. Clocks change on whole minutes, at most once per day. */
 function nextChange(fromMs: number, untilMs: number, offsetAt: OffsetAt): number {
   const offset = offsetAt(fromMs);
   let before = fromMs;
@@ -49,17 +49,17 @@ function nextChange(fromMs: number, untilMs: number, offsetAt: OffsetAt): number
   return untilMs;
 }
 
-/** The day of an instant, as YYYY-MM-DD. */
+/** Returns the day of an instant, as YYYY-MM-DD. */
 export function dayOf(ms: number, offsetAt: OffsetAt): string {
   return new Date(ms + offsetAt(ms) * minuteMs).toISOString().slice(0, 10);
 }
 
-/** The day so many days after another. */
+/** Returns the day `count` days after `day`. */
 export function addDays(day: string, count: number): string {
   return new Date(Date.parse(day) + count * dayMs).toISOString().slice(0, 10);
 }
 
-/** The first instant of a day, which need not be midnight: clocks may be put forward over it. */
+/** Returns the first instant of a day, which is not midnight if the clocks skip midnight. */
 export function startOfDay(day: string, offsetAt: OffsetAt): number {
   const midnight = Date.parse(day);
   const near = partsOf(midnight - 2 * dayMs, midnight + 2 * dayMs, offsetAt);
@@ -70,12 +70,12 @@ export function startOfDay(day: string, offsetAt: OffsetAt): number {
   return midnight;
 }
 
-/** When the day began that was so many days ago by the clocks of the zone; 0 is today. */
+/** Returns when the day `days` days ago began in the zone; 0 is today. */
 export function startOfDayAgo(days: number, nowMs: number, offsetAt: OffsetAt): number {
   return startOfDay(addDays(dayOf(nowMs, offsetAt), -days), offsetAt);
 }
 
-/** Every day that has a part in the range, in order. */
+/** Returns every day that overlaps the range, in order. */
 export function daysIn(fromMs: number, untilMs: number, offsetAt: OffsetAt): string[] {
   if (fromMs >= untilMs) return [];
   const days: string[] = [];
@@ -84,7 +84,7 @@ export function daysIn(fromMs: number, untilMs: number, offsetAt: OffsetAt): str
   return days;
 }
 
-/** When every hour begins that has a part in the range, by the clocks of the zone. */
+/** Returns the start of every hour in the zone that overlaps the range. */
 export function hoursIn(fromMs: number, untilMs: number, offsetAt: OffsetAt): number[] {
   return partsOf(fromMs, untilMs, offsetAt).flatMap((part) => {
     const shiftMs = part.offsetMinutes * minuteMs;

@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { axisUsd, nanoUsdOf, shareOf, showUsd, usdOfNano, usdText } from './money.js';
 
-describe('money for the eye', () => {
-  it('shows cents first and loses no digit', () => {
+describe('displayed amounts', () => {
+  it('show cents first and lose no digit', () => {
     expect(showUsd('1234.5005')).toEqual({ main: '$1,234.50', rest: '05' });
     expect(usdText('0')).toBe('$0.00');
     expect(usdText('-0.000000001')).toBe('−$0.000000001');
@@ -11,7 +11,7 @@ describe('money for the eye', () => {
     expect(() => showUsd('1e3')).toThrow(RangeError);
   });
 
-  it('is the amount of the API for every amount', () => {
+  it('equal the amount of the API for every amount', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(10n ** 19n), max: 10n ** 19n }), (nano) => {
         expect(nanoUsdOf(usdOfNano(nano))).toBe(nano);
@@ -20,7 +20,7 @@ describe('money for the eye', () => {
     );
   });
 
-  it('has shares that fit in a bar', () => {
+  it('have shares that fit in a bar', () => {
     expect(shareOf('1', '4')).toBe(0.25);
     expect(shareOf('5', '4')).toBe(1);
     expect(shareOf('0', '0')).toBe(0);

@@ -1,13 +1,13 @@
-// A choice that this browser remembers, and that all components that show it follow.
+// A choice that is stored in the browser, and that updates all components that use it.
 
-/** A remembered choice among a few. */
+/** A stored choice among a few values. */
 export interface StoredChoice<T extends string> {
   get(): T;
   set(value: T): void;
   subscribe(listener: () => void): () => void;
 }
 
-/** `initial` is asked while nothing valid is remembered. Never for secrets: scripts can read it. */
+/** Creates a stored choice. `initial` is called while no valid value is stored. Not for secrets, because scripts can read it. */
 export function storedChoice<T extends string>(name: string, values: readonly T[], initial: () => T): StoredChoice<T> {
   const listeners = new Set<() => void>();
   let value = read() ?? initial();
@@ -28,7 +28,7 @@ export function storedChoice<T extends string>(name: string, values: readonly T[
       try {
         localStorage.setItem(name, next);
       } catch {
-        // A browser that keeps nothing has its choice until it leaves the page.
+        // Without storage, the choice lasts until the page is closed.
       }
       for (const listener of listeners) listener();
     },

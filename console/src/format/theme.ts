@@ -1,4 +1,4 @@
-// Light, dark, or as the system has it. public/theme.js applies the choice, before the first paint and later.
+// The theme: light, dark, or that of the system. public/theme.js applies the choice, before the first paint and later.
 import { useSyncExternalStore } from 'react';
 import { storedChoice } from './stored-choice.js';
 
@@ -7,7 +7,7 @@ export type Theme = (typeof themes)[number];
 
 const choice = storedChoice<Theme>('tollgate.theme', themes, () => 'auto');
 
-/** The theme that was chosen. */
+/** Returns the chosen theme. */
 export function useTheme(): Theme {
   return useSyncExternalStore(choice.subscribe, choice.get);
 }

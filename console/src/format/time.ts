@@ -1,4 +1,4 @@
-// Times in the zone that was chosen, UTC or the browser's, which is named wherever a time stands.
+// Formats times in the chosen zone, UTC or the browser's. The zone is named wherever a time is shown.
 import { useMemo, useSyncExternalStore } from 'react';
 import { useLanguage } from '../i18n/text.js';
 import type { OffsetAt } from './calendar.js';
@@ -9,7 +9,7 @@ export type Zone = (typeof zones)[number];
 
 const choice = storedChoice<Zone>('tollgate.zone', zones, () => 'local');
 
-/** The zone that was chosen. */
+/** Returns the chosen zone. */
 export function useZone(): Zone {
   return useSyncExternalStore(choice.subscribe, choice.get);
 }
@@ -17,18 +17,18 @@ export function useZone(): Zone {
 /** Chooses the zone. */
 export const setZone = (zone: Zone): void => choice.set(zone);
 
-/** Minutes east of UTC at an instant. */
+/** Returns the minutes east of UTC at an instant. */
 export function offsetMinutes(zone: Zone, at: Date = new Date()): number {
   return zone === 'utc' ? 0 : -at.getTimezoneOffset();
 }
 
-/** The clocks of the zone in use. */
+/** Returns the offsets of the chosen zone. */
 export function useOffsetAt(): OffsetAt {
   const zone = useZone();
   return useMemo(() => (ms: number) => offsetMinutes(zone, new Date(ms)), [zone]);
 }
 
-/** For example `UTC` or `UTC+05:30`. */
+/** Returns the name of a zone, for example `UTC` or `UTC+05:30`. */
 export function zoneName(zone: Zone, at: Date = new Date()): string {
   const minutes = offsetMinutes(zone, at);
   if (minutes === 0) return 'UTC';
@@ -36,22 +36,22 @@ export function zoneName(zone: Zone, at: Date = new Date()): string {
   return `UTC${minutes < 0 ? '−' : '+'}${String(Math.floor(size / 60)).padStart(2, '0')}:${String(size % 60).padStart(2, '0')}`;
 }
 
-/** How times are written in the language and zone in use. */
+/** Formats times in the current language and zone. */
 export interface TimeWriter {
   readonly zone: Zone;
-  /** Date and time to the second, with the zone. */
+  /** Formats date and time to the second, with the zone. */
   full(instant: string | number | Date): string;
-  /** Date and time to the second. */
+  /** Formats date and time to the second. */
   second(instant: string | number | Date): string;
-  /** Date and time to the minute. */
+  /** Formats date and time to the minute. */
   minute(instant: string | number | Date): string;
-  /** The date. */
+  /** Formats the date. */
   day(instant: string | number | Date): string;
-  /** For example `5 minutes ago`, `in 3 days`. */
+  /** Formats a time relative to now, for example `5 minutes ago`, `in 3 days`. */
   relative(instant: string | number | Date, nowMs?: number): string;
 }
 
-/** Writes times. */
+/** Returns a formatter for this language and zone. */
 export function timeWriter(language: string, zone: Zone): TimeWriter {
   const timeZone = zone === 'utc' ? { timeZone: 'UTC' } : {};
   const hourCycle = 'h23' as const;
@@ -93,7 +93,7 @@ function unitOf(seconds: number): [Intl.RelativeTimeFormatUnit, number] {
   return ['month', 86_400 * 30];
 }
 
-/** Times in the language and zone in use. */
+/** Returns the formatter for the current language and zone. */
 export function useTime(): TimeWriter {
   return timeWriter(useLanguage(), useZone());
 }

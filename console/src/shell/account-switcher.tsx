@@ -1,4 +1,4 @@
-// Which account the pages are about, and the way to another.
+// Shows the current account and switches to another.
 import { useLocation } from 'wouter';
 import { shellText } from '../i18n/shell.js';
 import { useText } from '../i18n/text.js';

@@ -1,4 +1,4 @@
-// What the account has at this moment, on every page of it.
+// Shows the account's current balance on each of its pages.
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { getBalance } from '../api/balance.js';
@@ -10,7 +10,7 @@ import { liveMs } from '../session/queries.js';
 import { classNames } from '../ui/class-names.js';
 import { Usd } from '../ui/values.js';
 
-/** The balance of an account, kept fresh while the page is looked at. */
+/** Returns the balance of an account, and keeps it up to date while the page is visible. */
 export function useBalance(accountId: string) {
   return useQuery({ queryKey: ['balance', accountId], queryFn: ({ signal }) => getBalance(accountId, signal), refetchInterval: liveMs });
 }

@@ -1,4 +1,4 @@
-// What this browser remembers of its user's taste and is changed in more than one place.
+// Preferences that are stored in the browser and can be changed in more than one place.
 import { setZone, useZone, zoneName } from '../format/time.js';
 import { shellText } from '../i18n/shell.js';
 import { setLanguage, useLanguage, useText } from '../i18n/text.js';
@@ -19,7 +19,7 @@ export function LanguageChoice() {
   );
 }
 
-/** The time zone that instants are shown in and days are cut by. */
+/** The time zone for times and for the boundaries of days. */
 export function ZoneChoice() {
   const t = useText(shellText);
   return (

@@ -1,8 +1,8 @@
-// A part of the console that fails, or whose files cannot be fetched (after an upgrade, for example), says so and leaves the others usable.
+// Shows an error in place of a part of the console that fails or whose files cannot be loaded (for example after an upgrade); other parts stay usable.
 import { Component, type ReactNode } from 'react';
 import { ErrorNotice } from '../ui/notice.js';
 
-/** `resetKey` is the page's address: another page is rendered again. */
+/** Renders the content again when `resetKey`, the page's address, changes. */
 export class FaultBoundary extends Component<{ resetKey: string; children: ReactNode }, { error: unknown; key: string }> {
   override state: { error: unknown; key: string } = { error: undefined, key: this.props.resetKey };
 

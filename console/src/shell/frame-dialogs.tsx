@@ -1,4 +1,4 @@
-// The dialogs of the frame, fetched when the first of them is opened.
+// The dialogs of the frame, loaded when the first of them is opened.
 import { useMutation } from '@tanstack/react-query';
 import { Search } from 'lucide-react';
 import { useLocation } from 'wouter';
@@ -18,7 +18,7 @@ import type { NavigationItem } from './navigation.js';
 import { NavigationList } from './navigation-list.js';
 import { Palette } from './palette.js';
 
-/** Which dialog is open. */
+/** The open dialog. */
 export type FrameDialog = 'user' | 'more' | 'shortcuts' | 'palette';
 
 interface Props {
@@ -59,7 +59,7 @@ export default function FrameDialogs({ open, onClose, onSearch, items }: Props) 
   );
 }
 
-/** Who is signed in, how the console looks, and the way out. */
+/** Shows the signed-in user, appearance settings, and sign-out. */
 function UserDialog({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
   const t = useText(shellText);
   const { user } = useMe();

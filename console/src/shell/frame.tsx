@@ -1,4 +1,4 @@
-// The frame around every page of a signed-in user: navigation at the left, or below on narrow screens; the balance above.
+// The frame around every page of a signed-in user: navigation on the left, or at the bottom of narrow screens; the balance at the top.
 import { CircleUser, Menu as MenuIcon, Search } from 'lucide-react';
 import { lazy, type ReactNode, Suspense, useCallback, useEffect, useState } from 'react';
 import { useLocation } from 'wouter';
@@ -20,7 +20,7 @@ import { paletteKeys, useShortcuts } from './shortcuts.js';
 
 const FrameDialogs = lazy(() => import('./frame-dialogs.js'));
 
-/** The number of pages in the bar of a user without an account. */
+/** The number of pages in the bottom bar of a user without an account. */
 const barSize = 4;
 
 export function Frame({ children }: { children: ReactNode }) {
@@ -127,7 +127,7 @@ export function Frame({ children }: { children: ReactNode }) {
   );
 }
 
-// The base element would make an address with a fragment lead to another page.
+// With the base element, a link to a fragment would lead to another page.
 function skipToContent(event: { preventDefault(): void }): void {
   event.preventDefault();
   document.getElementById('content')?.focus();

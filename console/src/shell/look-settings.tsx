@@ -1,11 +1,11 @@
-// How the console looks in this browser.
+// Appearance settings of this browser.
 import { setTheme, useTheme } from '../format/theme.js';
 import { shellText } from '../i18n/shell.js';
 import { useText } from '../i18n/text.js';
 import { Segmented } from '../ui/segmented.js';
 import { LanguageChoice, ZoneChoice } from './choices.js';
 
-/** Theme, language and time zone, which this browser remembers. */
+/** Settings of theme, language and time zone, which are stored in the browser. */
 export function LookSettings() {
   const t = useText(shellText);
   const theme = useTheme();

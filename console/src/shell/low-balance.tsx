@@ -1,4 +1,4 @@
-// Says on every page of an account that its balance is low, while it is.
+// Shows a banner on every page of an account while its balance is low.
 import { Link } from 'wouter';
 import { usdText } from '../format/money.js';
 import { shellText } from '../i18n/shell.js';

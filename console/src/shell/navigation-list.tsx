@@ -1,4 +1,4 @@
-// Links to the pages, with the one that is looked at marked.
+// Links to the pages, with the current one marked.
 import { Link, useLocation } from 'wouter';
 import { shellText } from '../i18n/shell.js';
 import { useText } from '../i18n/text.js';
@@ -17,7 +17,7 @@ export function NavigationList({ items }: { items: readonly NavigationItem[] }) 
   );
 }
 
-/** One of them; `inBar` for the bar below a narrow page. */
+/** A link to a page. `inBar`: in the bar at the bottom of narrow screens. */
 export function NavigationLink({ item, inBar = false }: { item: NavigationItem; inBar?: boolean }) {
   const t = useText(shellText);
   const [path] = useLocation();

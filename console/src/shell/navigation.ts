@@ -1,4 +1,4 @@
-// The pages that the navigation leads to.
+// The pages in the navigation.
 import {
   Activity,
   BookOpen,
@@ -24,20 +24,20 @@ import { gatewayUrl } from '../base.js';
 import { shellText } from '../i18n/shell.js';
 import type { AccountInUse } from '../session/account.js';
 
-/** One line of the navigation. */
+/** An item of the navigation. */
 export interface NavigationItem {
   readonly text: keyof typeof shellText.en;
   readonly to: string;
   readonly icon: LucideIcon;
-  /** Leads out of the console, to a page of the gateway's. */
+  /** The item links to a page of the gateway outside of the console. */
   readonly outside?: boolean;
-  /** On narrow screens it stands in the bar below; the others are behind "More". */
+  /** On narrow screens the item is in the bottom bar; the others are under "More". */
   readonly inBar?: boolean;
-  /** The second key after `g`. */
+  /** The key after `g` that opens the page. */
   readonly shortcut?: string;
 }
 
-/** The pages of an account, those about one thing together. */
+/** Returns the pages of an account, grouped by topic. */
 export function accountNavigation(account: AccountInUse): NavigationItem[] {
   return [
     { text: 'home', to: account.path('/'), icon: House, inBar: true, shortcut: 'h' },

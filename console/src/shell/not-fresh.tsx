@@ -10,11 +10,11 @@ import { useText } from '../i18n/text.js';
 import { Button } from '../ui/button.js';
 
 const checkMs = 1000;
-/** A fetch may take so long before what is shown counts as old. */
+/** How long a fetch may take before the data count as outdated. */
 const patienceMs = 10_000;
 const tryAgainMs = 5000;
 
-/** Since when the oldest data on the page could not be refreshed; undefined while all of them can. */
+/** Returns since when the oldest data on the page could not be refreshed, or undefined if all of them can. */
 function useBehind(): number | undefined {
   const client = useQueryClient();
   const [since, setSince] = useState<number>();
@@ -22,7 +22,7 @@ function useBehind(): number | undefined {
   useEffect(() => {
     const begun = new Map<string, number>();
     let triedMs = 0;
-    // Fetches that fail are repeated, also by pages that do not fetch by the clock.
+    // Failed fetches are retried, even on pages that do not poll.
     const isBehind = (query: Query): boolean => {
       const { state, queryHash } = query;
       if (state.fetchStatus !== 'fetching') begun.delete(queryHash);

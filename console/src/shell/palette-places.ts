@@ -1,4 +1,4 @@
-// What the palette finds: places to go to, by a text.
+// Finds the pages and objects that match a text in the command palette.
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { listKeys } from '../api/keys.js';
@@ -11,15 +11,15 @@ import { useText } from '../i18n/text.js';
 import { accountPath, useMaybeAccount, useMe } from '../session/account.js';
 import type { NavigationItem } from './navigation.js';
 
-/** Somewhere to go. */
+/** A search result. */
 export interface Place {
   readonly id: string;
   readonly kind: 'page' | 'deed' | 'record' | 'key' | 'account' | 'model';
   readonly name: string;
-  /** What tells it from others of its name. */
+  /** Distinguishes the result from others with the same name. */
   readonly hint?: string;
   readonly to: string;
-  /** Leads out of the console. */
+  /** The result is outside of the console. */
   readonly outside?: boolean;
 }
 
@@ -27,7 +27,7 @@ const pauseMs = 150;
 const ofAKind = 6;
 const requestIdForm = /^req_[0-9a-f]{32}$/;
 
-/** Whether each word of the search stands somewhere in the text; case does not count. */
+/** Reports whether the text contains each word of the search, ignoring case. */
 export function matches(text: string, search: string): boolean {
   const lower = text.toLowerCase();
   return search
@@ -36,7 +36,7 @@ export function matches(text: string, search: string): boolean {
     .every((word) => lower.includes(word));
 }
 
-/** The places that a text leads to, the likeliest first; `isFetching` while more may come. */
+/** Returns the places that match a text, the best match first. `isFetching` is true while more may be added. */
 export function usePlaces(search: string, items: readonly NavigationItem[]): { places: readonly Place[]; isFetching: boolean } {
   const [t, names] = [useText(paletteText), useText(shellText)];
   const me = useMe();
@@ -109,7 +109,7 @@ export function usePlaces(search: string, items: readonly NavigationItem[]): { p
   return { places, isFetching: text !== asked || [keys, accounts, catalog].some((query) => query.isFetching) };
 }
 
-/** The text a moment after its last change. */
+/** Returns the text with a short delay after its last change. */
 function useSettled(text: string): string {
   const [settled, setSettled] = useState(text);
   useEffect(() => {

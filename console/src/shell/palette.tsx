@@ -1,4 +1,4 @@
-// Goes anywhere by a few letters: pages, keys, models, accounts, and records by their request id.
+// The command palette: finds pages, keys, models, accounts, and records by their request id.
 import { type KeyboardEvent, type RefObject, useEffect, useId, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
 import { paletteText } from '../i18n/palette.js';
@@ -25,7 +25,7 @@ export function Palette({ open, onClose, items }: Props) {
   );
 }
 
-/** A combobox as the ARIA Authoring Practices have it (editable, with a list): focus stays in the field, arrows choose. */
+/** An editable combobox with a list, as in the ARIA Authoring Practices: focus stays in the field, and the arrow keys choose. */
 function Search({ field, onClose, items }: Omit<Props, 'open'> & { field: RefObject<HTMLInputElement | null> }) {
   const t = useText(paletteText);
   const { goTo } = useText(shellText);
@@ -55,7 +55,7 @@ function Search({ field, onClose, items }: Omit<Props, 'open'> & { field: RefObj
     } else if (event.key === 'Enter') {
       event.preventDefault();
       const place = places[at];
-      // An input method's Enter ends its word and goes nowhere.
+      // An input method's Enter only ends the word.
       if (place !== undefined && !event.nativeEvent.isComposing) leave(place);
     }
   }

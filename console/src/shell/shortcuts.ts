@@ -1,9 +1,10 @@
-// Ctrl+K or ⌘K goes anywhere; `g` and a letter goes to a page, `/` searches in it, `?` lists what there is: these never while something is typed.
+// Keyboard shortcuts: Ctrl+K or ⌘K opens the palette; `g` and a letter opens a page, `/` searches in the page, and `?` lists the shortcuts,
+// except while the user types in a field.
 import { useEffect, useRef } from 'react';
 import { useLocation } from 'wouter';
 import type { NavigationItem } from './navigation.js';
 
-/** How the palette is opened on this machine. */
+/** The shortcut that opens the palette on this machine. */
 export const paletteKeys = /Mac|iP(hone|ad|od)/.test(navigator.userAgent) ? '⌘K' : 'Ctrl K';
 
 /** Listens for the shortcuts of these pages. */
@@ -15,7 +16,7 @@ export function useShortcuts(items: readonly NavigationItem[], show: (dialog: 's
     function onKey(event: KeyboardEvent): void {
       if (event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) {
         event.preventDefault();
-        // What is open may hold something that is not saved.
+        // An open dialog may have unsaved input.
         if (document.querySelector('[role="dialog"]') === null) show('palette');
         return;
       }

@@ -1,4 +1,4 @@
-// A state in a word, a colour and an icon: never by colour alone.
+// Shows a state with a word, a colour and an icon, never only with a colour.
 import { Ban, CircleAlert, CircleCheck, CircleDashed, CirclePause, Clock, RefreshCw } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { classNames } from './class-names.js';

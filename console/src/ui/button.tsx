@@ -12,7 +12,7 @@ const looks: Record<Look, string> = {
   danger: 'bg-danger text-on-danger border-danger hover:opacity-90',
 };
 
-/** The classes of a button, for elements of other libraries. */
+/** Returns the classes of a button, for elements of other libraries. */
 export function buttonClass(look: Look = 'secondary', size: 'normal' | 'small' = 'normal'): string {
   return classNames(
     'inline-flex items-center justify-center gap-1.5 rounded-md border font-medium whitespace-nowrap select-none no-underline',
@@ -27,7 +27,7 @@ interface Props {
   readonly size?: 'normal' | 'small';
 }
 
-/** A button. While `busy` it takes no presses and says so. */
+/** A button. While `busy`, it ignores clicks and shows that it is busy. */
 export function Button({
   look,
   size,
@@ -48,7 +48,7 @@ export function Button({
   );
 }
 
-/** A link to a page of the console's that looks like a button. */
+/** A link to a console page that looks like a button. */
 export function ButtonLink({ look, size, to, className, children }: Props & { to: string; className?: string; children: ReactNode }) {
   return (
     <Link to={to} className={classNames(buttonClass(look, size), className)}>

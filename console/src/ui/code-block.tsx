@@ -1,4 +1,4 @@
-// Code to be copied.
+// A block of code with a button to copy it.
 import { useRef } from 'react';
 import { CopyButton } from './copy.js';
 

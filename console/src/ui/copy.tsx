@@ -1,4 +1,4 @@
-// Copying, also where the browser offers no clipboard (plain http): https://developer.mozilla.org/docs/Web/API/Clipboard_API is for secure contexts.
+// Copies text, also over plain http, where browsers offer no clipboard: https://developer.mozilla.org/docs/Web/API/Clipboard_API requires a secure context.
 import { Check, Copy, TriangleAlert } from 'lucide-react';
 import { type RefObject, useEffect, useState } from 'react';
 import { commonText } from '../i18n/common.js';
@@ -13,7 +13,7 @@ export async function copyText(text: string): Promise<boolean> {
       return true;
     }
   } catch {
-    // Permission may be refused; the older way needs none.
+    // Permission may be refused; the older API needs none.
   }
   return copyBySelection(text);
 }
@@ -23,7 +23,7 @@ function copyBySelection(text: string): boolean {
   area.value = text;
   area.readOnly = true;
   area.className = 'fixed top-0 left-0 opacity-0';
-  // Inside the open dialog, which keeps the focus to itself.
+  // Inside the open dialog, because it traps the focus.
   const host = document.activeElement?.closest('[role="dialog"]') ?? document.body;
   const focused = document.activeElement;
   host.append(area);
@@ -38,7 +38,7 @@ function copyBySelection(text: string): boolean {
   }
 }
 
-/** Copies `text`. When it cannot, it says so, and selects the text in `source` to be copied by hand. */
+/** Copies `text`. If copying fails, reports it and selects the text in `source`, so that the user can copy it. */
 export function CopyButton({
   text,
   label,

@@ -1,4 +1,4 @@
-// Dialogs and side sheets. Focus stays inside, and returns to where it was.
+// Dialogs and side sheets. They trap the focus, and restore it when they close.
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { X } from 'lucide-react';
 import type { ReactNode, RefObject } from 'react';
@@ -13,15 +13,15 @@ interface DialogProps {
   readonly title: ReactNode;
   readonly description?: ReactNode;
   readonly children: ReactNode;
-  /** Buttons below, the main one last. */
+  /** Buttons at the bottom, the primary one last. */
   readonly footer?: ReactNode;
-  /** Neither Escape nor a press beside it closes it: something would be lost. */
+  /** Neither Escape nor a click outside closes the dialog, because something would be lost. */
   readonly sticky?: boolean;
   readonly wide?: boolean;
   readonly initialFocus?: RefObject<HTMLElement | null>;
 }
 
-/** A dialog in the middle of the page; the whole width of a narrow screen. */
+/** A dialog in the middle of the page, or in the full width of a narrow screen. */
 export function Dialog({ open, onClose, title, description, children, footer, sticky = false, wide = false, initialFocus }: DialogProps) {
   return (
     <Base.Root
@@ -49,7 +49,7 @@ export function Dialog({ open, onClose, title, description, children, footer, st
   );
 }
 
-/** Details at the side of the page, with an address of their own: the page decides what closing means. */
+/** Details at the side of the page. They have their own address, so that the page decides what closing does. */
 export function Sheet({ open, onClose, title, description, children }: Omit<DialogProps, 'footer' | 'sticky' | 'wide'>) {
   return (
     <Base.Root
@@ -85,7 +85,7 @@ function DialogClose() {
   );
 }
 
-/** Asks before something that cannot be undone. `children` may hold more to say or to fill in. */
+/** Asks for confirmation before an action that cannot be undone. `children` can contain more text or fields. */
 export function ConfirmDialog({
   open,
   onClose,

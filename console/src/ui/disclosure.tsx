@@ -1,4 +1,4 @@
-// Something folded away, by the browser's own means.
+// Collapsible content, with the browser's own `details` element.
 import type { ReactNode } from 'react';
 
 export function Disclosure({ summary, open, children }: { summary: ReactNode; open?: boolean; children: ReactNode }) {

@@ -7,7 +7,7 @@ import { classNames } from './class-names.js';
 interface FieldProps {
   readonly label: ReactNode;
   readonly hint?: ReactNode;
-  /** What is wrong with the value. */
+  /** The error of the value. */
   readonly error?: string | undefined;
   readonly optional?: boolean;
   readonly className?: string;
@@ -20,7 +20,7 @@ interface ControlIds {
   readonly 'aria-invalid': true | undefined;
 }
 
-/** Any control: `children` gets the attributes that tie it to its label. */
+/** Any control. `children` gets the attributes that associate it with its label. */
 export function Field({
   label,
   hint,
@@ -58,7 +58,7 @@ export function Field({
   );
 }
 
-/** One line of text. */
+/** A one-line text field. */
 export function TextField({
   label,
   hint,
@@ -75,7 +75,7 @@ export function TextField({
   );
 }
 
-/** Several lines of text. */
+/** A multi-line text field. */
 export function TextAreaField({
   label,
   hint,
@@ -92,7 +92,7 @@ export function TextAreaField({
   );
 }
 
-/** One of a few, by the browser's own list. */
+/** A choice among a few options, with the browser's own list. */
 export function SelectField<T extends string>({
   label,
   hint,
@@ -125,7 +125,7 @@ export function SelectField<T extends string>({
   );
 }
 
-/** Yes or no. */
+/** A checkbox. */
 export function CheckField({
   label,
   hint,

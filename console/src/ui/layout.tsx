@@ -1,8 +1,8 @@
-// What pages are put together from.
+// Building blocks of pages.
 import { type ReactNode, useEffect } from 'react';
 import { classNames } from './class-names.js';
 
-/** A page's heading with its actions; also the title of the browser's tab. */
+/** A page's heading with its actions. Also sets the title of the browser tab. */
 export function PageHeader({
   title,
   description,
@@ -29,7 +29,7 @@ export function PageHeader({
   );
 }
 
-/** A part of a page with a heading of its own. */
+/** A section of a page with its own heading. */
 export function Section({
   title,
   description,
@@ -59,12 +59,12 @@ export function Section({
   );
 }
 
-/** A framed part. */
+/** A box with a border. */
 export function Card({ children, className, flush = false }: { children: ReactNode; className?: string; flush?: boolean }) {
   return <div className={classNames('rounded-md border border-line bg-ground', !flush && 'p-4', className)}>{children}</div>;
 }
 
-/** A figure with its name. `hint` says what it is. */
+/** A figure with its name. `hint` explains it. */
 export function Stat({ label, value, hint }: { label: ReactNode; value: ReactNode; hint?: ReactNode }) {
   return (
     <Card flush className="min-w-min grow basis-36 p-3 sm:p-4">
@@ -77,12 +77,12 @@ export function Stat({ label, value, hint }: { label: ReactNode; value: ReactNod
   );
 }
 
-/** Figures side by side; on a phone two in a row, unless one of them is too long for that. */
+/** Figures side by side; two per row on a phone, unless one of them is too long. */
 export function Stats({ children }: { children: ReactNode }) {
   return <div className="mb-6 flex flex-wrap gap-3 sm:grid sm:grid-cols-[repeat(auto-fit,minmax(11.5rem,1fr))]">{children}</div>;
 }
 
-/** What a page without content says: why, and the one next action. */
+/** Shown on a page without content: the reason and the next action. */
 export function Empty({ title, children, action }: { title: string; children?: ReactNode; action?: ReactNode }) {
   return (
     <Card className="px-6 py-10 text-center">

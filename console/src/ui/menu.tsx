@@ -1,11 +1,11 @@
-// A list of actions behind a button. Our own: Base UI's stands outside of every landmark, with hidden elements beside it that can be focused, and
-// weighs as much as all pages together that use it.
+// A menu of actions behind a button. It is our own, because Base UI's menu is outside of every landmark, has hidden focusable elements next to it,
+// and is as large as all pages that use it together.
 import { MoreHorizontal } from 'lucide-react';
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
 import { createPortal } from 'react-dom';
 import { classNames } from './class-names.js';
 
-/** One action. */
+/** An action of a menu. */
 export interface MenuAction {
   readonly label: ReactNode;
   readonly onSelect: () => void;
@@ -13,7 +13,7 @@ export interface MenuAction {
   readonly disabled?: boolean;
 }
 
-/** The actions; `label` names the button. */
+/** A menu of these actions. `label` is the name of its button. */
 export function ActionMenu({ label, actions }: { label: string; actions: readonly (MenuAction | false)[] }) {
   const id = useId();
   const trigger = useRef<HTMLButtonElement>(null);
@@ -89,14 +89,14 @@ function Items({ id, trigger, start, actions, onClose }: ItemsProps) {
     return () => document.removeEventListener('pointerdown', onPress);
   }, [start, trigger]);
 
-  /** Where keyboard users continue. */
+  /** Returns the focus to the button, where keyboard users continue, and closes the menu. */
   function leave(): void {
     trigger.focus();
     onClose();
   }
 
   function onKeyDown(event: KeyboardEvent): void {
-    // From the button the browser goes on to what is next.
+    // From the button, the browser moves on to the next element.
     if (event.key === 'Tab') return leave();
     const items = itemsOf(menu.current!);
     const index = items.indexOf(document.activeElement as HTMLElement);
@@ -132,7 +132,7 @@ function Items({ id, trigger, start, actions, onClose }: ItemsProps) {
           onPointerMove={(event) => event.currentTarget.focus({ preventScroll: true })}
           onClick={() => {
             if (action.disabled === true) return;
-            // Before the action, which may open a dialog that gives the focus back to where it was.
+            // Before the action, because it may open a dialog that later restores the focus.
             leave();
             action.onSelect();
           }}
@@ -141,7 +141,7 @@ function Items({ id, trigger, start, actions, onClose }: ItemsProps) {
         </button>
       ))}
     </div>,
-    // Within the main part of the page, but in no box of it that would cut it off.
+    // In the main landmark of the page, but not in a box that would clip it.
     document.getElementById('content') ?? document.body,
   );
 }
@@ -150,7 +150,7 @@ function itemsOf(menu: HTMLElement): HTMLElement[] {
   return [...menu.querySelectorAll<HTMLElement>('[role="menuitem"]')];
 }
 
-/** The item that a key leads to. */
+/** Returns the item that a key moves to. */
 function aimOf(key: string, items: readonly HTMLElement[], index: number): HTMLElement | undefined {
   if (key === 'ArrowDown') return items[(index + 1) % items.length];
   if (key === 'ArrowUp') return items.at(index <= 0 ? -1 : index - 1);
@@ -164,7 +164,7 @@ function aimOf(key: string, items: readonly HTMLElement[], index: number): HTMLE
 
 const gap = 4;
 
-/** Below the button and ending where it does; above it where there is no room, and always within the window. */
+/** Places the menu below the button, aligned with its end, or above it if there is no room, and always within the window. */
 function putBeside(menu: HTMLElement, trigger: HTMLElement): void {
   const { top, bottom, right } = trigger.getBoundingClientRect();
   const { offsetWidth: width, offsetHeight: height } = menu;

@@ -1,4 +1,4 @@
-// Things said apart from the content: in colour, with an icon, and in words.
+// Notices, with a colour, an icon and a text.
 import { CircleAlert, CircleCheck, Info, TriangleAlert } from 'lucide-react';
 import { type ReactNode, useEffect, useState } from 'react';
 import { ApiError } from '../api/client.js';
@@ -17,7 +17,7 @@ const tones: Record<Tone, [string, typeof Info]> = {
   bad: ['bg-bad-soft border-bad', CircleAlert],
 };
 
-/** A notice. `live` has it read aloud when it appears. */
+/** A notice. If `live`, screen readers announce it when it appears. */
 export function Notice({
   tone = 'info',
   title,
@@ -47,7 +47,7 @@ export function Notice({
   );
 }
 
-/** What went wrong, with the request id, and a button to try again, unless what was asked for does not exist. */
+/** Shows an error with its request id, and a retry button unless the requested object does not exist. */
 export function ErrorNotice({ error, onRetry, title }: { error: unknown; onRetry?: () => void; title?: string }) {
   const t = useText(commonText);
   const { message, detail, requestId, retryAfter } = describe(error, t);
@@ -99,7 +99,7 @@ function describe(error: unknown, t: { unreachable: string; pageFault: string })
   return { message: text, detail, requestId, retryAfter };
 }
 
-/** Refusals that were met in another language than the present one are told in it as soon as that is possible. */
+/** Loads the error texts of the current language, so that errors that occurred in another language are shown in it. */
 function useErrorsFetched(): void {
   const [, setFetched] = useState(false);
   const isMissing = areErrorsMissing();
@@ -108,19 +108,19 @@ function useErrorsFetched(): void {
   }, [isMissing]);
 }
 
-/** What the API says about one field of a form, without the field's name in front. */
+/** Returns the API's message about one field of a form, without the name of the field. */
 export function fieldError(error: unknown, field: string): string | undefined {
   return error instanceof ApiError && error.field === field ? errorWordsAtField(error) : undefined;
 }
 
-/** The error of a form as a whole, unless one of the fields shows it already. */
+/** Shows the error of a form, unless one of the fields shows it already. */
 export function FormError({ error, fields = [] }: { error: unknown; fields?: readonly string[] }) {
   if (error === null || error === undefined) return null;
   if (error instanceof ApiError && error.field !== null && fields.includes(error.field)) return null;
   return <ErrorNotice error={error} />;
 }
 
-/** Says that something loads, once it takes long enough to be noticed. */
+/** Shows that something is loading, once it takes long enough to notice. */
 export function Loading() {
   const t = useText(commonText);
   const [isShown, setShown] = useState(false);

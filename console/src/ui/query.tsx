@@ -1,4 +1,4 @@
-// Content that has to be fetched first: loading, an error with a way to continue, or the content. Existing content stays while it is refreshed.
+// Content that has to be fetched first: a loading indicator, an error with a retry, or the content. Existing content stays while it is refreshed.
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { mayPass } from '../api/client.js';
@@ -22,7 +22,7 @@ export function faultOf({
   return data !== undefined && !isFetchNextPageError && mayPass(error) ? null : error;
 }
 
-/** The same with a way on. */
+/** Shows that error with a retry button. */
 export function QueryFault({ query }: { query: Told }) {
   const fault = faultOf(query);
   if (fault === null) return null;

@@ -1,4 +1,4 @@
-// One of a few, all in sight.
+// A choice among a few options, all of them visible.
 import { useId } from 'react';
 import { classNames } from './class-names.js';
 

@@ -1,4 +1,4 @@
-// A chart of stacked bars, drawn by hand, with the same figures as a table behind it.
+// A chart of stacked bars, drawn without a library, with the same figures in a table.
 import { useId, useState } from 'react';
 import { commonText } from '../i18n/common.js';
 import { useText } from '../i18n/text.js';
@@ -10,9 +10,9 @@ export interface BarOfChart {
   /** Unique, for example the instant at which the hour begins. */
   readonly id: string;
   readonly label: string;
-  /** Below the axis, where there is little room; the label unless given. */
+  /** A shorter label for the axis; by default the label. */
   readonly axisLabel?: string;
-  /** In the order of the series; only the drawing goes through a float. */
+  /** In the order of the series; used only for drawing, because floats are not exact. */
   readonly values: readonly number[];
 }
 
@@ -20,9 +20,9 @@ interface Props {
   readonly title: string;
   readonly series: readonly string[];
   readonly bars: readonly BarOfChart[];
-  /** A figure as text, exact for the table. */
+  /** Returns an exact figure as text, for the table. */
   readonly text: (bar: number, series: number) => string;
-  /** A round figure at the axis. */
+  /** Returns a round figure for the axis. */
   readonly axisText: (value: number) => string;
   readonly totalText: (bar: number) => string;
   readonly labelName: string;
@@ -54,7 +54,7 @@ const grounds = [
 const height = 200;
 const width = 800;
 
-/** At most nine series; combine the small ones first. */
+/** Draws at most nine series; combine small ones first. */
 export function StackedBars({ title, series, bars, text, axisText, totalText, labelName, totalName }: Props) {
   const t = useText(commonText);
   const titleId = useId();
@@ -182,7 +182,7 @@ export function StackedBars({ title, series, bars, text, axisText, totalText, la
   );
 }
 
-/** The next of 1, 2, 5 × 10ⁿ that is not below the largest bar. */
+/** Returns the smallest of 1, 2, 5 × 10ⁿ that is not below the largest bar. */
 export function niceTop(largest: number): number {
   if (largest <= 0) return 1;
   const power = 10 ** Math.floor(Math.log10(largest));

@@ -1,4 +1,4 @@
-// A table that is a card for each row on narrow screens.
+// A table that becomes one card per row on narrow screens.
 import type { ReactNode } from 'react';
 import { classNames } from './class-names.js';
 
@@ -6,31 +6,31 @@ import { classNames } from './class-names.js';
 export interface Column<Row> {
   readonly name: string;
   readonly cell: (row: Row) => ReactNode;
-  /** Figures stand at the right. */
+  /** Whether the column has figures, which are right-aligned. */
   readonly numeric?: boolean;
-  /** For columns of actions: the name is only heard. */
+  /** For columns of actions: only screen readers get the name. */
   readonly hideName?: boolean;
   readonly className?: string;
 }
 
-/** Tables of so many columns need more room than a page always has beside the navigation. */
+/** Tables with at least this many columns may not fit next to the navigation. */
 const manyColumns = 4;
 
-/** How much room a table needs to be one; with less, its rows are cards (styles.css). */
+/** The room that a table needs; with less, its rows become cards (styles.css). */
 const rooms = { some: '@container/many-columns', much: '@container/more-columns', most: '@container/most-columns' };
 
 interface Props<Row> {
-  /** What the table is about; it is heard, not seen. */
+  /** The table's description for screen readers. */
   readonly caption: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly rowKey: (row: Row) => string;
-  /** `much` and `most` are for tables whose cells cannot be narrow: nothing may be wider than the page. */
+  /** `much` and `most` are for tables with wide cells, because nothing may be wider than the page. */
   readonly room?: keyof typeof rooms;
 }
 
 export function DataTable<Row>({ caption, columns, rows, rowKey, room = 'some' }: Props<Row>) {
-  // Roles are named because rows and cells that are shown as blocks lose them.
+  // Roles are explicit because rows and cells lose theirs when displayed as blocks.
   const table = (
     <table className={classNames('data-table', columns.some(({ hideName }) => hideName === true) && 'with-actions')} role="table">
       <caption className="sr-only">{caption}</caption>

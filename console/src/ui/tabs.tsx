@@ -1,4 +1,4 @@
-// Several panels, one in sight.
+// Several panels, one of them visible.
 import { Tabs as Base } from '@base-ui/react/tabs';
 import type { ReactNode } from 'react';
 

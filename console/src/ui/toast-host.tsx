@@ -1,4 +1,4 @@
-// Shows toasts, and has them read aloud politely.
+// Shows toasts, and lets screen readers announce them politely.
 import { Toast as Base } from '@base-ui/react/toast';
 import { X } from 'lucide-react';
 import { useEffect } from 'react';
@@ -11,7 +11,7 @@ const manager = Base.createToastManager();
 
 export default function ToastHost() {
   useEffect(() => {
-    // Only now is there a listener.
+    // Shows what is queued, including toasts from before this listener existed.
     const show = (): void => {
       for (const { title, undo } of takeToasts()) {
         manager.add({

@@ -1,15 +1,15 @@
-// Short confirmations at the edge of the page. What shows them is fetched with the first one: no page needs it before.
+// Short confirmations at the edge of the page. The code that shows them is loaded with the first one.
 import { lazy, type ReactNode, Suspense, useSyncExternalStore } from 'react';
 import { followToasts, queueToast, type Toast, wereToasts } from './toast-queue.js';
 
 const Host = lazy(() => import('./toast-host.js'));
 
-/** Says that something was done. */
+/** Confirms an action. */
 export function toast(title: string, undo?: Toast['undo']): void {
   queueToast({ title, undo });
 }
 
-/** Holds the toasts; once, around the whole console. */
+/** Contains the toasts; used once for the whole console. */
 export function Toasts({ children }: { children: ReactNode }) {
   const hasAny = useSyncExternalStore(followToasts, wereToasts);
   return (

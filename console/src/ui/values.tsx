@@ -1,8 +1,8 @@
-// Money, times and bars.
+// Amounts, times and bars.
 import { showUsd } from '../format/money.js';
 import { useTime } from '../format/time.js';
 
-/** An amount, whole and exact: cents first, the further digits smaller, unless they are all there is. `null` is a dash. */
+/** An exact amount. Digits after the cents are smaller, unless the amount is less than a cent. `null` is shown as a dash. */
 export function Usd({ value }: { value: string | null }) {
   if (value === null) return <span>–</span>;
   const { main, rest } = showUsd(value);
@@ -14,7 +14,7 @@ export function Usd({ value }: { value: string | null }) {
   );
 }
 
-/** A time in the zone in use; the exact one with its zone is the title. */
+/** A time in the chosen zone. The title has the exact time with its zone. */
 export function When({ at, style = 'minute' }: { at: string | null; style?: 'second' | 'minute' | 'day' | 'relative' | 'full' }) {
   const time = useTime();
   if (at === null) return <span>–</span>;
@@ -25,7 +25,7 @@ export function When({ at, style = 'minute' }: { at: string | null; style?: 'sec
   );
 }
 
-/** How much of something is used. `label` says it in words. `plain`: a part of a whole, of which much is no warning. */
+/** A bar that shows how much of something is used. `label` describes it in words. `plain` bars have no warning colour for large shares. */
 export function Bar({ share, label, plain = false }: { share: number; label: string; plain?: boolean }) {
   const width = Math.round(Math.min(1, Math.max(0, share)) * 100);
   return (

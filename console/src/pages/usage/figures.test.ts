@@ -16,8 +16,8 @@ const total = (name: string, thenName: string, charge: string, calls = 1): Usage
 });
 const text = (nano: bigint) => usdOfNano(nano);
 
-describe('the figures of a chart', () => {
-  it('put a day together that clocks change in', () => {
+describe('figures of a chart', () => {
+  it('combine the parts of a day on which the clocks change', () => {
     const slots = slotsOf(
       [
         [total('2026-10-31', 'a', '1'), total('2026-11-01', 'a', '0.1')],
@@ -34,12 +34,12 @@ describe('the figures of a chart', () => {
     ]);
   });
 
-  it('know an hour by its instant, in whatever offset it is told', () => {
+  it('identify an hour by its instant, whatever its offset', () => {
     const slots = slotsOf([[total('2026-11-01T01:00-04:00', 'a', '1')], [total('2026-11-01T01:00-05:00', 'a', '2')]], 'hour');
     expect([...slots.keys()]).toEqual([String(Date.parse('2026-11-01T05:00Z')), String(Date.parse('2026-11-01T06:00Z'))]);
   });
 
-  it('lose nothing when small groups are put together', () => {
+  it('lose nothing when small groups are combined', () => {
     const names = Array.from({ length: 20 }, (_, index) => `model-${index}`);
     const group = fc.record({
       name: fc.constantFrom('d1', 'd2', 'd3'),
@@ -50,7 +50,7 @@ describe('the figures of a chart', () => {
     fc.assert(
       fc.property(fc.array(group), fc.integer({ min: 0, max: 20 }), (groups, known) => {
         const totals = groups.map(({ name, thenName, nano, calls }) => total(name, thenName, text(nano), calls));
-        // The order of groups may come from before the newest of them appeared.
+        // The list of groups may be older than the newest group.
         const { series, rows } = chartOf(slotsOf([totals], 'day'), ['d1', 'd2', 'd3'], names.slice(0, known));
         expect(series.length).toBeLessThanOrEqual(9);
         expect(sumOf(rows.flat())).toEqual(sumOf(totals.map(figuresOf)));
@@ -58,7 +58,7 @@ describe('the figures of a chart', () => {
     );
   });
 
-  it('are nine at most, and the ninth is itself when it is the last', () => {
+  it('have at most nine series, and combine nothing if there are exactly nine', () => {
     const of = (count: number) =>
       chartOf(
         new Map(),
@@ -68,7 +68,7 @@ describe('the figures of a chart', () => {
     expect([of(9).length, of(9).includes(undefined), of(10).length, of(10).at(-1)]).toEqual([9, false, 9, undefined]);
   });
 
-  it('are told whole', () => {
+  it('are shown exactly', () => {
     expect(figureText(figuresOf(total('', '', '1234.567890123')), 'spend', String)).toBe('$1,234.567890123');
     expect(figureText(figuresOf(total('', '', '1', 5)), 'calls', String)).toBe('5');
     expect(figureText(figuresOf(total('', '', '1', 5)), 'tokens', String)).toBe('7');

@@ -1,4 +1,4 @@
-// Sums of usage put together for a chart: parts of a day on both sides of a change of clocks, and small groups under one name. Pure.
+// Combines sums of usage for a chart: the parts of a day on which the clocks change, and small groups. Pure.
 import type { TokenSums, UsageTotal } from '../../api/usage.js';
 import { nanoUsdOf, usdOfNano, usdText } from '../../format/money.js';
 import type { Grain, Measure } from './view.js';
@@ -13,12 +13,12 @@ export interface Figures {
 
 const none: Figures = { calls: 0, errors: 0, nanoUsd: 0n, tokens: { input: 0, cache_read: 0, cache_write: 0, output: 0, reasoning: 0 } };
 
-/** What a sum of the API says. */
+/** Converts a sum of the API. */
 export function figuresOf({ calls, errors, charge_usd, tokens }: UsageTotal): Figures {
   return { calls, errors, nanoUsd: nanoUsdOf(charge_usd), tokens };
 }
 
-/** Both together. */
+/** Returns the sum of both. */
 export function plus(a: Figures, b: Figures): Figures {
   return {
     calls: a.calls + b.calls,
@@ -34,27 +34,27 @@ export function plus(a: Figures, b: Figures): Figures {
   };
 }
 
-/** All of them together. */
+/** Returns the sum of all figures. */
 export const sumOf = (figures: Iterable<Figures>): Figures => [...figures].reduce(plus, none);
 
-/** Tokens of every class; reasoning is in the output. */
+/** Returns the tokens of all classes; reasoning is part of the output. */
 export const allTokens = ({ input, cache_read, cache_write, output }: TokenSums): number => input + cache_read + cache_write + output;
 
-/** A figure for drawing alone: money goes through a float here and nowhere else. */
+/** Returns a figure for drawing; the only place where an amount becomes a float. */
 export function drawn(figures: Figures, measure: Measure): number {
   if (measure === 'spend') return Number(figures.nanoUsd);
   return measure === 'tokens' ? allTokens(figures.tokens) : figures[measure];
 }
 
-/** A figure as text, whole. */
+/** Returns an exact figure as text. */
 export function figureText(figures: Figures, measure: Measure, count: (value: number) => string): string {
   return measure === 'spend' ? usdText(usdOfNano(figures.nanoUsd)) : count(drawn(figures, measure));
 }
 
-/** By the name of a day or the instant of an hour, and by the name of a group. */
+/** Figures by the name of a day or the start of an hour, and by the name of a group. */
 export type Slots = ReadonlyMap<string, ReadonlyMap<string, Figures>>;
 
-/** The sums of all parts of a range in one: a day that clocks change in comes with both of its parts. */
+/** Merges the sums of all parts of a range. A day on which the clocks change is in two parts. */
 export function slotsOf(parts: readonly (readonly UsageTotal[])[], grain: Grain): Slots {
   const slots = new Map<string, Map<string, Figures>>();
   for (const total of parts.flat()) {
@@ -67,12 +67,12 @@ export function slotsOf(parts: readonly (readonly UsageTotal[])[], grain: Grain)
   return slots;
 }
 
-/** Days are called by their names, hours by the millisecond at which they begin: one hour may be told in two offsets. */
+/** Returns the id of a slot: a day's name, or the millisecond at which an hour begins, because an hour can be reported in two offsets. */
 function slotId(name: string, grain: Grain): string {
   return grain === 'day' ? name : String(Date.parse(name));
 }
 
-/** A chart: its series by name, undefined for all others together, and the figures of each in each slot. */
+/** A chart: its series by name (undefined for all others combined), and the figures of each series in each slot. */
 export interface Chart {
   readonly series: readonly (string | undefined)[];
   readonly rows: readonly (readonly Figures[])[];
@@ -80,9 +80,9 @@ export interface Chart {
 
 const seriesMax = 8;
 
-/** The first groups, in the order in which they come, and the others as one. `ids` are the slots, also those without calls. */
+/** Returns a chart of the first groups, in their order, with the others combined. `ids` are all slots, including those without calls. */
 export function chartOf(slots: Slots, ids: readonly string[], groups: readonly string[]): Chart {
-  // A call may have come after the groups were told, and before the slots were.
+  // A call may have been made after the groups were fetched and before the slots were.
   const all = [...new Set([...groups, ...[...slots.values()].flatMap((slot) => [...slot.keys()])])];
   const fit = all.length <= seriesMax + 1;
   const shown = fit ? all : all.slice(0, seriesMax);
@@ -98,7 +98,7 @@ export function chartOf(slots: Slots, ids: readonly string[], groups: readonly s
   return { series, rows };
 }
 
-/** A share in tenths of a percent, as text; `–` of nothing. */
+/** Formats a share in tenths of a percent; `–` if the whole is zero. */
 export function shareText(part: bigint, whole: bigint): string {
   if (whole <= 0n) return '–';
   const tenths = (part * 1000n + whole / 2n) / whole;

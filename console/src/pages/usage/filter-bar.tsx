@@ -1,4 +1,4 @@
-// The filter of the overview and of the records: a range in sight, the rest in a dialog, and what is chosen as chips.
+// The filter of the overview and of the records: the range is always visible, other filters are in a dialog, and active filters are shown as chips.
 import { SlidersHorizontal, X } from 'lucide-react';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { useTime } from '../../format/time.js';
@@ -15,7 +15,7 @@ import { type FilterPart, filterParts, type Range } from './view.js';
 
 const requestIdForm = /^req_[0-9a-f]{32}$/;
 
-/** `shown`: the range in use, also where the address names none. `ranges`: those to choose from. `ids`: whether a call can be found by its id. */
+/** `shown`: the range in use, even if the address has none. `ranges`: the available ranges. `ids`: whether a call can be found by its id. */
 export function FilterBar({
   shown,
   ranges,
@@ -53,7 +53,7 @@ export function FilterBar({
   );
 }
 
-/** Finds one call; Enter is enough. */
+/** Finds one call by its id, when Enter is pressed. */
 function FindById() {
   const t = useText(usageText);
   const [view, change] = useView();

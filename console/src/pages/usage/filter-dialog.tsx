@@ -31,7 +31,7 @@ export function FilterDialog({ shown, widest, onClose }: { shown: Range; widest:
     event.preventDefault();
     if (dayFault !== undefined) return;
     const { first, last, key, model, outcome } = chosen;
-    // Days that were left as they are leave a range as it was, which may begin within a day.
+    // If the days are unchanged, the range stays unchanged too, because it may begin within a day.
     const isSame = first === before.first && last === before.last;
     const range = isSame ? view.range : first === '' && last === '' ? widest : rangeOfDays(first, last, offsetAt);
     change({ range, key, model, outcome });
@@ -95,7 +95,7 @@ export function FilterDialog({ shown, widest, onClose }: { shown: Range; widest:
   );
 }
 
-/** What the address says is a choice, too, also where nothing else tells of it. */
+/** Returns the options, including a value from the address that is not among the known ones. */
 function optionsOf(
   all: string,
   chosen: string,

@@ -9,11 +9,11 @@ import { DataTable } from '../../ui/table.js';
 import { Usd, When } from '../../ui/values.js';
 import { OutcomeBadge } from './outcome.js';
 
-/** The texts come from the page around it, so that it brings no dictionary of its own along. */
+/** The texts are passed by the page, so that this component needs no dictionary. */
 interface Props {
   readonly query: UseQueryResult<{ readonly data: readonly UsageRecord[] }>;
   readonly title: string;
-  /** Said where there are none. */
+  /** Shown if there are no calls. */
   readonly none: string;
   readonly all: { readonly name: string; readonly path: string };
   readonly columns: Readonly<Record<'time' | 'model' | 'outcome' | 'charge', string>>;

@@ -21,7 +21,7 @@ const list = (...pages: Page<UsageRecord>[]): Loaded => ({
 const ids = (loaded: Loaded) => loaded.pages.map(({ data }) => data.map(({ request_id }) => Number(request_id.slice(4))));
 
 describe('the newest calls', () => {
-  it('come on top of the list, once, and the pages below stay', () => {
+  it('are added to the top of the list, once, and the pages below stay', () => {
     const { loaded, added } = withNewest(list(page([9, 8], 'a'), page([7, 6], 'b')), page([11, 10, 9], 'c'));
     expect([ids(loaded), added, loaded.pages.map(({ next }) => next)]).toEqual([
       [
@@ -34,11 +34,11 @@ describe('the newest calls', () => {
     expect(withNewest(loaded, page([11, 10, 9], 'c'))).toMatchObject({ added: 0 });
   });
 
-  it('that took long stand where they began', () => {
+  it('are placed by their start if they took long', () => {
     expect(ids(withNewest(list(page([9, 7], 'a')), page([9, 8, 7], 'b')).loaded)).toEqual([[9, 8, 7]]);
   });
 
-  it('bring what has changed about calls that are shown', () => {
+  it('update calls that are shown', () => {
     const settlement = { captured_usd: '1', shortfall_usd: '0', settled_at: '2026-11-22T00:01:00.000Z' };
     const { loaded, added } = withNewest(list(page([9, 8], 'a'), page([7])), {
       data: [record(9, { settlement }), record(8), record(7, { settlement })],
@@ -47,7 +47,7 @@ describe('the newest calls', () => {
     expect([added, loaded.pages[0]!.data[0]!.settlement, loaded.pages[1]!.data[0]!.settlement]).toEqual([0, settlement, settlement]);
   });
 
-  it('are the whole list when there may be others between', () => {
+  it('replace the list if calls may be missing in between', () => {
     expect(ids(withNewest(list(page([3, 2], 'a'), page([1])), page([9, 8], 'b')).loaded)).toEqual([[9, 8]]);
     expect(ids(withNewest(list(page([])), page([2, 1])).loaded)).toEqual([[2, 1]]);
   });

@@ -6,8 +6,8 @@ import type { UsageRecord } from '../../api/usage.js';
 export type Loaded = InfiniteData<Page<UsageRecord>, string | null>;
 
 /**
- * The list with the newest page of the same search worked in: new calls, and what has changed about others. When all of a full page is new, calls may
- * be missing between it and the list, which then starts again with that page.
+ * Merges the newest page of the same search into the list: adds new calls and updates others. If a full page has only new calls, calls may
+ * be missing between it and the list, which is then replaced by that page.
  */
 export function withNewest(loaded: Loaded, newest: Page<UsageRecord>): { loaded: Loaded; added: number } {
   const [first, ...others] = loaded.pages;
@@ -22,12 +22,12 @@ export function withNewest(loaded: Loaded, newest: Page<UsageRecord>): { loaded:
     ...page,
     data: page.data.map((record) => fresh.get(record.request_id) ?? record),
   });
-  // A long call ends after shorter ones that began later; it stands where it began.
+  // A long call can end after shorter ones that began later; it is placed by its start.
   const top = [...added, ...present(first).data].toSorted(newestFirst);
   return { loaded: { ...loaded, pages: [{ ...first, data: top }, ...others.map(present)] }, added: added.length };
 }
 
-/** As the API orders them. */
+/** Compares calls in the API's order. */
 function newestFirst(a: UsageRecord, b: UsageRecord): number {
   if (a.started_at !== b.started_at) return a.started_at < b.started_at ? 1 : -1;
   return a.request_id < b.request_id ? 1 : -1;

@@ -1,4 +1,4 @@
-// What is shown in place of calls: how to make the first one, or a way out of a filter that nothing fits.
+// Shown if there are no calls: how to make the first one, or a way to reset a filter that matches nothing.
 import { clientBaseUrl } from '../../base.js';
 import { usageText } from '../../i18n/usage.js';
 import { useText } from '../../i18n/text.js';
@@ -12,7 +12,7 @@ import { suggestedModel } from '../keys/suggested-model.js';
 import { useCalledModels, useView } from './use-view.js';
 import { filterParts, type Range } from './view.js';
 
-/** `widest`: the range in which all is shown that the page can show. */
+/** `widest`: the widest range that the page can show. */
 export function NoCalls({ shown, widest }: { shown: Range; widest: Extract<Range, string> }) {
   const t = useText(usageText);
   const [view, change] = useView();

@@ -1,4 +1,4 @@
-// How a call ended: a word, an icon and a colour.
+// Shows how a call ended, with a word, an icon and a colour.
 import { type Outcome, outcomes } from '../../api/usage.js';
 import { usageText } from '../../i18n/usage.js';
 import { useText } from '../../i18n/text.js';
@@ -18,13 +18,13 @@ const looks: Record<Outcome, { tone: 'good' | 'info' | 'warn' | 'bad'; icon: 'ok
 
 const isOutcome = (text: string): text is Outcome => (outcomes as readonly string[]).includes(text);
 
-/** The words for outcomes; an outcome without a word is shown as the API returns it. */
+/** Returns a function that names outcomes; an unknown outcome is shown as the API returns it. */
 export function useOutcomeName(): (outcome: string) => string {
   const t = useText(usageText);
   return (outcome) => (isOutcome(outcome) ? t[`outcome_${outcome}`] : outcome);
 }
 
-/** `wraps`: where there is little room, its words may stand below each other. */
+/** `wraps`: the words may wrap if there is little room. */
 export function OutcomeBadge({ outcome, wraps = false }: { outcome: string; wraps?: boolean }) {
   const name = useOutcomeName()(outcome);
   return (

@@ -1,4 +1,4 @@
-// The sums of the overview: of all, by group, and by day or hour and group. The API adds up; here parts of a range are put together.
+// Fetches the sums of the overview: the total, by group, and by day or hour and group. The API sums up calls; this file merges the parts of a range.
 import { ApiError } from '../../api/client.js';
 import { getTotals, type UsageTotal } from '../../api/usage.js';
 import { daysIn, hoursIn, type OffsetAt, type Part, partsOf } from '../../format/calendar.js';
@@ -8,7 +8,7 @@ import { boundsOf, filterOf, type Grain, grainOf, grainsOf, type Range, type Usa
 /** Days or hours with their sums. */
 export interface OverviewSlots {
   readonly grain: Grain;
-  /** Of every day or hour of the range, also those without calls. */
+  /** The ids of every day or hour of the range, including those without calls. */
   readonly ids: readonly string[];
   readonly slots: Slots;
 }
@@ -16,16 +16,16 @@ export interface OverviewSlots {
 export interface Overview {
   readonly total: UsageTotal;
   readonly groups: readonly UsageTotal[];
-  /** Undefined: there would be too much to be drawn. */
+  /** Undefined if there would be too much to draw. */
   readonly chart: OverviewSlots | undefined;
-  /** The range by the offsets of the zone; at least one. */
+  /** The parts of the range with a constant offset; at least one. */
   readonly parts: readonly Part[];
   readonly possibleGrains: readonly Grain[];
 }
 
 const triesMax = 3;
 
-/** Asks for all of it. Calls that come meanwhile make it ask again, so that the figures agree with each other. */
+/** Fetches all sums. If calls arrive meanwhile, fetches them again, so that the figures are consistent. */
 export async function fetchOverview(
   accountId: string,
   view: UsageView,
@@ -53,7 +53,7 @@ async function fetchOnce(accountId: string, view: UsageView, range: Range, offse
       {
         ...filter,
         from: new Date(part.fromMs).toISOString(),
-        // What is open stays open: a call may start while this is asked.
+        // An open range stays open, because a call may start during the request.
         until: index === parts.length - 1 ? filter.until : new Date(part.untilMs).toISOString(),
         group_by: grain,
         then_by: view.group,
@@ -86,7 +86,7 @@ async function fetchOnce(accountId: string, view: UsageView, range: Range, offse
   };
 }
 
-/** The API tells at most so many groups at once. */
+/** Returns undefined if the API refused the request because of too many groups; throws other errors. */
 function undefinedIfTooMany(error: unknown): undefined {
   if (error instanceof ApiError && error.code === 'failed_precondition') return undefined;
   throw error;
@@ -96,7 +96,7 @@ function idsOf(grain: Grain, fromMs: number, untilMs: number, offsetAt: OffsetAt
   return grain === 'day' ? daysIn(fromMs, untilMs, offsetAt) : hoursIn(fromMs, untilMs, offsetAt).map(String);
 }
 
-/** Whether they were all told of the same calls. */
+/** Reports whether all sums are of the same calls. */
 function agrees({ total, groups, chart }: Overview): boolean {
   const callsOf = (sums: Iterable<{ readonly calls: number }>): number => [...sums].reduce((sum, { calls }) => sum + calls, 0);
   const inChart = chart === undefined ? total.calls : callsOf([...chart.slots.values()].flatMap((slot) => [...slot.values()]));

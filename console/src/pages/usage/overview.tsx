@@ -1,4 +1,4 @@
-// What calls used and cost: sums, a chart and a table by group, all of one filter that the page of records shares.
+// Usage and cost of calls: sums, a chart and a table by group, with a filter that is shared with the records page.
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
@@ -139,7 +139,7 @@ function Tiles({ overview: { total }, view }: { overview: OverviewData; view: Us
   );
 }
 
-/** By which clocks days and hours are cut. */
+/** Shows the time zone of days and hours. */
 function Clocks({ overview: { parts } }: { overview: OverviewData }) {
   const t = useText(usageText);
   const time = useTime();
@@ -207,7 +207,7 @@ function Groups({ overview: { groups, total }, view }: { overview: OverviewData;
   );
 }
 
-/** Which calls failed is told by how they ended. */
+/** Links to the failed calls, by their outcomes. */
 function OutcomesLink({ to, children }: { to: string; children: ReactNode }) {
   const t = useText(usageText);
   return (
@@ -217,7 +217,7 @@ function OutcomesLink({ to, children }: { to: string; children: ReactNode }) {
   );
 }
 
-/** What a group of that kind is called. */
+/** Returns a function that names groups of this kind. */
 function useGroupName(group: Grouping): (name: string) => string {
   const { nameOf } = useKeyNames();
   const outcomeName = useOutcomeName();

@@ -1,4 +1,4 @@
-// The upstreams that were tried for a call, in order, and how each attempt went; which they were is for operators alone to see.
+// The attempts of a call, in order, with their results. Only operators see the upstreams.
 import type { ReactNode } from 'react';
 import type { Attempt, AttemptOutcome, UsageRecordDetail } from '../../api/usage.js';
 import { gatewayUrl } from '../../base.js';
@@ -74,7 +74,7 @@ function Line({ name, children }: { name: string; children: ReactNode }) {
   );
 }
 
-/** An upstream, and its name of the model. */
+/** Shows an upstream and its name of the model. */
 function At({ upstream: { id, model } }: { upstream: { readonly id: string; readonly model: string } }) {
   return (
     <span className="wrap-anywhere">

@@ -80,7 +80,7 @@ export function RecordCharge({ record }: { record: UsageRecord }) {
   );
 }
 
-/** Whether each line is its tokens times its price, rounded up, and all lines are the charge. */
+/** Reports whether each line is its tokens times its price, rounded up, and the lines add up to the charge. */
 export function addsUp({ line_items: lines, charge_usd: charge }: Pick<UsageRecord, 'line_items' | 'charge_usd'>): boolean {
   const million = 1_000_000n;
   const isRight = lines.every(

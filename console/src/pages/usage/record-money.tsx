@@ -1,4 +1,4 @@
-// What became of the money that was set aside for a call: held, captured, released, and given back.
+// What happened to the hold of a call: the held, captured, released and refunded amounts.
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
@@ -27,7 +27,7 @@ export function RecordMoney({ record }: { record: UsageRecord }) {
     queryKey: ['usage', account.id, 'hold', requestId, settlement !== null],
     queryFn: ({ signal }) => getRecordHold(account.id, requestId, signal),
   });
-  // The ledger archives holds of long ago; the record still says what was held and captured.
+  // The ledger archives old holds; the record still has the held and captured amounts.
   const isArchived = hold.error instanceof ApiError && hold.error.code === 'not_found';
   const endedAt = new Date(Date.parse(record.started_at) + record.duration_ms).toISOString();
   const refunded = hold.data?.refunded_usd ?? '0';

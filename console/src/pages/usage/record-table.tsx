@@ -1,4 +1,4 @@
-// The rows of usage records; each leads to its details.
+// The rows of usage records, which link to their details.
 import { Copy } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
@@ -19,7 +19,7 @@ import { OutcomeBadge } from './outcome.js';
 import { useKeyNames, useView } from './use-view.js';
 import { writeView } from './view.js';
 
-/** What the history remembers of an address that was opened from the list. */
+/** The history state of a record that was opened from the list. */
 export interface FromList {
   readonly fromList: true;
 }
@@ -116,12 +116,12 @@ export function RecordTable({ rows }: { rows: readonly UsageRecord[] }) {
   );
 }
 
-/** Several lines in one cell, which stand beside the cell's name on narrow screens. `roomy`: names are not cut into syllables for want of room. */
+/** Several lines in one cell, next to the cell's name on narrow screens. `roomy`: names are not hyphenated to save room. */
 function Lines({ roomy = false, children }: { roomy?: boolean; children: ReactNode }) {
   return <span className={classNames('inline-block max-w-full align-top wrap-anywhere', roomy && 'md:min-w-30')}>{children}</span>;
 }
 
-/** Date and time to the second; the year only where it is not the present one. */
+/** Returns a function that formats date and time to the second, with the year if it is not the current one. */
 function useShortTime(): (instant: string) => string {
   const language = useLanguage();
   const zone = useZone();
@@ -140,7 +140,7 @@ function useShortTime(): (instant: string) => string {
   return (instant) => (new Date(instant).getFullYear() === thisYear ? near : far).format(new Date(instant));
 }
 
-/** Ids of about one time differ at their end. */
+/** Shortens an id to its beginning and end; ids of about the same time differ at the end. */
 const shortId = (id: string): string => `${id.slice(0, 4)}…${id.slice(-8)}`;
 
 function CopyId({ id }: { id: string }) {

@@ -1,4 +1,4 @@
-// One call: what it used, how its charge comes about, and what became of the money that was set aside for it.
+// One call: its usage, how its charge is calculated, and what happened to its hold.
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link, useSearch } from 'wouter';
@@ -53,7 +53,7 @@ export function RecordDetails({ requestId }: { requestId: string }) {
   return <Fetched query={query}>{(record) => <Details record={record} />}</Fetched>;
 }
 
-/** How a whole answer ends of which nothing was delivered. */
+/** The outcomes of whole answers of which nothing was delivered. */
 const undelivered: readonly Outcome[] = ['upstream_error_after_output', 'timeout', 'gateway_error', 'gateway_lost'];
 
 function Details({ record }: { record: UsageRecordDetail }) {

@@ -34,7 +34,7 @@ export default function Records() {
   return <List open={record} />;
 }
 
-/** `open`: the call whose details stand beside the list. */
+/** `open`: the call whose details are shown next to the list. */
 function List({ open }: { open: string | undefined }) {
   const t = useText(usageText);
   const account = useAccount();
@@ -73,7 +73,7 @@ function Found({ range, search }: { range: Range; search: RecordSearch }) {
   const account = useAccount();
   const count = useNumber();
   const [isLive, setLive] = useState(true);
-  // A range that is over gets no new calls, nor does one call.
+  // Neither a past range nor a single call gets new calls.
   const canBeLive = search.until === undefined && search.request_id === undefined;
   const queryKey = ['usage', account.id, 'records', search];
   const query = useInfiniteQuery({
@@ -81,7 +81,7 @@ function Found({ range, search }: { range: Range; search: RecordSearch }) {
     queryFn: ({ signal, pageParam }) => listRecords(account.id, { ...search, limit: pageSize, cursor: pageParam }, signal),
     initialPageParam: null as string | null,
     getNextPageParam: ({ next }) => next,
-    // New calls come by the query below; a page that was read stays as it is, one request each.
+    // The query below adds new calls; a loaded page is not fetched again.
     staleTime: Infinity,
     gcTime: 0,
   });
@@ -134,7 +134,7 @@ function NewCalls({ queryKey, search }: { queryKey: readonly unknown[]; search: 
   const { data: page } = useQuery({
     queryKey: ['usage', account.id, 'newest', search],
     queryFn: ({ signal }) => listRecords(account.id, { ...search, limit: pageSize }, signal),
-    // What was loaded just now need not be asked for again at once.
+    // What was just loaded is not fetched again immediately.
     initialData: () => client.getQueryData<Loaded>(queryKey)?.pages[0],
     staleTime: liveMs,
     refetchInterval: liveMs,
@@ -156,7 +156,7 @@ function NewCalls({ queryKey, search }: { queryKey: readonly unknown[]; search: 
 /** The details of one call at the side; going back closes them. */
 function Beside({ requestId }: { requestId: string | undefined }) {
   const t = useText(usageText);
-  // While it closes it shows what it showed.
+  // The sheet keeps its content while it closes.
   const last = useRef(requestId);
   if (requestId !== undefined) last.current = requestId;
   return (

@@ -74,17 +74,17 @@ export function UsageChart({ overview: { chart, groups, parts, possibleGrains } 
   );
 }
 
-/** Round figures, of which no digit is lost; the table has the exact ones. */
+/** Formats the round figures of the axis; the table has the exact ones. */
 function axisText(value: number, measure: Measure, count: (value: number) => string): string {
   return measure === 'spend' ? axisUsd(value) : count(value);
 }
 
-/** A series is known by its name, so that no two may have the same. */
+/** Makes names unique, because series are identified by their names. */
 function distinct(names: readonly string[]): string[] {
   return names.map((name, index) => (names.indexOf(name) === index ? name : `${name} (${index + 1})`));
 }
 
-/** `changes`: clocks change in the range, so that two hours may have one name. */
+/** `changes`: the clocks change in the range, so that two hours may have the same name. */
 function useSlotLabel(changes: boolean): (id: string, grain: Grain) => { label: string; axisLabel: string } {
   const language = useLanguage();
   const zone = useZone();

@@ -1,4 +1,4 @@
-// The view in the address, the name of the zone in use, and the names of keys.
+// The view in the address, the name of the chosen zone, and the names of keys.
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { useLocation, useSearch } from 'wouter';
@@ -11,7 +11,7 @@ import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
 import { readView, type UsageView, writeView } from './view.js';
 
-/** The view, and how to change a part of it: each change is a step in the browser's history. */
+/** Returns the view and a function that changes parts of it. Each change is a step in the browser's history. */
 export function useView(): [UsageView, (change: Partial<UsageView>) => void] {
   const search = useSearch();
   const [path, go] = useLocation();
@@ -19,7 +19,7 @@ export function useView(): [UsageView, (change: Partial<UsageView>) => void] {
   return [view, (change) => go(path + writeView({ ...view, ...change }))];
 }
 
-/** The name of the zone in use at an instant, for example `America/New_York (UTC−05:00)`. */
+/** Returns a function that names the chosen zone at an instant, for example `America/New_York (UTC−05:00)`. */
 export function useZoneName(): (atMs?: number) => string {
   const zone = useZone();
   const t = useText(usageText);
@@ -45,7 +45,7 @@ async function fetchKeyNames(accountId: string, signal: AbortSignal): Promise<Ap
   return keys;
 }
 
-/** The names of the account's keys, the newest first; two of one name are told apart by their last characters. */
+/** Returns the names of the account's keys, newest first. Keys with the same name are distinguished by their last characters. */
 export function useKeyNames(): { readonly keys: readonly ApiKey[]; nameOf(keyId: string): string } {
   const account = useAccount();
   const { data: keys = [] } = useQuery({
@@ -57,12 +57,12 @@ export function useKeyNames(): { readonly keys: readonly ApiKey[]; nameOf(keyId:
     const counts = new Map<string, number>();
     for (const { name } of keys) counts.set(name, (counts.get(name) ?? 0) + 1);
     const names = new Map(keys.map(({ id, name, last_four }) => [id, counts.get(name) === 1 ? name : `${name} …${last_four}`]));
-    // Of a great many keys the oldest are not fetched; their ids are names, too.
+    // If there are very many keys, the oldest are not fetched and are shown by their ids.
     return { keys, nameOf: (keyId) => names.get(keyId) ?? keyId };
   }, [keys]);
 }
 
-/** The models that were ever called, the dearest first; undefined while they are not known. */
+/** Returns the models that were ever called, highest cost first, or undefined while loading. */
 export function useCalledModels(): readonly string[] | undefined {
   const account = useAccount();
   const { data } = useQuery({

@@ -11,7 +11,7 @@ const now = Date.parse('2026-11-03T20:10:30Z');
 const dayMs = 86_400_000;
 const startOf = (...args: Parameters<typeof boundsOf>) => new Date(boundsOf(...args).fromMs!).toISOString();
 
-describe('what the pages about usage look at', () => {
+describe('the view of the usage pages', () => {
   it.each([
     '',
     '?range=30d&key=key_1&model=sandbox%2Fecho&outcome=timeout&group=key&measure=calls&by=hour',
@@ -19,7 +19,7 @@ describe('what the pages about usage look at', () => {
     '?range=all',
   ])('comes back from the address as it was: %s', (address) => expect(writeView(readView(address))).toBe(address));
 
-  it('takes nonsense in the address for absent', () => {
+  it('ignores invalid values in the address', () => {
     expect(writeView(readView('?range=8d&from=yesterday&by=week&group=nobody&measure=joy'))).toBe('');
   });
 
@@ -27,16 +27,16 @@ describe('what the pages about usage look at', () => {
     expect(startOf('24h', now, utc)).toBe('2026-11-02T21:00:00.000Z');
     expect(startOf('24h', now, kolkata)).toBe('2026-11-02T20:30:00.000Z');
     expect(startOf('7d', now, utc)).toBe('2026-10-28T00:00:00.000Z');
-    // There it is the fourth already.
+    // It is already the fourth there.
     expect(startOf('7d', now, kiritimati)).toBe('2026-10-28T10:00:00.000Z');
     expect(startOf('month', now, kiritimati)).toBe('2026-10-31T10:00:00.000Z');
     expect(startOf('month', Date.parse('2026-11-30T22:00Z'), kolkata)).toBe('2026-11-30T18:30:00.000Z');
-    // Midnight was by summer time.
+    // Midnight was in summer time.
     expect(startOf('7d', now, newYork)).toBe('2026-10-28T04:00:00.000Z');
     expect(startOf('month', now, newYork)).toBe('2026-11-01T04:00:00.000Z');
   });
 
-  it('turns days into instants and back, both of them in the range', () => {
+  it('converts days to instants and back, including both days', () => {
     const range = rangeOfDays('2026-10-31', '2026-11-01', newYork);
     expect(range).toEqual({ from: '2026-10-31T04:00:00.000Z', until: '2026-11-02T05:00:00.000Z' });
     expect(daysOfBounds(boundsOf(range, now, newYork), newYork)).toEqual({ first: '2026-10-31', last: '2026-11-01' });
@@ -46,7 +46,7 @@ describe('what the pages about usage look at', () => {
     });
   });
 
-  it('asks for nothing that was not chosen', () => {
+  it('sends only the chosen filters', () => {
     const view: UsageView = readView('?model=sandbox%2Fecho&request_id=req_1');
     expect(filterOf(view, boundsOf('all', now, utc))).toEqual({ model: 'sandbox/echo' });
     expect(searchOf(view, { fromMs: 0, untilMs: undefined })).toEqual({
@@ -56,7 +56,7 @@ describe('what the pages about usage look at', () => {
     });
   });
 
-  it('draws hours of few days, days of a year, and nothing beyond', () => {
+  it('draws hours for a few days, days for up to a year, and nothing beyond', () => {
     expect([
       grainOf(undefined, dayMs),
       grainOf(undefined, 7 * dayMs),

@@ -1,11 +1,11 @@
-// What the pages about usage look at: filter, range and grouping, all of it in the address and the same on both pages. Pure.
+// The view of the usage pages: filter, range and grouping. It is in the address and shared by both pages. Pure.
 import { addDays, dayOf, hoursIn, type OffsetAt, startOfDay, startOfDayAgo } from '../../format/calendar.js';
 
 /** Ranges that end now. */
 export const presets = ['24h', '7d', '30d', '90d', 'month'] as const;
 export type Preset = (typeof presets)[number];
 
-/** From an instant until before another, in ISO 8601; empty for no bound. */
+/** From an instant (inclusive) until another (exclusive), in ISO 8601; empty for no bound. */
 export interface CustomRange {
   readonly from: string;
   readonly until: string;
@@ -20,28 +20,28 @@ export type Measure = (typeof measures)[number];
 export const grains = ['hour', 'day'] as const;
 export type Grain = (typeof grains)[number];
 
-/** All that the address says. Empty texts are no filter. */
+/** The contents of the address. An empty text is no filter. */
 export interface UsageView {
-  /** Undefined: what the page shows by itself. */
+  /** Undefined for the page's default. */
   readonly range: Range | undefined;
   readonly key: string;
   readonly model: string;
   readonly outcome: string;
-  /** Finds one call; the overview has no use for it. */
+  /** Finds one call; ignored by the overview. */
   readonly requestId: string;
   readonly group: Grouping;
   readonly measure: Measure;
-  /** Undefined: as suits the range. */
+  /** Undefined to choose the grain by the range. */
   readonly grain: Grain | undefined;
 }
 
-/** The parts that choose calls, and so the parts that a chip takes away. */
+/** The parts that filter calls; each has a chip that removes it. */
 export const filterParts = ['key', 'model', 'outcome', 'requestId'] as const;
 export type FilterPart = (typeof filterParts)[number];
 
 const dayMs = 86_400_000;
 const hoursShownMax = 8 * 24 + 1;
-/** A year, and a day more for one that is leap. */
+/** A leap year and a day. */
 export const daysShownMax = 367;
 
 /** Parses the address; invalid values are treated as absent. */
@@ -93,7 +93,7 @@ export interface Bounds {
   readonly untilMs: number | undefined;
 }
 
-/** Where a range begins and ends. Presets begin with a whole hour or day of the zone, so that no bar is cut at its start. */
+/** Returns the bounds of a range. Presets begin with a whole hour or day of the zone, so that the first bar is complete. */
 export function boundsOf(range: Range, nowMs: number, offsetAt: OffsetAt): Bounds {
   if (typeof range === 'object') return { fromMs: msOf(range.from), untilMs: msOf(range.until) };
   if (range === 'all') return { fromMs: undefined, untilMs: undefined };
@@ -109,18 +109,18 @@ function presetStart(preset: Preset, nowMs: number, offsetAt: OffsetAt): number 
 
 const msOf = (instant: string): number | undefined => (instant === '' ? undefined : Date.parse(instant));
 
-/** The range of whole days, both of them in it; an empty day is no bound. */
+/** Returns the range from the first to the last day, inclusive; an empty day is no bound. */
 export function rangeOfDays(first: string, last: string, offsetAt: OffsetAt): CustomRange {
   const start = (day: string) => new Date(startOfDay(day, offsetAt)).toISOString();
   return { from: first === '' ? '' : start(first), until: last === '' ? '' : start(addDays(last, 1)) };
 }
 
-/** The first and the last day of a range; empty for no bound. */
+/** Returns the first and the last day of a range; empty for no bound. */
 export function daysOfBounds({ fromMs, untilMs }: Bounds, offsetAt: OffsetAt): { first: string; last: string } {
   return { first: fromMs === undefined ? '' : dayOf(fromMs, offsetAt), last: untilMs === undefined ? '' : dayOf(untilMs - 1, offsetAt) };
 }
 
-/** The filter as the API takes it. */
+/** Returns the filter as parameters of the API. */
 export function filterOf(
   view: UsageView,
   { fromMs, untilMs }: Bounds,
@@ -135,18 +135,18 @@ export function filterOf(
   };
 }
 
-/** The same for records, which can be found by their id, too. */
+/** Returns the filter for records, which can also be found by their id. */
 export function searchOf(view: UsageView, bounds: Bounds): ReturnType<typeof filterOf> & { request_id?: string } {
   return { ...filterOf(view, bounds), ...(view.requestId === '' ? {} : { request_id: view.requestId }) };
 }
 
-/** The grains that a range can be drawn in; empty when it is too long for a chart. */
+/** Returns the grains in which a range can be drawn; none if it is too long for a chart. */
 export function grainsOf(lengthMs: number): Grain[] {
   if (lengthMs > daysShownMax * dayMs) return [];
   return lengthMs <= (hoursShownMax * dayMs) / 24 ? ['hour', 'day'] : ['day'];
 }
 
-/** The grain to draw in: the one that is wanted if it can be, else hours for up to two days. */
+/** Returns the grain to draw: the wanted one if possible, otherwise hours for up to two days and days beyond. */
 export function grainOf(wanted: Grain | undefined, lengthMs: number): Grain | undefined {
   const possible = grainsOf(lengthMs);
   if (wanted !== undefined && possible.includes(wanted)) return wanted;
