@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { chat, settled } from '../support/calls.js';
-import { addPerson, Browser } from '../support/console.js';
+import { addUser, Browser } from '../support/console.js';
 import { eventually } from '../support/process.js';
 import { type HttpReceiver, type MailServer, startHttpReceiver, startMailServer } from '../support/receivers.js';
 import { modes, startSystem, type System } from '../support/system.js';
@@ -52,9 +52,9 @@ describe.each(modes)('low-balance alerts, %s', (mode) => {
     await system.cli('balance', 'deposit', '5', '--account', accountId);
     ({ secret } = await system.json<{ secret: string }>('key', 'create', '--name', 'server', '--account', accountId));
     for (const role of ['billing', 'developer', 'viewer']) {
-      await addPerson(system, `${role}@example.com`, password);
+      await addUser(system, `${role}@example.com`, password);
       if (role === 'billing') {
-        await addPerson(system, 'owner@example.com', password);
+        await addUser(system, 'owner@example.com', password);
         await system.cli('member', 'put', 'owner@example.com', '--role', 'owner', '--account', accountId);
       }
       await system.cli('member', 'put', `${role}@example.com`, '--role', role, '--account', accountId);

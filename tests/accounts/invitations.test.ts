@@ -1,7 +1,7 @@
 // Invitations by mail in a running system: what arrives, where its link leads, and that a mail server which is away harms nothing.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { request } from 'node:http';
-import { addPerson, Browser } from '../support/console.js';
+import { addUser, Browser } from '../support/console.js';
 import { eventually } from '../support/process.js';
 import { type MailServer, startMailServer } from '../support/receivers.js';
 import { modes, startSystem, type System } from '../support/system.js';
@@ -29,7 +29,7 @@ describe.each(modes)('invitations by mail, %s', (mode) => {
     });
     const { id } = await system.json<{ id: string }>('account', 'create', 'Acme, see www.evil.example');
     account = `/accounts/${id}`;
-    await addPerson(system, 'owner@example.com', password, '--name', 'Olga');
+    await addUser(system, 'owner@example.com', password, '--name', 'Olga');
     await system.cli('member', 'put', 'owner@example.com', '--role', 'owner', '--account', id);
     owner = new Browser(system);
     await owner.signIn('owner@example.com', password);

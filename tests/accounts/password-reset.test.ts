@@ -1,6 +1,6 @@
 // A forgotten password in a running system: the mail, the new password, and what outsiders learn.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { addPerson, Browser } from '../support/console.js';
+import { addUser, Browser } from '../support/console.js';
 import { eventually } from '../support/process.js';
 import { type MailServer, startMailServer } from '../support/receivers.js';
 import { modes, startSystem, type System } from '../support/system.js';
@@ -19,7 +19,7 @@ describe.each(modes)('a forgotten password, %s', (mode) => {
       TOLLGATE_SMTP_FROM: 'people@example.com',
       TOLLGATE_GATEWAY_PUBLIC_URL: 'https://models.example.com/tollgate',
     });
-    await addPerson(system, 'ada@example.com', password);
+    await addUser(system, 'ada@example.com', password);
   });
 
   afterAll(async () => {
@@ -68,7 +68,7 @@ describe.each(modes)('a forgotten password, %s', (mode) => {
   });
 
   it('is noted in the operator’s log, whose link for a person is mailed too', async () => {
-    await addPerson(system, 'ops@example.com', password, '--operator');
+    await addUser(system, 'ops@example.com', password, '--operator');
     const operator = new Browser(system);
     await operator.signIn('ops@example.com', password);
     const { data } = await operator.get<{ data: { actor: string }[] }>('/operator/audit?action=profile.password_reset');

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { addPerson, Browser } from '../support/console.js';
+import { addUser, Browser } from '../support/console.js';
 import { type Idp, type IdpFault, startIdp } from '../support/idp.js';
 import { freePort } from '../support/process.js';
 import { modes, startSystem, type System } from '../support/system.js';
@@ -79,7 +79,7 @@ describe.each(modes)('coming into the console, %s', (mode) => {
   });
 
   it('changes one’s name and address, and notes it', async () => {
-    await addPerson(system, 'before@example.com', password);
+    await addUser(system, 'before@example.com', password);
     const browser = new Browser(system);
     await browser.signIn('before@example.com', password);
     expect(await browser.must('PATCH', '/me', { name: 'Ada King' }, 200)).toMatchObject({ name: 'Ada King', email: 'before@example.com' });
@@ -113,7 +113,7 @@ describe.each(modes)('coming into the console, %s', (mode) => {
     });
 
     it('finds whom the operator added, also where the address is told apart from the token', async () => {
-      await addPerson(system, 'staff@example.com', password);
+      await addUser(system, 'staff@example.com', password);
       comeAs('Staff@Example.com');
       idp.tellsByUserinfo = true;
       const browser = new Browser(system);
@@ -154,7 +154,7 @@ describe.each(modes)('coming into the console, %s', (mode) => {
     });
 
     it('lets nobody in who is disabled, however they come', async () => {
-      await addPerson(system, 'gone@example.com', password);
+      await addUser(system, 'gone@example.com', password);
       comeAs('gone@example.com');
       const browser = new Browser(system);
       expect(await browser.visit(start())).toBe(page(''));
@@ -191,7 +191,7 @@ describe.each(modes)('coming into the console, %s', (mode) => {
     });
 
     it('is connected by who is signed in, with their password, and disconnected again', async () => {
-      await addPerson(system, 'connect@example.com', password);
+      await addUser(system, 'connect@example.com', password);
       const browser = new Browser(system);
       await browser.signIn('connect@example.com', password);
       const sub = comeAs('private@elsewhere.example');
@@ -206,7 +206,7 @@ describe.each(modes)('coming into the console, %s', (mode) => {
       expect((await me(byIdentity)).user.email).toBe('connect@example.com');
 
       // Somebody else's stays theirs.
-      await addPerson(system, 'thief@example.com', password);
+      await addUser(system, 'thief@example.com', password);
       const thief = new Browser(system);
       await thief.signIn('thief@example.com', password);
       const again = await thief.must<{ location: string }>('POST', '/me/identities', { current_password: password }, 200);
@@ -218,7 +218,7 @@ describe.each(modes)('coming into the console, %s', (mode) => {
     });
 
     it('connects nothing with whoever signed in meanwhile', async () => {
-      for (const name of ['one', 'two']) await addPerson(system, `${name}@example.com`, password);
+      for (const name of ['one', 'two']) await addUser(system, `${name}@example.com`, password);
       const browser = new Browser(system);
       await browser.signIn('one@example.com', password);
       const { location } = await browser.must<{ location: string }>('POST', '/me/identities', { current_password: password }, 200);
@@ -309,7 +309,7 @@ describe('a console whose ways are shut', () => {
       ]);
 
       // The session likewise; one that a neighbouring host or plain http has planted under the other name is not read.
-      await addPerson(other, 'tess@example.com', password);
+      await addUser(other, 'tess@example.com', password);
       const behindTls = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'ai.example.com' };
       const entered = await new Browser(other).ask('POST', '/session', { email: 'tess@example.com', password }, behindTls);
       const [cookie] = entered.headers.getSetCookie();

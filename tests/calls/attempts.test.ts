@@ -2,7 +2,7 @@
 // the charge is for the answer alone. Who sees the record as an account's sees how attempts went, and nothing of where they were.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { chat, get, readSse, settled, sumOfCharges } from '../support/calls.js';
-import { addPerson, Browser } from '../support/console.js';
+import { addUser, Browser } from '../support/console.js';
 import { eventually } from '../support/process.js';
 import { addModel, addUpstream, stubPrices } from '../support/stub-models.js';
 import { modes, startSystem, type System } from '../support/system.js';
@@ -99,8 +99,8 @@ describe.each(modes)('attempts at upstreams, %s', (mode) => {
     );
     ({ account_id: accountId } = (await (await get(system, '/v1/key', system.firstKey)).json()) as { account_id: string });
     account = `/accounts/${accountId}`;
-    await addPerson(system, 'operator@example.com', password, '--name', 'Olga', '--operator');
-    await addPerson(system, 'member@example.com', password, '--name', 'Mel');
+    await addUser(system, 'operator@example.com', password, '--name', 'Olga', '--operator');
+    await addUser(system, 'member@example.com', password, '--name', 'Mel');
     for (const email of ['operator@example.com', 'member@example.com'])
       await system.cli('member', 'put', email, '--role', 'viewer', '--account', accountId);
     [operator, member] = [new Browser(system), new Browser(system)];

@@ -1,7 +1,7 @@
 // The console's API: people sign in, make keys, and see usage and money that equal the API's and the ledger's.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { chat, settled } from '../support/calls.js';
-import { addPerson, Browser } from '../support/console.js';
+import { addUser, Browser } from '../support/console.js';
 import { modes, startSystem, type System } from '../support/system.js';
 
 const password = 'correct horse battery';
@@ -34,7 +34,7 @@ describe.each(modes)('the console’s API, %s', (mode) => {
       ['billing', 'billing'],
       ['viewer', 'viewer'],
     ]) {
-      await addPerson(system, `${name}@example.com`, password, '--name', name!);
+      await addUser(system, `${name}@example.com`, password, '--name', name!);
       await system.cli('member', 'put', `${name}@example.com`, '--role', role!, '--account', accountId);
     }
     owner = await browserOf('owner');
@@ -210,7 +210,7 @@ describe.each(modes)('the console’s API, %s', (mode) => {
 
   it('calls the keys of a suspended account so, and no other word', async () => {
     const { id } = await system.json<{ id: string }>('account', 'create', 'Paused');
-    await addPerson(system, 'paused@example.com', password);
+    await addUser(system, 'paused@example.com', password);
     await system.cli('member', 'put', 'paused@example.com', '--role', 'owner', '--account', id);
     const browser = await browserOf('paused');
     await browser.must('POST', `/accounts/${id}/keys`, { name: 'k' }, 201);
@@ -231,7 +231,7 @@ describe.each(modes)('the console’s API, %s', (mode) => {
   });
 
   it('lets each role do what it may, and strangers nothing', async () => {
-    await addPerson(system, 'stranger@example.com', password);
+    await addUser(system, 'stranger@example.com', password);
     const made = async (name: string): Promise<number> => (await (await browserOf(name)).ask('POST', `${account}/keys`, { name })).status;
     expect(await Promise.all(['owner', 'admin', 'developer', 'billing', 'viewer', 'stranger'].map(made))).toEqual([
       201, 201, 201, 403, 403, 404,
@@ -246,7 +246,7 @@ describe.each(modes)('the console’s API, %s', (mode) => {
   });
 
   it('gives an operator every account', async () => {
-    await addPerson(system, 'operator@example.com', password, '--operator');
+    await addUser(system, 'operator@example.com', password, '--operator');
     const browser = await browserOf('operator');
     expect(await browser.get(`${account}/balance`)).toHaveProperty('available_usd');
     // The upstream of a call is for operators alone to know.

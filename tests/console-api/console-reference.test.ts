@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { answerCheck } from '../support/api-reference.js';
 import { chat, createKey, settled } from '../support/calls.js';
-import { addPerson, Browser } from '../support/console.js';
+import { addUser, Browser } from '../support/console.js';
 import { modes, startSystem, type System } from '../support/system.js';
 
 const password = 'correct horse battery';
@@ -21,7 +21,7 @@ describe.each(modes)('the document of the console’s API, %s', (mode) => {
     account = `/accounts/${accountId}`;
     await system.cli('balance', 'deposit', '5', '--account', accountId, '--reason', 'for tests');
     ({ secret } = await createKey(system, 'calls', '--account', accountId));
-    await addPerson(system, 'operator@example.com', password, '--operator');
+    await addUser(system, 'operator@example.com', password, '--operator');
     operator = new Browser(system);
     await operator.signIn('operator@example.com', password);
   });
@@ -92,7 +92,7 @@ describe.each(modes)('the document of the console’s API, %s', (mode) => {
     );
     expect((await operator.get<{ data: unknown[] }>(`${account}/invitations`)).data).toHaveLength(1);
     await operator.must('DELETE', `${account}/invitations/${invitation.id}`, undefined, 204);
-    await addPerson(system, 'member@example.com', password);
+    await addUser(system, 'member@example.com', password);
     await system.cli('member', 'put', 'member@example.com', '--role', 'owner', '--account', accountId);
     expect((await operator.get<{ data: unknown[] }>(`${account}/members`)).data).not.toHaveLength(0);
 

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { chat } from '../support/calls.js';
-import { addPerson, Browser } from '../support/console.js';
+import { addUser, Browser } from '../support/console.js';
 import { suspendLedger } from '../support/ledger-unavailable.js';
 import { eventually } from '../support/process.js';
 import { modes, startSystem, type System } from '../support/system.js';
@@ -38,7 +38,7 @@ describe.each(modes)('the operator’s part of the console’s API, %s', (mode) 
 
   beforeAll(async () => {
     system = await startSystem(mode);
-    await addPerson(system, 'ops@example.com', password, '--operator');
+    await addUser(system, 'ops@example.com', password, '--operator');
     operator = await browserOf('ops@example.com');
     ({ id: accountId } = await operator.must<{ id: string }>('POST', '/operator/accounts', { name: 'Acme Ltd' }, 201));
     account = `/operator/accounts/${accountId}`;
@@ -74,7 +74,7 @@ describe.each(modes)('the operator’s part of the console’s API, %s', (mode) 
     (await operator.get<{ balance: { available_usd: string } }>(account)).balance.available_usd;
 
   it('is not there for anybody but operators', async () => {
-    await addPerson(system, 'owner@example.com', password);
+    await addUser(system, 'owner@example.com', password);
     await system.cli('member', 'put', 'owner@example.com', '--role', 'owner', '--account', accountId);
     const owner = await browserOf('owner@example.com');
     const asked: [string, string][] = [

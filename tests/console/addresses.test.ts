@@ -7,13 +7,13 @@ import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { newPerson, type Page, type Person, startChromium } from '../support/chromium.js';
 import { startSystem, type System } from '../support/system.js';
-import { type Furnished, furnish } from './furnished.js';
+import { type SampleAccount, createSampleAccount } from './sample-account.js';
 import { type ReverseProxy, startReverseProxy } from './reverse-proxy.js';
 
 describe('the console at other addresses', () => {
   let system: System;
   let chromium: Browser;
-  let furnished: Furnished;
+  let sample: SampleAccount;
   let folder: string;
   const proxies: ReverseProxy[] = [];
 
@@ -21,7 +21,10 @@ describe('the console at other addresses', () => {
     folder = mkdtempSync(join(tmpdir(), 'tollgate-tls-'));
     system = await startSystem('single', { TOLLGATE_GATEWAY_TRUST_PROXY: 'true' });
     // A name in a private network, which is not a secure context in browsers without TLS.
-    [chromium, furnished] = await Promise.all([startChromium(['--host-resolver-rules=MAP tollgate.lan 127.0.0.1']), furnish(system)]);
+    [chromium, sample] = await Promise.all([
+      startChromium(['--host-resolver-rules=MAP tollgate.lan 127.0.0.1']),
+      createSampleAccount(system),
+    ]);
   });
 
   afterAll(async () => {
@@ -38,9 +41,9 @@ describe('the console at other addresses', () => {
   }
 
   async function signIn(person: Person): Promise<Page> {
-    const page = await person.open(`/accounts/${furnished.accountId}/keys`);
-    await page.getByLabel('Email address').fill(furnished.owner.email);
-    await page.getByLabel('Password').fill(furnished.owner.password);
+    const page = await person.open(`/accounts/${sample.accountId}/keys`);
+    await page.getByLabel('Email address').fill(sample.owner.email);
+    await page.getByLabel('Password').fill(sample.owner.password);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();
     return page;
@@ -50,10 +53,10 @@ describe('the console at other addresses', () => {
   async function walk(address: string): Promise<Person> {
     const person = await newPerson(chromium, address);
     const page = await signIn(person);
-    expect(page.url()).toBe(`${address}/console/accounts/${furnished.accountId}/keys`);
+    expect(page.url()).toBe(`${address}/console/accounts/${sample.accountId}/keys`);
     await page.reload();
     await page.getByText('production server').first().waitFor();
-    await page.goto(`${address}/console/accounts/${furnished.accountId}/playground`);
+    await page.goto(`${address}/console/accounts/${sample.accountId}/playground`);
     await page.getByLabel('Model', { exact: true }).selectOption('sandbox/echo');
     await page.getByLabel('Your message').fill('Hello from here');
     await page.keyboard.press('Enter');
@@ -61,13 +64,13 @@ describe('the console at other addresses', () => {
     await page.getByRole('link', { name: 'Models', exact: true }).click();
     await page.locator('a[href$="models/sandbox/echo"]').first().click();
     await page.getByRole('link', { name: 'Try it in the playground' }).click();
-    await page.waitForURL(`${address}/console/accounts/${furnished.accountId}/playground?model=sandbox%2Fecho`);
+    await page.waitForURL(`${address}/console/accounts/${sample.accountId}/playground?model=sandbox%2Fecho`);
     await page.goto(`${address}/models`);
     await page.getByRole('link', { name: 'Docs' }).first().click();
     await page.locator('h1').first().waitFor();
     for (const start of ['', '/', '/console']) {
       await page.goto(`${address}${start}`);
-      await page.waitForURL(`${address}/console/accounts/${furnished.accountId}`);
+      await page.waitForURL(`${address}/console/accounts/${sample.accountId}`);
     }
     expect(person.faults).toEqual([]);
     return person;
@@ -120,7 +123,7 @@ describe('the console at other addresses', () => {
     const page = person.context.pages()[0]!;
     expect(await page.evaluate(() => isSecureContext)).toBe(false);
     await page.goto('console/');
-    await page.goto(`console/accounts/${furnished.accountId}/playground`);
+    await page.goto(`console/accounts/${sample.accountId}/playground`);
     await page.getByLabel('Model', { exact: true }).selectOption('sandbox/echo');
     await page.getByLabel('Your message').fill('Copy me');
     await page.keyboard.press('Enter');

@@ -14,7 +14,7 @@ import {
   sidewaysScroll,
   startChromium,
 } from '../support/chromium.js';
-import { addPerson } from '../support/console.js';
+import { addUser } from '../support/console.js';
 import { eventually } from '../support/process.js';
 import { type HttpReceiver, type MailServer, startHttpReceiver, startMailServer } from '../support/receivers.js';
 import { startStripe, type StripeStub } from '../support/stripe.js';
@@ -46,7 +46,7 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
     ({ id: accountId } = await system.json<{ id: string }>('account', 'create', 'Acme'));
     await system.cli('balance', 'deposit', '20', '--account', accountId);
     for (const role of ['owner', 'viewer']) {
-      await addPerson(system, `${role}@example.com`, password);
+      await addUser(system, `${role}@example.com`, password);
       await system.cli('member', 'put', `${role}@example.com`, '--role', role, '--account', accountId);
     }
     chromium = await startChromium();

@@ -7,10 +7,10 @@ import type { Browser } from 'playwright-core';
 import { usdText } from '../../console/src/format/money.js';
 import { chat, settled } from '../support/calls.js';
 import { newMember, type Page, type Person, settledPage, startChromium } from '../support/chromium.js';
-import { addPerson } from '../support/console.js';
+import { addUser } from '../support/console.js';
 import { eventually } from '../support/process.js';
 import { browserModes, startSystem, type System } from '../support/system.js';
-import { type Furnished, furnish } from './furnished.js';
+import { type SampleAccount, createSampleAccount } from './sample-account.js';
 
 interface BalanceFigures {
   available_usd: string;
@@ -31,13 +31,13 @@ interface StatementFigures {
 describe.each(browserModes)('the Billing pages, %s', (mode) => {
   let system: System;
   let chromium: Browser;
-  let furnished: Furnished;
+  let sample: SampleAccount;
   let owner: Person;
 
   beforeAll(async () => {
     system = await startSystem(mode);
-    [chromium, furnished] = await Promise.all([startChromium(), furnish(system)]);
-    owner = await newMember(chromium, system, furnished.owner);
+    [chromium, sample] = await Promise.all([startChromium(), createSampleAccount(system)]);
+    owner = await newMember(chromium, system, sample.owner);
   });
 
   afterAll(async () => {
@@ -47,11 +47,11 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
     await system?.stop();
   });
 
-  const open = (page: string): Promise<Page> => owner.open(`/accounts/${furnished.accountId}${page}`);
+  const open = (page: string): Promise<Page> => owner.open(`/accounts/${sample.accountId}${page}`);
   const ofAccount = ['--account', ''] as string[];
-  const told = <T>(...command: string[]): Promise<T> => system.json<T>(...command, ...ofAccount.with(1, furnished.accountId));
+  const told = <T>(...command: string[]): Promise<T> => system.json<T>(...command, ...ofAccount.with(1, sample.accountId));
   const tellsLines = async <T>(...command: string[]): Promise<T[]> =>
-    (await system.cli(...command, '--account', furnished.accountId, '--json'))
+    (await system.cli(...command, '--account', sample.accountId, '--json'))
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as T);
@@ -87,9 +87,9 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
     );
     expect(await figure(page, 'Settled')).toBe(usdText(month!.closing_usd));
     // Without a reload.
-    await (await chat(system, furnished.secret)).text();
-    await system.cli('balance', 'deposit', '3', '--account', furnished.accountId);
-    await settled(system, furnished.accountId);
+    await (await chat(system, sample.secret)).text();
+    await system.cli('balance', 'deposit', '3', '--account', sample.accountId);
+    await settled(system, sample.accountId);
     await eventually(async () => ((await same()) && (await cells(page, 'Deposits and receipts')).length === 2 ? true : undefined));
     const [later] = await tellsLines<StatementFigures>('statement', 'list');
     await eventually(async () => ((await cells(page, 'Statements by month'))[0]![6] === usdText(later!.closing_usd) ? true : undefined));
@@ -102,7 +102,7 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
     const leaving = new AbortController();
     const call = chat(
       system,
-      furnished.secret,
+      sample.secret,
       { model: 'sandbox/story', stream: true, messages: [{ role: 'user', content: 'delay=100ms tokens=600' }] },
       { signal: leaving.signal },
     );
@@ -248,10 +248,10 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
   });
 
   it('show figures to every role, but the redeem form only to roles that may use it', async () => {
-    await addPerson(system, 'viewer@example.com', furnished.owner.password);
-    await system.cli('member', 'put', 'viewer@example.com', '--role', 'viewer', '--account', furnished.accountId);
-    const viewer = await newMember(chromium, system, { email: 'viewer@example.com', password: furnished.owner.password });
-    const page = await viewer.open(`/accounts/${furnished.accountId}/billing`);
+    await addUser(system, 'viewer@example.com', sample.owner.password);
+    await system.cli('member', 'put', 'viewer@example.com', '--role', 'viewer', '--account', sample.accountId);
+    const viewer = await newMember(chromium, system, { email: 'viewer@example.com', password: sample.owner.password });
+    const page = await viewer.open(`/accounts/${sample.accountId}/billing`);
     await settledPage(page);
     const { available_usd } = await told<BalanceFigures>('balance', 'show');
     expect(await figure(page, 'Available')).toBe(usdText(available_usd));

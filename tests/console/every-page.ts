@@ -16,19 +16,19 @@ import {
   startChromium,
 } from '../support/chromium.js';
 import { startSystem, type System } from '../support/system.js';
-import { type Furnished, furnish } from './furnished.js';
+import { type SampleAccount, createSampleAccount } from './sample-account.js';
 
 /** A page, and what to do before it is checked, for example open its main dialogs. */
 interface View {
   readonly name: string;
-  path(furnished: Furnished): string;
+  path(sample: SampleAccount): string;
   readonly who?: 'nobody';
-  act?(page: Page, furnished: Furnished): Promise<void>;
+  act?(page: Page, sample: SampleAccount): Promise<void>;
 }
 
 const ofAccount =
   (page: string) =>
-  ({ accountId }: Furnished): string =>
+  ({ accountId }: SampleAccount): string =>
     `/accounts/${accountId}${page}`;
 
 // Grouped by area, with pages and dialogs.
@@ -253,7 +253,7 @@ export function lookAtEveryPage(width: number): void {
   describe(`every page of the console at ${width} px`, () => {
     let system: System;
     let chromium: Browser;
-    let furnished: Furnished;
+    let sample: SampleAccount;
     let signedIn: Person;
     let nobody: Person;
     // One window per user, because opening a window takes as long as loading a page.
@@ -267,8 +267,8 @@ export function lookAtEveryPage(width: number): void {
         TOLLGATE_AUTH_OIDC_CLIENT_ID: 'tollgate',
         TOLLGATE_AUTH_OIDC_NAME: 'Acme ID',
       });
-      [chromium, furnished] = await Promise.all([startChromium(), furnish(system)]);
-      signedIn = await newMember(chromium, system, furnished.owner, { width });
+      [chromium, sample] = await Promise.all([startChromium(), createSampleAccount(system)]);
+      signedIn = await newMember(chromium, system, sample.owner, { width });
       nobody = await newPerson(chromium, system.baseUrl, { width });
       for (const person of [signedIn, nobody]) windows.set(person, await person.context.newPage());
     });
@@ -283,10 +283,10 @@ export function lookAtEveryPage(width: number): void {
       const page = windows.get(person)!;
       await page.setViewportSize({ width, height: 800 });
       await showTheme(page, themes[0]);
-      await goTo(page, view.path(furnished));
+      await goTo(page, view.path(sample));
       await settledPage(page);
       if (view.act !== undefined) {
-        await view.act(page, furnished);
+        await view.act(page, sample);
         await settledPage(page);
       }
       for (const theme of themes) {

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser as Chromium } from 'playwright-core';
 import { accessibilityFaults, newMember, screenshot, sidewaysScroll, startChromium } from '../support/chromium.js';
-import { addPerson } from '../support/console.js';
+import { addUser } from '../support/console.js';
 import { startSystem, type System } from '../support/system.js';
 
 const owner = { email: 'owner@example.com', password: 'correct horse battery' };
@@ -16,7 +16,7 @@ describe('faults in the console', () => {
     system = await startSystem('single');
     chromium = await startChromium();
     ({ id: accountId } = await system.json<{ id: string }>('account', 'create', 'Acme'));
-    await addPerson(system, owner.email, owner.password);
+    await addUser(system, owner.email, owner.password);
     await system.cli('member', 'put', owner.email, '--role', 'owner', '--account', accountId);
   });
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
 import { newMember, newPerson, startChromium } from '../support/chromium.js';
-import { addPerson } from '../support/console.js';
+import { addUser } from '../support/console.js';
 import { browserModes, startSystem, type System } from '../support/system.js';
 
 const owner = { email: 'owner@example.com', password: 'correct horse battery' };
@@ -14,7 +14,7 @@ describe.each(browserModes)('the console’s frame, %s', (mode) => {
   beforeAll(async () => {
     system = await startSystem(mode);
     chromium = await startChromium();
-    await addPerson(system, owner.email, owner.password, '--name', 'Olga');
+    await addUser(system, owner.email, owner.password, '--name', 'Olga');
     await system.cli('member', 'put', owner.email, '--role', 'owner');
   });
 
@@ -133,7 +133,7 @@ describe.each(browserModes)('the console’s frame, %s', (mode) => {
   });
 
   it('shows other users’ accounts by name to an operator, and unknown accounts to nobody', async () => {
-    await addPerson(system, 'operator@example.com', owner.password, '--operator');
+    await addUser(system, 'operator@example.com', owner.password, '--operator');
     const { id } = await system.json<{ id: string }>('account', 'create', 'Somebody else');
     const person = await newMember(chromium, system, { email: 'operator@example.com', password: owner.password });
     const page = await person.open(`/accounts/${id}/keys`);

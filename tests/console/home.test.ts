@@ -5,7 +5,7 @@ import type { Browser as Chromium } from 'playwright-core';
 import { usdText } from '../../console/src/format/money.js';
 import { chat, settled } from '../support/calls.js';
 import { accessibilityFaults, newMember, type Page, screenshot, sidewaysScroll, startChromium } from '../support/chromium.js';
-import { addPerson, Browser } from '../support/console.js';
+import { addUser, Browser } from '../support/console.js';
 import { eventually } from '../support/process.js';
 import { modes, startSystem, type System } from '../support/system.js';
 
@@ -26,7 +26,7 @@ describe.each(modes)('home, %s', (mode) => {
     ({ id: accountId } = await system.json<{ id: string }>('account', 'create', 'Newcomers'));
     account = `/accounts/${accountId}`;
     await system.cli('balance', 'deposit', '5', '--account', accountId);
-    await addPerson(system, owner.email, password);
+    await addUser(system, owner.email, password);
     await system.cli('member', 'put', owner.email, '--role', 'owner', '--account', accountId);
     api = new Browser(system);
     await api.signIn(owner.email, password);
@@ -178,7 +178,7 @@ describe.each(modes)('home, %s', (mode) => {
   });
 
   it('shows no checklist to viewers', async () => {
-    await addPerson(system, viewer.email, password);
+    await addUser(system, viewer.email, password);
     await system.cli('member', 'put', viewer.email, '--role', 'viewer', '--account', accountId);
     const person = await newMember(chromium, system, viewer);
     const page = await person.open(account);

@@ -7,7 +7,7 @@ import type { Browser as Chromium, Download, Locator } from 'playwright-core';
 import { usdText } from '../../console/src/format/money.js';
 import { chat, settled } from '../support/calls.js';
 import { newPerson, type Page, startChromium } from '../support/chromium.js';
-import { addPerson } from '../support/console.js';
+import { addUser } from '../support/console.js';
 import { eventually } from '../support/process.js';
 import { modes, startSystem, type System } from '../support/system.js';
 
@@ -71,7 +71,7 @@ describe.each(modes)('an owner’s journey through the console, %s', (mode) => {
     chromium = await startChromium();
     ({ id: accountId } = await system.json<{ id: string }>('account', 'create', 'Acme'));
     await system.cli('balance', 'deposit', '5', '--account', accountId);
-    await addPerson(system, owner.email, owner.password, '--name', 'Olga');
+    await addUser(system, owner.email, owner.password, '--name', 'Olga');
     await system.cli('member', 'put', owner.email, '--role', 'owner', '--account', accountId);
   });
 

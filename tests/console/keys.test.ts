@@ -15,7 +15,7 @@ import {
   sidewaysScroll,
   startChromium,
 } from '../support/chromium.js';
-import { addPerson, Browser } from '../support/console.js';
+import { addUser, Browser } from '../support/console.js';
 import { eventually } from '../support/process.js';
 import { browserModes, startSystem, type System } from '../support/system.js';
 
@@ -42,7 +42,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
       [owner, 'owner'],
       [viewer, 'viewer'],
     ] as const) {
-      await addPerson(system, who.email, password);
+      await addUser(system, who.email, password);
       await system.cli('member', 'put', who.email, '--role', role, '--account', accountId);
     }
     api = new Browser(system);

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser as Chromium } from 'playwright-core';
 import { accessibilityFaults, newMember, newPerson, type Person, settledPage, startChromium } from '../support/chromium.js';
-import { addPerson } from '../support/console.js';
+import { addUser } from '../support/console.js';
 import { eventually } from '../support/process.js';
 import { type MailServer, startMailServer } from '../support/receivers.js';
 import { browserModes, startSystem, type System } from '../support/system.js';
@@ -29,7 +29,7 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
     ]);
     const { id } = await system.json<{ id: string }>('account', 'create', 'Acme');
     members = `/accounts/${id}/members`;
-    await addPerson(system, who.email, who.password);
+    await addUser(system, who.email, who.password);
     await system.cli('member', 'put', who.email, '--role', 'owner', '--account', id);
     owner = await newMember(chromium, system, who);
   });
@@ -57,7 +57,7 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
   });
 
   it('sets a new password with a mailed link, requested on the sign-in page', async () => {
-    await addPerson(system, 'forgetful@example.com', who.password);
+    await addUser(system, 'forgetful@example.com', who.password);
     const person = await newPerson(chromium, system.baseUrl);
     const page = await person.open('/sign-in');
     await page.getByRole('link', { name: 'Forgotten the password?' }).click();

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser as Chromium, Locator, Page } from 'playwright-core';
 import { chat, get } from '../support/calls.js';
-import { addPerson } from '../support/console.js';
+import { addUser } from '../support/console.js';
 import { accessibilityFaults, newMember, type Person, settledPage, startChromium } from '../support/chromium.js';
 import { eventually } from '../support/process.js';
 import { modes, startSystem, type System } from '../support/system.js';
@@ -25,7 +25,7 @@ describe.each(modes)('an operator’s catalog in the browser, %s', (mode) => {
       startSystem(mode, { ANTHROPIC_API_KEY: 'sk-ant-environment-wxyz', ANTHROPIC_BASE_URL: stub.baseUrl }),
       startChromium(),
     ]);
-    await addPerson(system, who.email, who.password, '--operator');
+    await addUser(system, who.email, who.password, '--operator');
     operator = await newMember(chromium, system, who);
   });
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser as Chromium, Locator, Page } from 'playwright-core';
 import { chat } from '../support/calls.js';
 import { accessibilityFaults, newMember, newPerson, type Person, settledPage, startChromium } from '../support/chromium.js';
-import { addPerson } from '../support/console.js';
+import { addUser } from '../support/console.js';
 import { suspendLedger } from '../support/ledger-unavailable.js';
 import { eventually } from '../support/process.js';
 import { modes, startSystem, type System } from '../support/system.js';
@@ -22,7 +22,7 @@ describe.each(modes)('an operator in the browser, %s', (mode) => {
 
   beforeAll(async () => {
     [system, chromium] = await Promise.all([startSystem(mode), startChromium()]);
-    await addPerson(system, who.email, who.password, '--operator');
+    await addUser(system, who.email, who.password, '--operator');
     operator = await newMember(chromium, system, who);
     ({ id: accountId } = await system.json<{ id: string }>('account', 'create', 'Acme Ltd'));
     ({ secret } = await system.json<{ secret: string }>('key', 'create', '--name', 'server', '--account', accountId));

@@ -3,20 +3,20 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser as Chromium } from 'playwright-core';
 import { settled, type UsageRow } from '../support/calls.js';
 import { newMember, newPerson, type Person, startChromium } from '../support/chromium.js';
-import { addPerson, Browser } from '../support/console.js';
+import { addUser, Browser } from '../support/console.js';
 import { browserModes, startSystem, type System } from '../support/system.js';
-import { type Furnished, furnish } from './furnished.js';
+import { type SampleAccount, createSampleAccount } from './sample-account.js';
 
 describe.each(browserModes)('the playground, %s', (mode) => {
   let system: System;
   let chromium: Chromium;
-  let furnished: Furnished;
+  let sample: SampleAccount;
   let person: Person;
 
   beforeAll(async () => {
     system = await startSystem(mode);
-    [chromium, furnished] = await Promise.all([startChromium(), furnish(system)]);
-    person = await newMember(chromium, system, furnished.owner);
+    [chromium, sample] = await Promise.all([startChromium(), createSampleAccount(system)]);
+    person = await newMember(chromium, system, sample.owner);
   });
 
   afterAll(async () => {
@@ -25,7 +25,7 @@ describe.each(browserModes)('the playground, %s', (mode) => {
   });
 
   it('calls two models at once and shows the recorded cost of each', async () => {
-    const page = await person.open(`/accounts/${furnished.accountId}/playground`);
+    const page = await person.open(`/accounts/${sample.accountId}/playground`);
     await page.getByLabel('Model', { exact: true }).selectOption('sandbox/echo');
     await page.getByLabel('Compare with a second model').check();
     await page.getByLabel('Second model', { exact: true }).selectOption('sandbox/story');
@@ -35,14 +35,14 @@ describe.each(browserModes)('the playground, %s', (mode) => {
     expect(await page.locator('[data-answer=done]').first().innerText()).toBe('Tell me of the sea');
 
     await page.getByRole('link', { name: 'Usage record', exact: true }).nth(1).waitFor();
-    await settled(system, furnished.accountId);
+    await settled(system, sample.accountId);
     const records = JSON.parse(
-      `[${(await system.cli('usage', 'list', '--account', furnished.accountId, '--json')).trim().split('\n').join(',')}]`,
+      `[${(await system.cli('usage', 'list', '--account', sample.accountId, '--json')).trim().split('\n').join(',')}]`,
     ) as UsageRow[];
     for (const link of await page.getByRole('link', { name: 'Usage record', exact: true }).all()) {
       const requestId = (await link.getAttribute('href'))!.split('/').at(-1);
       const record = records.find(({ id }) => id === requestId)!;
-      expect(record.key_id).toBe(furnished.keyId);
+      expect(record.key_id).toBe(sample.keyId);
       const shown = await page
         .locator('li', { has: page.locator(`a[href$="${requestId}"]`) })
         .getByText('Cost')
@@ -59,8 +59,8 @@ describe.each(browserModes)('the playground, %s', (mode) => {
     const page = await visitor.context.newPage();
     await page.goto('models/sandbox/reason');
     await page.getByRole('link', { name: 'Try it in the playground' }).click();
-    await page.getByLabel('Email address').fill(furnished.owner.email);
-    await page.getByLabel('Password').fill(furnished.owner.password);
+    await page.getByLabel('Email address').fill(sample.owner.email);
+    await page.getByLabel('Password').fill(sample.owner.password);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.waitForURL(/\/accounts\/acct_\w+\/playground\?model=sandbox%2Freason$/);
     const model = page.getByLabel('Model', { exact: true });
@@ -75,7 +75,7 @@ describe.each(browserModes)('the playground, %s', (mode) => {
   });
 
   it('continues the conversation, and stops an answer on request', async () => {
-    const page = await person.open(`/accounts/${furnished.accountId}/playground`);
+    const page = await person.open(`/accounts/${sample.accountId}/playground`);
     await page.getByLabel('Model', { exact: true }).selectOption('sandbox/stall');
     await page.getByLabel('Your message').fill('Wait for me');
     await page.getByRole('button', { name: 'Send' }).click();
@@ -90,23 +90,23 @@ describe.each(browserModes)('the playground, %s', (mode) => {
   });
 
   it('requires a role that may create keys, and an active key of the same account', async () => {
-    await addPerson(system, 'viewer@example.com', furnished.owner.password);
-    await system.cli('member', 'put', 'viewer@example.com', '--role', 'viewer', '--account', furnished.accountId);
+    await addUser(system, 'viewer@example.com', sample.owner.password);
+    await system.cli('member', 'put', 'viewer@example.com', '--role', 'viewer', '--account', sample.accountId);
     const viewer = new Browser(system);
-    await viewer.signIn('viewer@example.com', furnished.owner.password);
+    await viewer.signIn('viewer@example.com', sample.owner.password);
     const body = { model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello' }] };
-    const path = (keyId: string, accountId = furnished.accountId) => `/accounts/${accountId}/keys/${keyId}/chat/completions`;
-    expect(await viewer.refusal('POST', path(furnished.keyId), body)).toEqual([403, 'role_not_permitted']);
+    const path = (keyId: string, accountId = sample.accountId) => `/accounts/${accountId}/keys/${keyId}/chat/completions`;
+    expect(await viewer.refusal('POST', path(sample.keyId), body)).toEqual([403, 'role_not_permitted']);
 
     const owner = new Browser(system);
-    await owner.signIn(furnished.owner.email, furnished.owner.password);
-    expect((await owner.ask('POST', path(furnished.keyId), body)).status).toBe(200);
-    expect((await owner.ask('POST', path(furnished.keyId), body, { 'x-tollgate-console': '' })).status).toBe(403);
+    await owner.signIn(sample.owner.email, sample.owner.password);
+    expect((await owner.ask('POST', path(sample.keyId), body)).status).toBe(200);
+    expect((await owner.ask('POST', path(sample.keyId), body, { 'x-tollgate-console': '' })).status).toBe(403);
     const { id: other } = await system.json<{ id: string }>('account', 'create', 'Other');
-    expect(await owner.refusal('POST', path(furnished.keyId, other), body)).toEqual([404, 'not_found']);
-    const { data: keys } = await owner.get<{ data: { id: string; state: string }[] }>(`/accounts/${furnished.accountId}/keys`);
+    expect(await owner.refusal('POST', path(sample.keyId, other), body)).toEqual([404, 'not_found']);
+    const { data: keys } = await owner.get<{ data: { id: string; state: string }[] }>(`/accounts/${sample.accountId}/keys`);
     expect(await owner.refusal('POST', path(keys.find(({ state }) => state === 'disabled')!.id), body)).toEqual([403, 'key_disabled']);
-    await system.cli('account', 'suspend', furnished.accountId);
-    expect(await owner.refusal('POST', path(furnished.keyId), body)).toEqual([403, 'account_suspended']);
+    await system.cli('account', 'suspend', sample.accountId);
+    expect(await owner.refusal('POST', path(sample.keyId), body)).toEqual([403, 'account_suspended']);
   });
 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { newMember, newPerson, type Person, settledPage, startChromium } from '../support/chromium.js';
 import { startSystem, type System } from '../support/system.js';
-import { type Furnished, furnish } from './furnished.js';
+import { type SampleAccount, createSampleAccount } from './sample-account.js';
 
 const firstPageBytesMax = 165_000;
 const stylesBytesMax = 12_000;
@@ -16,11 +16,11 @@ const catalogBytesMax = 20_000;
 describe('the size of the pages', () => {
   let system: System;
   let chromium: Browser;
-  let furnished: Furnished;
+  let sample: SampleAccount;
 
   beforeAll(async () => {
     system = await startSystem('single');
-    [chromium, furnished] = await Promise.all([startChromium(), furnish(system)]);
+    [chromium, sample] = await Promise.all([startChromium(), createSampleAccount(system)]);
   });
 
   afterAll(async () => {
@@ -58,9 +58,9 @@ describe('the size of the pages', () => {
 
   it('is within the budget for each first page, with all files from this gateway', async () => {
     const nobody = await newPerson(chromium, system.baseUrl);
-    const owner = await newMember(chromium, system, furnished.owner);
-    const ofAccount = ['', '/keys', `/keys/${furnished.keyId}`, '/usage', '/usage/records', '/billing', '/playground', '/members'].map(
-      (page) => `/accounts/${furnished.accountId}${page}`,
+    const owner = await newMember(chromium, system, sample.owner);
+    const ofAccount = ['', '/keys', `/keys/${sample.keyId}`, '/usage', '/usage/records', '/billing', '/playground', '/members'].map(
+      (page) => `/accounts/${sample.accountId}${page}`,
     );
     const ofOperator = ['accounts', 'users', 'models', 'upstreams', 'codes', 'audit', 'health'].map((page) => `/operator/${page}`);
     const weights: Record<string, number> = {};

@@ -6,7 +6,7 @@ import type { Browser as Chromium, Locator } from 'playwright-core';
 import { nanoUsdOf, usdText } from '../../console/src/format/money.js';
 import { chat, settled, type UsageRow } from '../support/calls.js';
 import { accessibilityFaults, newMember, type Page, sidewaysScroll, startChromium } from '../support/chromium.js';
-import { addPerson, Browser } from '../support/console.js';
+import { addUser, Browser } from '../support/console.js';
 import { type OtlpReceiver, startOtlpReceiver } from '../support/otlp.js';
 import { eventually } from '../support/process.js';
 import { addModel, addUpstream } from '../support/stub-models.js';
@@ -64,7 +64,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     ({ id: accountId } = await system.json<{ id: string }>('account', 'create', 'Acme'));
     account = `/accounts/${accountId}`;
     await system.cli('balance', 'deposit', '25', '--account', accountId, '--reason', 'invoice 1');
-    await addPerson(system, owner.email, owner.password, '--name', 'Olga');
+    await addUser(system, owner.email, owner.password, '--name', 'Olga');
     await system.cli('member', 'put', owner.email, '--role', 'owner', '--account', accountId);
     api = new Browser(system);
     await api.signIn(owner.email, owner.password);
@@ -381,7 +381,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     const { id } = await system.json<{ id: string }>('account', 'create', 'Attempts');
     await system.cli('balance', 'deposit', '5', '--account', id, '--reason', 'invoice 3');
     const operator = { email: 'operator@example.com', password: owner.password };
-    await addPerson(system, operator.email, operator.password, '--name', 'Oscar', '--operator');
+    await addUser(system, operator.email, operator.password, '--name', 'Oscar', '--operator');
     for (const { email } of [owner, operator]) await system.cli('member', 'put', email, '--role', 'owner', '--account', id);
     await addUpstream(system, 'vendor', 'chat-completions', stub.baseUrl, stubApiKey);
     await addModel(system, 'test/second', '', '', {

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { newMember, newPerson, type Page, startChromium } from '../support/chromium.js';
-import { addPerson } from '../support/console.js';
+import { addUser } from '../support/console.js';
 import { type Idp, startIdp } from '../support/idp.js';
 import { browserModes, startSystem, type System } from '../support/system.js';
 
@@ -31,7 +31,7 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     chromium = await startChromium();
     ({ id: accountId } = await system.json<{ id: string }>('account', 'create', 'Acme'));
     account = `/accounts/${accountId}`;
-    await addPerson(system, owner.email, password, '--name', 'Olga');
+    await addUser(system, owner.email, password, '--name', 'Olga');
     await system.cli('member', 'put', owner.email, '--role', 'owner', '--account', accountId);
   });
 
@@ -74,7 +74,7 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
   });
 
   it('see how long to wait after too many wrong passwords', async () => {
-    await addPerson(system, 'tried@example.com', password);
+    await addUser(system, 'tried@example.com', password);
     const person = await nobody();
     const page = await person.open('/sign-in');
     await page.getByLabel('Email address').fill('tried@example.com');
@@ -218,7 +218,7 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
   });
 
   it('see their sessions, and end them', async () => {
-    await addPerson(system, 'many@example.com', password);
+    await addUser(system, 'many@example.com', password);
     const who = { email: 'many@example.com', password };
     const [here, there, third] = [
       await newMember(chromium, system, who),
@@ -246,7 +246,7 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
   });
 
   it('change their password only with the current one', async () => {
-    await addPerson(system, 'change@example.com', password);
+    await addUser(system, 'change@example.com', password);
     const person = await newMember(chromium, system, { email: 'change@example.com', password });
     const page = await person.open('/settings');
     const save = () => page.getByRole('button', { name: 'Change the password' }).click();
@@ -308,7 +308,7 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
   });
 
   it('connect the identity provider in their settings', async () => {
-    await addPerson(system, 'connect@example.com', password);
+    await addUser(system, 'connect@example.com', password);
     const person = await newMember(chromium, system, { email: 'connect@example.com', password });
     idp.person = { sub: 'private', email: 'private@elsewhere.example', email_verified: true };
     const page = await person.open('/settings');

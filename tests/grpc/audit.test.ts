@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { credentials, loadPackageDefinition, type ServiceClientConstructor, type ServiceError } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { addPerson, Browser } from '../support/console.js';
+import { addUser, Browser } from '../support/console.js';
 import { grpcurlCall } from '../support/grpcurl.js';
 import { eventually } from '../support/process.js';
 import { killOne, pidsOf, startedSince } from '../support/processes.js';
@@ -56,7 +56,7 @@ describe.each(modes)('the audit trail in %s mode', (mode) => {
 
   beforeAll(async () => {
     system = await startSystem(mode);
-    await addPerson(system, email, password, '--operator');
+    await addUser(system, email, password, '--operator');
     ada = new Browser(system);
     await ada.signIn(email, password);
   });

@@ -1,7 +1,7 @@
 // Billing in the console's API: consecutive months that match the ledger, receipts, and codes that credit once.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { chat, settled } from '../support/calls.js';
-import { addPerson, Browser } from '../support/console.js';
+import { addUser, Browser } from '../support/console.js';
 import { eventually } from '../support/process.js';
 import { modes, startSystem, type System } from '../support/system.js';
 
@@ -57,10 +57,10 @@ describe.each(modes)('billing in the console’s API, %s', (mode) => {
     account = `/accounts/${accountId}`;
     await system.cli('balance', 'deposit', '5', '--account', accountId, '--reason', '=1+1', '--idempotency-key', 'invoice-7');
     for (const role of ['owner', 'billing', 'developer', 'viewer']) {
-      await addPerson(system, `${role}@example.com`, password);
+      await addUser(system, `${role}@example.com`, password);
       await system.cli('member', 'put', `${role}@example.com`, '--role', role, '--account', accountId);
     }
-    await addPerson(system, 'operator@example.com', password, '--operator');
+    await addUser(system, 'operator@example.com', password, '--operator');
     [billing, operator] = [await browserOf('billing'), await browserOf('operator')];
     const { secret } = await (await browserOf('owner')).must<{ secret: string }>('POST', `${account}/keys`, { name: 'server' }, 201);
     for (let call = 0; call < 3; call += 1) await (await chat(system, secret)).text();

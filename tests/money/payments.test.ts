@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { addPerson, Browser } from '../support/console.js';
+import { addUser, Browser } from '../support/console.js';
 import { eventually } from '../support/process.js';
 import { type Session, startStripe, type StripeStub } from '../support/stripe.js';
 import { modes, startSystem, type System } from '../support/system.js';
@@ -37,7 +37,7 @@ describe.each(modes)('payments, %s', (mode) => {
     ({ id: accountId } = await system.json<{ id: string }>('account', 'create', 'Acme'));
     account = `/accounts/${accountId}`;
     for (const role of ['owner', 'developer']) {
-      await addPerson(system, `${role}@example.com`, password);
+      await addUser(system, `${role}@example.com`, password);
       await system.cli('member', 'put', `${role}@example.com`, '--role', role, '--account', accountId);
     }
     owner = await browserOf('owner');
@@ -296,7 +296,7 @@ describe('without a payment provider', () => {
     const system = await startSystem('single');
     try {
       const { id } = await system.json<{ id: string }>('account', 'create', 'Acme');
-      await addPerson(system, 'owner@example.com', password);
+      await addUser(system, 'owner@example.com', password);
       await system.cli('member', 'put', 'owner@example.com', '--role', 'owner', '--account', id);
       const owner = new Browser(system);
       await owner.signIn('owner@example.com', password);

@@ -84,7 +84,7 @@ export class Browser {
 }
 
 /** Adds a user with the operator's command. */
-export async function addPerson(system: System, email: string, password: string, ...options: string[]): Promise<void> {
+export async function addUser(system: System, email: string, password: string, ...options: string[]): Promise<void> {
   const { code, stderr } = await runCommand(['user', 'add', email, '--password-stdin', ...options], system.operatorEnv(), `${password}\n`);
   if (code !== 0) throw new Error(stderr);
 }

@@ -1,12 +1,12 @@
 // Creates an account with sample data: users, keys in several states, calls that succeeded and failed, and money movements.
 import { chat, settled } from '../support/calls.js';
-import { addPerson, Browser } from '../support/console.js';
+import { addUser, Browser } from '../support/console.js';
 import { eventually } from '../support/process.js';
 import { addModel } from '../support/stub-models.js';
 import type { System } from '../support/system.js';
 
 /** The created account and some of its data. */
-export interface Furnished {
+export interface SampleAccount {
   readonly accountId: string;
   readonly owner: { readonly email: string; readonly password: string };
   readonly keyId: string;
@@ -22,7 +22,7 @@ export interface Furnished {
 const password = 'correct horse battery';
 
 /** Fills an account of a new system. Its owner is also an operator. */
-export async function furnish(system: System): Promise<Furnished> {
+export async function createSampleAccount(system: System): Promise<SampleAccount> {
   await system.cli(
     'caller',
     'add',
@@ -36,8 +36,8 @@ export async function furnish(system: System): Promise<Furnished> {
   const owner = { email: 'owner@example.com', password };
   const { id: accountId } = await system.json<{ id: string }>('account', 'create', 'Acme Robotics');
   await system.cli('balance', 'deposit', '25', '--account', accountId, '--reason', 'invoice 2026-117');
-  await addPerson(system, owner.email, password, '--name', 'Olga Owner', '--operator');
-  await addPerson(system, 'dev@example.com', password, '--name', 'Dana Developer');
+  await addUser(system, owner.email, password, '--name', 'Olga Owner', '--operator');
+  await addUser(system, 'dev@example.com', password, '--name', 'Dana Developer');
   await system.cli('member', 'put', owner.email, '--role', 'owner', '--account', accountId);
   await system.cli('member', 'put', 'dev@example.com', '--role', 'developer', '--account', accountId);
 
@@ -64,7 +64,7 @@ export async function furnish(system: System): Promise<Furnished> {
     '/operator/upstreams',
     {
       upstream: { id: 'own-server', api_format: 'chat_completions', base_url: 'http://127.0.0.1:9/v1', allow_private_network: true },
-      secret: 'sk-furnished-0123',
+      secret: 'sk-sample-0123',
     },
     201,
   );
