@@ -83,7 +83,7 @@ export async function importModels(
     const fields = present === undefined ? 'new' : isSameModel(present, model) ? 'same' : 'changed';
     const isNewPrice = price !== undefined && !isSameFigures(present?.price, price);
     if (!isDryRun && fields !== 'same') await catalog.putModel({ model }, operatorCall());
-    if (!isDryRun && isNewPrice) await catalog.putPriceDraft({ price, author: 'the command (import)' }, operatorCall());
+    if (!isDryRun && isNewPrice) await catalog.putPriceDraft({ price, author: 'CLI (import)' }, operatorCall());
     outcomes.push({ id: model.id, fields, price: price === undefined ? 'none' : isNewPrice ? 'drafted' : 'same' });
   }
   return outcomes;

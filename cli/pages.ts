@@ -25,9 +25,9 @@ export interface Page<T> {
 /** Adds --limit, --all and --page. */
 export function withPaging(command: Command): Command {
   return command
-    .option('--limit <count>', 'the maximum number', (text) => parseCount(text, 1, limitMax), limitDefault)
-    .option('--all', 'list everything, however many')
-    .option('--page <token>', 'continue where a previous list ended');
+    .option('--limit <count>', 'the maximum number of items', (text) => parseCount(text, 1, limitMax), limitDefault)
+    .option('--all', 'list all items')
+    .option('--page <token>', 'continue a previous list with the token that it printed');
 }
 
 /** Lists what `fetch` returns, page by page, and prints how to continue when there is more. */

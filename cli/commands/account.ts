@@ -29,7 +29,7 @@ export function accountCommand(cli: Cli): Command {
   withPaging(account.command('list'))
     .description('List accounts with their balances, in order of creation.')
     .option('--search <text>', 'only accounts whose name contains this, or whose id begins with it')
-    .option('--state <state>', accountStates.all.join(' or '), accountStates.parse)
+    .option('--state <state>', `only accounts in this state: ${accountStates.all.join(' or ')}`, accountStates.parse)
     .option('--newest-first', 'list the newest first')
     .action((options: PageOptions & { search?: string; state?: AccountState; newestFirst?: boolean }) =>
       cli.withServices(({ auth, ledger }) =>
@@ -67,7 +67,7 @@ export function accountCommand(cli: Cli): Command {
   account
     .command('suspend <account>')
     .description('Suspend an account: all of its calls are rejected within a second. Nothing is deleted.')
-    .option('--reason <text>', 'why; shown to callers that use a key of the account')
+    .option('--reason <text>', 'the reason, shown to callers that use a key of the account')
     .action((accountId: string, options: { reason?: string }) =>
       update(cli, {
         accountId,

@@ -56,8 +56,8 @@ export function auditCommand(cli: Cli): Command {
     .option('--actor <who>', 'only events of this user: the id, or part of the email address')
     .option('--action <action>', 'only this action, such as key.create; or all actions of a kind, such as key')
     .option('--target <id>', 'only events about this object')
-    .option('--from <when>', 'at or after, for example 12h (ago) or 2027-01-31', parseTime)
-    .option('--until <when>', 'before', parseTime)
+    .option('--from <when>', 'only events at or after this time, for example 12h (ago) or 2027-01-31', parseTime)
+    .option('--until <when>', 'only events before this time', parseTime)
     .action((options: PageOptions & FilterOptions) =>
       cli.withServices(({ users }) =>
         listPages(cli, auditView, options, async (pageSize, pageToken) => {
@@ -81,7 +81,7 @@ export function auditCommand(cli: Cli): Command {
   audit
     .command('verify')
     .description('Recompute the hash chain of the log. Exit code 1 when an entry was changed, inserted or removed.')
-    .option('--seen <number:hash>', 'an entry that was seen before, as printed by this command or an export', parseSeen)
+    .option('--seen <number:hash>', 'the number and hash of an earlier entry, as printed by this command or an export', parseSeen)
     .action((options: { seen?: { number: bigint; hash: Buffer } }) =>
       cli.withServices(async ({ users }) => {
         const found = await users.verifyAuditLog(options.seen ?? { number: 0n, hash: Buffer.alloc(0) }, operatorCall(verifyTimeoutMs));

@@ -32,10 +32,10 @@ export function balanceCommand(cli: Cli): Command {
 
   withIdempotencyKey(withAccount(balance.command('deposit')))
     .description('Add funds. Applied only once for the same idempotency key.')
-    .argument('<usd>', 'for example 5 or 0.25', parsePositiveAmount)
-    .option('--source <source>', `where it came from: ${depositSources.all.join(' or ')}; cash by default`, depositSources.parse)
-    .option('--reason <text>', 'for people: why')
-    .option('--reference <text>', 'of an invoice or a payment; it stands behind the reason')
+    .argument('<usd>', 'the amount, for example 5 or 0.25', parsePositiveAmount)
+    .option('--source <source>', `the source of the funds: ${depositSources.all.join(' or ')}; cash by default`, depositSources.parse)
+    .option('--reason <text>', 'the reason, shown with the entry')
+    .option('--reference <text>', 'the reference of an invoice or a payment; added to the reason')
     .action(
       (
         amountNanoUsd: bigint,
@@ -53,9 +53,9 @@ export function balanceCommand(cli: Cli): Command {
 
   withIdempotencyKey(withAccount(balance.command('adjust')))
     .description('Correct a balance with a new entry: a positive amount credits the account, a negative amount debits it.')
-    .argument('<usd>', 'for example 1.50 or -0.25', parseAmount)
-    .requiredOption('--reason <text>', 'for people: why')
-    .option('--reference <text>', 'of an invoice or a payment; it stands behind the reason')
+    .argument('<usd>', 'the amount, for example 1.50 or -0.25', parseAmount)
+    .requiredOption('--reason <text>', 'the reason, shown with the entry')
+    .option('--reference <text>', 'the reference of an invoice or a payment; added to the reason')
     .option('--entry <id>', 'the entry to correct')
     .action(
       (amountNanoUsd: bigint, options: AccountOption & { reason: string; reference?: string; entry?: string; idempotencyKey?: string }) =>
@@ -78,9 +78,9 @@ export function balanceCommand(cli: Cli): Command {
 
   withIdempotencyKey(balance.command('refund <call>'))
     .description('Refund a call with an entry linked to the charge. At most the remaining amount of the charge.')
-    .option('--amount <usd>', 'how much; everything that is left by default', parsePositiveAmount)
+    .option('--amount <usd>', 'the amount to refund; the remaining amount by default', parsePositiveAmount)
     .option('--account <id>', 'the account of the call; found by the usage record by default')
-    .requiredOption('--reason <text>', 'for people: why')
+    .requiredOption('--reason <text>', 'the reason, shown with the entry')
     .action((holdId: string, options: AccountOption & { amount?: bigint; reason: string; idempotencyKey?: string }) =>
       cli.withServices(async ({ metering, ledger }) => {
         const { account, amount: amountNanoUsd, reason } = options;
@@ -94,7 +94,7 @@ export function balanceCommand(cli: Cli): Command {
 
   withAccount(balance.command('reverse <entry>'))
     .description('Reverse an entry with the opposite entry, linked to it; for a charge, refund the remaining amount. Applied only once.')
-    .requiredOption('--reason <text>', 'for people: why')
+    .requiredOption('--reason <text>', 'the reason, shown with the entry')
     .action((entryId: string, options: AccountOption & { reason: string }) =>
       cli.withServices(async ({ auth, ledger }) => {
         const accountId = await chooseAccount(auth, options.account);

@@ -25,7 +25,7 @@ export function callerCommand(cli: Cli): Command {
 
   withIssuing(caller.command('add <name>'))
     .description('Add a caller, and issue its certificate: NAME.crt, NAME.key and ca.crt.')
-    .requiredOption('--may <grant...>', 'what it may do, for example ledger.read', parseGrant)
+    .requiredOption('--may <grant...>', 'grant it this, for example ledger.read', parseGrant)
     .option('--account <id...>', 'limit it to these accounts; every account by default')
     .option(
       '--identity <id>',
@@ -87,8 +87,8 @@ export function callerCommand(cli: Cli): Command {
 
 function withIssuing(command: Command): Command {
   return command
-    .option('--out <folder>', 'where to write the files', '.')
-    .option('--days <count>', 'how long the certificate is valid', (text) => parseCount(text, 1, daysMax), daysDefault);
+    .option('--out <folder>', 'the folder for the files', '.')
+    .option('--days <count>', 'the number of days for which the certificate is valid', (text) => parseCount(text, 1, daysMax), daysDefault);
 }
 
 function parseGrant(grant: string, previous: string[] | undefined): string[] {

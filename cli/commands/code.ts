@@ -25,7 +25,7 @@ export function codeCommand(cli: Cli): Command {
     .command('create')
     .description('Create codes. They are shown only once.')
     .argument('<usd>', 'the value of each code, for example 5', parsePositiveAmount)
-    .option('--count <count>', 'how many', (text) => parseCount(text, 1, 500), 1)
+    .option('--count <count>', 'the number of codes', (text) => parseCount(text, 1, 500), 1)
     .option('--expires <when>', 'the expiry: a time, or a duration such as 30d; they never expire by default', (text) =>
       parseInstant(text, cli.world.nowMs(), 'ahead'),
     )
@@ -34,7 +34,7 @@ export function codeCommand(cli: Cli): Command {
 
   withPaging(code.command('list'))
     .description('List codes without their secrets, newest first.')
-    .option('--state <state>', `only those that are ${codeStates.all.join(', ')}`, codeStates.parse)
+    .option('--state <state>', `only codes in this state: ${codeStates.all.join(', ')}`, codeStates.parse)
     .option('--batch <id>', 'only codes of this batch')
     .action((options: PageOptions & { state?: RedemptionCodeState; batch?: string }) =>
       cli.withServices(async ({ ledger }) => {

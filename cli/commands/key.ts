@@ -60,21 +60,23 @@ export function keyCommand(cli: Cli): Command {
     .command('limit')
     .description('Change the lifetime spending limit of a key.')
     .argument('<key>')
-    .argument('<usd>', 'for example 5, or none', parseLimit)
+    .argument('<usd>', 'the limit, for example 5, or none', parseLimit)
     .action((keyId: string, limit: bigint | undefined) => update(cli, keyId, { lifetimeLimitNanoUsd: limit }, 'lifetime_limit_nano_usd'));
 
   key
     .command('expire')
     .description('Change the expiry of a key.')
     .argument('<key>')
-    .argument('<when>', 'for example 30d or 2027-01-31, or never', (text: string) => (text === 'never' ? undefined : parseExpiry(text)))
+    .argument('<when>', 'the expiry, for example 30d or 2027-01-31, or never', (text: string) =>
+      text === 'never' ? undefined : parseExpiry(text),
+    )
     .action((keyId: string, expiresAtMs: bigint | undefined) => update(cli, keyId, { expiresAtMs }, 'expires_at_ms'));
 
   key
     .command('models')
     .description('Change which models a key may use.')
     .argument('<key>')
-    .argument('<ids>', 'ids separated by commas, or all', parseModels)
+    .argument('<ids>', 'model ids separated by commas, or all', parseModels)
     .action((keyId: string, models: ModelPermission) => update(cli, keyId, { models }, 'models'));
 
   key

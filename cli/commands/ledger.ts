@@ -37,10 +37,10 @@ export function ledgerCommand(cli: Cli): Command {
     .command('export')
     .description('Export the whole journal, account by account, in the order of the entries. Amounts are integers in nano-USD.')
     .option('--account <id>', 'only this account; all by default')
-    .option('--since <when>', 'entries created at or after, for example 30d (ago) or 2027-01-31', parseTime)
-    .option('--until <when>', 'entries created before; the start of the export by default', parseTime)
+    .option('--since <when>', 'only entries created at or after this time, for example 30d (ago) or 2027-01-31', parseTime)
+    .option('--until <when>', 'only entries created before this time; the start of the export by default', parseTime)
     .option('--format <format>', `${exportFormats.join(' or ')}; jsonl by default`, parseFormat)
-    .option('--out <file>', 'the file to write, which appears when it is complete; standard output by default')
+    .option('--out <file>', 'the file to write, created only when it is complete; standard output by default')
     .action((options: { account?: string; since?: bigint; until?: bigint; format?: ExportFormat; out?: string }) =>
       cli.withServices(async (services) => {
         const untilMs = options.until ?? BigInt(cli.world.nowMs());

@@ -33,7 +33,7 @@ export function priceCommand(cli: Cli): Command {
     .description(
       'Prepare a price and show what it would change. Figures that are not given are taken from the existing draft, otherwise from the current price.',
     )
-    .option('--author <name>', 'the author of the draft', 'the command')
+    .option('--author <name>', 'the author of the draft', 'CLI')
     .action((modelId: string, { author, ...figures }: Figures & { author: string }) =>
       cli.withServices(async (services) => {
         const wanted = withDefaults(modelId, figures, await presentFigures(services.catalog, modelId));
@@ -60,13 +60,13 @@ export function priceCommand(cli: Cli): Command {
       'Publish a new price for a model: its draft, or the given figures. Published prices never change; calls keep the price they started with.',
     )
     .option('--draft <version>', 'publish the draft with this version, as shown by `price diff`; a retry changes nothing', parseVersion)
-    .option('--replaces <price>', 'with --draft: only if it still replaces this price, or "none"')
+    .option('--replaces <price>', 'with --draft: publish only if the draft still replaces this price, or "none"')
     .action((modelId: string, options: PublishOptions) => cli.withServices(({ catalog }) => publish(cli, catalog, modelId, options)));
 
   price
     .command('discard <model>')
     .description('Discard the draft of a model.')
-    .option('--draft <version>', 'only if it has this version', parseVersion)
+    .option('--draft <version>', 'discard only if the draft has this version', parseVersion)
     .action((modelId: string, { draft }: { draft?: bigint }) =>
       cli.withServices(async ({ catalog }) => {
         await catalog.deletePriceDraft({ modelId, ...(draft === undefined ? {} : { version: draft }) }, operatorCall());
@@ -88,12 +88,12 @@ export function priceCommand(cli: Cli): Command {
 
 function withFigures(cli: Cli, command: Command): Command {
   return command
-    .option('--input <usd>', 'uncached input', parsePrice)
-    .option('--output <usd>', 'output', parsePrice)
-    .option('--cache-read <usd>', 'input read from a cache; the price of input by default', parsePrice)
-    .option('--cache-write-5m <usd>', 'input written to a cache for five minutes; the price of input by default', parsePrice)
-    .option('--cache-write-1h <usd>', 'input written to a cache for one hour; the price of input by default', parsePrice)
-    .option('--reasoning <usd>', 'reasoning, or as-output', (text) => (text === 'as-output' ? text : parsePrice(text)))
+    .option('--input <usd>', 'the price of uncached input', parsePrice)
+    .option('--output <usd>', 'the price of output', parsePrice)
+    .option('--cache-read <usd>', 'the price of input read from a cache; by default that of input', parsePrice)
+    .option('--cache-write-5m <usd>', 'the price of input written to a cache for five minutes; by default that of input', parsePrice)
+    .option('--cache-write-1h <usd>', 'the price of input written to a cache for one hour; by default that of input', parsePrice)
+    .option('--reasoning <usd>', 'the price of reasoning, or as-output', (text) => (text === 'as-output' ? text : parsePrice(text)))
     .option('--from <when>', 'when it starts, for example 7d or 2027-01-31, or now', (text) =>
       text === 'now' ? 0n : parseInstant(text, cli.world.nowMs(), 'ahead'),
     );

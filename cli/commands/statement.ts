@@ -47,7 +47,7 @@ export function statementCommand(cli: Cli): Command {
 
   withPaging(withAccount(statement.command('lines <month>')))
     .description('List the lines of one month between its opening and its closing, oldest first.')
-    .option('--kind <kinds>', `only of these kinds, separated by commas: ${kinds.all.join(', ')}`, (text) =>
+    .option('--kind <kinds>', `only lines of these kinds, separated by commas: ${kinds.all.join(', ')}`, (text) =>
       parseList(text).map(kinds.parse),
     )
     .action((month: string, options: AccountOption & PageOptions & { kind?: EntryKind[] }) =>

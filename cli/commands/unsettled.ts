@@ -11,8 +11,12 @@ import { unsettledStates, unsettledView } from '../views/reconcile.js';
 export function addUnsettledCommands(usage: Command, cli: Cli): void {
   withPaging(usage.command('unsettled'))
     .description('List charges that the ledger has not accepted: those that wait, and those that it rejected permanently.')
-    .option('--account <id>', 'only of this account')
-    .option('--state <state>', `only ${unsettledStates.all.join(', ')}; waiting and rejected by default`, unsettledStates.parse)
+    .option('--account <id>', 'only charges of this account')
+    .option(
+      '--state <state>',
+      `only charges in this state: ${unsettledStates.all.join(', ')}; waiting and rejected by default`,
+      unsettledStates.parse,
+    )
     .action((options: PageOptions & { account?: string; state?: UnsettledState }) =>
       cli.withServices(({ metering }) =>
         listPages(cli, unsettledView, options, async (pageSize, pageToken) => {
@@ -26,7 +30,7 @@ export function addUnsettledCommands(usage: Command, cli: Cli): void {
   usage
     .command('retry')
     .description('Send rejected charges to the ledger again, after the cause was fixed.')
-    .argument('[call]', 'one call')
+    .argument('[call]', 'the request id of one call')
     .option('--all', 'every rejected charge')
     .action((callId: string | undefined, options: { all?: boolean }) => {
       if ((callId === undefined) === (options.all !== true)) throw new CliError('Specify either a call or --all.', { exitCode: 2 });
@@ -42,7 +46,7 @@ export function addUnsettledCommands(usage: Command, cli: Cli): void {
   usage
     .command('close <call>')
     .description('Close a rejected charge permanently. No money moves; the reason is kept.')
-    .requiredOption('--reason <text>', 'for people: why')
+    .requiredOption('--reason <text>', 'the reason, kept with the charge')
     .action((callId: string, options: { reason: string }) =>
       cli.withServices(async ({ metering }) =>
         cli.out.show(unsettledView, (await metering.closeSettlement({ callId, reason: options.reason }, operatorCall())).charge!),

@@ -60,11 +60,11 @@ export function upstreamCommand(cli: Cli): Command {
   upstream
     .command('add <id>')
     .description('Add an upstream. Prompts for its secret unless an option says where to read it.')
-    .requiredOption('--format <format>', `its API format: ${wireFormats.all.join(', ')}`, wireFormats.parse)
-    .requiredOption('--base-url <url>', 'up to and including the version segment, for example https://api.openai.com/v1')
+    .requiredOption('--format <format>', `the API format: ${wireFormats.all.join(', ')}`, wireFormats.parse)
+    .requiredOption('--base-url <url>', 'the base URL up to and including the version segment, for example https://api.openai.com/v1')
     .option('--secret-stdin', 'read the secret from standard input')
     .option('--secret-env <name>', 'read the secret from this environment variable')
-    .option('--no-secret', 'it needs no secret')
+    .option('--no-secret', 'the upstream needs no secret')
     .option('--allow-private-network', 'allow a private address (10/8, 192.168/16 …)')
     .option('--disabled', 'add it disabled')
     .option('--replace', 'replace an existing upstream with this id')
@@ -91,7 +91,7 @@ export function upstreamCommand(cli: Cli): Command {
   upstream
     .command('remove <id>')
     .description('Remove an upstream and its secret. Fails while models are routed to it.')
-    .option('--force', 'even if models are routed to it; they are then no longer served by it')
+    .option('--force', 'remove it even if models are routed to it; it then no longer serves them')
     .action((upstreamId: string, { force }: { force?: boolean }) =>
       cli.withServices(async ({ inference, catalog }) => {
         if (force !== true) await refuseUsed(catalog, upstreamId);

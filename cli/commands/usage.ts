@@ -92,12 +92,12 @@ async function refundedOf({ call, settlement }: UsageRecord, ledger: Services['l
 function withFilter(cli: Cli, command: Command): Command {
   const parseTime = (text: string): bigint => parseInstant(text, cli.world.nowMs(), 'back');
   return command
-    .option('--account <id>', 'only of this account')
-    .option('--key <id>', 'only of this key')
-    .option('--model <id>', 'only of this model')
-    .option('--from <when>', 'started at or after, for example 12h (ago) or 2027-01-31', parseTime)
-    .option('--until <when>', 'started before', parseTime)
-    .option('--outcome <outcome>', `only calls that ended so: ${usageWords.outcome.all.join(', ')}`, usageWords.outcome.parse);
+    .option('--account <id>', 'only calls of this account')
+    .option('--key <id>', 'only calls with this key')
+    .option('--model <id>', 'only calls of this model')
+    .option('--from <when>', 'only calls started at or after this time, for example 12h (ago) or 2027-01-31', parseTime)
+    .option('--until <when>', 'only calls started before this time', parseTime)
+    .option('--outcome <outcome>', `only calls with this outcome: ${usageWords.outcome.all.join(', ')}`, usageWords.outcome.parse);
 }
 
 function filterOf(options: FilterOptions): UsageFilter {

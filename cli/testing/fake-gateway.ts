@@ -127,7 +127,7 @@ export async function startFakeGateway(): Promise<FakeGateway> {
   const grpc = await serveGrpc({
     services: [
       { definition: AuthServiceDefinition, service: stubbed(AuthServiceDefinition, auth(state)) },
-      { definition: UserServiceDefinition, service: stubbed(UserServiceDefinition, people(state)) },
+      { definition: UserServiceDefinition, service: stubbed(UserServiceDefinition, users(state)) },
       { definition: CatalogServiceDefinition, service: stubbed(CatalogServiceDefinition, catalog(state)) },
       { definition: LedgerServiceDefinition, service: stubbed(LedgerServiceDefinition, ledger(state)) },
       { definition: AlertServiceDefinition, service: stubbed(AlertServiceDefinition, alerts(state)) },
@@ -259,7 +259,7 @@ function auth(state: FakeState): object {
   };
 }
 
-function people(state: FakeState): object {
+function users(state: FakeState): object {
   return {
     verifyAuditLog: async () => VerifyAuditLogResponse.fromPartial({ eventsChecked: 3n, fault: state.auditDrift }),
   };
