@@ -11,7 +11,8 @@ import { recordedAudit } from '../testing/audit.js';
 import { createTestDatabase, type TestDatabase, testEngines } from '../testing/database.js';
 import { eventually } from '../testing/waiting.js';
 import { auditCharsMax, changedFields } from './audit-event.js';
-import { AuditOutbox, auditOutboxTable, type AuditReceiver, orderedIds } from './audit-outbox.js';
+import { orderedIds } from '../outbox/outbox.js';
+import { AuditOutbox, auditOutboxTable, type AuditReceiver } from './audit-outbox.js';
 
 const log = createLogger({ name: 'test', level: 'silent' });
 const gateway = callContext({ caller: 'gateway' });
@@ -186,7 +187,7 @@ describe.each(testEngines)('an outbox of audit events on %s', (engine) => {
 
 describe('ids of audit events', () => {
   it('sort in the order of their creation, even within a millisecond and after the clock was set back', () => {
-    const next = orderedIds();
+    const next = orderedIds('aud');
     const ids = Array.from({ length: 10_000 }, (_, index) => next(1_800_000_000_000 + (index < 9000 ? 0 : -5000)));
     expect(new Set(ids).size).toBe(ids.length);
     expect(ids.toSorted()).toEqual(ids);

@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import type { Knex } from 'knex';
 import { type AuditEvent, type AuditRecord, auditRecord } from '#kit/audit/audit-event.js';
-import { type AuditLog, orderedIds, toAuditRecord } from '#kit/audit/audit-outbox.js';
+import type { AuditLog } from '#kit/audit/audit-outbox.js';
 import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
-import { asBigInt, asBytes, asNumber } from '#kit/db/values.js';
+import { asBigInt, asBytes, asNumber, asText } from '#kit/db/values.js';
 import { idFromBytes, idToBytes } from '#kit/id.js';
+import { orderedIds } from '#kit/outbox/outbox.js';
 import type { CallContext } from '#client/call-context.js';
 import type { AuditEvent as AuditEntry } from '#proto/auth/v1/users.js';
 import type { Row } from '../../store/rows.js';
@@ -47,7 +48,7 @@ export interface ChainEnd {
 
 /** Stores the audit log. */
 export class AuditStore implements AuditLog {
-  readonly #newId = orderedIds();
+  readonly #newId = orderedIds('aud');
 
   constructor(
     private readonly db: Database,
@@ -157,5 +158,18 @@ function firstIdAt(ms: bigint): Buffer {
 }
 
 function toEntry(row: Row): AuditEntry {
-  return { ...toAuditRecord(row), number: asBigInt(row['number']), hash: asBytes(row['hash']) };
+  return {
+    id: idFromBytes('aud', asBytes(row['id'])),
+    atMs: asBigInt(row['at_ms']),
+    actorUserId: asText(row['actor_user_id']),
+    actorName: asText(row['actor_name']),
+    clientAddress: asText(row['client_address']),
+    caller: asText(row['caller']),
+    accountId: asText(row['account_id']),
+    action: asText(row['action']),
+    targetId: asText(row['target_id']),
+    detailJson: asText(row['detail']),
+    number: asBigInt(row['number']),
+    hash: asBytes(row['hash']),
+  };
 }

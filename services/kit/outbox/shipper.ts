@@ -1,44 +1,45 @@
-// Ships the audit events of an outbox, oldest first, until the receiver has acknowledged each.
+// Ships the messages of an outbox, oldest first, until the receiver has acknowledged each.
 import type { Logger } from '../log.js';
-import type { AuditRecord } from './audit-event.js';
 
-/** Options of `AuditShipper`: where events come from and where they go. */
-export interface AuditShipperOptions {
-  /** Returns the oldest events. */
-  read(limit: number): Promise<readonly AuditRecord[]>;
-  /** Resolves once all of them are in the audit log. May be called again with the same events. */
-  send(events: readonly AuditRecord[], signal: AbortSignal): Promise<unknown>;
-  remove(events: readonly AuditRecord[]): Promise<void>;
+/** Options of `Shipper`: where messages come from and where they go. */
+export interface ShipperOptions<T> {
+  /** What the messages are, for log lines: "audit events". */
+  readonly what: string;
+  /** Returns the oldest messages. */
+  read(limit: number): Promise<readonly T[]>;
+  /** Resolves once the receiver has stored all of them. May be called again with the same messages. */
+  send(messages: readonly T[], signal: AbortSignal): Promise<unknown>;
+  remove(messages: readonly T[]): Promise<void>;
   readonly log: Logger;
 }
 
-/** Events in one message: with the longest details about 1 MB. */
-const eventsPerBatchMax = 50;
-// Finds events that another replica committed and could not ship.
+/** Messages per batch: with the longest messages about 1 MB. */
+const batchMax = 50;
+// Finds messages that another replica committed and could not ship.
 const idleMs = 60_000;
 const retryMsMin = 50;
 const retryMsMax = 5000;
 
 /** Ships in the background, one batch at a time. */
-export class AuditShipper {
+export class Shipper<T> {
   readonly #stopping = new AbortController();
   #isAwake = true;
   #endPause: () => void = () => undefined;
   #running: Promise<void> = Promise.resolve();
 
-  constructor(private readonly options: AuditShipperOptions) {}
+  constructor(private readonly options: ShipperOptions<T>) {}
 
   start(): void {
     this.#running = this.#run();
   }
 
-  /** Checks for events now, or after the current batch. */
+  /** Checks for messages now, or after the current batch. */
   wake(): void {
     this.#isAwake = true;
     this.#endPause();
   }
 
-  /** Aborts the current batch; its events stay in the outbox. */
+  /** Aborts the current batch; its messages stay in the outbox. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#endPause();
@@ -52,14 +53,14 @@ export class AuditShipper {
       try {
         this.#isAwake = false;
         const shipped = await this.#shipBatch();
-        if (failures > 0) this.options.log.info('audit events are shipped again');
+        if (failures > 0) this.options.log.info(`${this.options.what} are shipped again`);
         failures = 0;
-        if (shipped < eventsPerBatchMax) await this.#pause(idleMs, () => this.#isAwake);
+        if (shipped < batchMax) await this.#pause(idleMs, () => this.#isAwake);
       } catch (error) {
         if (signal.aborted) return;
         failures += 1;
         // Each outage is logged once.
-        if (failures === 1) this.options.log.warn({ err: error }, 'audit events could not be shipped; they stay in the outbox');
+        if (failures === 1) this.options.log.warn({ err: error }, `${this.options.what} could not be shipped; they stay in the outbox`);
         await this.#pause(Math.min(retryMsMin * 2 ** (failures - 1), retryMsMax), () => false);
       }
     }
@@ -67,11 +68,11 @@ export class AuditShipper {
 
   async #shipBatch(): Promise<number> {
     const { read, send, remove } = this.options;
-    const events = await read(eventsPerBatchMax);
-    if (events.length === 0) return 0;
-    await send(events, this.#stopping.signal);
-    await remove(events);
-    return events.length;
+    const messages = await read(batchMax);
+    if (messages.length === 0) return 0;
+    await send(messages, this.#stopping.signal);
+    await remove(messages);
+    return messages.length;
   }
 
   /** Waits until the shipper stops or `isOver` returns true at a call of `wake`, at the latest. */
