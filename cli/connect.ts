@@ -4,6 +4,7 @@ import { type CallContext, callContext } from '#client/call-context.js';
 import { dialGrpc, type GrpcConnection } from '#client/grpc/grpc-client.js';
 import { type AuthService, AuthServiceDefinition } from '#proto/auth/v1/auth.js';
 import { type CallerService, CallerServiceDefinition } from '#proto/auth/v1/callers.js';
+import { type NotificationService, NotificationServiceDefinition } from '#proto/auth/v1/notifications.js';
 import { type UserService, UserServiceDefinition } from '#proto/auth/v1/users.js';
 import { type CatalogService, CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
 import { type InferenceService, InferenceServiceDefinition } from '#proto/inference/v1/inference.js';
@@ -22,6 +23,7 @@ export interface Services {
   readonly auth: AuthService;
   readonly users: UserService;
   readonly callers: CallerService;
+  readonly notifications: NotificationService;
   readonly catalog: CatalogService;
   readonly ledger: LedgerService;
   readonly alerts: AlertService;
@@ -57,6 +59,7 @@ export async function connect(config: CliConfig): Promise<Services> {
     auth: connectionTo('auth').client(AuthServiceDefinition),
     users: connectionTo('auth').client(UserServiceDefinition),
     callers: connectionTo('auth').client(CallerServiceDefinition),
+    notifications: connectionTo('auth').client(NotificationServiceDefinition),
     catalog: connectionTo('catalog').client(CatalogServiceDefinition),
     ledger: connectionTo('ledger').client(LedgerServiceDefinition),
     alerts: connectionTo('ledger').client(AlertServiceDefinition),

@@ -13,6 +13,8 @@ const httpTimeoutMs = 3000;
 const readyTextMax = 10_000;
 const verifyTimeoutMs = 60_000;
 const outboxAgeMsMax = 60_000;
+/** Longer than the attempts for one notification take. */
+const notificationAgeMsMax = 2 * 3_600_000;
 // The ledger expires holds a hundred times a minute or more; a few are always pending.
 const overdueHoldsMax = 1000n;
 // Twice the longest interval that can be set.
@@ -172,6 +174,17 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
         });
       },
     },
+    {
+      title: 'notifications',
+      async look({ notifications }, nowMs) {
+        const { pending, oldestPendingAtMs } = await notifications.getDeliveryStatus({}, operatorCall());
+        const ageMs = pending === 0n ? 0 : nowMs - Number(oldestPendingAtMs);
+        if (ageMs <= notificationAgeMsMax) return `${pending} mails and webhook requests wait for delivery`;
+        throw new CliError(`${pending} mails and webhook requests wait for delivery, the oldest for ${Math.round(ageMs / 1000)} s.`, {
+          fix: 'Auth gives up after about an hour; read its log to see why it did not.',
+        });
+      },
+    },
   ],
   catalog: [
     {
@@ -211,6 +224,17 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
         return openHolds === 0n
           ? 'none open'
           : `${openHolds} open, the oldest for ${Math.max(0, Math.round((nowMs - Number(oldestOpenHoldAtMs)) / 1000))} s`;
+      },
+    },
+    {
+      title: 'notification outbox',
+      async look({ ledger }, nowMs) {
+        const { oldestUnshippedNotificationAtMs: oldestAtMs } = await ledger.getHealth({}, operatorCall());
+        const ageMs = oldestAtMs === 0n ? 0 : nowMs - Number(oldestAtMs);
+        if (ageMs <= outboxAgeMsMax) return 'auth receives the notifications of alerts';
+        throw new CliError(`The notifications of alerts have waited for auth for ${Math.round(ageMs / 1000)} s.`, {
+          fix: 'Auth delivers them once it receives them; read the log of the ledger to see why it does not.',
+        });
       },
     },
   ],

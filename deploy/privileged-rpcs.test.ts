@@ -8,7 +8,6 @@ import { parseSettings } from '#kit/config/settings.js';
 import type { Database } from '#kit/db/open.js';
 import { AppError } from '#client/errors/app-error.js';
 import { createLogger } from '#kit/log.js';
-import { mailSettings } from '#kit/mail/settings.js';
 import { Access } from '#kit/rpc/access/access.js';
 import { type CallContext, callContext } from '#client/call-context.js';
 import { methodsOf, type ServiceDefinition, type UnaryHandler } from '#client/definition.js';
@@ -27,6 +26,7 @@ import { accessTable } from '#proto/access.js';
 import { AuthServiceDefinition, CreateAccountRequest } from '#proto/auth/v1/auth.js';
 import { CallerServiceDefinition } from '#proto/auth/v1/callers.js';
 import { CreateUserRequest, UserServiceDefinition } from '#proto/auth/v1/users.js';
+import { NotificationServiceDefinition } from '#proto/auth/v1/notifications.js';
 import { CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
 import { InferenceServiceDefinition } from '#proto/inference/v1/inference.js';
 import { AlertServiceDefinition } from '#proto/ledger/v1/alerts.js';
@@ -79,6 +79,7 @@ describe('the gateway’s certificate', () => {
       secretKey,
     });
     const people = decorateService(UserServiceDefinition, auth.users.service, chain);
+    const notifications = decorateService(NotificationServiceDefinition, auth.notifications.service, chain);
     const authFor = (caller: string) => localClient(UserServiceDefinition, people, { caller });
     const catalog = createCatalog(parseSettings(catalogSettings, {}), { db: db('catalog'), clock, log, auth: authFor('catalog') });
     const ledgerDeps = { db: db('ledger'), clock, log, access, auth: authFor('ledger') };
@@ -87,7 +88,7 @@ describe('the gateway’s certificate', () => {
       ...ledgerDeps,
       auditLog: ledger.auditLog,
       secretKey,
-      mail: parseSettings(mailSettings, {}),
+      notifications: localClient(NotificationServiceDefinition, notifications, { caller: 'ledger' }),
       publicUrl: undefined,
     });
     const payments = createPayments(parseSettings(paymentSettings, {}), { ledger, clock, log });
@@ -115,6 +116,7 @@ describe('the gateway’s certificate', () => {
     const offers = [
       offer(AuthServiceDefinition, auth),
       offer(CallerServiceDefinition, auth.callers),
+      offer(NotificationServiceDefinition, auth.notifications),
       offer(UserServiceDefinition, auth.users),
       offer(CatalogServiceDefinition, catalog),
       offer(LedgerServiceDefinition, ledger),

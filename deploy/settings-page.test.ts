@@ -44,8 +44,7 @@ const page = settingsPage([
   { title: 'inference', readBy: service('inference'), settings: inferenceSettings },
   {
     title: 'Mail',
-    readBy:
-      'Read by the single process and by the processes of the ledger, for alerts, and of auth, for invitations. Plain text, to one recipient at a time.',
+    readBy: 'Read by the single process and by the process of auth, which sends all mail. Plain text, to one recipient at a time.',
     settings: mailSettings,
   },
   { title: 'Every process', readBy: 'Logs, telemetry, certificates and shutdown.', settings: everyProcess },

@@ -1,6 +1,7 @@
 // The gateway as a process of its own.
 import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
 import { CallerServiceDefinition } from '#proto/auth/v1/callers.js';
+import { NotificationServiceDefinition } from '#proto/auth/v1/notifications.js';
 import { UserServiceDefinition } from '#proto/auth/v1/users.js';
 import { CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
 import { InferenceServiceDefinition } from '#proto/inference/v1/inference.js';
@@ -36,6 +37,7 @@ await runProcess({
         auth: host.dial(peers.auth).client(AuthServiceDefinition),
         users: host.dial(peers.auth).client(UserServiceDefinition),
         callers: host.dial(peers.auth).client(CallerServiceDefinition),
+        notifications: host.dial(peers.auth).client(NotificationServiceDefinition),
         catalog: host.dial(peers.catalog).client(CatalogServiceDefinition),
         ledger: batchClient(LedgerServiceDefinition, host.dial(peers.ledger).client(LedgerServiceDefinition), holds).client,
         alerts: host.dial(peers.ledger).client(AlertServiceDefinition),

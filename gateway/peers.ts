@@ -11,6 +11,7 @@ export interface GatewayPeers {
   readonly auth: Pick<AuthService, 'authenticate' | 'watchKeys'> & ConsolePeers['auth'];
   readonly users: ConsolePeers['users'];
   readonly callers: ConsolePeers['callers'];
+  readonly notifications: ConsolePeers['notifications'];
   readonly catalog: Pick<CatalogService, 'watchCatalog' | 'listPriceVersions'> & ConsolePeers['catalog'];
   readonly ledger: Pick<LedgerService, 'hold' | 'release' | 'getBalance' | 'listKeySpend'> & ConsolePeers['ledger'];
   readonly alerts: ConsolePeers['alerts'];

@@ -17,6 +17,7 @@ cpSync(`${root}LICENSE`, `${out}/LICENSE`);
 const messages = {
   auth: 'auth/v1/auth',
   callers: 'auth/v1/callers',
+  notifications: 'auth/v1/notifications',
   users: 'auth/v1/users',
   catalog: 'catalog/v1/catalog',
   inference: 'inference/v1/inference',

@@ -1,13 +1,13 @@
 // tollgate alert: the low-balance alert of an account, and its deliveries.
 import { Command } from 'commander';
-import { AlertDeliveryState } from '#proto/ledger/v1/alerts.js';
+import { NotificationState } from '#proto/auth/v1/notifications.js';
 import { chooseAccount, withAccount } from '../accounts.js';
 import type { Cli } from '../cli.js';
-import { operatorCall } from '../connect.js';
+import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
 import { parsePositiveAmount } from '../parse.js';
-import { alertView, deliveryView } from '../views/alert.js';
+import { type AlertNow, alertView, deliveryView } from '../views/alert.js';
 
 // A mail server may be slow.
 const testTimeoutMs = 40_000;
@@ -30,8 +30,8 @@ export function alertCommand(cli: Cli): Command {
   withAccount(alert.command('get'))
     .description('Show the alert, and whether the balance is below its threshold.')
     .action((options: AccountOption) =>
-      cli.withServices(async ({ auth, alerts }) => {
-        cli.out.show(alertView, await alerts.getAlert({ accountId: await chooseAccount(auth, options.account) }, operatorCall()));
+      cli.withServices(async (services) => {
+        cli.out.show(alertView, await readAlert(services, await chooseAccount(services.auth, options.account)));
       }),
     );
 
@@ -47,18 +47,14 @@ export function alertCommand(cli: Cli): Command {
     .option('--new-secret', 'replace the signing secret')
     .option('--off', 'keep the alert, but turn it off')
     .action((thresholdNanoUsd: bigint, options: SetOptions) =>
-      cli.withServices(async ({ auth, alerts }) => {
-        const accountId = await chooseAccount(auth, options.account);
+      cli.withServices(async (services) => {
+        const accountId = await chooseAccount(services.auth, options.account);
         const { email: emails = [], webhook: webhookUrl = '', newSecret: rotateWebhookSecret = false, off = false } = options;
-        const { webhookSecret } = await alerts.putAlert(
+        const { webhookSecret } = await services.alerts.putAlert(
           { accountId, enabled: !off, thresholdNanoUsd, emails, webhookUrl, rotateWebhookSecret },
           operatorCall(),
         );
-        cli.out.show(
-          alertView,
-          await alerts.getAlert({ accountId }, operatorCall()),
-          webhookSecret === '' ? {} : { webhook_secret: webhookSecret },
-        );
+        cli.out.show(alertView, await readAlert(services, accountId), webhookSecret === '' ? {} : { webhook_secret: webhookSecret });
         if (webhookSecret !== '')
           cli.out.note(`\nWebhook requests are signed with this secret, which is not shown again:\n${webhookSecret}`);
       }),
@@ -68,28 +64,33 @@ export function alertCommand(cli: Cli): Command {
     .description('Send a test to every destination and wait for the results. Exit code 1 when any delivery fails.')
     .action((options: AccountOption) =>
       cli.withServices(async ({ auth, alerts }) => {
-        const { deliveries } = await alerts.testAlert(
+        const { notifications } = await alerts.testAlert(
           { accountId: await chooseAccount(auth, options.account) },
           operatorCall(testTimeoutMs),
         );
-        cli.out.list(deliveryView, deliveries);
-        const failed = deliveries.filter(({ state }) => state !== AlertDeliveryState.ALERT_DELIVERY_STATE_DELIVERED);
+        cli.out.list(deliveryView, notifications);
+        const failed = notifications.filter(({ state }) => state !== NotificationState.NOTIFICATION_STATE_DELIVERED);
         if (failed.length > 0)
-          throw new CliError(`${failed.length} of ${deliveries.length} deliveries failed.`, { fix: 'See the outcome of each above.' });
+          throw new CliError(`${failed.length} of ${notifications.length} deliveries failed.`, { fix: 'See the outcome of each above.' });
       }),
     );
 
   withPaging(withAccount(alert.command('deliveries')))
     .description('List deliveries and their outcomes, newest first.')
     .action((options: AccountOption & PageOptions) =>
-      cli.withServices(async ({ auth, alerts }) => {
+      cli.withServices(async ({ auth, notifications }) => {
         const accountId = await chooseAccount(auth, options.account);
         await listPages(cli, deliveryView, options, async (pageSize, pageToken) => {
-          const response = await alerts.listAlertDeliveries({ accountId, pageSize, pageToken }, operatorCall());
-          return { items: response.deliveries, nextPageToken: response.nextPageToken };
+          const response = await notifications.listNotifications({ accountId, pageSize, pageToken }, operatorCall());
+          return { items: response.notifications, nextPageToken: response.nextPageToken };
         });
       }),
     );
 
   return alert;
+}
+
+async function readAlert({ alerts, notifications }: Services, accountId: string): Promise<AlertNow> {
+  const { mailConfigured } = await notifications.getDeliveryStatus({}, operatorCall());
+  return { ...(await alerts.getAlert({ accountId }, operatorCall())), mailConfigured };
 }

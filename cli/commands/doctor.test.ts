@@ -44,11 +44,13 @@ describe('the doctor', () => {
       'connection',
       'auth',
       'audit log',
+      'notifications',
       'catalog',
       'models',
       'ledger',
       'books',
       'holds',
+      'notification outbox',
       'metering',
       'outbox',
       'quarantine',
@@ -94,6 +96,18 @@ describe('the doctor', () => {
   it('reports charges that the ledger rejected', async () => {
     gateway.state.outbox = GetOutboxResponse.fromPartial({ failed: 1n });
     expect((await examine()).fixes).toEqual({ outbox: expect.stringContaining('tollgate usage unsettled') });
+  });
+
+  it('reports notifications that are not delivered or do not reach auth', async () => {
+    gateway.state.oldestNotificationAtMs = BigInt(testNowMs - 3_600_000);
+    gateway.state.oldestUnshippedNotificationAtMs = BigInt(testNowMs - 30_000);
+    expect((await examine()).fixes).toEqual({});
+    gateway.state.oldestNotificationAtMs = BigInt(testNowMs - 3 * 3_600_000);
+    gateway.state.oldestUnshippedNotificationAtMs = BigInt(testNowMs - 90_000);
+    expect((await examine()).fixes).toEqual({
+      notifications: expect.stringContaining('log'),
+      'notification outbox': expect.stringContaining('log of the ledger'),
+    });
   });
 
   it('reports the findings of the reconcile job, and when it does not run', async () => {

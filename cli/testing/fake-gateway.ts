@@ -19,17 +19,11 @@ import {
   KeyState,
   type UpdateKeyRequest,
 } from '#proto/auth/v1/auth.js';
+import { Notification, NotificationChannel, NotificationServiceDefinition, NotificationState } from '#proto/auth/v1/notifications.js';
 import { UserServiceDefinition, VerifyAuditLogResponse } from '#proto/auth/v1/users.js';
 import { CatalogServiceDefinition, Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { InferenceServiceDefinition, Upstream, UpstreamTest } from '#proto/inference/v1/inference.js';
-import {
-  AlertChannel,
-  AlertDelivery,
-  AlertDeliveryState,
-  AlertServiceDefinition,
-  GetAlertResponse,
-  type PutAlertRequest,
-} from '#proto/ledger/v1/alerts.js';
+import { AlertServiceDefinition, GetAlertResponse, type PutAlertRequest } from '#proto/ledger/v1/alerts.js';
 import {
   type AdjustRequest,
   Balance,
@@ -104,7 +98,11 @@ export class FakeState {
   holdsPastExpiry = 0n;
   quarantinedLastHour = 0n;
   alert = GetAlertResponse.fromPartial({ alert: {} });
-  readonly deliveries: AlertDelivery[] = [];
+  readonly notifications: Notification[] = [];
+  /** When the oldest pending notification was created; 0: none is pending. */
+  oldestNotificationAtMs = 0n;
+  /** Likewise of those that auth has not received. */
+  oldestUnshippedNotificationAtMs = 0n;
   /** The error of the next test delivery; empty: it succeeds. */
   alertOutcome = '';
   /** The refunded amount of every hold; undefined: the ledger knows no holds. */
@@ -130,6 +128,7 @@ export async function startFakeGateway(): Promise<FakeGateway> {
       { definition: UserServiceDefinition, service: stubbed(UserServiceDefinition, users(state)) },
       { definition: CatalogServiceDefinition, service: stubbed(CatalogServiceDefinition, catalog(state)) },
       { definition: LedgerServiceDefinition, service: stubbed(LedgerServiceDefinition, ledger(state)) },
+      { definition: NotificationServiceDefinition, service: stubbed(NotificationServiceDefinition, notifications(state)) },
       { definition: AlertServiceDefinition, service: stubbed(AlertServiceDefinition, alerts(state)) },
       { definition: MeteringServiceDefinition, service: stubbed(MeteringServiceDefinition, metering(state)) },
       { definition: InferenceServiceDefinition, service: stubbed(InferenceServiceDefinition, inference(state)) },
@@ -365,6 +364,7 @@ function ledger(state: FakeState): object {
       openHolds: 2n,
       oldestOpenHoldAtMs: BigInt(testNowMs - 5000),
       holdsPastExpiry: state.holdsPastExpiry,
+      oldestUnshippedNotificationAtMs: state.oldestUnshippedNotificationAtMs,
     }),
   };
 }
@@ -459,24 +459,36 @@ function alerts(state: FakeState): object {
       return { alert: state.alert.alert, webhookSecret };
     },
     testAlert: async () => {
-      const { ALERT_DELIVERY_STATE_DELIVERED: delivered, ALERT_DELIVERY_STATE_FAILED: failed } = AlertDeliveryState;
+      const { NOTIFICATION_STATE_DELIVERED: delivered, NOTIFICATION_STATE_FAILED: failed } = NotificationState;
       const isTaken = state.alertOutcome === '';
-      const delivery = AlertDelivery.fromPartial({
-        id: newId('adl'),
-        test: true,
-        channel: AlertChannel.ALERT_CHANNEL_WEBHOOK,
+      const amounts = { threshold_usd: '10', settled_usd: '20', available_usd: '20' };
+      const notification = Notification.fromPartial({
+        id: newId('ntf'),
+        channel: NotificationChannel.NOTIFICATION_CHANNEL_WEBHOOK,
         destination: state.alert.alert?.webhookUrl ?? '',
         state: isTaken ? delivered : failed,
         attempts: 1,
         lastResult: isTaken ? 'status 200' : state.alertOutcome,
+        eventJson: JSON.stringify({ id: newId('evt'), type: 'balance.low.test', ...amounts }),
         createdAtMs: BigInt(testNowMs),
       });
-      state.deliveries.unshift(delivery);
-      return { deliveries: [delivery] };
+      state.notifications.unshift(notification);
+      return { notifications: [notification] };
     },
-    listAlertDeliveries: async ({ pageSize, pageToken }: { pageSize: number; pageToken: string }) => {
-      const { page, nextPageToken } = pageOf(state.deliveries, pageSize, pageToken);
-      return { deliveries: page, nextPageToken };
+  };
+}
+
+function notifications(state: FakeState): object {
+  return {
+    listNotifications: async ({ pageSize, pageToken }: { pageSize: number; pageToken: string }) => {
+      const { page, nextPageToken } = pageOf(state.notifications, pageSize, pageToken);
+      return { notifications: page, nextPageToken };
     },
+    getDeliveryStatus: async () => ({
+      mailConfigured: false,
+      privateWebhooks: false,
+      pending: state.oldestNotificationAtMs === 0n ? 0n : 1n,
+      oldestPendingAtMs: state.oldestNotificationAtMs,
+    }),
   };
 }

@@ -1,15 +1,22 @@
 // The output of alerts and their deliveries.
-import { AlertChannel, type AlertDelivery, AlertDeliveryState, type GetAlertResponse } from '#proto/ledger/v1/alerts.js';
+import { type Notification, NotificationChannel, NotificationState } from '#proto/auth/v1/notifications.js';
+import type { GetAlertResponse } from '#proto/ledger/v1/alerts.js';
+import { parseUsd } from '#rules/money.js';
 import { instant, instantJson, usd, usdJson, type View } from '../output.js';
 import { wordsOf } from '../parse.js';
 
-const channels = wordsOf<AlertChannel>(AlertChannel, 'ALERT_CHANNEL_');
-const states = wordsOf<AlertDeliveryState>(AlertDeliveryState, 'ALERT_DELIVERY_STATE_');
+const channels = wordsOf<NotificationChannel>(NotificationChannel, 'NOTIFICATION_CHANNEL_');
+const states = wordsOf<NotificationState>(NotificationState, 'NOTIFICATION_STATE_');
 const maybe = (ms: bigint): string => (ms === 0n ? '' : instant(ms));
 const maybeJson = (ms: bigint): string | null => (ms === 0n ? null : instantJson(ms));
 
+/** An alert, and whether mail can be sent for it. */
+export interface AlertNow extends GetAlertResponse {
+  readonly mailConfigured: boolean;
+}
+
 /** An alert, and whether the balance is below its threshold. */
-export const alertView: View<GetAlertResponse> = {
+export const alertView: View<AlertNow> = {
   json: ({ alert, settledNanoUsd, availableNanoUsd, low, rearmAtNanoUsd, mailConfigured }) => ({
     account_id: alert!.accountId,
     enabled: alert!.enabled,
@@ -43,28 +50,43 @@ export const alertView: View<GetAlertResponse> = {
   ],
 };
 
+/** The event of an alert's notifications (docs/alerts.md). */
+interface AlertEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly threshold_usd: string;
+  readonly settled_usd: string;
+  readonly available_usd: string;
+}
+
+const eventOf = ({ eventJson }: Notification): AlertEvent => JSON.parse(eventJson) as AlertEvent;
+const isTest = (notification: Notification): boolean => eventOf(notification).type === 'balance.low.test';
+
 /** One message to one destination. */
-export const deliveryView: View<AlertDelivery> = {
-  json: (delivery) => ({
-    id: delivery.id,
-    event_id: delivery.eventId,
-    account_id: delivery.accountId,
-    test: delivery.test,
-    channel: channels.of(delivery.channel),
-    destination: delivery.destination,
-    state: states.of(delivery.state),
-    attempts: delivery.attempts,
-    outcome: delivery.lastResult,
-    ...usdJson('threshold', delivery.thresholdNanoUsd),
-    ...usdJson('settled', delivery.settledNanoUsd),
-    ...usdJson('available', delivery.availableNanoUsd),
-    created_at: instantJson(delivery.createdAtMs),
-    next_attempt_at: maybeJson(delivery.nextAttemptAtMs),
-    ended_at: maybeJson(delivery.endedAtMs),
-  }),
+export const deliveryView: View<Notification> = {
+  json(notification) {
+    const event = eventOf(notification);
+    return {
+      id: notification.id,
+      event_id: event.id,
+      account_id: notification.accountId,
+      test: isTest(notification),
+      channel: channels.of(notification.channel),
+      destination: notification.destination,
+      state: states.of(notification.state),
+      attempts: notification.attempts,
+      outcome: notification.lastResult,
+      ...usdJson('threshold', parseUsd(event.threshold_usd)!),
+      ...usdJson('settled', parseUsd(event.settled_usd)!),
+      ...usdJson('available', parseUsd(event.available_usd)!),
+      created_at: instantJson(notification.createdAtMs),
+      next_attempt_at: maybeJson(notification.nextAttemptAtMs),
+      ended_at: maybeJson(notification.endedAtMs),
+    };
+  },
   columns: [
     { title: 'time', text: ({ createdAtMs }) => instant(createdAtMs) },
-    { title: 'what', text: ({ test }) => (test ? 'test' : 'low balance') },
+    { title: 'what', text: (notification) => (isTest(notification) ? 'test' : 'low balance') },
     { title: 'by', text: ({ channel }) => channels.of(channel) },
     { title: 'to', text: ({ destination }) => destination },
     { title: 'state', text: ({ state }) => states.of(state) },

@@ -50,8 +50,8 @@ export function passedOn(env: Environment, name: string): Record<string, string>
   const common = ['TOLLGATE_LOG_LEVEL', 'TOLLGATE_DRAIN_TIMEOUT', 'TOLLGATE_INSTANCE_ID', 'TZ'];
   // Settings of telemetry, Node (its compile cache, additional authorities for upstreams) and OpenSSL.
   const libraries = /^(OTEL_|NODE_|SSL_CERT_)/;
-  // The ledger and auth send mail, with links to the console.
-  const outside = name === 'ledger' || name === 'auth' ? /^TOLLGATE_(SMTP_|GATEWAY_PUBLIC_URL$)/ : /^$/;
+  // Auth sends mail; mails of auth and of the ledger name the address of the console.
+  const outside = name === 'auth' ? /^TOLLGATE_(SMTP_|GATEWAY_PUBLIC_URL$)/ : name === 'ledger' ? /^TOLLGATE_GATEWAY_PUBLIC_URL$/ : /^$/;
   const vendor = name === 'inference' ? /^(OPENAI|ANTHROPIC)_/ : /^$/;
   return Object.fromEntries(
     Object.entries(env).filter(

@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
 import { CallerServiceDefinition } from '#proto/auth/v1/callers.js';
+import { NotificationServiceDefinition } from '#proto/auth/v1/notifications.js';
 import { UserServiceDefinition } from '#proto/auth/v1/users.js';
 import { CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
 import { InferenceServiceDefinition } from '#proto/inference/v1/inference.js';
@@ -89,6 +90,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     publicUrl: config.gateway.publicUrl,
   });
   const users = decorateService(UserServiceDefinition, auth.users.service, chain);
+  const notifications = decorateService(NotificationServiceDefinition, auth.notifications.service, chain);
   const authFor = (caller: string) => localClient(UserServiceDefinition, users, { caller });
   const catalog = createCatalog(config.catalog, { db: databases.catalog, clock, log, auth: authFor('catalog') });
   const catalogService = decorateService(CatalogServiceDefinition, catalog.service, chain);
@@ -100,7 +102,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     log,
     auditLog: ledger.auditLog,
     secretKey,
-    mail: config.mail,
+    notifications: localClient(NotificationServiceDefinition, notifications, { caller: 'ledger' }),
     publicUrl: config.gateway.publicUrl,
   });
   const payments = createPayments(config.payments, { ledger, clock, log });
@@ -121,6 +123,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
       auth: localClient(AuthServiceDefinition, decorateService(AuthServiceDefinition, auth.service, chain), as),
       users: localClient(UserServiceDefinition, users, as),
       callers: localClient(CallerServiceDefinition, decorateService(CallerServiceDefinition, auth.callers.service, chain), as),
+      notifications: localClient(NotificationServiceDefinition, notifications, as),
       catalog: localClient(CatalogServiceDefinition, catalogService, as),
       ledger: localClient(LedgerServiceDefinition, ledgerService, as),
       alerts: localClient(AlertServiceDefinition, decorateService(AlertServiceDefinition, alerts.service, chain), as),
@@ -138,6 +141,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     offer(AuthServiceDefinition, auth),
     offer(UserServiceDefinition, auth.users),
     offer(CallerServiceDefinition, auth.callers),
+    offer(NotificationServiceDefinition, auth.notifications),
     offer(CatalogServiceDefinition, catalog),
     offer(LedgerServiceDefinition, ledger),
     offer(AlertServiceDefinition, alerts),

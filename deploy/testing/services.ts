@@ -5,7 +5,6 @@ import { parseSettings } from '#kit/config/settings.js';
 import { type Database, openDatabase } from '#kit/db/open.js';
 import { createLogger } from '#kit/log.js';
 import type { Mail, Mailer } from '#kit/mail/mailer.js';
-import { mailSettings } from '#kit/mail/settings.js';
 import { Access } from '#kit/rpc/access/access.js';
 import { startInOrder } from '#kit/lifecycle.js';
 import type { CallerService } from '#proto/auth/v1/callers.js';
@@ -69,7 +68,7 @@ export async function startServices(): Promise<TestServices> {
     log,
     auditLog: ledger.auditLog,
     secretKey,
-    mail: parseSettings(mailSettings, {}),
+    notifications: auth.notifications.service,
     publicUrl,
   });
   const metering = createMetering(parseSettings(meteringSettings, {}), {

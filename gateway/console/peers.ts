@@ -1,6 +1,7 @@
 // The RPCs of the services that the console calls.
 import type { AuthService } from '#proto/auth/v1/auth.js';
 import type { CallerService } from '#proto/auth/v1/callers.js';
+import type { NotificationService } from '#proto/auth/v1/notifications.js';
 import type { UserService } from '#proto/auth/v1/users.js';
 import type { CatalogService } from '#proto/catalog/v1/catalog.js';
 import type { InferenceService } from '#proto/inference/v1/inference.js';
@@ -29,6 +30,7 @@ export interface ConsolePeers {
   >;
   readonly users: UserService;
   readonly callers: Pick<CallerService, 'listCallers'>;
+  readonly notifications: Pick<NotificationService, 'listNotifications' | 'getDeliveryStatus'>;
   readonly ledger: Pick<
     LedgerService,
     | 'getBalance'

@@ -23,15 +23,12 @@ describe('the built-in callers', () => {
     expect(rpcsOf('operator')).toContain('CatalogService/PublishPrice');
   });
 
-  it('give the other services nothing but the audit log and the callers', () => {
+  it('give the other services nothing but the audit log and the callers, and the ledger the notifier', () => {
     // The streams admit every caller, and none of its operations.
     const streams = ['LedgerService/Batch', 'MeteringService/Batch'];
-    for (const caller of ['catalog', 'ledger', 'inference'] as const) {
-      expect(rpcsOf(caller).filter((rpc) => !streams.includes(rpc))).toEqual([
-        'CallerService/WatchCallers',
-        'CallerService/ReportCallersSeen',
-        'UserService/AppendAuditEvents',
-      ]);
-    }
+    const every = ['CallerService/WatchCallers', 'CallerService/ReportCallersSeen', 'UserService/AppendAuditEvents'];
+    for (const caller of ['catalog', 'inference'] as const) expect(rpcsOf(caller).filter((rpc) => !streams.includes(rpc))).toEqual(every);
+    const ofLedger = rpcsOf('ledger').filter((rpc) => ![...streams, ...every].includes(rpc) && !rpc.endsWith('/GetHealth'));
+    expect(ofLedger).toEqual(['NotificationService/AppendNotifications', 'NotificationService/GetDeliveryStatus']);
   });
 });

@@ -32,6 +32,8 @@ export const grantMeanings: Readonly<Record<Grant, string>> = {
   'metering.record': 'record usage, which is then charged',
   'metering.refund': 'have the charge of a whole answer refunded that was withheld from its client, as the gateway does',
   'metering.settle': 'read and repair the settlement of charges, and compare the books',
+  'notifications.append': 'send mails and webhook requests in the name of accounts, as the ledger does',
+  'notifications.read': 'read the notifications of accounts and their delivery',
   'process.read': 'read the state of the processes',
 };
 
@@ -66,6 +68,7 @@ export const builtInCallers = {
       'metering.record',
       'metering.refund',
       'metering.settle',
+      'notifications.read',
       'process.read',
     ],
     // With the token of a signed-in user who has the required role, and not without.
@@ -75,7 +78,7 @@ export const builtInCallers = {
     grants: ['audit.append', 'auth.directory', 'catalog.read', 'ledger.hold', 'ledger.read', 'ledger.refund', 'ledger.settle'],
     forUsers: false,
   },
-  ledger: { grants: ['audit.append', 'auth.directory'], forUsers: false },
+  ledger: { grants: ['audit.append', 'auth.directory', 'notifications.append', 'process.read'], forUsers: false },
   catalog: { grants: ['audit.append', 'auth.directory'], forUsers: false },
   inference: { grants: ['audit.append', 'auth.directory'], forUsers: false },
   auth: { grants: ['auth.directory'], forUsers: false },

@@ -1,6 +1,6 @@
 // The settings of auth.
 import { signInSettings } from './users/oidc/settings.js';
-import { duration, type Settings, type Values } from '#kit/config/settings.js';
+import { duration, flag, type Settings, type Values } from '#kit/config/settings.js';
 
 /** Settings of auth, each with a usable default. */
 export const authSettings = {
@@ -36,14 +36,20 @@ export const authSettings = {
     default: 30 * 86_400_000,
   }),
   ...signInSettings,
-  mailRetryMs: duration(
-    'TOLLGATE_AUTH_MAIL_RETRY',
-    'how long a mail that was not taken waits for its second try; the third and fourth come after 6 and 30 times as long',
-    {
-      minMs: 10,
-      maxMs: 600_000,
-      default: 10_000,
-    },
+  notificationIntervalMs: duration(
+    'TOLLGATE_AUTH_NOTIFICATION_INTERVAL',
+    'how often mails and webhook requests that are due for another attempt are looked for',
+    { minMs: 20, maxMs: 3_600_000, default: 1000 },
+  ),
+  notificationRetryMs: duration(
+    'TOLLGATE_AUTH_NOTIFICATION_RETRY',
+    'how long after its first attempt a mail or webhook request that was not accepted is retried; each further wait is four times as long, for six attempts in all',
+    { minMs: 10, maxMs: 600_000, default: 10_000 },
+  ),
+  privateWebhooks: flag(
+    'TOLLGATE_AUTH_PRIVATE_WEBHOOKS',
+    'whether webhooks may lead to private networks; set it only if all users who can sign in may reach them',
+    { default: false },
   ),
 } satisfies Settings;
 

@@ -17,9 +17,14 @@ import { callerService } from './callers/service.js';
 import { ChangeFeed } from './change-feed.js';
 import type { AuthConfig } from './config.js';
 import { migrations } from './migrations/index.js';
+import type { NotificationService } from '#proto/auth/v1/notifications.js';
+import { observeNotifications } from './notifications/metrics.js';
+import { Notifier } from './notifications/notifier.js';
+import { notificationService } from './notifications/service.js';
+import { NotificationStore } from './notifications/store.js';
 import { withActorRules } from './users/actor-rules.js';
 import type { UserDeps } from './users/deps.js';
-import { MailSender } from './users/mail/mail-sender.js';
+import { UserMails } from './users/mail/user-mails.js';
 import { createOidc, type OidcProvider } from './users/oidc/provider.js';
 import { userService } from './users/service.js';
 import { AuditStore } from './users/store/audit.js';
@@ -31,6 +36,7 @@ import { UserStore } from './users/store/users.js';
 import { ResetStore } from './users/store/resets.js';
 import { SessionStore } from './users/store/sessions.js';
 import { startSweeping } from './users/sweep.js';
+import { stillWanted } from './users/mail/still-wanted.js';
 import { failureWindowMs } from './users/throttle.js';
 import { authService } from './service.js';
 import { AccountStore } from './store/accounts.js';
@@ -66,6 +72,8 @@ export interface AuthModule extends ServiceModule<AuthService> {
   readonly users: ServiceModule<UserService>;
   /** The callers, likewise. */
   readonly callers: ServiceModule<CallerService>;
+  /** Mails and webhook requests, likewise. */
+  readonly notifications: ServiceModule<NotificationService>;
 }
 
 /** Creates auth over its own database. `start` migrates and starts to look for changes; `stop` ends every watch. */
@@ -74,22 +82,29 @@ export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicU
   const feed = new ChangeFeed(new ChangeStore(db), { pollIntervalMs: heartbeatIntervalMs * pollShareOfHeartbeat }, log);
   const accounts = new AccountStore(db);
   const mailBudget = new MailBudget(db);
-  const mailSender = new MailSender({ mailer, publicUrl, budget: mailBudget, retryMs: config.mailRetryMs, clock, log });
+  const members = new MemberStore(db);
+  const sessions = new SessionStore(db);
+  const resets = new ResetStore(db);
+  const isWanted = stillWanted({ members, sessions, resets, clock });
+  const box = new SecretBox(secretKey);
+  const delivery = { notifications: new NotificationStore(db), box, mailer, isWanted, config, clock, log };
+  const notifier = new Notifier(delivery);
   const store = new SigningKeyStore(db);
-  const signingKeys = new SigningKeys({ store, box: new SecretBox(secretKey), clock, log, lifeMs: config.signingKeyMs });
+  const signingKeys = new SigningKeys({ store, box, clock, log, lifeMs: config.signingKeyMs });
   const audit = new AuditStore(db, clock);
   const users: UserDeps = {
     db,
     users: new UserStore(db),
-    sessions: new SessionStore(db),
+    sessions,
     failures: new FailureStore(db, failureWindowMs),
     identities: new IdentityStore(db),
-    members: new MemberStore(db),
+    members,
     audit,
     accounts,
-    resets: new ResetStore(db),
+    resets,
     mailBudget,
-    mailSender,
+    mails: new UserMails({ hasMailServer: mailer !== undefined, publicUrl, budget: mailBudget, notifier, clock, log }),
+    notifier,
     actorTokens: new ActorTokens(signingKeys, clock),
     identityProvider: identityProvider ?? createOidc(config, { clock, log }),
     lifetimes: config,
@@ -98,6 +113,7 @@ export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicU
     log,
   };
   let endSweeping: (() => void) | undefined;
+  let endObserving: (() => void) | undefined;
   const ready: ServiceModule<unknown>['ready'] = async () =>
     feed.upToDate ? { ok: true } : { ok: false, why: 'auth cannot read its database' };
   const partOfAuth = <S>(name: string, service: S): ServiceModule<S> => ({
@@ -125,6 +141,8 @@ export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicU
       await signingKeys.start();
       await feed.start();
       endSweeping = startSweeping(users);
+      notifier.start();
+      endObserving = observeNotifications(delivery);
       if (mailer !== undefined && publicUrl === undefined)
         log.warn(
           'a mail server is set, but TOLLGATE_GATEWAY_PUBLIC_URL is not: no mail is sent to users, since its links need that address',
@@ -132,13 +150,16 @@ export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicU
     },
     async stop() {
       endSweeping?.();
-      await mailSender.stop();
+      endObserving?.();
+      await users.mails.stop();
+      await notifier.stop();
       await feed.stop();
       await signingKeys.stop();
     },
     ready,
     // Started and stopped with the module that contains them.
     users: partOfAuth('users', withActorRules(userService(users), users)),
+    notifications: partOfAuth('notifications', notificationService({ ...delivery, db, notifier })),
     callers: partOfAuth(
       'callers',
       callerService({ callers: new CallerStore(db), signingKeys, accounts, audit, feed, heartbeatIntervalMs, clock, log }),

@@ -1,6 +1,7 @@
 // The process of auth when it runs separately.
 import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
 import { CallerServiceDefinition } from '#proto/auth/v1/callers.js';
+import { NotificationServiceDefinition } from '#proto/auth/v1/notifications.js';
 import { UserServiceDefinition } from '#proto/auth/v1/users.js';
 import { text } from '#kit/config/settings.js';
 import { publicUrl } from '#kit/config/public-url.js';
@@ -20,7 +21,7 @@ await runService({
     databaseUrl: databaseUrl('TOLLGATE_AUTH_DATABASE_URL'),
     secretKeyPath: text(
       'TOLLGATE_AUTH_SECRET_KEY_FILE',
-      'file with the key that encrypts the signing keys of auth, the same for every replica; created when absent',
+      'file with the key that encrypts the signing keys of auth, and mails and webhook secrets until they are delivered; the same for every replica; created when absent',
       { default: './data/auth-secret-key' },
     ),
   },
@@ -36,7 +37,12 @@ await runService({
     });
     return {
       parts: [database, auth],
-      offers: [offer(AuthServiceDefinition, auth), offer(UserServiceDefinition, auth.users), offer(CallerServiceDefinition, auth.callers)],
+      offers: [
+        offer(AuthServiceDefinition, auth),
+        offer(UserServiceDefinition, auth.users),
+        offer(CallerServiceDefinition, auth.callers),
+        offer(NotificationServiceDefinition, auth.notifications),
+      ],
       callers: auth.callers.service,
     };
   },

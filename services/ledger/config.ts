@@ -1,5 +1,5 @@
 // The ledger's settings. Every default suits a single process as well as many.
-import { duration, flag, integer, optionalText, type Settings, type Values } from '#kit/config/settings.js';
+import { duration, integer, optionalText, type Settings, type Values } from '#kit/config/settings.js';
 
 /** Settings of the ledger, keyed by the names that the code uses. */
 export const ledgerSettings = {
@@ -51,26 +51,12 @@ export const ledgerSettings = {
   }),
   alertIntervalMs: duration(
     'TOLLGATE_LEDGER_ALERT_INTERVAL',
-    'how often balances are looked at for low-balance alerts, 500 accounts a look, and messages that wait are sent',
+    'how often balances are checked for low-balance alerts, 500 accounts per check',
     {
       minMs: 20,
       maxMs: 3_600_000,
       default: 1000,
     },
-  ),
-  alertRetryMs: duration(
-    'TOLLGATE_LEDGER_ALERT_RETRY',
-    'how long after its first try a message that was not taken is tried again; each further time four times as long, six tries in all',
-    {
-      minMs: 10,
-      maxMs: 600_000,
-      default: 10_000,
-    },
-  ),
-  alertPrivateWebhooks: flag(
-    'TOLLGATE_LEDGER_ALERT_PRIVATE_WEBHOOKS',
-    'let webhooks of alerts lead into private networks; only where all who can sign in may reach them',
-    { default: false },
   ),
   archiveIntervalMs: duration('TOLLGATE_LEDGER_ARCHIVE_INTERVAL', 'how often the ledger looks for old journal entries', {
     minMs: 1000,

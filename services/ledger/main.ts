@@ -1,5 +1,6 @@
 // The ledger's process when it runs separately.
 import { CallerServiceDefinition } from '#proto/auth/v1/callers.js';
+import { NotificationServiceDefinition } from '#proto/auth/v1/notifications.js';
 import { UserServiceDefinition } from '#proto/auth/v1/users.js';
 import { AlertServiceDefinition } from '#proto/ledger/v1/alerts.js';
 import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
@@ -7,7 +8,6 @@ import { PaymentServiceDefinition } from '#proto/ledger/v1/payments.js';
 import { publicUrl } from '#kit/config/public-url.js';
 import { text } from '#kit/config/settings.js';
 import { databasePart, databaseUrl } from '#kit/db/part.js';
-import { mailSettings } from '#kit/mail/settings.js';
 import { offer, runService } from '#kit/process/service-process.js';
 import { createAlerts, createLedger, createPayments, ensureSecretKey, ledgerSettings, paymentSettings } from './index.js';
 
@@ -17,7 +17,6 @@ await runService({
   settings: {
     ...ledgerSettings,
     ...paymentSettings,
-    ...mailSettings,
     publicUrl,
     databaseUrl: databaseUrl('TOLLGATE_LEDGER_DATABASE_URL'),
     authAddress: text('TOLLGATE_AUTH_ADDRESS', 'where auth is: host:port', { default: '127.0.0.1:7101' }),
@@ -41,7 +40,7 @@ await runService({
       log,
       auditLog: ledger.auditLog,
       secretKey: ensureSecretKey(config.secretKeyPath),
-      mail: config,
+      notifications: toAuth.client(NotificationServiceDefinition),
       publicUrl: config.publicUrl,
     });
     const payments = createPayments(config, { ledger, clock, log });

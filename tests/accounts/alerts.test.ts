@@ -44,8 +44,9 @@ describe.each(modes)('low-balance alerts, %s', (mode) => {
       TOLLGATE_SMTP_FROM: 'Tollgate <billing@example.com>',
       TOLLGATE_GATEWAY_PUBLIC_URL: 'https://models.example.com/tollgate/',
       TOLLGATE_LEDGER_ALERT_INTERVAL: '50ms',
-      TOLLGATE_LEDGER_ALERT_RETRY: '100ms',
-      TOLLGATE_LEDGER_ALERT_PRIVATE_WEBHOOKS: 'true',
+      TOLLGATE_AUTH_NOTIFICATION_RETRY: '100ms',
+      TOLLGATE_AUTH_NOTIFICATION_INTERVAL: '50ms',
+      TOLLGATE_AUTH_PRIVATE_WEBHOOKS: 'true',
     });
     ({ id: accountId } = await system.json<{ id: string }>('account', 'create', 'Acme'));
     account = `/accounts/${accountId}`;

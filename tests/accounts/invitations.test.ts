@@ -25,7 +25,8 @@ describe.each(modes)('invitations by mail, %s', (mode) => {
       TOLLGATE_SMTP_URL: mail.url,
       TOLLGATE_SMTP_FROM: 'Tollgate <people@example.com>',
       TOLLGATE_GATEWAY_PUBLIC_URL: 'https://models.example.com/tollgate/',
-      TOLLGATE_AUTH_MAIL_RETRY: '100ms',
+      TOLLGATE_AUTH_NOTIFICATION_RETRY: '100ms',
+      TOLLGATE_AUTH_NOTIFICATION_INTERVAL: '50ms',
     });
     const { id } = await system.json<{ id: string }>('account', 'create', 'Acme, see www.evil.example');
     account = `/accounts/${id}`;

@@ -37,7 +37,7 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
       TOLLGATE_SMTP_URL: mail.url,
       TOLLGATE_SMTP_FROM: 'billing@example.com',
       TOLLGATE_LEDGER_ALERT_INTERVAL: '50ms',
-      TOLLGATE_LEDGER_ALERT_PRIVATE_WEBHOOKS: 'true',
+      TOLLGATE_AUTH_PRIVATE_WEBHOOKS: 'true',
       TOLLGATE_LEDGER_STRIPE_SECRET_KEY: stripe.secretKey,
       TOLLGATE_LEDGER_STRIPE_WEBHOOK_SECRET: stripe.webhookSecret,
       TOLLGATE_LEDGER_STRIPE_API_BASE: stripe.url,

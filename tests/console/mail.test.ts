@@ -23,7 +23,8 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
         TOLLGATE_SMTP_URL: mail.url,
         TOLLGATE_SMTP_FROM: 'people@example.com',
         TOLLGATE_GATEWAY_PUBLIC_URL: 'https://models.example.com',
-        TOLLGATE_AUTH_MAIL_RETRY: '100ms',
+        TOLLGATE_AUTH_NOTIFICATION_RETRY: '100ms',
+        TOLLGATE_AUTH_NOTIFICATION_INTERVAL: '50ms',
       }),
       startChromium(),
     ]);

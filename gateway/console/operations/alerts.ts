@@ -21,8 +21,13 @@ export const alerts: Area = {
       summary: 'Show the alert and the balance that it watches.',
       who: 'look',
       answers: [ok(AlertNow)],
-      handle: async ({ accountId, role, context }, { peers }) =>
-        renderAlertNow(await peers.alerts.getAlert({ accountId }, context()), mayChange(role)),
+      handle: async ({ accountId, role, context }, { peers }) => {
+        const [alert, { mailConfigured }] = await Promise.all([
+          peers.alerts.getAlert({ accountId }, context()),
+          peers.notifications.getDeliveryStatus({}, context()),
+        ]);
+        return renderAlertNow(alert, { isWhole: mayChange(role), mailConfigured });
+      },
     }),
     operation({
       method: 'PUT',
@@ -56,8 +61,8 @@ export const alerts: Area = {
       who: 'change money',
       answers: [ok(TestDeliveries, 'The results.')],
       handle: async ({ accountId, context }, deps) => {
-        const { deliveries } = await deps.peers.alerts.testAlert({ accountId }, context({ ms: testTimeoutMs }));
-        return { data: deliveries.map((delivery) => renderDelivery(delivery, true)) };
+        const { notifications } = await deps.peers.alerts.testAlert({ accountId }, context({ ms: testTimeoutMs }));
+        return { data: notifications.map((delivery) => renderDelivery(delivery, true)) };
       },
     }),
     operation({
@@ -68,8 +73,8 @@ export const alerts: Area = {
       paged: true,
       answers: [ok(DeliveryList)],
       handle: async ({ accountId, role, page, context }, { peers }) => {
-        const { deliveries, nextPageToken } = await peers.alerts.listAlertDeliveries({ accountId, ...page }, context());
-        return { data: deliveries.map((delivery) => renderDelivery(delivery, mayChange(role))), next: orNull(nextPageToken) };
+        const { notifications, nextPageToken } = await peers.notifications.listNotifications({ accountId, ...page }, context());
+        return { data: notifications.map((delivery) => renderDelivery(delivery, mayChange(role))), next: orNull(nextPageToken) };
       },
     }),
   ],

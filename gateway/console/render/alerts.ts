@@ -1,5 +1,6 @@
 // Alerts and their deliveries as JSON. Amounts are decimal-string USD. Pure.
-import { type Alert as AlertMessage, AlertChannel, type AlertDelivery, type GetAlertResponse } from '#proto/ledger/v1/alerts.js';
+import { type Notification, NotificationChannel } from '#proto/auth/v1/notifications.js';
+import type { Alert as AlertMessage, GetAlertResponse } from '#proto/ledger/v1/alerts.js';
 import { formatUsd } from '#rules/money.js';
 import type { Alert, AlertNow, Delivery } from '../schemas/alerts.js';
 import type { BalanceNow } from '../schemas/billing.js';
@@ -27,8 +28,8 @@ export function renderAlert(alert: AlertMessage, isWhole = true): Alert {
 
 /** Renders an alert and the balance that it watches. */
 export function renderAlertNow(
-  { alert, settledNanoUsd, availableNanoUsd, low, rearmAtNanoUsd, mailConfigured }: GetAlertResponse,
-  isWhole: boolean,
+  { alert, settledNanoUsd, availableNanoUsd, low, rearmAtNanoUsd }: GetAlertResponse,
+  { isWhole, mailConfigured }: { isWhole: boolean; mailConfigured: boolean },
 ): AlertNow {
   return {
     ...renderAlert(alert!, isWhole),
@@ -45,22 +46,27 @@ export function renderLow({ alert, low }: GetAlertResponse): Pick<BalanceNow, 'l
   return { low, threshold_usd: alert!.enabled && alert!.thresholdNanoUsd !== 0n ? formatUsd(alert!.thresholdNanoUsd) : null };
 }
 
+/** The event of an alert's notifications (docs/alerts.md). */
+type AlertEvent = Pick<Delivery, 'id' | 'threshold_usd' | 'settled_usd' | 'available_usd'> & { readonly type: string };
+
 /** Renders one message to one destination; without `isWhole` only the host of a webhook is included. */
-export function renderDelivery(delivery: AlertDelivery, isWhole: boolean): Delivery {
+export function renderDelivery(notification: Notification, isWhole: boolean): Delivery {
+  const { channel, destination } = notification;
+  const event = JSON.parse(notification.eventJson) as AlertEvent;
   return {
-    id: delivery.id,
-    event_id: delivery.eventId,
-    test: delivery.test,
-    channel: words.alertChannel.of(delivery.channel),
-    destination: isWhole || delivery.channel !== AlertChannel.ALERT_CHANNEL_WEBHOOK ? delivery.destination : hostOf(delivery.destination),
-    state: words.deliveryState.of(delivery.state),
-    attempts: delivery.attempts,
-    outcome: delivery.lastResult,
-    threshold_usd: formatUsd(delivery.thresholdNanoUsd),
-    settled_usd: formatUsd(delivery.settledNanoUsd),
-    available_usd: formatUsd(delivery.availableNanoUsd),
-    created_at: instant(delivery.createdAtMs),
-    next_attempt_at: instant(delivery.nextAttemptAtMs),
-    ended_at: instant(delivery.endedAtMs),
+    id: notification.id,
+    event_id: event.id,
+    test: event.type === 'balance.low.test',
+    channel: words.alertChannel.of(channel),
+    destination: isWhole || channel !== NotificationChannel.NOTIFICATION_CHANNEL_WEBHOOK ? destination : hostOf(destination),
+    state: words.deliveryState.of(notification.state),
+    attempts: notification.attempts,
+    outcome: notification.lastResult,
+    threshold_usd: event.threshold_usd,
+    settled_usd: event.settled_usd,
+    available_usd: event.available_usd,
+    created_at: instant(notification.createdAtMs),
+    next_attempt_at: instant(notification.nextAttemptAtMs),
+    ended_at: instant(notification.endedAtMs),
   };
 }

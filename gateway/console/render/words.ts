@@ -1,8 +1,8 @@
 // The words of the console's API and the values of the contracts' enums that they stand for. Pure.
+import { NotificationChannel, NotificationState } from '#proto/auth/v1/notifications.js';
 import { Capability, Modality, ModelState, PriceWarning_Kind, Tokenizer } from '#proto/catalog/v1/catalog.js';
 import { ApiFormat, TestResult } from '#proto/inference/v1/inference.js';
 import { TokenClass } from '#proto/inference/v1/tokens.js';
-import { AlertChannel, AlertDeliveryState } from '#proto/ledger/v1/alerts.js';
 import { EntryKind, HoldState, RedemptionCodeState } from '#proto/ledger/v1/ledger.js';
 import { DriftCheck, GroupBy, Outcome } from '#proto/metering/v1/metering.js';
 import { outcomes } from '../../formats/account-schema.js';
@@ -43,8 +43,8 @@ export const words = {
   entryKind: wordsOf(EntryKind, 'ENTRY_KIND_', all.entryKinds, of<EntryKind>()),
   holdState: wordsOf(HoldState, 'HOLD_STATE_', all.holdStates, of<HoldState>()),
   codeState: wordsOf(RedemptionCodeState, 'REDEMPTION_CODE_STATE_', all.codeStates, of<RedemptionCodeState>()),
-  alertChannel: wordsOf(AlertChannel, 'ALERT_CHANNEL_', all.alertChannels, of<AlertChannel>()),
-  deliveryState: wordsOf(AlertDeliveryState, 'ALERT_DELIVERY_STATE_', all.deliveryStates, of<AlertDeliveryState>()),
+  alertChannel: wordsOf(NotificationChannel, 'NOTIFICATION_CHANNEL_', all.alertChannels, of<NotificationChannel>()),
+  deliveryState: wordsOf(NotificationState, 'NOTIFICATION_STATE_', all.deliveryStates, of<NotificationState>()),
   outcome: wordsOf(Outcome, 'OUTCOME_', outcomes, of<Outcome>()),
   groupBy: wordsOf(GroupBy, 'GROUP_BY_', all.groupings, of<GroupBy>()),
   driftCheck: wordsOf(DriftCheck, 'DRIFT_CHECK_', all.driftChecks, of<DriftCheck>()),

@@ -21,7 +21,7 @@ export const AlertNow = view('AlertNow', {
   available_usd: Usd,
   low: Flag,
   rearm_at_usd: nullable(Usd, 'The balance at which it can be sent again.'),
-  mail_configured: Type.Boolean({ description: 'Whether this gateway can send mail.' }),
+  mail_configured: Type.Boolean({ description: 'Whether this installation can send mail.' }),
 });
 export type AlertNow = Static<typeof AlertNow>;
 

@@ -132,7 +132,6 @@ export const schema: Migration = {
     ) ${sql.tableOptions}`,
     'CREATE INDEX member_by_user ON member (user_id)',
 
-    // mail_state is MailState of users.proto. A mail that is still pending after mail_until_ms was abandoned.
     `CREATE TABLE invitation (
       id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
       token_hash ${sql.bytes(32)} NOT NULL,
@@ -141,10 +140,7 @@ export const schema: Migration = {
       role ${sql.int32} NOT NULL CHECK (role BETWEEN 1 AND 5),
       invited_by ${sql.bytes(16)} NOT NULL,
       created_at_ms ${sql.int64} NOT NULL,
-      expires_at_ms ${sql.int64} NOT NULL,
-      mail_state ${sql.int32} NOT NULL DEFAULT 0,
-      mail_error ${sql.text(400)} NOT NULL DEFAULT '',
-      mail_until_ms ${sql.int64} NOT NULL DEFAULT 0
+      expires_at_ms ${sql.int64} NOT NULL
     ) ${sql.tableOptions}`,
     'CREATE UNIQUE INDEX invitation_by_token ON invitation (token_hash)',
     'CREATE UNIQUE INDEX invitation_by_address ON invitation (account_id, email)',
@@ -179,6 +175,25 @@ export const schema: Migration = {
       mails ${sql.int32} NOT NULL
     ) ${sql.tableOptions}`,
     'CREATE INDEX mail_count_by_age ON mail_count (since_ms)',
+
+    // Mails and webhook requests. sealed_content is NULL once the notification is completed. due_at_ms is the time of the next attempt, which an
+    // attempt in progress moves ahead; for a completed notification, the time it was completed.
+    `CREATE TABLE notification (
+      id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
+      account_id ${sql.bytes(16)} NULL,
+      depends_on ${sql.text(100)} NOT NULL,
+      channel ${sql.int32} NOT NULL,
+      destination ${sql.text(2048)} NOT NULL,
+      event ${sql.longText} NOT NULL,
+      state ${sql.int32} NOT NULL,
+      attempts ${sql.int32} NOT NULL,
+      attempts_max ${sql.int32} NOT NULL,
+      outcome ${sql.text(500)} NOT NULL,
+      sealed_content ${sql.longText} NULL,
+      due_at_ms ${sql.int64} NOT NULL
+    ) ${sql.tableOptions}`,
+    'CREATE INDEX notification_by_due ON notification (state, due_at_ms)',
+    'CREATE INDEX notification_by_account ON notification (account_id, id)',
 
     // The keys under which actor tokens are signed; private keys are sealed under the key of the secret key file.
     `CREATE TABLE signing_key (

@@ -7,6 +7,7 @@ import { createLogger } from '#kit/log.js';
 import type { ServiceModule } from '#kit/lifecycle.js';
 import { type CallContext, callContext } from '#client/call-context.js';
 import type { CallerService } from '#proto/auth/v1/callers.js';
+import type { NotificationService } from '#proto/auth/v1/notifications.js';
 import type { IdentityResponse, SignedIn, UserService } from '#proto/auth/v1/users.js';
 import type { Mailer } from '#kit/mail/mailer.js';
 import { createTestDatabase } from '#kit/testing/database.js';
@@ -27,11 +28,12 @@ export function actingAs({ session, user }: SignedIn, roles: Readonly<Record<str
 
 /** Holds a running auth service and its dependencies. */
 export interface TestAuth {
-  /** Who may sign up; a change takes effect immediately. */
-  readonly config: { signUp: boolean; oidcSignUp: boolean };
+  /** Settings that a test changes; a change takes effect immediately. */
+  readonly config: { signUp: boolean; oidcSignUp: boolean; privateWebhooks: boolean };
   readonly service: AuthService;
   readonly users: UserService;
   readonly callers: CallerService;
+  readonly notifications: NotificationService;
   readonly module: ServiceModule<AuthService>;
   readonly db: Database;
   readonly clock: ManualClock;
@@ -69,7 +71,13 @@ export async function startTestAuth(
   const logLines: string[] = [];
   const log = createLogger({ name: 'auth', level: 'trace' }, { write: (line) => void logLines.push(line) });
   const secretKey = randomBytes(32);
-  const config = { ...parseSettings(authSettings, {}), heartbeatIntervalMs: 250, mailRetryMs: 20, signUp: true };
+  const config = {
+    ...parseSettings(authSettings, {}),
+    heartbeatIntervalMs: 250,
+    notificationIntervalMs: 20,
+    privateWebhooks: true,
+    signUp: true,
+  };
   const replicas: { module: ServiceModule<AuthService>; db: Database }[] = [];
 
   const start = async (on: Database): Promise<AuthModule> => {
@@ -89,6 +97,7 @@ export async function startTestAuth(
     service: module.service,
     users: module.users.service,
     callers: module.callers.service,
+    notifications: module.notifications.service,
     module,
     db,
     clock,

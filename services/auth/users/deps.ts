@@ -4,7 +4,8 @@ import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
 import type { ActorTokens } from '../actors/actor-tokens.js';
 import type { AccountStore } from '../store/accounts.js';
-import type { MailSender } from './mail/mail-sender.js';
+import type { Notifier } from '../notifications/notifier.js';
+import type { UserMails } from './mail/user-mails.js';
 import type { OidcProvider } from './oidc/provider.js';
 import type { AuditStore } from './store/audit.js';
 import type { FailureStore } from './store/failures.js';
@@ -45,7 +46,8 @@ export interface UserDeps {
   readonly accounts: AccountStore;
   readonly resets: ResetStore;
   readonly mailBudget: MailBudget;
-  readonly mailSender: MailSender;
+  readonly mails: UserMails;
+  readonly notifier: Notifier;
   readonly actorTokens: ActorTokens;
   /** Undefined: no user can sign in with an identity. */
   readonly identityProvider: OidcProvider | undefined;

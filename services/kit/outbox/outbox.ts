@@ -40,13 +40,13 @@ export function outboxTable(sql: Dialect, name: string): string {
 export class Outbox<T extends OutboxMessage> {
   /** Returns an id that sorts after those that it returned before. */
   readonly newId: (nowMs: number) => string;
-  readonly #options: OutboxOptions<T>;
+  readonly #prefix: string;
   readonly #table: Table;
   readonly #shipper: Shipper<T>;
 
   constructor(options: OutboxOptions<T>) {
     const { db, table, prefix, decode } = options;
-    this.#options = options;
+    this.#prefix = prefix;
     this.newId = orderedIds(prefix);
     this.#table = new Table(table, { key: ['id'], fixed: ['message'] });
     this.#shipper = new Shipper({
@@ -97,16 +97,16 @@ export class Outbox<T extends OutboxMessage> {
     this.#shipper.wake();
   }
 
-  /** Returns when the oldest message that is not shipped was created; undefined if there is none. */
-  async oldestAtMs(): Promise<number | undefined> {
-    const row = (await this.#options.db.knex(this.#table.name).orderBy('id').first('id')) as Record<string, unknown> | undefined;
-    // Ids begin with their instant.
-    return row === undefined ? undefined : Buffer.from(asBytes(row['id'])).readUIntBE(0, 6);
-  }
-
   #key(id: string): Buffer {
-    return idToBytes(this.#options.prefix, id)!;
+    return idToBytes(this.#prefix, id)!;
   }
+}
+
+/** Returns when the oldest message of an outbox was created; 0 if all were shipped. */
+export async function oldestMessageAtMs(knex: Knex, table: string): Promise<number> {
+  const row = (await knex(table).orderBy('id').first('id')) as Record<string, unknown> | undefined;
+  // Ids begin with their instant.
+  return row === undefined ? 0 : Buffer.from(asBytes(row['id'])).readUIntBE(0, 6);
 }
 
 /** Returns a generator of ids that sort in the order of their creation, even within one millisecond (RFC 9562, section 6.2, method 1). */

@@ -5,17 +5,16 @@ import type { Database } from '#kit/db/open.js';
 import { migrate } from '#kit/db/migrate.js';
 import type { ServiceModule } from '#kit/lifecycle.js';
 import type { Logger } from '#kit/log.js';
-import { createMailer } from '#kit/mail/mailer.js';
-import type { MailConfig } from '#kit/mail/settings.js';
+import { oldestMessageAtMs } from '#kit/outbox/outbox.js';
 import { SecretBox } from '#kit/secrets/secret-box.js';
+import { observeGauges } from '#kit/telemetry/metrics.js';
 import type { AlertService } from '#proto/ledger/v1/alerts.js';
 import { migrations } from '../migrations/index.js';
 import { Reads } from '../store/reads.js';
-import { DeliveryWorker } from './delivery-worker.js';
 import type { AlertDeps } from './deps.js';
+import { createNotificationOutbox, notificationOutbox, type Notifications } from './notification-outbox.js';
 import { alertService } from './service.js';
 import { AlertStore } from './store/alerts.js';
-import { DeliveryStore } from './store/deliveries.js';
 import { AlertWatcher } from './watcher.js';
 
 /** Holds what alerts need from their process. */
@@ -28,43 +27,46 @@ export interface AlertModuleDeps {
   readonly auditLog: AuditLog;
   /** Encrypts the webhooks' secrets at rest. */
   readonly secretKey: Buffer;
-  readonly mail: MailConfig;
+  /** Auth's notifier. */
+  readonly notifications: Notifications;
   readonly publicUrl: string | undefined;
 }
 
-/** Creates alerts over the ledger's database. `start` migrates and starts the watcher and the delivery worker. Raises ConfigError for invalid mail settings. */
+/** Creates alerts over the ledger's database. `start` migrates and starts the watcher and the outbox. */
 export function createAlerts(
   config: AlertDeps['config'],
-  { db, clock, log, auditLog, secretKey, mail, publicUrl }: AlertModuleDeps,
+  { db, clock, log, auditLog, secretKey, notifications, publicUrl }: AlertModuleDeps,
 ): ServiceModule<AlertService> {
   const reads = new Reads(db);
-  const mailer = createMailer(mail);
+  const box = new SecretBox(secretKey);
+  const outbox = createNotificationOutbox({ db, box, notifications, log });
   const deps: AlertDeps = {
-    alerts: new AlertStore(db),
-    deliveries: new DeliveryStore(db),
+    alerts: new AlertStore(db, outbox),
+    outbox,
+    notifications,
     reads,
     auditLog,
-    box: new SecretBox(secretKey),
-    mailer,
+    box,
     publicUrl,
     config,
     clock,
     log,
   };
   const watcher = new AlertWatcher(deps);
-  const deliveryWorker = new DeliveryWorker(deps);
+  let endObserving = (): void => {};
   return {
     name: 'alerts',
     service: alertService(deps),
     async start() {
       await migrate(db, migrations);
       watcher.start();
-      deliveryWorker.start();
+      outbox.start();
+      endObserving = observeOutbox(deps, db);
     },
     async stop() {
       await watcher.stop();
-      await deliveryWorker.stop();
-      mailer?.close();
+      endObserving();
+      await outbox.stop();
     },
     async ready() {
       try {
@@ -75,4 +77,18 @@ export function createAlerts(
       }
     },
   };
+}
+
+/** Reports how long notifications have waited in the outbox whenever metrics are collected. Returns a function that stops it. */
+function observeOutbox({ clock, log }: AlertDeps, db: Database): () => void {
+  const name = 'tollgate.notifications.outbox_age';
+  return observeGauges(
+    'tollgate.ledger',
+    [{ name, description: 'How long the oldest notification that was not shipped to auth has waited.', unit: 's' }],
+    async () => {
+      const oldestAtMs = await oldestMessageAtMs(db.knex, notificationOutbox);
+      return [{ name, value: oldestAtMs === 0 ? 0 : Math.max(0, clock.nowMs() - oldestAtMs) / 1000 }];
+    },
+    log,
+  );
 }

@@ -1,32 +1,33 @@
 // The texts of alerts, for programs and for users. Pure.
 import { formatUsd } from '#rules/money.js';
 import { rearmAtNanoUsd } from './hysteresis.js';
-import type { Delivery } from './model.js';
+import type { Money } from './model.js';
 
-/** Returns the body of a webhook's request. */
-export function webhookBody({
-  isTest,
-  accountId,
-  thresholdNanoUsd,
-  settledNanoUsd,
-  availableNanoUsd,
-  createdAtMs,
-  eventId,
-}: Delivery): string {
+/** A low balance, or a test of its alert. */
+export interface AlertEvent extends Money {
+  readonly id: string;
+  readonly accountId: string;
+  readonly isTest: boolean;
+  readonly thresholdNanoUsd: bigint;
+  readonly atMs: number;
+}
+
+/** Returns the event as JSON: the body of a webhook's request. */
+export function eventJson({ id, accountId, isTest, thresholdNanoUsd, settledNanoUsd, availableNanoUsd, atMs }: AlertEvent): string {
   return JSON.stringify({
     type: isTest ? 'balance.low.test' : 'balance.low',
     account_id: accountId,
     threshold_usd: formatUsd(thresholdNanoUsd),
     settled_usd: formatUsd(settledNanoUsd),
     available_usd: formatUsd(availableNanoUsd),
-    at: new Date(createdAtMs).toISOString(),
-    id: eventId,
+    at: new Date(atMs).toISOString(),
+    id,
   });
 }
 
 /** Returns the subject and text of a mail. Without a public address there is no link, only directions to the page. */
-export function mailText(delivery: Delivery, publicUrl: string | undefined): { subject: string; text: string } {
-  const { isTest, accountId, thresholdNanoUsd, settledNanoUsd, availableNanoUsd, eventId, createdAtMs } = delivery;
+export function mailText(event: AlertEvent, publicUrl: string | undefined): { subject: string; text: string } {
+  const { id, isTest, accountId, thresholdNanoUsd, settledNanoUsd, availableNanoUsd, atMs } = event;
   const heldNanoUsd = settledNanoUsd - availableNanoUsd;
   const held = heldNanoUsd === 0n ? '' : ` (of which calls in flight hold $${formatUsd(heldNanoUsd)})`;
   const place = publicUrl === undefined ? 'the console, under Billing' : `${publicUrl}/console/accounts/${accountId}/billing`;
@@ -45,8 +46,6 @@ export function mailText(delivery: Delivery, publicUrl: string | undefined): { s
       ];
   return {
     subject: `${isTest ? 'Test: low' : 'Low'} balance: $${formatUsd(settledNanoUsd)} left`,
-    text: [...lines, '', `To change this alert or switch it off: ${place}`, `${eventId}, ${new Date(createdAtMs).toISOString()}`, ''].join(
-      '\n',
-    ),
+    text: [...lines, '', `To change this alert or switch it off: ${place}`, `${id}, ${new Date(atMs).toISOString()}`, ''].join('\n'),
   };
 }

@@ -1,6 +1,4 @@
-// The plain data of alerts.
-import type { AlertChannel, AlertDeliveryState } from '#proto/ledger/v1/alerts.js';
-
+// The plain data of alerts. Pure.
 /** Holds an account's alert as it is stored. */
 export interface AlertRecord {
   readonly accountId: string;
@@ -12,28 +10,12 @@ export interface AlertRecord {
   readonly sealedSecret: string | undefined;
   readonly fired: boolean;
   readonly firedAtMs: number;
+  /** Of the messages of one hour: when it began, and how many there were. */
+  readonly hourBeganMs: number;
+  readonly hourMessages: number;
   /** Incremented with every change. */
   readonly version: number;
   readonly updatedAtMs: number;
-}
-
-/** Holds one message to one destination. */
-export interface Delivery {
-  readonly id: string;
-  readonly accountId: string;
-  readonly eventId: string;
-  readonly isTest: boolean;
-  readonly channel: AlertChannel;
-  readonly destination: string;
-  readonly state: AlertDeliveryState;
-  readonly attempts: number;
-  readonly outcome: string;
-  readonly thresholdNanoUsd: bigint;
-  readonly settledNanoUsd: bigint;
-  readonly availableNanoUsd: bigint;
-  readonly createdAtMs: number;
-  /** When it is attempted next; for a finished message, when it finished. */
-  readonly dueAtMs: number;
 }
 
 /** Holds what an account has: settled is credited less spent, available is settled less what calls hold. */
@@ -49,5 +31,13 @@ export const emailsMax = 10;
 export const messagesPerHourMax = 60;
 export const hourMs = 3_600_000;
 
-/** Days for which finished messages are kept. */
-export const keptDays = 90;
+/** Returns the counts of an alert after this many more messages; undefined if there is no room for them within the hour. */
+export function countMessages(
+  alert: AlertRecord,
+  messages: number,
+  nowMs: number,
+): Pick<AlertRecord, 'hourBeganMs' | 'hourMessages'> | undefined {
+  const isOver = nowMs - alert.hourBeganMs > hourMs;
+  const hourMessages = messages + (isOver ? 0 : alert.hourMessages);
+  return hourMessages > messagesPerHourMax ? undefined : { hourBeganMs: isOver ? nowMs : alert.hourBeganMs, hourMessages };
+}

@@ -2,9 +2,9 @@
 // account's bucket, and the next check continues where it ended: the cost of a check does not grow with the number of accounts or alerts.
 import { repeat } from '#kit/repeat.js';
 import type { AlertDeps } from './deps.js';
+import { notificationsOf } from './entries.js';
 import { stepOf } from './hysteresis.js';
-import { messagesOf } from './messages-of.js';
-import { hourMs, messagesPerHourMax } from './model.js';
+import { countMessages } from './model.js';
 import type { AlertPlace, Watched } from './store/alerts.js';
 
 /** Alerts per check; more are checked in turns, so that with n alerts each is checked every n / 500 intervals. */
@@ -39,15 +39,16 @@ export class AlertWatcher {
   }
 
   private async follow({ alert, money }: Watched): Promise<void> {
-    const { alerts, deliveries, clock, log } = this.deps;
+    const { alerts, outbox, publicUrl, clock, log } = this.deps;
     const step = stepOf(alert, money.settledNanoUsd);
     if (step === 'rearm') await alerts.rearm(alert);
     if (step !== 'fire') return;
     const nowMs = clock.nowMs();
-    const messages = messagesOf(alert, { money, isTest: false, nowMs, dueAtMs: nowMs });
-    // It fires once the hour is over, if the balance is still low then.
-    if ((await deliveries.countSince(alert.accountId, nowMs - hourMs)) + messages.length > messagesPerHourMax) return;
-    if (await alerts.fire(alert, messages, nowMs))
-      log.info({ account_id: alert.accountId, messages: messages.length }, 'a low-balance alert fired');
+    const entries = notificationsOf(alert, { money, isTest: false, nowMs, publicUrl, newEntryId: outbox.newId });
+    const counts = countMessages(alert, entries.length, nowMs);
+    // Without room it fires once the hour is over, if the balance is still low then.
+    if (counts === undefined) return;
+    if (await alerts.fire({ ...alert, ...counts, firedAtMs: nowMs }, entries))
+      log.info({ account_id: alert.accountId, messages: entries.length }, 'a low-balance alert fired');
   }
 }

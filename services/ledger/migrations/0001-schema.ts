@@ -2,6 +2,8 @@
 // so that the tables can be sharded by it.
 import { auditOutboxTable } from '#kit/audit/audit-outbox.js';
 import type { Migration } from '#kit/db/migrate.js';
+import { outboxTable } from '#kit/outbox/outbox.js';
+import { notificationOutbox } from '../alerts/notification-outbox.js';
 
 export const schema: Migration = {
   name: '0001-schema',
@@ -144,7 +146,8 @@ export const schema: Migration = {
         refusals ${sql.int64} NOT NULL,
         PRIMARY KEY (slot, account_id)
       ) ${sql.tableOptions}`,
-      // The version changes with every update, so that a decision applies only to the state it was made for.
+      // The version changes with every update, so that a decision applies only to the state it was made for. hour_messages counts the messages of
+      // the hour that began at hour_began_ms.
       `CREATE TABLE alert (
         slot ${slot} NOT NULL,
         account_id ${id} NOT NULL,
@@ -155,31 +158,14 @@ export const schema: Migration = {
         sealed_secret ${sql.text(400)},
         fired ${sql.int32} NOT NULL CHECK (fired IN (0, 1)),
         fired_at_ms ${sql.int64} NOT NULL,
+        hour_began_ms ${sql.int64} NOT NULL,
+        hour_messages ${sql.int32} NOT NULL,
         version ${sql.int64} NOT NULL,
         updated_at_ms ${sql.int64} NOT NULL,
         PRIMARY KEY (slot, account_id)
       ) ${sql.tableOptions}`,
-      // due_at_ms is the time of the next attempt, which an attempt in progress moves ahead; for a finished delivery, the time it finished.
-      `CREATE TABLE alert_delivery (
-        slot ${slot} NOT NULL,
-        account_id ${id} NOT NULL,
-        id ${id} NOT NULL,
-        event_id ${id} NOT NULL,
-        is_test ${sql.int32} NOT NULL CHECK (is_test IN (0, 1)),
-        channel ${sql.int32} NOT NULL,
-        destination ${sql.text(2048)} NOT NULL,
-        state ${sql.int32} NOT NULL,
-        attempts ${sql.int32} NOT NULL,
-        outcome ${sql.text(500)} NOT NULL,
-        threshold_nano_usd ${sql.int64} NOT NULL,
-        settled_nano_usd ${sql.int64} NOT NULL,
-        available_nano_usd ${sql.int64} NOT NULL,
-        created_at_ms ${sql.int64} NOT NULL,
-        due_at_ms ${sql.int64} NOT NULL,
-        PRIMARY KEY (slot, account_id, id)
-      ) ${sql.tableOptions}`,
-      'CREATE INDEX alert_delivery_by_due ON alert_delivery (state, due_at_ms)',
 
+      outboxTable(sql, notificationOutbox),
       auditOutboxTable(sql),
     ];
   },

@@ -17,5 +17,6 @@ export async function getHealth(
     holdsPastExpiry: BigInt(pastExpiry),
     oldestOpenHoldAtMs: await reads.oldestOpenHoldAtMs(),
     lastCheck: lastCheck.books,
+    oldestUnshippedNotificationAtMs: await reads.oldestUnshippedNotificationAtMs(),
   };
 }

@@ -1,4 +1,6 @@
 // Queries about the books that do not change them. Reads take no locks.
+import { oldestMessageAtMs } from '#kit/outbox/outbox.js';
+import { notificationOutbox } from '../alerts/notification-outbox.js';
 import type { Knex } from 'knex';
 import type { Database } from '#kit/db/open.js';
 import type { Row } from '#kit/db/plain-transaction.js';
@@ -124,6 +126,11 @@ export class Reads {
   async oldestOpenHoldAtMs(): Promise<bigint> {
     const [row]: Row[] = await this.db.knex('hold').where({ state: HoldState.HOLD_STATE_OPEN }).min({ oldest: 'created_at_ms' });
     return asBigInt(row?.['oldest'] ?? 0n);
+  }
+
+  /** 0: auth has received all notifications. */
+  async oldestUnshippedNotificationAtMs(): Promise<bigint> {
+    return BigInt(await oldestMessageAtMs(this.db.knex, notificationOutbox));
   }
 
   /** Returns information about this process and its database. */

@@ -20,8 +20,6 @@ export const quietConfig: LedgerConfig = {
   retentionDays: 400,
   archiveIntervalMs: 3_600_000,
   alertIntervalMs: 3_600_000,
-  alertRetryMs: 10_000,
-  alertPrivateWebhooks: false,
 };
 
 /** Holds the ledger and its surroundings. */

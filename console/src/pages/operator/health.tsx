@@ -73,7 +73,7 @@ function Gateway({ health: { gateway, mode } }: { health: Health }) {
 }
 
 function Money({ health }: { health: Health }) {
-  const { holds, outbox, quarantined_last_hour, reconciliation } = health;
+  const { holds, outbox, notifications, quarantined_last_hour, reconciliation } = health;
   const t = useText(healthText);
   const client = useQueryClient();
   const check = useMutation({ mutationFn: checkLedger, onSuccess: () => client.invalidateQueries({ queryKey: operatorKeys.health }) });
@@ -134,6 +134,13 @@ function Money({ health }: { health: Health }) {
                   <Verdict good={false}>{outbox.refused}</Verdict> {t.refusedHint} <code>{unsettledCommand}</code>
                 </span>
               ),
+            ],
+            notifications !== null && [
+              t.notifications,
+              <span key="notifications">
+                {notifications.waiting}
+                {oldest(notifications.oldest_at)}
+              </span>,
             ],
             quarantined_last_hour !== null && [
               t.quarantined,

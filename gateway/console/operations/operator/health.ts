@@ -1,8 +1,9 @@
 // The health of the whole system, for operators. Each service is asked separately, and one that does not answer is shown as such.
 import { toAppError } from '#client/errors/app-error.js';
 import { thisProcess } from '#kit/process/process-info.js';
+import type { GetDeliveryStatusResponse } from '#proto/auth/v1/notifications.js';
 import type { Upstream } from '#proto/inference/v1/inference.js';
-import type { BooksCheck } from '#proto/ledger/v1/ledger.js';
+import type { BooksCheck, GetHealthResponse } from '#proto/ledger/v1/ledger.js';
 import type { Reconciliation } from '#proto/metering/v1/metering.js';
 import type { ProcessInfo } from '#proto/process/v1/process.js';
 import { formatUsd } from '#rules/money.js';
@@ -30,12 +31,13 @@ export const health: Area = {
       handle: async ({ context }, deps) => {
         const { peers, clock } = deps;
         const brief = context({ ms: askTimeoutMs });
-        const [auth, catalog, ledger, metering, inference, reconciliation, upstreams] = await Promise.all([
+        const [auth, catalog, ledger, metering, inference, notifications, reconciliation, upstreams] = await Promise.all([
           answered(peers.auth.getHealth({}, brief)),
           answered(peers.catalog.getHealth({}, brief)),
           answered(peers.ledger.getHealth({}, brief)),
           answered(peers.metering.getHealth({}, brief)),
           answered(peers.inference.getHealth({}, brief)),
+          answered(peers.notifications.getDeliveryStatus({}, brief)),
           answered(peers.metering.getReconciliation({}, brief)),
           answered(peers.inference.listUpstreams({ withTests: true }, brief)),
         ]);
@@ -71,6 +73,7 @@ export const health: Area = {
                   refused: Number(outbox.failed),
                   open_calls: Number(outbox.openCalls),
                 },
+          notifications: renderNotifications(notifications.answer, books),
           quarantined_last_hour: metering.answer === undefined ? null : Number(metering.answer.quarantinedLastHour),
           reconciliation:
             found === undefined
@@ -153,6 +156,13 @@ function renderProcess(process: ProcessInfo | undefined) {
     started_at: instant(startedAtMs),
     database: { engine: databaseEngine, version: databaseVersion, answer_us: databaseLatencyUs },
   };
+}
+
+/** The oldest one waits in the ledger's outbox or for its delivery by auth. */
+function renderNotifications(status: GetDeliveryStatusResponse | undefined, books: GetHealthResponse | undefined) {
+  if (status === undefined) return null;
+  const waiting = [status.oldestPendingAtMs, books?.oldestUnshippedNotificationAtMs ?? 0n].filter((atMs) => atMs > 0n).map(Number);
+  return { waiting: Number(status.pending), oldest_at: waiting.length === 0 ? null : instant(BigInt(Math.min(...waiting))) };
 }
 
 function renderCheck(check: BooksCheck) {

@@ -44,6 +44,7 @@ export const Health = view(
     holds: nullable(Type.Object({ open: Count, past_expiry: Count, oldest_at: nullable(Time) })),
     ledger_check: nullable(Type.Object(checkFields), 'The last one.'),
     outbox: nullable(Type.Object({ waiting: Count, oldest_at: nullable(Time), refused: Count, open_calls: Count })),
+    notifications: nullable(Type.Object({ waiting: Count, oldest_at: nullable(Time) })),
     quarantined_last_hour: nullable(Count),
     reconciliation: nullable(
       Type.Object({

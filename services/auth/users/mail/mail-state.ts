@@ -1,22 +1,20 @@
-// How a mail can stand.
+// The states of a mail to a user. Pure.
+import { NotificationState } from '#proto/auth/v1/notifications.js';
 import { MailState } from '#proto/auth/v1/users.js';
 
-/** How a mail stands. */
+/** The state of a mail. */
 export interface MailStanding {
   readonly state: MailState;
-  /** Why it failed, for people; empty otherwise. */
+  /** Why it failed, for users; empty otherwise. */
   readonly words: string;
 }
 
-/** No mail can be sent here. */
+/** No mail was sent. */
 export const off: MailStanding = { state: MailState.MAIL_STATE_UNSPECIFIED, words: '' };
-export const pending: MailStanding = { state: MailState.MAIL_STATE_PENDING, words: '' };
-export const sent: MailStanding = { state: MailState.MAIL_STATE_SENT, words: '' };
 
-/** A mail that was not sent, and why. */
-export function failed(words: string): MailStanding {
-  return { state: MailState.MAIL_STATE_FAILED, words };
+/** Returns the state of a mail by the state of its notification. */
+export function standingOf(state: NotificationState, outcome: string): MailStanding {
+  if (state === NotificationState.NOTIFICATION_STATE_PENDING) return { state: MailState.MAIL_STATE_PENDING, words: '' };
+  if (state === NotificationState.NOTIFICATION_STATE_DELIVERED) return { state: MailState.MAIL_STATE_SENT, words: '' };
+  return { state: MailState.MAIL_STATE_FAILED, words: outcome };
 }
-
-/** What became of a mail that nobody sends any more, though it is noted as pending. */
-export const abandoned = failed('the process that was sending it ended');

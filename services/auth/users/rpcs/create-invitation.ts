@@ -1,6 +1,6 @@
 // CreateInvitation: invites a user into an account.
 import { fault } from '#client/errors/fault.js';
-import { idToBytes, newId } from '#kit/id.js';
+import { idFromBytes, idToBytes, newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
 import { type Invitation, type CreateInvitationRequest, type CreateInvitationResponse, MailState } from '#proto/auth/v1/users.js';
 import { accountIdBytes } from '../../requests/fields.js';
@@ -8,8 +8,8 @@ import { found } from '../../requests/found.js';
 import { roleWord } from '../audit-details.js';
 import type { UserDeps } from '../deps.js';
 import { checkedEmail, checkedId, checkedRole } from '../fields.js';
+import type { OutgoingNotification } from '../../notifications/model.js';
 import { invitationLetter } from '../mail/mail-templates.js';
-import { type MailStanding, off } from '../mail/mail-state.js';
 import { mintToken } from '../token.js';
 
 /** Most mails of invitations within an hour, per account and per inviting user. */
@@ -21,7 +21,7 @@ export async function createInvitation(
   context: CallContext,
   deps: UserDeps,
 ): Promise<CreateInvitationResponse> {
-  const { accounts, audit, db, users, members, lifetimes, clock, log } = deps;
+  const { accounts, audit, db, users, members, mails, notifier, lifetimes, clock, log } = deps;
   const account = found(await accounts.find(accountIdBytes(request.accountId)), 'account');
   checkedId('invited_by_user_id', 'user', request.invitedByUserId);
   const email = checkedEmail(request.email);
@@ -44,20 +44,22 @@ export async function createInvitation(
     mailState: MailState.MAIL_STATE_UNSPECIFIED,
     mailError: '',
   };
+  const mail = await compose(invitation, token, deps);
   await db.transaction(async (tx) => {
     await members.invite(tx, invitation, hash);
+    if (mail !== undefined) await notifier.add(tx, mail);
     const detail = { email, role: roleWord(invitation.role) };
     await audit.append(tx, context, { action: 'member.invite', accountId: account.id, targetId: invitation.id, detail });
   });
   log.info({ invitation_id: invitation.id, account_id: account.id }, 'invitation created');
-  const { state, words } = await mail(invitation, token, deps);
+  const { state, words } = await mails.standing(mail);
   return { invitation: { ...invitation, mailState: state, mailError: words }, token };
 }
 
-async function mail(invitation: Invitation, token: string, { users, members, mailSender, clock }: UserDeps): Promise<MailStanding> {
-  const page = mailSender.address('/invitation');
-  if (page === undefined) return off;
-  const id = idToBytes('inv', invitation.id)!;
+/** Returns the mail of an invitation; undefined if no mail can be sent. */
+async function compose(invitation: Invitation, token: string, { users, mails }: UserDeps): Promise<OutgoingNotification | undefined> {
+  const page = mails.address('/invitation');
+  if (page === undefined) return undefined;
   const inviter = (await users.find(idToBytes('user', invitation.invitedByUserId)!))?.user;
   const letter = invitationLetter({
     accountName: invitation.accountName,
@@ -67,17 +69,16 @@ async function mail(invitation: Invitation, token: string, { users, members, mai
     link: `${page}#${token}`,
     expiresAtMs: Number(invitation.expiresAtMs),
   });
-  const untilMs = clock.nowMs() + mailSender.patienceMs;
-  return mailSender.send({
+  return mails.compose({
+    // The store finds the state of the mail by the id of the invitation.
+    id: idFromBytes('ntf', idToBytes('inv', invitation.id)!),
     kind: 'invitation',
-    id: invitation.id,
+    subject: invitation.id,
     to: invitation.email,
     letter,
     budgets: new Map([
       [`account ${invitation.accountId}`, mailsPerHourMax.account],
       [`person ${invitation.invitedByUserId}`, mailsPerHourMax.person],
     ]),
-    isWanted: () => members.isOpen(id, clock.nowMs()),
-    note: (standing) => members.noteMail(id, standing, untilMs),
   });
 }

@@ -7,11 +7,11 @@ import type { UserDeps } from '../deps.js';
 export async function getSignInOptions(
   _request: GetSignInOptionsRequest,
   _context: CallContext,
-  { mailSender, identityProvider, config }: UserDeps,
+  { mails, identityProvider, config }: UserDeps,
 ): Promise<GetSignInOptionsResponse> {
   return {
     signUp: config.signUp,
-    passwordReset: mailSender.address('') !== undefined,
+    passwordReset: mails.address('') !== undefined,
     identityProvider: identityProvider === undefined ? undefined : { issuer: identityProvider.issuer, name: identityProvider.name },
   };
 }

@@ -23,25 +23,28 @@ export async function requestPasswordReset(
   const scope = addressScope('password-reset', checkedClient(request.client).address);
   await assertNotThrottled(scope, attemptsMax.passwordReset, deps);
   await noteAttempt(scope, deps);
-  deps.mailSender.inBackground(() => mailReset(email, deps));
+  deps.mails.inBackground(() => mailReset(email, deps));
   return {};
 }
 
-async function mailReset(email: string, { users, resets, mailSender, clock, log }: UserDeps): Promise<void> {
-  const page = mailSender.address('/reset');
+async function mailReset(email: string, { db, users, resets, mails, notifier, clock, log }: UserDeps): Promise<void> {
+  const page = mails.address('/reset');
   const user = (await users.findByEmail(email))?.user;
   if (page === undefined || user === undefined || user.isDisabled) return;
   const { token, hash } = mintToken();
   const expiresAtMs = clock.nowMs() + resetLifeMs;
-  const userId = idToBytes('user', user.id)!;
-  await mailSender.send({
+  const mail = await mails.compose({
+    id: newId('ntf', clock.nowMs()),
     kind: 'reset',
-    id: newId('mail', clock.nowMs()),
+    subject: hash.toString('hex'),
     to: email,
     letter: resetLetter({ name: user.name, link: `${page}#${token}`, expiresAtMs }),
     budgets: new Map([[`person ${user.id}`, resetsPerHourMax]]),
-    prepare: () => resets.add(hash, userId, email, expiresAtMs),
-    isWanted: async () => (await resets.find(hash, clock.nowMs())) !== undefined,
+  });
+  if (mail.refusal !== undefined) return;
+  await db.transaction(async (tx) => {
+    await resets.add(tx, hash, idToBytes('user', user.id)!, email, expiresAtMs);
+    await notifier.add(tx, mail);
   });
   log.info({ user_id: user.id }, 'password reset requested');
 }

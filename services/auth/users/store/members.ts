@@ -5,8 +5,8 @@ import type { Knex } from 'knex';
 import type { Database } from '#kit/db/open.js';
 import { asBigInt, asBytes, asNumber, asText } from '#kit/db/values.js';
 import { idFromBytes, idToBytes } from '#kit/id.js';
-import { type Invitation, MailState, type Member, type Membership, Role } from '#proto/auth/v1/users.js';
-import { abandoned, type MailStanding } from '../mail/mail-state.js';
+import { type Invitation, type Member, type Membership, Role } from '#proto/auth/v1/users.js';
+import { off, standingOf } from '../mail/mail-state.js';
 import { accountColumns, type Row, toAccount } from '../../store/rows.js';
 import { userColumns, userOfJoin } from './users.js';
 
@@ -87,11 +87,6 @@ export class MemberStore {
     });
   }
 
-  /** Records the state of an invitation's mail. If the mail is still pending after `untilMs`, its sender has stopped. */
-  async noteMail(id: Buffer, { state, words }: MailStanding, untilMs: number): Promise<void> {
-    await this.db.knex('invitation').where({ id }).update({ mail_state: state, mail_error: words, mail_until_ms: untilMs });
-  }
-
   /** Reports whether an invitation can still be accepted. */
   async isOpen(id: Buffer, nowMs: number): Promise<boolean> {
     return (await this.db.knex('invitation').where({ id }).where('expires_at_ms', '>', nowMs).first('id')) !== undefined;
@@ -103,7 +98,7 @@ export class MemberStore {
       .where('invitation.expires_at_ms', '>', nowMs)
       .orderBy('invitation.id', 'desc')
       .limit(membersMax);
-    return rows.map((row) => toInvitation(row, nowMs));
+    return rows.map(toInvitation);
   }
 
   async findInvitation(tokenHash: Buffer, nowMs: number): Promise<Invitation | undefined> {
@@ -111,7 +106,7 @@ export class MemberStore {
       .where('invitation.token_hash', tokenHash)
       .where('invitation.expires_at_ms', '>', nowMs)
       .first();
-    return row === undefined ? undefined : toInvitation(row, nowMs);
+    return row === undefined ? undefined : toInvitation(row);
   }
 
   /** Removes an invitation and returns it; undefined when a concurrent request has already removed it. */
@@ -157,29 +152,23 @@ function assertOwned(members: ReadonlyMap<string, Role>): void {
   throw fault('last_owner', {});
 }
 
+const invitationColumns = ['id', 'account_id', 'email', 'role', 'invited_by', 'created_at_ms', 'expires_at_ms'];
+
+/** The notification of an invitation's mail has the same id. */
 function invitationQuery(knex: Knex): Knex.QueryBuilder {
   return knex('invitation')
     .join('account', 'account.id', 'invitation.account_id')
+    .leftJoin('notification', 'notification.id', 'invitation.id')
     .select([
-      ...[
-        'id',
-        'account_id',
-        'email',
-        'role',
-        'invited_by',
-        'created_at_ms',
-        'expires_at_ms',
-        'mail_state',
-        'mail_error',
-        'mail_until_ms',
-      ].map((column) => `invitation.${column}`),
+      ...invitationColumns.map((column) => `invitation.${column}`),
       'account.name as account_name',
+      'notification.state as mail_state',
+      'notification.outcome as mail_outcome',
     ]);
 }
 
-function toInvitation(row: Row, nowMs: number): Invitation {
-  const noted = { state: asNumber(row['mail_state']) as MailState, words: asText(row['mail_error']) };
-  const mail = noted.state === MailState.MAIL_STATE_PENDING && asNumber(row['mail_until_ms']) < nowMs ? abandoned : noted;
+function toInvitation(row: Row): Invitation {
+  const mail = row['mail_state'] === null ? off : standingOf(asNumber(row['mail_state']), asText(row['mail_outcome']));
   return {
     id: idFromBytes('inv', asBytes(row['id'])),
     accountId: idFromBytes('acct', asBytes(row['account_id'])),

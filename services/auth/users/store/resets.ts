@@ -9,8 +9,8 @@ export class ResetStore {
   constructor(private readonly db: Database) {}
 
   /** Adds a link. Earlier links remain valid: anyone can request a link, and must not be able to invalidate the one that the user has received. */
-  async add(tokenHash: Buffer, userId: Buffer, email: string, expiresAtMs: number): Promise<void> {
-    await this.db.knex('password_reset').insert({ token_hash: tokenHash, user_id: userId, email, expires_at_ms: expiresAtMs });
+  async add(tx: Knex.Transaction, tokenHash: Buffer, userId: Buffer, email: string, expiresAtMs: number): Promise<void> {
+    await tx('password_reset').insert({ token_hash: tokenHash, user_id: userId, email, expires_at_ms: expiresAtMs });
   }
 
   /** Returns the id of the user who can use a link; undefined when it is unknown, used or expired, or the user has changed their address. */

@@ -7,11 +7,7 @@ import { isLow, rearmAtNanoUsd } from '../hysteresis.js';
 import { moneyOf, toAlertMessage } from '../render.js';
 
 /** Raises invalid_request. */
-export async function getAlert(
-  request: GetAlertRequest,
-  _context: CallContext,
-  { alerts, reads, mailer }: AlertDeps,
-): Promise<GetAlertResponse> {
+export async function getAlert(request: GetAlertRequest, _context: CallContext, { alerts, reads }: AlertDeps): Promise<GetAlertResponse> {
   const accountId = checkedId('account_id', 'acct', request.accountId);
   const alert = await alerts.find(accountId);
   const money = moneyOf(accountId, await reads.account(accountId));
@@ -20,6 +16,5 @@ export async function getAlert(
     ...money,
     low: alert !== undefined && isLow(alert, money.settledNanoUsd),
     rearmAtNanoUsd: alert === undefined ? 0n : rearmAtNanoUsd(alert.thresholdNanoUsd),
-    mailConfigured: mailer !== undefined,
   };
 }

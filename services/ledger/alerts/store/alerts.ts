@@ -1,14 +1,14 @@
 // The SQL of alerts.
 import type { Knex } from 'knex';
-import type { AuditChange } from '#kit/audit/audit-outbox.js';
 import { isDuplicate } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
 import type { Row } from '#kit/db/plain-transaction.js';
 import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
+import type { Outbox } from '#kit/outbox/outbox.js';
+import type { NotificationEntry } from '#proto/auth/v1/notifications.js';
 import { accountColumns, accountScope } from '../../store/rows.js';
-import type { AlertRecord, Delivery, Money } from '../model.js';
-import { deliveryRow } from './delivery-rows.js';
+import type { AlertRecord, Money } from '../model.js';
 
 const columns = [
   'account_id',
@@ -19,6 +19,8 @@ const columns = [
   'sealed_secret',
   'fired',
   'fired_at_ms',
+  'hour_began_ms',
+  'hour_messages',
   'version',
   'updated_at_ms',
 ];
@@ -37,7 +39,10 @@ export interface AlertPlace {
 
 /** Reads and writes alerts in a database. */
 export class AlertStore {
-  constructor(private readonly db: Database) {}
+  constructor(
+    private readonly db: Database,
+    private readonly outbox: Pick<Outbox<NotificationEntry>, 'add'>,
+  ) {}
 
   async find(accountId: string): Promise<AlertRecord | undefined> {
     const row: Row | undefined = await this.db
@@ -81,11 +86,11 @@ export class AlertStore {
     };
   }
 
-  /** Stores the result of applying `change` to the present alert. Of two concurrent changes, the second sees the first. `audit` runs in the same transaction. */
+  /** Stores the result of applying `change` to the present alert. Of two concurrent changes, the second sees the first. `record` runs in the same transaction, for its audit event and its notifications. */
   async put(
     accountId: string,
     change: (present: AlertRecord | undefined) => AlertRecord,
-    audit: AuditChange<AlertRecord | undefined>,
+    record: (tx: Knex.Transaction, before: AlertRecord | undefined, after: AlertRecord) => Promise<void>,
   ): Promise<AlertRecord> {
     const store = () =>
       this.db.transaction(async (tx) => {
@@ -99,7 +104,7 @@ export class AlertStore {
         const alert = change(before);
         if (row === undefined) await tx('alert').insert({ slot: key.slot, ...fromAlert(alert, key.account_id) });
         else await tx('alert').where(key).update(fromAlert(alert, key.account_id));
-        await audit(tx, before, alert);
+        await record(tx, before, alert);
         return alert;
       });
     return store().catch((error: unknown) => {
@@ -109,11 +114,15 @@ export class AlertStore {
     });
   }
 
-  /** Records that the alert fired, with its messages, unless it was changed or fired since it was read: only one of many processes succeeds. */
-  async fire({ accountId, version }: AlertRecord, deliveries: readonly Delivery[], nowMs: number): Promise<boolean> {
+  /** Records that the alert fired, with its notifications, unless it was changed or fired since it was read: only one of many processes succeeds. */
+  async fire(
+    { accountId, version, firedAtMs, hourBeganMs, hourMessages }: AlertRecord,
+    entries: readonly NotificationEntry[],
+  ): Promise<boolean> {
     return this.db.transaction(async (tx) => {
-      if (!(await this.step(tx, accountId, version, { fired: 1, fired_at_ms: nowMs }))) return false;
-      for (const delivery of deliveries) await tx('alert_delivery').insert(deliveryRow(delivery, this.db.engine));
+      const fields = { fired: 1, fired_at_ms: firedAtMs, hour_began_ms: hourBeganMs, hour_messages: hourMessages };
+      if (!(await this.step(tx, accountId, version, fields))) return false;
+      await this.outbox.add(tx, entries);
       return true;
     });
   }
@@ -147,6 +156,8 @@ function toAlert(row: Row): AlertRecord {
     sealedSecret: optional(row['sealed_secret'], asText),
     fired: asNumber(row['fired']) === 1,
     firedAtMs: asNumber(row['fired_at_ms']),
+    hourBeganMs: asNumber(row['hour_began_ms']),
+    hourMessages: asNumber(row['hour_messages']),
     version: asNumber(row['version']),
     updatedAtMs: asNumber(row['updated_at_ms']),
   };
@@ -162,6 +173,8 @@ function fromAlert(alert: AlertRecord, account: Buffer): Row {
     sealed_secret: alert.sealedSecret ?? null,
     fired: alert.fired ? 1 : 0,
     fired_at_ms: alert.firedAtMs,
+    hour_began_ms: alert.hourBeganMs,
+    hour_messages: alert.hourMessages,
     version: alert.version,
     updated_at_ms: alert.updatedAtMs,
   };

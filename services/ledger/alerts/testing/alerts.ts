@@ -1,148 +1,125 @@
-// Alerts next to a running ledger, whose jobs a test runs by hand, and receivers for what they send.
+// Alerts next to a running ledger, whose watcher a test runs by hand, and a notifier that records what it receives.
 import { randomBytes } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { AppError } from '#client/errors/app-error.js';
 import { AuditOutbox } from '#kit/audit/audit-outbox.js';
 import { openDatabase, type Database, type Engine } from '#kit/db/open.js';
 import { migrate } from '#kit/db/migrate.js';
-import { type Mail, MailFailure, type Mailer } from '#kit/mail/mailer.js';
 import { SecretBox } from '#kit/secrets/secret-box.js';
+import { eventually } from '#kit/testing/waiting.js';
+import { type NewNotification, Notification, type NotificationEntry, NotificationState } from '#proto/auth/v1/notifications.js';
 import type { AlertService } from '#proto/ledger/v1/alerts.js';
 import { migrations } from '../../migrations/index.js';
 import { Reads } from '../../store/reads.js';
 import { startTestLedger, type TestLedger } from '../../testing/ledger.js';
-import { DeliveryWorker } from '../delivery-worker.js';
 import type { AlertDeps } from '../deps.js';
+import { createNotificationOutbox, notificationOutbox, type Notifications } from '../notification-outbox.js';
 import { alertService } from '../service.js';
 import { AlertStore } from '../store/alerts.js';
-import { DeliveryStore } from '../store/deliveries.js';
 import { AlertWatcher } from '../watcher.js';
+
+/** A notifier that records what it receives, each entry once. */
+export class RecordedNotifications implements Notifications {
+  readonly entries = new Map<string, NotificationEntry>();
+  /** Every id received, also repeatedly. */
+  readonly ids: string[] = [];
+  privateWebhooks = true;
+  /** Before it stores anything, or after it has stored it; undefined: it answers. */
+  fails: 'before' | 'after' | undefined;
+
+  async appendNotifications({ entries, wait }: Parameters<Notifications['appendNotifications']>[0]) {
+    if (this.fails === 'before') throw new AppError('service_unavailable', 'It is stopped.');
+    for (const entry of entries) {
+      this.ids.push(entry.id);
+      if (!this.entries.has(entry.id)) this.entries.set(entry.id, entry);
+    }
+    if (this.fails === 'after') throw new AppError('service_unavailable', 'The connection broke.');
+    const state = NotificationState.NOTIFICATION_STATE_DELIVERED;
+    return { notifications: wait ? entries.map(({ id }) => Notification.fromPartial({ id, state })) : [] };
+  }
+
+  async getDeliveryStatus() {
+    return { mailConfigured: true, privateWebhooks: this.privateWebhooks, pending: 0n, oldestPendingAtMs: 0n };
+  }
+
+  /** The notifications that it was given to deliver, in order. */
+  get sent(): NewNotification[] {
+    return [...this.entries.values()].flatMap(({ entry }) => (entry?.$case === 'notification' ? [entry.value] : []));
+  }
+
+  /** Those by mail. */
+  get mails(): { to: string; subject: string; text: string }[] {
+    return this.sent.flatMap(({ destination: to, content }) => (content?.$case === 'mail' ? [{ to, ...content.value }] : []));
+  }
+
+  /** Those to webhooks. */
+  get webhooks(): { url: string; event: Record<string, unknown>; secret: string }[] {
+    return this.sent.flatMap(({ destination: url, eventJson, content }) =>
+      content?.$case === 'webhook' ? [{ url, event: JSON.parse(eventJson) as Record<string, unknown>, ...content.value }] : [],
+    );
+  }
+}
 
 /** Holds the alerts of one process. */
 export interface Process {
   readonly service: AlertService;
   readonly watcher: AlertWatcher;
-  readonly deliveryWorker: DeliveryWorker;
   readonly deps: AlertDeps;
-  /** Sends what is due and waits until it is sent. */
-  send(): Promise<void>;
 }
 
 /** Holds a ledger with alerts. */
 export interface TestAlerts extends Process {
   readonly ledger: TestLedger;
-  /** Mails that the server accepted. */
-  readonly mails: Mail[];
-  /** Failures that the mail server returns next instead of accepting a mail. */
-  readonly mailFailures: MailFailure[];
+  readonly notifier: RecordedNotifications;
+  /** Waits until all notifications are shipped. */
+  shipped(): Promise<void>;
   /** Starts another process on the same database. */
   replica(): Promise<Process>;
   stop(): Promise<void>;
 }
 
-/** Starts a ledger on an empty database with alerts whose jobs do not run by themselves. */
-export async function startTestAlerts(
-  engine: Engine,
-  changes: Partial<Pick<AlertDeps, 'mailer' | 'publicUrl' | 'config'>> = {},
-): Promise<TestAlerts> {
+/** Starts a ledger on an empty database with alerts whose watcher does not run by itself. */
+export async function startTestAlerts(engine: Engine): Promise<TestAlerts> {
   const ledger = await startTestLedger(engine);
-  const mails: Mail[] = [];
-  const mailFailures: MailFailure[] = [];
-  const mailer: Mailer = {
-    async send(mail) {
-      const failure = mailFailures.shift();
-      if (failure !== undefined) throw failure;
-      mails.push(mail);
-      return '250 taken';
-    },
-    close: () => undefined,
-  };
+  const notifier = new RecordedNotifications();
   const box = new SecretBox(randomBytes(32));
-  const process = (db: Database): Process => {
+  const stops: (() => Promise<void>)[] = [];
+  const start = (db: Database): Process => {
     const { clock, log } = ledger;
-    const config = { alertIntervalMs: 3_600_000, alertRetryMs: 10_000, alertPrivateWebhooks: true };
+    const outbox = createNotificationOutbox({ db, box, notifications: notifier, log });
     const deps: AlertDeps = {
-      alerts: new AlertStore(db),
-      deliveries: new DeliveryStore(db),
+      alerts: new AlertStore(db, outbox),
+      outbox,
+      notifications: notifier,
       reads: new Reads(db),
       auditLog: new AuditOutbox({ db, receiver: ledger.auth, caller: 'ledger', clock, log }),
       box,
-      mailer,
       publicUrl: 'https://console.example.com',
-      config,
+      config: { alertIntervalMs: 3_600_000 },
       clock,
       log,
-      ...changes,
     };
-    const deliveryWorker = new DeliveryWorker(deps);
-    return {
-      service: alertService(deps),
-      watcher: new AlertWatcher(deps),
-      deliveryWorker,
-      deps,
-      async send() {
-        await deliveryWorker.begin();
-        await deliveryWorker.idle();
-      },
-    };
+    outbox.start();
+    stops.push(() => outbox.stop());
+    return { service: alertService(deps), watcher: new AlertWatcher(deps), deps };
   };
-  const replicas: Database[] = [];
   return {
-    ...process(ledger.db),
+    ...start(ledger.db),
     ledger,
-    mails,
-    mailFailures,
+    notifier,
+    async shipped() {
+      await eventually(async () => ((await ledger.db.knex(notificationOutbox).first('id')) === undefined ? true : undefined));
+    },
     async replica() {
       // A SQLite file has one connection, shared by two jobs of a process; a second connection would wait for the first forever.
-      if (engine === 'sqlite') return process(ledger.db);
+      if (engine === 'sqlite') return start(ledger.db);
       const db = openDatabase(ledger.url);
-      replicas.push(db);
+      stops.unshift(() => db.close());
       await migrate(db, migrations);
-      return process(db);
+      return start(db);
     },
     async stop() {
-      for (const db of replicas) await db.close();
+      for (const stop of stops.reverse()) await stop();
       await ledger.stop();
     },
   };
-}
-
-/** Holds a request that a receiver got. */
-export interface Received {
-  readonly path: string;
-  readonly headers: IncomingMessage['headers'];
-  readonly body: string;
-}
-
-/** Holds an endpoint for webhooks. */
-export interface Receiver {
-  readonly url: string;
-  readonly received: Received[];
-  /** Determines the response from now on. */
-  answer: (response: ServerResponse) => void;
-  stop(): Promise<void>;
-}
-
-/** Starts a receiver on loopback that responds with 200. */
-export async function startReceiver(): Promise<Receiver> {
-  const received: Received[] = [];
-  const receiver = {
-    received,
-    answer: (response: ServerResponse): void => void response.end('thanks'),
-  };
-  const server: Server = createServer(async (request, response) => {
-    let body = '';
-    for await (const chunk of request) body += String(chunk);
-    received.push({ path: request.url ?? '', headers: request.headers, body });
-    receiver.answer(response);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  return Object.assign(receiver, {
-    url: `http://127.0.0.1:${port}/hook?of=us`,
-    async stop() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  });
 }

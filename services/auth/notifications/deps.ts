@@ -1,0 +1,10 @@
+// The dependencies of the RPCs about notifications.
+import type { Database } from '#kit/db/open.js';
+import type { Notifier } from './notifier.js';
+import type { DeliveryDeps } from './try-delivery.js';
+
+/** Holds the dependencies that every RPC about notifications receives. */
+export interface NotificationDeps extends DeliveryDeps {
+  readonly db: Database;
+  readonly notifier: Notifier;
+}

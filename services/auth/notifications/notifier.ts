@@ -1,0 +1,120 @@
+// Delivers notifications. The process that stores one attempts it right after the commit; a background job makes the further attempts, and
+// those that a process could not finish: it retries them, with the same id, after their claim expires.
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Knex } from 'knex';
+import { repeat } from '#kit/repeat.js';
+import { NotificationChannel, NotificationState } from '#proto/auth/v1/notifications.js';
+import { keptDays, type OutgoingNotification, type StoredNotification } from './model.js';
+import { claimMs, type DeliveryDeps, sealContent, tryDelivery } from './try-delivery.js';
+
+/** Notifications that this process delivers at the same time. */
+const atATimeMax = 50;
+const removedAtATime = 500;
+const patienceMs = 5000;
+const hourMs = 3_600_000;
+
+/** Stores notifications, and delivers those that are due until it is stopped. */
+export class Notifier {
+  private readonly underWay = new Map<string, Promise<void>>();
+  private stopRepeating: () => Promise<void> = async () => {};
+  private stopRemoving: () => Promise<void> = async () => {};
+
+  constructor(private readonly deps: DeliveryDeps) {}
+
+  start(): void {
+    const { config, log } = this.deps;
+    this.stopRepeating = repeat(
+      config.notificationIntervalMs,
+      () => this.begin(),
+      (error) => log.error({ err: error }, 'notifications could not be read; this will be retried'),
+    );
+    this.stopRemoving = repeat(
+      hourMs,
+      () => this.removeOld(),
+      (error) => log.error({ err: error }, 'old notifications could not be removed; this will be retried'),
+    );
+  }
+
+  /** Waits briefly for attempts in progress; another process retries any that take longer. */
+  async stop(): Promise<void> {
+    await this.stopRepeating();
+    await this.stopRemoving();
+    await Promise.race([this.idle(), pause(patienceMs, undefined, { ref: false })]);
+    this.deps.mailer?.close();
+  }
+
+  /** Waits for the attempts in progress. */
+  async idle(): Promise<void> {
+    await Promise.all(this.underWay.values());
+  }
+
+  /** Stores a notification. Its first attempt starts after the transaction has committed, or when there is room for it. */
+  async add(tx: Knex.Transaction, outgoing: OutgoingNotification): Promise<void> {
+    const { notifications, box, clock } = this.deps;
+    const { content, refusal, ...fields } = outgoing;
+    const channel =
+      content.$case === 'mail' ? NotificationChannel.NOTIFICATION_CHANNEL_MAIL : NotificationChannel.NOTIFICATION_CHANNEL_WEBHOOK;
+    const isBegun = refusal === undefined && this.underWay.size < atATimeMax;
+    const notification: StoredNotification = {
+      ...fields,
+      channel,
+      state: refusal === undefined ? NotificationState.NOTIFICATION_STATE_PENDING : NotificationState.NOTIFICATION_STATE_FAILED,
+      attempts: isBegun ? 1 : 0,
+      outcome: refusal ?? '',
+      sealedContent: refusal === undefined ? sealContent(fields.id, content, box) : undefined,
+      dueAtMs: clock.nowMs() + (isBegun ? claimMs(channel) : 0),
+    };
+    await notifications.add(tx, notification);
+    if (!isBegun) return;
+    this.follow(
+      notification.id,
+      tx.executionPromise.then(
+        () => this.attempt(notification),
+        () => undefined,
+      ),
+    );
+  }
+
+  /** Returns the notifications after the attempts that this process has begun, or after `waitMs` at the latest, in the order of the ids. */
+  async after(ids: readonly string[], waitMs: number): Promise<StoredNotification[]> {
+    const timer = new AbortController();
+    const tooLate = pause(waitMs, undefined, { signal: timer.signal, ref: false }).catch(() => undefined);
+    await Promise.race([Promise.all(ids.map((id) => this.underWay.get(id))), tooLate]);
+    timer.abort();
+    const found = new Map((await this.deps.notifications.find(ids)).map((each) => [each.id, each]));
+    return ids.flatMap((id) => found.get(id) ?? []);
+  }
+
+  /** Starts attempts for due notifications, as many as there is room for. */
+  async begin(): Promise<void> {
+    const { notifications, clock } = this.deps;
+    const room = atATimeMax - this.underWay.size;
+    if (room <= 0) return;
+    for (const due of await notifications.due(clock.nowMs(), room)) {
+      const claimed = await notifications.claim(due, clock.nowMs() + claimMs(due.channel));
+      if (claimed !== undefined) this.follow(claimed.id, this.attempt(claimed));
+    }
+  }
+
+  /** Removes notifications that were completed longer ago than they are kept. */
+  async removeOld(): Promise<void> {
+    const { notifications, clock } = this.deps;
+    while ((await notifications.removeCompleted(clock.nowMs() - keptDays * 24 * hourMs, removedAtATime)) === removedAtATime);
+  }
+
+  private follow(id: string, work: Promise<void>): void {
+    const followed = work.finally(() => {
+      if (this.underWay.get(id) === followed) this.underWay.delete(id);
+    });
+    this.underWay.set(id, followed);
+  }
+
+  private async attempt(notification: StoredNotification): Promise<void> {
+    const { notifications, log } = this.deps;
+    try {
+      await notifications.note(notification, await tryDelivery(notification, this.deps));
+    } catch (error) {
+      log.error({ err: error, notification_id: notification.id }, 'a notification could not be attempted; this will be retried');
+    }
+  }
+}

@@ -1,0 +1,99 @@
+// Mails to users: composed here, within their limits, and delivered by the notifier. Their links hold secrets of which only hashes are kept
+// elsewhere, so the notifier encrypts them, and deletes them once the mail is delivered or given up.
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Clock } from '#kit/clock.js';
+import type { Logger } from '#kit/log.js';
+import { attemptsMax, type OutgoingNotification } from '../../notifications/model.js';
+import type { Notifier } from '../../notifications/notifier.js';
+import type { MailBudget } from '../store/mail-budget.js';
+import { type MailStanding, off, standingOf } from './mail-state.js';
+import type { Letter } from './mail-templates.js';
+
+/** Holds a mail to be sent. */
+export interface UserMail {
+  /** "ntf_…". */
+  readonly id: string;
+  readonly to: string;
+  readonly letter: Letter;
+  /** Limits are counted per kind, so that mails of one kind do not use up the room of another. */
+  readonly kind: 'invitation' | 'link' | 'reset';
+  /** What must still exist when the mail is sent, by kind: the invitation's id, or the hash of the link's token. */
+  readonly subject: string;
+  /** The maximum numbers of mails of this kind within an hour; each named as "account acct_…". */
+  readonly budgets: ReadonlyMap<string, number>;
+}
+
+/** Maximum numbers of mails of one kind within an hour: in total, and to one address. */
+export const mailsPerHourMax = { all: 1000, address: 5 } as const;
+/** How long the caller waits for the result of the first attempt. */
+const firstAttemptWaitMs = 3000;
+const inBackgroundMax = 50;
+const stopWaitMs = 5000;
+
+/** Holds the dependencies of `UserMails`. */
+export interface UserMailsDeps {
+  readonly hasMailServer: boolean;
+  /** The public address at which users open the console; without it nothing is sent, since addresses in requests are not trusted. */
+  readonly publicUrl: string | undefined;
+  readonly budget: MailBudget;
+  readonly notifier: Notifier;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Composes mails to users. */
+export class UserMails {
+  private readonly underWay = new Set<Promise<void>>();
+
+  constructor(private readonly deps: UserMailsDeps) {}
+
+  /** Returns the address of a page of the console, for example `/invitation`; undefined if no mail can be sent. */
+  address(page: string): string | undefined {
+    const { hasMailServer, publicUrl } = this.deps;
+    return hasMailServer && publicUrl !== undefined ? `${publicUrl}/console${page}` : undefined;
+  }
+
+  /** Returns the notification of a mail; one with a refusal if too many mails were sent. Call it before the transaction that adds it to the notifier. */
+  async compose({ id, to, letter, kind, subject, budgets }: UserMail): Promise<OutgoingNotification> {
+    const { budget, clock, log } = this.deps;
+    const mail: OutgoingNotification = {
+      id,
+      accountId: undefined,
+      dependsOn: `${kind} ${subject}`,
+      destination: to,
+      eventJson: '{}',
+      attemptsMax,
+      content: { $case: 'mail', value: letter },
+    };
+    for (const [scope, max] of [...budgets, [`to ${to}`, mailsPerHourMax.address], ['all', mailsPerHourMax.all]] as const) {
+      if (await budget.take(`${kind} ${scope}`, max, clock.nowMs())) continue;
+      log.warn({ kind, scope: scope.split(' ')[0], max }, 'a mail was not sent: there were too many within an hour');
+      return { ...mail, refusal: 'too many mails were sent within an hour' };
+    }
+    return mail;
+  }
+
+  /** Returns the state of a mail that was added: after the first attempt, or while that takes longer. */
+  async standing(mail: OutgoingNotification | undefined): Promise<MailStanding> {
+    if (mail === undefined) return off;
+    const [notification] = await this.deps.notifier.after([mail.id], firstAttemptWaitMs);
+    return standingOf(notification!.state, notification!.outcome);
+  }
+
+  /** Runs work in the background; `stop` waits for it. */
+  inBackground(work: () => Promise<void>): void {
+    if (this.underWay.size >= inBackgroundMax) {
+      this.deps.log.warn({ underWay: this.underWay.size }, 'a mail was not composed: too many are in progress');
+      return;
+    }
+    const done = work()
+      .catch((error: unknown) => this.deps.log.error({ err: error }, 'a mail could not be composed'))
+      .finally(() => this.underWay.delete(done));
+    this.underWay.add(done);
+  }
+
+  /** Waits briefly for work in the background. */
+  async stop(): Promise<void> {
+    await Promise.race([Promise.all(this.underWay), pause(stopWaitMs, undefined, { ref: false })]);
+  }
+}
