@@ -10,7 +10,7 @@ import { ledgerSettings, paymentSettings } from '../services/ledger/index.js';
 import { meteringSettings } from '../services/metering/index.js';
 import { distributedSettings } from './distributed/config.js';
 import { settingsPage } from './settings-page.js';
-import { grpcSettings, singleSettings } from './single/config.js';
+import { grpcSettings, inProcessSettings, singleSettings } from './single/config.js';
 
 const path = new URL('../docs/configuration.md', import.meta.url);
 
@@ -27,9 +27,9 @@ const page = settingsPage([
     settings: singleSettings,
   },
   {
-    title: 'gRPC of a single process',
-    readBy: 'Read by the single process. In distributed mode each service has its own address.',
-    settings: grpcSettings,
+    title: 'Single process',
+    readBy: 'In distributed mode each service has an address of its own and messages always pass over gRPC.',
+    settings: { ...grpcSettings, ...inProcessSettings },
   },
   {
     title: 'Launcher of the distributed mode',

@@ -1,5 +1,5 @@
 // Settings of the single process, in addition to those of its parts.
-import { type Environment, optionalText, type Setting, type Settings, text, type Values } from '#kit/config/settings.js';
+import { type Environment, oneOf, optionalText, type Setting, type Settings, text, type Values } from '#kit/config/settings.js';
 import { formatUsd, parseUsd } from '#rules/money.js';
 
 /** Settings of the data folder and the first start. */
@@ -21,6 +21,16 @@ export const singleSettings = {
       return amount;
     },
   },
+} satisfies Settings;
+
+/** Settings of what only a single process has. */
+export const inProcessSettings = {
+  messages: oneOf(
+    'TOLLGATE_SINGLE_MESSAGES',
+    'how messages pass between the services of the single process: `shared`; for development `frozen`, in which a service that changes a message fails, or `encoded`, as over gRPC',
+    ['shared', 'frozen', 'encoded'],
+    { default: 'shared' },
+  ),
 } satisfies Settings;
 
 /** Settings of the gRPC address of a single process, for callers on other machines. */

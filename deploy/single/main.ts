@@ -21,6 +21,7 @@ import { mailSettings } from '#kit/mail/settings.js';
 import { type ProcessHost, runProcess } from '#kit/process/process.js';
 import { Access } from '#kit/rpc/access/access.js';
 import { followCallers } from '#kit/rpc/access/follow-callers.js';
+import { crossings } from '#kit/rpc/crossing.js';
 import { localClient } from '#kit/rpc/local-client.js';
 import { decorateService } from '#kit/rpc/standard-chain.js';
 import { grpcPart, offer } from '#kit/process/service-process.js';
@@ -33,7 +34,7 @@ import { createMetering, meteringSettings } from '../../services/metering/index.
 import { ensureFirstRun, type FirstRun, createConsoleLink } from '../first-run.js';
 import { firstRunFacts, showFirstKey } from '../show-secrets.js';
 import { commandFor, welcomeText } from '../welcome.js';
-import { grpcSettings, singleEnvironment, singleSettings } from './config.js';
+import { grpcSettings, inProcessSettings, singleEnvironment, singleSettings } from './config.js';
 import { networkListener } from './network-listener.js';
 
 const startedAtMs = performance.timeOrigin;
@@ -41,6 +42,7 @@ const isTerminal = process.stdout.isTTY === true;
 
 const settings = {
   single: singleSettings,
+  inProcess: inProcessSettings,
   grpc: grpcSettings,
   auth: authSettings,
   catalog: catalogSettings,
@@ -59,6 +61,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
   const { dataDir } = config.single;
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const unlock = lockFolder(dataDir);
+  const crossing = crossings[config.inProcess.messages];
   const socketPath = await claimAdminSocket(dataDir);
 
   const open = (name: string): Database => openDatabase(`sqlite:${join(dataDir, `${name}.db`)}`);
@@ -91,7 +94,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
   });
   const users = decorateService(UserServiceDefinition, auth.users.service, chain);
   const notifications = decorateService(NotificationServiceDefinition, auth.notifications.service, chain);
-  const authFor = (caller: string) => localClient(UserServiceDefinition, users, { caller });
+  const authFor = (caller: string) => localClient(UserServiceDefinition, users, { caller, crossing });
   const catalog = createCatalog(config.catalog, { db: databases.catalog, clock, log, auth: authFor('catalog') });
   const catalogService = decorateService(CatalogServiceDefinition, catalog.service, chain);
   const ledger = createLedger(config.ledger, { db: databases.ledger, clock, log, access, auth: authFor('ledger') });
@@ -102,7 +105,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     log,
     auditLog: ledger.auditLog,
     secretKey,
-    notifications: localClient(NotificationServiceDefinition, notifications, { caller: 'ledger' }),
+    notifications: localClient(NotificationServiceDefinition, notifications, { caller: 'ledger', crossing }),
     publicUrl: config.gateway.publicUrl,
   });
   const payments = createPayments(config.payments, { ledger, clock, log });
@@ -111,13 +114,13 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     clock,
     log,
     access,
-    ledger: localClient(LedgerServiceDefinition, ledgerService, { caller: 'metering' }),
-    catalog: localClient(CatalogServiceDefinition, catalogService, { caller: 'metering' }),
+    ledger: localClient(LedgerServiceDefinition, ledgerService, { caller: 'metering', crossing }),
+    catalog: localClient(CatalogServiceDefinition, catalogService, { caller: 'metering', crossing }),
     auth: authFor('metering'),
   });
   const inference = createInference(config.inference, { db: databases.inference, clock, log, secretKey, auth: authFor('inference') });
 
-  const as = { caller: 'gateway' };
+  const as = { caller: 'gateway', crossing };
   const gateway = createGateway(config.gateway, {
     peers: {
       auth: localClient(AuthServiceDefinition, decorateService(AuthServiceDefinition, auth.service, chain), as),

@@ -59,7 +59,7 @@ export function createCheckpoints(deps: {
 
   async function note(batch: readonly OpenCall[]): Promise<void> {
     const { open } = await metering.checkpointUsage(
-      { items: batch.map(({ call, tokens }) => ({ call, tokens: tokens() })) },
+      { items: batch.map(({ call, tokens }) => ({ call: copyOf(call), tokens: tokens() })) },
       callContext({ caller: 'gateway', timeoutMs: rpcTimeoutMs }),
     );
     for (const [index, openCall] of batch.entries()) {
@@ -84,4 +84,9 @@ export function createCheckpoints(deps: {
     },
     count: () => calls.size,
   };
+}
+
+/** Returns the call as it is now: its attempts go on changing while the request is under way. */
+function copyOf(call: Call): Call {
+  return { ...call, attempts: call.attempts.map((attempt) => ({ ...attempt })) };
 }

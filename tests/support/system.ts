@@ -58,7 +58,8 @@ export async function startSystem(mode: Mode, env: Record<string, string> = {}, 
   const settings = {
     PORT: String(port),
     TOLLGATE_DATA_DIR: dataDir,
-    ...(mode === 'distributed' ? { TOLLGATE_DISTRIBUTED_FIRST_PORT: '0' } : {}),
+    // Frozen messages make a service fail that changes what another one also holds.
+    ...(mode === 'distributed' ? { TOLLGATE_DISTRIBUTED_FIRST_PORT: '0' } : { TOLLGATE_SINGLE_MESSAGES: 'frozen' }),
     ...env,
   };
   if (mode === 'distributed') copySystemTables(join(dataDir, 'mariadb'));

@@ -39,7 +39,7 @@ export function installOnce(folder: string, runAs: RunAs): void {
   const program = findProgram('mariadb-install-db');
   const part = `${data}.part`;
   rmSync(part, { recursive: true, force: true });
-  const result = spawnSync(program, ['--no-defaults', `--datadir=${part}`, '--skip-test-db', ...userOption(runAs)], {
+  const result = spawnSync(program, ['--no-defaults', `--datadir=${part}`, `--tmpdir=${folder}`, '--skip-test-db', ...userOption(runAs)], {
     ...runAs,
     cwd: folder,
     encoding: 'utf8',
@@ -69,6 +69,8 @@ export function launchServer({ folder, port, runAs, initSql, extraOptions = [], 
       `--datadir=${join(folder, 'data')}`,
       `--socket=${join(runFolder, 's')}`,
       `--pid-file=${join(runFolder, 'pid')}`,
+      // A server removes the temporary tables that it finds when it starts, those of other servers included.
+      `--tmpdir=${runFolder}`,
       `--init-file=${initFile}`,
       `--port=${port}`,
       '--bind-address=127.0.0.1',

@@ -1,7 +1,5 @@
-// A client of a service in the same process. Every message passes through the real codec both ways, and every error through its
-// wire form, so that neither side can share the other's objects and both see what they would see over gRPC.
+// A client of a service in the same process. Calls, cancellation, deadlines and errors behave as over gRPC.
 import { AppError, toAppError } from '#client/errors/app-error.js';
-import { decodeRequest, decodeResponse, encodeRequest, encodeResponse } from '#client/codec.js';
 import {
   handlerOf,
   type MethodInfo,
@@ -12,6 +10,7 @@ import {
   type UnaryHandler,
   type UntypedService,
 } from '#client/definition.js';
+import { type Crossing, crossings } from './crossing.js';
 import { LocalCall } from './local-call.js';
 import { RequestStream } from './request-stream.js';
 
@@ -19,6 +18,8 @@ import { RequestStream } from './request-stream.js';
 export interface LocalClientOptions {
   /** The name under which this client calls, as in `dialGrpc`; the service sees it as `context.caller`. */
   caller: string;
+  /** How messages cross; encoded by default. */
+  crossing?: Crossing;
 }
 
 /**
@@ -26,23 +27,24 @@ export interface LocalClientOptions {
  * message.
  */
 export function localClient<D extends ServiceDefinition>(definition: D, service: ServiceOf<D>, options: LocalClientOptions): ServiceOf<D> {
+  const { caller, crossing = crossings.encoded } = options;
   const client: UntypedService = {};
   for (const info of methodsOf(definition)) {
     const handler = handlerOf(service, info);
-    client[info.key] = info.definition.responseStream ? stream(info, handler, options.caller) : unary(info, handler, options.caller);
+    client[info.key] = info.definition.responseStream ? stream(info, handler, caller, crossing) : unary(info, handler, caller, crossing);
   }
   return client as ServiceOf<D>;
 }
 
-function unary(info: MethodInfo, handler: UnaryHandler, caller: string): UnaryHandler {
+function unary(info: MethodInfo, handler: UnaryHandler, caller: string, crossing: Crossing): UnaryHandler {
   return async (request, context) => {
     const call = new LocalCall(info.fullName, caller, context);
     let isDone = false;
     try {
-      const received = decodeRequest(info, encodeRequest(info, request));
+      const received = crossing.request(info, request);
       const response = await call.step(() => handler(received, call.context));
       isDone = true;
-      return decodeResponse(info, encodeResponse(info, response));
+      return crossing.response(info, response);
     } catch (error) {
       throw crossed(error);
     } finally {
@@ -51,21 +53,21 @@ function unary(info: MethodInfo, handler: UnaryHandler, caller: string): UnaryHa
   };
 }
 
-function stream(info: MethodInfo, handler: StreamHandler, caller: string): StreamHandler {
+function stream(info: MethodInfo, handler: StreamHandler, caller: string, crossing: Crossing): StreamHandler {
   return async function* (request, context) {
     const call = new LocalCall(info.fullName, caller, context);
-    const requests = info.definition.requestStream ? requestsOf(info, request as AsyncIterable<unknown>, call) : undefined;
+    const requests = info.definition.requestStream ? requestsOf(info, request as AsyncIterable<unknown>, call, crossing) : undefined;
     let iterator: AsyncIterator<unknown> | undefined;
     let isDone = false;
     try {
-      const received = requests ?? decodeRequest(info, encodeRequest(info, request));
+      const received = requests ?? crossing.request(info, request);
       const producer = handler(received, call.context)[Symbol.asyncIterator]();
       iterator = producer;
       for (;;) {
         // One message at a time: a consumer that stalls holds the producer at its next message.
         const result = await call.step(() => producer.next());
         if (result.done === true) break;
-        yield decodeResponse(info, encodeResponse(info, result.value));
+        yield crossing.response(info, result.value);
       }
       isDone = true;
     } catch (error) {
@@ -81,13 +83,13 @@ function stream(info: MethodInfo, handler: StreamHandler, caller: string): Strea
 }
 
 /** Returns the requests as the service sees them. When the caller's own iterator fails, the call ends, as over gRPC. */
-function requestsOf(info: MethodInfo, requests: AsyncIterable<unknown>, call: LocalCall): RequestStream {
+function requestsOf(info: MethodInfo, requests: AsyncIterable<unknown>, call: LocalCall, crossing: Crossing): RequestStream {
   const source = requests[Symbol.asyncIterator]();
   const sending: AsyncIterator<unknown> = {
     async next() {
       try {
         const sent = await source.next();
-        return sent.done === true ? sent : { done: false, value: encodeRequest(info, sent.value) };
+        return sent.done === true ? sent : { done: false, value: crossing.request(info, sent.value) };
       } catch (error) {
         call.giveUp(error);
         throw error;
@@ -95,7 +97,7 @@ function requestsOf(info: MethodInfo, requests: AsyncIterable<unknown>, call: Lo
     },
     return: async () => (await source.return?.()) ?? { done: true, value: undefined },
   };
-  return new RequestStream(sending, call.context.signal, (bytes) => decodeRequest(info, bytes as Buffer));
+  return new RequestStream(sending, call.context.signal, (received) => received);
 }
 
 /** Returns the error as the other side sees it: another object, without its cause. */

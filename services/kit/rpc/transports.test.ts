@@ -11,6 +11,8 @@ import { failureOf, promised, untilStill, untilTrue } from '../testing/waiting.j
 import { type Connection, transports } from '../testing/transports.js';
 import { type CallContext, callContext } from '#client/call-context.js';
 import { messageBytesMax } from '#client/codec.js';
+import { crossings } from './crossing.js';
+import { localClient } from './local-client.js';
 import { decorateService } from './standard-chain.js';
 
 const spans = new InMemorySpanExporter();
@@ -276,21 +278,6 @@ describe.each(transports)('a service %s', (_, connect, aheadMax) => {
     expect(echo.attributes).toMatchObject({ 'rpc.response.status_code': 'OK', 'tollgate.caller': 'gateway' });
   });
 
-  it('shares no object between the two sides', async () => {
-    const kept = probe('kept', ['service']);
-    const client = await clientOf({
-      echo: async (request) => {
-        request.parts.push('changed by the service');
-        return kept;
-      },
-    });
-    const request = probe('mine', ['caller']);
-    const response = await client.echo(request, context());
-    response.parts.push('changed by the caller');
-    expect(request.parts).toEqual(['caller']);
-    expect(kept.parts).toEqual(['service']);
-  });
-
   it('identifies its caller by the transport, not by the call', async () => {
     const client = await clientOf({ echo: async (__, callee) => probe(callee!.caller) }, 'metering');
     expect(await client.echo(probe(''), callContext({ caller: 'gateway' }))).toEqual(probe('metering'));
@@ -308,11 +295,59 @@ describe.each(transports)('a service %s', (_, connect, aheadMax) => {
     const client = await clientOf({ echo: async (request) => request }, 'operator');
     expect(await client.echo(probe('all'), context())).toEqual(probe('all'));
   });
+});
 
-  it('carries a large message, and refuses one beyond the limit', async () => {
+const encoding = transports.filter(([name]) => !/shared|frozen/.test(name));
+
+describe.each(encoding)('the messages of a service %s', (_, connect) => {
+  let connection: Connection<ProbeService> | undefined;
+
+  afterEach(() => connection?.close());
+
+  async function clientOf(methods: Partial<ProbeService>): Promise<ProbeService> {
+    connection = await connect(ProbeServiceDefinition, probeService(methods), 'gateway');
+    return connection.client;
+  }
+
+  it('are no objects that the two sides share', async () => {
+    const kept = probe('kept', ['service']);
+    const client = await clientOf({
+      echo: async (request) => {
+        request.parts.push('changed by the service');
+        return kept;
+      },
+    });
+    const request = probe('mine', ['caller']);
+    const response = await client.echo(request, callContext({ caller: 'gateway' }));
+    response.parts.push('changed by the caller');
+    expect(request.parts).toEqual(['caller']);
+    expect(kept.parts).toEqual(['service']);
+  });
+
+  it('may be large, up to the limit', async () => {
     const client = await clientOf({ echo: async (request) => probe(String(request.text.length)) });
-    expect(await client.echo(probe('x'.repeat(8_000_000)), context())).toEqual(probe('8000000'));
-    const error = await failureOf(client.echo(probe('x'.repeat(messageBytesMax)), context()));
+    expect(await client.echo(probe('x'.repeat(8_000_000)), callContext({ caller: 'gateway' }))).toEqual(probe('8000000'));
+    const error = await failureOf(client.echo(probe('x'.repeat(messageBytesMax)), callContext({ caller: 'gateway' })));
     expect(error).toMatchObject({ reason: 'body_too_large', details: { limit_bytes: String(messageBytesMax) } });
   });
+});
+
+it('fails when a side changes a message that is frozen', async () => {
+  const client = localClient(
+    ProbeServiceDefinition,
+    probeService({
+      echo: async (request) => {
+        request.parts.push('changed by the service');
+        return request;
+      },
+    }),
+    { caller: 'gateway', crossing: crossings.frozen },
+  );
+  expect(await failureOf(client.echo(probe('mine', ['caller']), callContext({ caller: 'gateway' })))).toMatchObject({ reason: 'internal' });
+  const untouched = localClient(ProbeServiceDefinition, probeService({ echo: async (request) => request }), {
+    caller: 'gateway',
+    crossing: crossings.frozen,
+  });
+  const response = await untouched.echo(probe('mine', ['caller']), callContext({ caller: 'gateway' }));
+  expect(() => response.parts.push('changed by the caller')).toThrow(TypeError);
 });

@@ -5,6 +5,7 @@ import { newId } from '../id.js';
 import type { ServiceDefinition, ServiceOf } from '#client/definition.js';
 import { dialGrpc } from '#client/grpc/grpc-client.js';
 import { serveGrpc } from '../rpc/grpc-server.js';
+import { type Crossing, crossings } from '../rpc/crossing.js';
 import { localClient } from '../rpc/local-client.js';
 import type { Tls } from '#client/tls.js';
 import { createTestAuthority } from './certificates.js';
@@ -23,10 +24,12 @@ export type Connect = <D extends ServiceDefinition>(
   caller: string,
 ) => Promise<Connection<ServiceOf<D>>>;
 
-const local: Connect = async (definition, service, caller) => ({
-  client: localClient(definition, service, { caller }),
-  close: async () => {},
-});
+const local =
+  (crossing: Crossing): Connect =>
+  async (definition, service, caller) => ({
+    client: localClient(definition, service, { caller, crossing }),
+    close: async () => {},
+  });
 
 function overGrpc(address: () => string): Connect {
   return (definition, service, caller) => connectOverGrpc(definition, service, address(), { caller });
@@ -59,7 +62,9 @@ async function connectOverGrpc<D extends ServiceDefinition>(
 
 /** The name, the connect function, and how many messages of 10 kB a producer may be ahead of a stalled consumer. */
 export const transports: readonly (readonly [string, Connect, number])[] = [
-  ['in one process', local, 2],
+  ['in one process', local(crossings.encoded), 2],
+  ['in one process, with shared messages', local(crossings.shared), 2],
+  ['in one process, with frozen messages', local(crossings.frozen), 2],
   ['over gRPC', overGrpc(() => '127.0.0.1:0'), 200],
   ['over gRPC on a Unix socket', overGrpc(() => `unix:${join(tmpdir(), `${newId('t')}.sock`)}`), 200],
   ['over gRPC with mutual TLS', overTls, 200],
