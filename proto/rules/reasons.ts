@@ -43,12 +43,12 @@ export const reasons = {
   /** This process may not call this RPC. */
   peer_not_permitted: Status.PERMISSION_DENIED,
 
-  // People, in the console.
-  /** Whoever tried to sign in did not show who they are; says nothing of why. */
+  // Users of the console.
+  /** The sign-in failed. The message does not say why, so that it does not reveal which users exist. */
   sign_in_refused: Status.UNAUTHENTICATED,
-  /** Too many failed attempts; worth a retry when told. */
+  /** Too many failed attempts. Carries a retry delay. */
   sign_in_throttled: Status.RESOURCE_EXHAUSTED,
-  /** The session has ended or never was. */
+  /** The session has ended or does not exist. */
   session_unknown: Status.UNAUTHENTICATED,
   /** The user's role does not allow this. */
   role_not_permitted: Status.PERMISSION_DENIED,

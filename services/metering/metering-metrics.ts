@@ -35,7 +35,7 @@ const gauges: readonly Gauge[] = [
   { name: 'tollgate.outbox.oldest_age', description: 'How long the oldest of them has waited.', unit: 's' },
   {
     name: 'tollgate.outbox.failed',
-    description: 'Charges that the ledger has refused for good; 0 is the only good value.',
+    description: 'Charges that the ledger has refused permanently. Anything above 0 needs an operator.',
     unit: '{charge}',
   },
   {

@@ -203,7 +203,7 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     await page.getByRole('button', { name: 'I have the link' }).click();
     await page.getByRole('button', { name: 'Take back the invitation of late@example.com?' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Take back' }).click();
-    await page.getByText('Nobody is invited at the moment.').waitFor();
+    await page.getByText('No invitations are pending.').waitFor();
     const late = await nobody();
     const ended = await late.context.newPage();
     await ended.goto(link);

@@ -22,7 +22,7 @@ export const billingText = dictionary(
     freedAt: 'Free at the latest',
 
     redeem: 'Redeem a code',
-    redeemAbout: 'A code credits this account once. Whoever runs this gateway gives codes out, or adds money directly.',
+    redeemAbout: 'A code credits this account once. The operator of this gateway issues codes, and can also add money directly.',
     code: 'Code',
     codeForm: 'TGC-…',
     redeemButton: 'Redeem',

@@ -38,7 +38,7 @@ export const codesText = dictionary(
     voidBatch: 'Void all of its batch',
     voidTitle: ({ lastFour }: { lastFour: string }) => `Take the code …${lastFour} out of use?`,
     voidBatchTitle: 'Take all open codes that were made together out of use?',
-    voidAbout: 'Whoever has it can no longer redeem it. What was redeemed stays.',
+    voidAbout: 'The code can no longer be redeemed. Credits from past redemptions stay.',
     voided: ({ count }: { count: number }) => (count === 1 ? 'One code is out of use.' : `${count} codes are out of use.`),
     none: 'There are no codes',
     noneHint: 'Make some, and hand them to people: each redeems one under Balance and billing.',

@@ -49,7 +49,7 @@ export const homeText = dictionary(
     noMoney: 'The account has no money yet, and calls are refused until it has.',
     noMoneyDo: 'Balance and billing',
     limitStep: 'Give a key a limit',
-    limitStepHint: 'A limit is hard: no call is let in that could exceed it. This shows what a key may still spend:',
+    limitStepHint: 'A limit is hard: a call that could exceed it is refused. This shows what a key may still spend:',
     limitStepCode: 'What a key may still spend, with curl',
     limitStepDo: 'Set a limit',
     inviteStep: 'Invite somebody',

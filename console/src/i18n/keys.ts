@@ -64,7 +64,7 @@ export const keysText = dictionary(
     limits: 'Limits',
     limitsHint: 'how much, until when',
     limit: 'Lifetime limit in USD',
-    limitHint: 'The most this key may ever spend. It is a hard limit: no call is let in that could exceed it.',
+    limitHint: 'The most this key may ever spend. It is a hard limit: a call that could exceed it is refused.',
     expiry: 'Expires',
     expiryNever: 'Never',
     expiryDays: ({ days }: { days: string }) => `In ${days} days`,

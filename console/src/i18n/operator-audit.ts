@@ -20,7 +20,7 @@ export const operatorAuditText = dictionary(
     verify: 'Check the log',
     verified: ({ count }: { count: number }) => `The log is as it was written: ${count} entries checked.`,
     lastEntry: ({ last }: { last: string }) => `Keep the last entry elsewhere, to show later that nothing before it was changed: ${last}`,
-    changedLog: 'The log is not as it was written',
+    changedLog: 'The log has been altered',
     when: 'When',
     what: 'Action',
     on: 'On',

@@ -19,7 +19,7 @@ export const settingsText = dictionary(
     wrongPassword: 'That is not your present password.',
     throttled: ({ minutes }: { minutes: number }) =>
       `Too many attempts. Wait ${minutes === 1 ? 'a minute' : `${minutes} minutes`} and try again.`,
-    emailTaken: 'Somebody has this address already.',
+    emailTaken: 'Another user has this address.',
     nothingChanged: 'Nothing was changed.',
 
     password: 'Password',
