@@ -22,8 +22,7 @@ export const signInText = dictionary(
     problem_declined: 'You did not allow it, or the provider did not let you in.',
     problem_provider: 'What the provider said could not be believed. Try again; if it stays, tell whoever runs this gateway.',
     problem_email_unverified: 'The provider has not verified your email address. Verify it there, then try again.',
-    problem_email_taken:
-      'A user with your email address already exists. Sign in as before, then connect the provider in the settings.',
+    problem_email_taken: 'A user with your email address already exists. Sign in as before, then connect the provider in the settings.',
     problem_unknown_user: 'No user has your email address. Ask for an invitation.',
     problem_disabled: 'You may not sign in here any more. Ask whoever runs this gateway.',
     problem_identity_taken: 'This identity is connected with another person here.',
