@@ -1,9 +1,12 @@
 // Low-balance alerts of a running system: calls spend, the balance falls, and a mail and a signed request arrive, once.
 import { createHmac } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { chat, settled } from '../support/calls.js';
 import { addUser, Browser } from '../support/console.js';
 import { eventually } from '../support/process.js';
+import { killOne, pidsOf } from '../support/processes.js';
 import { type HttpReceiver, type MailServer, startHttpReceiver, startMailServer } from '../support/receivers.js';
 import { modes, startSystem, type System } from '../support/system.js';
 
@@ -250,4 +253,53 @@ describe.each(modes)('low-balance alerts, %s', (mode) => {
     });
     expect(JSON.stringify(data)).not.toContain('whsec_');
   });
+
+  it('are delivered under one id although everything was killed before the receiver accepted them', async () => {
+    hook.answer = (_request, response) => void response.writeHead(503).end();
+    const before = hook.requests.length;
+    await put({ threshold_usd: '1000', webhook_url: `${hook.url}/low` });
+    await eventually(() => (hook.requests.length > before ? true : undefined));
+    await system.kill();
+    const killed = hook.requests.length;
+    hook.answer = (_request, response) => void response.end('fine');
+    await system.start();
+    await eventually(() => (hook.requests.length > killed ? true : undefined));
+    expect(new Set(hook.requests.slice(before).map(({ headers }) => headers['tollgate-delivery'])).size).toBe(1);
+    await eventually(async () => {
+      const [newest] = (await deliveries()).filter(({ channel }) => channel === 'webhook');
+      return newest?.state === 'delivered' ? true : undefined;
+    });
+  });
+
+  if (mode === 'distributed') {
+    it('are delivered once although the ledger was killed while auth could not receive them', async () => {
+      await put({ threshold_usd: '1', webhook_url: `${hook.url}/low` });
+      const webhooks = hook.requests.length;
+      const fired = firedSoFar();
+      const { settled_usd: settled } = await balance();
+      const { auth } = pidsOf(system);
+      process.kill(auth, 'SIGSTOP');
+      await system.cli('balance', 'adjust', `-${settled}`, '--account', accountId, '--reason', 'a test');
+      await eventually(() => (firedSoFar() > fired ? true : undefined));
+      const restarted = killOne(system, 'ledger');
+      process.kill(auth, 'SIGCONT');
+      await restarted();
+      await eventually(() => (hook.requests.length > webhooks ? true : undefined));
+      const eventId = (JSON.parse(hook.requests.at(-1)!.body) as { id: string }).id;
+      const sent = await eventually(async () => {
+        const ofEvent = (await deliveries()).filter(({ event_id }) => event_id === eventId);
+        return ofEvent.every(({ state }) => state === 'delivered') ? ofEvent : undefined;
+      });
+      // Whatever the ledger ships again reaches auth before the next alert.
+      await eventually(() => put({ threshold_usd: '2', webhook_url: `${hook.url}/low` }));
+      await eventually(() => ((JSON.parse(hook.requests.at(-1)!.body) as { id: string }).id === eventId ? undefined : true));
+      const ids = Object.fromEntries(sent.map(({ channel, id }) => [channel, id]));
+      expect(Object.keys(ids).toSorted()).toEqual(['mail', 'webhook']);
+      expect(hook.requests.filter(({ headers }) => headers['tollgate-delivery'] === ids['webhook'])).toHaveLength(1);
+      expect(mail.mails.filter(({ raw }) => raw.includes(`<${ids['mail']}@tollgate>`))).toHaveLength(1);
+    });
+  }
+
+  const firedSoFar = (): number =>
+    readFileSync(join(system.dataDir, 'logs', 'ledger.log'), 'utf8').split('a low-balance alert fired').length;
 });

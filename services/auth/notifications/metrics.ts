@@ -1,19 +1,9 @@
 // The metrics of notifications. None of them is about a single account.
-import type { Clock } from '#kit/clock.js';
-import type { Logger } from '#kit/log.js';
 import { observeGauges } from '#kit/telemetry/metrics.js';
-import type { NotificationStore } from './store.js';
+import type { DeliveryDeps } from './try-delivery.js';
 
 /** Reports the notifications that wait whenever metrics are collected. Returns a function that stops it. */
-export function observeNotifications({
-  notifications,
-  clock,
-  log,
-}: {
-  notifications: NotificationStore;
-  clock: Clock;
-  log: Logger;
-}): () => void {
+export function observeNotifications({ notifications, clock, log }: Pick<DeliveryDeps, 'notifications' | 'clock' | 'log'>): () => void {
   return observeGauges(
     'tollgate.auth',
     [

@@ -8,7 +8,6 @@ import type {
   AccountDestinations,
   AppendNotificationsRequest,
   AppendNotificationsResponse,
-  NewNotification,
   NotificationEntry,
 } from '#proto/auth/v1/notifications.js';
 import { invalidField } from '../../requests/fields.js';
@@ -74,30 +73,20 @@ async function withdraw(
 }
 
 function check({ id, accountId, entry }: NotificationEntry, index: number): void {
-  const assert = (isValid: boolean, field: string, rule: string): void => {
-    if (!isValid) throw invalidField(`entries[${index}].${field}`, `entries[${index}].${field} ${rule}.`);
-  };
-  assert(isId('ntf', id), 'id', 'must be "ntf_" and 32 hexadecimal digits');
-  assert(isId('acct', accountId), 'account_id', 'must be the id of an account');
-  assert(entry !== undefined, 'entry', 'must be a notification or destinations');
-  if (entry?.$case === 'notification') checkNotification(entry.value, assert);
-}
-
-function checkNotification(
-  { destination, eventJson, content }: NewNotification,
-  assert: (isValid: boolean, field: string, rule: string) => void,
-): void {
-  assert(content !== undefined, 'notification.content', 'must be a mail or a webhook');
-  assert(
-    destination !== '' && destination.length <= destinationCharsMax,
-    'notification.destination',
-    `must have 1 to ${destinationCharsMax} characters`,
-  );
-  assert(eventJson.length <= eventCharsMax, 'notification.event_json', `must have at most ${eventCharsMax} characters`);
-  if (content?.$case === 'mail') {
-    const { subject, text } = content.value;
-    assert(subject.length + text.length <= textCharsMax, 'notification.mail', `must have at most ${textCharsMax} characters`);
-  } else if (content?.$case === 'webhook') {
-    assert(/^https?:$/.test(URL.parse(destination)?.protocol ?? ''), 'notification.destination', 'must be an http or https URL');
-  }
+  const refuse = (field: string, rule: string) => invalidField(`entries[${index}].${field}`, `entries[${index}].${field} ${rule}.`);
+  if (!isId('ntf', id)) throw refuse('id', 'must be "ntf_" and 32 hexadecimal digits');
+  if (!isId('acct', accountId)) throw refuse('account_id', 'must be the id of an account');
+  if (entry === undefined) throw refuse('entry', 'must be a notification or destinations');
+  if (entry.$case === 'destinations') return;
+  const { destination, eventJson, content } = entry.value;
+  if (content === undefined) throw refuse('notification.content', 'must be a mail or a webhook');
+  const isAddress = content.$case === 'mail' ? destination !== '' : /^https?:$/.test(URL.parse(destination)?.protocol ?? '');
+  if (!isAddress || destination.length > destinationCharsMax)
+    throw refuse(
+      'notification.destination',
+      `must be an email address or an http or https URL, with at most ${destinationCharsMax} characters`,
+    );
+  if (eventJson.length > eventCharsMax) throw refuse('notification.event_json', `must have at most ${eventCharsMax} characters`);
+  if (content.$case === 'mail' && content.value.subject.length + content.value.text.length > textCharsMax)
+    throw refuse('notification.mail', `must have at most ${textCharsMax} characters`);
 }

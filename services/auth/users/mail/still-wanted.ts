@@ -1,29 +1,16 @@
 // Whether the link in a mail still works, before each attempt to send it.
-import type { Clock } from '#kit/clock.js';
 import { idToBytes } from '#kit/id.js';
-import type { MemberStore } from '../store/members.js';
-import type { ResetStore } from '../store/resets.js';
-import type { SessionStore } from '../store/sessions.js';
+import type { UserDeps } from '../deps.js';
 import type { UserMail } from './user-mails.js';
 
 /** Returns the check for what a mail depends on: its kind and its subject. */
-export function stillWanted({
-  members,
-  sessions,
-  resets,
-  clock,
-}: {
-  members: MemberStore;
-  sessions: SessionStore;
-  resets: ResetStore;
-  clock: Clock;
-}): (dependsOn: string) => Promise<boolean> {
+export function stillWanted({ members, sessions, resets, clock }: Pick<UserDeps, 'members' | 'sessions' | 'resets' | 'clock'>) {
   const checks: Readonly<Record<UserMail['kind'], (subject: string) => Promise<boolean>>> = {
     invitation: (id) => members.isOpen(idToBytes('inv', id)!, clock.nowMs()),
     link: (hash) => sessions.hasLink(Buffer.from(hash, 'hex'), clock.nowMs()),
     reset: async (hash) => (await resets.find(Buffer.from(hash, 'hex'), clock.nowMs())) !== undefined,
   };
-  return (dependsOn) => {
+  return (dependsOn: string): Promise<boolean> => {
     const [kind, subject] = dependsOn.split(' ') as [UserMail['kind'], string];
     return checks[kind](subject);
   };
