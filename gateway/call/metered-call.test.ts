@@ -15,7 +15,7 @@ import {
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { Hold, type HoldRequest, type ReleaseRequest } from '#proto/ledger/v1/ledger.js';
 import { type CheckpointUsageRequest, Outcome, type RecordUsageRequest, UsageRecord, UsageSource } from '#proto/metering/v1/metering.js';
-import { systemClock } from '#kit/clock.js';
+import { type Clock, systemClock } from '#kit/clock.js';
 import { parseSettings } from '#kit/config/settings.js';
 import { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
@@ -80,6 +80,9 @@ interface Play {
   choices?: number;
   format?: ApiFormat;
   capabilities?: Capability[];
+  /** Returns the input price that is in force at an instant, in nano-USD per million tokens. */
+  inputPriceAt?: (atMs: number) => bigint;
+  clock?: Clock;
   /** How an answer is drained after its client has disconnected. */
   drain?: Partial<ConstructorParameters<typeof DisconnectDrain>[0]>;
 }
@@ -138,7 +141,13 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
     outputLimitTokens: 1000,
     capabilities: options.capabilities ?? [],
   });
-  const price = PriceVersion.fromPartial({ id: newId('price'), inputNanoUsdPerMtok: 100_000_000n, outputNanoUsdPerMtok: 400_000_000n });
+  const clock = options.clock ?? systemClock;
+  const priceAt = (atMs: number): PriceVersion =>
+    PriceVersion.fromPartial({
+      id: newId('price'),
+      inputNanoUsdPerMtok: options.inputPriceAt?.(atMs) ?? 100_000_000n,
+      outputNanoUsdPerMtok: 400_000_000n,
+    });
   const patience = { rpcTimeoutMs: 100, spoolAfterMs: 0, patienceMs: 300, persistenceMs: 600 };
   const recorder = createRecorder({ metering: peers.metering, clock: systemClock, log, ...patience }, () => fullSpool);
   const checkpoints = createCheckpoints({
@@ -178,14 +187,18 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
     {
       peers,
       models: {
-        resolve: () => ({ model, price, targets: [{ upstreamId: 'first', upstreamModel: 'x' }] }),
+        resolve: (_name: string, atMs = clock.nowMs()) => ({
+          model,
+          price: priceAt(atMs),
+          targets: [{ upstreamId: 'first', upstreamModel: 'x' }],
+        }),
       } as unknown as Parameters<typeof meteredCall>[1]['models'],
       checkpoints,
       recorder: options.isRecordingUnavailable === true ? { ...recorder, assertRecording: refuse } : recorder,
       drain: new DisconnectDrain({ readOnTimeMs: 30, readOnTokensMax: 10, readOnCallsMax: 1, ...options.drain }),
       unknownHolds: createUnknownHolds({ ledger: peers.ledger, clock: systemClock, log, rpcTimeoutMs: 100, holdTtlMs: 1000 }),
       config,
-      clock: systemClock,
+      clock,
       log,
     },
   );
@@ -226,6 +239,15 @@ describe('a metered call', () => {
       tokens: { inputTokens: 10, outputTokens: 5 },
       call: { upstreamId: 'second', upstreamModel: 'real-name', heldNanoUsd: holds[0]!.amountNanoUsd },
     });
+  });
+
+  it('is charged by the price that is in force at the start on its record', async () => {
+    // Time passes between any two readings.
+    let nowMs = 1_000_000;
+    const clock: Clock = { ...systemClock, nowMs: () => (nowMs += 1000) };
+    const { records } = await play({ clock, inputPriceAt: BigInt });
+    const { price, startedAtMs } = records[0]!.call!;
+    expect(price!.inputNanoUsdPerMtok).toBe(startedAtMs);
   });
 
   it('holds and records the cap of all parallel answers together, and sends upstream the cap of each', async () => {

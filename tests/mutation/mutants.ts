@@ -185,6 +185,6 @@ export const mutants: readonly Mutant[] = [
   ...of(
     'services/auth/users/rpcs/get-session.ts',
     ['services/auth/users/users.test.ts'],
-    [['a disabled user has a session', ' || person.user.isDisabled', '']],
+    [['a disabled user has a session', ' || stored.user.isDisabled', '']],
   ),
 ];
