@@ -40,7 +40,7 @@ export class UpstreamStore {
 
   /** Returns all upstreams, ordered by id. */
   async list(): Promise<UpstreamRow[]> {
-    const rows = await this.db.knex('upstream').select(columns).orderBy('id').limit(storedUpstreamsMax);
+    const rows = await this.db.query(`SELECT ${columns.join(', ')} FROM upstream ORDER BY id LIMIT ${storedUpstreamsMax}`, []);
     return rows.map(fromRow);
   }
 
@@ -107,7 +107,7 @@ export class UpstreamStore {
 
   /** Throws when the database cannot answer. */
   async ping(): Promise<void> {
-    await this.db.knex('upstream').select('id').limit(1);
+    await this.db.query('SELECT id FROM upstream LIMIT 1', []);
   }
 
   async #putOnce(

@@ -38,7 +38,8 @@ export class CatalogStore {
 
   /** Returns the revision, which grows by one with every change, whichever replica made it. One row by its key: cheap enough to poll. */
   async revision(): Promise<bigint> {
-    return readRevision(this.db.knex('catalog_state'));
+    const [row] = await this.db.query('SELECT revision FROM catalog_state WHERE id = 1', []);
+    return asBigInt(row?.['revision']);
   }
 
   /** Returns the whole catalog. The revision is read first, so what follows is at least as new and a later change is never missed. */

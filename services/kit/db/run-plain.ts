@@ -1,7 +1,7 @@
-// Runs plain transactions on connections from knex's pool.
+// Runs plain transactions and queries on connections from knex's pool.
 import type { Engine } from './engine.js';
 import { MysqlTransaction, type MysqlConnection } from './mysql/transaction.js';
-import type { PlainTransaction } from './plain-transaction.js';
+import type { Bindings, PlainTransaction, Row } from './plain-transaction.js';
 import { SqliteTransaction, type SqliteConnection } from './sqlite-transaction.js';
 
 /** The part of a knex client that is used here: its pool. */
@@ -25,6 +25,23 @@ export async function runPlain<T>(
     const sqlite = connection as SqliteConnection;
     const tx = new SqliteTransaction(sqlite);
     return mayBeLost ? await unsynced(sqlite, () => commit(tx, work)) : await commit(tx, work);
+  } finally {
+    await pool.releaseConnection(connection);
+  }
+}
+
+/** Runs a SELECT by itself. */
+export async function queryPlain(engine: Engine, pool: ConnectionPool, sql: string, bindings: Bindings): Promise<Row[]> {
+  const connection = await pool.acquireConnection();
+  try {
+    if (engine === 'sqlite') return await new SqliteTransaction(connection as SqliteConnection).query(sql, bindings);
+    const tx = new MysqlTransaction(connection as MysqlConnection);
+    try {
+      return await tx.query(sql, bindings);
+    } catch (error) {
+      await tx.abandon();
+      throw error;
+    }
   } finally {
     await pool.releaseConnection(connection);
   }

@@ -96,11 +96,11 @@ export class Codes {
 
   /** Returns claimed codes whose deposit is not recorded, claimed at or before this instant. */
   async claimedUntil(ms: number, limit: number): Promise<CodeRecord[]> {
-    const rows: Row[] = await this.codes()
-      .where({ state: State.REDEMPTION_CODE_STATE_CLAIMED })
-      .where('ended_at_ms', '<=', ms)
-      .orderBy('id')
-      .limit(limit);
+    const rows = await this.db.query(
+      `SELECT ${codeTable.columns.join(', ')} FROM redemption_code` +
+        ` WHERE state = ${State.REDEMPTION_CODE_STATE_CLAIMED} AND ended_at_ms <= ? ORDER BY id LIMIT ?`,
+      [ms, limit],
+    );
     return rows.map((row) => toCode(codeTable.valuesOf(row)));
   }
 

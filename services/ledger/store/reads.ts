@@ -39,7 +39,7 @@ export class Reads {
 
   /** Raises an error when the database does not respond. */
   async ping(): Promise<void> {
-    await this.db.knex.raw('SELECT 1');
+    await this.db.query('SELECT 1', []);
   }
 
   async account(accountId: string): Promise<AccountBucket | undefined> {
@@ -109,13 +109,10 @@ export class Reads {
 
   /** Returns open holds whose expiry is at or before this instant, the longest expired first. */
   async expiredHolds(expiredAtMs: number, limit: number): Promise<HoldName[]> {
-    const rows: Row[] = await this.db
-      .knex('hold')
-      .select('id', 'account_id')
-      .where({ state: HoldState.HOLD_STATE_OPEN })
-      .where('expires_at_ms', '<=', expiredAtMs)
-      .orderBy('expires_at_ms')
-      .limit(limit);
+    const rows = await this.db.query(
+      `SELECT id, account_id FROM hold WHERE state = ${HoldState.HOLD_STATE_OPEN} AND expires_at_ms <= ? ORDER BY expires_at_ms LIMIT ?`,
+      [expiredAtMs, limit],
+    );
     return rows.map((row) => ({
       accountId: idFromBytes('acct', asBytes(row['account_id'])),
       holdId: idFromBytes('req', asBytes(row['id'])),

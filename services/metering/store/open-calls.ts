@@ -20,6 +20,8 @@ const putRows = { sqlite: putRowsOn('sqlite'), mysql: putRowsOn('mysql') };
 const keyed = keyedText(['id']);
 const deleteRows = textOfRows((rows) => `DELETE FROM open_call WHERE ${keyed(rows)}`);
 
+const selectUnseen = 'SELECT draft, last_seen_at_ms FROM open_call WHERE last_seen_at_ms < ? ORDER BY last_seen_at_ms LIMIT ?';
+
 /** Holds a call in flight. */
 export interface OpenCall {
   readonly call: PricedCall;
@@ -72,13 +74,8 @@ export async function isOpen(tx: PlainTransaction, callId: string): Promise<bool
 
 /** Returns calls in flight that were last seen before this instant, longest ago first. */
 export async function findUnseenCalls(db: Database, beforeMs: number, limit: number): Promise<OpenCall[]> {
-  const rows: { draft: unknown; last_seen_at_ms: unknown }[] = await db
-    .knex('open_call')
-    .select('draft', 'last_seen_at_ms')
-    .where('last_seen_at_ms', '<', beforeMs)
-    .orderBy('last_seen_at_ms')
-    .limit(limit);
-  return rows.map((row) => ({ ...decodeDraft(asBytes(row.draft)), lastSeenAtMs: asNumber(row.last_seen_at_ms) }));
+  const rows = await db.query(selectUnseen, [beforeMs, limit]);
+  return rows.map((row) => ({ ...decodeDraft(asBytes(row['draft'])), lastSeenAtMs: asNumber(row['last_seen_at_ms']) }));
 }
 
 function decodeDraft(bytes: Buffer): Pick<OpenCall, 'call' | 'tokens'> {

@@ -28,7 +28,7 @@ export async function findRecord(db: Database, callId: string): Promise<UsageRec
 /** Reports whether the database responds and has the tables. */
 export async function isReachable(db: Database): Promise<boolean> {
   try {
-    await db.knex('usage_record').select('id').limit(1);
+    await db.query('SELECT id FROM usage_record LIMIT 1', []);
     return true;
   } catch {
     return false;

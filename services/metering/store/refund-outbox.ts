@@ -7,6 +7,10 @@ import { idFromBytes } from '#kit/id.js';
 import { deleteKey, lockKey } from './keyed-calls.js';
 import { bytesOf } from './record-rows.js';
 
+const selectDue =
+  'SELECT refund_outbox.id, refund_outbox.account_id, refund_outbox.attempts, captured_nano_usd FROM refund_outbox' +
+  ' JOIN usage_record ON usage_record.id = refund_outbox.id WHERE next_attempt_at_ms <= ? ORDER BY next_attempt_at_ms LIMIT ?';
+
 /** The answer of a call that was withheld from its client. */
 export interface UndeliveredAnswer {
   readonly callId: string;
@@ -46,18 +50,12 @@ async function enqueue(tx: PlainTransaction, { callId, accountId, keyHash }: Und
 
 /** Returns at most `limit` refunds that are due. Several replicas may return the same ones; the ledger books each once. */
 export async function dueRefunds(db: Database, nowMs: number, limit: number): Promise<PendingRefund[]> {
-  const rows: Record<'id' | 'account_id' | 'attempts' | 'captured_nano_usd', unknown>[] = await db
-    .knex('refund_outbox')
-    .join('usage_record', 'usage_record.id', 'refund_outbox.id')
-    .select('refund_outbox.id', 'refund_outbox.account_id', 'refund_outbox.attempts', 'captured_nano_usd')
-    .where('next_attempt_at_ms', '<=', nowMs)
-    .orderBy('next_attempt_at_ms')
-    .limit(limit);
+  const rows = await db.query(selectDue, [nowMs, limit]);
   return rows.map((row) => ({
-    callId: idFromBytes('req', asBytes(row.id)),
-    accountId: idFromBytes('acct', asBytes(row.account_id)),
-    capturedNanoUsd: optional(row.captured_nano_usd, asBigInt),
-    attempts: asNumber(row.attempts),
+    callId: idFromBytes('req', asBytes(row['id'])),
+    accountId: idFromBytes('acct', asBytes(row['account_id'])),
+    capturedNanoUsd: optional(row['captured_nano_usd'], asBigInt),
+    attempts: asNumber(row['attempts']),
   }));
 }
 

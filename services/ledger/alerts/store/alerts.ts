@@ -31,6 +31,18 @@ export interface Watched {
   readonly money: Money;
 }
 
+const watchedColumns = [
+  'alert.slot',
+  ...columns.map((column) => `alert.${column}`),
+  'bucket.cap_nano_usd',
+  'bucket.spent_nano_usd',
+  'bucket.held_nano_usd',
+];
+const watchedPage = (after: string): string =>
+  `SELECT ${watchedColumns.join(', ')} FROM alert` +
+  ' LEFT JOIN bucket ON bucket.slot = alert.slot AND bucket.account_id = alert.account_id AND bucket.scope_id = ?' +
+  ` ${after} ORDER BY alert.slot, alert.account_id LIMIT ?`;
+
 /** Holds the place where a page of alerts ended. */
 export interface AlertPlace {
   readonly slot: number;
@@ -55,30 +67,16 @@ export class AlertStore {
 
   /** Returns at most `limit` alerts after a place, in key order, with the money of their accounts, and the place where they end. */
   async watched(after: AlertPlace | undefined, limit: number): Promise<{ watched: Watched[]; end: AlertPlace | undefined }> {
-    const query = this.db
-      .knex('alert')
-      .leftJoin('bucket', (join) => {
-        join
-          .on('bucket.slot', 'alert.slot')
-          .andOn('bucket.account_id', 'alert.account_id')
-          .andOnVal('bucket.scope_id', accountScope as unknown as string);
-      })
-      .select(
-        'alert.slot',
-        ...columns.map((column) => `alert.${column}`),
-        'bucket.cap_nano_usd',
-        'bucket.spent_nano_usd',
-        'bucket.held_nano_usd',
-      )
-      .orderBy(['alert.slot', 'alert.account_id'])
-      .limit(limit);
-    if (after !== undefined) {
-      const { slot, account } = after;
-      query.where((later) =>
-        later.where('alert.slot', '>', slot).orWhere((same) => same.where('alert.slot', slot).where('alert.account_id', '>', account)),
-      );
-    }
-    const rows: Row[] = await query;
+    const rows =
+      after === undefined
+        ? await this.db.query(watchedPage(''), [accountScope, limit])
+        : await this.db.query(watchedPage('WHERE alert.slot > ? OR (alert.slot = ? AND alert.account_id > ?)'), [
+            accountScope,
+            after.slot,
+            after.slot,
+            after.account,
+            limit,
+          ]);
     const last = rows.length < limit ? undefined : rows.at(-1);
     return {
       watched: rows.map((row) => ({ alert: toAlert(row), money: moneyOf(row) })),
