@@ -55,8 +55,10 @@ describe('the audit trail', () => {
   /** Returns all events, oldest first, once every outbox is empty. */
   async function trail(): Promise<AuditEvent[]> {
     const { auth: _auth, ...others } = services.databases;
-    for (const { knex } of Object.values(others)) {
-      await eventually(async () => (Number((await knex('audit_outbox').count({ events: '*' }))[0]!['events']) === 0 ? true : undefined));
+    for (const [service, { knex }] of Object.entries(others)) {
+      await eventually(async () =>
+        Number((await knex(`${service}_audit_outbox`).count({ events: '*' }))[0]!['events']) === 0 ? true : undefined,
+      );
     }
     const { events } = await services.users.listAuditEvents(ListAuditEventsRequest.fromPartial({ pageSize: 200 }), operator);
     return events.toSorted((a, b) => Number(a.number - b.number));

@@ -26,6 +26,7 @@ const { values: options } = parseArgs({
     seconds: { type: 'string', default: '3' },
     rounds: { type: 'string', default: '3' },
     callers: { type: 'string', default: '1,32,64' },
+    accounts: { type: 'string', default: '100' },
   },
 });
 const rounds = Number(options.rounds);
@@ -34,10 +35,10 @@ const seconds = Number(options.seconds);
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-'));
 const open = (name: string) => openDatabase(`sqlite:${join(folder, `${name}.db`)}`);
 const log = createLogger({ name: 'bench', level: 'error' }, process.stderr);
-const databases = { ledger: open('ledger'), metering: open('metering') };
+const books = open('books');
 const access = new Access();
 const ledgerModule = createLedger(parseSettings(ledgerSettings, {}), {
-  db: databases.ledger,
+  db: books,
   clock: systemClock,
   log,
   access,
@@ -45,11 +46,12 @@ const ledgerModule = createLedger(parseSettings(ledgerSettings, {}), {
 });
 const ledgerService = decorateService(LedgerServiceDefinition, ledgerModule.service, { access, log });
 const meteringModule = createMetering(parseSettings(meteringSettings, {}), {
-  db: databases.metering,
+  db: books,
   clock: systemClock,
   log,
   access,
   ledger: localClient(LedgerServiceDefinition, ledgerService, { caller: 'metering' }),
+  settleInTransaction: ledgerModule.settleInTransaction,
   catalog: { listPriceVersions: async () => ({ prices: [], nextPageToken: '' }) },
   auth: { appendAuditEvents: async () => ({}) },
 });
@@ -68,7 +70,7 @@ const price = PriceVersion.fromPartial({
   inputNanoUsdPerMtok: 1_000_000_000n,
   outputNanoUsdPerMtok: 2_000_000_000n,
 });
-const customers = Array.from({ length: 100 }, () => ({ accountId: newId('acct'), keyId: newId('key') }));
+const customers = Array.from({ length: Number(options.accounts) }, () => ({ accountId: newId('acct'), keyId: newId('key') }));
 const context = () => callContext({ caller: 'gateway', timeoutMs: 10_000 });
 for (const { accountId } of customers) {
   const operator = localClient(LedgerServiceDefinition, ledgerService, { caller: 'operator' });
@@ -167,6 +169,6 @@ for (const callers of options.callers.split(',').map(Number)) {
 }
 await meteringModule.stop();
 await ledgerModule.stop();
-for (const db of Object.values(databases)) await db.close();
+await books.close();
 rmSync(folder, { recursive: true });
 process.exit(0);

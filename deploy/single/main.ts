@@ -1,4 +1,4 @@
-// All of Tollgate in one process: a SQLite file per service, no network between the services, one public address.
+// All of Tollgate in one process: a SQLite file per service, one for ledger and metering together, no network between the services, one public address.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
@@ -68,8 +68,8 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
   const databases = {
     auth: open('auth'),
     catalog: open('catalog'),
-    ledger: open('ledger'),
-    metering: open('metering'),
+    // Ledger and metering share a file, so that a record and its settlement are one commit.
+    books: open('books'),
     inference: open('inference'),
   };
   const databasesPart: Part = {
@@ -97,10 +97,10 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
   const authFor = (caller: string) => localClient(UserServiceDefinition, users, { caller, crossing });
   const catalog = createCatalog(config.catalog, { db: databases.catalog, clock, log, auth: authFor('catalog') });
   const catalogService = decorateService(CatalogServiceDefinition, catalog.service, chain);
-  const ledger = createLedger(config.ledger, { db: databases.ledger, clock, log, access, auth: authFor('ledger') });
+  const ledger = createLedger(config.ledger, { db: databases.books, clock, log, access, auth: authFor('ledger') });
   const ledgerService = decorateService(LedgerServiceDefinition, ledger.service, chain);
   const alerts = createAlerts(config.ledger, {
-    db: databases.ledger,
+    db: databases.books,
     clock,
     log,
     auditLog: ledger.auditLog,
@@ -110,11 +110,12 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
   });
   const payments = createPayments(config.payments, { ledger, clock, log });
   const metering = createMetering(config.metering, {
-    db: databases.metering,
+    db: databases.books,
     clock,
     log,
     access,
     ledger: localClient(LedgerServiceDefinition, ledgerService, { caller: 'metering', crossing }),
+    settleInTransaction: ledger.settleInTransaction,
     catalog: localClient(CatalogServiceDefinition, catalogService, { caller: 'metering', crossing }),
     auth: authFor('metering'),
   });

@@ -43,7 +43,8 @@ export async function startServices(): Promise<TestServices> {
   const log = createLogger({ name: 'test', level: 'silent' });
   const clock = systemClock;
   const open = (): Database => openDatabase('sqlite::memory:');
-  const databases = { auth: open(), catalog: open(), ledger: open(), metering: open(), inference: open() };
+  const books = open();
+  const databases = { auth: open(), catalog: open(), ledger: books, metering: books, inference: open() };
   const access = new Access();
   const secretKey = randomBytes(32);
   const mails: Mail[] = [];
@@ -76,6 +77,7 @@ export async function startServices(): Promise<TestServices> {
     db: databases.metering,
     access,
     ledger: ledger.service,
+    settleInTransaction: ledger.settleInTransaction,
     catalog: catalog.service,
   });
   const inference = createInference(parseSettings(inferenceSettings, {}), { ...keeper, db: databases.inference, secretKey });
@@ -93,7 +95,7 @@ export async function startServices(): Promise<TestServices> {
     mails,
     async stop() {
       await stop();
-      for (const db of Object.values(databases)) await db.close();
+      for (const db of new Set(Object.values(databases))) await db.close();
     },
   };
 }

@@ -13,6 +13,7 @@ import type { RpcDeps } from './deps.js';
 import { LedgerMetrics, observeLedger } from './ledger-metrics.js';
 import { migrations } from './migrations/index.js';
 import { createOperationLane } from './lane/operation-lane.js';
+import { type SettleInTransaction, settleInTransaction } from './lane/settle-in-transaction.js';
 import { ledgerService } from './service.js';
 import { ArchiveStore } from './store/archive.js';
 import { Audit } from './store/audit.js';
@@ -40,9 +41,10 @@ export interface LedgerDeps {
   readonly auth: AuditReceiver;
 }
 
-/** The ledger, and its outbox for other modules on its database. */
+/** The ledger, and what it offers to other modules on its database. */
 export interface LedgerModule extends ServiceModule<LedgerService> {
   readonly auditLog: AuditOutbox;
+  readonly settleInTransaction: SettleInTransaction;
 }
 
 /** Creates the ledger over its own database. `start` migrates and starts to end expired holds. */
@@ -72,6 +74,7 @@ export function createLedger(config: LedgerConfig, { db, clock, log, access, aut
   return {
     name: 'ledger',
     auditLog,
+    settleInTransaction: settleInTransaction({ clock, log, metrics }),
     service: ledgerService(deps),
     async start() {
       await migrate(db, migrations);

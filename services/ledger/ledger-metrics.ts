@@ -59,6 +59,12 @@ export class LedgerMetrics {
     };
   }
 
+  /** Counts operations that were applied in a transaction of another service. */
+  countBatch(operations: readonly Operation[], outcomes: readonly Applied<ReplyTo<Operation>>[]): void {
+    this.batchSize.record(operations.length);
+    outcomes.forEach((applied, index) => this.count(operations[index]!, applied));
+  }
+
   private count(operation: Operation, { refusal, changes }: Applied<ReplyTo<Operation>>): void {
     if (refusal !== undefined && operation.kind === 'hold') this.refusedHolds.add(1, { reason: refusal.reason });
     for (const entry of changes.entries ?? []) {

@@ -20,6 +20,7 @@ import { LedgerOutage } from './settlement/ledger-outage.js';
 import { MeteringMetrics, observeMetering } from './metering-metrics.js';
 import { migrations } from './migrations/index.js';
 import { startRefunds } from './settlement/refunds.js';
+import type { SettleInTransaction } from './settlement/settle-with-record.js';
 import { OutboxWorker } from './settlement/outbox-worker.js';
 import { ReconcileJob } from './reconcile/job.js';
 import { PriceBook } from './reconcile/price-book.js';
@@ -36,6 +37,8 @@ export interface MeteringDeps {
   readonly log: Logger;
   readonly access: Access;
   readonly ledger: Pick<LedgerService, 'settle' | 'refund' | 'checkpoint' | 'batchGetHolds' | 'listHolds' | 'verify'>;
+  /** Settles calls in the transaction that stores their records; set where the ledger shares the database. Otherwise the outbox delivers. */
+  readonly settleInTransaction?: SettleInTransaction;
   /** Provides the prices that records are expected to have. */
   readonly catalog: Pick<CatalogService, 'listPriceVersions'>;
   /** The auth service, which keeps the audit log. */

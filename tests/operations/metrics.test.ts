@@ -100,7 +100,7 @@ describe.each(modes)('metrics, %s', (mode) => {
     });
     if (mode === 'distributed') return;
     const [row] = await usageRows(system);
-    const db = new Database(join(system.dataDir, 'metering.db'));
+    const db = new Database(join(system.dataDir, 'books.db'));
     const change = (by: number): void =>
       void db
         .prepare('UPDATE usage_record SET charge_nano_usd = charge_nano_usd + ? WHERE id = ?')

@@ -123,7 +123,7 @@ const logLines = (of: System, wanted: RegExp): string[] => {
 function lose(of: System, name: 'metering' | 'ledger', table: string): () => Promise<void> {
   if (of.mode === 'distributed') return killOne(of, name);
   const rename = (from: string, to: string): void => {
-    const database = new Database(join(of.dataDir, `${name}.db`));
+    const database = new Database(join(of.dataDir, 'books.db'));
     database.exec(`ALTER TABLE ${from} RENAME TO ${to}`);
     database.close();
   };
@@ -198,8 +198,8 @@ describe.each(modes)('without metering, %s', (mode) => {
       true,
     );
     await call(system, paths[0]!, true);
-    expect(logLines(system, /metering is away/)).toHaveLength(1);
-    expect(logLines(system, /metering is back/)).toHaveLength(1);
+    expect(logLines(system, /metering is unavailable/)).toHaveLength(1);
+    expect(logLines(system, /metering is available again/)).toHaveLength(1);
   }, 120_000);
 
   it('loses nothing when the gateway is also killed after it has spooled the calls', async () => {
@@ -244,7 +244,7 @@ describe.each(modes)('without the ledger, %s', (mode) => {
     await expectRefusals(system);
     await untilBack();
     await expectOneRecordEach(system, ended);
-    expect(logLines(system, /the ledger is away: new calls/)).toHaveLength(1);
+    expect(logLines(system, /the ledger is unavailable: new calls/)).toHaveLength(1);
   }, 120_000);
 });
 
@@ -261,7 +261,7 @@ if (modes.includes('distributed'))
         process.kill(pid, 'SIGCONT');
       }
       const { id: accountId } = await system.json<{ id: string }>('account', 'list');
-      await eventually(() => (logLines(system!, /the ledger is back/).length > 0 ? true : undefined));
+      await eventually(() => (logLines(system!, /the ledger is available again/).length > 0 ? true : undefined));
       const { rows, balance } = await settled(system, accountId, 0, 10_000);
       expect(rows).toEqual([]);
       expect(balance.spent_nano_usd).toBe('0');

@@ -12,7 +12,7 @@ export function suspendLedger(system: System): () => void {
     return () => void process.kill(pid, 'SIGCONT');
   }
   const rename = (from: string, to: string): void => {
-    const database = new Database(join(system.dataDir, 'ledger.db'));
+    const database = new Database(join(system.dataDir, 'books.db'));
     database.exec(`ALTER TABLE ${from} RENAME TO ${to}`);
     database.close();
   };

@@ -60,6 +60,6 @@ export const schema: Migration = {
       updated_at_ms ${sql.int64} NOT NULL
     ) ${sql.tableOptions}`,
 
-    auditOutboxTable(sql),
+    auditOutboxTable(sql, 'catalog'),
   ],
 };

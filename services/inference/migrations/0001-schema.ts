@@ -22,6 +22,6 @@ export const schema: Migration = {
       result ${sql.longBytes} NOT NULL
     ) ${sql.tableOptions}`,
 
-    auditOutboxTable(sql),
+    auditOutboxTable(sql, 'inference'),
   ],
 };

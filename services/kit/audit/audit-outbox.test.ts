@@ -33,7 +33,7 @@ describe.each(testEngines)('an outbox of audit events on %s', (engine) => {
   beforeEach(async () => {
     database = await createTestDatabase(engine);
     db = database.db;
-    await db.knex.raw(auditOutboxTable(dialects[engine]));
+    await db.knex.raw(auditOutboxTable(dialects[engine], 'service'));
     outboxes = [];
   });
   afterEach(async () => {
@@ -47,7 +47,7 @@ describe.each(testEngines)('an outbox of audit events on %s', (engine) => {
     outbox.start();
     return outbox;
   }
-  const waiting = async () => Number((await db.knex('audit_outbox').count({ events: '*' }))[0]!['events']);
+  const waiting = async () => Number((await db.knex('service_audit_outbox').count({ events: '*' }))[0]!['events']);
   const isEmpty = () => eventually(async () => ((await waiting()) === 0 ? true : undefined));
 
   it('ships an event with its actor once its transaction has committed, and deletes it', async () => {

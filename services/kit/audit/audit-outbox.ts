@@ -26,16 +26,17 @@ export interface AuditReceiver {
 export interface AuditOutboxOptions {
   readonly db: Database;
   readonly receiver: AuditReceiver;
-  /** The name under which this service calls the receiver. */
+  /** The name of this service, under which it calls the receiver. */
   readonly caller: string;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-const table = 'audit_outbox';
+/** Services may share a database, so the name of the table begins with the service's. */
+const tableOf = (service: string): string => `${service}_audit_outbox`;
 
 /** Returns the statement that creates the outbox's table; part of the schema of each service that has one. */
-export const auditOutboxTable = (sql: Dialect): string => outboxTable(sql, table);
+export const auditOutboxTable = (sql: Dialect, service: string): string => outboxTable(sql, tableOf(service));
 
 const sendTimeoutMs = 10_000;
 const noHash = Buffer.alloc(0);
@@ -49,7 +50,7 @@ export class AuditOutbox implements AuditLog {
     this.#clock = clock;
     this.#outbox = new Outbox<AuditRecord>({
       db,
-      table,
+      table: tableOf(caller),
       prefix: 'aud',
       what: 'audit events',
       decode(stored) {

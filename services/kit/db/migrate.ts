@@ -10,7 +10,7 @@ const lockMinutesMax = 240;
 
 /** One step of a schema. Once released it is never changed; code must run both before and after it. */
 export interface Migration {
-  /** Sorts by its number, for example "0001-keys". */
+  /** Sorts by its number, for example "0001-keys". Differs from those of every service that may share the database. */
   readonly name: string;
   /** Returns the statements; each is awaited before the next. */
   statements(dialect: Dialect): readonly string[];

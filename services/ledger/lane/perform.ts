@@ -34,11 +34,12 @@ export async function performAll<O extends Operation>(
 async function performOne<O extends Operation>(operation: O, waiter: Waiter | undefined, deps: PerformDeps): Promise<Applied<ReplyTo<O>>> {
   // The lane carries operations of every kind; each reply has the type that matches its operation.
   const applied = (await deps.lane.add(operation, waiter)) as Applied<ReplyTo<O>>;
-  logShortfalls(applied, deps);
+  logShortfalls(applied, deps.log);
   return applied;
 }
 
-function logShortfalls(outcome: Applied<unknown>, { log }: PerformDeps): void {
+/** Logs every part of a cost that could not be captured. */
+export function logShortfalls(outcome: Applied<unknown>, log: PerformDeps['log']): void {
   for (const entry of outcome.changes.entries ?? []) {
     if (entry.kind !== EntryKind.ENTRY_KIND_SHORTFALL) continue;
     log.warn(

@@ -6,7 +6,7 @@ import { outboxTable } from '#kit/outbox/outbox.js';
 import { notificationOutbox } from '../alerts/notification-outbox.js';
 
 export const schema: Migration = {
-  name: '0001-schema',
+  name: '0001-ledger',
   statements: (sql) => {
     const slot = sql.engine === 'sqlite' ? 'INTEGER' : 'SMALLINT';
     const id = sql.bytes(16);
@@ -166,7 +166,7 @@ export const schema: Migration = {
       ) ${sql.tableOptions}`,
 
       outboxTable(sql, notificationOutbox),
-      auditOutboxTable(sql),
+      auditOutboxTable(sql, 'ledger'),
     ];
   },
 };

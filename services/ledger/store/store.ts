@@ -51,10 +51,7 @@ async function executeOnce<O extends Operation>(
 ): Promise<Applied<ReplyTo<O>>[]> {
   let records: readonly AuditRecord[] = [];
   const apply = async (tx: PlainTransaction): Promise<Applied<ReplyTo<O>>[]> => {
-    const columns = new AccountColumnsOf(tx.engine);
-    const set = await loadWorkingSet(tx, operations, columns);
-    const outcomes = operations.map((operation) => set.apply(operation, nowMs));
-    await writeChanges(tx, set, columns);
+    const outcomes = await applyOperations(tx, operations, nowMs);
     records = auditRecords(operations, outcomes);
     if (records.length > 0) await auditLog.appendRecords(tx, records);
     return outcomes;
@@ -62,6 +59,19 @@ async function executeOnce<O extends Operation>(
   // If the outcome of a commit is unknown, its operations are found by their ids and replayed.
   const outcomes = await db.plainTransaction(apply, { isRepeatable: true });
   if (records.length > 0) auditLog.wake();
+  return outcomes;
+}
+
+/** Applies operations within a transaction, without their audit records. */
+export async function applyOperations<O extends Operation>(
+  tx: PlainTransaction,
+  operations: readonly O[],
+  nowMs: number,
+): Promise<Applied<ReplyTo<O>>[]> {
+  const columns = new AccountColumnsOf(tx.engine);
+  const set = await loadWorkingSet(tx, operations, columns);
+  const outcomes = operations.map((operation) => set.apply(operation, nowMs));
+  await writeChanges(tx, set, columns);
   return outcomes;
 }
 

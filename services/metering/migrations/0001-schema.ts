@@ -7,7 +7,7 @@ import type { Migration } from '#kit/db/migrate.js';
  * a token count may need all 32 bits and INT is signed on MySQL.
  */
 export const schema: Migration = {
-  name: '0001-schema',
+  name: '0001-metering',
   statements: (sql) => [
     // The attempts are text (`store/attempt-text.ts`) rather than rows: nearly every call has one attempt, which is then five bytes.
     `CREATE TABLE usage_record (
@@ -182,6 +182,6 @@ export const schema: Migration = {
     `INSERT INTO usage_summing (name, version, epoch, phase, watermark, leased_by, lease_until_ms)
       VALUES ('sums', 0, 1, 2, x'${'00'.repeat(16)}', x'${'00'.repeat(16)}', 0)`,
 
-    auditOutboxTable(sql),
+    auditOutboxTable(sql, 'metering'),
   ],
 };

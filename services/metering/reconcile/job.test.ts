@@ -18,11 +18,12 @@ describe.each(testEngines)('the reconcile job on %s', (engine) => {
   let customer: Customer;
 
   beforeEach(async () => {
-    money = await startMoney(engine, {
+    const env = {
       TOLLGATE_METERING_RECONCILE_INTERVAL: '1s',
       TOLLGATE_METERING_RECONCILE_FULL_INTERVAL: '1h',
       TOLLGATE_METERING_RECONCILE_SLICE: '5s',
-    });
+    };
+    money = await startMoney(engine, { env });
     customer = await money.customer();
   });
 

@@ -4,23 +4,41 @@ import type { Clock } from '#kit/clock.js';
 import { isDatabaseAway } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
 import type { MeteringConfig } from '../config.js';
+import type { Logger } from '#kit/log.js';
+import type { Settlement } from '#proto/metering/v1/metering.js';
 import { insertRecords, type RecordInstants } from '../store/close-calls.js';
+import { NotSettled, type SettleInTransaction, settleWith } from '../settlement/settle-with-record.js';
 import type { PricedRecord } from './usage-record.js';
 
 const recordsPerTransactionMax = 100;
 const queueMax = 10_000;
 
-/** A lane that stores records durably; see `BatchLane`. A repeat raises the driver's duplicate error for that record only, and a
- * call whose idempotency key was taken over raises call_closed. */
-export type RecordLane = BatchLane<PricedRecord>;
+/**
+ * A lane that stores records durably; see `BatchLane`. Its outcome is the settlement, if the record's transaction settled the call. A repeat
+ * raises the driver's duplicate error for that record only, and a call whose idempotency key was taken over raises call_closed.
+ */
+export type RecordLane = BatchLane<PricedRecord, Settlement | undefined>;
 
 /** Creates the lane of this replica. Stored records are claimed for its own outbox worker. */
-export function createRecordLane(deps: { config: MeteringConfig; db: Database; clock: Clock }): RecordLane {
-  const { config, db, clock } = deps;
+export function createRecordLane(deps: {
+  config: MeteringConfig;
+  db: Database;
+  clock: Clock;
+  log: Logger;
+  settleInTransaction?: SettleInTransaction;
+}): RecordLane {
+  const { config, db, clock, log, settleInTransaction } = deps;
   return new BatchLane({
     apply: async (records) => {
-      await insertRecords(db, records, recordInstants(config, clock.nowMs()));
-      return records.map(() => undefined);
+      const instants = recordInstants(config, clock.nowMs());
+      if (settleInTransaction === undefined) return insertRecords(db, records, instants);
+      try {
+        return await insertRecords(db, records, instants, settleWith(settleInTransaction));
+      } catch (error) {
+        if (!(error instanceof NotSettled)) throw error;
+        log.warn({ err: error.cause, records: records.length }, 'the ledger could not settle calls with their records; the outbox retries');
+        return insertRecords(db, records, instants);
+      }
     },
     isOfOneItem: (error) => !isDatabaseAway(error),
     batchMax: recordsPerTransactionMax,

@@ -2,7 +2,7 @@
 import { isDuplicate } from '#kit/db/errors.js';
 import { AppError, hasReason } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
-import { Outcome, type RecordUsageRequest, type RecordUsageResponse, UsageSource } from '#proto/metering/v1/metering.js';
+import { Outcome, type RecordUsageRequest, type RecordUsageResponse, type Settlement, UsageSource } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
 import { recordInstants } from '../records/record-lane.js';
 import { replaceLostRecord } from '../store/close-calls.js';
@@ -23,9 +23,10 @@ const keptAnswerBytesMax = 7 * 1024 * 1024;
 export async function recordUsage(request: RecordUsageRequest, context: CallContext, deps: RpcDeps): Promise<RecordUsageResponse> {
   const { clock, log, metrics, outbox, records } = deps;
   const priced = priceRecord(validateRequest(request), clock.nowMs());
+  let settlement: Settlement | undefined;
   try {
     // If the caller no longer waits, it reports again, perhaps differently: a response that was withheld meanwhile is free.
-    await records.add(priced, context);
+    settlement = await records.add(priced, context);
   } catch (error) {
     // The key of a call that is on record may have expired, or have been released with it.
     if (!isDuplicate(error) && !hasReason(error, 'call_closed')) throw error;
@@ -33,8 +34,8 @@ export async function recordUsage(request: RecordUsageRequest, context: CallCont
     if (replayed !== undefined) return replayed;
     log.info({ call_id: priced.record.call.id }, 'a call that was considered lost was reported after all; its report stands');
   }
-  outbox.take([settlementOf(priced)]);
-  const { record } = priced;
+  if (settlement === undefined) outbox.take([settlementOf(priced)]);
+  const record = { ...priced.record, settlement };
   metrics.recorded(record);
   if (record.quarantined) {
     log.warn(

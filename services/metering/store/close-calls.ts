@@ -4,19 +4,19 @@
 // idempotency key could be charged twice.
 import { AppError } from '#client/errors/app-error.js';
 import type { Database } from '#kit/db/open.js';
-import { insertText, keyedText, textOfRows } from '#kit/db/sql-text.js';
-import { Outcome } from '#proto/metering/v1/metering.js';
+import type { PlainTransaction } from '#kit/db/plain-transaction.js';
+import { keyedText, textOfRows } from '#kit/db/sql-text.js';
+import { Outcome, type Settlement } from '#proto/metering/v1/metering.js';
 import type { PricedRecord } from '../records/usage-record.js';
 import { markPending } from './rollup-steps.js';
 import type { OpenCall } from './open-calls.js';
 import { closeKey, lockKeysOf } from './keyed-calls.js';
 import { deferSettlement, enqueueSettlements, replaceDeferred } from './outbox.js';
-import { bytesOf, recordColumns, recordValues } from './record-rows.js';
+import { bytesOf, recordColumns, recordTable, recordValues, settledValues } from './record-rows.js';
 import { recordedIds } from './records.js';
 
 const keyed = keyedText(['id']);
 const deleteOpenCalls = textOfRows((rows) => `DELETE FROM open_call WHERE ${keyed(rows)}`);
-const insertUsageRecords = insertText('usage_record', recordColumns);
 const replaceLost = `UPDATE usage_record SET ${recordColumns.map((column) => `${column} = ?`).join(', ')} WHERE id = ? AND account_id = ? AND outcome = ?`;
 
 /** Holds the deadlines for what a record leaves behind. */
@@ -29,12 +29,30 @@ export interface RecordInstants {
   readonly promisedSinceMs: number;
 }
 
+/** The settlements of new records, made in the transaction that stores them. */
+export interface SettledRecords {
+  /** In the order of the records; undefined for a settlement that the outbox must deliver. */
+  readonly settlements: readonly (Settlement | undefined)[];
+  /** Called after the commit. */
+  committed(): void;
+}
+
+/** Settles records within the transaction that stores them. */
+export type SettleRecords = (tx: PlainTransaction, records: readonly PricedRecord[]) => Promise<SettledRecords>;
+
+const settleLater: SettleRecords = async (_tx, records) => ({ settlements: records.map(() => undefined), committed: () => undefined });
+
 /**
- * Stores the records of ended calls, all or none. Raises the driver's duplicate error when one of the calls is already on record,
+ * Stores the records of ended calls, all or none, and returns the settlements that `settle` made; the others are queued. Raises the driver's duplicate error when one of the calls is already on record,
  * and call_closed when another call has its idempotency key.
  */
-export async function insertRecords(db: Database, records: readonly PricedRecord[], instants: RecordInstants): Promise<void> {
-  await db.plainTransaction(async (tx) => {
+export async function insertRecords(
+  db: Database,
+  records: readonly PricedRecord[],
+  instants: RecordInstants,
+  settle: SettleRecords = settleLater,
+): Promise<readonly (Settlement | undefined)[]> {
+  const { settlements, committed } = await db.plainTransaction(async (tx) => {
     const closed = await lockKeysOf(
       tx,
       records.map(({ record }) => record.call),
@@ -46,11 +64,19 @@ export async function insertRecords(db: Database, records: readonly PricedRecord
       deleteOpenCalls(records.length),
       records.map(({ record }) => bytesOf('req', record.call.id)),
     );
-    await tx.run(insertUsageRecords(records.length), records.flatMap(recordValues));
+    const settled = await settle(tx, records);
+    await tx.insert(
+      recordTable,
+      records.map((record, index) => [...recordValues(record), ...settledValues(settled.settlements[index])]),
+    );
     await markPending(tx, records.map(namesOf));
-    await enqueueSettlements(tx, records, instants.claimedUntilMs);
+    const unsettled = records.filter((_, index) => settled.settlements[index] === undefined);
+    if (unsettled.length > 0) await enqueueSettlements(tx, unsettled, instants.claimedUntilMs);
     for (const record of records) await closeKey(tx, record, instants.keptUntilMs);
+    return settled;
   });
+  committed();
+  return settlements;
 }
 
 /**
@@ -71,7 +97,7 @@ export async function insertLostRecord(
     if (deleted === 0) return false;
     // A checkpoint that overtook the record of its call leaves a row behind; the record stays and the row is deleted.
     if (closed.size > 0 || (await recordedIds(tx, [id])).size > 0) return false;
-    await tx.run(insertUsageRecords(1), recordValues(record));
+    await tx.insert(recordTable, [[...recordValues(record), ...settledValues(undefined)]]);
     await markPending(tx, [namesOf(record)]);
     await deferSettlement(tx, record, settledAtMs);
     await closeKey(tx, record, instants.keptUntilMs);

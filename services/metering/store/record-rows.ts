@@ -1,5 +1,6 @@
 // Conversion between a usage record and a row of usage_record.
 import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';
+import { Table } from '#kit/db/table.js';
 import { idFromBytes, idToBytes } from '#kit/id.js';
 import { type Settlement, type UsageRecord } from '#proto/metering/v1/metering.js';
 import { chargeFor } from '#rules/pricing.js';
@@ -54,6 +55,11 @@ const settlementColumns = ['captured_nano_usd', 'shortfall_nano_usd', 'settled_a
 
 /** All columns, for reading. */
 export const allRecordColumns = [...recordColumns, ...settlementColumns] as const;
+
+const [idColumn, ...fixedColumns] = allRecordColumns;
+
+/** The table, for inserts. */
+export const recordTable = new Table('usage_record', { key: [idColumn], fixed: fixedColumns });
 
 /** A row as the driver returns it. */
 export type RecordRow = Record<(typeof allRecordColumns)[number], unknown>;
@@ -111,6 +117,12 @@ export function recordValues({ record, free }: PricedRecord): unknown[] {
     attempts: attemptText(call),
   };
   return recordColumns.map((column) => row[column]);
+}
+
+/** Returns the values of the columns after `recordColumns`. */
+export function settledValues(settlement: Settlement | undefined): unknown[] {
+  if (settlement === undefined) return [null, null, null];
+  return [settlement.capturedNanoUsd, settlement.shortfallNanoUsd, settlement.settledAtMs];
 }
 
 /** Returns the record of a row. Line items are computed from the row's own tokens and prices, never stored. */

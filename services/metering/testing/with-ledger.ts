@@ -1,4 +1,4 @@
-// Metering over a real ledger, for tests that compare the two: each on a database of its own, with one clock controlled by the test.
+// Metering over a real ledger, for tests that compare the two: each on a database of its own or both on one, with one clock controlled by the test.
 import { Access } from '#kit/rpc/access/access.js';
 import { ManualClock } from '#kit/clock.js';
 import { parseSettings } from '#kit/config/settings.js';
@@ -47,9 +47,13 @@ export interface Customer {
 /** What every call of these tests sets aside: 5,000,000 nano-USD. */
 export const heldNanoUsd = 5_000_000n;
 
-/** Starts both on empty databases of this engine. */
-export async function startMoney(engine: Engine, env: Record<string, string> = {}): Promise<Money> {
-  const [ledgerDatabase, meteringDatabase] = [await createTestDatabase(engine), await createTestDatabase(engine)];
+/** Starts both on empty databases of this engine, or on one as in single mode (`isShared`). */
+export async function startMoney(
+  engine: Engine,
+  { env = {}, isShared = false }: { env?: Record<string, string>; isShared?: boolean } = {},
+): Promise<Money> {
+  const ledgerDatabase = await createTestDatabase(engine);
+  const meteringDatabase = isShared ? ledgerDatabase : await createTestDatabase(engine);
   const clock = new ManualClock(Date.now());
   const lines: Record<string, unknown>[] = [];
   const silent = createLogger({ name: 'ledger', level: 'silent' });
@@ -78,6 +82,7 @@ export async function startMoney(engine: Engine, env: Record<string, string> = {
     log,
     access: new Access(),
     ledger: ledger.service,
+    ...(isShared ? { settleInTransaction: ledger.settleInTransaction } : {}),
     catalog: { listPriceVersions: async ({ modelId }) => ({ prices: catalog.filter((version) => version.modelId === modelId) }) },
     auth: recordedAudit(),
   });
@@ -143,7 +148,7 @@ export async function startMoney(engine: Engine, env: Record<string, string> = {
       await metering.stop();
       await ledger.stop();
       await meteringDatabase.drop();
-      await ledgerDatabase.drop();
+      if (!isShared) await ledgerDatabase.drop();
     },
   };
 }

@@ -1,0 +1,42 @@
+// Settles calls within a transaction of another service on the same database, so that a record and its settlement are one commit.
+import type { Clock } from '#kit/clock.js';
+import type { PlainTransaction } from '#kit/db/plain-transaction.js';
+import type { Logger } from '#kit/log.js';
+import type { SettleRequest } from '#proto/ledger/v1/ledger.js';
+import type { LedgerMetrics } from '../ledger-metrics.js';
+import { settleOperation } from '../requests/operations.js';
+import { applyOperations } from '../store/store.js';
+import { logShortfalls } from './perform.js';
+
+/** What the ledger took for a call. */
+export interface Captured {
+  readonly capturedNanoUsd: bigint;
+  readonly shortfallNanoUsd: bigint;
+}
+
+/** The outcome of settlements whose transaction has not committed yet. */
+export interface SettledInTransaction {
+  /** In the order of the requests; undefined where the ledger refuses, as it would refuse Settle. */
+  readonly captured: readonly (Captured | undefined)[];
+  /** Counts the settlements and logs shortfalls. Call it after the commit. */
+  committed(): void;
+}
+
+/** Settles at most `operationsMax` calls as Settle does. Raises invalid_request, and the errors of the database. */
+export type SettleInTransaction = (tx: PlainTransaction, requests: readonly SettleRequest[]) => Promise<SettledInTransaction>;
+
+/** Returns the function over these dependencies. */
+export function settleInTransaction(deps: { clock: Clock; log: Logger; metrics: LedgerMetrics }): SettleInTransaction {
+  const { clock, log, metrics } = deps;
+  return async (tx, requests) => {
+    const operations = requests.map(settleOperation);
+    const outcomes = await applyOperations(tx, operations, clock.nowMs());
+    return {
+      captured: outcomes.map((outcome) => (outcome.refusal === undefined ? outcome.reply.hold : undefined)),
+      committed() {
+        metrics.countBatch(operations, outcomes);
+        for (const outcome of outcomes) logShortfalls(outcome, log);
+      },
+    };
+  };
+}

@@ -1,0 +1,49 @@
+// Settles calls in the transaction that stores their records, where the ledger shares metering's database.
+import { isDatabaseAway, isRetryable } from '#kit/db/errors.js';
+import type { PlainTransaction } from '#kit/db/plain-transaction.js';
+import type { SettleRequest } from '#proto/ledger/v1/ledger.js';
+import type { SettleRecords } from '../store/close-calls.js';
+
+/** The ledger's part of a transaction, as its module offers it. */
+export type SettleInTransaction = (
+  tx: PlainTransaction,
+  requests: readonly SettleRequest[],
+) => Promise<{
+  /** What the ledger took, in the order of the requests; undefined where it refuses. */
+  readonly captured: readonly ({ readonly capturedNanoUsd: bigint; readonly shortfallNanoUsd: bigint } | undefined)[];
+  committed(): void;
+}>;
+
+/** Raised when the ledger's part fails. The records must then be stored without it, because a fault in the ledger must not lose them. */
+export class NotSettled extends Error {
+  constructor(cause: unknown) {
+    super('The ledger could not settle calls in the transaction of their records.', { cause });
+  }
+}
+
+/** Returns the settling of new records. What the ledger refuses is left to the outbox, which keeps it for operators. */
+export function settleWith(settleInTransaction: SettleInTransaction): SettleRecords {
+  return async (tx, records) => {
+    const requests = records.map(({ record: { call, chargeNanoUsd } }) => ({
+      holdId: call.id,
+      accountId: call.accountId,
+      costNanoUsd: chargeNanoUsd,
+      keyId: call.keyId,
+    }));
+    try {
+      const { captured, committed } = await settleInTransaction(tx, requests);
+      const settlements = captured.map((taken, index) =>
+        taken === undefined
+          ? undefined
+          : {
+              capturedNanoUsd: taken.capturedNanoUsd,
+              shortfallNanoUsd: taken.shortfallNanoUsd,
+              settledAtMs: records[index]!.record.recordedAtMs,
+            },
+      );
+      return { settlements, committed };
+    } catch (error) {
+      throw isDatabaseAway(error) || isRetryable(error) ? error : new NotSettled(error);
+    }
+  };
+}
