@@ -1,6 +1,7 @@
 // One connection per process, and a typed client per service.
 import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
 import { CallerServiceDefinition } from '#proto/auth/v1/callers.js';
+import { NotificationServiceDefinition } from '#proto/auth/v1/notifications.js';
 import { UserServiceDefinition } from '#proto/auth/v1/users.js';
 import { CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
 import { InferenceServiceDefinition } from '#proto/inference/v1/inference.js';
@@ -50,6 +51,7 @@ export interface Tollgate {
   readonly auth: ServiceOf<typeof AuthServiceDefinition>;
   readonly callers: ServiceOf<typeof CallerServiceDefinition>;
   readonly users: ServiceOf<typeof UserServiceDefinition>;
+  readonly notifications: ServiceOf<typeof NotificationServiceDefinition>;
   readonly catalog: ServiceOf<typeof CatalogServiceDefinition>;
   readonly inference: ServiceOf<typeof InferenceServiceDefinition>;
   readonly ledger: ServiceOf<typeof LedgerServiceDefinition>;
@@ -99,6 +101,7 @@ export function connect(options: ConnectOptions): Tollgate {
     auth: () => to('auth').client(AuthServiceDefinition),
     callers: () => to('auth').client(CallerServiceDefinition),
     users: () => to('auth').client(UserServiceDefinition),
+    notifications: () => to('auth').client(NotificationServiceDefinition),
     catalog: () => to('catalog').client(CatalogServiceDefinition),
     inference: () => to('inference').client(InferenceServiceDefinition),
     ledger,

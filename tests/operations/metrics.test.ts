@@ -13,7 +13,7 @@ describe.each(modes)('metrics, %s', (mode) => {
   let accountId: string;
   /** The metrics address of each process. */
   const addresses: Record<string, string> = {};
-  const processes = mode === 'single' ? ['single'] : ['gateway', 'ledger', 'metering'];
+  const processes = mode === 'single' ? ['single'] : ['gateway', 'auth', 'ledger', 'metering'];
 
   beforeAll(async () => {
     receiver = await startOtlpReceiver();
@@ -79,6 +79,9 @@ describe.each(modes)('metrics, %s', (mode) => {
     for (const line of [
       'tollgate_calls_total{outcome="completed"} 3',
       'tollgate_outbox_oldest_age_seconds 0',
+      'tollgate_notifications_pending 0',
+      'tollgate_notifications_oldest_age_seconds 0',
+      'tollgate_notifications_outbox_age_seconds 0',
       'tollgate_ledger_queue 0',
       'tollgate_gateway_calls 0',
       'tollgate_reconcile_drift{check="books"} 0',
