@@ -101,6 +101,11 @@ const generatedHeaders = {
     description: 'Cost of the call in decimal USD, for whole answers. For streams, see GET /v1/usage/{request_id}.',
     schema: { type: 'string' },
   },
+  'server-timing': {
+    description:
+      'Milliseconds by phase, such as "auth;dur=0.05, hold;dur=1.20, upstream;dur=310.44, record;dur=1.31". `upstream` lasts until the first event of a stream, or until the end of a whole answer; the rest was added by the gateway. Streams have no `record`.',
+    schema: { type: 'string' },
+  },
   'x-tollgate-dropped-params': { description: 'Fields of the request that had no effect.', schema: { type: 'string' } },
 };
 

@@ -10,6 +10,7 @@ import { disconnectSignal } from '../http/disconnect-signal.js';
 import { readJson } from '../http/middleware/json-body.js';
 import { type CallDeps, type CallRequest, type CallStep, meteredCall } from '../call/metered-call.js';
 import { stateOf } from '../http/request-state.js';
+import { noteTiming } from '../http/server-timing.js';
 import { createSseWriter } from '../http/sse.js';
 import { tellDroppedFields } from '../http/dropped-fields.js';
 import { betasOf, versionOf } from './version.js';
@@ -39,6 +40,7 @@ export function generate(format: Format, deps: GenerateDeps): Middleware {
       parsed,
       clientRequestId: printable(ctx.get('x-request-id')).slice(0, 128),
     };
+    const calledAtMs = performance.now();
     const { steps, callId } =
       key === undefined
         ? { steps: meteredCall({ ...call, disconnected: disconnectSignal(ctx.res) }, deps), callId: call.id }
@@ -54,6 +56,7 @@ export function generate(format: Format, deps: GenerateDeps): Middleware {
     // The first step admits or refuses the call, before anything is sent upstream.
     const admitted = await steps.next();
     if (admitted.done === true || admitted.value.kind !== 'admitted') throw new Error('The first step of a call must be its admission.');
+    noteTiming(ctx, 'hold', calledAtMs);
     const { modelId, outputCapTokens, startedAtMs } = admitted.value;
     state.modelId = modelId;
     if (parsed.maxOutputTokens !== outputCapTokens) ctx.set('x-tollgate-output-cap', String(outputCapTokens));
@@ -72,14 +75,19 @@ async function answerWhole(
   parsed: ParsedCall,
 ): Promise<void> {
   const collector = format.collector(answer);
+  const askedAtMs = performance.now();
+  let answeredAtMs = askedAtMs;
   for await (const step of steps) {
     if (step.kind === 'events') {
       tellDroppedFields(ctx, parsed.droppedFields, step.events);
       collector.push(step.events);
+      answeredAtMs = performance.now();
     }
     if (step.kind === 'recorded') {
       const { record, tokens } = step.recorded;
       if (record !== undefined) ctx.set('x-tollgate-charge-usd', formatUsd(record.chargeNanoUsd));
+      noteTiming(ctx, 'upstream', askedAtMs, answeredAtMs);
+      noteTiming(ctx, 'record', answeredAtMs);
       ctx.body = collector.finish(record?.tokens ?? tokens);
     }
   }
@@ -103,11 +111,15 @@ async function answerStreaming(
     slowReaderTimeoutMs: deps.config.slowReaderTimeoutMs,
   });
   let encoder: StreamEncoder | undefined;
+  const askedAtMs = performance.now();
   try {
     for await (const step of steps) {
       if (step.kind === 'events') {
         encoder ??= format.stream({ ...answer, inputEstimate: step.tokens });
-        if (!sse.hasBegun()) tellDroppedFields(ctx, parsed.droppedFields, step.events);
+        if (!sse.hasBegun()) {
+          tellDroppedFields(ctx, parsed.droppedFields, step.events);
+          noteTiming(ctx, 'upstream', askedAtMs);
+        }
         await sse.write(encoder.push(step.events));
       } else if (step.kind === 'recorded') {
         await sse.write(encoder!.finish(step.recorded.record?.tokens ?? step.recorded.tokens));

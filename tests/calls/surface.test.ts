@@ -32,6 +32,30 @@ describe.each(modes)('the surface, %s', (mode) => {
     expect(new Set(answers.map((answer) => answer.headers.get('request-id'))).size).toBe(answers.length);
   });
 
+  it('gives the milliseconds of each phase of a call, those that the gateway added apart from the upstream', async () => {
+    const phasesOf = (answer: Response): Record<string, number> =>
+      Object.fromEntries(
+        (answer.headers.get('server-timing') ?? '').split(', ').map((metric) => {
+          const [, phase, duration] = /^([a-z]+);dur=(\d+\.\d\d)$/.exec(metric)!;
+          return [phase, Number(duration)];
+        }),
+      );
+    const ask = { messages: [{ role: 'user', content: 'delay=100ms tokens=3' }] };
+    const beganAtMs = performance.now();
+    const whole = await chat(system, system.firstKey, ask);
+    const tookMs = performance.now() - beganAtMs;
+    const phases = phasesOf(whole);
+    expect(Object.keys(phases)).toEqual(['auth', 'hold', 'upstream', 'record']);
+    // Three tokens, 100 ms before each; timers may fire a millisecond early.
+    expect(phases['upstream']).toBeGreaterThan(250);
+    expect(Object.values(phases).reduce((sum, ms) => sum + ms)).toBeLessThan(tookMs);
+    const streamed = await chat(system, system.firstKey, { ...ask, stream: true });
+    await streamed.text();
+    expect(Object.keys(phasesOf(streamed))).toEqual(['auth', 'hold', 'upstream']);
+    // A refusal, too, says what it took.
+    expect(Object.keys(phasesOf(await chat(system, system.firstKey, { model: 'no/such' })))).toEqual(['auth']);
+  });
+
   it('takes the key from either header on every route', async () => {
     for (const path of ['/v1/models', '/v1/key']) {
       expect((await fetch(`${system.baseUrl}${path}`, { headers: { 'x-api-key': system.firstKey } })).status).toBe(200);

@@ -3,6 +3,7 @@ import type { Context, Middleware, Next } from 'koa';
 import { AppError, hasReason } from '#client/errors/app-error.js';
 import type { KeyReplica } from '../../replicas/keys.js';
 import { stateOf } from '../request-state.js';
+import { noteTiming } from '../server-timing.js';
 
 /** Returns the secrets that a request carries: x-api-key first, then the bearer token. */
 function secretsOf(ctx: Context): string[] {
@@ -21,6 +22,7 @@ export function authenticate(keys: KeyReplica): Middleware {
         'No platform key was sent. Send it as "Authorization: Bearer <API_KEY>" or "x-api-key: <API_KEY>".',
       );
     }
+    const startedAtMs = performance.now();
     for (const [index, secret] of secrets.entries()) {
       try {
         stateOf(ctx).key = await keys.authenticate(secret);
@@ -30,6 +32,7 @@ export function authenticate(keys: KeyReplica): Middleware {
         if (isLast || !hasReason(error, 'key_malformed', 'key_unknown')) throw error;
       }
     }
+    noteTiming(ctx, 'auth', startedAtMs);
     await next();
   };
 }

@@ -1,0 +1,16 @@
+// Tells the caller how long each phase of its call took, in the Server-Timing header (https://www.w3.org/TR/server-timing/).
+import type { Context } from 'koa';
+
+/**
+ * A phase of a call: `auth` checks the key; `hold` reserves the money, and with an idempotency key the key; `upstream` lasts until the first
+ * event of a stream or the end of a whole answer; `record` makes the usage record durable. What is not `upstream` was added by us.
+ */
+export type Phase = 'auth' | 'hold' | 'upstream' | 'record';
+
+/** Adds a phase that began and ended at these times of `performance.now()`. Does nothing once the headers are sent. */
+export function noteTiming(ctx: Context, phase: Phase, startedAtMs: number, endedAtMs = performance.now()): void {
+  if (ctx.headerSent) return;
+  const metric = `${phase};dur=${(endedAtMs - startedAtMs).toFixed(2)}`;
+  const before = ctx.res.getHeader('server-timing');
+  ctx.set('server-timing', before === undefined ? metric : `${String(before)}, ${metric}`);
+}
