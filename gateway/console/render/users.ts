@@ -1,8 +1,8 @@
 // Users, sessions, members and invitations as JSON. Pure.
+import { NotificationState } from '#proto/auth/v1/notifications.js';
 import {
   type Identity as IdentityMessage,
   type Invitation as InvitationMessage,
-  MailState,
   type Member as MemberMessage,
   type Session as SessionMessage,
   type User as UserMessage,
@@ -92,12 +92,13 @@ export function renderOpenInvitation(invitation: InvitationMessage): OpenInvitat
 }
 
 /** Renders the state of a mail, and why it failed. */
-export function renderLinkMail(state: MailState, words: string): LinkMail {
+export function renderLinkMail(state: NotificationState, words: string): LinkMail {
   return { state: mailStates[state] ?? 'none', words: orNull(words) };
 }
 
-const mailStates: Partial<Record<MailState, LinkMail['state']>> = {
-  [MailState.MAIL_STATE_PENDING]: 'pending',
-  [MailState.MAIL_STATE_SENT]: 'sent',
-  [MailState.MAIL_STATE_FAILED]: 'failed',
+const mailStates: Partial<Record<NotificationState, LinkMail['state']>> = {
+  [NotificationState.NOTIFICATION_STATE_PENDING]: 'pending',
+  [NotificationState.NOTIFICATION_STATE_DELIVERED]: 'sent',
+  [NotificationState.NOTIFICATION_STATE_FAILED]: 'failed',
+  [NotificationState.NOTIFICATION_STATE_WITHDRAWN]: 'failed',
 };

@@ -40,14 +40,8 @@ export class NotificationStore {
 
   /** Returns notifications that are due, the longest waiting first. */
   async due(nowMs: number, limit: number): Promise<StoredNotification[]> {
-    const rows: Row[] = await this.db
-      .knex('notification')
-      .select()
-      .where({ state: pending })
-      .where('due_at_ms', '<=', nowMs)
-      .orderBy('due_at_ms')
-      .limit(limit);
-    return rows.map(toNotification);
+    const due = 'SELECT * FROM notification WHERE state = ? AND due_at_ms <= ? ORDER BY due_at_ms LIMIT ?';
+    return (await this.db.query(due, [pending, nowMs, limit])).map(toNotification);
   }
 
   /** Claims a notification for one attempt until this instant, after which others may claim it; undefined if another process claimed it first. */

@@ -5,14 +5,19 @@ import { testEngines } from '#kit/testing/database.js';
 import { eventually } from '#kit/testing/waiting.js';
 import { NotificationState } from '#proto/auth/v1/notifications.js';
 import type { Account } from '#proto/auth/v1/auth.js';
-import { CreateUserRequest, type Invitation, type CreateInvitationResponse, MailState, Role, type User } from '#proto/auth/v1/users.js';
+import { CreateUserRequest, type Invitation, type CreateInvitationResponse, Role, type User } from '#proto/auth/v1/users.js';
 import { newAccount, operator, startTestAuth, type TestAuth } from '../../testing/auth.js';
 import { mailsPerHourMax as invitationsMax } from '../rpcs/create-invitation.js';
 import { mailWindowMs } from '../store/mail-budget.js';
 import { mailsPerHourMax } from './user-mails.js';
 
-const { MAIL_STATE_PENDING: pending, MAIL_STATE_SENT: sent, MAIL_STATE_FAILED: failed, MAIL_STATE_UNSPECIFIED: none } = MailState;
-const { NOTIFICATION_STATE_WITHDRAWN: withdrawn } = NotificationState;
+const {
+  NOTIFICATION_STATE_UNSPECIFIED: none,
+  NOTIFICATION_STATE_PENDING: pending,
+  NOTIFICATION_STATE_DELIVERED: sent,
+  NOTIFICATION_STATE_FAILED: failed,
+  NOTIFICATION_STATE_WITHDRAWN: withdrawn,
+} = NotificationState;
 
 // A hundred changes one after another take their time on a busy machine.
 jest.setTimeout(60_000);
@@ -49,7 +54,7 @@ describe.each(testEngines)('invitations by mail on %s', (engine) => {
     auth.users.createInvitation({ accountId: account.id, email, role: Role.ROLE_VIEWER, invitedByUserId: by.id }, operator);
   const standing = async ({ id: accountId }: Account, email: string): Promise<Invitation | undefined> =>
     (await auth.users.listInvitations({ accountId }, operator)).invitations.find((each) => each.email === email);
-  const until = async (account: Account, email: string, state: MailState): Promise<Invitation> => {
+  const until = async (account: Account, email: string, state: NotificationState): Promise<Invitation> => {
     for (let tries = 0; tries < 300; tries += 1) {
       const found = await standing(account, email);
       if (found?.mailState === state) return found;
@@ -57,7 +62,7 @@ describe.each(testEngines)('invitations by mail on %s', (engine) => {
       auth.clock.advance(60_000);
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
-    throw new Error(`The mail to ${email} is not ${MailState[state]}.`);
+    throw new Error(`The mail to ${email} is not ${NotificationState[state]}.`);
   };
 
   it('bring the link to the invited alone, at the address that is set', async () => {

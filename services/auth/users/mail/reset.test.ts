@@ -2,15 +2,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type Mail, MailFailure, type Mailer } from '#kit/mail/mailer.js';
 import { testEngines } from '#kit/testing/database.js';
-import {
-  type Client,
-  CreateUserRequest,
-  MailState,
-  type SignedIn,
-  SignUpRequest,
-  UpdateUserRequest,
-  type User,
-} from '#proto/auth/v1/users.js';
+import { NotificationState } from '#proto/auth/v1/notifications.js';
+import { type Client, CreateUserRequest, type SignedIn, SignUpRequest, UpdateUserRequest, type User } from '#proto/auth/v1/users.js';
 import { identityResponse, operator, startTestAuth, type TestAuth } from '../../testing/auth.js';
 import { resetLifeMs, resetsPerHourMax } from '../rpcs/request-password-reset.js';
 import { mailWindowMs } from '../store/mail-budget.js';
@@ -199,10 +192,10 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
   it('an operator’s link is mailed when that is asked for, and works where it is shown too', async () => {
     await add('linked@example.com');
     expect(await auth.users.createSignInLink({ email: 'linked@example.com', sendMail: false }, operator)).toMatchObject({
-      mailState: MailState.MAIL_STATE_UNSPECIFIED,
+      mailState: NotificationState.NOTIFICATION_STATE_UNSPECIFIED,
     });
     const { token, mailState } = await auth.users.createSignInLink({ email: 'linked@example.com', sendMail: true }, operator);
-    expect(mailState).toBe(MailState.MAIL_STATE_SENT);
+    expect(mailState).toBe(NotificationState.NOTIFICATION_STATE_DELIVERED);
     expect((await arrived(1))[0]).toMatchObject({
       to: 'linked@example.com',
       subject: 'Your sign-in link',
@@ -211,7 +204,7 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
     await auth.users.redeemSignInLink({ token, client: client() }, operator);
     failures = [new MailFailure('no such mailbox', true)];
     expect(await auth.users.createSignInLink({ email: 'linked@example.com', sendMail: true }, operator)).toMatchObject({
-      mailState: MailState.MAIL_STATE_FAILED,
+      mailState: NotificationState.NOTIFICATION_STATE_FAILED,
       mailError: 'no such mailbox',
     });
   });

@@ -3,10 +3,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
-import { attemptsMax, type OutgoingNotification } from '../../notifications/model.js';
+import { NotificationState } from '#proto/auth/v1/notifications.js';
+import type { Invitation } from '#proto/auth/v1/users.js';
+import { attemptsMax, type OutgoingNotification, type StoredNotification } from '../../notifications/model.js';
 import type { Notifier } from '../../notifications/notifier.js';
 import type { MailBudget } from '../store/mail-budget.js';
-import { type MailStanding, off, standingOf } from './mail-state.js';
 import type { Letter } from './mail-templates.js';
 
 /** Holds a mail to be sent. */
@@ -39,6 +40,16 @@ export interface UserMailsDeps {
   readonly notifier: Notifier;
   readonly clock: Clock;
   readonly log: Logger;
+}
+
+/** The fields of a response that describe a mail. */
+export type MailState = Pick<Invitation, 'mailState' | 'mailError'>;
+
+/** Returns the state of a mail by that of its notification; unspecified if there is none. */
+export function mailStateOf(notification: Pick<StoredNotification, 'state' | 'outcome'> | undefined): MailState {
+  const { state: mailState, outcome } = notification ?? { state: NotificationState.NOTIFICATION_STATE_UNSPECIFIED, outcome: '' };
+  const { NOTIFICATION_STATE_FAILED: failed, NOTIFICATION_STATE_WITHDRAWN: withdrawn } = NotificationState;
+  return { mailState, mailError: mailState === failed || mailState === withdrawn ? outcome : '' };
 }
 
 /** Composes mails to users. */
@@ -74,10 +85,9 @@ export class UserMails {
   }
 
   /** Returns the state of a mail that was added: after the first attempt, or while that takes longer. */
-  async standing(mail: OutgoingNotification | undefined): Promise<MailStanding> {
-    if (mail === undefined) return off;
-    const [notification] = await this.deps.notifier.after([mail.id], firstAttemptWaitMs);
-    return standingOf(notification!.state, notification!.outcome);
+  async stateOf(mail: OutgoingNotification | undefined): Promise<MailState> {
+    const [notification] = mail === undefined ? [] : await this.deps.notifier.after([mail.id], firstAttemptWaitMs);
+    return mailStateOf(notification);
   }
 
   /** Runs work in the background; `stop` waits for it. */

@@ -2,7 +2,7 @@
 import { fault } from '#client/errors/fault.js';
 import { idFromBytes, idToBytes, newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
-import { type Invitation, type CreateInvitationRequest, type CreateInvitationResponse, MailState } from '#proto/auth/v1/users.js';
+import { type Invitation, type CreateInvitationRequest, type CreateInvitationResponse } from '#proto/auth/v1/users.js';
 import { accountIdBytes } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
 import { roleWord } from '../audit-details.js';
@@ -10,6 +10,7 @@ import type { UserDeps } from '../deps.js';
 import { checkedEmail, checkedId, checkedRole } from '../fields.js';
 import type { OutgoingNotification } from '../../notifications/model.js';
 import { invitationLetter } from '../mail/mail-templates.js';
+import { mailStateOf } from '../mail/user-mails.js';
 import { mintToken } from '../token.js';
 
 /** Most mails of invitations within an hour, per account and per inviting user. */
@@ -41,8 +42,7 @@ export async function createInvitation(
     invitedByUserId: request.invitedByUserId,
     createdAtMs: BigInt(nowMs),
     expiresAtMs: BigInt(nowMs + lifetimes.invitationMs),
-    mailState: MailState.MAIL_STATE_UNSPECIFIED,
-    mailError: '',
+    ...mailStateOf(undefined),
   };
   const mail = await compose(invitation, token, deps);
   await db.transaction(async (tx) => {
@@ -52,8 +52,7 @@ export async function createInvitation(
     await audit.append(tx, context, { action: 'member.invite', accountId: account.id, targetId: invitation.id, detail });
   });
   log.info({ invitation_id: invitation.id, account_id: account.id }, 'invitation created');
-  const { state, words } = await mails.standing(mail);
-  return { invitation: { ...invitation, mailState: state, mailError: words }, token };
+  return { invitation: { ...invitation, ...(await mails.stateOf(mail)) }, token };
 }
 
 /** Returns the mail of an invitation; undefined if no mail can be sent. */

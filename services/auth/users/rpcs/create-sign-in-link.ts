@@ -36,6 +36,5 @@ export async function createSignInLink(
     await audit.append(tx, context, { action: 'user.link', targetId: user.id, detail: { email: user.email } });
   });
   log.info({ user_id: user.id }, 'sign-in link created');
-  const { state, words } = await mails.standing(mail);
-  return { token, expiresAtMs: BigInt(expiresAtMs), mailState: state, mailError: words };
+  return { token, expiresAtMs: BigInt(expiresAtMs), ...(await mails.stateOf(mail)) };
 }

@@ -3,10 +3,10 @@ import { AppError } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
 import type { Knex } from 'knex';
 import type { Database } from '#kit/db/open.js';
-import { asBigInt, asBytes, asNumber, asText } from '#kit/db/values.js';
+import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';
 import { idFromBytes, idToBytes } from '#kit/id.js';
 import { type Invitation, type Member, type Membership, Role } from '#proto/auth/v1/users.js';
-import { off, standingOf } from '../mail/mail-state.js';
+import { mailStateOf } from '../mail/user-mails.js';
 import { accountColumns, type Row, toAccount } from '../../store/rows.js';
 import { userColumns, userOfJoin } from './users.js';
 
@@ -168,7 +168,7 @@ function invitationQuery(knex: Knex): Knex.QueryBuilder {
 }
 
 function toInvitation(row: Row): Invitation {
-  const mail = row['mail_state'] === null ? off : standingOf(asNumber(row['mail_state']), asText(row['mail_outcome']));
+  const state = optional(row['mail_state'], asNumber);
   return {
     id: idFromBytes('inv', asBytes(row['id'])),
     accountId: idFromBytes('acct', asBytes(row['account_id'])),
@@ -178,7 +178,6 @@ function toInvitation(row: Row): Invitation {
     invitedByUserId: idFromBytes('user', asBytes(row['invited_by'])),
     createdAtMs: asBigInt(row['created_at_ms']),
     expiresAtMs: asBigInt(row['expires_at_ms']),
-    mailState: mail.state,
-    mailError: mail.words,
+    ...mailStateOf(state === undefined ? undefined : { state, outcome: asText(row['mail_outcome']) }),
   };
 }
