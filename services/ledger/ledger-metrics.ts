@@ -73,7 +73,7 @@ export class LedgerMetrics {
   }
 }
 
-/** Reports queued operations and open holds whenever metrics are collected. Returns a function that stops it. */
+/** Reports queued operations, open holds and unshipped notifications whenever metrics are collected. Returns a function that stops it. */
 export function observeLedger(deps: { lane: OperationLane; reads: Reads; clock: Clock; log: Logger }): () => void {
   const { lane, reads, clock, log } = deps;
   return observeGauges(
@@ -82,13 +82,21 @@ export function observeLedger(deps: { lane: OperationLane; reads: Reads; clock: 
       { name: 'tollgate.ledger.queue', description: 'Operations that wait for their transaction.', unit: '{operation}' },
       { name: 'tollgate.holds.open', description: 'Holds that set money aside.', unit: '{hold}' },
       { name: 'tollgate.holds.past_expiry', description: 'Of these, holds whose expiry has passed.', unit: '{hold}' },
+      {
+        name: 'tollgate.notifications.outbox_age',
+        description: 'How long the oldest notification that auth has not received has waited.',
+        unit: 's',
+      },
     ],
     async () => {
-      const { open, pastExpiry } = await reads.countOpenHolds(clock.nowMs());
+      const nowMs = clock.nowMs();
+      const { open, pastExpiry } = await reads.countOpenHolds(nowMs);
+      const unshippedAtMs = Number(await reads.oldestUnshippedNotificationAtMs());
       return [
         { name: 'tollgate.ledger.queue', value: lane.waiting },
         { name: 'tollgate.holds.open', value: open },
         { name: 'tollgate.holds.past_expiry', value: pastExpiry },
+        { name: 'tollgate.notifications.outbox_age', value: unshippedAtMs === 0 ? 0 : Math.max(0, nowMs - unshippedAtMs) / 1000 },
       ];
     },
     log,

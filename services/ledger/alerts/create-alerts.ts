@@ -5,14 +5,12 @@ import type { Database } from '#kit/db/open.js';
 import { migrate } from '#kit/db/migrate.js';
 import type { ServiceModule } from '#kit/lifecycle.js';
 import type { Logger } from '#kit/log.js';
-import { oldestMessageAtMs } from '#kit/outbox/outbox.js';
 import { SecretBox } from '#kit/secrets/secret-box.js';
-import { observeGauges } from '#kit/telemetry/metrics.js';
 import type { AlertService } from '#proto/ledger/v1/alerts.js';
 import { migrations } from '../migrations/index.js';
 import { Reads } from '../store/reads.js';
 import type { AlertDeps } from './deps.js';
-import { createNotificationOutbox, notificationOutbox, type Notifications } from './notification-outbox.js';
+import { createNotificationOutbox, type Notifications } from './notification-outbox.js';
 import { alertService } from './service.js';
 import { AlertStore } from './store/alerts.js';
 import { AlertWatcher } from './watcher.js';
@@ -53,7 +51,6 @@ export function createAlerts(
     log,
   };
   const watcher = new AlertWatcher(deps);
-  let endObserving = (): void => {};
   return {
     name: 'alerts',
     service: alertService(deps),
@@ -61,11 +58,9 @@ export function createAlerts(
       await migrate(db, migrations);
       watcher.start();
       outbox.start();
-      endObserving = observeOutbox(deps, db);
     },
     async stop() {
       await watcher.stop();
-      endObserving();
       await outbox.stop();
     },
     async ready() {
@@ -77,18 +72,4 @@ export function createAlerts(
       }
     },
   };
-}
-
-/** Reports how long notifications have waited in the outbox whenever metrics are collected. Returns a function that stops it. */
-function observeOutbox({ clock, log }: AlertDeps, db: Database): () => void {
-  const name = 'tollgate.notifications.outbox_age';
-  return observeGauges(
-    'tollgate.ledger',
-    [{ name, description: 'How long the oldest notification that was not shipped to auth has waited.', unit: 's' }],
-    async () => {
-      const oldestAtMs = await oldestMessageAtMs(db.knex, notificationOutbox);
-      return [{ name, value: oldestAtMs === 0 ? 0 : Math.max(0, clock.nowMs() - oldestAtMs) / 1000 }];
-    },
-    log,
-  );
 }
