@@ -432,6 +432,7 @@ describe.each(modes)('the operator’s part of the console’s API, %s', (mode) 
       },
       holds: { open: expect.any(Number), past_expiry: 0 },
       outbox: { refused: 0 },
+      notifications: { waiting: 0, oldest_at: null },
       quarantined_last_hour: 0,
       reconciliation: { drifts: [] },
       upstreams: expect.arrayContaining([expect.objectContaining({ id: 'sandbox', enabled: true })]),

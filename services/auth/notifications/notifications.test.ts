@@ -244,6 +244,10 @@ describe.each(testEngines)('notifications on %s', (engine) => {
       'entries[0].notification.content',
       { entry: { $case: 'notification', value: NewNotification.fromPartial({ destination: 'a@example.com' }) } },
     ],
+    [
+      'entries[0].destinations.destinations',
+      { entry: { $case: 'destinations', value: { destinations: Array.from({ length: 101 }, String), webhookSecret: '' } } },
+    ],
     ['entries[0].notification.destination', { entry: webhookTo('ftp://example.com') }],
     ['entries[0].notification.destination', { entry: webhookTo(`https://example.com/${'x'.repeat(2048)}`) }],
   ] as [string, Partial<NotificationEntry>][])('reject an invalid %s', async (field, fields) => {

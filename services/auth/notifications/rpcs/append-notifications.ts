@@ -17,6 +17,7 @@ import { toNotificationMessage } from '../render.js';
 import { sealContent } from '../try-delivery.js';
 
 const entriesMax = 100;
+const destinationsMax = 100;
 const eventCharsMax = 10_000;
 const textCharsMax = 20_000;
 const destinationCharsMax = 2048;
@@ -77,7 +78,11 @@ function check({ id, accountId, entry }: NotificationEntry, index: number): void
   if (!isId('ntf', id)) throw refuse('id', 'must be "ntf_" and 32 hexadecimal digits');
   if (!isId('acct', accountId)) throw refuse('account_id', 'must be the id of an account');
   if (entry === undefined) throw refuse('entry', 'must be a notification or destinations');
-  if (entry.$case === 'destinations') return;
+  if (entry.$case === 'destinations') {
+    if (entry.value.destinations.length > destinationsMax)
+      throw refuse('destinations.destinations', `must have at most ${destinationsMax} entries`);
+    return;
+  }
   const { destination, eventJson, content } = entry.value;
   if (content === undefined) throw refuse('notification.content', 'must be a mail or a webhook');
   const isAddress = content.$case === 'mail' ? destination !== '' : /^https?:$/.test(URL.parse(destination)?.protocol ?? '');
