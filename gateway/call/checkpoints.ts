@@ -1,5 +1,6 @@
 // Reports the usage so far of every call in flight to metering, in one request per second for all calls, so that a call whose gateway
 // crashes is charged for what it had used, and so that its hold does not expire while it runs.
+import { everyAbout } from '#kit/shared-timers.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import type { Call } from '#proto/metering/v1/metering.js';
 import { AppError } from '#client/errors/app-error.js';
@@ -38,7 +39,7 @@ export function createCheckpoints(deps: {
 }): Checkpoints {
   const { metering, log, intervalMs, rpcTimeoutMs } = deps;
   const calls = new Set<OpenCall>();
-  let timer: NodeJS.Timeout | undefined;
+  let stopNoting = (): void => {};
   let isRunning = false;
   let isFailing = false;
 
@@ -72,11 +73,10 @@ export function createCheckpoints(deps: {
 
   return {
     async start() {
-      timer = setInterval(() => void noteAll(), intervalMs);
-      timer.unref();
+      stopNoting = everyAbout(intervalMs, () => void noteAll());
     },
     async stop() {
-      clearInterval(timer);
+      stopNoting();
     },
     open(call) {
       calls.add(call);

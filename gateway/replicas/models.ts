@@ -1,4 +1,5 @@
 // The local copy of the catalog and of the list of upstreams, so that pricing and routing a call need no RPC.
+import { everyAbout } from '#kit/shared-timers.js';
 import { type Model, ModelState, type PriceVersion, type WatchCatalogResponse_Snapshot } from '#proto/catalog/v1/catalog.js';
 import type { Target } from '#proto/inference/v1/inference.js';
 import type { Clock } from '#kit/clock.js';
@@ -55,7 +56,7 @@ export function createModelReplica(deps: {
   let upstreamIds: Set<string> | undefined;
   let inferenceAnswered = false;
   let following: Watch | undefined;
-  let polling: NodeJS.Timeout | undefined;
+  let stopPolling = (): void => {};
 
   function take(snapshot: WatchCatalogResponse_Snapshot): void {
     models = snapshot.models;
@@ -113,11 +114,10 @@ export function createModelReplica(deps: {
         log,
       });
       await pollUpstreams();
-      polling = setInterval(() => void pollUpstreams(), deps.upstreamsIntervalMs);
-      polling.unref();
+      stopPolling = everyAbout(deps.upstreamsIntervalMs, () => void pollUpstreams());
     },
     async stop() {
-      clearInterval(polling);
+      stopPolling();
       await following?.stop();
     },
     hasCatalog: () => hasSnapshot,

@@ -8,7 +8,7 @@ export const authSettings = {
   heartbeatIntervalMs: duration('TOLLGATE_AUTH_HEARTBEAT_INTERVAL', 'longest time without a message on a stream of key updates', {
     minMs: 10,
     maxMs: 500,
-    default: 250,
+    default: 320,
   }),
   sessionIdleMs: duration('TOLLGATE_AUTH_SESSION_IDLE', 'how long an unused console session lasts', {
     minMs: 60_000,

@@ -1,5 +1,5 @@
 // Background work that runs periodically.
-import { setTimeout as pause } from 'node:timers/promises';
+import { afterAbout } from './shared-timers.js';
 
 /**
  * Runs `work` every `intervalMs`, counted from the end of the previous run, and passes what it throws to `onError`: only the first of
@@ -7,13 +7,19 @@ import { setTimeout as pause } from 'node:timers/promises';
  * in progress.
  */
 export function repeat(intervalMs: number, work: () => Promise<void>, onError: (error: unknown) => void): () => Promise<void> {
-  const stopping = new AbortController();
+  let isStopping = false;
+  let endPause = (): void => {};
   let isFailing = false;
   const loop = async (): Promise<void> => {
     for (;;) {
-      // An aborted pause ends the loop; it is not an error.
-      await pause(intervalMs, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined);
-      if (stopping.signal.aborted) return;
+      await new Promise<void>((resolve) => {
+        const cancel = afterAbout(intervalMs, resolve);
+        endPause = () => {
+          cancel();
+          resolve();
+        };
+      });
+      if (isStopping) return;
       await work().then(
         () => (isFailing = false),
         (error: unknown) => {
@@ -25,7 +31,8 @@ export function repeat(intervalMs: number, work: () => Promise<void>, onError: (
   };
   const ended = loop();
   return () => {
-    stopping.abort();
+    isStopping = true;
+    endPause();
     return ended;
   };
 }

@@ -1,4 +1,5 @@
 // Notifies watchers of every change: made in this process, made by another replica, or caused by the passage of time.
+import { afterAbout } from '#kit/shared-timers.js';
 import type { Clock } from '#kit/clock.js';
 import { AppError } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
@@ -118,9 +119,12 @@ export class CatalogFeed {
     const untilStartMs = this.#nextStartMs === undefined ? pollIntervalMs : Number(this.#nextStartMs) - clock.nowMs();
     if (!this.#checkWanted) {
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, Math.max(1, Math.min(pollIntervalMs, untilStartMs)));
+        const cancelPoll = afterAbout(pollIntervalMs, resolve);
+        // A price starts at its exact instant.
+        const start = untilStartMs < pollIntervalMs ? setTimeout(resolve, Math.max(1, untilStartMs)) : undefined;
         this.#endPause = () => {
-          clearTimeout(timer);
+          cancelPoll();
+          clearTimeout(start);
           resolve();
         };
       });
@@ -133,12 +137,12 @@ export class CatalogFeed {
     if (seen !== this.#version || this.#stopped || signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {
       const done = (): void => {
-        clearTimeout(timer);
+        cancel();
         this.#waiting.delete(done);
         signal.removeEventListener('abort', done);
         resolve();
       };
-      const timer = setTimeout(done, waitMs);
+      const cancel = afterAbout(waitMs, done);
       this.#waiting.add(done);
       signal.addEventListener('abort', done, { once: true });
     });

@@ -59,6 +59,8 @@ function openSqlite(filename: string): Database {
     pool: {
       min: 1,
       max: 1,
+      // The one connection is never idle for too long, so nothing wakes the process to look for that.
+      reapIntervalMillis: 2 ** 31 - 1,
       afterCreate(connection: { pragma(text: string): unknown }, done: (error: Error | null, connection: unknown) => void) {
         connection.pragma('journal_mode = WAL');
         // FULL: an acknowledged commit survives a power failure. With batches it costs little more than NORMAL.

@@ -1,4 +1,5 @@
 // A process that serves gRPC, as each services/<name>/main.ts runs it.
+import { everyAbout } from '../shared-timers.js';
 import { type Environment, optionalText, type Settings, text, type Values } from '../config/settings.js';
 import type { Part, ServiceModule } from '../lifecycle.js';
 import type { Logger } from '../log.js';
@@ -89,7 +90,7 @@ export interface GrpcPartOptions {
 /** Returns a gRPC server as a part: its health follows the modules' readiness, and when it stops, calls in flight drain first. */
 export function grpcPart({ address, offers, access, tls }: GrpcPartOptions, { log, common }: Pick<ProcessHost, 'log' | 'common'>): Part {
   let server: GrpcServer | undefined;
-  let poll: NodeJS.Timeout | undefined;
+  let stopPolling = (): void => {};
   return {
     name: 'grpc',
     async start() {
@@ -102,11 +103,11 @@ export function grpcPart({ address, offers, access, tls }: GrpcPartOptions, { lo
       });
       server = running;
       const follow = followReadiness(running, offers, log);
-      poll = setInterval(() => void follow(), readyPollMs).unref();
+      stopPolling = everyAbout(readyPollMs, () => void follow());
       log.info({ address: running.address, tls: tls !== undefined }, 'serving gRPC');
     },
     async stop() {
-      clearInterval(poll);
+      stopPolling();
       await server?.stop(common.drainTimeoutMs);
     },
   };

@@ -1,4 +1,5 @@
 // Follows a server stream: reconnects with backoff and reports whether the channel is alive.
+import { everyAbout } from '../shared-timers.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../clock.js';
 import type { Logger } from '../log.js';
@@ -68,10 +69,9 @@ export function watch<Message>(options: WatchOptions<Message>): Watch {
   }
 
   // A connection can be lost without an error; one that stays silent for long is closed and opened again.
-  const watchdog = setInterval(() => {
+  const stopWatchdog = everyAbout(500, () => {
     if (heartbeatMs > 0 && clock.nowMs() - heardAtMs > 8 * heartbeatMs) connection.abort();
-  }, 500);
-  watchdog.unref();
+  });
 
   async function run(): Promise<void> {
     let backoffMs = backoffMsMin;
@@ -99,7 +99,7 @@ export function watch<Message>(options: WatchOptions<Message>): Watch {
     isLive,
     silentMs: () => (heardAtMs === Number.NEGATIVE_INFINITY ? undefined : clock.nowMs() - heardAtMs),
     async stop() {
-      clearInterval(watchdog);
+      stopWatchdog();
       stopping.abort();
       await ended;
     },

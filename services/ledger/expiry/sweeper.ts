@@ -1,5 +1,5 @@
 // The background job that ends expired holds, and makes the deposits of codes whose claiming process died.
-import { setTimeout as pause } from 'node:timers/promises';
+import { repeat } from '#kit/repeat.js';
 import { completeClaims } from '../codes/redeem.js';
 import type { RpcDeps } from '../deps.js';
 import { expireHolds } from './expire.js';
@@ -7,31 +7,32 @@ import { expireHolds } from './expire.js';
 /** Ends expired holds periodically until it is stopped. */
 export class Sweeper {
   private readonly ended = new AbortController();
-  private loop: Promise<void> | undefined;
+  private first: Promise<void> | undefined;
+  private stopRepeating = async (): Promise<void> => {};
 
   constructor(private readonly deps: RpcDeps) {}
 
   start(): void {
-    this.loop ??= this.run();
+    if (this.first !== undefined) return;
+    this.first = this.sweep();
+    // A sweep reports its failures itself.
+    this.stopRepeating = repeat(
+      this.deps.config.sweepIntervalMs,
+      () => this.sweep(),
+      () => undefined,
+    );
   }
 
   /** Waits for the sweep in progress. */
   async stop(): Promise<void> {
     this.ended.abort();
-    await this.loop;
-  }
-
-  private async run(): Promise<void> {
-    const { signal } = this.ended;
-    const { sweepIntervalMs } = this.deps.config;
-    while (!signal.aborted) {
-      await this.sweep(signal);
-      await pause(sweepIntervalMs, undefined, { signal, ref: false }).catch(() => undefined);
-    }
+    await this.first;
+    await this.stopRepeating();
   }
 
   /** Sweeps once, or repeatedly while batches are full, as after an outage. */
-  private async sweep(signal: AbortSignal): Promise<void> {
+  private async sweep(): Promise<void> {
+    const { signal } = this.ended;
     const { sweepBatchSize } = this.deps.config;
     try {
       for (let ended = sweepBatchSize; ended === sweepBatchSize && !signal.aborted;) {

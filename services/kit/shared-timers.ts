@@ -1,0 +1,56 @@
+// Timers that share wake-ups: an idle process pays for each time that it wakes far more than for the work that is then due.
+
+/** Longer waits end at a multiple of this. */
+const gridMs = 250;
+
+interface Tick {
+  readonly timer: NodeJS.Timeout;
+  readonly callbacks: Set<() => void>;
+}
+
+/** Ticks that somebody waits for, by their number since the start of the process. Replicas start at different instants, so theirs differ. */
+const ticks = new Map<number, Tick>();
+
+/**
+ * Calls `callback` once, after `waitMs` or up to a quarter of a second earlier, together with all others that wait for the same instant. Waits
+ * of less than a tick are exact. Does not keep the process running. Returns a function that cancels the call.
+ */
+export function afterAbout(waitMs: number, callback: () => void): () => void {
+  if (waitMs < gridMs) {
+    const timer = setTimeout(callback, waitMs).unref();
+    return () => clearTimeout(timer);
+  }
+  const nowMs = performance.now();
+  const number = Math.floor((nowMs + waitMs) / gridMs);
+  const tick = ticks.get(number) ?? createTick(number, number * gridMs - nowMs);
+  // Distinct for each wait, even if two have the same callback.
+  const call = (): void => callback();
+  tick.callbacks.add(call);
+  return () => {
+    tick.callbacks.delete(call);
+    if (tick.callbacks.size > 0 || ticks.get(number) !== tick) return;
+    clearTimeout(tick.timer);
+    ticks.delete(number);
+  };
+}
+
+/** Calls `callback` about every `intervalMs`. Returns a function that stops it. */
+export function everyAbout(intervalMs: number, callback: () => void): () => void {
+  const again = (): void => {
+    cancel = afterAbout(intervalMs, again);
+    callback();
+  };
+  let cancel = afterAbout(intervalMs, again);
+  return () => cancel();
+}
+
+function createTick(number: number, waitMs: number): Tick {
+  const callbacks = new Set<() => void>();
+  const end = (): void => {
+    ticks.delete(number);
+    for (const callback of callbacks) callback();
+  };
+  const tick = { timer: setTimeout(end, Math.ceil(waitMs)).unref(), callbacks };
+  ticks.set(number, tick);
+  return tick;
+}
