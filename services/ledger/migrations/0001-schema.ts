@@ -3,7 +3,17 @@
 import { auditOutboxTable } from '#kit/audit/audit-outbox.js';
 import type { Migration } from '#kit/db/migrate.js';
 import { outboxTable } from '#kit/outbox/outbox.js';
+import { endedWithoutEntry, isOpen } from '../store/hold-conditions.js';
 import { notificationOutbox } from '../alerts/notification-outbox.js';
+
+/** On SQLite an ended hold with an entry, which nearly every hold becomes, is in no index but the primary key. MySQL has no partial indexes. */
+const holdIndexes = {
+  sqlite: [
+    `CREATE INDEX hold_by_expiry ON hold (state, expires_at_ms) WHERE ${isOpen}`,
+    `CREATE INDEX hold_without_entry ON hold (expires_at_ms) WHERE ${endedWithoutEntry}`,
+  ],
+  mysql: ['CREATE INDEX hold_by_expiry ON hold (state, expires_at_ms)'],
+} as const;
 
 export const schema: Migration = {
   name: '0001-ledger',
@@ -53,7 +63,7 @@ export const schema: Migration = {
         PRIMARY KEY (slot, id, account_id),
         CHECK (checkpoint_nano_usd <= amount_nano_usd)
       ) ${sql.tableOptions}`,
-      'CREATE INDEX hold_by_expiry ON hold (state, expires_at_ms)',
+      ...holdIndexes[sql.engine],
       // One row is one transfer with both its sides, so it cannot be unbalanced. The key is the fence against a second writer.
       `CREATE TABLE journal (
         slot ${slot} NOT NULL,

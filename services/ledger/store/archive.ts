@@ -1,4 +1,5 @@
 // What the archiver reads and removes. Only this file ever deletes rows of the books.
+import { endedWithoutEntry } from './hold-conditions.js';
 import { isDuplicate } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
 import type { Row } from '#kit/db/plain-transaction.js';
@@ -87,21 +88,20 @@ export class ArchiveStore {
   /** Removes at most `limit` holds that ended before this instant and moved no money, so that no entry refers to them. Returns how many. */
   async removeHoldsWithoutEntries(untilMs: number, limit: number): Promise<number> {
     const { knex } = this.db;
-    const ended = [HoldState.HOLD_STATE_SETTLED, HoldState.HOLD_STATE_RELEASED, HoldState.HOLD_STATE_EXPIRED];
     const rows: Row[] = await knex('hold')
       .select('slot', 'id', 'account_id')
-      .whereIn('state', ended)
+      .whereRaw(endedWithoutEntry)
       .where('expires_at_ms', '<', untilMs)
-      .where({ last_seq: 0 })
       .limit(limit);
     if (rows.length === 0) return 0;
     await this.db.plainTransaction(async (tx) => {
       for (const row of rows) {
         // A hold that was settled since it was read stays.
-        await tx.run(
-          `DELETE FROM hold WHERE slot = ? AND id = ? AND account_id = ? AND last_seq = 0 AND state <> ${HoldState.HOLD_STATE_OPEN}`,
-          [row['slot'], row['id'], row['account_id']],
-        );
+        await tx.run(`DELETE FROM hold WHERE slot = ? AND id = ? AND account_id = ? AND ${endedWithoutEntry}`, [
+          row['slot'],
+          row['id'],
+          row['account_id'],
+        ]);
       }
     });
     return rows.length;

@@ -7,8 +7,9 @@ import type { Row } from '#kit/db/plain-transaction.js';
 import { asBigInt, asBytes, asNumber, asText } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import { type ProcessInfo, processInfo } from '#kit/process/process-info.js';
-import { type Entry, HoldState } from '#proto/ledger/v1/ledger.js';
+import type { Entry } from '#proto/ledger/v1/ledger.js';
 import type { AccountBucket, AccountSnapshot, HoldRecord, KeyBucket, RebuildSums } from '../books/model.js';
+import { isOpen } from './hold-conditions.js';
 import {
   accountColumns,
   accountScope,
@@ -101,7 +102,8 @@ export class Reads {
     const rows: Row[] = await this.db
       .knex('hold')
       .select(...holdTable.columns)
-      .where({ state: HoldState.HOLD_STATE_OPEN, ...accountColumns(accountId, this.db.engine) })
+      .whereRaw(isOpen)
+      .where(accountColumns(accountId, this.db.engine))
       .orderBy(['created_at_ms', 'id'])
       .limit(limit);
     return rows.map((row) => toHold(holdTable.valuesOf(row)));
@@ -110,7 +112,7 @@ export class Reads {
   /** Returns open holds whose expiry is at or before this instant, the longest expired first. */
   async expiredHolds(expiredAtMs: number, limit: number): Promise<HoldName[]> {
     const rows = await this.db.query(
-      `SELECT id, account_id FROM hold WHERE state = ${HoldState.HOLD_STATE_OPEN} AND expires_at_ms <= ? ORDER BY expires_at_ms LIMIT ?`,
+      `SELECT id, account_id FROM hold WHERE ${isOpen} AND expires_at_ms <= ? ORDER BY expires_at_ms LIMIT ?`,
       [expiredAtMs, limit],
     );
     return rows.map((row) => ({
@@ -121,7 +123,7 @@ export class Reads {
 
   /** Returns when the oldest open hold was created; 0 when none is open. Scans all open holds, of which there are as many as calls in flight. */
   async oldestOpenHoldAtMs(): Promise<bigint> {
-    const [row]: Row[] = await this.db.knex('hold').where({ state: HoldState.HOLD_STATE_OPEN }).min({ oldest: 'created_at_ms' });
+    const [row]: Row[] = await this.db.knex('hold').whereRaw(isOpen).min({ oldest: 'created_at_ms' });
     return asBigInt(row?.['oldest'] ?? 0n);
   }
 
@@ -137,7 +139,7 @@ export class Reads {
 
   /** Returns how many holds are open, and how many of them are past their expiry. */
   async countOpenHolds(nowMs: number): Promise<{ open: number; pastExpiry: number }> {
-    const count = this.db.knex('hold').where({ state: HoldState.HOLD_STATE_OPEN }).count({ holds: '*' });
+    const count = this.db.knex('hold').whereRaw(isOpen).count({ holds: '*' });
     const [open]: Row[] = await count.clone();
     const [pastExpiry]: Row[] = await count.clone().where('expires_at_ms', '<', nowMs);
     return { open: asNumber(open?.['holds'] ?? 0), pastExpiry: asNumber(pastExpiry?.['holds'] ?? 0) };
@@ -179,7 +181,8 @@ export class Reads {
         .where(where);
       const holds: Row[] = await tx('hold')
         .select(...holdTable.columns)
-        .where({ state: HoldState.HOLD_STATE_OPEN, ...where });
+        .whereRaw(isOpen)
+        .where(where);
       const last: Row | undefined = await tx('journal').select('seq').where(where).orderBy('seq', 'desc').first();
       const months: Row[] = await tx('journal_month')
         .select(...monthTable.columns)
