@@ -15,7 +15,7 @@ export const seconds: Readonly<Record<string, number>> = {
   'tests/operations/outages.test.ts': 112,
   'tests/kill/kill.test.ts': 107,
   'tests/calls/idempotency.test.ts': 106,
-  'services/ledger/books/model.test.ts': 105,
+  'services/ledger/books/model.test.ts': 60,
   'tests/operations/galera.test.ts': 100,
   'tests/calls/streams.test.ts': 79,
   'tests/console/journey.test.ts': 72,
