@@ -15,7 +15,8 @@ const cache = join(root, 'node_modules/.cache/mariadb');
 export function copySystemTables(folder: string): void {
   if (prepareFolder(folder).uid !== undefined) return;
   if (!existsSync(join(cache, 'data'))) make();
-  execFileSync('cp', ['-a', '--sparse=always', join(cache, 'data'), join(folder, 'data')]);
+  // Without holes: on a full disk MariaDB can write to its log, which is allocated, and so recovers.
+  execFileSync('cp', ['-a', '--sparse=never', join(cache, 'data'), join(folder, 'data')]);
 }
 
 function make(): void {
