@@ -360,7 +360,11 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
       }, 30_000);
       expect(again.status).toBe(410);
       expect(await again.json()).toMatchObject({
-        error: { reason: 'idempotency_answer_gone', original_request_id: streams[index]!.id, message: expect.stringContaining('the gateway crashed') },
+        error: {
+          reason: 'idempotency_answer_gone',
+          original_request_id: streams[index]!.id,
+          message: expect.stringContaining('the gateway crashed'),
+        },
       });
     }
     expect(customer.upstreamCalls()).toBe(2);

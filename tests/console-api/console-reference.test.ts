@@ -49,9 +49,9 @@ describe.each(modes)('the document of the console’s API, %s', (mode) => {
     await expect(held(answer({ ...balance, more: 1 }))).rejects.toThrow('additional properties');
     await expect(held(answer(less))).rejects.toThrow("required property 'low'");
     await expect(held(answer({ ...balance, held_usd: 0 }))).rejects.toThrow('held_usd must be string');
-    await expect(held(answer(balance, 201))).rejects.toThrow('does not tell of it');
-    await expect(held(answer(balance, 200, 'text/csv'))).rejects.toThrow('tells nothing');
-    await expect(held(answer(balance), `${account}/balances`)).rejects.toThrow('does not tell of it');
+    await expect(held(answer(balance, 201))).rejects.toThrow('is not documented');
+    await expect(held(answer(balance, 200, 'text/csv'))).rejects.toThrow('undocumented content type');
+    await expect(held(answer(balance), `${account}/balances`)).rejects.toThrow('is not documented');
     await expect(held(answer(balance), `${account}/balance?more=1`)).rejects.toThrow('the parameter more');
     await expect(held(answer({ error: { code: 'not_found' } }, 404))).rejects.toThrow("required property 'message'");
   });

@@ -3,16 +3,16 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { chat, usageRows } from '../support/calls.js';
 import { type OtlpReceiver, type ReceivedSpan, spanTree, startOtlpReceiver } from '../support/otlp.js';
 import { eventually } from '../support/process.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { type Mode, modes, startSystem, type System } from '../support/system.js';
 
-/** One span for each hop of a call. */
-const wantedNames = [
+/** One span for each hop of a call. In single mode the transaction of the record also settles the call. */
+const wantedNames = (mode: Mode): readonly string[] => [
   'POST /v1/chat/completions',
   'LedgerService/Hold',
   'InferenceService/Generate',
   'chat ',
   'MeteringService/RecordUsage',
-  'LedgerService/Settle',
+  ...(mode === 'distributed' ? ['LedgerService/Settle'] : []),
 ];
 
 describe.each(modes)('the trace of a call, %s', (mode) => {
@@ -34,7 +34,7 @@ describe.each(modes)('the trace of a call, %s', (mode) => {
     eventually(() => {
       const spans = receiver.spans.filter((span) => span.traceId === traceId);
       const ids = new Set([callerSpanId, ...spans.map((span) => span.spanId)]);
-      const isSent = [...wantedNames, ...alsoWanted].every((wanted) => spans.some((span) => span.name.includes(wanted)));
+      const isSent = [...wantedNames(mode), ...alsoWanted].every((wanted) => spans.some((span) => span.name.includes(wanted)));
       return isSent && spans.every((span) => ids.has(span.parentSpanId)) ? spans : undefined;
     });
 
@@ -61,6 +61,8 @@ describe.each(modes)('the trace of a call, %s', (mode) => {
       'gen_ai.request.model': 'story',
       'gen_ai.usage.output_tokens': expect.anything(),
     });
+    const recorded = spans.find((span) => span.name.includes('MeteringService/RecordUsage') && 'tollgate.settlement' in span.attributes)!;
+    expect(recorded.attributes['tollgate.settlement']).toBe(mode === 'single' ? 'with_record' : 'queued');
     expect(spans.some((span) => 'db.system.name' in span.attributes)).toBe(true);
     if (mode === 'distributed') {
       expect(new Set(spans.map((span) => span.service))).toEqual(

@@ -1,4 +1,5 @@
 // RecordUsage: prices and durably stores the record of an ended call, and queues its settlement.
+import { trace } from '@opentelemetry/api';
 import { isDuplicate } from '#kit/db/errors.js';
 import { AppError, hasReason } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
@@ -34,6 +35,7 @@ export async function recordUsage(request: RecordUsageRequest, context: CallCont
     if (replayed !== undefined) return replayed;
     log.info({ call_id: priced.record.call.id }, 'a call that was considered lost was reported after all; its report stands');
   }
+  trace.getActiveSpan()?.setAttribute('tollgate.settlement', settlement === undefined ? 'queued' : 'with_record');
   if (settlement === undefined) outbox.take([settlementOf(priced)]);
   const record = { ...priced.record, settlement };
   metrics.recorded(record);
