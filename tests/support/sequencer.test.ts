@@ -28,9 +28,9 @@ describe('the order of test files', () => {
       'tests/console/every-page-narrow.test.ts',
       'tests/console/home.test.ts',
     ];
-    expect(order(2, narrow!, 'tests/calls/streams.test.ts', 'tests/operations/outages.test.ts', wide!, home!)).toEqual([
+    expect(order(2, narrow!, 'tests/calls/streams.test.ts', 'tests/kill/kill.test.ts', wide!, home!)).toEqual([
       wide,
-      'tests/operations/outages.test.ts',
+      'tests/kill/kill.test.ts',
       'tests/calls/streams.test.ts',
       narrow,
       home,
