@@ -89,7 +89,8 @@ describe.each(modes)('a stream, %s', (mode) => {
       const taken = await firehose.stopped(1500);
       // What fits into the sockets and windows on the way, of 120 MB.
       expect(taken).toBeLessThan(24 * megabyte);
-      expect(residentBytes() - before).toBeLessThan(64 * megabyte);
+      // All that was taken, garbage of it, and code that is compiled meanwhile; the whole answer would be more.
+      expect(residentBytes() - before).toBeLessThan(100 * megabyte);
       await sleep(1000);
       expect(firehose.bytesTaken()).toBe(taken);
 
