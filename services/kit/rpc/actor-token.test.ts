@@ -45,6 +45,18 @@ describe('the verification of actor tokens', () => {
     expect(await failureOf(verify(other))).toMatchObject({ reason: 'actor_refused' });
   });
 
+  it('lets calls wait for the first keys, until they arrive or the wait is over', async () => {
+    const fresh = new ActorVerifier(clock);
+    await fresh.keysOrTimeout(5);
+    expect(fresh.hasKeys()).toBe(false);
+    // Far longer than the test may take: only the keys end it.
+    const waiting = [fresh.keysOrTimeout(600_000), fresh.keysOrTimeout(600_000)];
+    fresh.setKeys([signer.key]);
+    await Promise.all(waiting);
+    expect(fresh.hasKeys()).toBe(true);
+    await fresh.keysOrTimeout(600_000);
+  });
+
   const refused: [string, ActorTokenFields][] = [
     ['of another issuer', { iss: 'somebody' }],
     ['for another audience', { aud: 'billing' }],

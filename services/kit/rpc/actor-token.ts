@@ -53,7 +53,8 @@ interface Verified {
  */
 export class ActorVerifier {
   private readonly keys = new Map<string, Promise<CryptoKey>>();
-  private waiting: (() => void)[] = [];
+  /** Calls that wait for the first keys. */
+  private readonly waiting = new Set<() => void>();
   private readonly verified = new Map<string, Verified>();
 
   constructor(private readonly clock: Clock) {}
@@ -63,15 +64,20 @@ export class ActorVerifier {
     const wanted = new Map(keys.map((key) => [key.kid, key]));
     for (const kid of this.keys.keys()) if (!wanted.has(kid)) this.keys.delete(kid);
     for (const key of wanted.values()) if (!this.keys.has(key.kid)) this.keys.set(key.kid, imported(key));
-    for (const resume of this.waiting.splice(0)) resume();
+    for (const resume of this.waiting) resume();
   }
 
   /** Waits until there are keys, at most this long: a process that has just started may serve a call before auth has sent them. */
   async keysOrTimeout(timeoutMs: number): Promise<void> {
     if (this.hasKeys()) return;
     await new Promise<void>((resolve) => {
-      this.waiting.push(resolve);
-      setTimeout(resolve, timeoutMs).unref();
+      const resume = (): void => {
+        clearTimeout(timer);
+        this.waiting.delete(resume);
+        resolve();
+      };
+      const timer = setTimeout(resume, timeoutMs).unref();
+      this.waiting.add(resume);
     });
   }
 
