@@ -41,12 +41,12 @@ NOT_IN_CHECK = services/ledger/verify/mutation services/metering/reconcile/job b
 WORKERS = $(shell echo $$(($$(nproc) * 3 / 2)))
 
 check: packages ## the fast loop: format, lint, types, import rules, unit tests on SQLite; few runs of what is random, no campaigns
-	@$(MAKE) --no-print-directory static & checks=$$!; TOLLGATE_TEST_HISTORIES=100 TOLLGATE_TEST_RUNS=20 $(JEST) --selectProjects unit --maxWorkers=$(WORKERS) $(PATIENTLY) --testPathIgnorePatterns '\.mysql\.test\.ts$$' $(NOT_IN_CHECK) && wait $$checks
+	@$(MAKE) --no-print-directory static & checks=$$!; TOLLGATE_TEST_HISTORIES=100 TOLLGATE_TEST_RUNS=20 $(JEST) --selectProjects unit --maxWorkers=$(WORKERS) $(PATIENTLY) --testPathIgnorePatterns '\.mysql\.test\.ts$$' $(NOT_IN_CHECK); tests=$$?; wait $$checks && exit $$tests
 
 # Unit tests wait for MariaDB and whole systems for their own processes for much of the time, so two cores run three files.
 # tests/support/sequencer.ts has the order.
 test: test-programs packages ## everything: unit tests on SQLite and MariaDB, end-to-end tests in both modes
-	@$(MAKE) --no-print-directory static & checks=$$!; $(MAKE) --no-print-directory built && wait $$checks
+	@$(MAKE) --no-print-directory static & checks=$$!; $(MAKE) --no-print-directory built; built=$$?; wait $$checks && exit $$built
 	@TOLLGATE_TEST_MYSQL=1 $(JEST) --selectProjects unit --maxWorkers=3 $(PATIENTLY)
 	@$(JEST) --selectProjects e2e --maxWorkers=3
 
@@ -57,7 +57,8 @@ nightly: test-programs packages built ## the long forms of the tests, an hour or
 	@TOLLGATE_TEST_MUTANTS=all $(JEST) --selectProjects unit --maxWorkers=1 --testPathPatterns tests/mutation/
 	@TOLLGATE_TEST_MYSQL=1 TOLLGATE_TEST_HISTORIES=100000 $(JEST) --selectProjects unit --maxWorkers=1 --testPathPatterns services/ledger/books/model
 
-static: packages
+# Does not make the packages: that takes the lock, and so would wait for a build.
+static:
 	@$(WITH_NODE) npm run -s lint
 	@$(WITH_NODE) npm run -s breaking
 	@$(WITH_NODE) npm run -s typecheck
