@@ -8,7 +8,10 @@ const shared = {
 
 // What only a server can do is tested in files of this name. On SQLite alone there is no test in them, which Jest takes for a fault.
 const needServer = '\\.mysql\\.test\\.ts$';
-const { TOLLGATE_TEST_MYSQL: withServer, TOLLGATE_TEST_MYSQL_URL: serverUrl } = process.env;
+const { TOLLGATE_TEST_MYSQL: withServer, TOLLGATE_TEST_MYSQL_URL: serverUrl, TOLLGATE_TEST_MODES: modes } = process.env;
+
+// What only several processes can do; left out of a run that TOLLGATE_TEST_MODES limits to single mode.
+const needProcesses = '\\.distributed\\.test\\.ts$';
 
 export default {
   testSequencer: '<rootDir>/tests/support/sequencer.ts',
@@ -33,7 +36,10 @@ export default {
       displayName: 'e2e',
       // By behaviour, against whole gateways in processes of their own.
       testMatch: ['<rootDir>/tests/**/*.test.ts'],
-      testPathIgnorePatterns: ['<rootDir>/tests/(translation|support|mutation)/'],
+      testPathIgnorePatterns: [
+        '<rootDir>/tests/(translation|support|mutation)/',
+        ...(modes === undefined || modes.split(',').includes('distributed') ? [] : [needProcesses]),
+      ],
       setupFilesAfterEnv: ['<rootDir>/tests/support/timeouts.ts'],
     },
   ],

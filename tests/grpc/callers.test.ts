@@ -68,7 +68,7 @@ describe.each(modes)('a caller in %s mode', (mode) => {
     await eventually(async () => ((await read()).includes(wanted) ? true : undefined), 3000);
   }
 
-  it('is issued a certificate whose key only its owner can read, and is told which grant it lacks', async () => {
+  it('gets a certificate whose key only its owner can read, and an error that names the grant it lacks', async () => {
     await system.cli('caller', 'add', 'billing-team', '--may', 'metering.read', '--out', folder);
     expect(statSync(join(folder, 'billing-team.key')).mode & 0o777).toBe(0o600);
     const team = credentialsOf('billing-team');

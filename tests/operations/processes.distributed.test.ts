@@ -14,12 +14,10 @@ import { readTls, type Tls } from '#client/tls.js';
 import { createTestAuthority } from '#kit/testing/certificates.js';
 import { type CertificateFiles, ensureCertificate } from '#kit/tls/certificate-files.js';
 import { type Child, eventually, freePort, root, startScript } from '../support/process.js';
-import { modes } from '../support/system.js';
 
 const services = ['auth', 'catalog', 'ledger', 'metering', 'inference'] as const;
-const describeIfDistributed = modes.includes('distributed') ? describe : describe.skip;
 
-describeIfDistributed('processes started one by one', () => {
+describe('processes started one by one', () => {
   let folder: string;
   let baseUrl: string;
   let addresses: Record<(typeof services)[number], string>;

@@ -8,14 +8,13 @@ import { chat, createKey, get, settled, sumOfCharges, usageRows } from '../suppo
 import { type OtlpReceiver, startOtlpReceiver } from '../support/otlp.js';
 import { eventually, isAlive } from '../support/process.js';
 import { killOne, pidsOf, type ProcessName, startedSince } from '../support/processes.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { startSystem, type System } from '../support/system.js';
 import { observe, type SeenCall, startTraffic } from '../support/traffic.js';
 
 const restartMs = 3000;
 // Generous, because starting a process takes long on a busy machine.
 const restartedMsMax = 30_000;
 const foundMsMax = 4000;
-const describeIfDistributed = modes.includes('distributed') ? describe : describe.skip;
 
 const short = { model: 'sandbox/echo', stream: false, max_tokens: 20, messages: [{ role: 'user', content: 'Hello there' }] };
 const chatPath = '/v1/chat/completions';
@@ -30,7 +29,7 @@ interface Outage {
   readonly all: SeenCall[];
 }
 
-describeIfDistributed('a distributed system that loses a process', () => {
+describe('a distributed system that loses a process', () => {
   let system: System;
   let receiver: OtlpReceiver;
   let accountId: string;

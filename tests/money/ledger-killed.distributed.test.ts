@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { settled, sumOfCharges } from '../support/calls.js';
 import { eventually } from '../support/process.js';
 import { killOne, startedSince } from '../support/processes.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { startSystem, type System } from '../support/system.js';
 import { observe, type SeenCall } from '../support/traffic.js';
 
 const callers = 24;
@@ -15,9 +15,8 @@ const kills = 4;
 /** How long the gateway waits for the ledger, and how long the rest of a call may take on a busy machine. */
 const rpcTimeoutMs = 5000;
 const callMsMax = rpcTimeoutMs + 10_000;
-const describeIfDistributed = modes.includes('distributed') ? describe : describe.skip;
 
-describeIfDistributed('calls while the ledger is killed repeatedly', () => {
+describe('calls while the ledger is killed repeatedly', () => {
   let system: System;
   let accountId: string;
 
