@@ -51,7 +51,7 @@ describe('a supervised process', () => {
     expect(part!.fault()).toContain('no such setting');
   });
 
-  it('is told to stop, once, and not restarted', async () => {
+  it('receives one signal to stop and is not restarted', async () => {
     await run(runsUntilStopped);
     await untilTrue(() => logged().includes('up set'));
     await part!.stop();

@@ -38,12 +38,12 @@ export const authSettings = {
   ...signInSettings,
   notificationIntervalMs: duration(
     'TOLLGATE_AUTH_NOTIFICATION_INTERVAL',
-    'how often mails and webhook requests that are due for another attempt are looked for',
+    'how often auth looks for mails and webhook requests that are due for another attempt',
     { minMs: 20, maxMs: 3_600_000, default: 1000 },
   ),
   notificationRetryMs: duration(
     'TOLLGATE_AUTH_NOTIFICATION_RETRY',
-    'how long after its first attempt a mail or webhook request that was not accepted is retried; each further wait is four times as long, for six attempts in all',
+    'delay before the first retry of a mail or webhook request; each further delay is four times as long, for six attempts in all',
     { minMs: 10, maxMs: 600_000, default: 10_000 },
   ),
   privateWebhooks: flag(

@@ -16,7 +16,7 @@ export interface RpcDeps {
   readonly idempotency: IdempotencyStore;
   readonly audit: AuditLog;
   readonly feed: ChangeFeed;
-  /** The longest time between two messages, which watchers are told to expect. */
+  /** Maximum time without a message on a watch stream; each message names it. */
   readonly heartbeatIntervalMs: number;
   readonly clock: Clock;
   readonly log: Logger;

@@ -39,7 +39,7 @@ describe.each(modes)('a forgotten password, %s', (mode) => {
         .replaceAll('=3D', '='),
     );
 
-  it('is replaced by whoever reads the mail, and all their sessions end', async () => {
+  it('is replaced through the mailed link, and all sessions of the user end', async () => {
     expect(await new Browser(system).get('/sign-in-options')).toMatchObject({ password_reset: true });
     const ada = new Browser(system);
     await ada.signIn('ada@example.com', password);

@@ -112,7 +112,7 @@ describe.each(modes)('coming into the console, %s', (mode) => {
       expect(idp.tokenRequests.at(-1)!.get('code_verifier')).toMatch(/^[\w-]{43,}$/);
     });
 
-    it('finds whom the operator added, also where the address is told apart from the token', async () => {
+    it('finds the user that the operator added, also if the address is only in the userinfo response', async () => {
       await addUser(system, 'staff@example.com', password);
       comeAs('Staff@Example.com');
       idp.tellsByUserinfo = true;
@@ -217,7 +217,7 @@ describe.each(modes)('coming into the console, %s', (mode) => {
       expect(await browser.get('/me/identities')).toEqual({ data: [] });
     });
 
-    it('connects nothing with whoever signed in meanwhile', async () => {
+    it('connects nothing to a user who signed in meanwhile', async () => {
       for (const name of ['one', 'two']) await addUser(system, `${name}@example.com`, password);
       const browser = new Browser(system);
       await browser.signIn('one@example.com', password);
@@ -270,7 +270,7 @@ describe('a console whose ways are shut', () => {
   });
   afterAll(() => system?.stop());
 
-  it('signs nobody up unless it is told to', async () => {
+  it('signs no one up unless sign-up is on', async () => {
     expect(await new Browser(system).get('/sign-in-options')).toMatchObject({ sign_up: false });
     expect(
       await new Browser(system).refusal('POST', '/sign-up', { email: 'ada@example.com', name: 'Ada', password, account_name: 'A' }),

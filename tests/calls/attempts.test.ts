@@ -197,7 +197,7 @@ describe.each(modes)('attempts at upstreams, %s', (mode) => {
     expect(byOperator.attempts.map(inShort)).toEqual([['broken', 'failed', 'upstream_rejected', 400]]);
   });
 
-  it('are told apart where one was passed over, for its format cannot honour the request', async () => {
+  it('show which target was skipped because its format cannot honour the request', async () => {
     const before = broken.requests.length;
     const response = await fetch(`${system.baseUrl}/v1/messages`, {
       method: 'POST',

@@ -94,7 +94,7 @@ describe('bodies', () => {
 });
 
 describe('requests', () => {
-  it('for what is no address are told that nothing is there', async () => {
+  it('to an invalid address get a 404', async () => {
     const { socket, received } = await dial('GET http://[::zz/v1/models HTTP/1.1\r\nhost: x\r\n\r\n');
     await eventually(() => (received().includes('\r\n\r\n') ? true : undefined), 5000);
     expect(received()).toMatch(/^HTTP\/1\.1 404 /);

@@ -260,7 +260,7 @@ const cases: readonly Case[] = [
 
 const paths = upstreams.flatMap((client) => upstreams.map((upstream) => ({ client, upstream })));
 
-describe('a refusal of the vendor is told by', () => {
+describe('a refusal of the vendor is reported as', () => {
   it.each(cases)('$name: $status', async ({ status, body, headers, told, openai, anthropic }) => {
     const fault: Fault = { kind: 'status', status, body, ...(headers === undefined ? {} : { headers }) };
     for (const upstream of upstreams) stage.play(upstream, { fault });
@@ -273,7 +273,7 @@ describe('a refusal of the vendor is told by', () => {
       });
       expect(error.text).not.toMatch(/internal|org-|sk-secret|<|credit|quota/);
     }
-    // Our own rules refuse nothing here; the vendor did what it was told.
+    // Our own rules refuse nothing here; the vendor did.
     stage.stub.takeRefused();
   });
 

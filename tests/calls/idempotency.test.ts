@@ -318,7 +318,7 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
     expect((await customer.books(1))[0]).toMatchObject({ outcome: 'upstream_error_after_output' });
   });
 
-  it.each(paths)('of a call whose answer is too large to be kept is told so, and charged once: %s', async (path) => {
+  it.each(paths)('gets a clear error if the answer was too large to be kept, and is charged once: %s', async (path) => {
     const customer = await Customer.create({ blocks: [{ type: 'text', text: 'word '.repeat(answerBytesMax / 5) }], deltaChars: 500 });
     const first = await customer.call(path, 'order-1', { max_tokens: 4000 });
     expect(first.status).toBe(200);
@@ -372,7 +372,7 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
     expect(rows.map((row) => row.outcome)).toEqual(['gateway_lost', 'gateway_lost']);
   });
 
-  it('runs a whole answer anew whose gateway was killed, for nothing of it was delivered or charged', async () => {
+  it('runs a whole answer again whose gateway was killed, because none of it was delivered or charged', async () => {
     const customer = await Customer.create({ ...slow, frameDelayMs: 60 }, plain);
     const broken = customer
       .call(paths[0], 'order-1')

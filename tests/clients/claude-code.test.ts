@@ -145,7 +145,7 @@ describe.each(upstreams)('Claude Code over a %s upstream', (upstream) => {
     }
   });
 
-  it('is told of an upstream that breaks off', async () => {
+  it('shows an error when the upstream breaks off', async () => {
     stage.play(upstream, {
       blocks: [textBlock],
       fault: { kind: 'error-frame', afterFrames: 5, error: { type: 'overloaded_error', message: 'Overloaded' } },

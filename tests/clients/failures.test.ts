@@ -140,7 +140,7 @@ describe('the libraries raise their own error, and repeat only where it can help
     );
   });
 
-  it('a rate limit, no sooner than they are told', async () => {
+  it('a rate limit, no sooner than Retry-After', async () => {
     const gaps = await Promise.all(
       cases.map(async ({ upstream, caller }) => {
         stage.play(upstream, fault(429, 'rate_limit_error', { 'retry-after': '2' }));

@@ -208,7 +208,7 @@ describe.each(openaiLibraries)('$name', ({ OpenAI: Library, zodFunction, zodResp
     });
 
     it(
-      upstream === 'messages' ? 'is told that there is one answer, and no probabilities' : 'reads several answers, and probabilities',
+      upstream === 'messages' ? 'gets an error: there is one answer, and no probabilities' : 'reads several answers, and probabilities',
       async () => {
         stage.play(upstream, { blocks: [{ ...textBlock, logprobs: true }], otherChoices: [[{ type: 'text', text: 'Another one.' }]] });
         for (const fields of [{ n: 2 }, { logprobs: true, top_logprobs: 2 }]) {

@@ -1,4 +1,4 @@
-// The official libraries against the sandbox models of a fresh Tollgate, in both modes: what keys may do, and what they are told.
+// The official libraries against the sandbox models of a fresh Tollgate, in both modes: what keys may do, and why they are refused.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
@@ -183,7 +183,7 @@ describe.each(modes)('the official clients, %s', (mode) => {
     expect(await refusal(restricted.models.retrieve('sandbox/tool'))).toMatchObject({ status: 404 });
   });
 
-  describe('are told why they are refused', () => {
+  describe('get the reason of a refusal', () => {
     const wellFormedButUnknown = 'sk-tg-003aUlTJC7tjlCTQj2uNU3MFagCXG9LRKRcwGkBIDlf3dYKoV';
 
     async function bothRefusals(apiKey: string, fields: { model?: string; max_tokens?: number } = {}) {

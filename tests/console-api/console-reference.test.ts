@@ -1,4 +1,4 @@
-// The document of the console's API: whoever asks for it gets it, answers are as it says, and answers that are not would be found.
+// The OpenAPI document of the console's API: it is public, responses match it, and the check finds responses that do not.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { answerCheck } from '../support/api-reference.js';
 import { chat, createKey, settled } from '../support/calls.js';

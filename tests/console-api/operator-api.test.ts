@@ -158,7 +158,7 @@ describe.each(modes)('the operator’s part of the console’s API, %s', (mode) 
       back();
     }
     await eventually(async () => ((await operator.get<{ away: string[] }>(one)).away.length === 0 ? true : undefined));
-    // A ledger that was only slow may have entered the credit after all; whoever asks again by the same key has it once.
+    // A ledger that was only slow may have entered the credit after all; a retry with the same key has it once.
     expect([200, 201]).toContain(await credit());
     expect(await operator.get(one)).toMatchObject({ state: 'suspended', balance: { available_usd: '5' }, away: [] });
     await operator.must('POST', `${one}/resume`, {}, 200);
@@ -277,7 +277,7 @@ describe.each(modes)('the operator’s part of the console’s API, %s', (mode) 
     });
   });
 
-  it('adds people, with a link that is told once, and changes who they are', async () => {
+  it('adds users, with a link that is shown once, and changes them', async () => {
     const { user, link } = await operator.must<{ user: { id: string }; link: { url: string } }>(
       'POST',
       '/operator/users',

@@ -61,7 +61,7 @@ describe.each(browserModes)('mail of the console, %s', (mode) => {
     await addUser(system, 'forgetful@example.com', who.password);
     const person = await newPerson(chromium, system.baseUrl);
     const page = await person.open('/sign-in');
-    await page.getByRole('link', { name: 'Forgotten the password?' }).click();
+    await page.getByRole('link', { name: 'Forgot your password?' }).click();
     await page.getByLabel('Email address').fill('forgetful@example.com');
     expect(await accessibilityFaults(page)).toEqual([]);
     await page.getByRole('button', { name: 'Mail me a link' }).click();

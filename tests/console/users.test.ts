@@ -292,7 +292,7 @@ describe.each(browserModes)('users in the console, %s', (mode) => {
     idp.person = { ...idp.person, email_verified: true };
     idp.fault = 'nonce';
     await enter();
-    await page.getByText('What the provider said could not be believed.').waitFor();
+    await page.getByText('The response of the provider could not be verified.').waitFor();
     idp.fault = undefined;
     await page.goto(`${system.baseUrl}/console/settings`);
     await enter();

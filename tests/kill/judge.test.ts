@@ -141,7 +141,7 @@ describe('the judge', () => {
     expect(violationsOf([outcome], booksOf(records)).join('\n')).toContain(violation);
   });
 
-  it('accepts a replayed answer, and detects one that was charged again', () => {
+  it('accepts a replayed answer, and detects a replay that was charged', () => {
     const first: Outcome = { ...cut, idempotencyKey: 'key-1' };
     const second: Outcome = { ...full, clientId: 'client-2', requestId: 'req_2', idempotencyKey: 'key-1', originalRequestId: 'req_1' };
     const again: RecordRow = { ...record, id: 'req_2', client_request_id: 'client-2' };

@@ -11,7 +11,7 @@ interface Exchange {
   readonly result: string;
 }
 
-/** What the assistant says, calls and is told, and what the user then says. */
+/** What the assistant says and calls, the results it receives, and what the user then says. */
 interface Turn {
   readonly said: string | null;
   readonly calls: readonly Exchange[];

@@ -55,8 +55,8 @@ export const setAccountState = (id: string, action: 'suspend' | 'resume', reason
   api.post<Account>(`${account(id)}/${action}`, { body: { reason } });
 export const listEntries = (id: string, cursor: string | null, signal?: AbortSignal) =>
   api.get<Page<Entry>>(`/accounts/${id}/entries`, { query: { cursor }, signal });
-export const postMoney = (id: string, deed: 'credits' | 'debits', body: Credit | Debit, idempotencyKey: string) =>
-  api.post<Posted>(`${account(id)}/${deed}`, { body, idempotencyKey });
+export const postMoney = (id: string, action: 'credits' | 'debits', body: Credit | Debit, idempotencyKey: string) =>
+  api.post<Posted>(`${account(id)}/${action}`, { body, idempotencyKey });
 export const reverseEntry = (id: string, entry: string, body: Reverse) =>
   api.post<Posted>(`${account(id)}/entries/${entry}/reverse`, { body });
 

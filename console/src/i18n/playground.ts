@@ -19,7 +19,7 @@ export const playgroundText = dictionary(
     message: 'Your message',
     send: 'Send',
     stop: 'Stop',
-    clear: 'Begin anew',
+    clear: 'Start over',
     settings: 'Settings of the call',
     conversation: 'Conversation',
     you: 'You',

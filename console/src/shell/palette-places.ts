@@ -14,7 +14,7 @@ import type { NavigationItem } from './navigation.js';
 /** A search result. */
 export interface Place {
   readonly id: string;
-  readonly kind: 'page' | 'deed' | 'record' | 'key' | 'account' | 'model';
+  readonly kind: 'page' | 'action' | 'record' | 'key' | 'account' | 'model';
   readonly name: string;
   /** Distinguishes the result from others with the same name. */
   readonly hint?: string;
@@ -65,7 +65,7 @@ export function usePlaces(search: string, items: readonly NavigationItem[]): { p
     ...(item.outside === true ? { outside: true } : {}),
   }));
   const deeds: Place[] =
-    account?.can('change keys') === true ? [{ id: 'create key', kind: 'deed', name: t.createKey, to: account.path('/keys?create') }] : [];
+    account?.can('change keys') === true ? [{ id: 'create key', kind: 'action', name: t.createKey, to: account.path('/keys?create') }] : [];
   const places: Place[] = [...deeds, ...pages].filter(({ name }) => matches(name, text));
   const mine = me.accounts
     .filter(({ id }) => id !== account?.id)

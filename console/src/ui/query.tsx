@@ -4,8 +4,8 @@ import type { ReactNode } from 'react';
 import { mayPass } from '../api/client.js';
 import { ErrorNotice, Loading } from './notice.js';
 
-/** What is told of a fetch in its place. */
-interface Told {
+/** The part of a query's result that decides what is shown in its place. */
+interface QueryState {
   readonly data: unknown;
   readonly error: Error | null;
   readonly isFetchNextPageError?: boolean;
@@ -18,12 +18,12 @@ export function faultOf({
   data,
   error,
   isFetchNextPageError = false,
-}: Pick<Told, 'data' | 'error' | 'isFetchNextPageError'>): Error | null {
+}: Pick<QueryState, 'data' | 'error' | 'isFetchNextPageError'>): Error | null {
   return data !== undefined && !isFetchNextPageError && mayPass(error) ? null : error;
 }
 
 /** Shows that error with a retry button. */
-export function QueryFault({ query }: { query: Told }) {
+export function QueryFault({ query }: { query: QueryState }) {
   const fault = faultOf(query);
   if (fault === null) return null;
   return (

@@ -273,7 +273,7 @@ describe('a foreign event', () => {
 });
 
 describe('a tool call id', () => {
-  it('has the characters of the format, and is that which upstreams of the format are told', () => {
+  it('has the characters of the format, and is the id that upstreams of the format receive', () => {
     expect(['call_1-A', 'functions.f:0', 'a b'].map(messagesToolId)).toEqual(['call_1-A', 'functions_f_0_d6bdd4de', 'a_b_c8687a08']);
     expect(blocksOf(...toolBlock(0, 'functions.f:0', 'f'))[0]).toMatchObject({ content_block: { id: 'functions_f_0_d6bdd4de' } });
     expect(wholeOf(started, ...toolBlock(0, 'functions.f:0', 'f'), finished()).content[0]).toMatchObject({ id: 'functions_f_0_d6bdd4de' });

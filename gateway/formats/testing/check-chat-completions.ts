@@ -87,7 +87,7 @@ class StreamCheck {
     this.#choices.set(index, choice);
     const fields = isObject(delta) ? delta : {};
     if (known === undefined && fields['role'] !== 'assistant') this.faults.push(`choice ${String(index)} does not begin with its role`);
-    if (known !== undefined && index === 0 && 'role' in fields) this.faults.push('the role is told again');
+    if (known !== undefined && index === 0 && 'role' in fields) this.faults.push('the role is repeated');
     if (choice.finish !== undefined) this.faults.push(`choice ${String(index)} goes on after its finish`);
     for (const call of arrayOf(fields['tool_calls'])) if (isObject(call)) this.#fragment(call, choice.calls);
     if (finish === null || finish === undefined) return;
@@ -109,7 +109,7 @@ class StreamCheck {
     const begun = calls[index];
     if (begun === undefined) this.faults.push(`tool call ${index} comes before its predecessors`);
     const named = [call['function'], call['custom']].some((part) => isObject(part) && 'name' in part);
-    if ('id' in call || 'type' in call || named) this.faults.push(`tool call ${index} is told its id, type or name again`);
+    if ('id' in call || 'type' in call || named) this.faults.push(`tool call ${index} repeats its id, type or name`);
     if (begun !== undefined && !isObject(call[String(begun.type)])) this.faults.push(`a fragment of tool call ${index} is not of its type`);
   }
 }

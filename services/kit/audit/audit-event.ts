@@ -67,7 +67,7 @@ export function auditRecord(id: string, atMs: number, event: AuditEvent, context
   };
 }
 
-/** Truncates between characters: text cut inside a character would come back from a database changed, and so with another hash. */
+/** Truncates between characters: text cut inside a character would come back from a database changed, and so with a different hash. */
 function cutText(text: string, charsMax: number): string {
   return Buffer.from(text.slice(0, charsMax)).toString();
 }

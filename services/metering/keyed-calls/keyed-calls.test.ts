@@ -48,7 +48,7 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
   const totals = async (): Promise<number[]> =>
     (await harness.db.knex('kept_total').select('answers', 'bytes')).flatMap((row) => [Number(row.answers), Number(row.bytes)]);
 
-  it('start once: repeats are told that the first is running, then get its response with its record', async () => {
+  it('start once: repeats get `inProgress` while the first runs, then its response with its record', async () => {
     const first = keyedCall();
     expect((await begin(first)).$case).toBe('reserved');
     expect((await begin(first)).$case).toBe('reserved');

@@ -9,11 +9,11 @@ import type { MenuAction } from '../../ui/menu.js';
 import { toast } from '../../ui/toast.js';
 import { useKeyChanged } from './queries.js';
 
-type Deed = 'edit' | 'rotate' | 'revoke';
+type Action = 'edit' | 'rotate' | 'revoke';
 
 /** The key and the dialog that is open for it. */
-export interface OpenDeed {
-  readonly deed: Deed;
+export interface OpenAction {
+  readonly action: Action;
   readonly apiKey: ApiKey;
 }
 
@@ -39,7 +39,7 @@ export const isOff = (apiKey: ApiKey): boolean => apiKey.state === 'disabled';
 
 /** The actions of a row. Those that would be refused are not there. */
 export function useKeyMenu(
-  open: (deed: OpenDeed) => void,
+  open: (action: OpenAction) => void,
   toggle: ReturnType<typeof useToggle>,
 ): (apiKey: ApiKey) => readonly (MenuAction | false)[] {
   const account = useAccount();
@@ -48,14 +48,14 @@ export function useKeyMenu(
   return (apiKey) => {
     const mayChange = account.can('change keys') && apiKey.state !== 'revoked';
     return [
-      mayChange && { label: t.edit, onSelect: () => open({ deed: 'edit', apiKey }) },
+      mayChange && { label: t.edit, onSelect: () => open({ action: 'edit', apiKey }) },
       mayChange && {
         label: isOff(apiKey) ? t.enable : t.disable,
         onSelect: () => toggle.mutate({ apiKey, state: isOff(apiKey) ? 'active' : 'disabled' }),
       },
-      mayChange && { label: t.rotate, onSelect: () => open({ deed: 'rotate', apiKey }) },
+      mayChange && { label: t.rotate, onSelect: () => open({ action: 'rotate', apiKey }) },
       { label: t.seeUsage, onSelect: () => go(account.path(`/usage?key=${apiKey.id}`)) },
-      mayChange && { label: t.revoke, danger: true, onSelect: () => open({ deed: 'revoke', apiKey }) },
+      mayChange && { label: t.revoke, danger: true, onSelect: () => open({ action: 'revoke', apiKey }) },
     ];
   };
 }

@@ -14,7 +14,7 @@ import { FormError } from '../../ui/notice.js';
 import { Segmented } from '../../ui/segmented.js';
 import { toast } from '../../ui/toast.js';
 import { EditKeyDialog } from './edit-key.js';
-import type { OpenDeed } from './key-actions.js';
+import type { OpenAction } from './key-actions.js';
 import { useKeyChanged } from './queries.js';
 import type { Revealed } from './reveal-key.js';
 
@@ -24,14 +24,14 @@ export function KeyDialogs({
   onClose,
   onRevealed,
 }: {
-  open: OpenDeed | undefined;
+  open: OpenAction | undefined;
   onClose: () => void;
   onRevealed: (revealed: Revealed) => void;
 }) {
   if (open === undefined) return null;
-  const { deed, apiKey } = open;
-  if (deed === 'edit') return <EditKeyDialog key={apiKey.id} {...{ apiKey, onClose }} />;
-  if (deed === 'rotate') return <RotateKeyDialog key={apiKey.id} {...{ apiKey, onClose, onRevealed }} />;
+  const { action, apiKey } = open;
+  if (action === 'edit') return <EditKeyDialog key={apiKey.id} {...{ apiKey, onClose }} />;
+  if (action === 'rotate') return <RotateKeyDialog key={apiKey.id} {...{ apiKey, onClose, onRevealed }} />;
   return <RevokeKeyDialog key={apiKey.id} {...{ apiKey, onClose }} />;
 }
 

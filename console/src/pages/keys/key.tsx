@@ -13,7 +13,7 @@ import { Card, Facts, PageHeader, Section, Stat, Stats } from '../../ui/layout.j
 import { ErrorNotice } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
 import { Usd, When } from '../../ui/values.js';
-import { isOff, type OpenDeed, useToggle } from './key-actions.js';
+import { isOff, type OpenAction, useToggle } from './key-actions.js';
 import { KeyUsage } from './key-usage.js';
 import { KeyStateBadge, LimitBar, ModelChips, useStateMeaning } from './key-words.js';
 import { ChangeKey, RevealKey } from './lazy-dialogs.js';
@@ -54,10 +54,10 @@ function Key({ apiKey }: { apiKey: ApiKey }) {
   const toggle = useToggle();
   const [params, setParams] = useSearchParams();
   const [revealed, setRevealed] = useState<Revealed>();
-  const [open, setOpen] = useState<OpenDeed>();
+  const [open, setOpen] = useState<OpenAction>();
   const mayChange = account.can('change keys') && apiKey.state !== 'revoked';
   // `?edit` opens the form, so that other pages can lead to it.
-  const shown: OpenDeed | undefined = open ?? (mayChange && params.has('edit') ? { deed: 'edit', apiKey } : undefined);
+  const shown: OpenAction | undefined = open ?? (mayChange && params.has('edit') ? { action: 'edit', apiKey } : undefined);
 
   function close(): void {
     setOpen(undefined);
@@ -77,12 +77,12 @@ function Key({ apiKey }: { apiKey: ApiKey }) {
         actions={
           mayChange && (
             <>
-              <Button onClick={() => setOpen({ deed: 'edit', apiKey })}>{t.edit}</Button>
-              <Button onClick={() => setOpen({ deed: 'rotate', apiKey })}>{t.rotate}</Button>
+              <Button onClick={() => setOpen({ action: 'edit', apiKey })}>{t.edit}</Button>
+              <Button onClick={() => setOpen({ action: 'rotate', apiKey })}>{t.rotate}</Button>
               <Button busy={toggle.isPending} onClick={() => toggle.mutate({ apiKey, state: isOff(apiKey) ? 'active' : 'disabled' })}>
                 {isOff(apiKey) ? t.enable : t.disable}
               </Button>
-              <Button look="danger" onClick={() => setOpen({ deed: 'revoke', apiKey })}>
+              <Button look="danger" onClick={() => setOpen({ action: 'revoke', apiKey })}>
                 {t.revoke}
               </Button>
             </>

@@ -16,7 +16,7 @@ import { ErrorNotice, Loading, Notice } from '../../ui/notice.js';
 import { QueryFault } from '../../ui/query.js';
 import { DataTable } from '../../ui/table.js';
 import { When } from '../../ui/values.js';
-import { type OpenDeed, useKeyMenu, useToggle } from './key-actions.js';
+import { type OpenAction, useKeyMenu, useToggle } from './key-actions.js';
 import { KeyStateBadge, ModelChips, Spend, useStateMeaning } from './key-words.js';
 import { ChangeKey, CreateKey, RevealKey } from './lazy-dialogs.js';
 import { keysKey } from './queries.js';
@@ -33,7 +33,7 @@ export default function KeysPage() {
   const t = useText(keysText);
   const [params, setParams] = useSearchParams();
   const [revealed, setRevealed] = useState<Revealed>();
-  const [open, setOpen] = useState<OpenDeed>();
+  const [open, setOpen] = useState<OpenAction>();
   const createRef = useRef<HTMLButtonElement>(null);
   const mayChange = account.can('change keys');
 
@@ -135,7 +135,7 @@ interface ListProps {
   readonly state: string;
   readonly onClear: () => void;
   readonly create: React.ReactNode;
-  readonly open: (deed: OpenDeed) => void;
+  readonly open: (action: OpenAction) => void;
 }
 
 function KeyList({ q, state, onClear, create, open }: ListProps) {

@@ -26,7 +26,7 @@ import { toast } from '../../ui/toast.js';
 import { Usd, When } from '../../ui/values.js';
 import { Listed } from '../billing/parts.js';
 import { AccountState, LedgerAway } from './accounts.js';
-import { MoneyDialog, type MoneyDeed } from './money-dialog.js';
+import { MoneyDialog, type MoneyAction } from './money-dialog.js';
 
 export default function AccountPage() {
   const { id = '' } = useParams<{ id: string }>();
@@ -39,7 +39,7 @@ function Shown({ account }: { account: OperatorAccountDetail }) {
   const client = useQueryClient();
   const { id, name, state, state_reason, balance } = account;
   const [asked, setAsked] = useState<'rename' | 'suspend' | 'resume'>();
-  const [money, setMoney] = useState<MoneyDeed>();
+  const [money, setMoney] = useState<MoneyAction>();
   const [entry, setEntry] = useState<JournalEntry>();
   return (
     <>
@@ -118,8 +118,8 @@ function Shown({ account }: { account: OperatorAccountDetail }) {
         />
       </Section>
       {asked === 'rename' && <RenameDialog account={account} onClose={() => setAsked(undefined)} />}
-      {(asked === 'suspend' || asked === 'resume') && <StateDialog account={account} deed={asked} onClose={() => setAsked(undefined)} />}
-      {money !== undefined && <MoneyDialog accountId={id} deed={money} entry={entry} onClose={() => setMoney(undefined)} />}
+      {(asked === 'suspend' || asked === 'resume') && <StateDialog account={account} action={asked} onClose={() => setAsked(undefined)} />}
+      {money !== undefined && <MoneyDialog accountId={id} action={money} entry={entry} onClose={() => setMoney(undefined)} />}
     </>
   );
 }
@@ -237,18 +237,18 @@ function RenameDialog({ account: { id, name: before }, onClose }: { account: Ope
 
 function StateDialog({
   account: { id, name },
-  deed,
+  action,
   onClose,
 }: {
   account: OperatorAccountDetail;
-  deed: 'suspend' | 'resume';
+  action: 'suspend' | 'resume';
   onClose: () => void;
 }) {
   const t = useText(accountsText);
   const common = useText(commonText);
   const [reason, setReason] = useState('');
-  const isSuspension = deed === 'suspend';
-  const change = useAccountChange(id, () => setAccountState(id, deed, reason), isSuspension ? t.suspendedNow : t.resumedNow, onClose);
+  const isSuspension = action === 'suspend';
+  const change = useAccountChange(id, () => setAccountState(id, action, reason), isSuspension ? t.suspendedNow : t.resumedNow, onClose);
   return (
     <Dialog
       open

@@ -13,7 +13,7 @@ import { SelectField, TextField } from '../../ui/field.js';
 import { fieldError, FormError } from '../../ui/notice.js';
 import { toast } from '../../ui/toast.js';
 
-export type MoneyDeed = 'credit' | 'debit' | 'reverse';
+export type MoneyAction = 'credit' | 'debit' | 'reverse';
 const sources = ['cash', 'promotion', 'correction'] as const;
 
 interface Fields {
@@ -30,12 +30,12 @@ const amountForm = /^\d{1,10}(\.\d{1,9})?$/;
 /** `entry` is the one to be reversed. */
 export function MoneyDialog({
   accountId,
-  deed,
+  action,
   entry,
   onClose,
 }: {
   accountId: string;
-  deed: MoneyDeed;
+  action: MoneyAction;
   entry: JournalEntry | undefined;
   onClose: () => void;
 }) {
@@ -50,16 +50,21 @@ export function MoneyDialog({
     // A different amount is a different operation; the same form sent again is the same operation.
     setKey(newIdempotencyKey());
   };
-  const amount = deed === 'reverse' ? entry!.amount_usd : fields.amount;
+  const amount = action === 'reverse' ? entry!.amount_usd : fields.amount;
   const above = settings.data?.confirm_above_usd;
   const isLarge = above !== undefined && amountForm.test(amount) && nanoUsdOf(amount) > nanoUsdOf(above);
   const post = useMutation({
     mutationFn() {
       const { reason, reference, source, again } = fields;
       const confirm = isLarge ? { confirm_amount_usd: again } : {};
-      if (deed === 'reverse') return reverseEntry(accountId, entry!.id, { reason, ...confirm });
+      if (action === 'reverse') return reverseEntry(accountId, entry!.id, { reason, ...confirm });
       const body = { amount_usd: amount, reason, ...(reference === '' ? {} : { reference }), ...confirm };
-      return postMoney(accountId, deed === 'credit' ? 'credits' : 'debits', deed === 'credit' ? { ...body, source } : body, idempotencyKey);
+      return postMoney(
+        accountId,
+        action === 'credit' ? 'credits' : 'debits',
+        action === 'credit' ? { ...body, source } : body,
+        idempotencyKey,
+      );
     },
     async onSuccess() {
       await Promise.all(
@@ -67,7 +72,7 @@ export function MoneyDialog({
           client.invalidateQueries({ queryKey }),
         ),
       );
-      toast({ credit: t.credited_now, debit: t.debited_now, reverse: t.reversed }[deed]);
+      toast({ credit: t.credited_now, debit: t.debited_now, reverse: t.reversed }[action]);
       onClose();
     },
     onError(error) {
@@ -75,19 +80,19 @@ export function MoneyDialog({
       if (error instanceof ApiError && error.status >= 400 && error.status < 500) setKey(newIdempotencyKey());
     },
   });
-  const title = { credit: t.creditTitle, debit: t.debitTitle, reverse: t.reverseTitle({ number: entry?.number ?? 0 }) }[deed];
-  const word = { credit: t.credit, debit: t.debit, reverse: t.reverse }[deed];
+  const title = { credit: t.creditTitle, debit: t.debitTitle, reverse: t.reverseTitle({ number: entry?.number ?? 0 }) }[action];
+  const word = { credit: t.credit, debit: t.debit, reverse: t.reverse }[action];
   const error = (field: string): string | undefined => fieldError(post.error, field);
   return (
     <Dialog
       open
       onClose={onClose}
       title={title}
-      description={deed === 'reverse' ? t.reverseAbout : t.moneyAbout}
+      description={action === 'reverse' ? t.reverseAbout : t.moneyAbout}
       footer={
         <>
           <Button onClick={onClose}>{common.cancel}</Button>
-          <Button look={deed === 'credit' ? 'primary' : 'danger'} type="submit" form="money" busy={post.isPending}>
+          <Button look={action === 'credit' ? 'primary' : 'danger'} type="submit" form="money" busy={post.isPending}>
             {word}
           </Button>
         </>
@@ -102,7 +107,7 @@ export function MoneyDialog({
         }}
       >
         <FormError error={post.error} fields={['amount_usd', 'confirm_amount_usd', 'reason', 'reference']} />
-        {deed !== 'reverse' && (
+        {action !== 'reverse' && (
           <TextField
             label={t.amount}
             inputMode="decimal"
@@ -123,7 +128,7 @@ export function MoneyDialog({
             required
           />
         )}
-        {deed === 'credit' && (
+        {action === 'credit' && (
           <SelectField
             label={t.source}
             value={fields.source}
@@ -140,7 +145,7 @@ export function MoneyDialog({
           required
           maxLength={350}
         />
-        {deed !== 'reverse' && (
+        {action !== 'reverse' && (
           <TextField
             label={t.reference}
             hint={t.referenceHint}

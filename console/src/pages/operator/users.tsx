@@ -32,11 +32,11 @@ import { Listed } from '../billing/parts.js';
 import { MailNotice } from '../users/mail-notice.js';
 import { SearchField } from './search-field.js';
 
-type Deed = 'link' | 'revokeSessions' | 'disable' | 'enable' | 'promote' | 'demote';
+type Action = 'link' | 'revokeSessions' | 'disable' | 'enable' | 'promote' | 'demote';
 
 interface Asked {
   readonly user: OperatorUser;
-  readonly deed: Deed;
+  readonly action: Action;
 }
 
 interface ShownLink {
@@ -53,13 +53,13 @@ export default function Users() {
   const [asked, setAsked] = useState<Asked>();
   const [link, setLink] = useState<ShownLink>();
   const act = useMutation({
-    async mutationFn({ user, deed }: Asked) {
-      if (deed === 'link') return setLink({ email: user.email, link: await createLink(user.id) });
-      if (deed === 'revokeSessions') return toast(t.ended({ count: (await endAllSessions(user.id)).ended }));
+    async mutationFn({ user, action }: Asked) {
+      if (action === 'link') return setLink({ email: user.email, link: await createLink(user.id) });
+      if (action === 'revokeSessions') return toast(t.ended({ count: (await endAllSessions(user.id)).ended }));
       await updateUser(
         user.id,
         { disable: { is_disabled: true }, enable: { is_disabled: false }, promote: { is_operator: true }, demote: { is_operator: false } }[
-          deed
+          action
         ],
       );
       return toast(t.changed);
@@ -70,7 +70,7 @@ export default function Users() {
     },
   });
   // Actions that remove something, or that grant all rights, require a confirmation.
-  const start = (next: Asked): void => (next.deed === 'link' || next.deed === 'enable' ? act.mutate(next) : setAsked(next));
+  const start = (next: Asked): void => (next.action === 'link' || next.action === 'enable' ? act.mutate(next) : setAsked(next));
   return (
     <>
       <PageHeader
@@ -143,7 +143,7 @@ function UserTable({ users, onAct }: { users: readonly OperatorUser[]; onAct: (a
             hideName: true,
             className: 'num',
             cell: (user) => {
-              const on = (deed: Deed) => () => onAct({ user, deed });
+              const on = (action: Action) => () => onAct({ user, action });
               return (
                 <ActionMenu
                   label={t.actionsOf({ email: user.email })}
@@ -168,7 +168,7 @@ function UserTable({ users, onAct }: { users: readonly OperatorUser[]; onAct: (a
 }
 
 function Confirm({
-  asked: { user, deed },
+  asked: { user, action },
   busy,
   onClose,
   onConfirm,
@@ -186,8 +186,8 @@ function Confirm({
     promote: [t.promoteTitle({ email }), t.promoteAbout, t.promote],
     demote: [t.demoteTitle({ email }), undefined, t.demote],
   } as const;
-  if (!(deed in words)) return null;
-  const [title, description, confirm] = words[deed as keyof typeof words];
+  if (!(action in words)) return null;
+  const [title, description, confirm] = words[action as keyof typeof words];
   return (
     <ConfirmDialog open onClose={onClose} onConfirm={onConfirm} title={title} description={description} confirm={confirm} busy={busy} />
   );

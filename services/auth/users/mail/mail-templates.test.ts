@@ -28,7 +28,7 @@ describe('an invitation by mail', () => {
     expiresAtMs: Date.UTC(2027, 0, 31, 12),
   };
 
-  it('says who asks whom into what, until when, and holds one link alone', () => {
+  it('names the inviter, the account and the expiry, and contains exactly one link', () => {
     const { subject, text } = invitationLetter(about);
     expect(subject).toBe('You are invited to Acme X-Evil 1');
     expect(text).toContain('Ada (ada@example.com) invites you to the account "Acme X-Evil 1" as billing.');
@@ -36,7 +36,7 @@ describe('an invitation by mail', () => {
     expect(text.match(/https?:/g)).toHaveLength(1);
   });
 
-  it('names no address that the inviter only claims', () => {
+  it('does not contain an unverified address of the inviter', () => {
     expect(invitationLetter({ ...about, byEmail: undefined }).text).toContain('Ada invites you');
   });
 });

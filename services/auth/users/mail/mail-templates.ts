@@ -22,7 +22,7 @@ export function plainName(name: string): string {
   return short === '' ? 'somebody' : short;
 }
 
-/** An invitation into an account. `byEmail` is told only where it is proven to be the inviter's. */
+/** An invitation into an account. `byEmail` is shown only if it is verified as the inviter's. */
 export function invitationLetter(about: {
   accountName: string;
   role: Role;

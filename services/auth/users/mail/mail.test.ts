@@ -65,7 +65,7 @@ describe.each(testEngines)('invitations by mail on %s', (engine) => {
     throw new Error(`The mail to ${email} is not ${NotificationState[state]}.`);
   };
 
-  it('bring the link to the invited alone, at the address that is set', async () => {
+  it('send the link only to the invited address', async () => {
     const account = await newAccount(auth.service, 'Acme');
     const { token, invitation } = await ask(account, 'Guest@example.com');
     expect(invitation).toMatchObject({ mailState: sent, mailError: '' });
@@ -113,7 +113,7 @@ describe.each(testEngines)('invitations by mail on %s', (engine) => {
     expect(mails).toEqual([]);
   });
 
-  it('keep nobody waiting for a mail server that hangs', async () => {
+  it('do not make the inviter wait for a mail server that hangs', async () => {
     const account = await newAccount(auth.service, 'Slow');
     let hangUp: (error: Error) => void = () => undefined;
     failures = [new Promise<never>((_, reject) => (hangUp = reject))];
@@ -125,7 +125,7 @@ describe.each(testEngines)('invitations by mail on %s', (engine) => {
     await until(account, 'slow@example.com', sent);
   });
 
-  it('are sent by another process when the one that was sending them ended', async () => {
+  it('are retried when the claim of an attempt that hangs expires', async () => {
     const account = await newAccount(auth.service, 'Orphan');
     failures = [new Promise<never>(() => undefined)];
     const { invitation } = await ask(account, 'orphan@example.com');
@@ -135,7 +135,7 @@ describe.each(testEngines)('invitations by mail on %s', (engine) => {
     expect(mails).toMatchObject([{ to: 'orphan@example.com' }]);
   });
 
-  it('are so many an hour for an account, for an address and for a person, also when they are asked for at once', async () => {
+  it('are limited per hour for an account, an address and a user, also when requested concurrently', async () => {
     const account = await newAccount(auth.service, 'Spammer');
     const answers = await Promise.all(
       Array.from({ length: invitationsMax.account + 5 }, (_, number) => ask(account, `victim${number}@example.com`)),
@@ -162,7 +162,7 @@ describe.each(testEngines)('invitations by mail on %s', (engine) => {
     expect(mails).toHaveLength(1);
   });
 
-  it('leave no token in the database and in no line of the log', async () => {
+  it('leave no token in the database or the log', async () => {
     const account = await newAccount(auth.service, 'Secret');
     failures = [new MailFailure('454 not now', false)];
     const { token } = await ask(account, 'secret@example.com');
@@ -178,7 +178,7 @@ describe.each(testEngines)('invitations by mail on %s', (engine) => {
     expect(auth.logLines.join('')).toContain('the mail server rejected a mail');
   });
 
-  it('are not sent without the address of the console, for nothing else would name it', async () => {
+  it('are not sent if the console’s public address is not set', async () => {
     const homeless = await startTestAuth(engine, { mailer });
     try {
       expect(homeless.logLines.join('')).toContain('TOLLGATE_GATEWAY_PUBLIC_URL');

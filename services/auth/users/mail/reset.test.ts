@@ -66,7 +66,7 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
     return tokenOf((await arrived(1))[0]!);
   }
 
-  it('is replaced by a link in a mail, once; every session ends, and one begins', async () => {
+  it('is replaced once through a mailed link, which ends all sessions and begins one', async () => {
     await add('ada@example.com');
     const before = await signIn('ada@example.com');
     await ask('ADA@example.com');
@@ -82,14 +82,14 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
     await expect(reset(token)).rejects.toMatchObject(refused);
   });
 
-  it('is set by one of many who use a link at once', async () => {
+  it('is set by only one of many concurrent uses of a link', async () => {
     await add('race@example.com');
     const token = await askedToken('race@example.com');
     const outcomes = await Promise.allSettled(['one', 'two', 'three'].map((each) => reset(token, `a phrase of number ${each}`)));
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   });
 
-  it('is answered alike for everybody, and mailed to nobody who is unknown or disabled', async () => {
+  it('gets the same response for every address, and no mail for unknown or disabled users', async () => {
     const gone = await add('gone@example.com');
     await auth.users.updateUser(
       UpdateUserRequest.fromPartial({ userId: gone.id, isDisabled: true, updateMask: ['is_disabled'] }),
@@ -105,7 +105,7 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
     await expect(ask('no address')).rejects.toMatchObject({ reason: 'invalid_request', details: { field: 'email' } });
   });
 
-  it('links end after an hour, with another address, with another password, and with the person', async () => {
+  it('links end after an hour, and when the address or password changes or the user is disabled', async () => {
     const user = await add('many@example.com');
     const late = await askedToken('many@example.com');
     auth.clock.advance(resetLifeMs);
@@ -131,7 +131,7 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
     await expect(reset(disabled)).rejects.toMatchObject(refused);
   });
 
-  it('can be asked for by anybody without outcome what its owner has in hand, and three times an hour', async () => {
+  it('can be requested three times an hour by anyone, without ending links that were sent before', async () => {
     await add('asked@example.com');
     for (let number = 0; number < resetsPerHourMax + 3; number += 1) await ask('asked@example.com');
     const tokens = (await arrived(resetsPerHourMax)).map(tokenOf);
@@ -142,7 +142,7 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
     expect(await auth.db.knex('password_reset').where({ email: 'asked@example.com' }).select()).toHaveLength(0);
   });
 
-  it('is asked for ten times from one network, whoever is asked for', async () => {
+  it('can be requested ten times from one network, for any users', async () => {
     const from = client();
     for (let number = 0; number < attemptsMax.passwordReset; number += 1) await ask(`stranger${number}@example.com`, from);
     await expect(ask('stranger@example.com', from)).rejects.toMatchObject({ reason: 'sign_in_throttled' });
@@ -150,7 +150,7 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
     await arrived(0);
   });
 
-  it('brings in who has guessed too often, and takes away what others had connected with an address that nobody vouched for', async () => {
+  it('signs in a user who is locked out, and disconnects identities that others connected through an unverified address', async () => {
     const { signedIn } = await auth.users.signUp(
       SignUpRequest.fromPartial({ email: 'victim@example.com', name: 'Not the victim', password, accountName: 'A', client: client() }),
       operator,
@@ -173,7 +173,7 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
     await expect(sessionOf(signedIn!.token)).rejects.toMatchObject({ reason: 'session_unknown' });
   });
 
-  it('links are tried again, and are in no row and no line of the log', async () => {
+  it('links are retried, and appear in no row and no log line', async () => {
     await add('secret@example.com');
     failures = [new MailFailure('454 not now', false)];
     const token = await askedToken('secret@example.com');
@@ -189,7 +189,7 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
     await reset(token);
   });
 
-  it('an operator’s link is mailed when that is asked for, and works where it is shown too', async () => {
+  it('an operator’s link is mailed on request, and the displayed link works too', async () => {
     await add('linked@example.com');
     expect(await auth.users.createSignInLink({ email: 'linked@example.com', sendMail: false }, operator)).toMatchObject({
       mailState: NotificationState.NOTIFICATION_STATE_UNSPECIFIED,
@@ -209,7 +209,7 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
     });
   });
 
-  it('is said to be out of reach where no mail can be sent', async () => {
+  it('is reported as unavailable if no mail can be sent', async () => {
     expect(await auth.users.getSignInOptions({}, operator)).toMatchObject({ passwordReset: true });
     const mute = await startTestAuth(engine);
     try {

@@ -36,13 +36,13 @@ export async function verifyAuditLog(
       if (!hash.equals(entry.hash)) return answer(`Entry ${entry.number} (${entry.id}) or an entry before it has been changed.`);
       number = entry.number;
       if (number === seenNumber) {
-        if (!hash.equals(seenHash)) return answer(`Entry ${number} has another hash than the one that was noted.`);
+        if (!hash.equals(seenHash)) return answer(`The hash of entry ${number} differs from the one that you recorded.`);
         seen = true;
       }
       if (number === end.number) break;
     }
   }
   if (number < end.number) return answer(`Entry ${number + 1n} is missing.`);
-  if (!hash.equals(end.hash)) return answer('The end of the chain has another hash than the last entry.');
-  return answer(seen ? '' : `Entry ${seenNumber}, whose hash was noted, is missing.`);
+  if (!hash.equals(end.hash)) return answer('The hash at the end of the chain differs from that of the last entry.');
+  return answer(seen ? '' : `Entry ${seenNumber}, whose hash you recorded, is missing.`);
 }

@@ -180,7 +180,7 @@ describe('a caller that is limited to accounts', () => {
       });
   });
 
-  it('is told which account is missing', async () => {
+  it('gets an error that names the missing account', async () => {
     const { access, call } = echoBehind({ grant: 'test.read', accountPath: ['accountId'] });
     know(access, limited);
     expect(await failureOf(call('team', { accountId: 'acct_c' }))).toMatchObject({
