@@ -80,7 +80,7 @@ galera-programs: distributed-programs
 	@scripts/ensure-galera.sh
 
 test-programs: galera-programs
-	@scripts/ensure-programs.sh curl:curl openssl:openssl chromium:chromium
+	@scripts/ensure-programs.sh curl:curl openssl:openssl chromium-headless-shell:chromium-headless-shell
 	@scripts/ensure-grpcurl.sh
 	@scripts/ensure-python-grpc.sh > /dev/null
 

@@ -1,4 +1,4 @@
-// Runs page tests in a real browser, Debian's Chromium through playwright-core. A test fails if a page logs an error.
+// Runs page tests in a real browser, Debian's Chromium without its windows, through playwright-core. A test fails if a page logs an error.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import axe from 'axe-core';
@@ -31,7 +31,7 @@ const screensFolder = join(import.meta.dirname, '../../screens');
 
 /** Starts the browser; once per test file. */
 export async function startChromium(options: readonly string[] = []): Promise<Browser> {
-  const executablePath = process.env['TOLLGATE_TEST_CHROMIUM'] ?? '/usr/bin/chromium';
+  const executablePath = process.env['TOLLGATE_TEST_CHROMIUM'] ?? '/usr/bin/chromium-headless-shell';
   // The sandbox does not work as root, for example in a container.
   return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', ...options] });
 }

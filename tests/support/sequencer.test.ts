@@ -22,7 +22,7 @@ describe('the order of test files', () => {
     ]);
   });
 
-  it('runs one browser test at a time while there are others', () => {
+  it('runs browser tests in half of the workers while there are others', () => {
     const [wide, narrow, home] = [
       'tests/console/every-page-wide.test.ts',
       'tests/console/every-page-narrow.test.ts',

@@ -1,5 +1,5 @@
-// Sets the order of test files: long ones first, because a long file that starts last would run alone at the end; and only one browser test
-// at a time as far as possible, because browser tests keep the processor busy while most other tests wait.
+// Sets the order of test files: long ones first, because a long file that starts last would run alone at the end; and browser tests in half
+// of the workers as far as possible, because browser tests keep the processor busy while most other tests wait.
 import type { TestSequencerOptions } from '@jest/test-sequencer';
 import { createRequire } from 'node:module';
 
@@ -82,9 +82,9 @@ export default class extends TestSequencer {
     const order: Test[] = [];
     while (left.length > 0) {
       const next = workers.reduce((first, worker) => (worker.freeAt < first.freeAt ? worker : first));
-      const isTaken = workers.some((worker) => worker !== next && worker.inBrowser && worker.freeAt > next.freeAt);
-      // A browser test comes first if none is running, so that these do not accumulate at the end.
-      const wanted = left.findIndex(({ inBrowser }) => inBrowser !== isTaken);
+      const browsers = workers.filter((worker) => worker !== next && worker.inBrowser && worker.freeAt > next.freeAt).length;
+      // A browser test comes first while too few are running, so that these do not accumulate at the end.
+      const wanted = left.findIndex(({ inBrowser }) => inBrowser === browsers < this.workerCount / 2);
       const chosen = left.splice(Math.max(0, wanted), 1)[0]!;
       next.freeAt += chosen.takes;
       next.inBrowser = chosen.inBrowser;
