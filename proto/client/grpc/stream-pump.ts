@@ -1,15 +1,22 @@
-// Writes a producer's messages to a gRPC stream no faster than the consumer reads them.
-import type { Writable } from 'node:stream';
+// Writes a producer's messages to a stream no faster than the consumer reads them.
+
+/** Where messages are written: a stream of gRPC, or one between threads. */
+export interface Sink<T> {
+  /** Returns false if the next message must wait for the event `drain`. */
+  write(message: T): boolean;
+  on(event: 'drain', listener: () => void): unknown;
+  off(event: 'drain', listener: () => void): unknown;
+}
 
 /**
  * Runs the producer until it ends or fails, or the signal aborts. When the signal aborts, the producer's `finally` runs as soon as the
  * producer allows it, and the signal's reason is thrown immediately.
  */
-export async function pump(
+export async function pump<T>(
   source: AsyncIterable<unknown>,
-  sink: Writable,
+  sink: Sink<T>,
   signal: AbortSignal,
-  encode: (message: unknown) => Buffer,
+  encode: (message: unknown) => T,
 ): Promise<void> {
   const iterator = source[Symbol.asyncIterator]();
   let ended = false;

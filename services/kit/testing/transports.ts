@@ -1,12 +1,16 @@
 // Every transport, for the suite that all of them must pass.
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { MessageChannel } from 'node:worker_threads';
 import { newId } from '../id.js';
 import type { ServiceDefinition, ServiceOf } from '#client/definition.js';
 import { dialGrpc } from '#client/grpc/grpc-client.js';
 import { serveGrpc } from '../rpc/grpc-server.js';
 import { type Crossing, crossings } from '../rpc/crossing.js';
 import { localClient } from '../rpc/local-client.js';
+import { dialThread } from '../rpc/thread/thread-client.js';
+import { aheadMax } from '../rpc/thread/stream-ends.js';
+import { serveThread } from '../rpc/thread/thread-server.js';
 import type { Tls } from '#client/tls.js';
 import { createTestAuthority } from './certificates.js';
 import { recordingLogger } from './log.js';
@@ -30,6 +34,21 @@ const local =
     client: localClient(definition, service, { caller, crossing }),
     close: async () => {},
   });
+
+/** Both ends are in one thread here: what is posted to a port is copied as between threads. */
+const overPort: Connect = async (definition, service, caller) => {
+  const { log } = recordingLogger();
+  const { port1, port2 } = new MessageChannel();
+  const server = serveThread(port1, { services: [{ definition, service }], caller, log });
+  const connection = dialThread(port2, { caller });
+  return {
+    client: connection.client(definition),
+    async close() {
+      connection.close();
+      await server.stop(100);
+    },
+  };
+};
 
 function overGrpc(address: () => string): Connect {
   return (definition, service, caller) => connectOverGrpc(definition, service, address(), { caller });
@@ -65,6 +84,7 @@ export const transports: readonly (readonly [string, Connect, number])[] = [
   ['in one process', local(crossings.encoded), 2],
   ['in one process, with shared messages', local(crossings.shared), 2],
   ['in one process, with frozen messages', local(crossings.frozen), 2],
+  ['in another thread', overPort, 2 * aheadMax],
   ['over gRPC', overGrpc(() => '127.0.0.1:0'), 200],
   ['over gRPC on a Unix socket', overGrpc(() => `unix:${join(tmpdir(), `${newId('t')}.sock`)}`), 200],
   ['over gRPC with mutual TLS', overTls, 200],

@@ -1,0 +1,100 @@
+// One end of the connection between two threads: everything that is sent in one turn of the event loop travels as one array.
+import type { MessagePort } from 'node:worker_threads';
+import type { Reason } from '#rules/reasons.js';
+import type { Packed } from './packing.js';
+import { transferOf } from './packing.js';
+
+/** What travels with a call besides its request. */
+export interface CallHeader {
+  readonly deadlineMs?: number;
+  readonly actorToken?: string;
+  /** The W3C trace context; absent: none is active. */
+  readonly trace?: Record<string, string>;
+}
+
+/** An error as it travels: without its cause. */
+export interface Failure {
+  readonly reason: Reason;
+  readonly message: string;
+  readonly details: Readonly<Record<string, string>>;
+  readonly retryAfterMs?: number;
+}
+
+/** The kinds of frames. */
+export const Kind = {
+  /** From the client: begins a call, with its request unless it streams them. */
+  call: 0,
+  /** A message of a stream, both ways. */
+  message: 1,
+  /** The end of a stream, both ways. */
+  end: 2,
+  /** The other end may send this many more messages of the stream. */
+  credit: 3,
+  /** From the client: the call is over, because its deadline has passed or its caller disconnected. */
+  cancel: 4,
+  /** From the server: the response of a unary call. */
+  result: 5,
+  /** From the server: the error that ended the call. */
+  failure: 6,
+} as const;
+
+/** One step of one call. */
+export type Frame =
+  | readonly [kind: typeof Kind.call, id: number, method: string, request: Packed | undefined, header: CallHeader]
+  | readonly [kind: typeof Kind.message | typeof Kind.result, id: number, message: Packed]
+  | readonly [kind: typeof Kind.end, id: number]
+  | readonly [kind: typeof Kind.credit, id: number, messages: number]
+  | readonly [kind: typeof Kind.cancel, id: number, isLate: boolean]
+  | readonly [kind: typeof Kind.failure, id: number, failure: Failure];
+
+/** What a link reports to its end. */
+export interface LinkEnd {
+  receive(frame: Frame): void;
+  /** Called once, when this end or the other one has closed the link, or the other thread has ended. */
+  closed(): void;
+}
+
+/** Sends and receives frames over a port. */
+export class ThreadLink {
+  private waiting: Frame[] = [];
+  private transfers: ArrayBuffer[] = [];
+  private isClosed = false;
+
+  constructor(
+    private readonly port: MessagePort,
+    end: LinkEnd,
+  ) {
+    port.on('message', (frames: readonly Frame[]) => {
+      for (const frame of frames) end.receive(frame);
+    });
+    port.once('close', () => {
+      this.isClosed = true;
+      end.closed();
+    });
+  }
+
+  /** Sends a frame at the end of this turn of the event loop. */
+  send(frame: Frame): void {
+    if (this.isClosed) return;
+    if (this.waiting.length === 0) setImmediate(() => this.flush());
+    this.waiting.push(frame);
+    const packed = frame[0] === Kind.message || frame[0] === Kind.result ? frame[2] : frame[0] === Kind.call ? frame[3] : undefined;
+    const transfer = packed === undefined ? undefined : transferOf(packed);
+    if (transfer !== undefined) this.transfers.push(transfer);
+  }
+
+  /** Sends what waits, then closes the port. */
+  close(): void {
+    this.flush();
+    this.isClosed = true;
+    this.port.close();
+  }
+
+  private flush(): void {
+    if (this.waiting.length === 0 || this.isClosed) return;
+    const [frames, transfers] = [this.waiting, this.transfers];
+    this.waiting = [];
+    this.transfers = [];
+    this.port.postMessage(frames, transfers);
+  }
+}
