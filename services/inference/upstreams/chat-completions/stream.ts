@@ -3,16 +3,8 @@ import { type Event, StopReason } from '#proto/inference/v1/inference.js';
 import { noReport, type UsageReport } from '../../tokens/usage-report.js';
 import { BlockWriter } from '../block-writer.js';
 import type { AnswerHead } from '../http/wire.js';
-import {
-  brokenOff,
-  isObject,
-  type JsonObject,
-  malformed,
-  optionalTextField,
-  type Outcome,
-  parsePayload,
-  type StreamDecoder,
-} from '../stream-decoder.js';
+import { PayloadParser } from '../payload-parser.js';
+import { brokenOff, isObject, type JsonObject, malformed, optionalTextField, type Outcome, type StreamDecoder } from '../stream-decoder.js';
 import { errorOf, frameError } from './error.js';
 import { Rest } from './rest.js';
 import { ToolCalls } from './tool-calls.js';
@@ -32,6 +24,7 @@ type TextKind = 'text' | 'reasoning' | 'refusal';
 
 /** Decodes one answer. Choice 0 becomes events; other choices reach only callers of the same format. */
 export class ChatCompletionsDecoder implements StreamDecoder {
+  readonly #payloads = new PayloadParser();
   readonly #writer: BlockWriter;
   readonly #toolCalls: ToolCalls;
   /** Set only if the caller uses this format. */
@@ -63,7 +56,7 @@ export class ChatCompletionsDecoder implements StreamDecoder {
     const text = data.trim();
     if (this.outcome !== undefined || text === '') return [];
     if (text === '[DONE]') return this.#done();
-    const chunk = parsePayload(text);
+    const chunk = this.#payloads.parse(text);
     const choices = chunk['choices'];
     if (chunk['error'] || !Array.isArray(choices)) this.#refuse(chunk);
     this.#readUsage(chunk);

@@ -3,17 +3,9 @@ import type { Event } from '#proto/inference/v1/inference.js';
 import type { UsageReport } from '../../tokens/usage-report.js';
 import { BlockWriter } from '../block-writer.js';
 import type { AnswerHead } from '../http/wire.js';
+import { PayloadParser } from '../payload-parser.js';
 import { merged, withoutAccount } from '../rest.js';
-import {
-  brokenOff,
-  isObject,
-  type JsonObject,
-  malformed,
-  optionalTextField,
-  type Outcome,
-  parsePayload,
-  type StreamDecoder,
-} from '../stream-decoder.js';
+import { brokenOff, isObject, type JsonObject, malformed, optionalTextField, type Outcome, type StreamDecoder } from '../stream-decoder.js';
 import { eventError } from './error.js';
 import { besideRest, blockRest, blockStopRest, deltaRest, endRest, startedRest, stopRest } from './rest.js';
 import { isCommonStopReason, stopReasonOf } from './stop-reason.js';
@@ -30,6 +22,7 @@ interface OpenBlock {
 
 /** Decodes one answer. */
 export class MessagesDecoder implements StreamDecoder {
+  readonly #payloads = new PayloadParser();
   readonly #writer: BlockWriter;
   readonly #usage = new MergedUsage();
   #open: OpenBlock | undefined;
@@ -50,7 +43,7 @@ export class MessagesDecoder implements StreamDecoder {
   push(data: string): Event[] {
     // Some resellers end the stream with the other format's marker.
     if (this.outcome !== undefined || data.trim() === '' || data.trim() === '[DONE]') return [];
-    const event = parsePayload(data);
+    const event = this.#payloads.parse(data);
     switch (event['type']) {
       case 'message_start':
         this.#messageStart(event['message'], this.#besideOf(event));
