@@ -4,6 +4,8 @@ import { ApiFormat } from '#proto/inference/v1/inference.js';
 import type { Key } from '#proto/auth/v1/auth.js';
 import { Capability, Modality, type Model } from '#proto/catalog/v1/catalog.js';
 import type { ModalityNeed, ParsedCall } from '../formats/format.js';
+import type { JsonOutline } from '../http/middleware/json-outline.js';
+import type { ModelReplica } from '../replicas/models.js';
 
 /** Throws model_not_permitted if the key may not use the model. */
 export function assertPermitted(key: Key, model: Model): void {
@@ -58,4 +60,36 @@ export function assertForms(model: Model, { request }: Pick<ParsedCall, 'request
 export function isPermitted(key: Key, model: Model): boolean {
   const permission = key.models;
   return permission === undefined || permission.allModels || permission.modelIds.includes(model.id);
+}
+
+// No vocabulary in use has a longer token; texts of such tokens alone are blank or a repeated sign.
+const tokenCharsMax = 128;
+/** A shorter prompt is parsed in a few milliseconds, so its size is left to the upstream. */
+const longPromptChars = 2 ** 20;
+
+/**
+ * Throws context_length_exceeded if a body cannot fit the context of its model, whatever is in it, and model_unknown if there is no such model: parsing
+ * the longest bodies would occupy the process for a second.
+ */
+export function assertFits({ fields, promptChars }: JsonOutline, models: Pick<ModelReplica, 'find'>): void {
+  if (promptChars < longPromptChars) return;
+  const name = textOf(fields.get('model'));
+  if (name === undefined) return;
+  const model = models.find(name);
+  if (promptChars <= model.contextLimitTokens * tokenCharsMax) return;
+  throw new AppError(
+    'context_length_exceeded',
+    `The body has ${promptChars} characters of text, which cannot fit the context of ${model.contextLimitTokens} tokens of the model "${model.id}". Shorten the conversation, or choose a model with a longer context.`,
+    { details: { field: 'messages' } },
+  );
+}
+
+/** Returns the text in a JSON string; undefined for anything else. */
+function textOf(json: string | undefined): string | undefined {
+  try {
+    const value: unknown = JSON.parse(json ?? '');
+    return typeof value === 'string' ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }

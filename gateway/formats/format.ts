@@ -38,7 +38,7 @@ export interface ModalityNeed {
   readonly field: string;
 }
 
-/** Holds what is known about a request beside its body, mostly from its headers. */
+/** Holds what is known about a request beside its parsed body, mostly from its headers. */
 export interface FormatHeaders {
   /** The account that makes the call: it keeps apart the names that callers choose for a vendor's caches. */
   readonly accountId?: string;
@@ -46,6 +46,8 @@ export interface FormatHeaders {
   readonly version?: string;
   /** The flags of the header anthropic-beta; the chat-completions format has none. */
   readonly betas?: readonly string[];
+  /** The text of each top-level field of the body, if it may be passed on in place of the parsed value. */
+  readonly bodyFields?: ReadonlyMap<string, string>;
 }
 
 /** The fields of a common inference call that the caller's body does not set. */

@@ -1,11 +1,26 @@
 // The caller's own fields as text, for upstreams of its format.
 
-/** Returns a body as JSON without the named fields; the order and null fields stay as the caller wrote them. */
-export function fieldsWithout(body: object, names: Iterable<string>): string {
-  const rest: Record<string, unknown> = { ...body };
-  // Undefined fields are not written, and setting them is cheaper than deleting.
-  for (const name of names) if (Object.hasOwn(rest, name)) rest[name] = undefined;
-  return JSON.stringify(rest);
+/** Holds a body as it was parsed, and the text of its fields. */
+export interface Original {
+  readonly body: unknown;
+  /** By name; absent if the text is not known, or may not be passed on. */
+  readonly fields?: ReadonlyMap<string, string>;
+}
+
+/**
+ * Returns a body as JSON without the named fields; the order and null fields stay as the caller wrote them. Fields that are the same objects
+ * as in the original are copied from its text: printing a long prompt takes longer than all else that happens to it.
+ */
+export function fieldsWithout(body: object, names: Iterable<string>, original?: Original): string {
+  const excluded = new Set(names);
+  const parsed = original?.body as Record<string, unknown> | undefined;
+  const fields: string[] = [];
+  for (const [name, value] of Object.entries(body)) {
+    if (value === undefined || excluded.has(name)) continue;
+    const json = parsed?.[name] === value ? original?.fields?.get(name) : undefined;
+    fields.push(`${JSON.stringify(name)}:${json ?? JSON.stringify(value)}`);
+  }
+  return `{${fields.join(',')}}`;
 }
 
 /**

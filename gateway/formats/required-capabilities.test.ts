@@ -85,4 +85,15 @@ describe('the rest of a body', () => {
     expect(fieldsWithout(body as object, ['model', 'stream'])).toBe('{"b":1,"__proto__":{"x":1},"a":null,"c":[{"d":2}]}');
     expect(fieldsWithout({ model: 'm' }, ['model'])).toBe('{}');
   });
+
+  it('is copied from the text that was parsed, where it was not changed', () => {
+    const body = { model: 'm', messages: [{ content: 'a' }], tools: [{ a: null }] };
+    const fields = new Map([
+      ['model', '"m"'],
+      ['messages', ' [{"content": "\\u0061"}]'],
+      ['tools', '[{"a":null}]'],
+    ]);
+    const changed = { ...body, tools: [{}], extra: 1 };
+    expect(fieldsWithout(changed, ['model'], { body, fields })).toBe('{"messages": [{"content": "\\u0061"}],"tools":[{}],"extra":1}');
+  });
 });

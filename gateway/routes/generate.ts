@@ -7,7 +7,8 @@ import type { AnswerContext, Format, ParsedCall, StreamEncoder } from '../format
 import { fingerprintOf, idempotencyKeyOf } from '../call/idempotency/key.js';
 import type { KeyedCalls } from '../call/idempotency/keyed-calls.js';
 import { disconnectSignal } from '../http/disconnect-signal.js';
-import { readJson } from '../http/middleware/json-body.js';
+import { readJsonBody } from '../http/middleware/json-body.js';
+import { assertFits } from '../call/model-checks.js';
 import { type CallDeps, type CallRequest, type CallStep, meteredCall } from '../call/metered-call.js';
 import { stateOf } from '../http/request-state.js';
 import { noteTiming } from '../http/server-timing.js';
@@ -29,10 +30,7 @@ export interface GenerateDeps extends CallDeps {
 export function generate(format: Format, deps: GenerateDeps): Middleware {
   return async (ctx: Context) => {
     const state = stateOf(ctx);
-    const body = await readJson(ctx, deps.config.bodyBytesMax);
-    const version = versionOf(ctx);
-    const parsed = format.parse(body, { accountId: state.key!.accountId, version, betas: betasOf(ctx) });
-    const key = idempotencyKeyOf(ctx.req.headers);
+    const { parsed, repeat } = await readCall(ctx, format, deps);
     const call: Omit<CallRequest, 'disconnected'> = {
       id: state.requestId,
       key: state.key!,
@@ -42,13 +40,9 @@ export function generate(format: Format, deps: GenerateDeps): Middleware {
     };
     const calledAtMs = performance.now();
     const { steps, callId } =
-      key === undefined
+      repeat === undefined
         ? { steps: meteredCall({ ...call, disconnected: disconnectSignal(ctx.res) }, deps), callId: call.id }
-        : await deps.keyedCalls.begin(call, {
-            key,
-            endpoint: format.name,
-            fingerprint: fingerprintOf(body, version, ...(parsed.request.native?.messagesBetas ?? [])),
-          });
+        : await deps.keyedCalls.begin(call, repeat);
     if (callId !== call.id) {
       state.originalId = callId;
       ctx.set({ 'idempotency-replayed': 'true', 'x-tollgate-original-request-id': callId });
@@ -64,6 +58,22 @@ export function generate(format: Format, deps: GenerateDeps): Middleware {
     if (parsed.streaming) await answerStreaming(ctx, format, steps, answer, parsed, deps);
     else await answerWhole(ctx, format, steps, answer, parsed);
   };
+}
+
+/** Returns the call in the body of a request, and how repeats of it are recognised if it has an idempotency key. The body itself is not kept: it may be large. */
+async function readCall(
+  ctx: Context,
+  format: Format,
+  { config, models }: GenerateDeps,
+): Promise<{ parsed: ParsedCall; repeat?: Parameters<KeyedCalls['begin']>[1] }> {
+  const body = await readJsonBody(ctx, config.bodyBytesMax, (outline) => assertFits(outline, models));
+  const version = versionOf(ctx);
+  const headers = { accountId: stateOf(ctx).key!.accountId, version, betas: betasOf(ctx), bodyFields: body.fields };
+  const parsed = format.parse(body.value, headers);
+  const key = idempotencyKeyOf(ctx.req.headers);
+  if (key === undefined) return { parsed };
+  const fingerprint = fingerprintOf(body.value, version, ...(parsed.request.native?.messagesBetas ?? []));
+  return { parsed, repeat: { key, endpoint: format.name, fingerprint } };
 }
 
 /** Sends the whole answer at once, after it is recorded. */

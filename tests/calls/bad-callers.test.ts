@@ -85,6 +85,15 @@ describe('bodies', () => {
     expect(((await refused.json()) as Refusal).error.message).toContain('nested');
   });
 
+  it('that cannot fit the context of the model are refused by their size', async () => {
+    const refused = await chat(system, system.firstKey, { messages: [{ role: 'user', content: 'x '.repeat(3_000_000) }] });
+    expect(refused.status).toBe(400);
+    expect(((await refused.json()) as Refusal).error).toMatchObject({
+      reason: 'context_length_exceeded',
+      message: expect.stringContaining('32768 tokens'),
+    });
+  });
+
   it('are not sent back in refusals', async () => {
     const messages = [{ role: 'tool', tool_call_id: 'x'.repeat(100_000), content: 'x' }];
     const refused = await chat(system, system.firstKey, { messages });

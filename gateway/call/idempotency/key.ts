@@ -39,7 +39,7 @@ export function fingerprintOf(body: unknown, ...headers: readonly string[]): Buf
     .digest();
 }
 
-/** Returns the value with the fields of every object sorted by name. Bodies are bounded in depth (`json-shape.ts`). */
+/** Returns the value with the fields of every object sorted by name. Bodies are bounded in depth (`json-outline.ts`). */
 function sorted(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(sorted);

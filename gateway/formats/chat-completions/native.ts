@@ -3,7 +3,7 @@ import { type NativeRequest, ApiFormat } from '#proto/inference/v1/inference.js'
 import type { Demands } from '../required-capabilities.js';
 import { endUserOf } from '../end-user.js';
 import { ignoredKeyword } from '../fields.js';
-import { fieldsWithout, isKnownInOtherCase } from '../native-fields.js';
+import { fieldsWithout, isKnownInOtherCase, type Original } from '../native-fields.js';
 import { assertNoFileIds } from './content.js';
 import { withoutLeftovers } from './replayed.js';
 import { ChatCompletionRequest } from './schema.js';
@@ -24,7 +24,7 @@ export function noteFields(body: ChatCompletionRequest, demands: Demands): void 
 }
 
 /** Returns the body without the fields that we set or that have no effect on any route, and with everything that was collected while reading it. */
-export function nativeChatCompletions(body: ChatCompletionRequest, demands: Demands, accountId: string): NativeRequest {
+export function nativeChatCompletions(body: ChatCompletionRequest, demands: Demands, accountId: string, original: Original): NativeRequest {
   const fields = { ...body, messages: withoutLeftovers(body.messages) };
   // Cache keys of different accounts must not collide in the single account that the vendor sees, nor may the caller's text be readable there.
   if (typeof body.prompt_cache_key === 'string') fields.prompt_cache_key = endUserOf(`${accountId} ${body.prompt_cache_key}`);
@@ -34,6 +34,7 @@ export function nativeChatCompletions(body: ChatCompletionRequest, demands: Dema
     fieldsJson: fieldsWithout(
       fields,
       Object.keys(body).filter((name) => !passesOn(name, body)),
+      original,
     ),
     messagesBetas: [],
     droppedElsewhere: demands.droppedElsewhere.names,

@@ -11,9 +11,12 @@ const callLeftovers = ['index'];
 const functionLeftovers = ['parsed_arguments'];
 const refusedAsNull = ['audio', 'function_call', 'tool_calls', 'name'];
 
-/** Returns the messages of a body in the form that vendors accept; those that need no change are the same objects. */
-export function withoutLeftovers<T extends object>(messages: readonly T[]): T[] {
-  return messages.map((message) => ('role' in message && message.role === 'assistant' ? (cleanMessage(message as Json) as T) : message));
+/** Returns the messages of a body in the form that vendors accept; those that need no change are the same objects, and so is the list if none does. */
+export function withoutLeftovers<T extends object>(messages: readonly T[]): readonly T[] {
+  const cleaned = messages.map((message) =>
+    'role' in message && message.role === 'assistant' ? (cleanMessage(message as Json) as T) : message,
+  );
+  return cleaned.every((message, index) => message === messages[index]) ? messages : cleaned;
 }
 
 function cleanMessage(message: Json): Json {
@@ -22,7 +25,9 @@ function cleanMessage(message: Json): Json {
     (name, value) => messageLeftovers.includes(name) || (value === null && refusedAsNull.includes(name)) || isNoCall(name, value),
   );
   const calls: unknown = cleaned['tool_calls'];
-  return Array.isArray(calls) ? { ...cleaned, tool_calls: calls.map(cleanCall) } : cleaned;
+  if (!Array.isArray(calls)) return cleaned;
+  const cleanCalls = calls.map(cleanCall);
+  return cleanCalls.every((call, index) => call === calls[index]) ? cleaned : { ...cleaned, tool_calls: cleanCalls };
 }
 
 /** Reports whether a field is an empty list of tool calls, which some libraries write and the vendor rejects: "[] is too short". */
@@ -34,7 +39,9 @@ function cleanCall(call: unknown): unknown {
   if (!isObject(call)) return call;
   const cleaned = without(call, (name) => callLeftovers.includes(name));
   const fn = cleaned['function'];
-  return isObject(fn) ? { ...cleaned, function: without(fn, (name) => functionLeftovers.includes(name)) } : cleaned;
+  if (!isObject(fn)) return cleaned;
+  const cleanFunction = without(fn, (name) => functionLeftovers.includes(name));
+  return cleanFunction === fn ? cleaned : { ...cleaned, function: cleanFunction };
 }
 
 function without(value: Json, isLeftover: (name: string, value: unknown) => boolean): Json {

@@ -1,7 +1,7 @@
 // The caller's own messages body, for upstreams of this format.
 import { type NativeRequest, ApiFormat } from '#proto/inference/v1/inference.js';
 import type { Demands } from '../required-capabilities.js';
-import { fieldsWithout } from '../native-fields.js';
+import { fieldsWithout, type Original } from '../native-fields.js';
 import { mendHistory } from './history.js';
 import type { CountTokensRequest } from './schema.js';
 
@@ -23,10 +23,15 @@ export function nativeMessages(
   without: readonly string[],
   messagesBetas: string[],
   demands: Demands,
+  original: Original,
 ): NativeRequest {
   return {
     format: ApiFormat.API_FORMAT_MESSAGES,
-    fieldsJson: fieldsWithout({ ...body, messages: mendHistory(body.messages) }, [...oursToSay, ...without, ...emptyFields(body)]),
+    fieldsJson: fieldsWithout(
+      { ...body, messages: mendHistory(body.messages) },
+      [...oursToSay, ...without, ...emptyFields(body)],
+      original,
+    ),
     messagesBetas,
     droppedElsewhere: demands.droppedElsewhere.names,
     refusedElsewhere: demands.refusedElsewhere,

@@ -56,7 +56,7 @@ export class Reading {
   }
 }
 
-/** Raises unsupported_field if a value contains a vendor's file id. Bodies are bounded in depth (`json-shape.ts`). */
+/** Raises unsupported_field if a value contains a vendor's file id. Bodies are bounded in depth (`json-outline.ts`). */
 export function assertNoFileIds(value: unknown, path: string): void {
   if (typeof value !== 'object' || value === null) return;
   for (const [name, field] of Object.entries(value)) {

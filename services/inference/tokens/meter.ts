@@ -28,7 +28,7 @@ export class Meter {
   readonly #factor: number;
   readonly #outputMax: number;
   readonly #inputMax: number;
-  readonly #roughInput: number;
+  #roughInput: number | undefined;
   #report: UsageReport = noReport;
   #outputBytes = 0;
   #reasoningBytes = 0;
@@ -42,12 +42,10 @@ export class Meter {
     private readonly request: GenerateRequest,
     private readonly model: string,
   ) {
-    const prompt = request.prompt!;
     this.#factor = textFactor(model);
     this.#outputMax = request.maxOutputTokens * Math.max(1, request.choices);
     // The bound that money is held for also covers images and documents, whose bytes say nothing about their tokens.
-    this.#inputMax = request.inputTokensMax || inputTokensMax(prompt);
-    this.#roughInput = Math.min(roughInput({ prompt, responseFormat: request.responseFormat }, model), this.#inputMax);
+    this.#inputMax = request.inputTokensMax || inputTokensMax(request.prompt!);
   }
 
   /** Counts events that are about to be delivered. */
@@ -76,7 +74,7 @@ export class Meter {
     const input = this.#checkedInput();
     const output = this.#checkedOutput();
     return {
-      ...(isFault(input) ? plainInput(this.#roughInput) : input),
+      ...(isFault(input) ? plainInput(this.#estimateInput()) : input),
       ...(isFault(output) ? this.#capped(roughTokens(this.#outputBytes), roughTokens(this.#reasoningBytes)) : output),
     };
   }
@@ -111,6 +109,13 @@ export class Meter {
   #checkedOutput(): OutputCounts | UsageFault | undefined {
     const { output } = this.#report;
     return isFault(output) ? output : (outputFault(output, this.#outputMax, this.#outputBytes > 0) ?? output);
+  }
+
+  /** Returns a quick estimate of the input, which takes longer than all other figures of a long prompt. */
+  #estimateInput(): number {
+    const { prompt, responseFormat } = this.request;
+    this.#roughInput ??= Math.min(roughInput({ prompt: prompt!, responseFormat }, this.model), this.#inputMax);
+    return this.#roughInput;
   }
 
   /** Returns our own count of the input, never more than money was held for. */

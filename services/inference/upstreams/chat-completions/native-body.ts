@@ -5,7 +5,7 @@ import type { ChatCompletionsFlavour } from './flavour.js';
 
 /**
  * Returns the body of `ours` and the caller's fields. A large body is parsed again only if its text shows that something in it
- * would be rejected by this server; that is then changed or left out. `fieldsJson` is as JSON.stringify writes it.
+ * would be rejected by this server; that is then changed or left out. `fieldsJson` has no spaces around the names of its own fields.
  */
 export function nativeBody(ours: JsonObject, fieldsJson: string, flavour: ChatCompletionsFlavour): UpstreamBody {
   const { json, dropped } = flavour.isOpenAi ? forOpenAi(fieldsJson) : { json: forOthers(fieldsJson), dropped: [] };
@@ -27,7 +27,7 @@ function forOthers(fieldsJson: string): string {
 const messageExtensions = ['thinking_blocks', 'reasoning_content', 'reasoning', 'reasoning_details', 'cache_control'] as const;
 
 function forOpenAi(fieldsJson: string): { json: string; dropped: readonly string[] } {
-  const hasExtension = messageExtensions.some((name) => fieldsJson.includes(`"${name}":`));
+  const hasExtension = messageExtensions.some((name) => fieldsJson.includes(`"${name}"`));
   // OpenAI rejects this field when there are no tools, although it has no effect then.
   const hasIdleChoice = fieldsJson.includes('"parallel_tool_calls":') && !fieldsJson.includes('"tools":');
   if (!hasExtension && !hasIdleChoice) return { json: fieldsJson, dropped: [] };

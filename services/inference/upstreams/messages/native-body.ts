@@ -2,7 +2,7 @@
 import { isObject, type JsonObject } from '../stream-decoder.js';
 import { thinkingBudgetMin } from './reasoning.js';
 
-/** Returns the JSON of `ours` and the caller's fields, which are as JSON.stringify writes them. A large body is parsed again only if something in it must be removed. */
+/** Returns the JSON of `ours` and the caller's fields. A large body is parsed again only if something in it must be removed. */
 export function nativeBody(ours: JsonObject, fieldsJson: string): string {
   const rest = withSignedThinkingOnly(fieldsJson);
   const head = JSON.stringify(ours);
@@ -30,7 +30,7 @@ export function withBudgetBelow(maxTokens: number, fieldsJson: string): { fields
 /** Removes thinking without a signature, which comes from another vendor and would be rejected; a message of nothing else is removed with it. */
 function withSignedThinkingOnly(fieldsJson: string): string {
   // Quotes inside texts are escaped, so this text can only be a field of an object.
-  if (!fieldsJson.includes('"signature":""')) return fieldsJson;
+  if (!/"signature"\s*:\s*""/.test(fieldsJson)) return fieldsJson;
   const fields = JSON.parse(fieldsJson) as JsonObject;
   const messages: readonly unknown[] = Array.isArray(fields['messages']) ? fields['messages'] : [];
   return JSON.stringify({ ...fields, messages: messages.flatMap(withoutUnsigned) });

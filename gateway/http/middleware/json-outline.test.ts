@@ -1,0 +1,73 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { depthMax, outlineOf, trustedFields, valuesMax } from './json-outline.js';
+
+function nested(levels: number): string {
+  return '[{"a":'.repeat(levels / 2) + '1' + '}]'.repeat(levels / 2);
+}
+
+describe('the shape of a body', () => {
+  it('has a maximum nesting depth', () => {
+    expect(() => outlineOf(nested(depthMax))).not.toThrow();
+    expect(() => outlineOf(nested(depthMax + 2))).toThrow(expect.objectContaining({ reason: 'invalid_request' }));
+    expect(() => outlineOf(nested(400_000))).toThrow('nested more than 256 levels');
+  });
+
+  it('has a maximum number of values', () => {
+    const lists = (count: number): string =>
+      JSON.stringify([Array.from({ length: count / 2 }, () => 'x'), Array.from({ length: count / 2 - 2 }, () => 1)]);
+    expect(() => outlineOf(lists(valuesMax))).not.toThrow();
+    expect(() => outlineOf(lists(valuesMax + 2))).toThrow('more than 1000000 values');
+  });
+});
+
+describe('the fields of a body', () => {
+  const fieldsOf = (json: string) => trustedFields(outlineOf(json), JSON.parse(json));
+
+  it('are found in the text as they were written', () => {
+    const json = '{ "model" : "m", "messages":[{"content":"a \\"b\\", {\\\\" }] ,"n":1.0,"stop":null }';
+    expect(Object.fromEntries(fieldsOf(json)!)).toEqual({
+      model: ' "m"',
+      messages: '[{"content":"a \\"b\\", {\\\\" }] ',
+      n: '1.0',
+      stop: 'null ',
+    });
+  });
+
+  it.each([
+    '{"model":"a","model":"b"}',
+    '{"messages":[{"role":"user","content":"long","content":"short"}]}',
+    '{"mod\\u0065l":"a"}',
+    '{"a":{"b\\/c":1}}',
+  ])('are not used of a text that others may read otherwise: %s', (json) => {
+    expect(fieldsOf(json)).toBeUndefined();
+  });
+
+  it('parse to the fields of the parsed body, whatever it is', () => {
+    const space = fc.constantFrom(undefined, 1, '\t');
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), space, (body, indent) => {
+        const json = JSON.stringify(body, null, indent);
+        const fields = fieldsOf(json);
+        if (fields === undefined) return expect(JSON.stringify(body)).toContain('\\');
+        expect(Object.fromEntries([...fields].map(([name, text]) => [name, JSON.parse(text) as unknown]))).toEqual(JSON.parse(json));
+      }),
+    );
+  });
+
+  it('are read from malformed texts without an error', () => {
+    fc.assert(fc.property(fc.oneof(fc.string(), fc.stringMatching(/^[{}[\]":,\\a]*$/)), (text) => void outlineOf(text)));
+  });
+});
+
+describe('the length of a prompt', () => {
+  it('counts texts, and not images and files', () => {
+    const media = 'A'.repeat(5000);
+    const body = (content: unknown) => JSON.stringify({ messages: [{ role: 'user', content }] });
+    const { length } = body('');
+    expect(outlineOf(body(media)).promptChars).toBe(length + 5000);
+    for (const part of [{ source: { data: media } }, { image_url: { url: media } }, { file: { file_data: media } }]) {
+      expect(outlineOf(body([part])).promptChars).toBeLessThan(200);
+    }
+  });
+});

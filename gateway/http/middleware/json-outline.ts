@@ -1,0 +1,120 @@
+// Reads the outline of a JSON text without parsing it, in a fraction of the time: it bounds the shape of a body beyond its size in bytes (code that
+// walks a value must neither run out of stack nor occupy the process for seconds), and finds the text of each field. Pure.
+import { AppError } from '#client/errors/app-error.js';
+
+/** Nested arrays and objects. */
+export const depthMax = 256;
+/** Values of every kind, including those in arrays and objects: as many as a few hundred thousand messages have. */
+export const valuesMax = 1_000_000;
+
+/** Describes a JSON text. It has a meaning only if JSON.parse accepts the text. */
+export interface JsonOutline {
+  /** The text of the value of each top-level field, by name; if a name is repeated, the last one. */
+  readonly fields: ReadonlyMap<string, string>;
+  /** The number of fields of all objects in the text. It is more than the parsed value has if a name is repeated. */
+  readonly fieldCount: number;
+  /** Whether no name of a field contains an escape, so that the text contains each name as it is. */
+  readonly hasPlainNames: boolean;
+  /** The length of the text without images and files, in characters. */
+  readonly promptChars: number;
+}
+
+const quote = 0x22;
+const backslash = 0x5c;
+
+/** Names of the fields that hold images and files, in both formats. */
+const mediaNames: ReadonlySet<string> = new Set(['data', 'file_data', 'url']);
+/** A shorter text makes no difference to the size of a body. */
+const mediaCharsMin = 1024;
+
+/** Returns the outline. Throws invalid_request for a text that is nested too deeply or has too many values. */
+export function outlineOf(json: string): JsonOutline {
+  const fields = new Map<string, string>();
+  let depth = 0;
+  let values = 0;
+  let fieldCount = 0;
+  let mediaChars = 0;
+  let hasPlainNames = true;
+  let nextBackslash = -1;
+  // The latest string, which is a name if a colon follows.
+  let stringAt = 0;
+  let stringEnd = 0;
+  let nameAt = 0;
+  let nameEnd = 0;
+  // The top-level field that has begun.
+  let field = '';
+  let valueAt = 0;
+  const endField = (end: number): void => {
+    if (valueAt > 0) fields.set(field, json.slice(valueAt, end));
+    valueAt = 0;
+  };
+  for (let at = 0; at < json.length; at += 1) {
+    switch (json.charCodeAt(at)) {
+      case quote:
+        stringAt = at + 1;
+        stringEnd = endOfString(json, stringAt);
+        at = stringEnd;
+        if (stringEnd - stringAt >= mediaCharsMin && mediaNames.has(json.slice(nameAt, nameEnd))) mediaChars += stringEnd - stringAt;
+        break;
+      case 0x3a: // :
+        fieldCount += 1;
+        if (nextBackslash < stringAt) nextBackslash = indexOr(json.length, json.indexOf('\\', stringAt));
+        hasPlainNames &&= nextBackslash >= stringEnd;
+        nameAt = stringAt;
+        nameEnd = stringEnd;
+        if (depth === 1) {
+          field = json.slice(nameAt, nameEnd);
+          valueAt = at + 1;
+        }
+        break;
+      case 0x2c: // ,
+        values += 1;
+        if (depth === 1) endField(at);
+        break;
+      case 0x5b: // [
+      case 0x7b: // {
+        depth += 1;
+        values += 1;
+        if (depth > depthMax) throw new AppError('invalid_request', `The body is nested more than ${depthMax} levels deep.`);
+        break;
+      case 0x5d: // ]
+      case 0x7d: // }
+        if (depth === 1) endField(at);
+        depth -= 1;
+        break;
+    }
+    if (values > valuesMax)
+      throw new AppError('invalid_request', `The body has more than ${valuesMax} values; send fewer messages or parts.`);
+  }
+  return { fields, fieldCount, hasPlainNames, promptChars: json.length - mediaChars };
+}
+
+/** Returns where a string ends that begins at `from`: the position of its closing quotation mark. */
+function endOfString(json: string, from: number): number {
+  for (let end = json.indexOf('"', from); end >= 0; end = json.indexOf('"', end + 1)) {
+    let escapes = 0;
+    while (json.charCodeAt(end - 1 - escapes) === backslash) escapes += 1;
+    if (escapes % 2 === 0) return end;
+  }
+  return json.length;
+}
+
+function indexOr(none: number, index: number): number {
+  return index < 0 ? none : index;
+}
+
+/**
+ * Returns the text of each field of a parsed value, or undefined if another program may read something else in the text: where a name is repeated,
+ * the last field counts here but the first one elsewhere.
+ */
+export function trustedFields(outline: JsonOutline, value: unknown): ReadonlyMap<string, string> | undefined {
+  return outline.hasPlainNames && outline.fieldCount === fieldCountOf(value) ? outline.fields : undefined;
+}
+
+function fieldCountOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  const parts: unknown[] = Array.isArray(value) ? value : Object.values(value);
+  let count = Array.isArray(value) ? 0 : parts.length;
+  for (const part of parts) count += fieldCountOf(part);
+  return count;
+}
