@@ -16,7 +16,7 @@ SOURCES := $(shell find proto/rules services gateway cli deploy console \( -name
 
 # The packages for tests come before what is built, or the smaller set would be installed over them.
 .NOTPARALLEL:
-.PHONY: help run run-distributed run-galera generate build check test nightly static format bench distributed-programs galera-programs test-programs built packages clean
+.PHONY: help run run-distributed run-galera generate build check test nightly static format bench bench-peers distributed-programs galera-programs test-programs built packages clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -67,8 +67,12 @@ static:
 format: packages ## format the sources in place
 	@$(WITH_NODE) npm run -s format
 
-bench: packages built ## what a call costs beside plain relays, measured in two minutes
+bench: packages built distributed-programs ## what a call costs beside plain relays and the budgets, measured in ten minutes
 	@$(WITH_NODE) npm run -s bench
+
+bench-peers: packages built ## the same for other gateways, which are installed under .toolchain/peers
+	@$(WITH_NODE) sh bench/peers/install.sh
+	@$(WITH_NODE) npm run -s bench:peers
 
 # Debian's packages, installed if their programs are missing.
 FOR_DISTRIBUTED = mariadbd:mariadb-server-core mariadb-install-db:mariadb-server-core mariadb:mariadb-client-core setpriv:util-linux

@@ -26,7 +26,7 @@ export default {
       setupFilesAfterEnv: ['<rootDir>/tests/support/property-runs.ts'],
       // What two parts make together, by their pure functions, is in tests/translation.
       testMatch: [
-        '<rootDir>/{proto,services,gateway,cli,deploy,console}/**/*.test.ts',
+        '<rootDir>/{proto,services,gateway,cli,deploy,console,bench}/**/*.test.ts',
         '<rootDir>/tests/{translation,support,mutation}/**/*.test.ts',
       ],
       testPathIgnorePatterns: withServer === '1' || serverUrl !== undefined ? [] : [needServer],

@@ -1,44 +1,35 @@
-// The relays that Tollgate is compared with, which have no keys, money or formats. Run as `baselines.ts <kind> <upstream url>`.
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+// The relays that Tollgate is compared with, which have no keys, money or formats. Run as `baselines.ts <kind> <port of the upstream>`.
+import { Agent, createServer, request as send, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
 import Koa from 'koa';
-import { type Dispatcher, Pool } from 'undici';
+import { Pool } from 'undici';
 
-/** The relays: bytes over plain Node, bytes over Koa, the raw bytes of a stream, and a stream that is parsed and serialized again. */
-export type Relay = 'node' | 'koa' | 'sse-bytes' | 'sse-json';
+/**
+ * The relays: `raw` pipes both ways through plain Node and is what every ratio refers to; `koa` is Koa with undici; `json` is `raw`, but parses
+ * and serializes every event of a stream.
+ */
+export type Relay = 'raw' | 'koa' | 'json';
 
-const [kind, upstreamUrl] = process.argv.slice(2) as [Relay, string];
-const { origin, pathname } = new URL(upstreamUrl);
-const pool = new Pool(origin, { connections: 64, pipelining: 1 });
+const [kind, portText] = process.argv.slice(2) as [Relay, string];
+const port = Number(portText);
+const agent = new Agent({ keepAlive: true });
 
-async function ask(request: IncomingMessage): Promise<Dispatcher.ResponseData> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return pool.request({ method: 'POST', path: pathname, headers: { 'content-type': 'application/json' }, body: Buffer.concat(chunks) });
-}
-
-async function relayWhole(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const answer = await ask(request);
-  const body = await answer.body.text();
-  response.writeHead(answer.statusCode, { 'content-type': String(answer.headers['content-type']) });
-  response.end(body);
-}
-
-async function relayStream(request: IncomingMessage, response: ServerResponse, change: (chunk: Buffer) => Buffer | string): Promise<void> {
-  const answer = await ask(request);
-  response.writeHead(answer.statusCode, { 'content-type': String(answer.headers['content-type']) });
-  for await (const chunk of answer.body as AsyncIterable<Buffer>) {
-    const changed = change(chunk);
-    if (changed.length > 0 && !response.write(changed)) await once(response, 'drain');
-  }
-  response.end();
+function relay(request: IncomingMessage, response: ServerResponse, pass: (from: IncomingMessage, to: ServerResponse) => void): void {
+  const length = request.headers['content-length'];
+  const headers = { 'content-type': 'application/json', ...(length === undefined ? {} : { 'content-length': length }) };
+  const upstream = send({ port, host: '127.0.0.1', path: request.url, method: 'POST', agent, headers }, (answer) => {
+    response.writeHead(answer.statusCode!, { 'content-type': answer.headers['content-type'] });
+    pass(answer, response);
+  });
+  request.pipe(upstream);
 }
 
 /** Parses and serializes every complete frame; buffers an incomplete one. */
-function reserialise(): (chunk: Buffer) => string {
+function reserialize(from: IncomingMessage, to: ServerResponse): void {
   let rest = '';
-  return (chunk) => {
-    const frames = (rest + chunk.toString('utf8')).split('\n\n');
+  from.setEncoding('utf8');
+  from.on('data', (chunk: string) => {
+    const frames = (rest + chunk).split('\n\n');
     rest = frames.pop()!;
     let text = '';
     for (const frame of frames) {
@@ -46,26 +37,32 @@ function reserialise(): (chunk: Buffer) => string {
       const data = frame.slice(start);
       text += data === '[DONE]' ? 'data: [DONE]\n\n' : `${frame.slice(0, start)}${JSON.stringify(JSON.parse(data))}\n\n`;
     }
-    return text;
-  };
+    if (text !== '') to.write(text);
+  });
+  from.on('end', () => to.end());
 }
 
 function koaRelay(): RequestListener {
+  const pool = new Pool(`http://127.0.0.1:${port}`, { connections: null, pipelining: 1 });
   const app = new Koa();
   app.use(async (ctx) => {
-    const answer = await ask(ctx.req);
+    const chunks: Buffer[] = [];
+    for await (const chunk of ctx.req) chunks.push(chunk as Buffer);
+    const headers = { 'content-type': 'application/json' };
+    const answer = await pool.request({ method: 'POST', path: ctx.path, headers, body: Buffer.concat(chunks) });
     ctx.status = answer.statusCode;
-    ctx.type = String(answer.headers['content-type']);
-    ctx.body = await answer.body.text();
+    const type = String(answer.headers['content-type']);
+    const isStream = type.startsWith('text/event-stream');
+    ctx.body = isStream ? Readable.from(answer.body, { objectMode: false }) : await answer.body.text();
+    ctx.set('content-type', type);
   });
   return app.callback();
 }
 
 const listeners: Record<Relay, () => RequestListener> = {
-  node: () => (request, response) => void relayWhole(request, response),
+  raw: () => (request, response) => relay(request, response, (from, to) => void from.pipe(to)),
   koa: koaRelay,
-  'sse-bytes': () => (request, response) => void relayStream(request, response, (chunk) => chunk),
-  'sse-json': () => (request, response) => void relayStream(request, response, reserialise()),
+  json: () => (request, response) => relay(request, response, reserialize),
 };
 
 const server = createServer({ noDelay: true }, listeners[kind]());

@@ -12,8 +12,8 @@ export interface Load {
   readonly callers: number;
   /** No call begins after this long. */
   readonly durationMs: number;
-  readonly callsMax: number;
-  /** Open loop: calls begin at random instants (a Poisson process) at this rate. If absent, each caller begins its next call immediately. */
+  readonly callsMax?: number;
+  /** Open loop: calls begin at even intervals at this rate. If absent, each caller begins its next call immediately. */
   readonly callsPerSecond?: number;
 }
 
@@ -33,18 +33,17 @@ export interface LoadResult {
 export async function runLoad(load: Load): Promise<LoadResult> {
   const url = new URL(load.url);
   if (url.hostname !== '127.0.0.1') throw new Error('Load is for loopback addresses only.');
-  const pool = new Pool(url.origin, { connections: load.callers, pipelining: 1 });
+  const pool = new Pool(url.origin, { connections: load.callers, pipelining: 1, headersTimeout: 60_000, bodyTimeout: 60_000 });
+  const callsMax = load.callsMax ?? Number.POSITIVE_INFINITY;
   const latenciesMs: number[] = [];
   const firstTokensMs: number[] = [];
   let events = 0;
   let begun = 0;
   const startedMs = performance.now();
-  let dueMs = startedMs;
   /** Returns when the next call is due, or undefined if there is none. */
   const nextDue = (): number | undefined => {
-    if (load.callsPerSecond === undefined) dueMs = performance.now();
-    else dueMs -= (Math.log(1 - Math.random()) * 1000) / load.callsPerSecond;
-    if (begun >= load.callsMax || dueMs - startedMs >= load.durationMs) return undefined;
+    const dueMs = load.callsPerSecond === undefined ? performance.now() : startedMs + (begun * 1000) / load.callsPerSecond;
+    if (begun >= callsMax || dueMs - startedMs >= load.durationMs) return undefined;
     begun += 1;
     return dueMs;
   };
@@ -85,27 +84,30 @@ interface Answered {
   readonly firstTokenAtMs: number | undefined;
 }
 
+const isEnd = (frame: string): boolean => frame === 'data: [DONE]' || frame.startsWith('event: message_stop');
+
 /** Makes one call and reads its answer. */
 async function call(pool: Pool, path: string, { headers, body }: Load): Promise<Answered> {
   const answer = await pool.request({ method: 'POST', path, headers: { 'content-type': 'application/json', ...headers }, body });
   const isStream = answer.headers['content-type']?.includes('text/event-stream') === true;
   let events = 0;
   let tail = '';
-  let lastFrame = '';
+  let isComplete = !isStream;
   let bytes = 0;
   let firstTokenAtMs: number | undefined;
   for await (const chunk of answer.body as AsyncIterable<Buffer>) {
     bytes += chunk.length;
     if (!isStream) continue;
-    const text = tail + chunk.toString('latin1');
+    // Some servers end lines with CR LF.
+    const text = tail + chunk.toString('latin1').replaceAll('\r', '');
     if (firstTokenAtMs === undefined && text.includes(' token')) firstTokenAtMs = performance.now();
     const frames = text.split('\n\n');
-    events += frames.length - 1;
-    tail = frames.at(-1)!;
-    if (frames.length > 1) lastFrame = frames.at(-2)!;
+    tail = frames.pop()!;
+    events += frames.length;
+    isComplete ||= frames.some(isEnd);
   }
-  if (answer.statusCode !== 200 || bytes === 0) throw new Error(`A call was answered with ${answer.statusCode} and ${bytes} bytes.`);
-  const isComplete = lastFrame === 'data: [DONE]' || lastFrame.startsWith('event: message_stop');
-  if (isStream && !isComplete) throw new Error(`A stream broke off after ${events} events.`);
+  if (answer.statusCode !== 200 || bytes === 0)
+    throw new Error(`A call to ${path} was answered with ${answer.statusCode} and ${bytes} bytes.`);
+  if (!isComplete) throw new Error(`A stream of ${path} broke off after ${events} events.`);
   return { events, firstTokenAtMs };
 }

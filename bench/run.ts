@@ -1,183 +1,213 @@
-// Runs the benchmark: every contender under every load, in several rounds, and prints the medians as Markdown. See README.md.
-import { cpus, loadavg } from 'node:os';
+// Measures the cost of a call through Tollgate and through relays, and prints it beside the performance budgets. See README.md.
+import { closeSync, fdatasyncSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
+import { loadavg } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { type Load, type LoadResult, percentile, runLoad } from './load.ts';
-import { type Contender, cpuMicroseconds, startRelay, startTollgate, startUpstream, stopAll } from './processes.ts';
+import { type Format, type LoadCase, type LoadName, loads, openStreams, stream, streamTokens, wholeCall } from './cases.ts';
+import { bytesPerStream, idleOf, type Measured, measure, median, medians } from './measure.ts';
+import { notes as peerNotes, startPeers } from './peers/peers.ts';
+import { type Contender, cores, newFolder, pin, root, startRelay, startTollgate, startUpstream, stopAll } from './processes.ts';
+import { type AtRest, printAtRest, printBudgets, printLoads, printPaths, printThreads, raw, Results } from './report.ts';
+import { print, printCircumstances } from './table.ts';
 
 const { values: options } = parseArgs({
-  options: { rounds: { type: 'string', default: '3' }, distributed: { type: 'boolean', default: false } },
+  options: {
+    rounds: { type: 'string', default: '3' },
+    // Shortens or lengthens every window.
+    scale: { type: 'string', default: '1' },
+    // A regular expression that selects loads by name: whole, streamed, lone, paced, large, paths, rest.
+    only: { type: 'string', default: '' },
+    distributed: { type: 'boolean', default: true },
+    // Compares with other gateways in place of the variants of Tollgate.
+    peers: { type: 'boolean', default: false },
+    // A file for the medians, in JSON.
+    out: { type: 'string', default: '' },
+  },
+  allowNegative: true,
 });
 const rounds = Number(options.rounds);
-const streamTokens = 240;
+const scale = Number(options.scale);
+const only = new RegExp(options.only);
 
-type Pressure = Pick<Load, 'callers' | 'durationMs' | 'callsPerSecond'> & Partial<Pick<Load, 'callsMax'>>;
+const names = {
+  koa: 'Koa + undici relay',
+  json: 'JSON relay',
+  single: 'Tollgate, one core',
+  telemetry: 'Tollgate, one core, telemetry export',
+  threads: 'Tollgate, two cores',
+  distributed: 'Tollgate, distributed, one core',
+};
+const threadsSetting = 'TOLLGATE_GATEWAY_THREADS';
+const hasThreads = readFileSync(join(root, 'docs/configuration.md'), 'utf8').includes(threadsSetting);
+const paths: { caller: Format; upstream: Format }[] = (['chat', 'messages'] as const).flatMap((upstream) =>
+  (['chat', 'messages'] as const).map((caller) => ({ caller, upstream })),
+);
 
-/** One line of a table: the contender, the request and the load. */
-interface Case {
-  readonly group: 'whole' | 'streamed' | 'paced' | 'one caller' | '32 callers';
-  readonly name: string;
+/** Which loads a contender gets. */
+interface Entry {
   readonly contender: Contender;
-  readonly body: string;
-  readonly pressure: Pressure;
+  readonly loads: readonly LoadName[];
+  /** Set if the memory of open streams is measured. */
+  readonly hasMemory?: boolean;
 }
 
-interface Measured {
-  readonly cpuUs: number;
-  readonly load: LoadResult;
-}
-
-const warmUp = { durationMs: 3000, callsMax: 2000 };
-const full = { callers: 32, durationMs: 1500 };
-const streams = { callers: 16, durationMs: 1500 };
-// Each caller begins only one stream, because 240 tokens at 5 ms last longer than this.
-const pacedStreams = { callers: 32, durationMs: 1000 };
-const oneCaller = { callers: 1, durationMs: 1000 };
-const manyCallers = { callers: 32, durationMs: 1500, callsPerSecond: 300 };
-
-const ask = (model: string, content: string, stream = false): string =>
-  JSON.stringify({ model, stream, max_tokens: 512, messages: [{ role: 'user', content }] });
-const hello = 'Say hello in a few words, tokens=8';
-const story = `Tell a story, tokens=${streamTokens}`;
-const paced = `${story} delay=5ms`;
-const relayed = 'openai/gpt-4.1-mini';
-
-async function cases(): Promise<Case[]> {
-  const upstream = await startUpstream();
-  const [node, koa, bytes, json, single] = await Promise.all([
-    startRelay('node', upstream),
-    startRelay('koa', upstream),
-    startRelay('sse-bytes', upstream),
-    startRelay('sse-json', upstream),
-    startTollgate('single', upstream),
-  ]);
-  const all: Case[] = [
-    { group: 'whole', name: 'Node relay', contender: node, body: ask(relayed, hello), pressure: full },
-    { group: 'whole', name: 'Koa relay', contender: koa, body: ask(relayed, hello), pressure: full },
-    { group: 'whole', name: 'Tollgate, sandbox/echo', contender: single, body: ask('sandbox/echo', hello), pressure: full },
-    { group: 'whole', name: 'Tollgate, relayed', contender: single, body: ask(relayed, hello), pressure: full },
-    { group: 'streamed', name: 'bytes relay', contender: bytes, body: ask(relayed, story, true), pressure: streams },
-    { group: 'streamed', name: 'JSON relay', contender: json, body: ask(relayed, story, true), pressure: streams },
-    { group: 'streamed', name: 'Tollgate, sandbox/story', contender: single, body: ask('sandbox/story', story, true), pressure: streams },
-    { group: 'streamed', name: 'Tollgate, relayed', contender: single, body: ask(relayed, story, true), pressure: streams },
-    { group: 'paced', name: 'bytes relay', contender: bytes, body: ask(relayed, paced, true), pressure: pacedStreams },
-    { group: 'paced', name: 'JSON relay', contender: json, body: ask(relayed, paced, true), pressure: pacedStreams },
-    { group: 'paced', name: 'Tollgate, relayed', contender: single, body: ask(relayed, paced, true), pressure: pacedStreams },
-    ...(
-      [
-        ['one caller', oneCaller],
-        ['32 callers', manyCallers],
-      ] as const
-    ).flatMap(([group, pressure]): Case[] => [
-      { group, name: 'no relay', contender: upstream, body: ask(relayed, hello), pressure },
-      { group, name: 'Koa relay', contender: koa, body: ask(relayed, hello), pressure },
-      { group, name: 'Tollgate, sandbox/echo', contender: single, body: ask('sandbox/echo', hello), pressure },
-      { group, name: 'Tollgate, relayed', contender: single, body: ask(relayed, hello), pressure },
-    ]),
-  ];
-  if (options.distributed) {
-    const distributed = await startTollgate('distributed', upstream);
-    all.push(
-      {
-        group: 'whole',
-        name: 'Tollgate distributed, sandbox/echo',
-        contender: distributed,
-        body: ask('sandbox/echo', hello),
-        pressure: full,
-      },
-      {
-        group: 'streamed',
-        name: 'Tollgate distributed, relayed',
-        contender: distributed,
-        body: ask(relayed, story, true),
-        pressure: streams,
-      },
-      {
-        group: '32 callers',
-        name: 'Tollgate distributed, relayed',
-        contender: distributed,
-        body: ask(relayed, hello),
-        pressure: manyCallers,
-      },
-    );
-  }
-  return all;
-}
-
-async function measure({ contender, body, pressure }: Case): Promise<Measured> {
-  const { url, headers, pids } = contender;
-  const cpuBeforeUs = cpuMicroseconds(pids);
-  const load = await runLoad({ url, headers, body, callsMax: 100_000, ...pressure });
-  return { cpuUs: cpuMicroseconds(pids) - cpuBeforeUs, load };
-}
-
-function median(values: readonly number[]): number {
-  return percentile(
-    [...values].sort((a, b) => a - b),
-    0.5,
-  );
-}
-
-function table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): void {
-  const lines = [head, head.map((_, index) => (index === 0 ? '---' : '---:')), ...rows];
-  process.stdout.write(`${lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')}\n\n`);
-}
-
-function report(all: readonly Case[], results: ReadonlyMap<Case, readonly Measured[]>): void {
-  const rowsOf = (group: Case['group']): { name: string; runs: readonly Measured[] }[] =>
-    all.flatMap((each) => (each.group === group ? [{ name: each.name, runs: results.get(each)! }] : []));
-  const costTable = (group: Case['group'], unit: 'call' | 'event', against: readonly string[]): void => {
-    const rows = rowsOf(group);
-    const units = ({ load }: Measured): number => (unit === 'call' ? load.calls : load.events);
-    const costs = new Map(rows.map(({ name, runs }) => [name, runs.map((run) => run.cpuUs / units(run))]));
-    const digits = unit === 'call' ? 0 : 1;
-    table(
-      [`${group}, CPU per ${unit}`, 'median µs', 'least–most', ...against.map((name) => `× ${name}`), `${unit}s/s`],
-      rows.map(({ name, runs }) => {
-        const cost = costs.get(name)!;
-        const ratios = against.map((base) => (median(cost) / median(costs.get(base)!)).toFixed(2));
-        const range = `${Math.min(...cost).toFixed(digits)}–${Math.max(...cost).toFixed(digits)}`;
-        return [name, median(cost).toFixed(digits), range, ...ratios, Math.round(median(runs.map((run) => units(run) / run.load.seconds)))];
+async function startOwn(upstream: Contender): Promise<Entry[]> {
+  const all = Object.keys(loads) as LoadName[];
+  const entries: Entry[] = [
+    { contender: await startTollgate(upstream, { name: names.single }), loads: all, hasMemory: true },
+    {
+      contender: await startTollgate(upstream, {
+        name: names.telemetry,
+        env: { OTEL_EXPORTER_OTLP_ENDPOINT: upstream.origin },
       }),
-    );
-  };
-  const latencyTable = (group: Case['group']): void => {
-    const rows = rowsOf(group).map(({ name, runs }) => {
-      const at = (share: number): number => median(runs.map(({ load }) => percentile(load.latenciesMs, share)));
-      return { name, p50: at(0.5), p99: at(0.99), cost: median(runs.map(({ cpuUs, load }) => cpuUs / load.calls)) };
+      loads: ['whole', 'streamed', 'lone', 'large'],
+    },
+  ];
+  if (hasThreads)
+    entries.push({
+      contender: await startTollgate(upstream, { name: names.threads, cores: cores.two, env: { [threadsSetting]: '2' } }),
+      loads: ['whole', 'streamed'],
     });
-    const direct = rows[0]!;
-    table(
-      [`latency, ${group}`, 'p50 ms', 'p99 ms', 'added p50', 'added p99', 'CPU µs per call'],
-      rows.map(({ name, p50, p99, cost }) => [
-        name,
-        p50.toFixed(2),
-        p99.toFixed(2),
-        (p50 - direct.p50).toFixed(2),
-        (p99 - direct.p99).toFixed(2),
-        cost.toFixed(0),
-      ]),
-    );
-  };
-  costTable('whole', 'call', ['Node relay', 'Koa relay']);
-  costTable('streamed', 'event', ['bytes relay', 'JSON relay']);
-  costTable('paced', 'event', ['bytes relay', 'JSON relay']);
-  latencyTable('one caller');
-  latencyTable('32 callers');
+  if (options.distributed) {
+    const contender = await startTollgate(upstream, { name: names.distributed, mode: 'distributed' });
+    entries.push({ contender, loads: ['whole', 'streamed', 'lone', 'paced'], hasMemory: true });
+  }
+  return entries;
+}
+
+async function startAll(upstream: Contender): Promise<Entry[]> {
+  const all = Object.keys(loads) as LoadName[];
+  const baselines: Entry[] = [
+    { contender: await startRelay(raw, 'raw', upstream), loads: all, hasMemory: true },
+    { contender: await startRelay(names.koa, 'koa', upstream), loads: ['whole', 'streamed', 'lone', 'large'] },
+  ];
+  if (!options.peers) return [...baselines, ...(await startOwn(upstream))];
+  const tollgate = await startTollgate(upstream, { name: names.single });
+  return [...baselines, ...[tollgate, ...(await startPeers(upstream))].map((contender) => ({ contender, loads: all, hasMemory: true }))];
+}
+
+/** Returns how long a write of one page and its sync take, which bounds what durable books can do on this disk. */
+function syncMs(): number {
+  const file = openSync(join(newFolder('disk'), 'page'), 'w');
+  const page = Buffer.alloc(4096, 1);
+  const times = Array.from({ length: 200 }, () => {
+    const start = performance.now();
+    writeSync(file, page);
+    fdatasyncSync(file);
+    return performance.now() - start;
+  });
+  closeSync(file);
+  return median(times);
+}
+
+/** A busy machine fails calls: a key is not accepted when its updates are a second late, for example. Figures of failed calls are meaningless. */
+const failuresMax = 5;
+
+const scaled = (load: LoadCase): LoadCase => ({ ...load, durationMs: load.durationMs * scale });
+
+type Window = (contender: Contender, load: LoadCase, idleUs: number) => Promise<Measured>;
+
+async function measurePaths(window: Window, results: Results, byName: ReadonlyMap<string, Contender>, relay: Contender): Promise<void> {
+  const without = (contender: Contender): Contender => ({ ...contender, tailMs: 0 });
+  const half = (load: LoadCase): LoadCase => scaled({ ...load, durationMs: load.durationMs * 0.6 });
+  for (const { caller, upstream } of paths) {
+    const [own, single] = [`${caller} ${upstream}`, byName.get(names.single)!];
+    const contenders = caller === upstream ? [byName.get(raw)!, relay, single] : [single];
+    for (const contender of contenders) {
+      if (contender !== relay)
+        results.add(`${own} whole`, contender.name, await window(without(contender), half(wholeCall(caller, upstream)), 0));
+      for (const [name, tokens] of Object.entries(streamTokens))
+        results.add(`${own} ${name}`, contender.name, await window(without(contender), half(stream(caller, upstream, tokens)), 0));
+    }
+  }
+  await sleep(byName.get(names.single)!.tailMs);
+}
+
+async function warmUp(window: Window, entries: readonly Entry[], relay: Contender | undefined): Promise<void> {
+  for (const { contender } of entries) {
+    await window({ ...contender, tailMs: 0 }, { ...loads.whole, durationMs: 5000 * scale }, 0);
+    await window({ ...contender, tailMs: 0 }, { ...loads.streamed, durationMs: 2000 * scale }, 0);
+  }
+  if (relay !== undefined) await window(relay, { ...loads.streamed, durationMs: 1000 * scale }, 0);
+}
+
+async function measureAtRest(entries: readonly Entry[]): Promise<[Map<Contender, number>, Map<string, AtRest>]> {
+  await sleep(6000);
+  const idle = await idleOf(
+    entries.map(({ contender }) => contender),
+    10 * scale,
+  );
+  const memory = new Map<Contender, number>();
+  const measured = entries.filter(({ hasMemory }) => hasMemory === true && only.test('rest'));
+  await Promise.all(
+    measured.map(async ({ contender }) => {
+      const bytes = await bytesPerStream(contender, openStreams).catch(
+        (error: unknown) => void process.stderr.write(`${contender.name}, memory: ${String(error)}\n`),
+      );
+      if (bytes !== undefined) memory.set(contender, bytes);
+    }),
+  );
+  const figures = entries.map(
+    ({ contender }) => [contender.name, { idleUsPerSecond: idle.get(contender), bytesPerStream: memory.get(contender) }] as const,
+  );
+  return [idle, new Map(figures)];
 }
 
 try {
-  process.stdout.write(
-    `${new Date().toISOString()}, Node ${process.version}, ${cpus().length} cores, load average ${loadavg()[0]!.toFixed(1)} before the run\n\n`,
-  );
-  const all = await cases();
-  const results = new Map(all.map((each) => [each, [] as Measured[]]));
-  // Warms up each case before it is measured.
-  for (const each of all)
-    if (each.group === 'whole' || each.group === 'streamed') await measure({ ...each, pressure: { ...each.pressure, ...warmUp } });
+  // The load is in this process; what it starts moves to its own cores.
+  pin(process.pid, cores.load);
+  const syncUs = syncMs() * 1000;
+  printCircumstances(`; a synced write of 4 kB takes ${(syncUs / 1000).toFixed(2)} ms`);
+  const upstream = await startUpstream();
+  let repeats = 0;
+  const window: Window = async (contender, load, idleUs) => {
+    for (let failures = 0; ; failures += 1) {
+      try {
+        return await measure(contender, load, idleUs, upstream);
+      } catch (error) {
+        if (failures === failuresMax) throw error;
+        repeats += 1;
+        process.stderr.write(`${contender.name}, ${load.title}: ${String(error)} Repeating.\n`);
+        await sleep(5000);
+      }
+    }
+  };
+  const entries = await startAll(upstream);
+  const withPaths = !options.peers && only.test('paths');
+  const relay = withPaths ? await startRelay(names.json, 'json', upstream) : undefined;
+  const byName = new Map(entries.map(({ contender }) => [contender.name, contender]));
+  await warmUp(window, entries, relay);
+  const [idle, atRest] = await measureAtRest(entries);
+  const results = new Results();
+  const averages: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
-    for (const each of all) results.get(each)!.push(await measure(each));
+    for (const [name, load] of Object.entries(loads)) {
+      if (!only.test(name)) continue;
+      for (const { contender, loads: own } of entries)
+        if (own.includes(name as LoadName)) results.add(name, contender.name, await window(contender, scaled(load), idle.get(contender)!));
+    }
+    if (relay !== undefined) await measurePaths(window, results, byName, relay);
+    averages.push(loadavg()[0]!);
   }
-  report(all, results);
+  const contenders = [...byName.keys()];
+  printLoads(results, contenders);
+  printThreads(results, contenders);
+  if (relay !== undefined) printPaths(results, paths, names.single, names.json);
+  printAtRest(atRest);
+  if (!options.peers) printBudgets(results, atRest, names);
+  for (const note of options.peers ? peerNotes : []) print(`- ${note}`);
+  print(
+    `Load average after each round, this benchmark included: ${averages.map((each) => each.toFixed(1)).join(', ')}. Windows repeated because of a failed call: ${repeats}.`,
+  );
+  if (options.out !== '') {
+    const of = (load: string): object =>
+      Object.fromEntries(
+        contenders.filter((each) => results.of(load, each).length > 0).map((each) => [each, medians(results.of(load, each))]),
+      );
+    const windows = Object.fromEntries(Object.keys(loads).map((name) => [name, of(name)]));
+    writeFileSync(options.out, `${JSON.stringify({ syncUs, windows, atRest: Object.fromEntries(atRest) }, null, 2)}\n`);
+  }
 } finally {
   await stopAll();
 }

@@ -1,14 +1,15 @@
-// The vendor of the benchmark: answers chat completions, and messages as streams, with text of the length and pace that the prompt requests
-// ("tokens=240 delay=5ms", as for the sandbox), using as little CPU as possible.
+// The vendor of the benchmark: answers chat completions and messages with text of the length and pace that the prompt requests
+// ("tokens=240 delay=5ms", as for the sandbox), using as little CPU as possible. Also receives telemetry, and discards it.
 import { createServer, type ServerResponse } from 'node:http';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 
 // Frames per write if no pace is set, the same as in the sandbox.
 const framesPerWrite = 16;
+// Not one word only, because some gateways end a stream that repeats itself.
+const words = [' token', ' after', ' token', ' again'];
 const fixed = { id: 'chatcmpl-bench', object: 'chat.completion.chunk', created: 1_763_600_000, model: 'gpt-4.1-mini' };
 const frame = (delta: object, finish: string | null): string =>
   `data: ${JSON.stringify({ ...fixed, choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }], usage: null })}\n\n`;
-const tokenFrame = frame({ content: ' token' }, null);
 
 const event = (type: string, fields: object): string => `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
 const message = {
@@ -21,26 +22,47 @@ const message = {
   stop_sequence: null,
   usage: { input_tokens: 8, output_tokens: 1 },
 };
-const tokenEvent = event('content_block_delta', { index: 0, delta: { type: 'text_delta', text: ' token' } });
 
-interface Frames {
+interface Answers {
   readonly first: string;
-  readonly token: string;
+  readonly tokens: readonly string[];
   last(tokens: number): string;
+  whole(tokens: number): string;
 }
 
-const chatFrames: Frames = {
+const chatAnswers: Answers = {
   first: frame({ role: 'assistant', content: '' }, null),
-  token: tokenFrame,
+  tokens: words.map((content) => frame({ content }, null)),
   last: (tokens) => `${frame({}, 'stop')}data: ${JSON.stringify({ ...fixed, choices: [], usage: usageOf(tokens) })}\n\ndata: [DONE]\n\n`,
+  whole: (tokens) =>
+    JSON.stringify({
+      ...fixed,
+      object: 'chat.completion',
+      choices: [
+        {
+          index: 0,
+          message: { role: 'assistant', content: ' token'.repeat(tokens), refusal: null },
+          logprobs: null,
+          finish_reason: 'stop',
+        },
+      ],
+      usage: usageOf(tokens),
+    }),
 };
-const messagesFrames: Frames = {
+const messagesAnswers: Answers = {
   first: event('message_start', { message }) + event('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
-  token: tokenEvent,
+  tokens: words.map((text) => event('content_block_delta', { index: 0, delta: { type: 'text_delta', text } })),
   last: (tokens) =>
     event('content_block_stop', { index: 0 }) +
     event('message_delta', { delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { input_tokens: 8, output_tokens: tokens } }) +
     event('message_stop', {}),
+  whole: (tokens) =>
+    JSON.stringify({
+      ...message,
+      content: [{ type: 'text', text: ' token'.repeat(tokens) }],
+      stop_reason: 'end_turn',
+      usage: { input_tokens: 8, output_tokens: tokens },
+    }),
 };
 
 function usageOf(tokens: number): object {
@@ -48,29 +70,29 @@ function usageOf(tokens: number): object {
 }
 
 const server = createServer(async (request, response) => {
-  let body = '';
-  for await (const chunk of request) body += chunk;
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  if (/^\/v1\/(traces|metrics|logs)$/.test(request.url!))
+    return void response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+  const body = Buffer.concat(chunks).toString('latin1');
   const tokens = Number(/tokens=(\d+)/.exec(body)?.[1] ?? 8);
-  const frames = request.url === '/v1/messages' ? messagesFrames : chatFrames;
-  if (/"stream": ?true/.test(body)) return answerStreaming(response, frames, tokens, Number(/delay=(\d+)ms/.exec(body)?.[1] ?? 0));
-  const whole = { role: 'assistant', content: ' token'.repeat(tokens), refusal: null };
+  const answers = request.url === '/v1/messages' ? messagesAnswers : chatAnswers;
+  if (/"stream": ?true/.test(body)) return answerStreaming(response, answers, tokens, Number(/delay=(\d+)ms/.exec(body)?.[1] ?? 0));
   response.writeHead(200, { 'content-type': 'application/json' });
-  response.end(
-    JSON.stringify({
-      ...fixed,
-      object: 'chat.completion',
-      choices: [{ index: 0, message: whole, logprobs: null, finish_reason: 'stop' }],
-      usage: usageOf(tokens),
-    }),
-  );
+  response.end(answers.whole(tokens));
 });
 
-async function answerStreaming(response: ServerResponse, { first, token, last }: Frames, tokens: number, delayMs: number): Promise<void> {
+async function answerStreaming(
+  response: ServerResponse,
+  { first, tokens: texts, last }: Answers,
+  tokens: number,
+  delayMs: number,
+): Promise<void> {
   response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
   response.write(first);
   const step = delayMs > 0 ? 1 : framesPerWrite;
   for (let sent = 0; sent < tokens && !response.destroyed; sent += step) {
-    response.write(token.repeat(Math.min(step, tokens - sent)));
+    response.write(Array.from({ length: Math.min(step, tokens - sent) }, (_, index) => texts[(sent + index) % texts.length]).join(''));
     await (delayMs > 0 ? sleep(delayMs) : nextTurn());
   }
   response.end(last(tokens));

@@ -1,5 +1,4 @@
 // Measures statements of an account with as many charges as several months create, on SQLite and on MariaDB: months, lines and receipts. See README.md.
-import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { systemClock } from '#kit/clock.js';
 import { migrate } from '#kit/db/migrate.js';
@@ -32,6 +31,7 @@ import {
   noteTable,
 } from '#services/ledger/store/rows.js';
 import { type Engine, type NewDatabase, newDatabase } from '../database.ts';
+import { print, printCircumstances, printTable } from '../../table.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -139,8 +139,6 @@ async function timesOf(ask: () => Promise<unknown>): Promise<{ p50: number; p95:
   return { p50: times[Math.floor(tries * 0.5)]!, p95: times[Math.min(tries - 1, Math.floor(tries * 0.95))]! };
 }
 
-const print = (text: string): void => void process.stdout.write(`${text}\n`);
-
 async function measure({ url, drop }: NewDatabase): Promise<void> {
   const db = openDatabase(url);
   try {
@@ -166,20 +164,19 @@ async function measure({ url, drop }: NewDatabase): Promise<void> {
       ['1000 lines of an export', lines({ month: middle, oldestFirst: true, pageSize: 1000 })],
       ['a receipt', () => getEntry({ accountId, entryId: entryId(accountId, BigInt(rarity + 1)) }, context, deps)],
     ];
-    print('| asked | p50 ms | p95 ms |\n| --- | ---: | ---: |');
+    const rows: string[][] = [];
     for (const [name, ask] of cases) {
       const { p50, p95 } = await timesOf(ask);
-      print(`| ${name} | ${p50.toFixed(1)} | ${p95.toFixed(1)} |`);
+      rows.push([name, p50.toFixed(1), p95.toFixed(1)]);
     }
+    printTable(['request', 'p50 ms', 'p95 ms'], rows);
   } finally {
     await db.close();
     await drop();
   }
 }
 
-print(
-  `${new Date().toISOString()}, Node ${process.version}, ${cpus().length} cores, load average ${loadavg()[0]!.toFixed(1)} before the run, ${tries} tries each`,
-);
+printCircumstances(`, ${tries} tries each`);
 const kept = options.keep.split(' ').filter((url) => url !== '');
 if (kept.length > 0) for (const url of kept) await measure({ url, drop: async () => undefined });
 else for (const engine of options.engines.split(',') as Engine[]) await measure(await newDatabase(engine));

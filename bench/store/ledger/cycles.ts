@@ -3,7 +3,7 @@ import { newId } from '#kit/id.js';
 import type { Operation } from '#services/ledger/books/model.js';
 import { holdOperation, settleOperation } from '#services/ledger/requests/operations.js';
 import type { Customer } from './books.ts';
-import { percentile } from '../load.ts';
+import { percentile } from '../../load.ts';
 
 /** Executes one operation, and resolves when it is durable. The result of a refused operation has a `refusal`. */
 export type Doer = (operation: Operation) => Promise<{ readonly refusal?: Error | undefined }>;

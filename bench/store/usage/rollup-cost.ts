@@ -7,8 +7,9 @@ import { migrations } from '#services/metering/migrations/index.js';
 import { rollUpPending, markPending, pendingAfter } from '#services/metering/store/rollup-steps.js';
 import { allRecordColumns } from '#services/metering/store/record-rows.js';
 import { SeriesNumbers } from '#services/metering/store/rollups.js';
-import { type Engine, newDatabase } from '../database.ts';
-import { cpuMicroseconds } from '../processes.ts';
+import { type Engine, measuredPids, newDatabase } from '../database.ts';
+import { cpuOf } from '../../measure.ts';
+import { printTable } from '../../table.ts';
 import { historyOf, rowsOfCalls } from './generate.ts';
 
 const { values: options } = parseArgs({
@@ -27,10 +28,6 @@ const { values: options } = parseArgs({
   },
 });
 const [rate, seconds, every, step] = [Number(options.rate), Number(options.seconds), Number(options.every), Number(options.step)];
-const pids = [
-  process.pid,
-  ...(process.env['TOLLGATE_BENCH_MYSQL_PID'] === undefined ? [] : [Number(process.env['TOLLGATE_BENCH_MYSQL_PID'])]),
-];
 
 async function measure(db: Database, accounts: number): Promise<{ cpu: number; stepMs: number }> {
   await migrate(db, migrations);
@@ -55,7 +52,7 @@ async function measure(db: Database, accounts: number): Promise<{ cpu: number; s
         );
     });
     if (second % every !== 0) continue;
-    const before = cpuMicroseconds(pids);
+    const before = cpuOf(measuredPids);
     let page: Awaited<ReturnType<typeof pendingAfter>> = { ids: [], next: Buffer.alloc(16) };
     while (page.next !== undefined) {
       page = await pendingAfter(db, page.next, 4000);
@@ -69,18 +66,19 @@ async function measure(db: Database, accounts: number): Promise<{ cpu: number; s
         }
       }
     }
-    if (second > seconds / 2) cpu += cpuMicroseconds(pids) - before;
+    if (second > seconds / 2) cpu += cpuOf(measuredPids) - before;
   }
   return { cpu: cpu / records, stepMs: slowest };
 }
 
-process.stdout.write('| database | accounts | CPU µs per record | longest step, ms |\n| --- | ---: | ---: | ---: |\n');
+const rows: (string | number)[][] = [];
 for (const engine of options.engines.split(',') as Engine[]) {
   for (const accounts of options.accounts.split(',').map(Number)) {
     const { url, drop } = await newDatabase(engine);
     const db = openDatabase(url);
     const { cpu, stepMs } = await measure(db, accounts).finally(() => db.close());
     await drop();
-    process.stdout.write(`| ${engine} | ${accounts} | ${cpu.toFixed(0)} | ${stepMs.toFixed(0)} |\n`);
+    rows.push([engine, accounts, cpu.toFixed(0), stepMs.toFixed(0)]);
   }
 }
+printTable(['database', 'accounts', 'CPU µs per record', 'longest step, ms'], rows);

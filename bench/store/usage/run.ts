@@ -1,13 +1,14 @@
 // Measures pages and sums of usage records, with as many records as several months create, on SQLite and on MariaDB. See README.md.
-import { cpus, loadavg } from 'node:os';
+import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { migrate } from '#kit/db/migrate.js';
 import { type Database, openDatabase } from '#kit/db/open.js';
 import { migrations } from '#services/metering/migrations/index.js';
 import { backfill, clearRollups, Phase, readRollupState, rebuildRollups } from '#services/metering/store/rollup-steps.js';
 import { SeriesNumbers } from '#services/metering/store/rollups.js';
-import { type Engine, type NewDatabase, newDatabase } from '../database.ts';
-import { cpuMicroseconds } from '../processes.ts';
+import { type Engine, measuredPids, type NewDatabase, newDatabase } from '../database.ts';
+import { cpuOf } from '../../measure.ts';
+import { print, printCircumstances, printTable } from '../../table.ts';
 import { type Case, pageCases, sumCases } from './cases.ts';
 import { generate, historyIn, historyOf } from './generate.ts';
 import { keysPageOf } from './keys-page.ts';
@@ -29,30 +30,23 @@ const only = new RegExp(options.only);
 /** Records per transaction while everything is rolled up. */
 const recordsPerStep = 5000;
 
-/** This process and, with TOLLGATE_BENCH_MYSQL_PID, the server. */
-const pids = [
-  process.pid,
-  ...(process.env['TOLLGATE_BENCH_MYSQL_PID'] === undefined ? [] : [Number(process.env['TOLLGATE_BENCH_MYSQL_PID'])]),
-];
-
 /** Returns the 50th and 95th percentile and the mean CPU time in milliseconds. A first try is not counted. */
 async function timesOf({ ask }: Case): Promise<{ p50: number; p95: number; cpu: number }> {
   await ask();
   const times: number[] = [];
-  const cpuBefore = cpuMicroseconds(pids);
+  const cpuBefore = cpuOf(measuredPids);
   for (let attempt = 0; attempt < tries; attempt += 1) {
     const start = performance.now();
     await ask();
     times.push(performance.now() - start);
   }
-  const cpu = (cpuMicroseconds(pids) - cpuBefore) / 1000 / tries;
+  const cpu = (cpuOf(measuredPids) - cpuBefore) / 1000 / tries;
   times.sort((a, b) => a - b);
   return { p50: times[Math.floor(tries * 0.5)]!, p95: times[Math.min(tries - 1, Math.floor(tries * 0.95))]!, cpu };
 }
 
 const seconds = (lengthMs: number): string => (lengthMs / 1000).toFixed(0);
 const ms = (value: number): string => value.toFixed(value < 10 ? 1 : 0);
-const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
 async function measure({ url, drop }: NewDatabase): Promise<void> {
   const db = openDatabase(url);
@@ -71,11 +65,12 @@ async function measure({ url, drop }: NewDatabase): Promise<void> {
       ...[50, 200].map((size) => ({ name: `keys with spend and last use: ${size} per page`, ask: () => keys.ask(size) })),
       ...sumCases(db, history),
     ];
-    print('| asked | p50 ms | p95 ms | CPU ms |\n| --- | ---: | ---: | ---: |');
+    const rows: string[][] = [];
     for (const each of cases.filter(({ name }) => only.test(name))) {
       const { p50, p95, cpu } = await timesOf(each);
-      print(`| ${each.name} | ${ms(p50)} | ${ms(p95)} | ${ms(cpu)} |`);
+      rows.push([each.name, ms(p50), ms(p95), ms(cpu)]);
     }
+    printTable(['request', 'p50 ms', 'p95 ms', 'CPU ms'], rows);
     await keys.close();
   } finally {
     await db.close();
@@ -94,14 +89,14 @@ async function fill(db: Database): Promise<void> {
   const start = performance.now();
   await generate(db, historyOf(Number(options.days), Date.now()), Number(options.records));
   await rebuildRollups(db);
-  print(`\nMade in ${seconds(performance.now() - start)} s.`);
+  print(`\nGenerated in ${seconds(performance.now() - start)} s.`);
 }
 
 /** Sums all records as metering does after a drift, but many records at once and without pauses. */
 async function addUp(db: Database): Promise<void> {
   if ((await readRollupState(db)).phase === Phase.complete) return;
   const start = performance.now();
-  const cpuBefore = cpuMicroseconds(pids);
+  const cpuBefore = cpuOf(measuredPids);
   const numbers = new SeriesNumbers();
   while ((await clearRollups(db)).next !== undefined);
   let [records, next]: [number, Buffer | undefined] = [0, Buffer.alloc(0)];
@@ -110,14 +105,12 @@ async function addUp(db: Database): Promise<void> {
     records += step.added;
     next = step.next;
   }
-  const cpu = (cpuMicroseconds(pids) - cpuBefore) / records;
+  const cpu = (cpuOf(measuredPids) - cpuBefore) / records;
   print(`\nRolled up in ${seconds(performance.now() - start)} s, ${cpu.toFixed(0)} µs of CPU per record.`);
   if (db.engine === 'mysql') await db.knex.raw('ANALYZE TABLE usage_record, usage_sum, usage_series');
 }
 
 const kept = options.keep.split(' ').filter((url) => url !== '');
-print(
-  `${new Date().toISOString()}, Node ${process.version}, ${cpus().length} cores, load average ${loadavg()[0]!.toFixed(1)} before the run, ${tries} tries each`,
-);
+printCircumstances(`, ${tries} tries each`);
 if (kept.length > 0) for (const url of kept) await measure({ url, drop: async () => undefined });
 else for (const engine of options.engines.split(',') as Engine[]) await measure(await newDatabase(engine));

@@ -7,7 +7,7 @@ import { DepositSource } from '#proto/ledger/v1/ledger.js';
 import { migrations } from '#services/ledger/migrations/index.js';
 import { createOperationLane, type OperationLane } from '#services/ledger/lane/operation-lane.js';
 import { depositOperation } from '#services/ledger/requests/operations.js';
-import { createStore, type Executor } from '#services/ledger/store/store.js';
+import { createStore } from '#services/ledger/store/store.js';
 import { type Engine, newDatabase } from '../database.ts';
 
 export type { Engine };
@@ -22,7 +22,6 @@ export interface Customer {
 export interface Books {
   readonly customers: readonly Customer[];
   readonly db: Database;
-  readonly store: Executor;
   readonly lane: OperationLane;
   /** Throws if money was created or lost: held must be zero, and spent must equal the journal. */
   verify(): Promise<void>;
@@ -30,13 +29,10 @@ export interface Books {
   close(): Promise<void>;
 }
 
-/** Connections of the pool, and so concurrent transactions of the naive variant. */
-export const connections = 32;
-
 /** Creates the books of this many accounts. MySQL needs TOLLGATE_BENCH_MYSQL_URL, a server whose user may create schemas. */
 export async function openBooks(engine: Engine, accounts: number, lanes: number): Promise<Books> {
   const { url, drop } = await newDatabase(engine);
-  const db = openDatabase(url, { poolMax: connections });
+  const db = openDatabase(url);
   await migrate(db, migrations);
   const store = createStore(db, { appendRecords: async () => undefined, wake: () => undefined });
   const lane = createOperationLane({ config: { queueMax: 100_000, lanes }, engine, store, clock: systemClock });
@@ -57,7 +53,6 @@ export async function openBooks(engine: Engine, accounts: number, lanes: number)
   return {
     customers,
     db,
-    store,
     lane,
     async verify() {
       const [sums] = await db.knex('bucket').sum({ held: 'held_nano_usd', spent: 'spent_nano_usd' }).whereNotNull('cap_nano_usd');

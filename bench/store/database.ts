@@ -7,6 +7,9 @@ import { newId } from '#kit/id.js';
 
 export type Engine = 'sqlite' | 'mysql';
 
+/** The processes whose CPU counts: this one and, with TOLLGATE_BENCH_MYSQL_PID, the server. */
+export const measuredPids = [process.pid, ...[process.env['TOLLGATE_BENCH_MYSQL_PID'] ?? []].flat().map(Number)];
+
 /** The address of a database, and a function that removes it; close it first. */
 export interface NewDatabase {
   readonly url: string;

@@ -1,7 +1,6 @@
 // Measures the cost of charging a call in single mode: hold, usage record and settlement, from the gateway's clients through the codec and
-// every decorator to synced SQLite files, without HTTP and models. Also measures the current speed of the machine.
-import { createHmac } from 'node:crypto';
-import { cpus, loadavg, tmpdir } from 'node:os';
+// every decorator to a synced SQLite file, without HTTP and models.
+import { tmpdir } from 'node:os';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -19,7 +18,8 @@ import { DepositSource, LedgerServiceDefinition } from '#proto/ledger/v1/ledger.
 import { Outcome, MeteringServiceDefinition, RecordUsageRequest, UsageSource } from '#proto/metering/v1/metering.js';
 import { createLedger, ledgerSettings } from '#services/ledger/index.js';
 import { createMetering, meteringSettings } from '#services/metering/index.js';
-import { percentile } from '../load.ts';
+import { percentile } from '../../load.ts';
+import { printCircumstances, printTable } from '../../table.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -142,31 +142,17 @@ async function run(callers: number): Promise<Run> {
   };
 }
 
-/** Returns the microseconds for the keyed hash of a kilobyte, which is independent of Tollgate. */
-function yardstickUs(): number {
-  const body = Buffer.alloc(1024, 7);
-  const before = process.cpuUsage();
-  for (let count = 0; count < 50_000; count += 1) createHmac('sha256', 'key').update(body).digest();
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / 50_000;
-}
-
-process.stdout.write(
-  `${new Date().toISOString()}, Node ${process.version}, ${cpus().length} cores, load average ${loadavg()[0]!.toFixed(1)} before the run\n\n`,
-);
+printCircumstances();
 await run(32);
-process.stdout.write(
-  '| callers | calls/s | CPU µs per call | p50 / p99 ms | keyed hash of 1 kB, µs |\n| ---: | ---: | ---: | ---: | ---: |\n',
-);
+const rows: (string | number)[][] = [];
 for (const callers of options.callers.split(',').map(Number)) {
-  const runs: (Run & { yardstick: number })[] = [];
-  for (let round = 0; round < rounds; round += 1) runs.push({ yardstick: yardstickUs(), ...(await run(callers)) });
+  const runs: Run[] = [];
+  for (let round = 0; round < rounds; round += 1) runs.push(await run(callers));
   runs.sort((a, b) => a.cpuUs - b.cpuUs);
-  const { callsPerSecond, cpuUs, p50, p99, yardstick } = runs[Math.floor(runs.length / 2)]!;
-  process.stdout.write(
-    `| ${callers} | ${Math.round(callsPerSecond)} | ${cpuUs.toFixed(0)} | ${p50.toFixed(1)} / ${p99.toFixed(1)} | ${yardstick.toFixed(2)} |\n`,
-  );
+  const { callsPerSecond, cpuUs, p50, p99 } = runs[Math.floor(runs.length / 2)]!;
+  rows.push([callers, Math.round(callsPerSecond), cpuUs.toFixed(0), p50.toFixed(1), p99.toFixed(1)]);
 }
+printTable(['callers', 'calls/s', 'CPU per call, µs', 'p50 ms', 'p99 ms'], rows);
 await meteringModule.stop();
 await ledgerModule.stop();
 await books.close();

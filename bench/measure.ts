@@ -1,0 +1,150 @@
+// Measures one window: a load on a contender, with the CPU of each thread, the memory and the writes that it took, from /proc.
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Load, type LoadResult, percentile, runLoad } from './load.ts';
+import type { Contender } from './processes.ts';
+
+/** CPU in microseconds by process and by thread, `gateway MainThread` for example. */
+export type CpuUs = Readonly<Record<string, number>>;
+
+/** The figures of one window, per call where that makes sense. */
+export interface Measured {
+  readonly calls: number;
+  readonly callsPerSecond: number;
+  readonly eventsPerCall: number;
+  readonly cpuUs: number;
+  readonly cpuUsByThread: CpuUs;
+  readonly databaseCpuUs: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly firstTokenMs: number;
+  /** CPU of the load and of the vendor. */
+  readonly loadUs: number;
+  /** Bytes that the kernel accounts to the processes for storage, with those of the database server. */
+  readonly writtenBytes: number;
+}
+
+type Pids = Readonly<Record<string, number>>;
+
+const sum = (values: Iterable<number>): number => {
+  let total = 0;
+  for (const value of values) total += value;
+  return total;
+};
+
+/** Returns the CPU time of every thread of these processes: user and system (Documentation/scheduler/sched-stats.rst, field 1 of schedstat, in ns). */
+export function cpuByThread(pids: Pids): CpuUs {
+  const used: Record<string, number> = {};
+  for (const [name, pid] of Object.entries(pids)) {
+    for (const thread of readdirSync(`/proc/${pid}/task`)) {
+      try {
+        const comm = readFileSync(`/proc/${pid}/task/${thread}/comm`, 'utf8').trim();
+        const key = `${name} ${comm}`;
+        used[key] = (used[key] ?? 0) + Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]) / 1000;
+      } catch {
+        // A thread ended between the two reads.
+      }
+    }
+  }
+  return used;
+}
+
+/** Returns the CPU microseconds of all threads of these processes. */
+export function cpuOf(pids: readonly number[]): number {
+  return sum(Object.values(cpuByThread(Object.fromEntries(pids.map((pid) => [String(pid), pid])))));
+}
+
+const writtenBytes = (pids: Pids): number =>
+  sum(Object.values(pids).map((pid) => Number(/^write_bytes: (\d+)/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))![1])));
+
+const residentBytes = (pids: Pids): number =>
+  sum(Object.values(pids).map((pid) => Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) * 1024));
+
+const since = (before: CpuUs, after: CpuUs): CpuUs =>
+  Object.fromEntries(Object.entries(after).map(([name, us]) => [name, us - (before[name] ?? 0)]));
+
+/** Returns the CPU microseconds that each contender uses per second without calls. */
+export async function idleOf(contenders: readonly Contender[], seconds: number): Promise<Map<Contender, number>> {
+  const before = contenders.map(({ pids }) => sum(Object.values(cpuByThread(pids))));
+  await sleep(seconds * 1000);
+  return new Map(contenders.map((each, index) => [each, (sum(Object.values(cpuByThread(each.pids))) - before[index]!) / seconds]));
+}
+
+/**
+ * Runs a load and waits until its calls are settled and rolled up, so that all of their work is inside the window. What the contender uses
+ * without calls is subtracted for the time of that wait.
+ */
+export async function measure(
+  contender: Contender,
+  load: Omit<Load, 'url' | 'headers'> & { path: string },
+  idleUs: number,
+  vendor: Contender,
+): Promise<Measured> {
+  const { pids, databasePids = {}, tailMs, origin, headers } = contender;
+  const cpuBefore = cpuByThread(pids);
+  const loadPids = [process.pid, ...Object.values(vendor.pids)];
+  const loadBefore = cpuOf(loadPids);
+  const databaseBefore = cpuByThread(databasePids);
+  const writtenBefore = writtenBytes({ ...pids, ...databasePids });
+  const result: LoadResult = await runLoad({ ...load, url: `${origin}${load.path}`, headers });
+  const loadUs = cpuOf(loadPids) - loadBefore;
+  await sleep(tailMs);
+  const used = since(cpuBefore, cpuByThread(pids));
+  const { calls, events, seconds, latenciesMs, firstTokensMs } = result;
+  return {
+    calls,
+    callsPerSecond: calls / seconds,
+    eventsPerCall: events / calls,
+    cpuUs: (sum(Object.values(used)) - (idleUs * tailMs) / 1000) / calls,
+    cpuUsByThread: Object.fromEntries(Object.entries(used).map(([name, us]) => [name, us / calls])),
+    databaseCpuUs: sum(Object.values(since(databaseBefore, cpuByThread(databasePids)))) / calls,
+    loadUs: loadUs / calls,
+    p50Ms: percentile(latenciesMs, 0.5),
+    p99Ms: percentile(latenciesMs, 0.99),
+    firstTokenMs: percentile(firstTokensMs, 0.5),
+    writtenBytes: (writtenBytes({ ...pids, ...databasePids }) - writtenBefore) / calls,
+  };
+}
+
+/** Returns the memory that an open stream adds: the growth from the first streams to many more, divided by their number. */
+export async function bytesPerStream(
+  contender: Contender,
+  load: Omit<Load, 'url' | 'headers' | 'callers'> & { path: string },
+): Promise<number> {
+  const [few, more] = [100, 400];
+  const open = (callers: number): Promise<LoadResult> =>
+    runLoad({
+      ...load,
+      url: `${contender.origin}${load.path}`,
+      headers: contender.headers,
+      callers,
+      callsMax: callers,
+      callsPerSecond: 100,
+    });
+  const first = open(few);
+  await sleep(4000);
+  const before = residentBytes(contender.pids);
+  const second = open(more);
+  await sleep(7000);
+  const after = residentBytes(contender.pids);
+  await Promise.all([first, second]);
+  return (after - before) / more;
+}
+
+/** Returns the medians of the figures of several windows. */
+export function medians(windows: readonly Measured[]): Measured {
+  const [first] = windows as readonly [Measured, ...Measured[]];
+  const of = (figure: (each: Measured) => number): number => Number(median(windows.map(figure)).toFixed(3));
+  const threads = new Set(windows.flatMap(({ cpuUsByThread }) => Object.keys(cpuUsByThread)));
+  const cpuUsByThread = Object.fromEntries([...threads].map((name) => [name, of((each) => each.cpuUsByThread[name] ?? 0)]));
+  const plain = Object.keys(first).filter((name): name is Exclude<keyof Measured, 'cpuUsByThread'> => name !== 'cpuUsByThread');
+  return { ...Object.fromEntries(plain.map((name) => [name, of((each) => each[name])])), cpuUsByThread } as unknown as Measured;
+}
+
+/** Returns the median. */
+export function median(values: readonly number[]): number {
+  return percentile(
+    [...values].sort((a, b) => a - b),
+    0.5,
+  );
+}
