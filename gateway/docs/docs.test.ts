@@ -56,7 +56,7 @@ describe('Markdown', () => {
 
 describe('the pages', () => {
   it('include every file of docs/', () => {
-    const files = readdirSync(docsFolder()).filter((name) => name.endsWith('.md'));
+    const files = readdirSync(docsFolder).filter((name) => name.endsWith('.md'));
     expect(pages.map(({ name }) => `${name}.md`)).toEqual(expect.arrayContaining(files));
   });
 

@@ -1,5 +1,6 @@
 // All pages of the docs: those written by hand, in reading order, and those generated from the code.
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { root } from '#kit/root.js';
 import { apiPage, consoleApiPage } from './api-page.js';
 import { errorsPage } from './errors-page.js';
 
@@ -47,19 +48,12 @@ const sources: readonly Source[] = [
 
 /** Reads and generates all pages; called once, at startup. Throws if a file is missing, because the installation is then incomplete. */
 export function readDocPages(): DocPage[] {
-  const folder = docsFolder();
   return sources.map(({ name, description, make }) => ({
     name,
     description,
-    markdown: make?.() ?? readFileSync(new URL(`${name}.md`, folder), 'utf8'),
+    markdown: make?.() ?? readFileSync(new URL(`${name}.md`, docsFolder), 'utf8'),
   }));
 }
 
-/** Returns the folder next to package.json, both for the sources and for the built program, which is one folder deeper. */
-export function docsFolder(): URL {
-  const root = ['../../', '../../../']
-    .map((path) => new URL(path, import.meta.url))
-    .find((each) => existsSync(new URL('package.json', each)));
-  if (root === undefined) throw new Error('The folder that contains package.json and docs/ was not found.');
-  return new URL('docs/', root);
-}
+/** The folder of the pages that are files. */
+export const docsFolder = new URL('docs/', root);

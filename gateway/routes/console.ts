@@ -1,6 +1,7 @@
 // Serves the console: one page for every address below /console, and its files.
 import { fileURLToPath } from 'node:url';
 import type { Context, Middleware } from 'koa';
+import { root } from '#kit/root.js';
 import { AppError } from '#client/errors/app-error.js';
 import { type AppFile, type AppFiles, readAppFiles } from './console-files.js';
 
@@ -16,7 +17,7 @@ const contentSecurityPolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-const builtFiles = fileURLToPath(new URL('../../console-app/', import.meta.url));
+const builtFiles = fileURLToPath(new URL('dist/console-app/', root));
 
 /** Handles GET /console and everything below it that is not the API. */
 export function consolePages(files: AppFiles = readAppFiles(builtFiles)): { home: Middleware; page: Middleware } {

@@ -43,7 +43,7 @@ it(
     const [one, other] = await Promise.all([makeBuild(), makeBuild()]);
     expect([one.code, other.code, one.output + other.output]).toEqual([0, 0, expect.not.stringContaining('rror')]);
     expect(readdirSync(join(checkout, 'dist'))).toEqual(
-      expect.arrayContaining(['.built', 'cli', 'console-app', 'deploy', 'gateway', 'proto', 'services']),
+      expect.arrayContaining(['.built', 'chunks', 'cli', 'console-app', 'deploy', 'gateway', 'services']),
     );
     expect(assets()).toHaveLength(1);
   },

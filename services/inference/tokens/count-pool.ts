@@ -1,7 +1,7 @@
 // Threads that count tokens, so that no text, however long or unusual, blocks the event loop of a process with calls in flight.
 import { availableParallelism } from 'node:os';
-import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { root } from '#kit/root.js';
 
 /** The limits of a pool. */
 export interface CountPoolLimits {
@@ -16,8 +16,10 @@ const defaultLimits: CountPoolLimits = { threadsMax: Math.min(2, availableParall
 /** Memory limit of one thread, in megabytes; the vocabulary takes about a tenth. */
 const threadMemoryMbMax = 512;
 
-// The same source runs compiled and, in unit tests, uncompiled.
-const source = new URL(`./count-worker${extname(import.meta.url)}`, import.meta.url);
+// In the build, the program of a thread is a file of its own; unit tests run the source.
+const program = import.meta.url.endsWith('.ts')
+  ? new URL('./count-worker.ts', import.meta.url)
+  : new URL('dist/services/inference/tokens/count-worker.js', root);
 
 interface Job {
   readonly texts: readonly string[];
@@ -67,7 +69,7 @@ export class CountPool {
   }
 
   #start(): Thread {
-    const worker = new Worker(source, { resourceLimits: { maxOldGenerationSizeMb: threadMemoryMbMax } });
+    const worker = new Worker(program, { resourceLimits: { maxOldGenerationSizeMb: threadMemoryMbMax } });
     const thread: Thread = { worker, job: undefined };
     const finish = (tokens: number | undefined): void => {
       const { job } = thread;

@@ -7,9 +7,9 @@ import { fileURLToPath } from 'node:url';
 const root = new URL('../../../', import.meta.url).href;
 const packages = `${root}node_modules/`;
 const { imports } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as { imports: Record<string, string> };
-/** Import names of the build and the sources behind them: `#kit/*.js` in dist/services/kit is services/kit. */
+/** Import names and the folders behind them: `#kit/*.js` is in services/kit. */
 const aliases = Object.entries(imports).map(
-  ([name, built]) => [name.replace('*.js', ''), built.replace('./dist/', root).replace('*.js', '')] as const,
+  ([name, source]) => [name.replace('*.js', ''), source.replace('./', root).replace('*.ts', '')] as const,
 );
 
 /** A fault to insert into a source, for mutation tests (tests/mutation). */

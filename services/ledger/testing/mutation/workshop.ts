@@ -20,8 +20,8 @@ export interface Workshop {
 export function createWorkshop(root: string): Workshop {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-mutants-'));
   const { type, imports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { type: string; imports: object };
-  // The compiled sources are in this folder itself, not in dist.
-  const here = JSON.stringify({ type, imports }).replaceAll('./dist/', './');
+  // The compiled sources lie as the sources do.
+  const here = JSON.stringify({ type, imports }).replaceAll('*.ts', '*.js');
   writeFileSync(join(folder, 'package.json'), here);
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
   const sources = globSync(['services/kit/**/*.ts', 'services/ledger/**/*.ts', 'proto/**/*.ts'], { cwd: root });

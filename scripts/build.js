@@ -1,0 +1,46 @@
+// Builds the programs and the console into dist.next, and swaps it with dist when it is complete, so that a running instance never sees half
+// a build. Run by `npm run build`.
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { rolldown } from 'rolldown';
+import { build as buildConsole } from 'vite';
+
+process.chdir(new URL('..', import.meta.url).pathname);
+
+/** What is started by its path: the processes, the operator's command, the scripts of worker threads. */
+const programs = [
+  'cli/main',
+  'cli/program',
+  'deploy/distributed/main',
+  'deploy/single/main',
+  'gateway/main',
+  ...['auth', 'catalog', 'inference', 'ledger', 'metering'].map((name) => `services/${name}/main`),
+  'services/inference/tokens/count-worker',
+];
+
+/** Packages that read files beside themselves, and what other packages load only for databases that Tollgate does not use. */
+const external = [
+  /^(better-sqlite3|pino|grpc-health-check|protobufjs)(\/|$)/,
+  /^@grpc\//,
+  /^(cardinal|mariadb|mysql|oracledb|pg|pg-native|pg-query-stream|sqlite3|tedious)(\/|$)/,
+];
+
+for (const folder of ['dist.next', 'dist.old']) rmSync(folder, { recursive: true, force: true });
+mkdirSync('dist.next');
+// One file loads in less than half the time of the hundreds that it is made of.
+const bundle = await rolldown({
+  input: Object.fromEntries(programs.map((path) => [path, `${path}.ts`])),
+  platform: 'node',
+  external,
+  resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
+  tsconfig: 'tsconfig.json',
+  onLog(level, log) {
+    if (level === 'warn' && log.id?.includes('node_modules')) return;
+    throw new Error(`The bundler reports: ${log.message}`);
+  },
+});
+await bundle.write({ dir: 'dist.next', format: 'esm', sourcemap: true, sourcemapExcludeSources: true, chunkFileNames: 'chunks/[name].js' });
+await buildConsole({ configFile: 'console/vite.config.ts', logLevel: 'warn', build: { outDir: '../dist.next/console-app' } });
+writeFileSync('dist.next/.built', '');
+if (existsSync('dist')) renameSync('dist', 'dist.old');
+renameSync('dist.next', 'dist');
+rmSync('dist.old', { recursive: true, force: true });
