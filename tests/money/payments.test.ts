@@ -274,10 +274,12 @@ describe.each(modes)('payments, %s', (mode) => {
 
   it('cannot be used to block other users from Stripe', async () => {
     const before = stripe.refusals.length;
-    const shown = await Promise.all(
-      Array.from({ length: 80 }, (_, index) => owner.get<{ state: string }>(`${account}/payments/cs_made_up_${index}`)),
-    );
-    expect(new Set(shown.map(({ state }) => state))).toEqual(new Set(['waiting']));
+    for (let tens = 0; tens < 8; tens += 1) {
+      const shown = await Promise.all(
+        Array.from({ length: 10 }, (_, index) => owner.get<{ state: string }>(`${account}/payments/cs_made_up_${tens}${index}`)),
+      );
+      expect(new Set(shown.map(({ state }) => state))).toEqual(new Set(['waiting']));
+    }
     expect(stripe.refusals.length - before).toBeLessThanOrEqual(30);
     expect(stripe.refusals.length - before).toBeGreaterThan(0);
   });
