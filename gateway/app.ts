@@ -14,6 +14,7 @@ import { consoleApi } from './console/api.js';
 import { renderConsoleError } from './console/table/error.js';
 import { consoleOpenapi } from './console/table/document.js';
 import type { KeyReplica } from './replicas/keys.js';
+import type { Occupancy } from './http/occupancy.js';
 import { stateOf } from './http/request-state.js';
 import { getKey, getUsage } from './routes/account.js';
 import { consolePages } from './routes/console.js';
@@ -33,6 +34,7 @@ export interface AppDeps extends GenerateDeps {
   readiness(): Promise<string[]>;
   spoolState(): Promise<SpoolState>;
   isDraining(): boolean;
+  readonly occupancy: Occupancy;
 }
 
 /** Returns a handler for a public document, which is serialized once: 60 KB take 2 ms. */
@@ -48,7 +50,7 @@ function sent(document: object): Middleware {
 export function createApp(deps: AppDeps): Koa {
   const keyed = authenticate(deps.keys);
   const { callsMax, callsPerAccountMax } = deps.config;
-  const admitted = admit({ callsMax, callsPerAccountMax, isDraining: deps.isDraining });
+  const admitted = admit({ callsMax, callsPerAccountMax, occupancy: deps.occupancy, isDraining: deps.isDraining });
   const in_ =
     (dialect: Format): Middleware =>
     (ctx: Context, next: Next) => {

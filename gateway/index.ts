@@ -11,6 +11,7 @@ import { createApp } from './app.js';
 import { createCheckpoints } from './call/checkpoints.js';
 import type { GatewayConfig } from './config.js';
 import { type Connections, watchConnections } from './http/connections.js';
+import { localOccupancy, type Occupancy } from './http/occupancy.js';
 import { createKeyedCalls } from './call/idempotency/keyed-calls.js';
 import type { GatewayPeers } from './peers.js';
 import { createKeyReplica } from './replicas/keys.js';
@@ -22,6 +23,8 @@ import { createSpool } from './call/spool/spool.js';
 import { createUnknownHolds } from './call/unknown-holds.js';
 
 export { gatewaySettings, type GatewayConfig } from './config.js';
+export { clearOccupancy, occupancyMemory, sharedOccupancy } from './http/occupancy.js';
+export { adoptSpools } from './call/spool/adopt.js';
 export type { GatewayPeers } from './peers.js';
 
 /** A gateway and where it listens. */
@@ -49,6 +52,8 @@ export interface GatewayDeps {
   readonly drainTimeoutMs: number;
   /** Where ended calls are kept that metering could not store yet: a folder used by this gateway only. */
   readonly spoolDir: string;
+  /** Present in a gateway that shares its port and its limits with other threads of its process: what all of them together are occupied with. */
+  readonly shared?: Occupancy;
 }
 
 /** Creates a gateway that uses these peers. */
@@ -85,6 +90,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
     clock,
     log,
   });
+  const occupancy = deps.shared ?? localOccupancy();
   const disconnectDrain = new DisconnectDrain(config);
   const unknownHolds = createUnknownHolds({ ledger: peers.ledger, clock, log, rpcTimeoutMs, holdTtlMs: config.holdTtlMs });
   const keyedCalls = createKeyedCalls({ peers, models, checkpoints, recorder, unknownHolds, drain: disconnectDrain, config, clock, log });
@@ -130,6 +136,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
         readiness,
         spoolState: () => spool.state(),
         isDraining: () => isDraining,
+        occupancy,
       });
       server = createServer({
         headersTimeout: headersTimeoutMs,
@@ -137,10 +144,9 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
         keepAliveTimeout: idleTimeoutMs,
         noDelay: true,
       });
-      server.maxConnections = config.connectionsMax;
-      connections = watchConnections(server, config);
+      connections = watchConnections(server, config, occupancy);
       server.on('request', connections.guard(app.callback()));
-      await listen(server, config);
+      await listen(server, config, deps.shared !== undefined);
     },
     async stop() {
       isDraining = true;
@@ -164,7 +170,14 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
   };
 }
 
-async function listen(server: Server, { host, port }: GatewayConfig): Promise<void> {
+/** Throws failed_precondition if another process listens on the port: threads, which share it among themselves, would share it with that process too. */
+export async function assertPortIsFree(config: Pick<GatewayConfig, 'host' | 'port'>): Promise<void> {
+  const server = createServer();
+  await listen(server, config, false);
+  await new Promise((resolve) => server.close(resolve));
+}
+
+async function listen(server: Server, { host, port }: Pick<GatewayConfig, 'host' | 'port'>, reusePort: boolean): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     const fail = (error: NodeJS.ErrnoException): void => {
       const isTaken = error.code === 'EADDRINUSE';
@@ -177,7 +190,7 @@ async function listen(server: Server, { host, port }: GatewayConfig): Promise<vo
       );
     };
     server.once('error', fail);
-    server.listen(port, host, () => {
+    server.listen({ port, host, reusePort }, () => {
       server.off('error', fail);
       resolve();
     });

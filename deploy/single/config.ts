@@ -1,5 +1,5 @@
 // Settings of the single process, in addition to those of its parts.
-import { type Environment, oneOf, optionalText, type Setting, type Settings, text, type Values } from '#kit/config/settings.js';
+import { type Environment, integer, oneOf, optionalText, type Setting, type Settings, text, type Values } from '#kit/config/settings.js';
 import { formatUsd, parseUsd } from '#rules/money.js';
 
 /** Settings of the data folder and the first start. */
@@ -30,6 +30,11 @@ export const inProcessSettings = {
     'how messages pass between the services of the single process: `shared`; for development `frozen`, in which a service that changes a message fails, or `encoded`, as over gRPC',
     ['shared', 'frozen', 'encoded'],
     { default: 'shared' },
+  ),
+  gatewayThreads: integer(
+    'TOLLGATE_GATEWAY_THREADS',
+    'how many threads serve HTTP, beside the thread of the services and their databases; with 0 everything is in one thread',
+    { min: 0, max: 64, default: 0 },
   ),
 } satisfies Settings;
 

@@ -25,7 +25,7 @@ import { crossings } from '#kit/rpc/crossing.js';
 import { localClient } from '#kit/rpc/local-client.js';
 import { decorateService } from '#kit/rpc/standard-chain.js';
 import { grpcPart, offer } from '#kit/process/service-process.js';
-import { createGateway, gatewaySettings } from '../../gateway/index.js';
+import { adoptSpools, createGateway, type Gateway, gatewaySettings } from '../../gateway/index.js';
 import { authSettings, createAuth } from '../../services/auth/index.js';
 import { catalogSettings, createCatalog } from '../../services/catalog/index.js';
 import { createInference, ensureSecretKey, inferenceSettings } from '../../services/inference/index.js';
@@ -35,6 +35,7 @@ import { ensureFirstRun, type FirstRun, createConsoleLink } from '../first-run.j
 import { firstRunFacts, showFirstKey } from '../show-secrets.js';
 import { commandFor, welcomeText } from '../welcome.js';
 import { grpcSettings, inProcessSettings, singleEnvironment, singleSettings } from './config.js';
+import { gatewayThreads } from './gateway-threads.js';
 import { networkListener } from './network-listener.js';
 
 const startedAtMs = performance.timeOrigin;
@@ -121,26 +122,6 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
   });
   const inference = createInference(config.inference, { db: databases.inference, clock, log, secretKey, auth: authFor('inference') });
 
-  const as = { caller: 'gateway', crossing };
-  const gateway = createGateway(config.gateway, {
-    peers: {
-      auth: localClient(AuthServiceDefinition, decorateService(AuthServiceDefinition, auth.service, chain), as),
-      users: localClient(UserServiceDefinition, users, as),
-      callers: localClient(CallerServiceDefinition, decorateService(CallerServiceDefinition, auth.callers.service, chain), as),
-      notifications: localClient(NotificationServiceDefinition, notifications, as),
-      catalog: localClient(CatalogServiceDefinition, catalogService, as),
-      ledger: localClient(LedgerServiceDefinition, ledgerService, as),
-      alerts: localClient(AlertServiceDefinition, decorateService(AlertServiceDefinition, alerts.service, chain), as),
-      payments: localClient(PaymentServiceDefinition, decorateService(PaymentServiceDefinition, payments.service, chain), as),
-      metering: localClient(MeteringServiceDefinition, decorateService(MeteringServiceDefinition, metering.service, chain), as),
-      inference: localClient(InferenceServiceDefinition, decorateService(InferenceServiceDefinition, inference.service, chain), as),
-    },
-    clock,
-    log,
-    drainTimeoutMs: host.common.drainTimeoutMs,
-    spoolDir: config.gateway.spoolDir ?? join(dataDir, 'spool'),
-  });
-
   const offers = [
     offer(AuthServiceDefinition, auth),
     offer(UserServiceDefinition, auth.users),
@@ -153,6 +134,38 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     offer(MeteringServiceDefinition, metering),
     offer(InferenceServiceDefinition, inference),
   ];
+  const spoolDir = config.gateway.spoolDir ?? join(dataDir, 'spool');
+  const { gatewayThreads: threads, messages } = config.inProcess;
+  const as = { caller: 'gateway', crossing };
+  const gatewayInThisThread = (): Gateway => {
+    adoptSpools(spoolDir, [], spoolDir);
+    return createGateway(config.gateway, {
+      peers: {
+        auth: localClient(AuthServiceDefinition, decorateService(AuthServiceDefinition, auth.service, chain), as),
+        users: localClient(UserServiceDefinition, users, as),
+        callers: localClient(CallerServiceDefinition, decorateService(CallerServiceDefinition, auth.callers.service, chain), as),
+        notifications: localClient(NotificationServiceDefinition, notifications, as),
+        catalog: localClient(CatalogServiceDefinition, catalogService, as),
+        ledger: localClient(LedgerServiceDefinition, ledgerService, as),
+        alerts: localClient(AlertServiceDefinition, decorateService(AlertServiceDefinition, alerts.service, chain), as),
+        payments: localClient(PaymentServiceDefinition, decorateService(PaymentServiceDefinition, payments.service, chain), as),
+        metering: localClient(MeteringServiceDefinition, decorateService(MeteringServiceDefinition, metering.service, chain), as),
+        inference: localClient(InferenceServiceDefinition, decorateService(InferenceServiceDefinition, inference.service, chain), as),
+      },
+      clock,
+      log,
+      drainTimeoutMs: host.common.drainTimeoutMs,
+      spoolDir,
+    });
+  };
+  const gateway =
+    threads === 0
+      ? gatewayInThisThread()
+      : gatewayThreads(
+          { threads, gateway: config.gateway, inference: config.inference, dataDir, spoolDir, messages, offers, access },
+          host,
+        );
+
   // Only the user who runs this process can open the socket, so that its callers need no certificate.
   const operatorSocket = grpcPart({ address: `unix:${socketPath}`, offers, access, tls: undefined }, host);
   const listeners = await networkListener(config.grpc, dataDir, { offers, access }, host);

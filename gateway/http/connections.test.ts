@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { localOccupancy } from './occupancy.js';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { untilTrue } from '#kit/testing/waiting.js';
@@ -17,7 +18,7 @@ describe('connections', () => {
 
   async function serve(handle: RequestListener): Promise<Connections> {
     server = createServer();
-    const connections = watchConnections(server, { slowReaderTimeoutMs: 200 });
+    const connections = watchConnections(server, { connectionsMax: 100, slowReaderTimeoutMs: 200 }, localOccupancy());
     server.on('request', connections.guard(handle));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     return connections;

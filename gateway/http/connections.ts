@@ -1,6 +1,7 @@
 // Guards the connections of the public address against what no single request can detect.
 import type { RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Occupancy } from './occupancy.js';
 
 /**
  * Requests that one connection may have pipelined ahead of their responses. Node hands over every request in what it has read (64 KiB),
@@ -16,12 +17,31 @@ export interface Connections {
   isQuiet(): boolean;
 }
 
-/** Watches a server's connections. One whose client reads nothing of a finished response for `slowReaderTimeoutMs` is closed. */
-export function watchConnections(server: Server, { slowReaderTimeoutMs }: { slowReaderTimeoutMs: number }): Connections {
+/** The limits of connections. */
+export interface ConnectionLimits {
+  /** Further connections are closed immediately. */
+  readonly connectionsMax: number;
+  /** A connection whose client reads nothing of a finished response for this long is closed. */
+  readonly slowReaderTimeoutMs: number;
+}
+
+/** Watches a server's connections. */
+export function watchConnections(
+  server: Server,
+  { connectionsMax, slowReaderTimeoutMs }: ConnectionLimits,
+  occupancy: Pick<Occupancy, 'connections' | 'countConnection'>,
+): Connections {
   const unanswered = new Map<Socket, number>();
 
   // Responses queued behind another one are not notified that their connection has closed.
-  server.on('connection', (socket) => socket.once('close', () => unanswered.delete(socket)));
+  server.on('connection', (socket) => {
+    occupancy.countConnection(1);
+    socket.once('close', () => {
+      occupancy.countConnection(-1);
+      unanswered.delete(socket);
+    });
+    if (occupancy.connections() > connectionsMax) socket.destroy();
+  });
 
   function settle(socket: Socket): void {
     const left = (unanswered.get(socket) ?? 0) - 1;

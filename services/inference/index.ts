@@ -23,12 +23,14 @@ export interface InferenceDeps {
   readonly secretKey: Buffer;
   /** Auth, which keeps the audit log. */
   readonly auth: AuditReceiver;
+  /** Whether another instance in this process migrates the database and ships the audit events, so that this one only serves calls. */
+  readonly servesCallsOnly?: boolean;
 }
 
 /** Creates inference over its own database. Raises invalid_request when a configured base url is malformed. */
 export function createInference(
   config: InferenceConfig,
-  { db, clock, log, secretKey, auth }: InferenceDeps,
+  { db, clock, log, secretKey, auth, servesCallsOnly = false }: InferenceDeps,
 ): ServiceModule<InferenceService> {
   const store = new UpstreamStore(db);
   const audit = new AuditOutbox({ db, receiver: auth, caller: 'inference', clock, log });
@@ -38,8 +40,10 @@ export function createInference(
     name: 'inference',
     service: inferenceService({ db, config, store, registry, box, audit, clock, log }),
     async start() {
-      await store.migrate();
-      audit.start();
+      if (!servesCallsOnly) {
+        await store.migrate();
+        audit.start();
+      }
       await registry.reload();
     },
     async stop() {

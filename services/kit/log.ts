@@ -9,6 +9,8 @@ export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 's
 
 /** Maximum buffer for lines while the reader of standard output does not keep up; further lines are dropped. */
 const waitingBytesMax = 8 * 1024 * 1024;
+/** The kernel writes this much to a pipe in one piece (PIPE_BUF), so that lines of several threads are not mixed. */
+const writtenBytesMax = 4096;
 /** When the process ends, a reader that has stalled is waited for in steps of 100 ms (sonic-boom), this many times. */
 const flushRetriesMax = 10;
 
@@ -17,7 +19,13 @@ function standardOutput(): DestinationStream {
   let retriesLeft = Number.POSITIVE_INFINITY;
   // Runs before pino's own listener, which writes the remaining lines and would wait forever for a reader that has stalled.
   process.once('exit', () => (retriesLeft = flushRetriesMax));
-  const destination = pino.destination({ dest: 1, sync: false, maxLength: waitingBytesMax, retryEAGAIN: () => (retriesLeft -= 1) >= 0 });
+  const destination = pino.destination({
+    dest: 1,
+    sync: false,
+    maxLength: waitingBytesMax,
+    maxWrite: writtenBytesMax,
+    retryEAGAIN: () => (retriesLeft -= 1) >= 0,
+  });
   // A closed pipe is not a reason to stop serving.
   destination.on('error', () => undefined);
   return destination;

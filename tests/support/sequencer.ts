@@ -42,6 +42,7 @@ export const seconds: Readonly<Record<string, number>> = {
   'tests/console/alerts.test.ts': 37,
   'tests/console/billing.test.ts': 36,
   'tests/operations/recovery.test.ts': 35,
+  'tests/operations/threads.test.ts': 35,
   'tests/console-api/operator-catalog.test.ts': 31,
   'tests/accounts/invitations.test.ts': 31,
   'tests/console-api/operator-api.test.ts': 29,

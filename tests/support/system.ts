@@ -70,7 +70,7 @@ export async function startSystem(mode: Mode, env: Record<string, string> = {}, 
     await eventually(async () => {
       if (child.process.exitCode !== null) throw new NeverWill(`it exited with ${child.process.exitCode}`);
       const response = await fetch(`${baseUrl}/readyz`);
-      return response.status === 200 && child.stdout().includes('ready') ? true : undefined;
+      return response.status === 200 && child.stdout().includes('is ready') ? true : undefined;
     }, 120_000).catch((error: Error) => {
       child.process.kill('SIGKILL');
       throw new Error(`Tollgate did not become ready: ${error.message}\n${child.stdout()}\n${child.stderr()}`);

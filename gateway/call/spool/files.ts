@@ -6,7 +6,8 @@ import type { Logger } from '#kit/log.js';
 import { decodeLines, encodeLine, type SpooledReport } from './line.js';
 
 const fileBytesMax = 4 * 1024 * 1024;
-const namePattern = /^\d{15}-\d{6}\.spool$/;
+/** The names of files with reports. */
+export const spoolFilePattern = /^\d{15}-\d{6}\.spool$/;
 const damagedSuffix = '.damaged';
 const refusedName = 'refused.jsonl';
 const refusedBytesMax = 16 * 1024 * 1024;
@@ -47,7 +48,7 @@ export class SpoolFiles {
    * logged as an error; the others are still read.
    */
   async readAll(): Promise<{ file: SpoolFile; reports: readonly SpooledReport[] }[]> {
-    const names = (await readdir(this.folder)).filter((name) => namePattern.test(name)).sort();
+    const names = (await readdir(this.folder)).filter((name) => spoolFilePattern.test(name)).sort();
     const found: { file: SpoolFile; reports: readonly SpooledReport[] }[] = [];
     for (const name of names) {
       try {

@@ -3,11 +3,12 @@ import type { Context } from 'koa';
 import { Key } from '#proto/auth/v1/auth.js';
 import { failureOf, promised } from '#kit/testing/waiting.js';
 import { chatCompletions } from '../../formats/chat-completions/index.js';
+import { localOccupancy } from '../occupancy.js';
 import { beginState } from '../request-state.js';
 import { admit, type AdmissionOptions } from './admit.js';
 
 function admission(options: Partial<AdmissionOptions>) {
-  const middleware = admit({ callsMax: 9, callsPerAccountMax: 9, isDraining: () => false, ...options });
+  const middleware = admit({ callsMax: 9, callsPerAccountMax: 9, occupancy: localOccupancy(), isDraining: () => false, ...options });
   return (accountId: string, work: () => Promise<void>): Promise<unknown> => {
     const context = {} as Context;
     beginState(context, { requestId: 'req_1', dialect: chatCompletions, key: Key.fromPartial({ accountId }) });

@@ -1,6 +1,7 @@
 // Bounds the calls in flight, in total and per account, and admits no new calls while the gateway stops.
 import type { Context, Middleware, Next } from 'koa';
 import { AppError } from '#client/errors/app-error.js';
+import type { Occupancy } from '../occupancy.js';
 import { stateOf } from '../request-state.js';
 
 /** The limits of admission. */
@@ -8,6 +9,7 @@ export interface AdmissionOptions {
   readonly callsMax: number;
   /** Lower than the total, so that one account cannot lock out the others. */
   readonly callsPerAccountMax: number;
+  readonly occupancy: Pick<Occupancy, 'calls' | 'callsOf' | 'countCall'>;
   isDraining(): boolean;
 }
 
@@ -17,34 +19,24 @@ const retryAfterMs = 1000;
  * Creates the middleware, one instance for all routes that it bounds together, after the one that authenticates the key. A call counts from
  * before its body is read until its end.
  */
-export function admit({ callsMax, callsPerAccountMax, isDraining }: AdmissionOptions): Middleware {
-  let underWay = 0;
-  const underWayOf = new Map<string, number>();
-
-  function count(accountId: string, by: 1 | -1): void {
-    underWay += by;
-    const ofAccount = (underWayOf.get(accountId) ?? 0) + by;
-    if (ofAccount > 0) underWayOf.set(accountId, ofAccount);
-    else underWayOf.delete(accountId);
-  }
-
+export function admit({ callsMax, callsPerAccountMax, occupancy, isDraining }: AdmissionOptions): Middleware {
   return async (ctx: Context, next: Next) => {
     const { accountId } = stateOf(ctx).key!;
     if (isDraining()) throw new AppError('service_unavailable', 'This gateway is stopping. Try again.', { retryAfterMs });
-    if (underWay >= callsMax)
+    if (occupancy.calls() >= callsMax)
       throw new AppError('overloaded', 'The gateway has as many calls in flight as it may. Try again shortly.', { retryAfterMs });
-    if ((underWayOf.get(accountId) ?? 0) >= callsPerAccountMax) {
+    if (occupancy.callsOf(accountId) >= callsPerAccountMax) {
       throw new AppError(
         'overloaded',
         `Your account has ${callsPerAccountMax} calls in flight, as many as one may. Try again when some have ended.`,
         { retryAfterMs },
       );
     }
-    count(accountId, 1);
+    occupancy.countCall(accountId, 1);
     try {
       await next();
     } finally {
-      count(accountId, -1);
+      occupancy.countCall(accountId, -1);
     }
   };
 }

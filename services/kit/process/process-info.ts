@@ -1,5 +1,6 @@
 // Describes the running process: its versions, its start time and its database.
 import { randomBytes } from 'node:crypto';
+import { getEnvironmentData } from 'node:worker_threads';
 import type { Database } from '../db/open.js';
 import { asText } from '../db/values.js';
 import { tollgateVersion } from './version.js';
@@ -18,11 +19,18 @@ export interface ProcessInfo {
   readonly databaseLatencyUs: number;
 }
 
-const instanceId = randomBytes(8).toString('hex');
-const startedAtMs = BigInt(Math.round(performance.timeOrigin));
+/** The name under which the threads of a process find `thisProcess` in worker_threads' environment data. */
+export const thisProcessKey = 'tollgate.process';
 
-/** This process without a database. */
-export const thisProcess = { instanceId, version: tollgateVersion, nodeVersion: process.versions.node, startedAtMs } as const;
+/** This process without a database; the same in all of its threads. */
+export const thisProcess: Pick<ProcessInfo, 'instanceId' | 'version' | 'nodeVersion' | 'startedAtMs'> = (getEnvironmentData(
+  thisProcessKey,
+) as never) ?? {
+  instanceId: randomBytes(8).toString('hex'),
+  version: tollgateVersion,
+  nodeVersion: process.versions.node,
+  startedAtMs: BigInt(Math.round(performance.timeOrigin)),
+};
 
 /** Returns this process and its database, which it queries. */
 export async function processInfo(db: Database): Promise<ProcessInfo> {

@@ -7,7 +7,7 @@ import { type Part, startInOrder } from '../lifecycle.js';
 import { createLogger, type Logger } from '../log.js';
 import { dialGrpc, type DialGrpcOptions, type GrpcConnection } from '#client/grpc/grpc-client.js';
 import type { Tls } from '#client/tls.js';
-import { startTelemetry } from '../telemetry/telemetry.js';
+import { type ScopeMetrics, startTelemetry } from '../telemetry/telemetry.js';
 
 /** What a process provides to its parts. */
 export interface ProcessHost {
@@ -18,6 +18,8 @@ export interface ProcessHost {
   readonly tls: Tls | undefined;
   /** Opens a connection with this process's name and certificates; it is closed when everything has stopped. */
   dial(address: string, options?: Pick<DialGrpcOptions, 'timeoutMs' | 'attempts'>): GrpcConnection;
+  /** Adds the metrics of threads to those that this process serves to Prometheus. */
+  addMetrics(source: () => Promise<ScopeMetrics[]>): void;
 }
 
 /** Options of `runProcess`. */
@@ -65,6 +67,7 @@ export async function runProcess<G extends SettingGroups>(options: ProcessOption
       connections.push(connection);
       return connection;
     },
+    addMetrics: (source) => telemetry.addSource(source),
   };
   let stopParts: () => Promise<void>;
   try {
@@ -97,7 +100,8 @@ function readConfig<G extends SettingGroups>(options: ProcessOptions<G>, env: En
   }
 }
 
-function endOnUncaught(log: Logger): void {
+/** Ends the process, or in a thread the thread, at an uncaught error. */
+export function endOnUncaught(log: Logger): void {
   const end = (error: unknown): never => {
     log.fatal({ err: error }, 'uncaught error');
     return process.exit(1);

@@ -55,7 +55,7 @@ function listening(server: Server, listen: string): Promise<void> {
 }
 
 /** Returns the text of all metrics, each series once. */
-function metricsText({ resource, scopeMetrics }: ResourceMetrics): string {
+export function metricsText({ resource, scopeMetrics }: ResourceMetrics): string {
   const target = `# TYPE target_info gauge\ntarget_info${labels(resource.attributes as Attributes)} 1\n`;
   return (
     target +

@@ -1,0 +1,65 @@
+// One gateway thread of the single process: HTTP, and inference beside it because its events are most of the traffic. All other services, and
+// changes of upstreams, are in the main thread.
+import { join } from 'node:path';
+import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
+import { CallerServiceDefinition } from '#proto/auth/v1/callers.js';
+import { NotificationServiceDefinition } from '#proto/auth/v1/notifications.js';
+import { UserServiceDefinition } from '#proto/auth/v1/users.js';
+import { CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
+import { InferenceServiceDefinition } from '#proto/inference/v1/inference.js';
+import { AlertServiceDefinition } from '#proto/ledger/v1/alerts.js';
+import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
+import { PaymentServiceDefinition } from '#proto/ledger/v1/payments.js';
+import { MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
+import { openDatabase } from '#kit/db/open.js';
+import type { Part } from '#kit/lifecycle.js';
+import { runThread } from '#kit/process/thread-process.js';
+import { Access } from '#kit/rpc/access/access.js';
+import { crossings } from '#kit/rpc/crossing.js';
+import { localClient } from '#kit/rpc/local-client.js';
+import { decorateService } from '#kit/rpc/standard-chain.js';
+import { createGateway, sharedOccupancy } from '../../gateway/index.js';
+import { createInference, ensureSecretKey } from '../../services/inference/index.js';
+import type { GatewayThreadData } from './gateway-threads.js';
+
+await runThread<GatewayThreadData>((data, { log, clock, common, thread, services }) => {
+  const db = openDatabase(`sqlite:${join(data.dataDir, 'inference.db')}`);
+  const database: Part = { name: 'database', start: async () => undefined, stop: () => db.close() };
+  const inference = createInference(data.inference, {
+    db,
+    clock,
+    log,
+    secretKey: ensureSecretKey(join(data.dataDir, 'secret-key')),
+    auth: services.client(UserServiceDefinition),
+    servesCallsOnly: true,
+  });
+  const own = localClient(
+    InferenceServiceDefinition,
+    decorateService(InferenceServiceDefinition, inference.service, { access: new Access(), log }),
+    {
+      caller: 'gateway',
+      crossing: crossings[data.messages],
+    },
+  );
+  const { generate, countTokens, listUpstreams } = own;
+  const gateway = createGateway(data.gateway, {
+    peers: {
+      auth: services.client(AuthServiceDefinition),
+      users: services.client(UserServiceDefinition),
+      callers: services.client(CallerServiceDefinition),
+      notifications: services.client(NotificationServiceDefinition),
+      catalog: services.client(CatalogServiceDefinition),
+      ledger: services.client(LedgerServiceDefinition),
+      alerts: services.client(AlertServiceDefinition),
+      payments: services.client(PaymentServiceDefinition),
+      metering: services.client(MeteringServiceDefinition),
+      inference: { ...services.client(InferenceServiceDefinition), generate, countTokens, listUpstreams },
+    },
+    clock,
+    log,
+    drainTimeoutMs: common.drainTimeoutMs,
+    spoolDir: data.spoolDir,
+    shared: sharedOccupancy(data.occupancy, thread),
+  });
+  return { parts: [database, inference, gateway], result: () => gateway.address() };
+});

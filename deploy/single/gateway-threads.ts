@@ -1,0 +1,81 @@
+// The gateways of the single process in threads of their own, all on one port, beside the thread with the services and their databases.
+import { join } from 'node:path';
+import type { Part } from '#kit/lifecycle.js';
+import type { ProcessHost } from '#kit/process/process.js';
+import type { Offer } from '#kit/process/service-process.js';
+import { threadGroup } from '#kit/process/thread-group.js';
+import type { Access } from '#kit/rpc/access/access.js';
+import type { crossings } from '#kit/rpc/crossing.js';
+import { adoptSpools, assertPortIsFree, clearOccupancy, type GatewayConfig, occupancyMemory } from '../../gateway/index.js';
+import type { InferenceConfig } from '../../services/inference/index.js';
+
+/** What a gateway thread is started with. */
+export interface GatewayThreadData {
+  readonly gateway: GatewayConfig;
+  readonly inference: InferenceConfig;
+  readonly dataDir: string;
+  readonly spoolDir: string;
+  readonly messages: keyof typeof crossings;
+  readonly occupancy: SharedArrayBuffer;
+}
+
+/** Options of `gatewayThreads`. */
+export interface GatewayThreadsOptions {
+  readonly threads: number;
+  readonly gateway: GatewayConfig;
+  readonly inference: InferenceConfig;
+  readonly dataDir: string;
+  readonly spoolDir: string;
+  readonly messages: keyof typeof crossings;
+  readonly offers: readonly Offer[];
+  readonly access: Access;
+}
+
+/** Returns the threads as a part, and the address of all of them. */
+export function gatewayThreads(options: GatewayThreadsOptions, { log, common, addMetrics }: ProcessHost): Part & { address(): string } {
+  const { threads, dataDir, spoolDir, messages, access } = options;
+  const occupancy = occupancyMemory(threads);
+  const share = (max: number): number => Math.ceil(max / threads);
+  const gateway = {
+    ...options.gateway,
+    keysCachedMax: share(options.gateway.keysCachedMax),
+    readOnCallsMax: share(options.gateway.readOnCallsMax),
+    spoolBytesMax: share(options.gateway.spoolBytesMax),
+    spoolReportsMax: share(options.gateway.spoolReportsMax),
+  };
+  const inference = { ...options.inference, connectionsMax: share(options.inference.connectionsMax) };
+  let address = '';
+  let { port } = gateway;
+  const group = threadGroup({
+    name: 'gateway',
+    processName: 'single',
+    script: new URL('gateway-thread.js', import.meta.url),
+    threads,
+    firstAlone: port === 0,
+    services: options.offers.map((each) => each.served({ access, log })),
+    common,
+    log,
+    dataOf(thread): GatewayThreadData {
+      return { gateway: { ...gateway, port }, inference, dataDir, spoolDir: join(spoolDir, String(thread)), messages, occupancy };
+    },
+    started(result) {
+      address = result as string;
+      port = Number(new URL(address).port);
+    },
+    ended: (thread) => clearOccupancy(occupancy, thread),
+  });
+  addMetrics(() => group.metrics());
+  return {
+    ...group,
+    async start() {
+      if (port !== 0) await assertPortIsFree({ ...gateway, port });
+      adoptSpools(
+        spoolDir,
+        Array.from({ length: threads }, (_, index) => index + 1),
+        join(spoolDir, '1'),
+      );
+      await group.start();
+    },
+    address: () => address,
+  };
+}
