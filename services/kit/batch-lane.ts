@@ -1,12 +1,17 @@
 // Lets work that arrives while a transaction runs share the next one.
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { abortError, AppError } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
+import { nextTurn } from './turn.js';
 
 /** Options of `BatchLane`. */
 export interface BatchLaneOptions<Item, Outcome> {
-  /** Applies all of the items in one transaction, in order, and returns the outcome of each; or applies none of them and throws. */
-  readonly apply: (items: readonly Item[]) => Promise<readonly Outcome[]>;
+  /**
+   * Applies all of the items in one transaction, in order, and returns the outcome of each once they are durable; or applies none of them and throws.
+   * It may call `onApplied` with the outcomes before they are durable.
+   */
+  readonly apply: (items: readonly Item[], onApplied: (outcomes: readonly Outcome[]) => void) => Promise<readonly Outcome[]>;
+  /** Resolves when a transaction can begin; by default at the next turn of the event loop. The items of the next batch are taken then. */
+  readonly turn?: () => Promise<void>;
   /** Reports whether a single item may have caused this error of a batch, so that it is worth finding. */
   readonly isOfOneItem: (error: unknown) => boolean;
   readonly batchMax: number;
@@ -19,12 +24,13 @@ export type Waiter = Pick<CallContext, 'signal' | 'deadlineMs'>;
 interface Waiting<Item, Outcome> {
   readonly item: Item;
   readonly waiter: Waiter | undefined;
+  readonly onApplied: ((outcome: Outcome) => void) | undefined;
   readonly resolve: (outcome: Outcome) => void;
   readonly reject: (error: unknown) => void;
 }
 
 /**
- * Runs one batch at a time. Items that queue up meanwhile go into the next batch, at the next turn of the event loop. When one item makes
+ * Runs one batch at a time. Items that queue up meanwhile go into the next batch. When one item makes
  * a batch fail, its halves are applied separately, and then theirs, so that only that item fails.
  */
 export class BatchLane<Item, Outcome = undefined> {
@@ -34,17 +40,16 @@ export class BatchLane<Item, Outcome = undefined> {
   constructor(private readonly options: BatchLaneOptions<Item, Outcome>) {}
 
   /**
-   * Returns the outcome of the item once it is applied. Raises overloaded when the queue is full, and what `apply` raises for the item.
-   * When
-   * its caller disconnects or the caller's deadline passes before its turn, it is not applied, and cancelled or deadline_exceeded is
-   * raised.
+   * Returns the outcome of the item once it is durable, and passes it to `onApplied` when it is known before. Raises overloaded when the queue
+   * is full, and what `apply` raises for the item. When its caller disconnects or the caller's deadline passes before its turn, it is not
+   * applied, and cancelled or deadline_exceeded is raised.
    */
-  add(item: Item, waiter?: Waiter): Promise<Outcome> {
+  add(item: Item, waiter?: Waiter, onApplied?: (outcome: Outcome) => void): Promise<Outcome> {
     if (this.queue.length >= this.options.queueMax) {
       return Promise.reject(new AppError('overloaded', 'Too much is waiting to be stored; try again shortly.', { retryAfterMs: 1000 }));
     }
     return new Promise((resolve, reject) => {
-      this.queue.push({ item, waiter, resolve, reject });
+      this.queue.push({ item, waiter, onApplied, resolve, reject });
       this.running ??= this.run();
     });
   }
@@ -63,7 +68,7 @@ export class BatchLane<Item, Outcome = undefined> {
     while (this.queue.length > 0) {
       // The items of one turn of the event loop go together. A driver that blocks (SQLite's) would otherwise finish
       // each item before the next one can arrive.
-      await nextTurn();
+      await (this.options.turn ?? nextTurn)();
       await this.applyBatch(this.queue.splice(0, this.options.batchMax));
     }
     this.running = undefined;
@@ -73,7 +78,10 @@ export class BatchLane<Item, Outcome = undefined> {
     const wanted = batch.filter(isWanted);
     if (wanted.length === 0) return;
     try {
-      const outcomes = await this.options.apply(wanted.map(({ item }) => item));
+      const outcomes = await this.options.apply(
+        wanted.map(({ item }) => item),
+        (applied) => wanted.forEach(({ onApplied }, index) => onApplied?.(applied[index]!)),
+      );
       wanted.forEach(({ resolve }, index) => resolve(outcomes[index]!));
     } catch (error) {
       if (wanted.length > 1 && this.options.isOfOneItem(error)) {

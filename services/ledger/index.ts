@@ -52,7 +52,7 @@ export function createLedger(config: LedgerConfig, { db, clock, log, access, aut
   const auditLog = new AuditOutbox({ db, receiver: auth, caller: 'ledger', clock, log });
   const metrics = new LedgerMetrics();
   const lane = metrics.watchLane(
-    createOperationLane({ config, engine: db.engine, store: metrics.watchStore(createStore(db, auditLog)), clock }),
+    createOperationLane({ config, engine: db.engine, store: metrics.watchStore(createStore(db, auditLog)), clock, turn: () => db.turn() }),
   );
   const deps: RpcDeps = {
     lane,

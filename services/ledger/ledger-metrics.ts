@@ -37,9 +37,9 @@ export class LedgerMetrics {
   /** Wraps the store to record the size of each batch. */
   watchStore(store: Executor): Executor {
     return {
-      execute: (operations, nowMs) => {
+      execute: (operations, nowMs, onApplied) => {
         this.batchSize.record(operations.length);
-        return store.execute(operations, nowMs);
+        return store.execute(operations, nowMs, onApplied);
       },
     };
   }
@@ -47,8 +47,8 @@ export class LedgerMetrics {
   /** Wraps the lane to count outcomes. */
   watchLane(lane: OperationLane): OperationLane {
     return {
-      add: async (operation, waiter) => {
-        const applied = await lane.add(operation, waiter);
+      add: async (operation, waiter, onApplied) => {
+        const applied = await lane.add(operation, waiter, onApplied);
         this.count(operation, applied);
         return applied;
       },

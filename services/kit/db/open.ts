@@ -9,10 +9,25 @@ import { type MysqlOptions, openMysqlKnex } from './mysql/knex.js';
 import type { Bindings, PlainTransaction, Row } from './plain-transaction.js';
 import { quietKnex } from './quiet-knex.js';
 import { retried, type TransactionOptions } from './retries.js';
-import { type ConnectionPool, queryPlain, runPlain } from './run-plain.js';
+import { nextTurn } from '../turn.js';
+import { type ConnectionPool, queryPlain, runOnMysql, runUnsynced } from './run-plain.js';
+import { SqliteCommits } from './sqlite-commits.js';
 import { traceStatements } from './sql-spans.js';
+import { syncFile, type SyncFile, WalSync } from './wal-sync.js';
 
 export type { Engine };
+
+/** Options of a plain transaction. */
+export interface PlainOptions<T> extends TransactionOptions {
+  /** Called with the result once it is committed, when others can see it but a power failure may still undo it. */
+  readonly onApplied?: ((result: T) => void) | undefined;
+}
+
+/** Options of `openDatabase`. */
+export interface DatabaseOptions extends MysqlOptions {
+  /** Syncs the log of a SQLite file; replaced by tests. */
+  readonly syncFile?: SyncFile;
+}
 
 /** A service's own database. */
 export interface Database {
@@ -25,8 +40,16 @@ export interface Database {
    * after another.
    */
   transaction<T>(work: (tx: Knex.Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
-  /** The same with SQL text instead of knex, at a tenth of the cost: for the work of every call. */
-  plainTransaction<T>(work: (tx: PlainTransaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
+  /**
+   * The same with SQL text instead of knex, at a tenth of the cost: for the work of every call. On SQLite all that wait at the same moment
+   * share one commit. Resolves once the result is durable, which is some time after it is applied (`onApplied`).
+   */
+  plainTransaction<T>(work: (tx: PlainTransaction) => Promise<T>, options?: PlainOptions<T>): Promise<T>;
+  /**
+   * Resolves when the next transaction can begin. A lane that takes its items only then shares that commit with everything else that waits for
+   * it.
+   */
+  turn(): Promise<void>;
   /**
    * Returns the rows of a SELECT outside of a transaction, without knex's builder: for what is polled. On SQLite the statement stays prepared,
    * so that an idle process costs next to nothing.
@@ -37,19 +60,31 @@ export interface Database {
 
 /**
  * Opens "sqlite:<path>" (":memory:" as path for a temporary database) or "mysql://user:password@host:port/schema" (a path to a
- * Unix socket as ?socketPath=…, the nodes of a cluster as host:port,host:port). The options are for MySQL. Raises invalid_request
+ * Unix socket as ?socketPath=…, the nodes of a cluster as host:port,host:port). Raises invalid_request
  * for any other url.
  */
-export function openDatabase(url: string, options: MysqlOptions = {}): Database {
-  if (url.startsWith('sqlite:')) return openSqlite(url.slice('sqlite:'.length));
-  if (url.startsWith('mysql:')) {
-    const { knex, close } = openMysqlKnex(url, options);
-    return database('mysql', knex, close);
-  }
+export function openDatabase(url: string, options: DatabaseOptions = {}): Database {
+  if (url.startsWith('sqlite:')) return openSqlite(url.slice('sqlite:'.length), options);
+  if (url.startsWith('mysql:')) return openMysql(url, options);
   throw new AppError('invalid_request', 'A database url begins with "sqlite:" or "mysql:".');
 }
 
-function openSqlite(filename: string): Database {
+function openMysql(url: string, options: MysqlOptions): Database {
+  const { knex, close } = openMysqlKnex(url, options);
+  const pool = knex.client as ConnectionPool;
+  return {
+    ...database('mysql', knex),
+    // What is committed is durable, so there is no earlier moment to report.
+    plainTransaction: (work, options) => retried((noticed) => runOnMysql(pool, noticed(work)), options),
+    turn: nextTurn,
+    async close() {
+      await knex.destroy();
+      await close();
+    },
+  };
+}
+
+function openSqlite(filename: string, options: DatabaseOptions): Database {
   if (filename !== ':memory:') mkdirSync(dirname(filename), { recursive: true });
   const knex = createKnex({
     ...quietKnex,
@@ -63,7 +98,7 @@ function openSqlite(filename: string): Database {
       reapIntervalMillis: 2 ** 31 - 1,
       afterCreate(connection: { pragma(text: string): unknown }, done: (error: Error | null, connection: unknown) => void) {
         connection.pragma('journal_mode = WAL');
-        // FULL: an acknowledged commit survives a power failure. With batches it costs little more than NORMAL.
+        // FULL: an acknowledged commit survives a power failure. Plain transactions are synced separately (sqlite-commits.ts).
         connection.pragma('synchronous = FULL');
         connection.pragma('foreign_keys = ON');
         connection.pragma('busy_timeout = 5000');
@@ -71,22 +106,39 @@ function openSqlite(filename: string): Database {
       },
     },
   });
-  return database('sqlite', knex, async () => undefined);
+  const client = knex.client as ConnectionPool;
+  const wal = filename === ':memory:' ? undefined : new WalSync(filename, options.syncFile ?? syncFile);
+  // Every statement takes a connection, so that none runs after a failed sync.
+  const acquire = client.acquireConnection.bind(client);
+  client.acquireConnection = async () => {
+    wal?.assertSound();
+    return acquire();
+  };
+  const commits = new SqliteCommits(client, wal);
+  return {
+    ...database('sqlite', knex),
+    plainTransaction: (work, { onApplied, ...options } = {}) =>
+      retried(
+        (noticed) =>
+          options.mayBeLost === true ? runUnsynced(client, noticed(work)) : commits.add(noticed(work), onApplied),
+        options,
+      ),
+    turn: () => commits.turn(),
+    async close() {
+      await commits.idle();
+      await knex.destroy();
+      await wal?.close();
+    },
+  };
 }
 
-function database(engine: Engine, knex: Knex, closeMore: () => Promise<void>): Database {
+function database(engine: Engine, knex: Knex): Pick<Database, 'engine' | 'knex' | 'transaction' | 'query'> {
   traceStatements(knex, engine);
   return {
     engine,
     knex,
     transaction: (work, options) => retried((noticed) => runInKnex(knex, noticed(work)), options),
-    plainTransaction: (work, options) =>
-      retried((noticed) => runPlain(engine, knex.client as ConnectionPool, noticed(work), options?.mayBeLost), options),
     query: (sql, bindings) => queryPlain(engine, knex.client as ConnectionPool, sql, bindings),
-    async close() {
-      await knex.destroy();
-      await closeMore();
-    },
   };
 }
 

@@ -10,21 +10,21 @@ export interface ConnectionPool {
   releaseConnection(connection: unknown): Promise<unknown>;
 }
 
-/**
- * Runs `work` in one transaction on a connection of the pool: commits, or rolls back and rethrows. `mayBeLost`: see `TransactionOptions`.
- */
-export async function runPlain<T>(
-  engine: Engine,
-  pool: ConnectionPool,
-  work: (tx: PlainTransaction) => Promise<T>,
-  mayBeLost = false,
-): Promise<T> {
+/** Runs `work` in one transaction on a connection of the pool: commits, or rolls back and rethrows. */
+export async function runOnMysql<T>(pool: ConnectionPool, work: (tx: PlainTransaction) => Promise<T>): Promise<T> {
   const connection = await pool.acquireConnection();
   try {
-    if (engine === 'mysql') return await commit(new MysqlTransaction(connection as MysqlConnection), work);
-    const sqlite = connection as SqliteConnection;
-    const tx = new SqliteTransaction(sqlite);
-    return mayBeLost ? await unsynced(sqlite, () => commit(tx, work)) : await commit(tx, work);
+    return await commit(new MysqlTransaction(connection as MysqlConnection), work);
+  } finally {
+    await pool.releaseConnection(connection);
+  }
+}
+
+/** The same on SQLite, without a sync: a power failure may undo the commit. See `TransactionOptions.mayBeLost`. */
+export async function runUnsynced<T>(pool: ConnectionPool, work: (tx: PlainTransaction) => Promise<T>): Promise<T> {
+  const connection = (await pool.acquireConnection()) as SqliteConnection;
+  try {
+    return await unsynced(connection, () => commit(new SqliteTransaction(connection), work));
   } finally {
     await pool.releaseConnection(connection);
   }
@@ -59,8 +59,8 @@ async function commit<T>(tx: SqliteTransaction | MysqlTransaction, work: (tx: Pl
   }
 }
 
-/** In WAL mode NORMAL only omits the sync at a commit (sqlite.org/pragma.html#pragma_synchronous). */
-async function unsynced<T>(connection: SqliteConnection, work: () => Promise<T>): Promise<T> {
+/** Omits the sync at a commit: all that NORMAL changes in WAL mode (sqlite.org/pragma.html#pragma_synchronous). */
+export async function unsynced<T>(connection: SqliteConnection, work: () => Promise<T>): Promise<T> {
   connection.pragma('synchronous = NORMAL');
   try {
     return await work();

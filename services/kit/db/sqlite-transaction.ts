@@ -60,6 +60,8 @@ const preparedOf = new WeakMap<SqliteConnection, Prepared>();
 /** See `PlainTransaction`. Its statements cannot overlap: each has finished when its call returns. */
 export class SqliteTransaction implements PlainTransaction {
   readonly engine = 'sqlite';
+  /** Whether a statement may have changed something. */
+  hasWritten = false;
   private readonly prepared: Prepared;
   private firstError: unknown;
 
@@ -70,7 +72,17 @@ export class SqliteTransaction implements PlainTransaction {
 
   /** Takes the write lock immediately: a transaction that has read before another one wrote could no longer begin to write. */
   async begin(): Promise<void> {
-    await this.run('BEGIN IMMEDIATE', []);
+    await this.control('BEGIN IMMEDIATE');
+  }
+
+  /** Runs a statement that begins, ends or divides the transaction. */
+  async control(sql: string): Promise<void> {
+    this.execute(sql, () => this.prepared.text(sql).run([]));
+  }
+
+  /** Raises the error of the first statement that failed, even if its caller caught it. */
+  assertUnharmed(): void {
+    if (this.firstError !== undefined) throw this.firstError;
   }
 
   async query(sql: string, bindings: Bindings): Promise<Row[]> {
@@ -78,6 +90,7 @@ export class SqliteTransaction implements PlainTransaction {
   }
 
   async run(sql: string, bindings: Bindings): Promise<number> {
+    this.hasWritten = true;
     return this.execute(sql, () => this.prepared.text(sql).run(bindings).changes);
   }
 
@@ -99,6 +112,8 @@ export class SqliteTransaction implements PlainTransaction {
   }
 
   async insert(table: Table, rows: readonly Values[]): Promise<void> {
+    if (rows.length === 0) return;
+    this.hasWritten = true;
     this.execute(table.insertOne, () => {
       const { insert } = this.prepared.table(table);
       for (const row of rows) insert.run(row);
@@ -106,6 +121,8 @@ export class SqliteTransaction implements PlainTransaction {
   }
 
   async overwrite(table: Table, rows: readonly Values[]): Promise<void> {
+    if (rows.length === 0) return;
+    this.hasWritten = true;
     this.execute(table.updateOne, () => {
       const { update } = this.prepared.table(table);
       const changingFrom = table.columns.length - table.changing.length;
@@ -120,7 +137,7 @@ export class SqliteTransaction implements PlainTransaction {
   }
 
   private execute<T>(sql: string, statement: () => T): T {
-    if (this.firstError !== undefined) throw this.firstError;
+    this.assertUnharmed();
     const span = traceStatement('sqlite', sql);
     try {
       const result = statement();

@@ -22,15 +22,18 @@ export function createOperationLane(deps: {
   engine: Engine;
   store: Executor;
   clock: Clock;
+  /** Resolves when a transaction can begin. */
+  turn?: () => Promise<void>;
 }): OperationLane {
-  const { config, engine, store, clock } = deps;
+  const { config, engine, store, clock, turn } = deps;
   const slots = slotCount[engine];
   const count = Math.min(config.lanes, slots);
   const lanes = Array.from(
     { length: count },
     () =>
       new BatchLane<Operation, Applied<ReplyTo<Operation>>>({
-        apply: (operations) => store.execute(operations, clock.nowMs()),
+        apply: (operations, onApplied) => store.execute(operations, clock.nowMs(), onApplied),
+        ...(turn === undefined ? {} : { turn }),
         isOfOneItem: isOfOneOperation,
         batchMax: operationsMax,
         queueMax: Math.ceil(config.queueMax / count),
@@ -38,7 +41,7 @@ export function createOperationLane(deps: {
   );
   const laneOf = (accountId: string) => lanes[count === 1 ? 0 : Math.floor((accountColumns(accountId, engine).slot * count) / slots)]!;
   return {
-    add: (operation, waiter) => laneOf(operation.accountId).add(operation, waiter),
+    add: (operation, waiter, onApplied) => laneOf(operation.accountId).add(operation, waiter, onApplied),
     get waiting() {
       return lanes.reduce((sum, lane) => sum + lane.waiting, 0);
     },

@@ -7,9 +7,17 @@ import { operationsMax } from '../store/store.js';
 
 type PerformDeps = Pick<RpcDeps, 'lane' | 'log'>;
 
-/** Executes one operation. Raises its refusal, and what the lane raises. */
-export async function perform<O extends Operation>(operation: O, waiter: Waiter, deps: PerformDeps): Promise<ReplyTo<O>> {
-  const applied = await performOne(operation, waiter, deps);
+/**
+ * Executes one operation, and returns its reply once it is durable. Passes the reply to `onApplied` if it is known before. Raises the
+ * operation's refusal, and what the lane raises.
+ */
+export async function perform<O extends Operation>(
+  operation: O,
+  waiter: Waiter,
+  deps: PerformDeps,
+  onApplied?: (reply: ReplyTo<O>) => void,
+): Promise<ReplyTo<O>> {
+  const applied = await performOne(operation, waiter, deps, onApplied);
   if (applied.refusal !== undefined) throw applied.refusal;
   return applied.reply;
 }
@@ -31,9 +39,17 @@ export async function performAll<O extends Operation>(
   return outcomes;
 }
 
-async function performOne<O extends Operation>(operation: O, waiter: Waiter | undefined, deps: PerformDeps): Promise<Applied<ReplyTo<O>>> {
+async function performOne<O extends Operation>(
+  operation: O,
+  waiter: Waiter | undefined,
+  deps: PerformDeps,
+  onApplied?: (reply: ReplyTo<O>) => void,
+): Promise<Applied<ReplyTo<O>>> {
   // The lane carries operations of every kind; each reply has the type that matches its operation.
-  const applied = (await deps.lane.add(operation, waiter)) as Applied<ReplyTo<O>>;
+  const tell = (early: Applied<ReplyTo<Operation>>): void => {
+    if (early.refusal === undefined) onApplied?.(early.reply as ReplyTo<O>);
+  };
+  const applied = (await deps.lane.add(operation, waiter, onApplied && tell)) as Applied<ReplyTo<O>>;
   logShortfalls(applied, deps.log);
   return applied;
 }

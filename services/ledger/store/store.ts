@@ -23,17 +23,26 @@ export interface Executor {
   /**
    * Applies at most `operationsMax` operations in order, in one transaction: all outcomes are durable when it returns, and
    * nothing has happened when it throws, or nothing or all of it if the connection was lost. Every operation is refused individually.
+   * Passes the outcomes to `onApplied` if they are known before they are durable.
    */
-  execute<O extends Operation>(operations: readonly O[], nowMs: number): Promise<Applied<ReplyTo<O>>[]>;
+  execute<O extends Operation>(
+    operations: readonly O[],
+    nowMs: number,
+    onApplied?: (outcomes: readonly Applied<ReplyTo<O>>[]) => void,
+  ): Promise<Applied<ReplyTo<O>>[]>;
 }
 
 /** Creates the store over a database. Raises the driver's errors, which the kit converts for callers (db/failures.ts). */
 export function createStore(db: Database, auditLog: AuditAppender): Executor {
   return {
-    async execute<O extends Operation>(operations: readonly O[], nowMs: number) {
+    async execute<O extends Operation>(
+      operations: readonly O[],
+      nowMs: number,
+      onApplied?: (outcomes: readonly Applied<ReplyTo<O>>[]) => void,
+    ) {
       for (let collisions = 0; ; collisions += 1) {
         try {
-          return await executeOnce(db, auditLog, operations, nowMs);
+          return await executeOnce(db, auditLog, operations, nowMs, onApplied);
         } catch (error) {
           if (isDuplicate(error) && collisions < collisionsMax) continue;
           throw error;
@@ -48,6 +57,7 @@ async function executeOnce<O extends Operation>(
   auditLog: AuditAppender,
   operations: readonly O[],
   nowMs: number,
+  onApplied: ((outcomes: readonly Applied<ReplyTo<O>>[]) => void) | undefined,
 ): Promise<Applied<ReplyTo<O>>[]> {
   let records: readonly AuditRecord[] = [];
   const apply = async (tx: PlainTransaction): Promise<Applied<ReplyTo<O>>[]> => {
@@ -57,7 +67,7 @@ async function executeOnce<O extends Operation>(
     return outcomes;
   };
   // If the outcome of a commit is unknown, its operations are found by their ids and replayed.
-  const outcomes = await db.plainTransaction(apply, { isRepeatable: true });
+  const outcomes = await db.plainTransaction(apply, { isRepeatable: true, onApplied });
   if (records.length > 0) auditLog.wake();
   return outcomes;
 }

@@ -84,6 +84,7 @@ export function createKeyLane(deps: { config: MeteringConfig; db: Database; cloc
         throw error;
       }
     },
+    turn: () => db.turn(),
     isOfOneItem: (error) => !isDatabaseAway(error),
     batchMax: keysPerTransactionMax,
     queueMax,

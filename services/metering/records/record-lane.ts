@@ -40,6 +40,7 @@ export function createRecordLane(deps: {
         return insertRecords(db, records, instants);
       }
     },
+    turn: () => db.turn(),
     isOfOneItem: (error) => !isDatabaseAway(error),
     batchMax: recordsPerTransactionMax,
     queueMax,

@@ -1,0 +1,134 @@
+// Commits of one SQLite file: all plain transactions that wait at the same moment, of every service that shares the file, share one
+// commit and one sync.
+import { context } from '@opentelemetry/api';
+import { nextTurn } from '../turn.js';
+import type { PlainTransaction } from './plain-transaction.js';
+import { type ConnectionPool, unsynced } from './run-plain.js';
+import { type SqliteConnection, SqliteTransaction } from './sqlite-transaction.js';
+import type { WalSync } from './wal-sync.js';
+
+interface Waiting {
+  /** Runs the work in the open transaction, and keeps its result. */
+  readonly work: (tx: PlainTransaction) => Promise<void>;
+  /** Called once the result is committed, before it is durable. */
+  readonly applied: () => void;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Runs plain transactions on one connection. */
+export class SqliteCommits {
+  private queue: Waiting[] = [];
+  private begins: (() => void)[] = [];
+  private running: Promise<void> | undefined;
+
+  /** Without a log, as of a database in memory, nothing is synced. */
+  constructor(
+    private readonly pool: ConnectionPool,
+    private readonly wal: WalSync | undefined,
+  ) {}
+
+  /**
+   * Runs `work` with all that wait, each isolated from the failures of the others. Calls `onApplied` once it is committed, and
+   * resolves once it is durable. No later transaction begins before that, so that none can return a state that may be lost.
+   */
+  add<T>(work: (tx: PlainTransaction) => Promise<T>, onApplied: ((result: T) => void) | undefined): Promise<T> {
+    return new Promise((resolve, reject) => {
+      let result: T;
+      this.queue.push({
+        // The spans of its statements belong to its own trace, whoever begins the transaction.
+        work: context.bind(context.active(), async (tx: PlainTransaction) => {
+          result = await work(tx);
+        }),
+        applied: () => onApplied?.(result),
+        resolve: () => resolve(result),
+        reject,
+      });
+      this.running ??= this.run();
+    });
+  }
+
+  /** Resolves when the next commit begins: work that is added without waiting takes part in it. */
+  turn(): Promise<void> {
+    return new Promise((resolve) => {
+      this.begins.push(resolve);
+      this.running ??= this.run();
+    });
+  }
+
+  /** Resolves when nothing waits. */
+  async idle(): Promise<void> {
+    while (this.running !== undefined) await this.running;
+  }
+
+  private async run(): Promise<void> {
+    while (this.queue.length > 0 || this.begins.length > 0) {
+      await nextTurn();
+      for (const begin of this.begins.splice(0)) begin();
+      // Ticks run when no promise is left: until then the lanes that have begun add their work.
+      await new Promise<void>((resolve) => process.nextTick(resolve));
+      const group = this.queue;
+      this.queue = [];
+      if (group.length > 0) await this.commit(group);
+    }
+    this.running = undefined;
+  }
+
+  private async commit(group: readonly Waiting[]): Promise<void> {
+    let committed: readonly Waiting[] = [];
+    try {
+      const { done, hasWritten } = await this.apply(group);
+      committed = done;
+      const synced = hasWritten ? this.wal?.run() : undefined;
+      // Its failure is raised below.
+      synced?.catch(() => undefined);
+      for (const { applied } of committed) applied();
+      await synced;
+      for (const { resolve } of committed) resolve();
+    } catch (error) {
+      for (const { reject } of group) reject(error);
+    }
+  }
+
+  /** Runs the group in one transaction, and rejects what fails by itself. Throws when nothing is committed. */
+  private async apply(group: readonly Waiting[]): Promise<{ done: Waiting[]; hasWritten: boolean }> {
+    const connection = (await this.pool.acquireConnection()) as SqliteConnection;
+    try {
+      return await unsynced(connection, () => applyAll(connection, group));
+    } finally {
+      await this.pool.releaseConnection(connection);
+    }
+  }
+}
+
+async function applyAll(connection: SqliteConnection, group: readonly Waiting[]): Promise<{ done: Waiting[]; hasWritten: boolean }> {
+  const outer = new SqliteTransaction(connection);
+  const done: Waiting[] = [];
+  let hasWritten = false;
+  try {
+    await outer.begin();
+    for (const waiting of group) {
+      const tx = new SqliteTransaction(connection);
+      const isAlone = group.length === 1;
+      try {
+        if (!isAlone) await tx.control('SAVEPOINT one');
+        await waiting.work(tx);
+        tx.assertUnharmed();
+        if (!isAlone) await tx.control('RELEASE one');
+        hasWritten ||= tx.hasWritten;
+        done.push(waiting);
+      } catch (error) {
+        // Some errors, as of a full disk, end the whole transaction.
+        if (isAlone || !connection.inTransaction) throw error;
+        await outer.control('ROLLBACK TO one');
+        await outer.control('RELEASE one');
+        waiting.reject(error);
+      }
+    }
+    await outer.control('COMMIT');
+    return { done, hasWritten };
+  } catch (error) {
+    await outer.abandon();
+    throw error;
+  }
+}
