@@ -65,6 +65,8 @@ interface Play {
   /** The consumer stops reading after this many steps. */
   readSteps?: number;
   hold?: (request: HoldRequest) => bigint;
+  /** The ledger reports the hold provisionally, and returns it once this has resolved. */
+  sync?: (world: World) => Promise<void>;
   record?: (attempt: number, checkpointsSent: number) => void;
   maxOutputTokens?: number | undefined;
   streaming?: boolean;
@@ -101,12 +103,17 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
   let recordAttempts = 0;
   const peers = {
     ledger: {
-      async hold(request: HoldRequest) {
+      async hold(request: HoldRequest, context: CallContext) {
         world.holds.push(request);
-        return {
+        const response = {
           hold: Hold.fromPartial({ id: request.holdId, amountNanoUsd: options.hold?.(request) ?? request.amountNanoUsd }),
           replayed: false,
         };
+        if (options.sync !== undefined) {
+          context.onProvisional?.(response);
+          await options.sync(world);
+        }
+        return response;
       },
       async release(request: ReleaseRequest) {
         world.releases.push(request);
@@ -311,6 +318,90 @@ describe('a metered call', () => {
     expect(error).toMatchObject({ reason: 'service_unavailable', retryAfterMs: 2000 });
     expect(releases.map((release) => release.holdId)).toEqual([holds[0]!.holdId]);
     expect(generated).toHaveLength(0);
+  });
+
+  it('calls the upstream while the hold is being synced, and takes no step before the hold is durable', async () => {
+    let before: Partial<World> = {};
+    const sync = async (world: World): Promise<void> => {
+      // Long enough for the whole answer and for checkpoints.
+      await sleep(30);
+      before = { ...world, steps: [...world.steps], records: [...world.records], checkpoints: [...world.checkpoints] };
+    };
+    const { steps, records } = await play({ sync, checkpointMs: 2 });
+    expect(before).toMatchObject({ generated: [expect.anything()], steps: [], records: [], checkpoints: [] });
+    expect(steps.map((step) => step.kind)).toEqual(['admitted', 'events', 'events', 'events', 'recorded']);
+    expect(records).toEqual([expect.objectContaining({ outcome: Outcome.OUTCOME_COMPLETED, free: false })]);
+  });
+
+  it('tells its caller of an upstream error only when the hold is durable', async () => {
+    let failedAt = 0;
+    let durableAt = 0;
+    const { error, records } = await play({
+      // eslint-disable-next-line require-yield
+      script: async function* () {
+        failedAt = performance.now();
+        throw new AppError('upstream_rejected', 'no');
+      },
+      sync: async () => {
+        await sleep(10);
+        durableAt = performance.now();
+      },
+    });
+    expect(error?.reason).toBe('upstream_rejected');
+    expect(durableAt).toBeGreaterThan(failedAt);
+    expect(records).toEqual([expect.objectContaining({ free: true })]);
+  });
+
+  it.each<[string, Script]>([
+    ['before the upstream answers', async function* (_request, { signal }) {
+      await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+      yield batch([started]);
+    }],
+    ['after the upstream has answered', happy],
+  ])('cancels the upstream, charges nothing and releases the hold when its sync fails %s', async (_when, script) => {
+    let upstreamSignal: AbortSignal | undefined;
+    const { error, steps, records, releases, holds } = await play({
+      script: (request, context) => {
+        upstreamSignal = context.signal;
+        return script(request, context);
+      },
+      sync: async () => {
+        await sleep(10);
+        throw new AppError('service_unavailable', 'The disk failed.');
+      },
+    });
+    expect(error).toMatchObject({ reason: 'service_unavailable', retryAfterMs: 2000 });
+    expect(upstreamSignal?.aborted).toBe(true);
+    expect([steps, records]).toEqual([[], []]);
+    expect(releases.map((release) => release.holdId)).toEqual([holds[0]!.holdId]);
+  });
+
+  it('records nothing charged when the client disconnects while the hold is being synced', async () => {
+    const disconnected = new AbortController();
+    const { records } = await play({
+      disconnected: disconnected.signal,
+      script: (_request, { signal }) => failing([], signal.aborted ? 'cancelled' : 'internal')(_request, callContext({ caller: 'gateway' })),
+      hold: (request) => {
+        disconnected.abort();
+        return request.amountNanoUsd;
+      },
+      sync: () => sleep(10),
+    });
+    expect(records).toEqual([expect.objectContaining({ outcome: Outcome.OUTCOME_CLIENT_DISCONNECTED, free: true })]);
+  });
+
+  it('cancels the upstream when its consumer stops reading before the first event', async () => {
+    let upstreamSignal: AbortSignal | undefined;
+    const { records } = await play({
+      readSteps: 1,
+      script: async function* (_request, { signal }) {
+        upstreamSignal = signal;
+        await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+        yield batch([started]);
+      },
+    });
+    expect(upstreamSignal?.aborted).toBe(true);
+    expect(records).toEqual([expect.objectContaining({ free: true })]);
   });
 
   it.each<[string, Script, Partial<RecordUsageRequest>]>([

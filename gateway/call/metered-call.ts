@@ -1,7 +1,7 @@
 // The life of a call: price → hold → generate → record. Everything that makes the bill right is in this file or referenced by it.
 //
-// Whatever happens, a call that was held ends in exactly one usage record: when the model is done, when anything fails, and when
-// the client disconnects. The record is durable before the client gets the end of the answer.
+// Whatever happens, a call whose hold is durable ends in exactly one usage record: when the model is done, when anything fails, and when
+// the client disconnects. The hold is durable before the client gets the first byte, the record before it gets the end.
 import { isSpanContextValid, trace } from '@opentelemetry/api';
 import type { Key } from '#proto/auth/v1/auth.js';
 import type { ApiFormat, Event, GenerateResponse } from '#proto/inference/v1/inference.js';
@@ -10,19 +10,20 @@ import type { Call } from '#proto/metering/v1/metering.js';
 import type { Clock } from '#kit/clock.js';
 import { AppError, toAppError } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
-import { callContext } from '#client/call-context.js';
+import { callContext, consumerLeft } from '#client/call-context.js';
+import { beginReading } from './begin-reading.js';
 import type { Checkpoints } from './checkpoints.js';
 import type { GatewayConfig } from '../config.js';
+import { hold } from './hold.js';
 import { type CallOutcome, outcomeOf, reportOf } from './outcome.js';
 import { noTokens, Progress } from './progress.js';
 import type { ParsedCall } from '../formats/format.js';
 import { assertForms, assertPermitted, assertReads } from './model-checks.js';
 import type { GatewayPeers } from '../peers.js';
-import { affordableOutputTokens, explainRefusal, quoteCall } from './quote.js';
 import type { DisconnectDrain } from './drain-after-disconnect.js';
 import type { Recorded, Recorder } from './recorder.js';
-import type { CallableModel, ModelReplica } from '../replicas/models.js';
-import { isUnknownOutcome, type UnknownHolds } from './unknown-holds.js';
+import type { ModelReplica } from '../replicas/models.js';
+import type { UnknownHolds } from './unknown-holds.js';
 
 const nothing = Buffer.alloc(0);
 
@@ -73,8 +74,9 @@ export type CallStep =
   | { readonly kind: 'recorded'; readonly recorded: Recorded };
 
 /**
- * Runs one call. An error before the first `events` step means that nothing was delivered and nothing is charged; a later error
- * is thrown once what was delivered is recorded. The consumer must read to the end or return.
+ * Runs one call. The upstream may be called while the hold is being synced, but the first step follows when the hold is durable. An error
+ * before the first `events` step means that nothing was delivered and nothing is charged; a later error is thrown once what was
+ * delivered is recorded. The consumer must read to the end or return.
  */
 export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncGenerator<CallStep, void, void> {
   const startedAtMs = deps.clock.nowMs();
@@ -106,6 +108,32 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
   const progress = new Progress(call, startedAtMs);
   const closed = new AbortController();
   const reading = deps.drain.watch(request.disconnected, progress);
+  const context = callContext({
+    caller: 'gateway',
+    timeoutMs: deps.config.callTimeoutMs,
+    signal: AbortSignal.any([reading.signal, closed.signal, ...(request.broken === undefined ? [] : [request.broken])]),
+  });
+  progress.attempts.ask(deps.clock.nowMs() - startedAtMs);
+  const answer = beginReading(
+    deps.peers.inference.generate(
+      {
+        ...request.parsed.request,
+        callId: request.id,
+        targets: [...callable.targets],
+        maxOutputTokens: held.outputCapTokens,
+        inputTokensMax: held.inputTokensMax,
+      },
+      context,
+    ),
+  );
+  try {
+    await held.durable;
+  } catch (error) {
+    // The client has received nothing, and there is no hold from which to charge.
+    closed.abort(consumerLeft);
+    reading.end();
+    throw error;
+  }
   // A free call stays free if the gateway crashes before the call is recorded.
   let outcome: CallOutcome | undefined;
   const close = deps.checkpoints.open({
@@ -118,22 +146,6 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
   let recorded: Recorded | undefined;
   try {
     yield { kind: 'admitted', modelId: callable.model.id, outputCapTokens: held.outputCapTokens, startedAtMs };
-    const context = callContext({
-      caller: 'gateway',
-      timeoutMs: deps.config.callTimeoutMs,
-      signal: AbortSignal.any([reading.signal, closed.signal, ...(request.broken === undefined ? [] : [request.broken])]),
-    });
-    progress.attempts.ask(deps.clock.nowMs() - startedAtMs);
-    const answer = deps.peers.inference.generate(
-      {
-        ...request.parsed.request,
-        callId: request.id,
-        targets: [...callable.targets],
-        maxOutputTokens: held.outputCapTokens,
-        inputTokensMax: held.inputTokensMax,
-      },
-      context,
-    );
     for await (const batch of answer) {
       progress.take(batch, deps.clock.nowMs());
       // For the record only: the answer has not begun.
@@ -147,6 +159,8 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
     failure = error;
   } finally {
     reading.end();
+    // A consumer that returned at the first step has read nothing yet.
+    if (progress.finished === undefined) closed.abort(consumerLeft);
     // Also reached when the consumer returned early, without an error in the block above.
     outcome = outcomeOf(progress, failure);
     progress.attempts.end(outcome.code, outcome.detail);
@@ -168,34 +182,6 @@ const uint32Max = 2 ** 32 - 1;
 /** Returns the cap on the output of all answers together. */
 export function capOfAll(capTokens: number, choices: number): number {
   return Math.min(capTokens * Math.max(1, choices), uint32Max);
-}
-
-/** Holds the worst-case cost; without a cap from the caller, as much of it as the balance affords. */
-async function hold(request: CallRequest, { model, price }: CallableModel, { peers, unknownHolds, config }: CallDeps) {
-  const { key, parsed } = request;
-  const quote = quoteCall(model, price, { ...parsed, choices: Math.max(1, parsed.request.choices) });
-  try {
-    const response = await peers.ledger.hold(
-      {
-        holdId: request.id,
-        accountId: key.accountId,
-        keyId: key.id,
-        keyLimit: { limitNanoUsd: key.lifetimeLimitNanoUsd, version: key.version },
-        amountNanoUsd: quote.amountNanoUsd,
-        minAmountNanoUsd: quote.minAmountNanoUsd,
-        ttlMs: config.holdTtlMs,
-      },
-      callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs }),
-    );
-    unknownHolds.answered();
-    const amountNanoUsd = response.hold!.amountNanoUsd;
-    return { amountNanoUsd, outputCapTokens: affordableOutputTokens(quote, amountNanoUsd), inputTokensMax: quote.inputTokensMax };
-  } catch (error) {
-    // The release also prevents a hold that arrives late from being granted.
-    if (isUnknownOutcome(error)) throw unknownHolds.release({ holdId: request.id, accountId: key.accountId }, error);
-    unknownHolds.answered();
-    throw explainRefusal(error, quote);
-  }
 }
 
 /** Returns the answer for repeats, or nothing if it cannot be encrypted, because that must not prevent the call from being recorded. */

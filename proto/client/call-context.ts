@@ -20,6 +20,11 @@ export interface CallContext {
   readonly actor?: Actor;
   /** The signed token of the acting user: sent with an outgoing call, and not yet verified in an incoming one. */
   readonly actorToken?: string;
+  /**
+   * Receives a provisional response: the one that the call will return, if nothing prevents it, at a moment when its effects may still be
+   * lost. A service that knows its response early passes it on. It may never come: transports between processes do not carry it.
+   */
+  readonly onProvisional?: (response: unknown) => void;
 }
 
 /** A user who acts through a calling process. */
@@ -45,6 +50,8 @@ export interface CallContextOptions {
   signal?: AbortSignal;
   /** The signed token of the user on whose behalf this process calls. */
   actorToken?: string | undefined;
+  /** Receives a provisional response, if the transport delivers one. */
+  onProvisional?: (response: unknown) => void;
 }
 
 /** A signal that never aborts, so nothing needs to listen to it. */
@@ -60,11 +67,12 @@ export const timerMsMax = 2_147_483_647;
 
 /** Returns a context for an outgoing call. With only `caller` it has no deadline and is never aborted. */
 export function callContext(options: CallContextOptions): CallContext {
-  const { caller, timeoutMs, signal = neverAborted, actorToken } = options;
+  const { caller, timeoutMs, signal = neverAborted, actorToken, onProvisional } = options;
   return {
     caller,
     signal,
     ...(timeoutMs === undefined ? {} : { deadlineMs: Date.now() + timeoutMs }),
     ...(actorToken === undefined ? {} : { actorToken }),
+    ...(onProvisional === undefined ? {} : { onProvisional }),
   };
 }

@@ -10,6 +10,7 @@ import {
   type UnaryHandler,
   type UntypedService,
 } from '#client/definition.js';
+import type { CallContext } from '#client/call-context.js';
 import { type Crossing, crossings } from './crossing.js';
 import { LocalCall } from './local-call.js';
 import { RequestStream } from './request-stream.js';
@@ -42,7 +43,7 @@ function unary(info: MethodInfo, handler: UnaryHandler, caller: string, crossing
     let isDone = false;
     try {
       const received = crossing.request(info, request);
-      const response = await call.step(() => handler(received, call.context));
+      const response = await call.step(() => handler(received, withProvisional(info, call.context, context, crossing)));
       isDone = true;
       return crossing.response(info, response);
     } catch (error) {
@@ -98,6 +99,13 @@ function requestsOf(info: MethodInfo, requests: AsyncIterable<unknown>, call: Lo
     return: async () => (await source.return?.()) ?? { done: true, value: undefined },
   };
   return new RequestStream(sending, call.context.signal, (received) => received);
+}
+
+/** Lets provisional responses cross like final ones. */
+function withProvisional(info: MethodInfo, served: CallContext, given: CallContext | undefined, crossing: Crossing): CallContext {
+  const onProvisional = given?.onProvisional;
+  if (onProvisional === undefined) return served;
+  return { ...served, onProvisional: (response) => onProvisional(crossing.response(info, response)) };
 }
 
 /** Returns the error as the other side sees it: another object, without its cause. */

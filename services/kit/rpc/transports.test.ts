@@ -24,7 +24,7 @@ beforeAll(() => {
 
 afterAll(() => telemetry.stop());
 
-describe.each(transports)('a service %s', (_, connect, aheadMax) => {
+describe.each(transports)('a service %s', (name, connect, aheadMax) => {
   let connection: Connection<ProbeService> | undefined;
   let lines: LogLine[] = [];
 
@@ -50,6 +50,21 @@ describe.each(transports)('a service %s', (_, connect, aheadMax) => {
   it('answers', async () => {
     const client = await clientOf({ echo: async (request) => probe(`${request.text}!`, request.parts) });
     expect(await client.echo(probe('hello', ['a', 'b']), context())).toEqual(probe('hello!', ['a', 'b']));
+  });
+
+  it('returns the final response, after a provisional one or without it', async () => {
+    const received: string[] = [];
+    const client = await clientOf({
+      async echo(request, callee) {
+        callee?.onProvisional?.(probe(`${request.text} applied`));
+        await new Promise((resolve) => setImmediate(resolve));
+        return probe(`${request.text} durable`);
+      },
+    });
+    const onProvisional = (response: unknown): void => void received.push((response as ReturnType<typeof probe>).text);
+    received.push((await client.echo(probe('hold'), { ...context(), onProvisional })).text);
+    // Only transports within one process carry it.
+    expect(received).toEqual(name.includes('gRPC') ? ['hold durable'] : ['hold applied', 'hold durable']);
   });
 
   it('carries the token of the acting user to where it is verified, and no actor that the caller claims', async () => {

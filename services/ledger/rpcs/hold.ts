@@ -2,12 +2,21 @@
 import type { CallContext } from '#client/call-context.js';
 import type { HoldRequest, HoldResponse } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
+import type { HoldReply } from '../books/model.js';
 import { perform } from '../lane/perform.js';
 import { toHoldMessage } from '../requests/messages.js';
 import { holdOperation } from '../requests/operations.js';
 
-/** Raises balance_empty, balance_held, key_limit_reached, hold_closed, idempotency_mismatch and invalid_request. */
+/**
+ * Sends the response provisionally when the hold is granted but not yet durable. Raises balance_empty, balance_held, key_limit_reached, hold_closed, idempotency_mismatch and
+ * invalid_request.
+ */
 export async function hold(request: HoldRequest, context: CallContext, deps: RpcDeps): Promise<HoldResponse> {
-  const reply = await perform(holdOperation(request), context, deps);
-  return { hold: toHoldMessage(reply.hold), replayed: reply.replayed };
+  const { onProvisional } = context;
+  const tell = onProvisional && ((reply: HoldReply) => onProvisional(responseOf(reply)));
+  return responseOf(await perform(holdOperation(request), context, deps, tell));
+}
+
+function responseOf({ hold, replayed }: HoldReply): HoldResponse {
+  return { hold: toHoldMessage(hold), replayed };
 }

@@ -1,11 +1,12 @@
 // Metering over a real ledger, for tests that compare the two: each on a database of its own or both on one, with one clock controlled by the test.
+import { callContext } from '#client/call-context.js';
 import { Access } from '#kit/rpc/access/access.js';
 import { ManualClock } from '#kit/clock.js';
 import { parseSettings } from '#kit/config/settings.js';
 import type { Database, Engine } from '#kit/db/open.js';
 import { newId } from '#kit/id.js';
 import { createLogger } from '#kit/log.js';
-import { createTestDatabase } from '#kit/testing/database.js';
+import { createTestDatabase, type TestDatabase } from '#kit/testing/database.js';
 import { recordedAudit } from '#kit/testing/audit.js';
 import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { DepositSource, type LedgerService } from '#proto/ledger/v1/ledger.js';
@@ -31,7 +32,7 @@ export interface Money {
   /** Holds, records and settles a call; returns its id. */
   makeCall(customer: Customer, changes?: Partial<RecordUsageRequest>): Promise<string>;
   /** Only places a hold. */
-  hold(customer: Customer): Promise<string>;
+  hold(customer: Customer, onProvisional?: (holdId: string) => void): Promise<string>;
   /** Compares everything, or one account; returns the sums over all parts. */
   reconcile(
     accountId?: string,
@@ -47,12 +48,12 @@ export interface Customer {
 /** What every call of these tests sets aside: 5,000,000 nano-USD. */
 export const heldNanoUsd = 5_000_000n;
 
-/** Starts both on empty databases of this engine, or on one as in single mode (`isShared`). */
+/** Starts both on empty databases of this engine, or on one as in single mode (`isShared`), which may be given. */
 export async function startMoney(
   engine: Engine,
-  { env = {}, isShared = false }: { env?: Record<string, string>; isShared?: boolean } = {},
+  { env = {}, isShared = false, on }: { env?: Record<string, string>; isShared?: boolean; on?: Pick<TestDatabase, 'db' | 'drop'> } = {},
 ): Promise<Money> {
-  const ledgerDatabase = await createTestDatabase(engine);
+  const ledgerDatabase = on ?? (await createTestDatabase(engine));
   const meteringDatabase = isShared ? ledgerDatabase : await createTestDatabase(engine);
   const clock = new ManualClock(Date.now());
   const lines: Record<string, unknown>[] = [];
@@ -89,7 +90,7 @@ export async function startMoney(
   await ledger.start();
   await metering.start();
 
-  async function hold(customer: Customer): Promise<string> {
+  async function hold(customer: Customer, onProvisional?: (holdId: string) => void): Promise<string> {
     const holdId = newId('req', clock.nowMs());
     const request = {
       ...customer,
@@ -99,7 +100,8 @@ export async function startMoney(
       minAmountNanoUsd: heldNanoUsd,
       ttlMs: 60_000,
     };
-    await ledger.service.hold(request);
+    const context = callContext({ caller: 'gateway', onProvisional: () => onProvisional?.(holdId) });
+    await ledger.service.hold(request, context);
     return holdId;
   }
 

@@ -10,6 +10,8 @@ export interface CallHeader {
   readonly actorToken?: string;
   /** The W3C trace context; absent: none is active. */
   readonly trace?: Record<string, string>;
+  /** The caller wants a provisional response. */
+  readonly wantsProvisional?: boolean;
 }
 
 /** An error as it travels: without its cause. */
@@ -36,12 +38,14 @@ export const Kind = {
   result: 5,
   /** From the server: the error that ended the call. */
   failure: 6,
+  /** From the server: the response that a unary call will have, if nothing prevents it. */
+  provisional: 7,
 } as const;
 
 /** One step of one call. */
 export type Frame =
   | readonly [kind: typeof Kind.call, id: number, method: string, request: Packed | undefined, header: CallHeader]
-  | readonly [kind: typeof Kind.message | typeof Kind.result, id: number, message: Packed]
+  | readonly [kind: typeof Kind.message | typeof Kind.result | typeof Kind.provisional, id: number, message: Packed]
   | readonly [kind: typeof Kind.end, id: number]
   | readonly [kind: typeof Kind.credit, id: number, messages: number]
   | readonly [kind: typeof Kind.cancel, id: number, isLate: boolean]
@@ -78,7 +82,7 @@ export class ThreadLink {
     if (this.isClosed) return;
     if (this.waiting.length === 0) setImmediate(() => this.flush());
     this.waiting.push(frame);
-    const packed = frame[0] === Kind.message || frame[0] === Kind.result ? frame[2] : frame[0] === Kind.call ? frame[3] : undefined;
+    const packed = packedOf(frame);
     const transfer = packed === undefined ? undefined : transferOf(packed);
     if (transfer !== undefined) this.transfers.push(transfer);
   }
@@ -97,4 +101,9 @@ export class ThreadLink {
     this.transfers = [];
     this.port.postMessage(frames, transfers);
   }
+}
+
+function packedOf(frame: Frame): Packed | undefined {
+  if (frame[0] === Kind.call) return frame[3];
+  return frame[0] === Kind.message || frame[0] === Kind.result || frame[0] === Kind.provisional ? frame[2] : undefined;
 }

@@ -72,9 +72,11 @@ export function dialThread(port: MessagePort, { caller }: { caller: string }): T
       new Promise((resolve, reject) => {
         begin(info, request as Packed, context, {
           receive(frame) {
+            if (frame[0] === Kind.provisional) return context.onProvisional?.(frame[2]);
             calls.delete(frame[1]);
             if (frame[0] === Kind.result) resolve(frame[2]);
             else if (frame[0] === Kind.failure) reject(errorOf(frame[2]));
+            return undefined;
           },
           fail: reject,
         });
@@ -123,13 +125,14 @@ export function dialThread(port: MessagePort, { caller }: { caller: string }): T
   };
 }
 
-function headerOf({ deadlineMs, actorToken }: CallContext): CallHeader {
+function headerOf({ deadlineMs, actorToken, onProvisional }: CallContext): CallHeader {
   let trace: Record<string, string> | undefined;
   injectTraceContext({ set: (key, value) => ((trace ??= {})[key] = value) });
   return {
     ...(deadlineMs === undefined ? {} : { deadlineMs }),
     ...(actorToken === undefined ? {} : { actorToken }),
     ...(trace === undefined ? {} : { trace }),
+    ...(onProvisional === undefined ? {} : { wantsProvisional: true }),
   };
 }
 

@@ -84,7 +84,10 @@ export function serveThread(port: MessagePort, options: ServeThreadOptions): Thr
     const { info, handler } = served;
     const call = openCall(id, info);
     calls.set(id, call);
-    const context = contextOf(header, call.abort.signal);
+    const onProvisional = (response: unknown): void => {
+      if (calls.has(id)) link.send([Kind.provisional, id, packResponse(info, response)]);
+    };
+    const context = { ...contextOf(header, call.abort.signal), ...(header.wantsProvisional === true ? { onProvisional } : {}) };
     inTraceOf(header, async () => {
       try {
         const request = call.requests?.read ?? unpackRequest(info, packed!);

@@ -1,0 +1,82 @@
+// Holds the worst-case cost of a call at the ledger.
+import { callContext } from '#client/call-context.js';
+import type { HoldResponse } from '#proto/ledger/v1/ledger.js';
+import type { Key } from '#proto/auth/v1/auth.js';
+import type { GatewayConfig } from '../config.js';
+import type { ParsedCall } from '../formats/format.js';
+import type { GatewayPeers } from '../peers.js';
+import type { CallableModel } from '../replicas/models.js';
+import { affordableOutputTokens, explainRefusal, type Quote, quoteCall } from './quote.js';
+import { isUnknownOutcome, type UnknownHolds } from './unknown-holds.js';
+
+/** The call whose cost is held. */
+interface HeldCall {
+  readonly id: string;
+  readonly key: Key;
+  readonly parsed: ParsedCall;
+}
+
+interface HoldDeps {
+  readonly peers: Pick<GatewayPeers, 'ledger'>;
+  readonly unknownHolds: UnknownHolds;
+  readonly config: GatewayConfig;
+}
+
+/** A hold that is granted. */
+export interface Held {
+  readonly amountNanoUsd: bigint;
+  readonly outputCapTokens: number;
+  readonly inputTokensMax: number;
+  /** Resolves when the hold can no longer be lost; rejects with the error for the caller if it may be lost. */
+  readonly durable: Promise<void>;
+}
+
+/**
+ * Holds the worst-case cost; without a cap from the caller, as much of it as the balance affords. Returns when the ledger has decided, which it
+ * may report before the hold is durable.
+ */
+export async function hold(request: HeldCall, { model, price }: CallableModel, deps: HoldDeps): Promise<Held> {
+  const { parsed } = request;
+  const quote = quoteCall(model, price, { ...parsed, choices: Math.max(1, parsed.request.choices) });
+  let final: Promise<HoldResponse> | undefined;
+  const { hold: granted } = await new Promise<HoldResponse>((resolve, reject) => {
+    final = requestHold(request, quote, deps, (response) => resolve(response as HoldResponse));
+    final.then(resolve, reject);
+  });
+  const durable = final!.then(() => undefined);
+  // Its failure is raised where it is awaited.
+  durable.catch(() => undefined);
+  const { amountNanoUsd } = granted!;
+  return { amountNanoUsd, outputCapTokens: affordableOutputTokens(quote, amountNanoUsd), inputTokensMax: quote.inputTokensMax, durable };
+}
+
+/** Returns the ledger's response once the hold is durable. Raises the error for the caller. */
+async function requestHold(
+  request: HeldCall,
+  quote: Quote,
+  { peers, unknownHolds, config }: HoldDeps,
+  onProvisional: (response: unknown) => void,
+): Promise<HoldResponse> {
+  const { key } = request;
+  try {
+    const response = await peers.ledger.hold(
+      {
+        holdId: request.id,
+        accountId: key.accountId,
+        keyId: key.id,
+        keyLimit: { limitNanoUsd: key.lifetimeLimitNanoUsd, version: key.version },
+        amountNanoUsd: quote.amountNanoUsd,
+        minAmountNanoUsd: quote.minAmountNanoUsd,
+        ttlMs: config.holdTtlMs,
+      },
+      callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs, onProvisional }),
+    );
+    unknownHolds.answered();
+    return response;
+  } catch (error) {
+    // The release also prevents a hold that arrives late from being granted.
+    if (isUnknownOutcome(error)) throw unknownHolds.release({ holdId: request.id, accountId: key.accountId }, error);
+    unknownHolds.answered();
+    throw explainRefusal(error, quote);
+  }
+}
