@@ -353,10 +353,13 @@ describe('a metered call', () => {
   });
 
   it.each<[string, Script]>([
-    ['before the upstream answers', async function* (_request, { signal }) {
-      await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
-      yield batch([started]);
-    }],
+    [
+      'before the upstream answers',
+      async function* (_request, { signal }) {
+        await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+        yield batch([started]);
+      },
+    ],
     ['after the upstream has answered', happy],
   ])('cancels the upstream, charges nothing and releases the hold when its sync fails %s', async (_when, script) => {
     let upstreamSignal: AbortSignal | undefined;
@@ -380,7 +383,8 @@ describe('a metered call', () => {
     const disconnected = new AbortController();
     const { records } = await play({
       disconnected: disconnected.signal,
-      script: (_request, { signal }) => failing([], signal.aborted ? 'cancelled' : 'internal')(_request, callContext({ caller: 'gateway' })),
+      script: (_request, { signal }) =>
+        failing([], signal.aborted ? 'cancelled' : 'internal')(_request, callContext({ caller: 'gateway' })),
       hold: (request) => {
         disconnected.abort();
         return request.amountNanoUsd;

@@ -119,8 +119,7 @@ function openSqlite(filename: string, options: DatabaseOptions): Database {
     ...database('sqlite', knex),
     plainTransaction: (work, { onApplied, ...options } = {}) =>
       retried(
-        (noticed) =>
-          options.mayBeLost === true ? runUnsynced(client, noticed(work)) : commits.add(noticed(work), onApplied),
+        (noticed) => (options.mayBeLost === true ? runUnsynced(client, noticed(work)) : commits.add(noticed(work), onApplied)),
         options,
       ),
     turn: () => commits.turn(),

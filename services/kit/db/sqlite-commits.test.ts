@@ -106,9 +106,13 @@ describe('the commits of a SQLite file', () => {
       db.query('SELECT 1', []),
       db.plainTransaction((tx: PlainTransaction) => tx.run(insert, [5]), { mayBeLost: true }),
       db.transaction((tx) => tx('thing').insert({ id: 6 })),
-      db.knex('thing').select().then((rows: unknown) => rows),
+      db
+        .knex('thing')
+        .select()
+        .then((rows: unknown) => rows),
     ];
-    for (const outcome of await Promise.allSettled(later)) expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'SQLITE_IOERR_FSYNC' } });
+    for (const outcome of await Promise.allSettled(later))
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'SQLITE_IOERR_FSYNC' } });
   });
 
   it('lets a lane take its items when the commit begins', async () => {

@@ -90,49 +90,55 @@ describe('the commit that ledger and metering share', () => {
 
   const reportOf = (id: string) => report({ call: call({ ...customer, id, heldNanoUsd, price }) });
 
-  it.each(Object.keys(crashes) as (keyof typeof crashes)[])('loses and repeats nothing when %s', async (point) => {
-    let grantedOnly = 0;
-    let lostProvisional = 0;
-    // Opening a copy changes it, and two crashes may have the same one.
-    for (const [index, crash] of evenly(crashes[point]).entries()) {
-      const copy = join(folder, `${point}-${index}.db`);
-      for (const suffix of ['', '-wal']) if (existsSync(crash.file + suffix)) copyFileSync(crash.file + suffix, copy + suffix);
-      const db = openDatabase(`sqlite:${copy}`);
-      const money = await startMoney('sqlite', { isShared: true, on: { db, drop: () => db.close() } });
-      money.catalog.splice(0, 1, price);
-      const holdOf = (holdId: string) =>
-        money.ledger.getHold({ holdId, accountId: customer.accountId }).then(
-          ({ hold }) => hold,
-          () => undefined,
-        );
-      for (const id of crash.grantedHolds) {
-        const record = await find(money.metering, id);
-        expect(await holdOf(id)).toBeDefined();
-        if (record === undefined) grantedOnly += 1;
-        else expect(await holdOf(id)).toMatchObject({ capturedNanoUsd: record.chargeNanoUsd });
+  it.each(Object.keys(crashes) as (keyof typeof crashes)[])(
+    'loses and repeats nothing when %s',
+    async (point) => {
+      let grantedOnly = 0;
+      let lostProvisional = 0;
+      // Opening a copy changes it, and two crashes may have the same one.
+      for (const [index, crash] of evenly(crashes[point]).entries()) {
+        const copy = join(folder, `${point}-${index}.db`);
+        for (const suffix of ['', '-wal']) if (existsSync(crash.file + suffix)) copyFileSync(crash.file + suffix, copy + suffix);
+        const db = openDatabase(`sqlite:${copy}`);
+        const money = await startMoney('sqlite', { isShared: true, on: { db, drop: () => db.close() } });
+        money.catalog.splice(0, 1, price);
+        const holdOf = (holdId: string) =>
+          money.ledger.getHold({ holdId, accountId: customer.accountId }).then(
+            ({ hold }) => hold,
+            () => undefined,
+          );
+        for (const id of crash.grantedHolds) {
+          const record = await find(money.metering, id);
+          expect(await holdOf(id)).toBeDefined();
+          if (record === undefined) grantedOnly += 1;
+          else expect(await holdOf(id)).toMatchObject({ capturedNanoUsd: record.chargeNanoUsd });
+        }
+        for (const id of crash.answeredRecords) expect((await find(money.metering, id))?.settlement).toBeDefined();
+        for (const id of crash.provisionalHolds) if ((await holdOf(id)) === undefined) lostProvisional += 1;
+        // The gateway repeats the reports that were not answered.
+        for (const id of crash.grantedHolds) await money.metering.recordUsage(reportOf(id));
+        expect((await money.ledger.verify({ accountId: '' })).drifts).toEqual([]);
+        expect((await money.reconcile()).drifts).toEqual([]);
+        const { balance } = await money.ledger.getBalance({ accountId: customer.accountId });
+        const charge = (await find(money.metering, crash.grantedHolds[0] ?? ''))?.chargeNanoUsd ?? 0n;
+        expect(balance!.spentNanoUsd).toBe(charge * BigInt(crash.grantedHolds.length));
+        await money.stop();
       }
-      for (const id of crash.answeredRecords) expect((await find(money.metering, id))?.settlement).toBeDefined();
-      for (const id of crash.provisionalHolds) if ((await holdOf(id)) === undefined) lostProvisional += 1;
-      // The gateway repeats the reports that were not answered.
-      for (const id of crash.grantedHolds) await money.metering.recordUsage(reportOf(id));
-      expect((await money.ledger.verify({ accountId: '' })).drifts).toEqual([]);
-      expect((await money.reconcile()).drifts).toEqual([]);
-      const { balance } = await money.ledger.getBalance({ accountId: customer.accountId });
-      const charge = (await find(money.metering, crash.grantedHolds[0] ?? ''))?.chargeNanoUsd ?? 0n;
-      expect(balance!.spentNanoUsd).toBe(charge * BigInt(crash.grantedHolds.length));
-      await money.stop();
-    }
-    expect(grantedOnly).toBeGreaterThan(0);
-    // Only a power failure undoes what was applied, and only what was not answered.
-    if (point === 'power lost before the sync') expect(lostProvisional).toBeGreaterThan(0);
-    else expect(lostProvisional).toBe(0);
-  }, 120_000);
+      expect(grantedOnly).toBeGreaterThan(0);
+      // Only a power failure undoes what was applied, and only what was not answered.
+      if (point === 'power lost before the sync') expect(lostProvisional).toBeGreaterThan(0);
+      else expect(lostProvisional).toBe(0);
+    },
+    120_000,
+  );
 
   it('carries holds and records together', () => {
     const points = crashes['power lost after the sync'];
     const shared = points.filter(({ provisionalHolds, answeredRecords }, index) => {
       const next = points[index + 1];
-      return next !== undefined && next.answeredRecords.length > answeredRecords.length && next.provisionalHolds.length > provisionalHolds.length;
+      return (
+        next !== undefined && next.answeredRecords.length > answeredRecords.length && next.provisionalHolds.length > provisionalHolds.length
+      );
     });
     expect(shared.length).toBeGreaterThan(0);
     // Fewer commits than a hold and a record for each call.

@@ -1,4 +1,4 @@
-// Pages of records filtered by several dimensions are found with the help of sums. They must equal those of a plain scan, however far the sums are.
+// Pages of records filtered by model, by outcome or by several dimensions are found with the help of sums. They must equal those of a plain scan, however far the sums are.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
@@ -34,13 +34,13 @@ describe.each(testEngines)('pages of records by several things on %s', (engine) 
   afterEach(() => harness.close());
 
   const someFilter = (): UsageFilter => {
-    const left = below(4);
+    const left = below(8);
     const fromMs = below(2) === 0 ? 0n : someInstant();
     return UsageFilter.fromPartial({
       accountId,
-      keyId: left === 0 ? '' : oneOf(keys),
-      modelId: left === 1 ? '' : oneOf(models),
-      outcome: left === 2 ? Outcome.OUTCOME_UNSPECIFIED : oneOf(outcomes),
+      keyId: left === 0 || left > 5 ? '' : oneOf(keys),
+      modelId: left === 1 || left === 6 ? '' : oneOf(models),
+      outcome: left === 2 || left === 7 ? Outcome.OUTCOME_UNSPECIFIED : oneOf(outcomes),
       fromMs,
       untilMs: below(2) === 0 ? 0n : fromMs + BigInt(below(100) * quarterMs + below(quarterMs)) + (fromMs === 0n ? startedAtMs : 0n),
     });
@@ -138,6 +138,9 @@ describe.each(testEngines)('pages of records by several things on %s', (engine) 
       stretches: [15, 10, 5, 0].map((quarter) => ({ fromMs: start(quarter), untilMs: start(quarter) + quarterMs })),
     });
     expect((await quartersWithCalls(harness.db, filter, Number(at(10)), 1))!.stretches.map(({ fromMs }) => fromMs)).toEqual([start(5)]);
+    expect(
+      (await quartersWithCalls(harness.db, UsageFilter.fromPartial({ accountId, modelId: models[0]! }), Infinity, 50))!.stretches,
+    ).toHaveLength(20);
     // This query can use an index.
     expect(await quartersWithCalls(harness.db, UsageFilter.fromPartial({ accountId, keyId: keys[1]! }), Infinity, 50)).toBeUndefined();
   }, 60_000);

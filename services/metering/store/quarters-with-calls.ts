@@ -1,5 +1,5 @@
-// When calls that match a filter by several dimensions were made, newest first, according to the kept sums: so that a page of them is found without reading
-// all records of one of those dimensions.
+// When calls that match a filter by model, by outcome or by several dimensions were made, newest first, according to the kept sums: so that a page of them is found
+// without reading all records of the account or key.
 import type { Database } from '#kit/db/open.js';
 import { asNumber } from '#kit/db/values.js';
 import type { UsageFilter } from '#proto/metering/v1/metering.js';
@@ -25,8 +25,7 @@ export interface Quarters {
  * there are very many, and if the sums do not cover all of them: for all accounts, and during the initial backfill.
  */
 export async function quartersWithCalls(db: Database, filter: UsageFilter, untilMs: number, limit: number): Promise<Quarters | undefined> {
-  const things = [filter.keyId !== '', filter.modelId !== '', filter.outcome !== 0].filter(Boolean).length;
-  if (filter.accountId === '' || things < 2) return undefined;
+  if (filter.accountId === '' || (filter.modelId === '' && filter.outcome === 0)) return undefined;
   // The quarters at both ends may contain no matching calls.
   const { text, values } = statementOf(filter, untilMs, limit + 2);
   const rows = (await db.plainTransaction((tx) => tx.query(text, values))).map((row) => ({

@@ -25,7 +25,7 @@ const newestFirst = 'ORDER BY started_at_ms DESC, id DESC LIMIT ?';
 /** Returns up to `limit` records of the filter, newest first, after this position. The filter must be valid. */
 export async function findRecords(db: Database, filter: UsageFilter, after: Position | undefined, limit: number): Promise<UsageRecord[]> {
   const conditions = conditionsOf(filter, after);
-  // There is no index for every combination, but sums show when there were such calls.
+  // There are indexes only by account and by key, but sums show when there were other calls.
   const untilMs = Math.min(
     after === undefined ? Infinity : Number(after.startedAtMs) + 1,
     filter.untilMs === 0n ? Infinity : Number(filter.untilMs),
