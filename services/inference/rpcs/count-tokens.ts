@@ -4,7 +4,7 @@ import type { CountTokensRequest, CountTokensResponse } from '#proto/inference/v
 import type { RpcDeps } from '../deps.js';
 import { checkMessagesVersion, checkPrompt, checkReasoning, checkTargets } from '../requests/request-rules.js';
 import { refusalFor } from '../upstreams/native.js';
-import { callOver, Watchdog } from '../upstreams/watchdog.js';
+import { Watchdog } from '../upstreams/watchdog.js';
 
 /** Implements InferenceService.CountTokens. */
 export async function countTokens(request: CountTokensRequest, context: CallContext, deps: RpcDeps): Promise<CountTokensResponse> {
@@ -21,6 +21,6 @@ export async function countTokens(request: CountTokensRequest, context: CallCont
   try {
     return await first.upstream.countTokens(request, { target: first.target, signal: watchdog.signal, traceHeaders: {} });
   } finally {
-    watchdog.end(callOver);
+    watchdog.close();
   }
 }

@@ -9,7 +9,7 @@ import { checkGenerateRequest } from '../requests/request-rules.js';
 import { refusalFor } from '../upstreams/native.js';
 import type { ResolvedTarget } from '../upstreams/registry.js';
 import { retryableReasons } from '../upstreams/upstream.js';
-import { callOver, Watchdog } from '../upstreams/watchdog.js';
+import { Watchdog } from '../upstreams/watchdog.js';
 
 /** Implements InferenceService.Generate. */
 export async function* generate(
@@ -37,14 +37,14 @@ export async function* generate(
       } catch (error) {
         if (hasBegun) throw error;
         // The next target may be able to honour a field that this target's format cannot.
-        const isRetryable = !watchdog.signal.aborted && hasReason(error, 'unsupported_field', ...retryableReasons);
+        const isRetryable = !watchdog.hasEnded && hasReason(error, 'unsupported_field', ...retryableReasons);
         const next = isRetryable ? targets[position + 1] : undefined;
         if (!context.signal.aborted) yield note.failed(error, next?.target);
         if (next === undefined) throw error;
       }
     }
   } finally {
-    watchdog.end(callOver);
+    watchdog.close();
   }
 }
 

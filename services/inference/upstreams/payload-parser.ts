@@ -72,6 +72,7 @@ class Repetition {
 
 /** Returns the text of a JSON string, given what is between its quotation marks; undefined if that is not the inside of one string. */
 function unquoted(inside: string): string | undefined {
+  // oxlint-disable-next-line no-control-regex -- JSON allows no control characters in a string
   if (/^[^"\\\u0000-\u001f]*$/.test(inside)) return inside;
   try {
     const text: unknown = JSON.parse(`"${inside}"`);

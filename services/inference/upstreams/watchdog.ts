@@ -6,9 +6,14 @@ export const callOver = new AppError('cancelled', 'The call is over.');
 
 /** Watches one piece of work. Its signal aborts with the AppError that gives the reason. */
 export class Watchdog {
-  readonly #controller = new AbortController();
+  #controller: AbortController | undefined;
   readonly #onParentAbort: () => void;
+  readonly #listeners: ((reason: unknown) => void)[] = [];
+  #end: { readonly reason: unknown } | undefined;
+  // Most steps have the same limit as the one before: restarting a timer costs less than replacing it.
   #timer: NodeJS.Timeout | undefined;
+  #withinMs = 0;
+  #expected: string | undefined;
 
   /** `parent` is the signal of the enclosing work; its reason is passed on as an AppError. */
   constructor(private readonly parent: AbortSignal) {
@@ -17,20 +22,45 @@ export class Watchdog {
     else parent.addEventListener('abort', this.#onParentAbort, { once: true });
   }
 
-  /** Returns the signal to pass to the work. */
+  /** Returns the signal to pass to the work. It is created only if it is needed. */
   get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#end !== undefined) this.#controller.abort(this.#end.reason);
+    }
     return this.#controller.signal;
+  }
+
+  /** Reports whether the work was ended. */
+  get hasEnded(): boolean {
+    return this.#end !== undefined;
+  }
+
+  /** Returns why the work was ended; undefined if it was not. */
+  get reason(): unknown {
+    return this.#end?.reason;
+  }
+
+  /** Calls `listener` with the reason when the work is ended, or now if it was. */
+  onEnd(listener: (reason: unknown) => void): void {
+    if (this.#end === undefined) this.#listeners.push(listener);
+    else listener(this.#end.reason);
   }
 
   /** Starts the time limit of the next step. `what` completes "The upstream did not …". */
   expect(what: string, withinMs: number): void {
-    this.pause();
-    this.#timer = setTimeout(() => this.end(new AppError('upstream_timeout', `The upstream did not ${what} in time.`)), withinMs);
+    this.#expected = what;
+    if (this.#timer !== undefined && this.#withinMs === withinMs) return void this.#timer.refresh();
+    clearTimeout(this.#timer);
+    this.#withinMs = withinMs;
+    this.#timer = setTimeout(() => {
+      if (this.#expected !== undefined) this.end(new AppError('upstream_timeout', `The upstream did not ${this.#expected} in time.`));
+    }, withinMs);
   }
 
-  /** Stops the timer while we keep the upstream waiting. */
+  /** Ends the time limit while we keep the upstream waiting. */
   pause(): void {
-    clearTimeout(this.#timer);
+    this.#expected = undefined;
   }
 
   /** Lets the work outlive `parent`. */
@@ -38,10 +68,19 @@ export class Watchdog {
     this.parent.removeEventListener('abort', this.#onParentAbort);
   }
 
-  /** Ends the work if it has not ended yet, and stops watching. */
-  end(reason: unknown): void {
-    this.pause();
+  /** Stops watching, because the work is done. */
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#expected = this.#timer = undefined;
     this.detach();
-    this.#controller.abort(reason);
+  }
+
+  /** Ends the work unless it was ended before, and stops watching. */
+  end(reason: unknown): void {
+    this.close();
+    if (this.#end !== undefined) return;
+    this.#end = { reason };
+    this.#controller?.abort(reason);
+    for (const listener of this.#listeners) listener(reason);
   }
 }

@@ -1,9 +1,9 @@
 // Decompresses the bodies of servers that compress although the request asked them not to.
-import { pipeline, type Readable } from 'node:stream';
+import { pipeline, Readable } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import { AppError } from '#client/errors/app-error.js';
 
-type Body = Readable & AsyncIterable<Uint8Array>;
+type Body = AsyncIterable<Uint8Array>;
 
 // A flush by the server is passed on immediately, so that a compressed stream of events still streams; and a body that breaks off yields
 // what has arrived. The output is read within the same limits as a plain body.
@@ -28,6 +28,6 @@ export function decodedBody(body: Body, encoding: string | undefined): Body {
     });
   }
   // A failure on either side ends the other, and is raised to the reader.
-  pipeline(body, decoder, () => {});
+  pipeline(Readable.from(body), decoder, () => {});
   return decoder;
 }

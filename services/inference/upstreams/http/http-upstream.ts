@@ -3,7 +3,7 @@ import type { Clock } from '#kit/clock.js';
 import { AppError } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 import type { CountTokensRequest, CountTokensResponse, GenerateRequest, GenerateResponse } from '#proto/inference/v1/inference.js';
-import { type Dispatcher, Pool } from 'undici';
+import { Pool } from 'undici';
 import type { InferenceConfig } from '../../config.js';
 import { estimateInput } from '../../tokens/estimate.js';
 import { nativeFor } from '../native.js';
@@ -13,11 +13,12 @@ import { callOver, Watchdog } from '../watchdog.js';
 import { guardedConnector } from '#kit/net/address-guard.js';
 import { readText } from '#kit/net/read-text.js';
 import { decodedBody } from './decoded-body.js';
+import { Exchange } from './exchange.js';
 import { payloadReader } from './payload-reader.js';
 import { relay } from './relay.js';
 import { requestIdOf } from './request-id.js';
 import { transportError } from './transport-error.js';
-import type { Headers, Wire } from './wire.js';
+import type { Wire } from './wire.js';
 
 /** Holds the address of an upstream and its credentials. */
 export interface HttpUpstreamSettings {
@@ -78,11 +79,11 @@ export class HttpUpstream implements Upstream {
     let draining = false;
     try {
       watchdog.expect('begin to answer', config.firstTokenTimeoutMs);
-      const response = await this.#post(this.wire.generatePath, body.json, request, attempt, watchdog.signal);
-      const headers = response.headers as Headers;
+      const answer = this.#post(this.wire.generatePath, body.json, request, attempt, watchdog);
+      const { status, headers } = await answer.head;
       const requestId = requestIdOf(headers);
-      attempt.onResponse?.({ status: response.statusCode, requestId });
-      await this.#refuseErrors(response, attempt);
+      attempt.onResponse?.({ status, requestId });
+      await this.#refuseErrors(answer, attempt);
       const reader = payloadReader(headers, config.eventBytesMax);
       const decoder = this.wire.decoder(request, {
         target: attempt.target,
@@ -90,7 +91,7 @@ export class HttpUpstream implements Upstream {
         droppedFields: body.dropped,
         isNative: nativeFor(request, this.format) !== undefined,
       });
-      const chunks = decodedBody(response.body, headers['content-encoding'])[Symbol.asyncIterator]();
+      const chunks = decodedBody(answer, headers['content-encoding'])[Symbol.asyncIterator]();
       for await (const message of relay({
         request,
         model: attempt.target.upstreamModel,
@@ -107,7 +108,7 @@ export class HttpUpstream implements Upstream {
         yield message;
       }
     } catch (error) {
-      throw watchdog.signal.aborted ? watchdog.signal.reason : transportError(error);
+      throw watchdog.hasEnded ? watchdog.reason : transportError(error);
     } finally {
       if (!draining) this.#leave(watchdog);
     }
@@ -134,9 +135,9 @@ export class HttpUpstream implements Upstream {
     try {
       watchdog.expect('count tokens', this.deps.config.countTimeoutMs);
       const asked = count.body(request, attempt.target.upstreamModel);
-      const response = await this.#post(count.path, asked, request, attempt, watchdog.signal);
-      await this.#refuseErrors(response, attempt);
-      const body = decodedBody(response.body, (response.headers as Headers)['content-encoding']);
+      const answer = this.#post(count.path, asked, request, attempt, watchdog);
+      await this.#refuseErrors(answer, attempt);
+      const body = decodedBody(answer, (await answer.head).headers['content-encoding']);
       return count.read(JSON.parse(await readText(body, this.deps.config.errorBodyBytesMax)));
     } catch (error) {
       if (attempt.signal.aborted) throw attempt.signal.reason;
@@ -147,39 +148,27 @@ export class HttpUpstream implements Upstream {
     }
   }
 
-  async #post(
-    path: string,
-    body: string,
-    request: GenerateRequest | CountTokensRequest,
-    attempt: Attempt,
-    signal: AbortSignal,
-  ): Promise<Dispatcher.ResponseData> {
-    const response = await this.#pool.request({
-      method: 'POST',
-      path: `${this.#basePath}${path}`,
-      headers: {
-        ...attempt.traceHeaders,
-        ...this.wire.headers(this.settings.secret, request),
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-        'accept-encoding': 'identity',
-        'user-agent': 'tollgate',
-      },
-      body,
-      signal,
-    });
-    // An abort while nothing reads would otherwise be an uncaught error; readers receive it in any case.
-    response.body.on('error', () => {});
-    return response;
+  #post(path: string, body: string, request: GenerateRequest | CountTokensRequest, attempt: Attempt, watchdog: Watchdog): Exchange {
+    const exchange = new Exchange();
+    const headers = {
+      ...attempt.traceHeaders,
+      ...this.wire.headers(this.settings.secret, request),
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'accept-encoding': 'identity',
+      'user-agent': 'tollgate',
+    };
+    watchdog.onEnd((reason) => exchange.abort(reason));
+    if (!watchdog.hasEnded) this.#pool.dispatch({ method: 'POST', path: `${this.#basePath}${path}`, headers, body }, exchange);
+    return exchange;
   }
 
-  async #refuseErrors(response: Dispatcher.ResponseData, attempt: Attempt): Promise<void> {
-    const { statusCode } = response;
-    if (statusCode >= 200 && statusCode < 300) return;
+  async #refuseErrors(answer: Exchange, attempt: Attempt): Promise<void> {
+    const { status, headers } = await answer.head;
+    if (status >= 200 && status < 300) return;
     const { config, clock } = this.deps;
-    const headers = response.headers as Headers;
-    const body = await readText(decodedBody(response.body, headers['content-encoding']), config.errorBodyBytesMax);
-    throw this.wire.responseError(statusCode, headers, body, clock.nowMs(), attempt.target.upstreamModel);
+    const body = await readText(decodedBody(answer, headers['content-encoding']), config.errorBodyBytesMax);
+    throw this.wire.responseError(status, headers, body, clock.nowMs(), attempt.target.upstreamModel);
   }
 
   /** Reads the few bytes after a complete answer, so that the connection is free for the next call. */

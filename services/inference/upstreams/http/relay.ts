@@ -34,7 +34,7 @@ export async function* relay(options: RelayOptions): AsyncGenerator<GenerateResp
       yield message;
     }
   } catch (error) {
-    const isWanted = !hasReason(options.watchdog.signal.reason, 'cancelled');
+    const isWanted = !hasReason(options.watchdog.reason, 'cancelled');
     if (hasBegun && isWanted) yield { events: [], usageSoFar: (await meter.finish()).usage };
     throw error;
   }
