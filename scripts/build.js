@@ -11,6 +11,7 @@ const programs = [
   'cli/main',
   'cli/program',
   'deploy/distributed/main',
+  'deploy/single/gateway-thread',
   'deploy/single/main',
   'gateway/main',
   ...['auth', 'catalog', 'inference', 'ledger', 'metering'].map((name) => `services/${name}/main`),
