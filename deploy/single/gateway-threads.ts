@@ -4,6 +4,7 @@ import type { Part } from '#kit/lifecycle.js';
 import type { ProcessHost } from '#kit/process/process.js';
 import type { Offer } from '#kit/process/service-process.js';
 import { threadGroup } from '#kit/process/thread-group.js';
+import { root } from '#kit/root.js';
 import type { Access } from '#kit/rpc/access/access.js';
 import type { crossings } from '#kit/rpc/crossing.js';
 import { adoptSpools, assertPortIsFree, clearOccupancy, type GatewayConfig, occupancyMemory } from '../../gateway/index.js';
@@ -49,7 +50,7 @@ export function gatewayThreads(options: GatewayThreadsOptions, { log, common, ad
   const group = threadGroup({
     name: 'gateway',
     processName: 'single',
-    script: new URL('gateway-thread.js', import.meta.url),
+    script: new URL('dist/deploy/single/gateway-thread.js', root),
     threads,
     firstAlone: port === 0,
     services: options.offers.map((each) => each.served({ access, log })),

@@ -129,7 +129,8 @@ describe('a single process with several gateway threads', () => {
     });
     const { id: accountId } = await of.json<{ id: string }>('account', 'list');
     const { ends } = await streams(of, 24, 'delay=20ms tokens=300');
-    await sleep(1000);
+    // Each call has output and checkpoints by then.
+    await sleep(3000);
     writeFileSync(join(root, 'node_modules/.cache', `end-thread-${process.pid}.1`), '');
     const all = await ends;
     const lost = all.filter(({ isWhole }) => !isWhole);
