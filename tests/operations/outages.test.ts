@@ -112,7 +112,9 @@ async function expectOneRecordEach(of: System, answers: readonly Answer[]): Prom
   await eventually(() => (spoolFiles(of).length === 0 ? true : undefined)).catch(() => expect(spoolFiles(of)).toEqual([]));
 }
 
-const spoolFiles = (of: System): string[] => readdirSync(join(of.dataDir, 'spool')).filter((name) => !name.startsWith('lock'));
+// With gateway threads, each has a folder of its own.
+const spoolFiles = (of: System): string[] =>
+  readdirSync(join(of.dataDir, 'spool'), { recursive: true, encoding: 'utf8' }).filter((name) => !/(^|\/)(lock[^/]*|\d+)$/.test(name));
 
 const logLines = (of: System, wanted: RegExp): string[] => {
   const text = of.mode === 'single' ? of.output() : readFileSync(join(of.dataDir, 'logs', 'gateway.log'), 'utf8');

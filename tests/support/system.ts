@@ -15,6 +15,10 @@ export const modes: readonly Mode[] = (process.env['TOLLGATE_TEST_MODES']?.split
 /** The modes for browser tests of what the API tests cover in both modes: the first one, or all with TOLLGATE_TEST_BROWSER_MODES=all. */
 export const browserModes: readonly Mode[] = process.env['TOLLGATE_TEST_BROWSER_MODES'] === 'all' ? modes : modes.slice(0, 1);
 
+/** TOLLGATE_TEST_GATEWAY_THREADS runs the tests of the single mode with this many gateway threads. */
+const threads = process.env['TOLLGATE_TEST_GATEWAY_THREADS'];
+const gatewayThreads: Record<string, string> = threads === undefined ? {} : { TOLLGATE_GATEWAY_THREADS: threads };
+
 const scripts: Record<Mode, string> = {
   single: 'dist/deploy/single/main.js',
   distributed: 'dist/deploy/distributed/main.js',
@@ -59,7 +63,7 @@ export async function startSystem(mode: Mode, env: Record<string, string> = {}, 
     PORT: String(port),
     TOLLGATE_DATA_DIR: dataDir,
     // Frozen messages make a service fail that changes what another one also holds.
-    ...(mode === 'distributed' ? { TOLLGATE_DISTRIBUTED_FIRST_PORT: '0' } : { TOLLGATE_SINGLE_MESSAGES: 'frozen' }),
+    ...(mode === 'distributed' ? { TOLLGATE_DISTRIBUTED_FIRST_PORT: '0' } : { TOLLGATE_SINGLE_MESSAGES: 'frozen', ...gatewayThreads }),
     ...env,
   };
   if (mode === 'distributed') copySystemTables(join(dataDir, 'mariadb'));
