@@ -13,7 +13,6 @@ const programs = [
   'deploy/distributed/main',
   'deploy/single/gateway-thread',
   'deploy/single/main',
-  'deploy/single/gateway-thread',
   'gateway/main',
   ...['auth', 'catalog', 'inference', 'ledger', 'metering'].map((name) => `services/${name}/main`),
   'services/inference/tokens/count-worker',

@@ -92,7 +92,7 @@ export const mutants: readonly Mutant[] = [
         'if (progress.finished === undefined) throw new AppError(',
         'if (false) throw new AppError(',
       ],
-      ['a hold without an answer is not released', 'if (isUnknownOutcome(error)) throw', 'if (false) throw'],
+      ['the client sees what is not held for sure', 'await held.durable;', ''],
       [
         'the end is shown before the record',
         'recorded = await recording.record.catch',
@@ -100,6 +100,14 @@ export const mutants: readonly Mutant[] = [
       ],
       ['a key may use any model', 'assertPermitted(request.key, callable.model);', ''],
       ['calls run while nothing can be recorded', 'deps.recorder.assertRecording();', ''],
+    ],
+  ),
+  ...of(
+    'gateway/call/hold.ts',
+    [call],
+    [
+      ['a hold without an answer is not released', 'if (isUnknownOutcome(error)) throw', 'if (false) throw'],
+      ['the cap is not that of the hold', 'affordableOutputTokens(quote, amountNanoUsd)', '1_000_000'],
     ],
   ),
   ...of(
