@@ -18,6 +18,8 @@ export interface ReceivedSpan {
 /** The latest value of one series of a metric. */
 export interface ReceivedSeries {
   readonly service: string;
+  /** The replica or thread. */
+  readonly instance: string;
   readonly name: string;
   readonly attributes: Readonly<Record<string, unknown>>;
   /** For a histogram, the number of recorded values. */
@@ -82,7 +84,7 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
     request.on('end', () => {
       if (request.url === '/v1/metrics') {
         for (const each of seriesOf(JSON.parse(Buffer.concat(chunks).toString()) as MetricsRequest)) {
-          latest.set(JSON.stringify([each.service, each.name, each.attributes]), each);
+          latest.set(JSON.stringify([each.service, each.instance, each.name, each.attributes]), each);
         }
         response.setHeader('content-type', 'application/json').end('{}');
         return;
@@ -121,11 +123,12 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
 
 function seriesOf({ resourceMetrics }: MetricsRequest): ReceivedSeries[] {
   return resourceMetrics.flatMap(({ resource, scopeMetrics }) => {
-    const service = String(valuesOf(resource.attributes)['service.name']);
+    const { 'service.name': service, 'service.instance.id': instance } = valuesOf(resource.attributes);
     return scopeMetrics.flatMap(({ metrics }) =>
       metrics.flatMap(({ name, sum, gauge, histogram }) =>
         ((sum ?? gauge ?? histogram)?.dataPoints ?? []).map(({ attributes, asInt, asDouble, count }) => ({
-          service,
+          service: String(service),
+          instance: String(instance),
           name,
           attributes: valuesOf(attributes),
           value: Number(asInt ?? asDouble ?? count),
