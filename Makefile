@@ -32,7 +32,7 @@ run-galera: built galera-programs ## the same on a private Galera cluster of thr
 
 generate: proto/gen/.generated ## TypeScript from the protobuf files
 
-build: built ## compile to dist/
+build: built ## bundle the programs and the console into dist/
 
 # What takes its time: mutants, campaigns against several processes' worth of faults.
 NOT_IN_CHECK = services/ledger/verify/mutation services/metering/reconcile/job batch-outage
