@@ -38,6 +38,14 @@ export interface ModalityNeed {
   readonly field: string;
 }
 
+/** Holds the text that parts of a body were parsed from. */
+export interface BodyText {
+  /** Of each top-level field, by name. */
+  readonly fields: ReadonlyMap<string, string>;
+  /** Of each of the messages. */
+  readonly messages: readonly string[];
+}
+
 /** Holds what is known about a request beside its parsed body, mostly from its headers. */
 export interface FormatHeaders {
   /** The account that makes the call: it keeps apart the names that callers choose for a vendor's caches. */
@@ -46,8 +54,8 @@ export interface FormatHeaders {
   readonly version?: string;
   /** The flags of the header anthropic-beta; the chat-completions format has none. */
   readonly betas?: readonly string[];
-  /** The text of each top-level field of the body, if it may be passed on in place of the parsed value. */
-  readonly bodyFields?: ReadonlyMap<string, string>;
+  /** The text of the body's parts, if it may be passed on in place of the parsed value. */
+  readonly bodyText?: BodyText;
 }
 
 /** The fields of a common inference call that the caller's body does not set. */

@@ -1,15 +1,16 @@
 // The caller's own fields as text, for upstreams of its format.
+import type { BodyText } from './format.js';
 
-/** Holds a body as it was parsed, and the text of its fields. */
+/** Holds a body as it was parsed, and its text. */
 export interface Original {
   readonly body: unknown;
-  /** By name; absent if the text is not known, or may not be passed on. */
-  readonly fields?: ReadonlyMap<string, string>;
+  /** Absent if it is not known, or may not be passed on. */
+  readonly text?: BodyText;
 }
 
 /**
- * Returns a body as JSON without the named fields; the order and null fields stay as the caller wrote them. Fields that are the same objects
- * as in the original are copied from its text: printing a long prompt takes longer than all else that happens to it.
+ * Returns a body as JSON without the named fields; the order and null fields stay as the caller wrote them. Fields and
+ * messages that are the same objects as in the original are copied from its text: printing a long prompt takes longer than all else that happens to it.
  */
 export function fieldsWithout(body: object, names: Iterable<string>, original?: Original): string {
   const excluded = new Set(names);
@@ -17,10 +18,20 @@ export function fieldsWithout(body: object, names: Iterable<string>, original?: 
   const fields: string[] = [];
   for (const [name, value] of Object.entries(body)) {
     if (value === undefined || excluded.has(name)) continue;
-    const json = parsed?.[name] === value ? original?.fields?.get(name) : undefined;
-    fields.push(`${JSON.stringify(name)}:${json ?? JSON.stringify(value)}`);
+    const before = parsed?.[name];
+    const json = before === value ? original?.text?.fields.get(name) : undefined;
+    fields.push(
+      `${JSON.stringify(name)}:${json ?? (name === 'messages' ? messagesJson(value, before, original?.text) : JSON.stringify(value))}`,
+    );
   }
   return `{${fields.join(',')}}`;
+}
+
+/** Returns the messages as JSON. In a long conversation only a few need a change, such as answers that a library replays with its own fields. */
+function messagesJson(messages: unknown, before: unknown, text: BodyText | undefined): string {
+  if (text === undefined || !Array.isArray(messages) || !Array.isArray(before)) return JSON.stringify(messages);
+  const known = new Map(before.map((message: unknown, index) => [message, text.messages[index]]));
+  return `[${messages.map((message: unknown) => known.get(message) ?? JSON.stringify(message)).join(',')}]`;
 }
 
 /**

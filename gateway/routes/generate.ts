@@ -68,7 +68,7 @@ async function readCall(
 ): Promise<{ parsed: ParsedCall; repeat?: Parameters<KeyedCalls['begin']>[1] }> {
   const body = await readJsonBody(ctx, config.bodyBytesMax, (outline) => assertFits(outline, models));
   const version = versionOf(ctx);
-  const headers = { accountId: stateOf(ctx).key!.accountId, version, betas: betasOf(ctx), bodyFields: body.fields };
+  const headers = { accountId: stateOf(ctx).key!.accountId, version, betas: betasOf(ctx), bodyText: body.text };
   const parsed = format.parse(body.value, headers);
   const key = idempotencyKeyOf(ctx.req.headers);
   if (key === undefined) return { parsed };

@@ -15,7 +15,7 @@ import { upgradeFunctions } from './upgrade-functions.js';
 const readBody = bodyReader(ChatCompletionRequest, 'brackets');
 
 /** Validates and translates a body. Raises invalid_request or unsupported_field with details.field. */
-export function parseChatCompletions(value: unknown, { accountId = '', bodyFields }: FormatHeaders = {}): ParsedCall {
+export function parseChatCompletions(value: unknown, { accountId = '', bodyText }: FormatHeaders = {}): ParsedCall {
   const body = upgradeFunctions(readBody(value));
   const demands = new Demands();
   noteFields(body, demands);
@@ -44,7 +44,7 @@ export function parseChatCompletions(value: unknown, { accountId = '', bodyField
       reasoning,
       endUser: endUserOf(body.user ?? body.safety_identifier),
       streaming: body.stream === true,
-      native: nativeChatCompletions(body, demands, accountId, { body: value, fields: bodyFields }),
+      native: nativeChatCompletions(body, demands, accountId, { body: value, text: bodyText }),
       responseFormat,
       choices: body.n ?? 1,
     },

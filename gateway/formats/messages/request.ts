@@ -76,7 +76,7 @@ const generationFields = ['stop_sequences', 'temperature', 'top_p', 'top_k'];
 function readCommon(
   body: CountTokensRequest,
   schema: TObject,
-  { version = '', betas = [], bodyFields }: FormatHeaders,
+  { version = '', betas = [], bodyText }: FormatHeaders,
   without: readonly string[] = [],
 ) {
   const reading = new Reading(version);
@@ -105,7 +105,7 @@ function readCommon(
   if (automatic !== undefined) markLast(prompt.messages, automatic);
   const reasoning = translateReasoning(body, reading);
   const responseFormat = translateFormat(body, reading);
-  const native = nativeMessages(body, ignored, passableBetas(betas, demands.dropped), demands, { body, fields: bodyFields });
+  const native = nativeMessages(body, ignored, passableBetas(betas, demands.dropped), demands, { body, text: bodyText });
   return { prompt, reasoning, responseFormat, native, messagesVersion: version, demands };
 }
 

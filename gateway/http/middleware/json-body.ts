@@ -3,13 +3,13 @@ import type { Readable } from 'node:stream';
 import { createGunzip, createInflate, type Gunzip, type Inflate } from 'node:zlib';
 import type { Context } from 'koa';
 import { AppError } from '#client/errors/app-error.js';
-import { type JsonOutline, outlineOf, trustedFields } from './json-outline.js';
+import { type JsonOutline, outlineOf, trusted } from './json-outline.js';
 
 /** A body that was parsed from JSON. */
 export interface JsonBody {
   readonly value: unknown;
-  /** The text of each top-level field, if it may be passed on in place of the parsed value. Absent for small bodies, whose text is not worth keeping. */
-  readonly fields?: ReadonlyMap<string, string>;
+  /** The text of its parts, if it may be passed on in place of the parsed value. Absent for small bodies, whose text is not worth keeping. */
+  readonly text?: JsonOutline;
 }
 
 /** Printing a shorter body takes no longer than finding its fields in the text. */
@@ -45,7 +45,7 @@ export async function readJsonBody(ctx: Context, bytesMax: number, check?: (outl
       { cause: error },
     );
   }
-  return text.length < largeChars ? { value } : { value, fields: trustedFields(outline, value) };
+  return text.length < largeChars ? { value } : { value, text: trusted(outline, value) };
 }
 
 function decoded(ctx: Context): Readable {

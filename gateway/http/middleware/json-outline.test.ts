@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { depthMax, outlineOf, trustedFields, valuesMax } from './json-outline.js';
+import { depthMax, outlineOf, trusted, valuesMax } from './json-outline.js';
 
 function nested(levels: number): string {
   return '[{"a":'.repeat(levels / 2) + '1' + '}]'.repeat(levels / 2);
@@ -22,7 +22,7 @@ describe('the shape of a body', () => {
 });
 
 describe('the fields of a body', () => {
-  const fieldsOf = (json: string) => trustedFields(outlineOf(json), JSON.parse(json));
+  const fieldsOf = (json: string) => trusted(outlineOf(json), JSON.parse(json))?.fields;
 
   it('are found in the text as they were written', () => {
     const json = '{ "model" : "m", "messages":[{"content":"a \\"b\\", {\\\\" }] ,"n":1.0,"stop":null }';
@@ -51,6 +51,17 @@ describe('the fields of a body', () => {
         const fields = fieldsOf(json);
         if (fields === undefined) return expect(JSON.stringify(body)).toContain('\\');
         expect(Object.fromEntries([...fields].map(([name, text]) => [name, JSON.parse(text) as unknown]))).toEqual(JSON.parse(json));
+      }),
+    );
+  });
+
+  it('include each of the messages', () => {
+    fc.assert(
+      fc.property(fc.array(fc.jsonValue()), fc.jsonValue(), fc.constantFrom(undefined, 1), (messages, other, indent) => {
+        const outline = outlineOf(JSON.stringify({ other, messages, more: [other] }, null, indent));
+        expect(outline.messages.flatMap((text) => (text.trim() === '' ? [] : [JSON.parse(text) as unknown]))).toEqual(
+          JSON.parse(JSON.stringify(messages)),
+        );
       }),
     );
   });

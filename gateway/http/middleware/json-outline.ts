@@ -11,6 +11,8 @@ export const valuesMax = 1_000_000;
 export interface JsonOutline {
   /** The text of the value of each top-level field, by name; if a name is repeated, the last one. */
   readonly fields: ReadonlyMap<string, string>;
+  /** The text of each element of the top-level field `messages`, if that is a list. */
+  readonly messages: readonly string[];
   /** The number of fields of all objects in the text. It is more than the parsed value has if a name is repeated. */
   readonly fieldCount: number;
   /** Whether no name of a field contains an escape, so that the text contains each name as it is. */
@@ -21,6 +23,7 @@ export interface JsonOutline {
 
 const quote = 0x22;
 const backslash = 0x5c;
+const openingBracket = 0x5b;
 
 /** Names of the fields that hold images and files, in both formats. */
 const mediaNames: ReadonlySet<string> = new Set(['data', 'file_data', 'url']);
@@ -30,6 +33,7 @@ const mediaCharsMin = 1024;
 /** Returns the outline. Throws invalid_request for a text that is nested too deeply or has too many values. */
 export function outlineOf(json: string): JsonOutline {
   const fields = new Map<string, string>();
+  const messages: string[] = [];
   let depth = 0;
   let values = 0;
   let fieldCount = 0;
@@ -44,12 +48,15 @@ export function outlineOf(json: string): JsonOutline {
   // The top-level field that has begun.
   let field = '';
   let valueAt = 0;
+  // The message that has begun.
+  let messageAt = 0;
   const endField = (end: number): void => {
     if (valueAt > 0) fields.set(field, json.slice(valueAt, end));
     valueAt = 0;
   };
   for (let at = 0; at < json.length; at += 1) {
-    switch (json.charCodeAt(at)) {
+    const code = json.charCodeAt(at);
+    switch (code) {
       case quote:
         stringAt = at + 1;
         stringEnd = endOfString(json, stringAt);
@@ -70,9 +77,14 @@ export function outlineOf(json: string): JsonOutline {
       case 0x2c: // ,
         values += 1;
         if (depth === 1) endField(at);
+        else if (depth === 2 && messageAt > 0) {
+          messages.push(json.slice(messageAt, at));
+          messageAt = at + 1;
+        }
         break;
-      case 0x5b: // [
+      case openingBracket:
       case 0x7b: // {
+        if (code === openingBracket && depth === 1 && field === 'messages') messageAt = at + 1;
         depth += 1;
         values += 1;
         if (depth > depthMax) throw new AppError('invalid_request', `The body is nested more than ${depthMax} levels deep.`);
@@ -80,13 +92,17 @@ export function outlineOf(json: string): JsonOutline {
       case 0x5d: // ]
       case 0x7d: // }
         if (depth === 1) endField(at);
+        else if (depth === 2 && messageAt > 0) {
+          messages.push(json.slice(messageAt, at));
+          messageAt = 0;
+        }
         depth -= 1;
         break;
     }
     if (values > valuesMax)
       throw new AppError('invalid_request', `The body has more than ${valuesMax} values; send fewer messages or parts.`);
   }
-  return { fields, fieldCount, hasPlainNames, promptChars: json.length - mediaChars };
+  return { fields, messages, fieldCount, hasPlainNames, promptChars: json.length - mediaChars };
 }
 
 /** Returns where a string ends that begins at `from`: the position of its closing quotation mark. */
@@ -104,11 +120,11 @@ function indexOr(none: number, index: number): number {
 }
 
 /**
- * Returns the text of each field of a parsed value, or undefined if another program may read something else in the text: where a name is repeated,
+ * Returns the outline of a parsed value's text, or undefined if another program may read something else in the text: where a name is repeated,
  * the last field counts here but the first one elsewhere.
  */
-export function trustedFields(outline: JsonOutline, value: unknown): ReadonlyMap<string, string> | undefined {
-  return outline.hasPlainNames && outline.fieldCount === fieldCountOf(value) ? outline.fields : undefined;
+export function trusted(outline: JsonOutline, value: unknown): JsonOutline | undefined {
+  return outline.hasPlainNames && outline.fieldCount === fieldCountOf(value) ? outline : undefined;
 }
 
 function fieldCountOf(value: unknown): number {
