@@ -24,7 +24,7 @@ export interface Batch {
   /** CPU of a batch, whatever its size. */
   readonly commitUs: number;
   /** How long the disk takes. The thread waits for it without a core. */
-  readonly syncUs: number;
+  readonly syncUs: number | ((random: () => number) => number);
 }
 
 /** A step of a call: CPU at a station, or time at a vendor, which has no queue. */
@@ -195,7 +195,8 @@ export function simulate({ seed, machines, stations, route, arrivals, seconds }:
       queue.idle += 1;
       serve(queue, true);
     };
-    const syncUs = station.batch?.syncUs ?? 0;
+    const sync = station.batch?.syncUs ?? 0;
+    const syncUs = typeof sync === 'number' ? sync : sync(random);
     compute(station.machine, { us, done: syncUs === 0 ? ended : () => agenda.add(nowUs + syncUs, ended) });
   };
 

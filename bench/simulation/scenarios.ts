@@ -18,32 +18,39 @@ export interface CallCosts {
   readonly booksUs: number | undefined;
   /** Of a thread that wakes up to do one step. */
   readonly wakeUs: number;
-  readonly syncUs: number;
+  /** The time of a commit beside its CPU. */
+  readonly commitUs: number;
   /** Of the load and the vendor. */
   readonly loadUs: number;
 }
 
-/** Steps of a call, each of which can begin with a wake-up: three of the gateway, two of the books. */
-const stepsOfCall = 5;
+/** Three steps of the gateway and two of the books, each of which ends with a commit. */
+const [stepsOfCall, commitsOfCall] = [5, 2];
+/** A lone call wakes a thread for each step if the books have a thread of their own, otherwise when it begins and when the vendor has answered. */
+const wakesOfCall = { apart: 5, together: 2 };
 const commitsMax = 500;
 
 const isBooks = (thread: string): boolean => / (books|services)/.test(thread);
+const isServing = (thread: string): boolean => / (MainThread|node|gateway)/.test(thread);
 
-/** Returns the costs of a whole call: full batches from the load of 32 callers, wake-ups from the difference to lone calls. */
-export function callCosts(figures: Figures, contender: string): CallCosts {
-  const [busy, lone] = ['whole', 'lone'].map((load) => figures.windows[load]![contender]!) as [Measured, Measured];
-  const threads = Object.entries(busy.cpuUsByThread);
-  const total = threads.reduce((sum, [, us]) => sum + us, 0);
-  const books = threads.filter(([name]) => isBooks(name)).reduce((sum, [, us]) => sum + us, 0);
-  // Helpers of the runtime (garbage collection, compilation) are in `total` and shared out in proportion.
-  const main = threads.filter(([name]) => /MainThread|gateway/.test(name)).reduce((sum, [, us]) => sum + us, 0);
-  const booksUs = books === 0 ? undefined : (busy.cpuUs * books) / (books + main);
+/**
+ * Returns the costs of a whole call: CPU from the load of 32 callers, wake-ups from the difference to lone calls, and commits from what the
+ * latency of a lone call is beside CPU.
+ */
+export function callCosts({ windows }: Figures, contender: string): CallCosts {
+  const [busy, lone] = ['whole', 'lone'].map((load) => windows[load]![contender]!) as [Measured, Measured];
+  const sumOf = (is: (thread: string) => boolean): number =>
+    Object.entries(busy.cpuUsByThread).reduce((sum, [name, us]) => sum + (is(name) ? us : 0), 0);
+  const [books, serving] = [sumOf(isBooks), sumOf(isServing)];
+  // Helpers of the runtime (garbage collection, compilation) are shared out in proportion.
+  const booksUs = books === 0 ? undefined : (busy.cpuUs * books) / (books + serving);
+  const loneUs = Math.max(lone.cpuUs, busy.cpuUs);
   return {
     gatewayUs: busy.cpuUs - (booksUs ?? 0),
     booksUs,
-    wakeUs: Math.max(0, (lone.cpuUs - busy.cpuUs) / stepsOfCall),
-    syncUs: figures.syncUs,
-    loadUs: total === 0 ? 0 : busy.loadUs,
+    wakeUs: (loneUs - busy.cpuUs) / wakesOfCall[booksUs === undefined ? 'together' : 'apart'],
+    commitUs: Math.max(0, lone.p50Ms * 1000 - loneUs - lone.loadUs) / commitsOfCall,
+    loadUs: busy.loadUs,
   };
 }
 
@@ -55,7 +62,7 @@ export interface SinglePlace {
   readonly gatewayThreads: number;
 }
 
-/** Cores of the contender and of the load: apart, or all shared. */
+/** A core for the contender and one for the load. */
 export const apart = {
   machines: [
     { name: 'contender', cores: 1 },
@@ -65,28 +72,29 @@ export const apart = {
   load: 'load',
 };
 
-/** Returns the single process with whole calls. Without a books thread, everything is in one thread, which also waits for the disk. */
+/** Returns a time around this mean, as variable as what other work on a machine makes of it. */
+const around = (random: () => number, mean: number): number => -Math.log(1 - random()) * mean;
+
+/** Returns the single process with whole calls. Without a thread for the books, each turn of its only thread ends with a commit. */
 export function singleMode(costs: CallCosts, place: SinglePlace): Pick<Model, 'machines' | 'stations' | 'route'> {
-  const { gatewayUs, booksUs, wakeUs, syncUs, loadUs } = costs;
+  const { gatewayUs, booksUs, wakeUs, commitUs, loadUs } = costs;
   const { machines, contender: machine, load, gatewayThreads } = place;
-  const batch = { max: commitsMax, commitUs: 0, syncUs };
-  // The load and the vendor are not what is measured, and never the limit on a machine of their own.
+  const batch = { max: commitsMax, commitUs: 0, syncUs: (random: () => number) => around(random, commitUs) };
   const others: Station = { name: 'load', machine: load, threads: 2 };
-  const ofLoad: Step = { station: 'load', us: loadUs / 3 };
-  if (booksUs === undefined) {
-    const one: Station = { name: 'process', machine, threads: 1, wakeUs };
-    const step: Step = { station: 'process', us: gatewayUs / stepsOfCall };
-    const route = [ofLoad, step, step, { delayUs: syncUs }, ofLoad, step, step, { delayUs: syncUs }, step, ofLoad];
-    return { machines, stations: [one, others], route: () => route };
-  }
-  const gateway: Station = { name: 'gateway', machine, threads: gatewayThreads, wakeUs };
-  const books: Station = { name: 'books', machine, threads: 1, wakeUs, batch };
-  const [own, hold]: Step[] = [
-    { station: 'gateway', us: gatewayUs / 3 },
-    { station: 'books', us: booksUs / 2 },
-  ];
-  const route = [ofLoad, own!, hold!, ofLoad, own!, hold!, own!, ofLoad];
-  return { machines, stations: [gateway, books, others], route: () => route };
+  const isOne = booksUs === undefined;
+  const stations: Station[] = isOne
+    ? [{ name: 'process', machine, threads: 1, wakeUs, batch: { ...batch, syncUs: (random) => around(random, (commitUs * commitsOfCall) / stepsOfCall) } }]
+    : [
+        { name: 'gateway', machine, threads: gatewayThreads, wakeUs },
+        { name: 'books', machine, threads: 1, wakeUs, batch },
+      ];
+  const route = (random: () => number): Step[] => {
+    const ofLoad = (): Step => ({ station: 'load', us: loadUs / 3 });
+    const own = (): Step => ({ station: isOne ? 'process' : 'gateway', us: around(random, gatewayUs / (isOne ? stepsOfCall : 3)) });
+    const commit = (): Step => (isOne ? own() : { station: 'books', us: around(random, booksUs / commitsOfCall) });
+    return [ofLoad(), own(), commit(), ofLoad(), own(), commit(), own(), ofLoad()];
+  };
+  return { machines, stations: [...stations, others], route };
 }
 
 /** CPU of a call by process in distributed mode, in microseconds, with that of the database server. */
