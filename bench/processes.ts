@@ -51,6 +51,7 @@ export const cores: Cores = {
 process.on('exit', () => {
   for (const child of children) child.kill('SIGKILL');
 });
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void stopAll().finally(() => process.exit(130)));
 
 /** Moves a process with all its threads to these cores. */
 export function pin(pid: number, to: string): void {

@@ -35,7 +35,8 @@ const names = {
   json: 'JSON relay',
   single: 'Tollgate, one core',
   telemetry: 'Tollgate, one core, telemetry export',
-  threads: 'Tollgate, two cores',
+  thread: 'Tollgate, one core, a gateway thread',
+  threads: 'Tollgate, two cores, two gateway threads',
   distributed: 'Tollgate, distributed, one core',
 };
 const threadsSetting = 'TOLLGATE_GATEWAY_THREADS';
@@ -64,11 +65,11 @@ async function startOwn(upstream: Contender): Promise<Entry[]> {
       loads: ['whole', 'streamed', 'lone', 'large'],
     },
   ];
-  if (hasThreads)
-    entries.push({
-      contender: await startTollgate(upstream, { name: names.threads, cores: cores.two, env: { [threadsSetting]: '2' } }),
-      loads: ['whole', 'streamed'],
-    });
+  if (hasThreads) {
+    const thread = await startTollgate(upstream, { name: names.thread, env: { [threadsSetting]: '1' } });
+    const threads = await startTollgate(upstream, { name: names.threads, cores: cores.two, env: { [threadsSetting]: '2' } });
+    entries.push({ contender: thread, loads: ['whole', 'streamed', 'lone'] }, { contender: threads, loads: ['whole', 'streamed'] });
+  }
   if (options.distributed) {
     const contender = await startTollgate(upstream, { name: names.distributed, mode: 'distributed' });
     entries.push({ contender, loads: ['whole', 'streamed', 'lone', 'paced'], hasMemory: true });
