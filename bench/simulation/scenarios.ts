@@ -30,26 +30,27 @@ const [stepsOfCall, commitsOfCall] = [5, 2];
 const wakesOfCall = { apart: 5, together: 2 };
 const commitsMax = 500;
 
-const isBooks = (thread: string): boolean => / (books|services)/.test(thread);
-const isServing = (thread: string): boolean => / (MainThread|node|gateway)/.test(thread);
+/** Threads that serve HTTP beside the thread of the services and their databases. */
+const isGateway = (thread: string): boolean => / gateway \d+$/.test(thread);
+const isMain = (thread: string): boolean => / (MainThread|node)$/.test(thread);
 
 /**
  * Returns the costs of a whole call: CPU from the load of 32 callers, wake-ups from the difference to lone calls, and commits from what the
- * latency of a lone call is beside CPU.
+ * latency of a lone call is beside CPU, or a synced write if that is more.
  */
-export function callCosts({ windows }: Figures, contender: string): CallCosts {
+export function callCosts({ windows, syncUs }: Figures, contender: string): CallCosts {
   const [busy, lone] = ['whole', 'lone'].map((load) => windows[load]![contender]!) as [Measured, Measured];
   const sumOf = (is: (thread: string) => boolean): number =>
     Object.entries(busy.cpuUsByThread).reduce((sum, [name, us]) => sum + (is(name) ? us : 0), 0);
-  const [books, serving] = [sumOf(isBooks), sumOf(isServing)];
+  const [gateways, main] = [sumOf(isGateway), sumOf(isMain)];
   // Helpers of the runtime (garbage collection, compilation) are shared out in proportion.
-  const booksUs = books === 0 ? undefined : (busy.cpuUs * books) / (books + serving);
+  const booksUs = gateways === 0 ? undefined : (busy.cpuUs * main) / (gateways + main);
   const loneUs = Math.max(lone.cpuUs, busy.cpuUs);
   return {
     gatewayUs: busy.cpuUs - (booksUs ?? 0),
     booksUs,
     wakeUs: (loneUs - busy.cpuUs) / wakesOfCall[booksUs === undefined ? 'together' : 'apart'],
-    commitUs: Math.max(0, lone.p50Ms * 1000 - loneUs - lone.loadUs) / commitsOfCall,
+    commitUs: Math.max(syncUs, (lone.p50Ms * 1000 - loneUs - lone.loadUs) / commitsOfCall),
     loadUs: busy.loadUs,
   };
 }
@@ -83,7 +84,15 @@ export function singleMode(costs: CallCosts, place: SinglePlace): Pick<Model, 'm
   const others: Station = { name: 'load', machine: load, threads: 2 };
   const isOne = booksUs === undefined;
   const stations: Station[] = isOne
-    ? [{ name: 'process', machine, threads: 1, wakeUs, batch: { ...batch, syncUs: (random) => around(random, (commitUs * commitsOfCall) / stepsOfCall) } }]
+    ? [
+        {
+          name: 'process',
+          machine,
+          threads: 1,
+          wakeUs,
+          batch: { ...batch, syncUs: (random) => around(random, (commitUs * commitsOfCall) / stepsOfCall) },
+        },
+      ]
     : [
         { name: 'gateway', machine, threads: gatewayThreads, wakeUs },
         { name: 'books', machine, threads: 1, wakeUs, batch },
@@ -101,6 +110,8 @@ export function singleMode(costs: CallCosts, place: SinglePlace): Pick<Model, 'm
 export interface ProcessCosts {
   readonly byProcess: Readonly<Record<string, number>>;
   readonly databaseUs: number;
+  /** Bytes written by all processes and the database server. */
+  readonly writtenBytes: number;
   readonly syncUs: number;
 }
 
@@ -112,7 +123,7 @@ export function processCosts(figures: Figures, contender: string): ProcessCosts 
     const process = thread.split(' ')[0]!;
     byProcess[process] = (byProcess[process] ?? 0) + us;
   }
-  return { byProcess, databaseUs: busy.databaseCpuUs, syncUs: figures.syncUs };
+  return { byProcess, databaseUs: busy.databaseCpuUs, writtenBytes: busy.writtenBytes, syncUs: figures.syncUs };
 }
 
 /** How many of each process, of one core each, and how many databases of how many cores. */
@@ -151,7 +162,7 @@ function shardOf(account: number, shards: number): number {
 
 /** Returns the distributed mode with whole calls of many accounts. Replicas are chosen at random, databases by the account. */
 export function distributedMode(
-  { byProcess, databaseUs, syncUs }: ProcessCosts,
+  { byProcess, databaseUs, syncUs }: Omit<ProcessCosts, 'writtenBytes'>,
   fleet: Fleet,
   accounts: number,
   vendorUs: number,
