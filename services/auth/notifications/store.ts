@@ -41,8 +41,7 @@ export class NotificationStore {
   /** Returns notifications that are due, the longest waiting first. */
   async due(nowMs: number, limit: number): Promise<StoredNotification[]> {
     const due = 'SELECT * FROM notification WHERE state = ? AND due_at_ms <= ? ORDER BY due_at_ms LIMIT ?';
-    const first = `SELECT MIN(due_at_ms) AS first FROM notification WHERE state = ${pending}`;
-    return (await this.db.queryDue(due, [pending, nowMs, limit], { nowMs, first })).map(toNotification);
+    return (await this.db.query(due, [pending, nowMs, limit])).map(toNotification);
   }
 
   /** Claims a notification for one attempt until this instant, after which others may claim it; undefined if another process claimed it first. */

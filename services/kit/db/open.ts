@@ -7,14 +7,12 @@ import { AppError } from '#client/errors/app-error.js';
 import type { Engine } from './engine.js';
 import { type MysqlOptions, openMysqlKnex } from './mysql/knex.js';
 import type { Bindings, PlainTransaction, Row } from './plain-transaction.js';
-import { PolledQueries } from './polled-queries.js';
 import { quietKnex } from './quiet-knex.js';
 import { retried, type TransactionOptions } from './retries.js';
 import { nextTurn } from '../turn.js';
 import { type ConnectionPool, queryPlain, runOnMysql, runUnsynced } from './run-plain.js';
 import { SqliteCommits } from './sqlite-commits.js';
 import { traceStatements } from './sql-spans.js';
-import { asNumber } from './values.js';
 import { syncFile, type SyncFile, WalSync } from './wal-sync.js';
 
 export type { Engine };
@@ -53,15 +51,10 @@ export interface Database {
    */
   turn(): Promise<void>;
   /**
-   * Returns the rows of a SELECT outside of a transaction, without knex's builder: for what is polled. On SQLite it is not run again while nothing is
-   * written and the bindings are the same, so that an idle process costs next to nothing. The text is a constant.
+   * Returns the rows of a SELECT outside of a transaction, without knex's builder: for what is polled. On SQLite the statement stays prepared,
+   * so that an idle process costs next to nothing.
    */
   query(sql: string, bindings: Bindings): Promise<Row[]>;
-  /**
-   * Like `query`, for rows that are due at `nowMs`. `first` selects the instant at which the first one becomes due: until then, and while nothing is
-   * written, SQLite runs neither.
-   */
-  queryDue(sql: string, bindings: Bindings, due: { readonly nowMs: number; readonly first: string }): Promise<Row[]>;
   close(): Promise<void>;
 }
 
@@ -84,8 +77,6 @@ function openMysql(url: string, options: MysqlOptions): Database {
     // What is committed is durable, so there is no earlier moment to report.
     plainTransaction: (work, options) => retried((noticed) => runOnMysql(pool, noticed(work)), options),
     turn: nextTurn,
-    query: (sql, bindings) => queryPlain('mysql', pool, sql, bindings),
-    queryDue: (sql, bindings) => queryPlain('mysql', pool, sql, bindings),
     async close() {
       await knex.destroy();
       await close();
@@ -117,18 +108,11 @@ function openSqlite(filename: string, options: DatabaseOptions): Database {
   });
   const client = knex.client as ConnectionPool;
   const wal = filename === ':memory:' ? undefined : new WalSync(filename, options.syncFile ?? syncFile);
+  // Every statement takes a connection, so that none runs after a failed sync.
   const acquire = client.acquireConnection.bind(client);
-  const reading: ConnectionPool = { acquireConnection: acquire, releaseConnection: (connection) => client.releaseConnection(connection) };
-  const polled = new PolledQueries((sql, bindings) => queryPlain('sqlite', reading, sql, bindings));
-  // All other statements take a connection here.
   client.acquireConnection = async () => {
     wal?.assertSound();
-    polled.noteUse();
     return acquire();
-  };
-  const query = async (sql: string, bindings: Bindings): Promise<Row[]> => {
-    wal?.assertSound();
-    return polled.query(sql, bindings);
   };
   const commits = new SqliteCommits(client, wal);
   return {
@@ -139,12 +123,6 @@ function openSqlite(filename: string, options: DatabaseOptions): Database {
         options,
       ),
     turn: () => commits.turn(),
-    query,
-    async queryDue(sql, bindings, { nowMs, first }) {
-      const [row] = await query(first, []);
-      const [firstMs] = Object.values(row ?? {});
-      return firstMs === undefined || firstMs === null || asNumber(firstMs) > nowMs ? [] : query(sql, bindings);
-    },
     async close() {
       await commits.idle();
       await knex.destroy();
@@ -153,12 +131,13 @@ function openSqlite(filename: string, options: DatabaseOptions): Database {
   };
 }
 
-function database(engine: Engine, knex: Knex): Pick<Database, 'engine' | 'knex' | 'transaction'> {
+function database(engine: Engine, knex: Knex): Pick<Database, 'engine' | 'knex' | 'transaction' | 'query'> {
   traceStatements(knex, engine);
   return {
     engine,
     knex,
     transaction: (work, options) => retried((noticed) => runInKnex(knex, noticed(work)), options),
+    query: (sql, bindings) => queryPlain(engine, knex.client as ConnectionPool, sql, bindings),
   };
 }
 

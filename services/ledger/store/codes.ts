@@ -96,11 +96,10 @@ export class Codes {
 
   /** Returns claimed codes whose deposit is not recorded, claimed at or before this instant. */
   async claimedUntil(ms: number, limit: number): Promise<CodeRecord[]> {
-    const claimed = `state = ${State.REDEMPTION_CODE_STATE_CLAIMED}`;
-    const rows = await this.db.queryDue(
-      `SELECT ${codeTable.columns.join(', ')} FROM redemption_code` + ` WHERE ${claimed} AND ended_at_ms <= ? ORDER BY id LIMIT ?`,
+    const rows = await this.db.query(
+      `SELECT ${codeTable.columns.join(', ')} FROM redemption_code` +
+        ` WHERE state = ${State.REDEMPTION_CODE_STATE_CLAIMED} AND ended_at_ms <= ? ORDER BY id LIMIT ?`,
       [ms, limit],
-      { nowMs: ms, first: `SELECT MIN(ended_at_ms) AS first FROM redemption_code WHERE ${claimed}` },
     );
     return rows.map((row) => toCode(codeTable.valuesOf(row)));
   }

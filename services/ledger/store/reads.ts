@@ -111,10 +111,9 @@ export class Reads {
 
   /** Returns open holds whose expiry is at or before this instant, the longest expired first. */
   async expiredHolds(expiredAtMs: number, limit: number): Promise<HoldName[]> {
-    const rows = await this.db.queryDue(
+    const rows = await this.db.query(
       `SELECT id, account_id FROM hold WHERE ${isOpen} AND expires_at_ms <= ? ORDER BY expires_at_ms LIMIT ?`,
       [expiredAtMs, limit],
-      { nowMs: expiredAtMs, first: `SELECT MIN(expires_at_ms) AS first FROM hold WHERE ${isOpen}` },
     );
     return rows.map((row) => ({
       accountId: idFromBytes('acct', asBytes(row['account_id'])),

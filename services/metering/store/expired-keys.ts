@@ -7,10 +7,7 @@ import { isOpen } from './open-calls.js';
 
 /** Deletes up to `limit` expired keys, with the responses stored under them. A key whose call still runs is checked again after `ttlMs`. */
 export async function deleteExpiredKeys(db: Database, nowMs: number, ttlMs: number, limit: number): Promise<void> {
-  const rows = await db.queryDue('SELECT * FROM idempotency_key WHERE expires_at_ms <= ? ORDER BY expires_at_ms LIMIT ?', [nowMs, limit], {
-    nowMs,
-    first: 'SELECT MIN(expires_at_ms) AS first FROM idempotency_key',
-  });
+  const rows = await db.query('SELECT * FROM idempotency_key WHERE expires_at_ms <= ? ORDER BY expires_at_ms LIMIT ?', [nowMs, limit]);
   if (rows.length === 0) return;
   const expired = rows.map(keyFromRow).toSorted((a, b) => a.accountId.compare(b.accountId) || a.keyHash.compare(b.keyHash));
   await db.plainTransaction(async (tx) => {

@@ -74,10 +74,7 @@ export async function isOpen(tx: PlainTransaction, callId: string): Promise<bool
 
 /** Returns calls in flight that were last seen before this instant, longest ago first. */
 export async function findUnseenCalls(db: Database, beforeMs: number, limit: number): Promise<OpenCall[]> {
-  const rows = await db.queryDue(selectUnseen, [beforeMs, limit], {
-    nowMs: beforeMs,
-    first: 'SELECT MIN(last_seen_at_ms) AS first FROM open_call',
-  });
+  const rows = await db.query(selectUnseen, [beforeMs, limit]);
   return rows.map((row) => ({ ...decodeDraft(asBytes(row['draft'])), lastSeenAtMs: asNumber(row['last_seen_at_ms']) }));
 }
 

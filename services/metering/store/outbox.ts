@@ -34,7 +34,6 @@ const settleWhole = textOfRows(
 const settleOne = 'UPDATE usage_record SET captured_nano_usd = ?, shortfall_nano_usd = ?, settled_at_ms = ? WHERE id = ?';
 const selectDue = `SELECT ${columns.join(', ')} FROM outbox WHERE state = ${pending} AND next_attempt_at_ms <= ? ORDER BY next_attempt_at_ms LIMIT ?`;
 const selectDeferred = `SELECT id FROM outbox WHERE state = ${deferred} AND next_attempt_at_ms <= ? LIMIT 1`;
-const selectFirst = (state: number): string => `SELECT MIN(next_attempt_at_ms) AS first FROM outbox WHERE state = ${state}`;
 const setAside = `UPDATE outbox SET state = ${failed}, attempts = ?, last_error = ? WHERE id = ? AND state = ${pending}`;
 const resettle = `UPDATE outbox SET state = ${pending}, charge_nano_usd = ?, next_attempt_at_ms = ? WHERE id = ? AND state = ${deferred}`;
 const postpone = `UPDATE outbox SET next_attempt_at_ms = ?, attempts = ?, last_error = ? WHERE id = ? AND state = ${pending}`;
@@ -78,7 +77,7 @@ export async function replaceDeferred(tx: PlainTransaction, { record }: PricedRe
 
 /** Makes the deferred settlements of lost calls deliverable once their time has come. */
 export async function releaseDeferred(db: Database, nowMs: number): Promise<void> {
-  if ((await db.queryDue(selectDeferred, [nowMs], { nowMs, first: selectFirst(deferred) })).length === 0) return;
+  if ((await db.query(selectDeferred, [nowMs])).length === 0) return;
   await db.knex('outbox').where({ state: deferred }).where('next_attempt_at_ms', '<=', nowMs).update({ state: pending });
 }
 
@@ -102,10 +101,7 @@ async function insertRows(tx: PlainTransaction, records: readonly PricedRecord[]
  * at the same moment finds the instant changed and claims none of them.
  */
 export async function claimDue(db: Database, nowMs: number, claimedUntilMs: number, limit: number): Promise<PendingSettlement[]> {
-  const due = (await db.queryDue(selectDue, [nowMs, limit], { nowMs, first: selectFirst(pending) })) as Record<
-    (typeof columns)[number],
-    unknown
-  >[];
+  const due = (await db.query(selectDue, [nowMs, limit])) as Record<(typeof columns)[number], unknown>[];
   if (due.length === 0) return [];
   const claimed = await db.transaction(async (tx) => {
     const ours: typeof due = [];

@@ -10,7 +10,6 @@ import { bytesOf } from './record-rows.js';
 const selectDue =
   'SELECT refund_outbox.id, refund_outbox.account_id, refund_outbox.attempts, captured_nano_usd FROM refund_outbox' +
   ' JOIN usage_record ON usage_record.id = refund_outbox.id WHERE next_attempt_at_ms <= ? ORDER BY next_attempt_at_ms LIMIT ?';
-const selectFirstDue = 'SELECT MIN(next_attempt_at_ms) AS first FROM refund_outbox';
 
 /** The answer of a call that was withheld from its client. */
 export interface UndeliveredAnswer {
@@ -51,7 +50,7 @@ async function enqueue(tx: PlainTransaction, { callId, accountId, keyHash }: Und
 
 /** Returns at most `limit` refunds that are due. Several replicas may return the same ones; the ledger books each once. */
 export async function dueRefunds(db: Database, nowMs: number, limit: number): Promise<PendingRefund[]> {
-  const rows = await db.queryDue(selectDue, [nowMs, limit], { nowMs, first: selectFirstDue });
+  const rows = await db.query(selectDue, [nowMs, limit]);
   return rows.map((row) => ({
     callId: idFromBytes('req', asBytes(row['id'])),
     accountId: idFromBytes('acct', asBytes(row['account_id'])),

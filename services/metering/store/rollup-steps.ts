@@ -57,9 +57,9 @@ export async function markPending(tx: PlainTransaction, records: readonly (reado
 
 /** Returns the phase of the sums, and whether records are waiting to be added to them. */
 export async function readRollupState(db: Database): Promise<{ phase: Phase; isWaiting: boolean }> {
-  const [row] = await db.query('SELECT phase FROM usage_summing WHERE name = ?', [rowName]);
-  const waiting = await db.query('SELECT id FROM usage_unfolded LIMIT 1', []);
-  return { phase: asNumber(row!['phase']), isWaiting: waiting.length > 0 };
+  const [row] = await db.knex('usage_summing').select('phase').where({ name: rowName });
+  const waiting = await db.knex('usage_unfolded').select('id').limit(1);
+  return { phase: asNumber(row.phase), isWaiting: waiting.length > 0 };
 }
 
 /** Leases the roll-up to this replica until then; returns false while another replica has the lease. Two replicas at once would also be correct, but would wait for each other. */
