@@ -39,8 +39,7 @@ export function cpuByThread(pids: Pids): CpuUs {
     for (const thread of readdirSync(`/proc/${pid}/task`)) {
       try {
         const comm = readFileSync(`/proc/${pid}/task/${thread}/comm`, 'utf8').trim();
-        const key = `${name} ${comm}`;
-        used[key] = (used[key] ?? 0) + Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]) / 1000;
+        used[`${thread} ${name} ${comm}`] = Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]) / 1000;
       } catch {
         // A thread ended between the two reads.
       }
@@ -60,14 +59,21 @@ const writtenBytes = (pids: Pids): number =>
 const residentBytes = (pids: Pids): number =>
   sum(Object.values(pids).map((pid) => Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) * 1024));
 
-const since = (before: CpuUs, after: CpuUs): CpuUs =>
-  Object.fromEntries(Object.entries(after).map(([name, us]) => [name, us - (before[name] ?? 0)]));
+/** Returns what was used between two readings, by the names of the threads. Of a thread that has ended in between, it is not known. */
+function since(before: CpuUs, after: CpuUs): CpuUs {
+  const used: Record<string, number> = {};
+  for (const [thread, us] of Object.entries(after)) {
+    const name = thread.slice(thread.indexOf(' ') + 1);
+    used[name] = (used[name] ?? 0) + us - (before[thread] ?? 0);
+  }
+  return used;
+}
 
 /** Returns the CPU microseconds that each contender uses per second without calls. */
 export async function idleOf(contenders: readonly Contender[], seconds: number): Promise<Map<Contender, number>> {
-  const before = contenders.map(({ pids }) => sum(Object.values(cpuByThread(pids))));
+  const before = contenders.map(({ pids }) => cpuByThread(pids));
   await sleep(seconds * 1000);
-  return new Map(contenders.map((each, index) => [each, (sum(Object.values(cpuByThread(each.pids))) - before[index]!) / seconds]));
+  return new Map(contenders.map((each, index) => [each, sum(Object.values(since(before[index]!, cpuByThread(each.pids)))) / seconds]));
 }
 
 /**
@@ -143,8 +149,7 @@ export function medians(windows: readonly Measured[]): Measured {
 
 /** Returns the median. */
 export function median(values: readonly number[]): number {
-  return percentile(
-    [...values].sort((a, b) => a - b),
-    0.5,
-  );
+  const sorted = [...values].sort((a, b) => a - b);
+  const [lower, upper] = [sorted[Math.floor((sorted.length - 1) / 2)], sorted[Math.floor(sorted.length / 2)]];
+  return ((lower ?? Number.NaN) + (upper ?? Number.NaN)) / 2;
 }
