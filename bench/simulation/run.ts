@@ -1,4 +1,4 @@
-// Checks the model against measured loads, then asks it what machines and fleets of other sizes serve. See docs/capacity.md.
+// Checks the model against measured loads, then asks it what machines and fleets of other sizes serve.
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { print, printTable } from '../table.ts';
@@ -7,8 +7,8 @@ import { apart, callCosts, distributedMode, fleetFor, type Figures, processCosts
 
 const { values: options } = parseArgs({
   options: {
-    // What `node bench/run.ts --out` wrote.
-    figures: { type: 'string', default: new URL('figures.json', import.meta.url).pathname },
+    // What `node bench/run.ts --out FILE` wrote.
+    figures: { type: 'string' },
     seed: { type: 'string', default: '1' },
     accounts: { type: 'string', default: '1000000' },
     rates: { type: 'string', default: '1000,10000,100000' },
@@ -17,6 +17,8 @@ const { values: options } = parseArgs({
   },
 });
 const seed = Number(options.seed);
+if (options.figures === undefined)
+  throw new Error('Pass --figures FILE with the figures of a measured run, which `node bench/run.ts --out FILE` writes.');
 const figures = JSON.parse(readFileSync(options.figures, 'utf8')) as Figures;
 const names = {
   one: 'Tollgate, one core',
