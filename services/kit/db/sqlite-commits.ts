@@ -36,7 +36,7 @@ export class SqliteCommits {
     return new Promise((resolve, reject) => {
       let result: T;
       this.queue.push({
-        // The spans of its statements belong to its own trace, whoever begins the transaction.
+        // Spans of its statements belong to the trace of its caller, although another call may begin the transaction.
         work: context.bind(context.active(), async (tx: PlainTransaction) => {
           result = await work(tx);
         }),
@@ -90,7 +90,7 @@ export class SqliteCommits {
     }
   }
 
-  /** Runs the group in one transaction, and rejects what fails by itself. Throws when nothing is committed. */
+  /** Runs the group in one transaction, and rejects only the work that fails. Throws when nothing is committed. */
   private async apply(group: readonly Waiting[]): Promise<{ done: Waiting[]; hasWritten: boolean }> {
     const connection = (await this.pool.acquireConnection()) as SqliteConnection;
     try {

@@ -27,7 +27,7 @@ export interface ThreadHost {
 /** The parts of a thread, in the order in which they start. */
 export interface ThreadParts {
   readonly parts: readonly Part[];
-  /** Returns what the main thread is told when all of them have started. */
+  /** Returns the message that the main thread receives once all of them have started. */
   result(): unknown;
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Dispatcher } from 'undici';
 import { Exchange } from './exchange.js';
 
-/** Returns a controller that only notes what it is told. */
+/** Returns a controller that records whether it was paused or aborted. */
 function controllerOf() {
   const controller = {
     aborted: false,
