@@ -1,6 +1,8 @@
 // A network of queues: threads that share cores, batches that share a commit, and calls that pass through them. Deterministic for a seed, with
 // no clock of its own and no I/O.
 
+import { randomOf } from '../random.ts';
+
 /** A pool of cores that threads run on. */
 export interface Machine {
   readonly name: string;
@@ -59,17 +61,6 @@ export interface Outcome {
   readonly batchSize: Readonly<Record<string, number>>;
   /** The share of its cores that a machine used. */
   readonly cores: Readonly<Record<string, number>>;
-}
-
-/** Returns the same sequence for the same seed, of numbers from 0 up to but excluding 1 (mulberry32). */
-export function randomOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }
 
 /** Events in order of time; those of the same time in order of their arrival. */

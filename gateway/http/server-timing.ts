@@ -3,7 +3,8 @@ import type { Context } from 'koa';
 
 /**
  * A phase of a call: `auth` checks the key; `hold` reserves the money, and with an idempotency key the key; `upstream` lasts until the first
- * event of a stream or the end of a whole answer; `record` makes the usage record durable. What is not `upstream` was added by us.
+ * event of a stream or the end of a whole answer; `record` makes the usage record durable. What is not `upstream` was added by us. The upstream
+ * may be called before the hold is durable; `upstream` begins only then, so that no time is in two phases.
  */
 export type Phase = 'auth' | 'hold' | 'upstream' | 'record';
 

@@ -10,6 +10,7 @@ import { Call, Outcome, UsageSource } from '#proto/metering/v1/metering.js';
 import { allRecordColumns, recordValues } from '#services/metering/store/record-rows.js';
 import { type PricedRecord, priceRecord } from '#services/metering/records/usage-record.js';
 import type { PricedCall } from '#services/metering/requests/validate-call.js';
+import { randomOf } from '../../random.ts';
 
 const dayMs = 86_400_000;
 const rowsPerTransaction = 10_000;
@@ -31,17 +32,6 @@ export interface History {
   readonly models: readonly string[];
   readonly fromMs: number;
   readonly untilMs: number;
-}
-
-/** Returns the same sequence in every run, of numbers from 0 up to but excluding 1 (mulberry32). */
-function randomOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }
 
 /** Returns accounts with ten keys each, fifteen models, and the given number of days until now. */
