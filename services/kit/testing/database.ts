@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import createKnex from 'knex';
-import { type Database, type Engine, openDatabase } from '../db/open.js';
+import { type Database, type DatabaseOptions, type Engine, openDatabase } from '../db/open.js';
 import { newId } from '../id.js';
 
 /** The engines that this run covers, for `describe.each(testEngines)`. */
@@ -18,11 +18,11 @@ export interface TestDatabase {
 }
 
 /** Returns an empty database on this engine. Call `drop` when done. */
-export async function createTestDatabase(engine: Engine): Promise<TestDatabase> {
+export async function createTestDatabase(engine: Engine, options: DatabaseOptions = {}): Promise<TestDatabase> {
   if (engine === 'sqlite') {
     const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'));
     const url = `sqlite:${join(folder, 'test.db')}`;
-    const db = openDatabase(url);
+    const db = openDatabase(url, options);
     return {
       db,
       url,

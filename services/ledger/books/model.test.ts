@@ -61,10 +61,9 @@ describe.each(testEngines)('on %s', (engine) => {
   let test: TestDatabase;
 
   beforeAll(async () => {
-    test = await createTestDatabase(engine);
-    await migrate(test.db, migrations);
     // No machine loses power here, and waiting for the disk at every commit would be most of the test. Other tests do wait for it.
-    if (engine === 'sqlite') await test.db.knex.raw('PRAGMA synchronous = OFF');
+    test = await createTestDatabase(engine, { syncFile: async () => undefined });
+    await migrate(test.db, migrations);
   });
 
   afterEach(async () => {
