@@ -1,6 +1,7 @@
 // The gateway: the only component that serves HTTP. It owns no data.
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '#kit/clock.js';
 import { AppError } from '#client/errors/app-error.js';
@@ -50,10 +51,15 @@ export interface GatewayDeps {
   readonly log: Logger;
   /** How long calls in flight may continue after `stop`. */
   readonly drainTimeoutMs: number;
-  /** Where ended calls are kept that metering could not store yet: a folder used by this gateway only. */
+  /** Where ended calls are kept that metering could not store yet: a folder used by this process only. */
   readonly spoolDir: string;
-  /** Present in a gateway that shares its port and its limits with other threads of its process: what all of them together are occupied with. */
-  readonly shared?: Occupancy;
+  /** Present in a gateway that shares its port and its limits with other threads of its process. */
+  readonly shared?: {
+    /** From 1; also the name of the gateway's folder in `spoolDir`. */
+    readonly thread: number;
+    /** What all threads together are occupied with. */
+    readonly occupancy: Occupancy;
+  };
 }
 
 /** Creates a gateway that uses these peers. */
@@ -82,15 +88,18 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
     },
     () => spool,
   );
+  const { shared, spoolDir } = deps;
+  const occupancy = shared?.occupancy ?? localOccupancy();
   const spool = createSpool({
-    folder: deps.spoolDir,
+    folder: shared === undefined ? spoolDir : join(spoolDir, String(shared.thread)),
+    root: spoolDir,
+    occupancy,
     bytesMax: config.spoolBytesMax,
     reportsMax: config.spoolReportsMax,
     post: (request) => recorder.post(request),
     clock,
     log,
   });
-  const occupancy = deps.shared ?? localOccupancy();
   const disconnectDrain = new DisconnectDrain(config);
   const unknownHolds = createUnknownHolds({ ledger: peers.ledger, clock, log, rpcTimeoutMs, holdTtlMs: config.holdTtlMs });
   const keyedCalls = createKeyedCalls({ peers, models, checkpoints, recorder, unknownHolds, drain: disconnectDrain, config, clock, log });
@@ -146,7 +155,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
       });
       connections = watchConnections(server, config, occupancy);
       server.on('request', connections.guard(app.callback()));
-      await listen(server, config, deps.shared !== undefined);
+      await listen(server, config, shared !== undefined);
     },
     async stop() {
       isDraining = true;

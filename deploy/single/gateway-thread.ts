@@ -19,7 +19,7 @@ import { crossings } from '#kit/rpc/crossing.js';
 import { localClient } from '#kit/rpc/local-client.js';
 import { decorateService } from '#kit/rpc/standard-chain.js';
 import { createGateway, sharedOccupancy } from '../../gateway/index.js';
-import { createInference, ensureSecretKey } from '../../services/inference/index.js';
+import { createInference, ensureSecretKey, sharedCallsInFlight } from '../../services/inference/index.js';
 import type { GatewayThreadData } from './gateway-threads.js';
 
 await runThread<GatewayThreadData>((data, { log, clock, common, thread, services }) => {
@@ -32,6 +32,7 @@ await runThread<GatewayThreadData>((data, { log, clock, common, thread, services
     secretKey: ensureSecretKey(join(data.dataDir, 'secret-key')),
     auth: services.client(UserServiceDefinition),
     servesCallsOnly: true,
+    shared: sharedCallsInFlight(data.callsInFlight, thread),
   });
   const own = localClient(
     InferenceServiceDefinition,
@@ -59,7 +60,7 @@ await runThread<GatewayThreadData>((data, { log, clock, common, thread, services
     log,
     drainTimeoutMs: common.drainTimeoutMs,
     spoolDir: data.spoolDir,
-    shared: sharedOccupancy(data.occupancy, thread),
+    shared: { thread, occupancy: sharedOccupancy(data.occupancy, thread) },
   });
   return { parts: [database, inference, gateway], result: () => gateway.address() };
 });

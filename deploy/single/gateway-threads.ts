@@ -8,7 +8,7 @@ import { root } from '#kit/root.js';
 import type { Access } from '#kit/rpc/access/access.js';
 import type { crossings } from '#kit/rpc/crossing.js';
 import { adoptSpools, assertPortIsFree, clearOccupancy, type GatewayConfig, occupancyMemory } from '../../gateway/index.js';
-import type { InferenceConfig } from '../../services/inference/index.js';
+import { callsInFlightMemory, clearCallsInFlight, type InferenceConfig } from '../../services/inference/index.js';
 
 /** What a gateway thread is started with. */
 export interface GatewayThreadData {
@@ -18,6 +18,7 @@ export interface GatewayThreadData {
   readonly spoolDir: string;
   readonly messages: keyof typeof crossings;
   readonly occupancy: SharedArrayBuffer;
+  readonly callsInFlight: SharedArrayBuffer;
 }
 
 /** Options of `gatewayThreads`. */
@@ -36,6 +37,7 @@ export interface GatewayThreadsOptions {
 export function gatewayThreads(options: GatewayThreadsOptions, { log, common, addMetrics }: ProcessHost): Part & { address(): string } {
   const { threads, dataDir, spoolDir, messages, access } = options;
   const occupancy = occupancyMemory(threads);
+  const callsInFlight = callsInFlightMemory(threads);
   const share = (max: number): number => Math.ceil(max / threads);
   const gateway = {
     ...options.gateway,
@@ -44,7 +46,6 @@ export function gatewayThreads(options: GatewayThreadsOptions, { log, common, ad
     spoolBytesMax: share(options.gateway.spoolBytesMax),
     spoolReportsMax: share(options.gateway.spoolReportsMax),
   };
-  const inference = { ...options.inference, connectionsMax: share(options.inference.connectionsMax) };
   let address = '';
   let { port } = gateway;
   const group = threadGroup({
@@ -56,14 +57,17 @@ export function gatewayThreads(options: GatewayThreadsOptions, { log, common, ad
     services: options.offers.map((each) => each.served({ access, log })),
     common,
     log,
-    dataOf(thread): GatewayThreadData {
-      return { gateway: { ...gateway, port }, inference, dataDir, spoolDir: join(spoolDir, String(thread)), messages, occupancy };
+    dataOf(): GatewayThreadData {
+      return { gateway: { ...gateway, port }, inference: options.inference, dataDir, spoolDir, messages, occupancy, callsInFlight };
     },
     started(result) {
       address = result as string;
       port = Number(new URL(address).port);
     },
-    ended: (thread) => clearOccupancy(occupancy, thread),
+    ended(thread) {
+      clearOccupancy(occupancy, thread);
+      clearCallsInFlight(callsInFlight, thread);
+    },
   });
   addMetrics(() => group.metrics());
   return {

@@ -1,4 +1,5 @@
-// What counts toward the limits of a gateway: its connections and the calls in flight, in one thread or in all threads that share a port.
+// What a gateway is occupied with: connections, calls in flight and reports in the spool, in one thread or in all threads that share a port.
+import { clearThreadCounters, counterOf, ThreadCounters, threadCountersMemory } from '#kit/process/thread-counters.js';
 
 /** The counts. */
 export interface Occupancy {
@@ -8,6 +9,9 @@ export interface Occupancy {
   /** Returns the calls of an account. */
   callsOf(accountId: string): number;
   countCall(accountId: string, by: 1 | -1): void;
+  /** Returns the reports that wait in the spool. */
+  spooled(): number;
+  countSpooled(by: 1 | -1): void;
 }
 
 /** Returns the counts of a gateway with one thread. */
@@ -15,6 +19,7 @@ export function localOccupancy(): Occupancy {
   const ofAccounts = new Map<string, number>();
   let connections = 0;
   let calls = 0;
+  let spooled = 0;
   return {
     connections: () => connections,
     countConnection: (by) => void (connections += by),
@@ -26,6 +31,8 @@ export function localOccupancy(): Occupancy {
       if (ofAccount > 0) ofAccounts.set(accountId, ofAccount);
       else ofAccounts.delete(accountId);
     },
+    spooled: () => spooled,
+    countSpooled: (by) => void (spooled += by),
   };
 }
 
@@ -33,47 +40,33 @@ export function localOccupancy(): Occupancy {
  * Accounts are counted by a hash. Two accounts with the same hash share a limit; with this many values that is rare even among the few accounts
  * that have enough calls in flight to notice.
  */
-const accountCells = 65_536;
-const connectionCell = 0;
-const callCell = 1;
-const firstAccountCell = 2;
-const cellsPerThread = firstAccountCell + accountCells;
+const accountCounters = 65_536;
+const connectionCounter = 0;
+const callCounter = 1;
+const spoolCounter = 2;
+const firstAccountCounter = 3;
+const counters = firstAccountCounter + accountCounters;
 
 /** Returns the memory in which this many threads count. */
-export function occupancyMemory(threads: number): SharedArrayBuffer {
-  return new SharedArrayBuffer(threads * cellsPerThread * Int32Array.BYTES_PER_ELEMENT);
-}
+export const occupancyMemory = (threads: number): SharedArrayBuffer => threadCountersMemory(threads, counters);
 
-/** Returns the counts of all threads. A thread (from 1) changes only its own cells, so that they can be cleared when it ends. */
+/** Returns the counts of all threads, as one of them (from 1) changes and reads them. */
 export function sharedOccupancy(memory: SharedArrayBuffer, thread: number): Occupancy {
-  const cells = new Int32Array(memory);
-  const threads = cells.length / cellsPerThread;
-  const own = (thread - 1) * cellsPerThread;
-  const total = (cell: number): number => {
-    let sum = 0;
-    for (let each = 0; each < threads; each += 1) sum += Atomics.load(cells, each * cellsPerThread + cell);
-    return sum;
-  };
+  const shared = new ThreadCounters(memory, counters, thread);
+  const ofAccount = (accountId: string): number => firstAccountCounter + counterOf(accountId, accountCounters);
   return {
-    connections: () => total(connectionCell),
-    countConnection: (by) => void Atomics.add(cells, own + connectionCell, by),
-    calls: () => total(callCell),
-    callsOf: (accountId) => total(cellOf(accountId)),
+    connections: () => shared.total(connectionCounter),
+    countConnection: (by) => shared.add(connectionCounter, by),
+    calls: () => shared.total(callCounter),
+    callsOf: (accountId) => shared.total(ofAccount(accountId)),
     countCall(accountId, by) {
-      Atomics.add(cells, own + callCell, by);
-      Atomics.add(cells, own + cellOf(accountId), by);
+      shared.add(callCounter, by);
+      shared.add(ofAccount(accountId), by);
     },
+    spooled: () => shared.total(spoolCounter),
+    countSpooled: (by) => shared.add(spoolCounter, by),
   };
 }
 
-/** Forgets the connections and calls of a thread that has ended. */
-export function clearOccupancy(memory: SharedArrayBuffer, thread: number): void {
-  new Int32Array(memory).fill(0, (thread - 1) * cellsPerThread, thread * cellsPerThread);
-}
-
-/** FNV-1a (https://datatracker.ietf.org/doc/html/draft-eastlake-fnv), folded to the number of cells. */
-function cellOf(accountId: string): number {
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < accountId.length; index += 1) hash = Math.imul(hash ^ accountId.charCodeAt(index), 0x01000193);
-  return firstAccountCell + ((hash ^ (hash >>> 16)) & (accountCells - 1));
-}
+/** Forgets what a thread that has ended was occupied with. */
+export const clearOccupancy = (memory: SharedArrayBuffer, thread: number): void => clearThreadCounters(memory, counters, thread);

@@ -9,10 +9,12 @@ import type { InferenceConfig } from './config.js';
 import { SecretBox } from '#kit/secrets/secret-box.js';
 import { inferenceService } from './service.js';
 import { UpstreamStore } from './store.js';
+import { type CallsInFlight, localCallsInFlight } from './upstreams/calls-in-flight.js';
 import { UpstreamRegistry } from './upstreams/registry.js';
 
 export { type InferenceConfig, inferenceSettings } from './config.js';
 export { ensureSecretKey } from '#kit/secrets/secret-key.js';
+export { callsInFlightMemory, clearCallsInFlight, sharedCallsInFlight } from './upstreams/calls-in-flight.js';
 
 /** The dependencies that the process provides to inference. */
 export interface InferenceDeps {
@@ -25,17 +27,19 @@ export interface InferenceDeps {
   readonly auth: AuditReceiver;
   /** Whether another instance in this process migrates the database and ships the audit events, so that this one only serves calls. */
   readonly servesCallsOnly?: boolean;
+  /** Present in an instance that shares its limits with those in other threads of its process. */
+  readonly shared?: CallsInFlight;
 }
 
 /** Creates inference over its own database. Raises invalid_request when a configured base url is malformed. */
 export function createInference(
   config: InferenceConfig,
-  { db, clock, log, secretKey, auth, servesCallsOnly = false }: InferenceDeps,
+  { db, clock, log, secretKey, auth, servesCallsOnly = false, shared }: InferenceDeps,
 ): ServiceModule<InferenceService> {
   const store = new UpstreamStore(db);
   const audit = new AuditOutbox({ db, receiver: auth, caller: 'inference', clock, log });
   const box = new SecretBox(secretKey);
-  const registry = new UpstreamRegistry({ config, clock, log, store, box });
+  const registry = new UpstreamRegistry({ config, clock, log, store, box, callsInFlight: shared ?? localCallsInFlight() });
   return {
     name: 'inference',
     service: inferenceService({ db, config, store, registry, box, audit, clock, log }),

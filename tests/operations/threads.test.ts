@@ -98,13 +98,10 @@ describe('a single process with several gateway threads', () => {
     expect(counted[0]!.split(' ').at(-1)).toBe(String(calls));
 
     await of.cli('key', 'revoke', id);
-    const startedAtMs = Date.now();
-    await eventually(async () => {
-      const statuses = await Promise.all(Array.from({ length: 15 }, () => freshCall(of, secret)));
-      return statuses.every((status) => status === 401) ? true : undefined;
-    });
-    // A second, and the time that a busy machine takes for the calls.
-    expect(Date.now() - startedAtMs).toBeLessThan(5000);
+    await sleep(1000);
+    // Some of so many connections go to each thread.
+    const statuses = await Promise.all(Array.from({ length: 30 }, () => freshCall(of, secret)));
+    expect(new Set(statuses)).toEqual(new Set([401]));
 
     const sockets = Array.from({ length: 30 }, () => connect(Number(new URL(of.baseUrl).port), '127.0.0.1'));
     let closed = 0;

@@ -1,7 +1,7 @@
 // The files of a spool: reports are appended and made durable; a file is removed once none of its reports is waiting.
 import { constants } from 'node:fs';
 import { appendFile, type FileHandle, mkdir, open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Logger } from '#kit/log.js';
 import { decodeLines, encodeLine, type SpooledReport } from './line.js';
 
@@ -120,13 +120,6 @@ export class SpoolFiles {
     await appendFile(path, `${JSON.stringify(line)}\n`, { flush: true, mode: 0o600 });
   }
 
-  /** Returns how many reports were permanently rejected, and how many files are damaged: all are kept until an operator removes them. */
-  async countSetAside(): Promise<{ refused: number; damagedFiles: number }> {
-    const text = await readFile(join(this.folder, refusedName), 'latin1').catch(() => '');
-    const names = await readdir(this.folder).catch(() => [] as string[]);
-    return { refused: text.split('\n').length - 1, damagedFiles: names.filter((name) => name.endsWith(damagedSuffix)).length };
-  }
-
   async close(): Promise<void> {
     await this.current?.handle.close();
     this.current = undefined;
@@ -186,6 +179,18 @@ export class SpoolFiles {
   private async moveAside(name: string): Promise<void> {
     await rename(join(this.folder, name), join(this.folder, `${name}${damagedSuffix}`));
   }
+}
+
+/**
+ * Returns how many reports were permanently rejected, and how many files are damaged, in a folder and in those of its threads: all are kept until
+ * an operator removes them.
+ */
+export async function countSetAside(root: string): Promise<{ refused: number; damagedFiles: number }> {
+  const names = await readdir(root, { recursive: true }).catch(() => [] as string[]);
+  let refused = 0;
+  for (const name of names.filter((each) => basename(each) === refusedName))
+    refused += (await readFile(join(root, name), 'latin1').catch(() => '')).split('\n').length - 1;
+  return { refused, damagedFiles: names.filter((name) => name.endsWith(damagedSuffix)).length };
 }
 
 /** Creates the folder; throws a system error if that fails. */

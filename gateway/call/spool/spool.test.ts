@@ -8,7 +8,8 @@ import { systemClock } from '#kit/clock.js';
 import { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
 import { type LogLine, recordingLogger } from '#kit/testing/log.js';
-import { createSpool, type Spool } from './spool.js';
+import { localOccupancy, occupancyMemory, sharedOccupancy } from '../../http/occupancy.js';
+import { createSpool, type Spool, type SpoolDeps } from './spool.js';
 
 let base: string;
 let folder: string;
@@ -32,14 +33,13 @@ interface World {
 }
 
 /** Starts a spool over a fake metering service that handles each report with `play`. */
-async function start(
-  play: (request: RecordUsageRequest) => void = () => undefined,
-  limits: { bytesMax?: number; reportsMax?: number; folder?: string } = {},
-): Promise<World> {
+async function start(play: (request: RecordUsageRequest) => void = () => undefined, limits: Partial<SpoolDeps> = {}): Promise<World> {
   const posted: RecordUsageRequest[] = [];
   const { log, lines } = recordingLogger();
   const spool = createSpool({
     folder,
+    root: limits.folder ?? folder,
+    occupancy: localOccupancy(),
     bytesMax: 1_000_000,
     reportsMax: 1000,
     ...limits,
@@ -183,6 +183,29 @@ describe('a spool', () => {
     expect(lines.filter((line) => line['level'] === 50)).toEqual([expect.objectContaining({ call_id: bad.call!.id })]);
     await spool.stop();
     expect(await (await start()).spool.state()).toEqual({ waiting: 0, refused: 1, damagedFiles: 0 });
+  });
+
+  it('reports the status of the spools of all threads', async () => {
+    const memory = occupancyMemory(2);
+    const [one, two] = await Promise.all(
+      [1, 2].map((thread) => {
+        const shared = { root: folder, folder: join(folder, String(thread)), occupancy: sharedOccupancy(memory, thread) };
+        return start(
+          thread === 1
+            ? away
+            : () => {
+                throw new AppError('call_closed', 'Lost.');
+              },
+          shared,
+        );
+      }),
+    );
+    await one!.spool.append(report());
+    await two!.spool.append(report());
+    await until(async () => (await two!.spool.state()).refused === 1);
+    for (const { spool } of [one!, two!]) await until(async () => (await spool.state()).refused === 1);
+    expect(await one!.spool.state()).toEqual({ waiting: 1, refused: 1, damagedFiles: 0 });
+    expect(await two!.spool.state()).toEqual({ waiting: 1, refused: 1, damagedFiles: 0 });
   });
 
   it('does not delay other reports when single ones cannot be stored', async () => {

@@ -9,7 +9,8 @@ import { lockFolder } from '#kit/db/folder-lock.js';
 import { AppError } from '#client/errors/app-error.js';
 import type { Part } from '#kit/lifecycle.js';
 import type { Logger } from '#kit/log.js';
-import { makeFolder, type SpoolFile, SpoolFiles } from './files.js';
+import type { Occupancy } from '../../http/occupancy.js';
+import { countSetAside, makeFolder, type SpoolFile, SpoolFiles } from './files.js';
 import { lineBytes, type SpooledReport, spooled } from './line.js';
 import { Poster, type PostOutcome } from './poster.js';
 
@@ -24,7 +25,7 @@ const answersShare = 0.5;
 /** The minimum interval between counts of the files that are kept for operators. */
 const lookIntervalMs = 1000;
 
-/** The status of a spool. */
+/** The status of the spools of all threads. */
 export interface SpoolState {
   /** Reports that metering has not recorded yet. */
   readonly waiting: number;
@@ -47,8 +48,11 @@ export interface Spool extends Part {
 
 /** The dependencies of a spool. */
 export interface SpoolDeps {
-  /** A folder used by this process only. */
+  /** A folder used by this gateway only. */
   readonly folder: string;
+  /** The folder with the spools of all threads: the same, or its parent. */
+  readonly root: string;
+  readonly occupancy: Pick<Occupancy, 'spooled' | 'countSpooled'>;
   readonly bytesMax: number;
   readonly reportsMax: number;
   /** Posts one report; throws why metering rejected it, or why there was no answer. */
@@ -64,11 +68,11 @@ interface Entry {
 
 /** Creates a spool. `start` throws failed_precondition if its folder cannot be used or another process uses it. */
 export function createSpool(deps: SpoolDeps): Spool {
-  const { folder, bytesMax, reportsMax, post, clock, log } = deps;
+  const { folder, root, occupancy, bytesMax, reportsMax, post, clock, log } = deps;
   const files = new SpoolFiles(folder, log, clock.nowMs());
   /** The entries by call id, in posting order. */
   const entries = new Map<string, Entry>();
-  let seen: { atMs: number; setAside: ReturnType<SpoolFiles['countSetAside']> } | undefined;
+  let seen: { atMs: number; setAside: ReturnType<typeof countSetAside> } | undefined;
   let unlock = (): void => undefined;
   let isOpen = false;
   /** Bytes of reports that wait for a write, as they will be in the file. */
@@ -97,7 +101,8 @@ export function createSpool(deps: SpoolDeps): Spool {
     const { callId } = entry.report;
     const before = entries.get(callId);
     entries.set(callId, entry);
-    if (before !== undefined) await files.release(before.file);
+    if (before === undefined) occupancy.countSpooled(1);
+    else await files.release(before.file);
   }
 
   async function settle(entry: Entry, outcome: PostOutcome): Promise<void> {
@@ -111,6 +116,7 @@ export function createSpool(deps: SpoolDeps): Spool {
     if (outcome.kind === 'refused') await keepRefused(entry, outcome.reason);
     if (entries.get(callId) !== entry) return;
     entries.delete(callId);
+    occupancy.countSpooled(-1);
     await files.release(entry.file);
     if (entries.size === 0) log.info('every spooled call is recorded');
   }
@@ -180,8 +186,8 @@ export function createSpool(deps: SpoolDeps): Spool {
     },
     async state() {
       const nowMs = clock.nowMs();
-      if (seen === undefined || nowMs - seen.atMs >= lookIntervalMs) seen = { atMs: nowMs, setAside: files.countSetAside() };
-      return { waiting: entries.size, ...(await seen.setAside) };
+      if (seen === undefined || nowMs - seen.atMs >= lookIntervalMs) seen = { atMs: nowMs, setAside: countSetAside(root) };
+      return { waiting: occupancy.spooled(), ...(await seen.setAside) };
     },
   };
 }

@@ -48,7 +48,7 @@ export interface ThreadGroupOptions {
   readonly common: CommonConfig;
   readonly log: Logger;
   /** Returns what a thread is started with; called at every start. */
-  dataOf(thread: number): unknown;
+  dataOf(): unknown;
   /** Called with the result of `build` at every start. */
   started(result: unknown): void;
   /** Called when a thread has ended. */
@@ -95,7 +95,7 @@ export function threadGroup(options: ThreadGroupOptions): ThreadGroup {
       caller: name,
       common,
       port: port2,
-      data: options.dataOf(thread),
+      data: options.dataOf(),
     };
     const worker = new Worker(options.script, { name: `${name} ${thread}`, workerData: setup, transferList: [port2] });
     const ended = new Promise<void>((resolve) => {

@@ -1,6 +1,7 @@
 // Tests an upstream step by step, so that the operator sees which part of the path to it is broken.
 import { abortError, AppError } from '#client/errors/app-error.js';
 import { TestResult, type UpstreamTest } from '#proto/inference/v1/inference.js';
+import { localCallsInFlight } from '../calls-in-flight.js';
 import { createHttpUpstream, wireOf } from '../create-upstream.js';
 import { guardedConnector } from '#kit/net/address-guard.js';
 import { parseBaseUrl } from '../http/base-url.js';
@@ -14,6 +15,8 @@ import { operatorText } from './operator-text.js';
 import { type Found, StepLog, stepNames, TestOver } from './step-log.js';
 import { trialCall, trialRequest } from './trial-call.js';
 
+type TestDeps = Omit<HttpUpstreamDeps, 'callsInFlight'>;
+
 /** Time limit of a test, all steps together, in milliseconds. */
 export const testTimeoutMs = 15_000;
 
@@ -22,7 +25,7 @@ export async function testConnection(
   known: KnownUpstream,
   upstreamModel: string | undefined,
   parent: AbortSignal,
-  deps: HttpUpstreamDeps,
+  deps: TestDeps,
   timeoutMs = testTimeoutMs,
 ): Promise<UpstreamTest> {
   const { remote, shown } = known;
@@ -62,7 +65,7 @@ async function tryBuiltIn(log: StepLog): Promise<void> {
 interface Circumstances {
   readonly log: StepLog;
   readonly signal: AbortSignal;
-  readonly deps: HttpUpstreamDeps;
+  readonly deps: TestDeps;
 }
 
 async function tryRemote(
@@ -95,15 +98,13 @@ async function tryRemote(
 }
 
 /** Makes the call over its own connections, so that a disabled upstream can be tested too. */
-async function callOnce(
-  known: KnownUpstream,
-  call: (upstream: Upstream) => Promise<Found<void>>,
-  deps: HttpUpstreamDeps,
-): Promise<Found<void>> {
+async function callOnce(known: KnownUpstream, call: (upstream: Upstream) => Promise<Found<void>>, deps: TestDeps): Promise<Found<void>> {
   const { remote } = known;
   if (remote === undefined) return call(known.upstream!);
   const upstream = createHttpUpstream(remote.format, remote.settings, {
     ...deps,
+    // A test is possible while calls take all the room.
+    callsInFlight: localCallsInFlight(),
     config: { ...deps.config, ...smallAnswers(deps.config) },
   });
   try {

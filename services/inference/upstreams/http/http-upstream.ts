@@ -8,6 +8,7 @@ import type { InferenceConfig } from '../../config.js';
 import { estimateInput } from '../../tokens/estimate.js';
 import { nativeFor } from '../native.js';
 import type { RemoteWireFormat } from '../remote-format.js';
+import type { CallsInFlight } from '../calls-in-flight.js';
 import type { Attempt, Upstream } from '../upstream.js';
 import { callOver, Watchdog } from '../watchdog.js';
 import { guardedConnector } from '#kit/net/address-guard.js';
@@ -34,6 +35,7 @@ export interface HttpUpstreamDeps {
   readonly config: InferenceConfig;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly callsInFlight: CallsInFlight;
 }
 
 // How long to wait for the end of a complete answer, so that its connection can be reused.
@@ -47,7 +49,6 @@ export class HttpUpstream implements Upstream {
   readonly isPrivate: boolean;
   readonly #pool: Pool;
   readonly #basePath: string;
-  #callsUnderWay = 0;
 
   constructor(
     private readonly settings: HttpUpstreamSettings,
@@ -185,19 +186,21 @@ export class HttpUpstream implements Upstream {
   }
 
   get #isFull(): boolean {
-    return this.#callsUnderWay >= this.deps.config.connectionsMax;
+    return this.deps.callsInFlight.of(this.id) >= this.deps.config.connectionsMax;
   }
 
   /** Limits the calls in flight, so that none waits for a connection. */
   #enter(): void {
-    if (this.#isFull) {
-      throw new AppError('overloaded', 'Too many calls are under way with this upstream; try again later.');
-    }
-    this.#callsUnderWay += 1;
+    const { callsInFlight, config } = this.deps;
+    // Counted first: of two threads that begin a call at the same moment, neither misses the other's.
+    callsInFlight.count(this.id, 1);
+    if (callsInFlight.of(this.id) <= config.connectionsMax) return;
+    callsInFlight.count(this.id, -1);
+    throw new AppError('overloaded', 'This upstream has as many calls in flight as it may. Try again later.');
   }
 
   #leave(watchdog: Watchdog): void {
-    this.#callsUnderWay -= 1;
+    this.deps.callsInFlight.count(this.id, -1);
     watchdog.end(callOver);
   }
 }
