@@ -11,7 +11,7 @@ JEST = $(WITH_NODE) NODE_OPTIONS="--no-warnings" npx --no-install jest
 # No test asserts how long it takes, so a slow machine must not fail one.
 PATIENTLY = --testTimeout=30000
 
-PROTOS := $(shell find proto/tollgate proto/google -name '*.proto') proto/buf.gen.yaml proto/buf.yaml scripts/descriptor-set.js
+PROTOS := $(shell find proto/tollgate proto/google proto/grpc -name '*.proto') proto/buf.gen.yaml proto/buf.yaml scripts/descriptor-set.js
 SOURCES := $(shell find proto/rules services gateway cli deploy console \( -name '*.ts' -o -name '*.tsx' -o -name '*.json' -o -name '*.css' -o -name '*.html' -o -path 'console/public/*' \) -type f -not -name '*.test.ts' 2>/dev/null) tsconfig.json scripts/build.js
 
 # The packages for tests come before what is built, or the smaller set would be installed over them.
@@ -22,13 +22,13 @@ help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 
 run: built ## everything in one process, SQLite under ./data
-	@$(WITH_NODE) exec node --enable-source-maps dist/deploy/single/main.js
+	@$(WITH_NODE) exec node dist/deploy/single/main.js
 
 run-distributed: built distributed-programs ## a process per service over gRPC, on a private MariaDB under ./data
-	@TOLLGATE_DATA_DIR="$${TOLLGATE_DATA_DIR:-./data/distributed}" $(WITH_NODE) exec node --enable-source-maps dist/deploy/distributed/main.js
+	@TOLLGATE_DATA_DIR="$${TOLLGATE_DATA_DIR:-./data/distributed}" $(WITH_NODE) exec node dist/deploy/distributed/main.js
 
 run-galera: built galera-programs ## the same on a private Galera cluster of three nodes, under ./data/galera
-	@TOLLGATE_DATA_DIR="$${TOLLGATE_DATA_DIR:-./data/galera}" TOLLGATE_DISTRIBUTED_DATABASE=galera $(WITH_GALERA) exec node --enable-source-maps dist/deploy/distributed/main.js
+	@TOLLGATE_DATA_DIR="$${TOLLGATE_DATA_DIR:-./data/galera}" TOLLGATE_DISTRIBUTED_DATABASE=galera $(WITH_GALERA) exec node dist/deploy/distributed/main.js
 
 generate: proto/gen/.generated ## TypeScript from the protobuf files
 

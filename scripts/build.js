@@ -19,11 +19,7 @@ const programs = [
 ];
 
 /** Packages that read files beside themselves, and what other packages load only for databases that Tollgate does not use. */
-const external = [
-  /^(better-sqlite3|pino|grpc-health-check|protobufjs)(\/|$)/,
-  /^@grpc\//,
-  /^(cardinal|mariadb|mysql|oracledb|pg|pg-native|pg-query-stream|sqlite3|tedious)(\/|$)/,
-];
+const external = [/^(better-sqlite3|pino)(\/|$)/, /^(cardinal|mariadb|mysql|oracledb|pg|pg-native|pg-query-stream|sqlite3|tedious)(\/|$)/];
 
 for (const folder of ['dist.next', 'dist.old']) rmSync(folder, { recursive: true, force: true });
 mkdirSync('dist.next');

@@ -7,30 +7,21 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 
 const proto = new URL('../proto/', import.meta.url);
-const packages = new URL('../node_modules/', import.meta.url);
 
-/** The google.protobuf.FileDescriptorSet of the .proto files in a folder, or of those below a path in it, as bytes. */
-const descriptorsOf = (folder, ...path) =>
-  execFileSync('buf', ['build', '--as-file-descriptor-set', '--exclude-source-info', '-o', '-', ...path], { cwd: folder });
-
-// Sets one after the other are one set: https://protobuf.dev/programming-guides/encoding/#last-one-wins
-const contracts = descriptorsOf(proto);
-const bytes = Buffer.concat([
-  contracts,
-  descriptorsOf(new URL('grpc-health-check/proto/', packages)),
-  descriptorsOf(new URL('@grpc/reflection/build/proto/', packages), '--path', 'grpc'),
-]);
+/** A google.protobuf.FileDescriptorSet. */
+const bytes = execFileSync('buf', ['build', '--as-file-descriptor-set', '--exclude-source-info', '-o', '-'], { cwd: proto });
 writeFileSync(
   new URL('gen/tollgate/descriptor-set.ts', proto),
   `// A google.protobuf.FileDescriptorSet of every protobuf file, written by scripts/descriptor-set.js.\nexport const descriptorSet =\n  '${bytes.toString('base64')}';\n`,
 );
 
-const registry = createFileRegistry(fromBinary(FileDescriptorSetSchema, contracts));
+const registry = createFileRegistry(fromBinary(FileDescriptorSetSchema, bytes));
 const accessOption = registry.getExtension('tollgate.options.v1.access');
 const roles = registry.getEnum('tollgate.options.v1.RequiredRole');
 const faults = [];
 const table = {};
-for (const file of registry.files) {
+// Health and reflection are open to every caller.
+for (const file of [...registry.files].filter(({ proto: { package: name } }) => name.startsWith('tollgate.'))) {
   for (const service of file.services) {
     for (const method of service.methods)
       table[`${service.typeName}/${method.name}`] = ruleOf(`${service.typeName}/${method.name}`, method);

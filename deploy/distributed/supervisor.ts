@@ -37,7 +37,7 @@ export function supervise(spec: ProcessSpec, log: Logger, onStart: (pid: number)
   function launch(): void {
     const out = openSync(spec.logPath, 'a', 0o600);
     // setpriv replaces itself with the process, and has the kernel terminate it when the launcher dies for any reason.
-    const launched = spawn('setpriv', ['--pdeathsig=TERM', process.execPath, '--enable-source-maps', spec.script], {
+    const launched = spawn('setpriv', ['--pdeathsig=TERM', process.execPath, spec.script], {
       env: { PATH: process.env['PATH'], ...spec.env() },
       stdio: ['ignore', out, out],
       // A process group of its own, so that a terminal's Ctrl-C reaches only the launcher, which stops the processes one after the other.

@@ -14,7 +14,7 @@ import { docsFolder, readDocPages } from './pages.js';
 import { fieldsOf } from './schema-fields.js';
 
 const pages = readDocPages();
-const rendered = renderPages(pages);
+const rendered = renderPages(pages).map((each) => ({ ...each, ...each.rendered() }));
 const markdownOf = (name: string): string => pages.find((each) => each.name === name)!.markdown;
 
 describe('Markdown', () => {

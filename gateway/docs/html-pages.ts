@@ -4,13 +4,21 @@ import { page } from '../pages/page.js';
 import { type Rendered, renderMarkdown } from './markdown.js';
 import type { DocPage } from './pages.js';
 
-/** A page with its parsed Markdown. */
-export type RenderedPage = DocPage & Rendered;
+/** A page whose Markdown is parsed when it is first shown: parsing all of them takes a tenth of a second. */
+export interface RenderedPage extends DocPage {
+  readonly title: string;
+  rendered(): Rendered;
+}
 
-/** Renders all pages, including the links between them. */
+/** Returns all pages, with links between them. Throws for a page whose first line is no heading. */
 export function renderPages(pages: readonly DocPage[]): RenderedPage[] {
   const names = new Set(pages.map(({ name }) => name));
-  return pages.map((each) => ({ ...each, ...renderMarkdown(each.markdown, names) }));
+  return pages.map((each) => {
+    const title = /^# (.+)/.exec(each.markdown)?.[1];
+    if (title === undefined) throw new Error(`The page ${each.name} of the docs does not begin with a heading.`);
+    let rendered: Rendered | undefined;
+    return { ...each, title, rendered: () => (rendered ??= renderMarkdown(each.markdown, names)) };
+  });
 }
 
 // A page with fewer sections needs no table of contents.
@@ -18,7 +26,8 @@ const sectionsMin = 3;
 
 /** Returns one page, as served at `/docs/<name>`. */
 export function docHtml(shown: RenderedPage, pages: readonly RenderedPage[]): string {
-  const { name, title, description, sections, content } = shown;
+  const { name, title, description } = shown;
+  const { sections, content } = shown.rendered();
   const contents = html`<nav class="toc" aria-label="On this page">
     <ul>
       ${sections.map((each) => html`<li><a href="#${each.anchor}">${each.title}</a></li>`)}
@@ -55,16 +64,16 @@ export function docsIndexHtml(pages: readonly RenderedPage[]): string {
         Every page is also Markdown: add <code>.md</code> to its address.
       </p>
       ${pages.map(
-        ({ name, title, description, sections }) =>
+        ({ name, title, description, rendered }) =>
           html`<h2><a href="docs/${name}">${title}</a></h2>
             <p>${description}</p>
-            ${name === 'clients' ? guides(sections) : ''}`,
+            ${name === 'clients' ? guides(rendered().sections) : ''}`,
       )}`,
   });
 }
 
 /** The guides for single clients, which readers look for by name. */
-function guides(sections: RenderedPage['sections']): Html {
+function guides(sections: Rendered['sections']): Html {
   return html`<ul class="guides">
     ${sections.map(({ anchor, title }) => html`<li><a href="docs/clients#${anchor}">${title}</a></li>`)}
   </ul>`;

@@ -17,33 +17,31 @@ export interface DocRoutes {
 const maxAgeSeconds = 300;
 const textType = 'text/plain; charset=utf-8';
 
-/** Generates every page of the docs, once. Throws if a file is missing from the installation. */
+/** Reads every page of the docs, once. Throws if a file is missing from the installation. */
 export function docs(): DocRoutes {
   const pages = renderPages(readDocPages());
-  const texts = new Map<string, { type: string; text: string }>();
+  const texts = new Map<string, { type: string; text: () => string }>();
   for (const each of pages) {
-    texts.set(each.name, { type: 'text/html; charset=utf-8', text: docHtml(each, pages) });
-    texts.set(`${each.name}.md`, { type: 'text/markdown; charset=utf-8', text: each.markdown });
+    texts.set(each.name, { type: 'text/html; charset=utf-8', text: () => docHtml(each, pages) });
+    texts.set(`${each.name}.md`, { type: 'text/markdown; charset=utf-8', text: () => each.markdown });
   }
-  const index = docsIndexHtml(pages);
-  const [list, whole] = [llmsTxt(pages), llmsFullTxt(pages)];
 
   return {
     index: async (ctx: Context) => {
       // The links of a page are relative to its address without a trailing slash.
       if (ctx.path.endsWith('/')) redirect(ctx, '../docs');
-      else send(ctx, 'text/html; charset=utf-8', index);
+      else send(ctx, 'text/html; charset=utf-8', docsIndexHtml(pages));
     },
     page: async (ctx: Context) => {
       const name = String(ctx['params'].name).replace(/\/$/, '');
       const found = texts.get(name);
       if (found !== undefined && ctx.path.endsWith('/')) return redirect(ctx, `../${name}`);
-      if (found !== undefined) return send(ctx, found.type, found.text);
+      if (found !== undefined) return send(ctx, found.type, found.text());
       ctx.status = 404;
       send(ctx, 'text/html; charset=utf-8', noDocHtml(name.slice(0, 200), '../'.repeat(ctx.path.split('/').length - 2)));
     },
-    list: async (ctx: Context) => send(ctx, textType, list),
-    whole: async (ctx: Context) => send(ctx, textType, whole),
+    list: async (ctx: Context) => send(ctx, textType, llmsTxt(pages)),
+    whole: async (ctx: Context) => send(ctx, textType, llmsFullTxt(pages)),
   };
 }
 

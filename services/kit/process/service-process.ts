@@ -7,7 +7,8 @@ import { type ProcessHost, runProcess } from './process.js';
 import type { ServiceDefinition, ServiceOf } from '#client/definition.js';
 import { Access } from '../rpc/access/access.js';
 import { type CallerSource, followCallers } from '../rpc/access/follow-callers.js';
-import { type GrpcServer, type ServedService, serveGrpc } from '../rpc/grpc-server.js';
+import { type GrpcServer, serveGrpc } from '../rpc/grpc-server.js';
+import type { ServedService } from '../rpc/served-service.js';
 import { type ChainOptions, decorateService } from '../rpc/standard-chain.js';
 import type { Tls } from '#client/tls.js';
 

@@ -6,7 +6,7 @@ import type { Reason } from '#rules/reasons.js';
 import type { CommonConfig } from '../config/common.js';
 import type { Part } from '../lifecycle.js';
 import type { Logger } from '../log.js';
-import type { ServedService } from '../rpc/grpc-server.js';
+import type { ServedService } from '../rpc/served-service.js';
 import { serveThread, type ThreadServer } from '../rpc/thread/thread-server.js';
 import type { ScopeMetrics } from '../telemetry/telemetry.js';
 import { thisProcess, thisProcessKey } from './process-info.js';

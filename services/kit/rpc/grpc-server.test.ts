@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { type Client, credentials, loadPackageDefinition, type ServiceClientConstructor } from '@grpc/grpc-js';
+import { type Client, credentials, loadPackageDefinition, type ServiceClientConstructor, status } from '@grpc/grpc-js';
 import { service as healthService } from 'grpc-health-check';
 import { newId } from '../id.js';
 import { createTestAuthority } from '../testing/certificates.js';
@@ -65,6 +65,22 @@ describe('health', () => {
     ]);
     server.setServing(false);
     expect(await health(server.address, 'tollgate.test.v1.ProbeService')).toBe('NOT_SERVING');
+  });
+
+  it('is sent to watchers at every change, and ends with the server', async () => {
+    const server = await serve({});
+    const watch = foreignClient(server.address, HealthClient)['watch']!({ service: '' }) as AsyncIterable<{ status: string }>;
+    const seen: string[] = [];
+    await expect(
+      (async () => {
+        for await (const { status } of watch) {
+          seen.push(status);
+          if (seen.length < 3) server.setServing(status !== 'SERVING');
+          else void server.stop(10_000);
+        }
+      })(),
+    ).rejects.toMatchObject({ code: status.UNAVAILABLE });
+    expect(seen).toEqual(['SERVING', 'NOT_SERVING', 'SERVING']);
   });
 });
 

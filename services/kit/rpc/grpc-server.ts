@@ -27,19 +27,13 @@ import {
 import { callerOf, refuseOpenAddress, type ServerCall } from './grpc-identity.js';
 import { actorKey, commonChannelOptions, errorTrailers } from '#client/grpc/grpc-wire.js';
 import { createHealth } from './health.js';
-import { addReflection } from './reflection.js';
+import { createReflection } from './reflection.js';
 import { operator } from './access/access.js';
 import { RequestStream } from './request-stream.js';
+import type { ServedService } from './served-service.js';
 import { pump } from '#client/grpc/stream-pump.js';
 import type { Tls } from '#client/tls.js';
 import { removeStaleSocket } from './unix-socket.js';
-
-/** A service object and its definition. */
-export interface ServedService {
-  readonly definition: ServiceDefinition;
-  /** Already decorated. */
-  readonly service: object;
-}
 
 /** Options of `serveGrpc`. */
 export interface ServeGrpcOptions {
@@ -81,8 +75,9 @@ export async function serveGrpc(options: ServeGrpcOptions): Promise<GrpcServer> 
     addService(server, definition, service, { log, tls: tls !== undefined, unnamedCaller, watches, reading });
   const serviceNames = options.services.map(({ definition }) => definition.fullName);
   const health = createHealth(serviceNames);
-  health.addToServer(server);
-  addReflection(server, serviceNames);
+  // Probes and tools send no caller name either; both services answer everybody.
+  for (const { definition, service } of [health.served, ...createReflection(serviceNames)])
+    addService(server, definition, service, { log, tls: tls !== undefined, unnamedCaller: 'unnamed', watches, reading });
 
   const socketPath = address.startsWith('unix:') ? address.slice('unix:'.length) : undefined;
   if (socketPath !== undefined) await removeStaleSocket(socketPath);

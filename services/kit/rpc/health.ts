@@ -1,21 +1,47 @@
 // grpc.health.v1 for every server: the protocol that Kubernetes and load balancers use. https://grpc.io/docs/guides/health-checking/
-import type { Server } from '@grpc/grpc-js';
-import { HealthImplementation } from 'grpc-health-check';
+import { once, setMaxListeners } from 'node:events';
+import { AppError } from '#client/errors/app-error.js';
+import { HealthDefinition, HealthCheckResponse_ServingStatus as Status, type Health as HealthService } from '#grpc/health/v1/health.js';
+import type { ServedService } from './served-service.js';
 
 /** The health of a server. */
 export interface Health {
-  addToServer(server: Server): void;
+  readonly served: ServedService;
   setServing(serving: boolean): void;
 }
 
 /** Returns the health of these services and, under the empty name, of the server as a whole. Serving from the start. */
 export function createHealth(serviceNames: readonly string[]): Health {
-  const names = ['', ...serviceNames];
-  const health = new HealthImplementation(Object.fromEntries(names.map((name) => [name, 'SERVING' as const])));
+  const names = new Set(['', ...serviceNames]);
+  const changes = new EventTarget();
+  // As many as there are watchers.
+  setMaxListeners(0, changes);
+  let status = Status.SERVING;
+
+  const service: HealthService = {
+    async check({ service: name }) {
+      if (!names.has(name)) throw new AppError('not_found', `This server has no service "${name}".`);
+      return { status };
+    },
+    async *watch({ service: name }, context) {
+      // Here an unknown service is no error: https://github.com/grpc/grpc/blob/master/doc/health-checking.md
+      for (let sent: Status | undefined; ;) {
+        const now = names.has(name) ? status : Status.SERVICE_UNKNOWN;
+        if (now === sent) await once(changes, 'change', { signal: context?.signal });
+        else yield { status: (sent = now) };
+      }
+    },
+    async list() {
+      return { statuses: Object.fromEntries([...names].map((name) => [name, { status }])) };
+    },
+  };
   return {
-    addToServer: (server) => health.addToServer(server),
+    served: { definition: HealthDefinition, service },
     setServing(serving) {
-      for (const name of names) health.setStatus(name, serving ? 'SERVING' : 'NOT_SERVING');
+      const next = serving ? Status.SERVING : Status.NOT_SERVING;
+      if (next === status) return;
+      status = next;
+      changes.dispatchEvent(new Event('change'));
     },
   };
 }

@@ -2,77 +2,67 @@
 // https://grpc.io/docs/guides/reflection/
 import { createFileRegistry, type DescFile, fromBinary, type FileRegistry, toBinary } from '@bufbuild/protobuf';
 import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
-import { type handleBidiStreamingCall, type Server, status } from '@grpc/grpc-js';
-import { ReflectionService } from '@grpc/reflection';
+import { status } from '@grpc/grpc-js';
+import {
+  type ServerReflection,
+  ServerReflectionDefinition,
+  type ServerReflectionRequest,
+  type ServerReflectionResponse,
+} from '#grpc/reflection/v1/reflection.js';
+import { ServerReflectionDefinition as AlphaDefinition } from '#grpc/reflection/v1alpha/reflection.js';
 import { descriptorSet } from '#proto/descriptor-set.js';
+import type { ServedService } from './served-service.js';
 
-type Registration = Parameters<Server['addService']>;
-
-/**
- * The requests of the protocol, as proto-loader decodes them.
- * https://github.com/grpc/grpc/blob/master/src/proto/grpc/reflection/v1/reflection.proto
- */
-interface Question {
-  readonly host: string;
-  readonly messageRequest: string;
-  readonly fileByFilename?: string;
-  readonly fileContainingSymbol?: string;
-  readonly fileContainingExtension?: { readonly containingType: string; readonly extensionNumber: number };
-  readonly allExtensionNumbersOfType?: string;
-}
+type Question = NonNullable<ServerReflectionRequest['messageRequest']>;
+type Answer = NonNullable<ServerReflectionResponse['messageResponse']>;
 
 /** The services that every server has besides its own. */
-const standardServices = ['grpc.health.v1.Health', 'grpc.reflection.v1.ServerReflection', 'grpc.reflection.v1alpha.ServerReflection'];
+const standardServices = ['grpc.health.v1.Health', ServerReflectionDefinition.fullName, AlphaDefinition.fullName];
 
 /**
- * Adds reflection to a server. It lists these services and the standard ones, and describes every type of the contracts, options and
- * imports included. The responses of @grpc/reflection itself cannot be used: proto-loader loses the imports of a file and its options.
+ * Returns reflection in both versions of the protocol, which differ only in their name. It lists these services and the standard ones, and
+ * describes every type of the contracts, options and imports included.
  */
-export function addReflection(server: Server, serviceNames: readonly string[]): void {
-  const answer: handleBidiStreamingCall<Question, object> = (call) => {
-    call.on('data', (question: Question) => call.write({ validHost: question.host, originalRequest: question, ...answerTo(question) }));
-    call.on('end', () => call.end());
-    call.on('error', () => call.end());
-  };
-  const answerTo = (question: Question): object => {
-    if (question.messageRequest === 'listServices') {
-      return { listServicesResponse: { service: [...serviceNames, ...standardServices].map((name) => ({ name })) } };
+export function createReflection(serviceNames: readonly string[]): ServedService[] {
+  const answerTo = (question: Question): Answer => {
+    if (question.$case === 'listServices') {
+      return { $case: 'listServicesResponse', value: { service: [...serviceNames, ...standardServices].map((name) => ({ name })) } };
     }
-    const found = describe(question);
-    return found ?? { errorResponse: { errorCode: status.NOT_FOUND, errorMessage: 'Nothing of this name is served here.' } };
+    const errorMessage = 'Nothing of this name is served here.';
+    return describe(question) ?? { $case: 'errorResponse', value: { errorCode: status.NOT_FOUND, errorMessage } };
   };
-  for (const [definition] of registrations()) server.addService(definition, { ServerReflectionInfo: answer });
-}
-
-/** The services of both versions of the protocol, as the library defines them. */
-function registrations(): Registration[] {
-  const added: Registration[] = [];
-  new ReflectionService({}).addToServer({ addService: (...registration) => void added.push(registration) });
-  return added;
+  const service: ServerReflection = {
+    async *serverReflectionInfo(requests) {
+      for await (const originalRequest of requests) {
+        const { host: validHost, messageRequest } = originalRequest;
+        if (messageRequest !== undefined) yield { validHost, originalRequest, messageResponse: answerTo(messageRequest) };
+      }
+    },
+  };
+  return [ServerReflectionDefinition, AlphaDefinition].map((definition) => ({ definition, service }));
 }
 
 // Reading all descriptors takes long and few servers are ever queried, so the first request does it.
 let contracts: FileRegistry | undefined;
 
-function describe(question: Question): object | undefined {
+function describe(question: Question): Answer | undefined {
   contracts ??= createFileRegistry(fromBinary(FileDescriptorSetSchema, Buffer.from(descriptorSet, 'base64')));
-  switch (question.messageRequest) {
+  switch (question.$case) {
     case 'fileByFilename':
-      return filesFrom(contracts.getFile(question.fileByFilename ?? ''));
+      return filesFrom(contracts.getFile(question.value));
     case 'fileContainingSymbol':
-      return filesFrom(fileOf(contracts, question.fileContainingSymbol ?? ''));
+      return filesFrom(fileOf(contracts, question.value));
     case 'fileContainingExtension': {
-      const { containingType, extensionNumber } = question.fileContainingExtension!;
+      const { containingType, extensionNumber } = question.value;
       const extendee = contracts.getMessage(containingType);
       return filesFrom(extendee === undefined ? undefined : contracts.getExtensionFor(extendee, extensionNumber)?.file);
     }
     case 'allExtensionNumbersOfType': {
-      const baseTypeName = question.allExtensionNumbersOfType ?? '';
+      const baseTypeName = question.value;
       if (contracts.getMessage(baseTypeName) === undefined) return undefined;
-      const extensions = [...contracts].filter((each) => each.kind === 'extension' && each.extendee.typeName === baseTypeName);
-      return {
-        allExtensionNumbersResponse: { baseTypeName, extensionNumber: extensions.map((each) => each.kind === 'extension' && each.number) },
-      };
+      const extensions = [...contracts].filter((each) => each.kind === 'extension');
+      const extensionNumber = extensions.filter(({ extendee }) => extendee.typeName === baseTypeName).map((each) => each.number);
+      return { $case: 'allExtensionNumbersResponse', value: { baseTypeName, extensionNumber } };
     }
     default:
       return undefined;
@@ -85,7 +75,7 @@ function fileOf(registry: FileRegistry, symbol: string): DescFile | undefined {
 }
 
 /** Returns the file and all of its imports, each once, as written. */
-function filesFrom(file: DescFile | undefined): object | undefined {
+function filesFrom(file: DescFile | undefined): Answer | undefined {
   if (file === undefined) return undefined;
   const files = new Set<DescFile>();
   const add = (each: DescFile): void => {
@@ -95,5 +85,5 @@ function filesFrom(file: DescFile | undefined): object | undefined {
   };
   add(file);
   const fileDescriptorProto = [...files].map(({ proto }) => Buffer.from(toBinary(FileDescriptorProtoSchema, proto)));
-  return { fileDescriptorResponse: { fileDescriptorProto } };
+  return { $case: 'fileDescriptorResponse', value: { fileDescriptorProto } };
 }

@@ -7,7 +7,7 @@ import { type CallContext, consumerLeft } from '#client/call-context.js';
 import { handlerOf, type MethodInfo, methodsOf, type StreamHandler, type UnaryHandler } from '#client/definition.js';
 import { pump } from '#client/grpc/stream-pump.js';
 import type { Logger } from '../../log.js';
-import type { ServedService } from '../grpc-server.js';
+import type { ServedService } from '../served-service.js';
 import { RequestStream } from '../request-stream.js';
 import { type CallHeader, type Failure, type Frame, Kind, ThreadLink } from './link.js';
 import { type Packed, packResponse, unpackRequest } from './packing.js';
