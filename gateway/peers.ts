@@ -27,5 +27,5 @@ export interface GatewayPeers {
     | 'releaseIdempotencyKey'
   > &
     ConsolePeers['metering'];
-  readonly inference: Pick<InferenceService, 'generate' | 'countTokens' | 'listUpstreams'> & ConsolePeers['inference'];
+  readonly inference: Pick<InferenceService, 'generate' | 'countTokens' | 'countUsage' | 'listUpstreams'> & ConsolePeers['inference'];
 }

@@ -42,7 +42,7 @@ await runThread<GatewayThreadData>((data, { log, clock, common, thread, services
       crossing: crossings[data.messages],
     },
   );
-  const { generate, countTokens, listUpstreams } = own;
+  const { generate, countTokens, countUsage, listUpstreams } = own;
   const gateway = createGateway(data.gateway, {
     peers: {
       auth: services.client(AuthServiceDefinition),
@@ -54,7 +54,7 @@ await runThread<GatewayThreadData>((data, { log, clock, common, thread, services
       alerts: services.client(AlertServiceDefinition),
       payments: services.client(PaymentServiceDefinition),
       metering: services.client(MeteringServiceDefinition),
-      inference: { ...services.client(InferenceServiceDefinition), generate, countTokens, listUpstreams },
+      inference: { ...services.client(InferenceServiceDefinition), generate, countTokens, countUsage, listUpstreams },
     },
     clock,
     log,

@@ -4,8 +4,8 @@ import type { GatewayConfig } from '../config.js';
 
 /** An answer that may be drained. */
 export interface Readable {
-  /** Reports whether the model has begun to answer; if it has not, the call is free and no figures are needed. */
-  readonly hasStarted: boolean;
+  /** Reports whether the upstream's figures are worth waiting for: it accepted the call, or sends its status line with the whole answer. */
+  readonly isExpected: boolean;
   /** Returns the output tokens read so far, delivered or not. */
   readonly outputTokensRead: number;
   /** Notes that the client disconnected. */
@@ -18,6 +18,8 @@ export interface Reading {
   readonly signal: AbortSignal;
   /** Must be called after each message. */
   noteProgress(): void;
+  /** Must be called when an attempt has failed: no other target is tried for a client that disconnected. */
+  noteFailedAttempt(): void;
   end(): void;
 }
 
@@ -37,7 +39,7 @@ export class DisconnectDrain {
     const stop = (): void => over.abort(disconnected.reason);
     const begin = (): void => {
       answer.noteDisconnect();
-      if (!answer.hasStarted || !this.#hasRoom()) return stop();
+      if (!answer.isExpected || !this.#hasRoom()) return stop();
       tokensMax = answer.outputTokensRead + readOnTokensMax;
       this.#stops.add(stop);
       timer = setTimeout(stop, readOnTimeMs);
@@ -48,6 +50,9 @@ export class DisconnectDrain {
       signal: over.signal,
       noteProgress() {
         if (answer.outputTokensRead > tokensMax) stop();
+      },
+      noteFailedAttempt() {
+        if (disconnected.aborted) stop();
       },
       end: () => {
         disconnected.removeEventListener('abort', begin);

@@ -5,6 +5,7 @@ import type { ModalityNeed } from '../formats/format.js';
 import { Capability, Modality, Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
 import {
   ApiFormat,
+  type CountUsageRequest,
   Event,
   FailedAttempt,
   GenerateRequest,
@@ -55,6 +56,7 @@ interface World {
   releases: ReleaseRequest[];
   records: RecordUsageRequest[];
   generated: GenerateRequest[];
+  counted: CountUsageRequest[];
   /** The usage in each checkpoint. */
   checkpoints: TokenCounts[];
 }
@@ -67,6 +69,8 @@ interface Play {
   hold?: (request: HoldRequest) => bigint;
   /** The ledger reports the hold provisionally, and returns it once this has resolved. */
   sync?: (world: World) => Promise<void>;
+  /** What the tokenizer counts; undefined if inference is unavailable. */
+  count?: Partial<TokenCounts>;
   record?: (attempt: number, checkpointsSent: number) => void;
   maxOutputTokens?: number | undefined;
   streaming?: boolean;
@@ -97,7 +101,7 @@ const happy: Script = async function* () {
 
 /** Runs one call against fakes of the services and returns what each of them saw. */
 async function play(options: Play = {}): Promise<World & { error?: AppError }> {
-  const world: World = { steps: [], holds: [], releases: [], records: [], generated: [], checkpoints: [] };
+  const world: World = { steps: [], holds: [], releases: [], records: [], generated: [], counted: [], checkpoints: [] };
   const log = createLogger({ name: 'test', level: 'silent' });
   const config = parseSettings(gatewaySettings, {});
   let recordAttempts = 0;
@@ -139,6 +143,11 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
       generate(request: GenerateRequest, context: CallContext) {
         world.generated.push(request);
         return (options.script ?? happy)(request, context);
+      },
+      async countUsage(request: CountUsageRequest) {
+        world.counted.push(request);
+        if (options.count === undefined) throw new AppError('service_unavailable', 'Away.');
+        return { usage: TokenCounts.fromPartial(options.count) };
       },
     },
   } as unknown as GatewayPeers;
@@ -462,7 +471,8 @@ describe('a metered call', () => {
   it('is free in checkpoints, too, until it is recorded, if it is free', async () => {
     const { checkpoints, records } = await play({
       checkpointMs: 5,
-      script: failing([batch([started], 0)], 'upstream_failed'),
+      streaming: false,
+      script: failing([batch([started, blockStart, delta], 0)], 'upstream_failed'),
       // Metering does not answer until some checkpoints have been sent.
       record: (_attempt, checkpointsSent) => {
         if (checkpointsSent < 3) throw new AppError('service_unavailable', 'Away.');
@@ -577,6 +587,138 @@ describe('a metered call', () => {
       },
     });
     expect(records[0]).toMatchObject({ outcome: Outcome.OUTCOME_CLIENT_DISCONNECTED, free: true });
+  });
+
+  const accepted: GenerateResponse = { ...batch([]), accepted: { target: { upstreamId: 'second', upstreamModel: 'real-name' } } };
+  const untilCancelled = (signal: AbortSignal): Promise<never> =>
+    new Promise((_resolve, reject) => {
+      if (signal.aborted) reject(signal.reason);
+      signal.addEventListener('abort', () => reject(signal.reason));
+    });
+  /** Sends these messages, lets the client disconnect, and then nothing more. */
+  const silentAfter = (disconnected: AbortController, ...messages: GenerateResponse[]): Script =>
+    async function* (_request, { signal }) {
+      yield* messages;
+      disconnected.abort();
+      await untilCancelled(signal);
+    };
+
+  it('charges the input, as counted, when the client disconnects after the upstream accepted the call and before it answered', async () => {
+    const disconnected = new AbortController();
+    const { records, steps, counted } = await play({
+      disconnected: disconnected.signal,
+      script: silentAfter(disconnected, accepted),
+      count: { inputTokens: 7 },
+    });
+    expect(steps.map(({ kind }) => kind)).toEqual(['admitted']);
+    expect(counted).toEqual([expect.objectContaining({ upstreamModel: 'real-name', input: expect.objectContaining({ tokensMax: 50 }) })]);
+    expect(records[0]).toMatchObject({
+      outcome: Outcome.OUTCOME_CLIENT_DISCONNECTED,
+      free: false,
+      source: UsageSource.USAGE_SOURCE_ESTIMATED,
+      tokens: { inputTokens: 7, outputTokens: 0 },
+      call: { upstreamId: 'second', upstreamModel: 'real-name' },
+    });
+  });
+
+  it('charges the usage that the upstream reports within the drain, though it had only accepted the call', async () => {
+    const disconnected = new AbortController();
+    const { records, counted } = await play({
+      disconnected: disconnected.signal,
+      drain: { readOnTimeMs: 10_000 },
+      script: async function* () {
+        yield accepted;
+        disconnected.abort();
+        yield batch([started, blockStart, delta, finished()], 5);
+      },
+    });
+    expect(counted).toEqual([]);
+    expect(records[0]).toMatchObject({
+      outcome: Outcome.OUTCOME_CLIENT_DISCONNECTED,
+      free: false,
+      source: UsageSource.USAGE_SOURCE_REPORTED,
+      tokens: { inputTokens: 10, outputTokens: 5 },
+    });
+  });
+
+  it.each([
+    ['a stream', true, true],
+    ['a whole answer, whose status line arrives with it', false, false],
+  ])('that no upstream has accepted: %s is cancelled at once: %p', async (_what, streaming, isCancelled) => {
+    const disconnected = new AbortController();
+    const { records } = await play({
+      disconnected: disconnected.signal,
+      streaming,
+      drain: { readOnTimeMs: 10_000 },
+      script: async function* (_request, { signal }) {
+        disconnected.abort();
+        if (signal.aborted) throw signal.reason;
+        yield batch([started, blockStart, delta, finished()], 5);
+      },
+    });
+    expect(records[0]).toMatchObject({
+      outcome: Outcome.OUTCOME_CLIENT_DISCONNECTED,
+      free: isCancelled,
+      tokens: { outputTokens: isCancelled ? 0 : 5 },
+    });
+  });
+
+  it('is free when a whole answer does not arrive within the drain', async () => {
+    const disconnected = new AbortController();
+    const { records } = await play({
+      disconnected: disconnected.signal,
+      streaming: false,
+      script: silentAfter(disconnected),
+    });
+    expect(records[0]).toMatchObject({ outcome: Outcome.OUTCOME_CLIENT_DISCONNECTED, free: true });
+  });
+
+  it('tries no other target for a client that disconnected, and charges nothing for an attempt that failed', async () => {
+    const disconnected = new AbortController();
+    const { records } = await play({
+      disconnected: disconnected.signal,
+      drain: { readOnTimeMs: 10_000 },
+      script: async function* (_request, { signal }) {
+        yield accepted;
+        disconnected.abort();
+        yield failedFirst;
+        await untilCancelled(signal);
+      },
+    });
+    expect(records[0]).toMatchObject({ outcome: Outcome.OUTCOME_CLIENT_DISCONNECTED, free: true, tokens: { inputTokens: 0 } });
+  });
+
+  it('is not charged in checkpoints before its first output', async () => {
+    const { checkpoints } = await play({
+      checkpointMs: 2,
+      script: async function* () {
+        yield accepted;
+        await sleep(20);
+        yield batch([started]);
+        await sleep(20);
+        yield batch([blockStart, delta], 3);
+        await sleep(20);
+        yield batch([finished()], 5);
+      },
+    });
+    expect(new Set(checkpoints.map(({ inputTokens, outputTokens }) => `${inputTokens} ${outputTokens}`))).toEqual(new Set(['0 0', '10 3']));
+  });
+
+  it.each<[string, Partial<GenerateResponse>, object]>([
+    ['neither half', {}, { inputTokens: 7, outputTokens: 4 }],
+    ['the input', { inputReported: true }, { inputTokens: 10, outputTokens: 4 }],
+    ['both halves', { inputReported: true, outputReported: true }, { inputTokens: 10, outputTokens: 3 }],
+  ])('counts a cancelled answer by the tokenizer where the upstream reported %s so far', async (_what, flags, tokens) => {
+    const disconnected = new AbortController();
+    const { records, counted } = await play({
+      disconnected: disconnected.signal,
+      script: silentAfter(disconnected, { ...batch([started, blockStart, delta, delta], 3), ...flags }),
+      count: { inputTokens: 7, outputTokens: 4 },
+      choices: 2,
+    });
+    expect(records[0]).toMatchObject({ free: false, tokens });
+    for (const { output } of counted) expect(output).toMatchObject({ text: 'hihi', contentEvents: 2, tokensMax: 200 });
+    expect(counted).toHaveLength('outputReported' in flags ? 0 : 1);
   });
 
   it('is completed when the client disconnects after the model has finished', async () => {

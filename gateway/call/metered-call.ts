@@ -6,13 +6,14 @@ import { isSpanContextValid, trace } from '@opentelemetry/api';
 import type { Key } from '#proto/auth/v1/auth.js';
 import type { ApiFormat, Event, GenerateResponse } from '#proto/inference/v1/inference.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
-import type { Call } from '#proto/metering/v1/metering.js';
+import { type Call, Outcome } from '#proto/metering/v1/metering.js';
 import type { Clock } from '#kit/clock.js';
 import { AppError, toAppError } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 import { callContext, consumerLeft } from '#client/call-context.js';
 import { beginReading } from './begin-reading.js';
 import type { Checkpoints } from './checkpoints.js';
+import { countCancelled } from './count-cancelled.js';
 import type { GatewayConfig } from '../config.js';
 import { hold } from './hold.js';
 import { type CallOutcome, outcomeOf, reportOf } from './outcome.js';
@@ -138,7 +139,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
   let outcome: CallOutcome | undefined;
   const close = deps.checkpoints.open({
     call,
-    tokens: () => (outcome?.free === true ? noTokens : progress.tokens),
+    tokens: () => (outcome?.free === true ? noTokens : progress.checkpoint),
     onClosed: (error) => closed.abort(error),
   });
 
@@ -148,8 +149,9 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
     yield { kind: 'admitted', modelId: callable.model.id, outputCapTokens: held.outputCapTokens, startedAtMs };
     for await (const batch of answer) {
       progress.take(batch, deps.clock.nowMs());
+      if (batch.failedAttempt !== undefined) reading.noteFailedAttempt();
       // For the record only: the answer has not begun.
-      if (batch.failedAttempt !== undefined) continue;
+      if (batch.failedAttempt !== undefined || batch.accepted !== undefined) continue;
       reading.noteProgress();
       request.answerSink?.take(batch, progress.tokens);
       yield { kind: 'events', events: batch.events, tokens: progress.tokens };
@@ -164,6 +166,8 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
     // Also reached when the consumer returned early, without an error in the block above.
     outcome = outcomeOf(progress, failure);
     progress.attempts.end(outcome.code, outcome.detail);
+    if (outcome.code === Outcome.OUTCOME_CLIENT_DISCONNECTED && !outcome.free)
+      await countCancelled(progress, request.parsed.request, held.inputTokensMax, deps);
     const storedAnswer = outcome.free ? nothing : await keptAnswerOf(request, progress, failure, deps.log);
     const recording = deps.recorder.record(reportOf(progress, outcome, deps.clock.nowMs(), storedAnswer));
     // The call is in flight until it is recorded, however long that takes.

@@ -32,8 +32,8 @@ export function outcomeOf(progress: Progress, failure: unknown): CallOutcome {
   return { code, detail, free: isFree(code, delivery) };
 }
 
-function deliveryOf({ hasStarted, firstOutputAtMs, call }: Progress): Delivery {
-  return { hasBegun: hasStarted, hasOutput: firstOutputAtMs !== undefined, streaming: call.streaming };
+function deliveryOf({ isAccepted, firstOutputAtMs, call }: Progress): Delivery {
+  return { isAccepted, hasOutput: firstOutputAtMs !== undefined, streaming: call.streaming };
 }
 
 /** Returns the report of an ended call. */
@@ -65,7 +65,7 @@ function elapsed(fromMs: number, toMs: number): number {
 export function withheld(request: RecordUsageRequest): RecordUsageRequest {
   const isFinished = request.outcome === Outcome.OUTCOME_COMPLETED || request.outcome === Outcome.OUTCOME_MAX_TOKENS;
   const outcome = Outcome.OUTCOME_GATEWAY_ERROR;
-  const free = isFree(outcome, { hasBegun: true, hasOutput: true, streaming: request.call!.streaming });
+  const free = isFree(outcome, { isAccepted: true, hasOutput: true, streaming: request.call!.streaming });
   if (!free || !isFinished) return request;
   return { ...request, outcome, outcomeDetail: 'service_unavailable', free, storedAnswer: Buffer.alloc(0) };
 }

@@ -1,7 +1,16 @@
 // Tracks what is known about a call while it runs. Pure, except for the figures that it keeps.
-import type { Event, Finished, GenerateResponse } from '#proto/inference/v1/inference.js';
+import type {
+  CountUsageRequest,
+  Event,
+  FailedAttempt,
+  Finished,
+  GenerateRequest,
+  GenerateResponse,
+  Target,
+} from '#proto/inference/v1/inference.js';
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
 import type { Call } from '#proto/metering/v1/metering.js';
+import { AnswerText } from '#rules/answer-text.js';
 import { AttemptLog } from './attempts.js';
 import type { Readable } from './drain-after-disconnect.js';
 
@@ -13,19 +22,30 @@ export class Progress implements Readable {
   /** The usage that would be charged now. Output read after the client disconnected counts only by the upstream's own total figures. */
   tokens: TokenCounts = noTokens;
   outputTokensRead = 0;
-  /** Reports whether the model began to answer while the client was connected. */
-  hasStarted = false;
+  /** Reports whether an upstream accepted the call. A later failure of its attempt before the first event takes that back. */
+  isAccepted = false;
   /** Reports whether the client disconnected before the model finished. */
   hasDisconnected = false;
   firstOutputAtMs: number | undefined;
   finished: Finished | undefined;
   readonly attempts: AttemptLog;
+  #areReported = { input: false, output: false };
+  readonly #delivered = new AnswerText();
 
   constructor(
     readonly call: Call,
     readonly startedAtMs: number,
   ) {
     this.attempts = new AttemptLog(call.attempts);
+  }
+
+  get isExpected(): boolean {
+    return this.isAccepted || !this.call.streaming;
+  }
+
+  /** Returns the usage that is charged if the gateway is lost now: nothing before output. */
+  get checkpoint(): TokenCounts {
+    return this.firstOutputAtMs === undefined ? noTokens : this.tokens;
   }
 
   /** Notes that the client disconnected. */
@@ -35,30 +55,67 @@ export class Progress implements Readable {
 
   /** Notes what the model sent. */
   take(batch: GenerateResponse, nowMs: number): void {
-    if (batch.failedAttempt !== undefined) this.attempts.fail(batch.failedAttempt);
-    if (batch.usageSoFar !== undefined) {
+    const { failedAttempt, accepted, usageSoFar, events } = batch;
+    if (failedAttempt !== undefined) this.#fail(failedAttempt);
+    if (accepted !== undefined) this.#accept(accepted.target);
+    if (usageSoFar !== undefined) {
       // The count may not change: at the cap, or if the upstream reported all of its figures at once. Reading must still be bounded.
-      const { outputTokens } = batch.usageSoFar;
-      this.outputTokensRead = this.hasDisconnected
-        ? Math.max(outputTokens, this.outputTokensRead + roughTokens(batch.events))
-        : outputTokens;
-      if (!this.hasDisconnected) this.tokens = batch.usageSoFar;
+      const { outputTokens } = usageSoFar;
+      this.outputTokensRead = this.hasDisconnected ? Math.max(outputTokens, this.outputTokensRead + roughTokens(events)) : outputTokens;
+      if (!this.hasDisconnected) this.tokens = usageSoFar;
     }
-    for (const { event } of batch.events) {
+    if (!this.hasDisconnected) {
+      this.#areReported = { input: batch.inputReported === true, output: batch.outputReported === true };
+      if (!this.#areReported.output) this.#delivered.add(events);
+    }
+    for (const { event } of events) {
       if (event?.$case === 'started') {
-        this.hasStarted ||= !this.hasDisconnected;
+        this.#accept(event.value.target);
         this.attempts.answer(event.value);
-        if (event.value.target !== undefined) {
-          this.call.upstreamId = event.value.target.upstreamId;
-          this.call.upstreamModel = event.value.target.upstreamModel;
-        }
       } else if (event?.$case === 'blockStart' || event?.$case === 'blockDelta') {
         this.firstOutputAtMs ??= nowMs;
       } else if (event?.$case === 'finished') {
         this.finished = event.value;
-        if (event.value.usage !== undefined && (event.value.usageReported || !this.hasDisconnected)) this.tokens = event.value.usage;
+        if (event.value.usage !== undefined && (event.value.usageReported || !this.hasDisconnected)) {
+          this.tokens = event.value.usage;
+          this.#areReported = { input: true, output: true };
+        }
       }
     }
+  }
+
+  /** Returns what our tokenizer has to count in place of estimates; undefined if nothing is estimated. */
+  uncounted({ prompt, responseFormat }: GenerateRequest, inputTokensMax: number): CountUsageRequest | undefined {
+    const { input, output } = this.#areReported;
+    if (input && output) return undefined;
+    return {
+      upstreamModel: this.call.upstreamModel,
+      input: input ? undefined : { prompt, responseFormat, tokensMax: inputTokensMax },
+      output: output ? undefined : this.#delivered.counted(this.call.outputCapTokens),
+    };
+  }
+
+  /** Replaces the estimates by what was counted. */
+  takeCount(counted: TokenCounts): void {
+    const { input, output } = this.#areReported;
+    this.tokens = {
+      ...this.tokens,
+      ...(input ? {} : { inputTokens: counted.inputTokens }),
+      ...(output ? {} : { outputTokens: counted.outputTokens, reasoningTokens: counted.reasoningTokens }),
+    };
+  }
+
+  #accept(target: Target | undefined): void {
+    this.isAccepted = true;
+    if (target === undefined) return;
+    this.call.upstreamId = target.upstreamId;
+    this.call.upstreamModel = target.upstreamModel;
+  }
+
+  #fail(attempt: FailedAttempt): void {
+    this.attempts.fail(attempt);
+    this.isAccepted = false;
+    this.tokens = noTokens;
   }
 }
 

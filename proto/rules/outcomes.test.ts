@@ -13,8 +13,8 @@ import {
 import { type Reason, reasons } from './reasons.js';
 
 const flags = [false, true];
-const deliveries: Delivery[] = flags.flatMap((hasBegun) =>
-  flags.flatMap((hasOutput) => flags.map((streaming) => ({ hasBegun, hasOutput, streaming }))),
+const deliveries: Delivery[] = flags.flatMap((isAccepted) =>
+  flags.flatMap((hasOutput) => flags.map((streaming) => ({ isAccepted, hasOutput, streaming }))),
 );
 const failures: (Reason | undefined)[] = [undefined, ...(Object.keys(reasons) as Reason[])];
 /** Every way in which a call can end. */
@@ -27,7 +27,7 @@ const ends: CallEnd[] = deliveries.flatMap((delivery) =>
 );
 
 const failed = (failure: Reason, hasOutput = false): KnownOutcome =>
-  decideOutcome({ hasBegun: hasOutput, hasOutput, streaming: true, isFinished: false, isCapped: false, hasDisconnected: false, failure });
+  decideOutcome({ isAccepted: hasOutput, hasOutput, streaming: true, isFinished: false, isCapped: false, hasDisconnected: false, failure });
 
 describe('the outcome of a call', () => {
   it('is one that is known, whatever happened', () => {
@@ -93,8 +93,8 @@ describe('a call is free', () => {
     expect(free(outcome)).toEqual(deliveries);
   });
 
-  it('after a disconnect, if the model had not begun to answer', () => {
-    expect(free(Outcome.OUTCOME_CLIENT_DISCONNECTED)).toEqual(deliveries.filter(({ hasBegun }) => !hasBegun));
+  it('after a disconnect, if no upstream had accepted it', () => {
+    expect(free(Outcome.OUTCOME_CLIENT_DISCONNECTED)).toEqual(deliveries.filter(({ isAccepted }) => !isAccepted));
   });
 
   it.each([

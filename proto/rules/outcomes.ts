@@ -4,10 +4,10 @@ import { Outcome } from '#proto/metering/v1/metering.js';
 import { type Reason, reasons } from './reasons.js';
 
 /**
- * What is charged: all tokens; nothing unless the model had begun to answer; nothing unless output was delivered; or nothing at all.
+ * What is charged: all tokens; nothing unless an upstream accepted the call; nothing unless output was delivered; or nothing at all.
  * A whole answer (one that is not streamed) is delivered only when it is complete and on record.
  */
-export type ChargeRule = 'all' | 'if_begun' | 'if_delivered' | 'never';
+export type ChargeRule = 'all' | 'if_accepted' | 'if_delivered' | 'never';
 
 /** An outcome that this version knows. */
 export type KnownOutcome = Exclude<Outcome, Outcome.OUTCOME_UNSPECIFIED | Outcome.UNRECOGNIZED>;
@@ -23,7 +23,7 @@ export interface OutcomeRule {
 export const outcomeRules: Readonly<Record<KnownOutcome, OutcomeRule>> = {
   [Outcome.OUTCOME_COMPLETED]: { charged: 'all', isError: false },
   [Outcome.OUTCOME_MAX_TOKENS]: { charged: 'all', isError: false },
-  [Outcome.OUTCOME_CLIENT_DISCONNECTED]: { charged: 'if_begun', isError: false },
+  [Outcome.OUTCOME_CLIENT_DISCONNECTED]: { charged: 'if_accepted', isError: false },
   [Outcome.OUTCOME_REJECTED]: { charged: 'never', isError: true },
   [Outcome.OUTCOME_UPSTREAM_ERROR_BEFORE_OUTPUT]: { charged: 'never', isError: true },
   [Outcome.OUTCOME_UPSTREAM_ERROR_AFTER_OUTPUT]: { charged: 'if_delivered', isError: true },
@@ -45,8 +45,8 @@ export const errorOutcomes: readonly KnownOutcome[] = Object.keys(outcomeRules)
 
 /** How far an answer got. */
 export interface Delivery {
-  /** The model began to answer. */
-  readonly hasBegun: boolean;
+  /** An upstream accepted the call: its status line arrived. From then on the upstream bills for the prompt. */
+  readonly isAccepted: boolean;
   /** Its first output came. */
   readonly hasOutput: boolean;
   /** The answer is sent as it comes, not when it is complete. */
@@ -54,12 +54,12 @@ export interface Delivery {
 }
 
 /** Returns whether a call that ended this way costs nothing, whatever tokens it used. */
-export function isFree(outcome: KnownOutcome, { hasBegun, hasOutput, streaming }: Delivery): boolean {
+export function isFree(outcome: KnownOutcome, { isAccepted, hasOutput, streaming }: Delivery): boolean {
   switch (outcomeRules[outcome].charged) {
     case 'all':
       return false;
-    case 'if_begun':
-      return !hasBegun;
+    case 'if_accepted':
+      return !isAccepted;
     case 'if_delivered':
       return !(hasOutput && streaming);
     case 'never':
@@ -69,7 +69,7 @@ export function isFree(outcome: KnownOutcome, { hasBegun, hasOutput, streaming }
 
 /** Returns whether a call costs nothing if its gateway vanishes now. What a lost stream delivered is in its checkpoint. */
 export function isFreeIfLost(streaming: boolean): boolean {
-  return isFree(Outcome.OUTCOME_GATEWAY_LOST, { hasBegun: true, hasOutput: true, streaming });
+  return isFree(Outcome.OUTCOME_GATEWAY_LOST, { isAccepted: true, hasOutput: true, streaming });
 }
 
 /** What is known of a call when it ends. */

@@ -4,6 +4,7 @@ import { bindRpcs } from '#kit/rpc/bind-rpcs.js';
 import type { InferenceService } from '#proto/inference/v1/inference.js';
 import type { RpcDeps } from './deps.js';
 import { countTokens } from './rpcs/count-tokens.js';
+import { countUsage } from './rpcs/count-usage.js';
 import { deleteUpstream } from './rpcs/delete-upstream.js';
 import { generate } from './rpcs/generate.js';
 import { listUpstreams } from './rpcs/list-upstreams.js';
@@ -13,7 +14,7 @@ import { testUpstream } from './rpcs/test-upstream.js';
 /** Returns the implementation of the contract over these dependencies. */
 export function inferenceService(deps: RpcDeps): InferenceService {
   return bindRpcs<InferenceService, RpcDeps>(
-    { generate, countTokens, listUpstreams, putUpstream, deleteUpstream, testUpstream, getHealth },
+    { generate, countTokens, countUsage, listUpstreams, putUpstream, deleteUpstream, testUpstream, getHealth },
     deps,
   );
 }

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Stage, startStage, type Upstream, upstreams } from '../clients/stage.js';
 import { type Firehose, startFirehose } from '../support/firehose.js';
+import { settled } from '../support/calls.js';
 import { eventually } from '../support/process.js';
 import { pidsOf } from '../support/processes.js';
 import { addModel, addUpstream } from '../support/stub-models.js';
@@ -38,6 +39,8 @@ describe.each(modes)('a stream, %s', (mode) => {
     });
     // What every process has to know of the upstreams may be a moment late; a refusal is not what is to be measured.
     for (const upstream of upstreams) await eventually(async () => ((await answersOf(`hose/${upstream}`)) ? true : undefined));
+    // These calls are counted by a tokenizer, whose vocabulary takes memory from then on.
+    await settled(stage.system, stage.accountId, upstreams.length);
   });
 
   afterAll(async () => {

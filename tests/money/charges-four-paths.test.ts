@@ -3,6 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { type Stage, startStage, type Upstream, upstreams } from '../clients/stage.js';
 import { type BalanceRow, post, readSse, settled, sumOfCharges } from '../support/calls.js';
 import { eventually } from '../support/process.js';
@@ -158,7 +159,12 @@ describe.each(modes)('charges, %s', (mode) => {
   const asReported = (upstream: Upstream, usage: Classes): Classes =>
     upstream === 'messages' ? usage : { ...usage, cacheWrite5m: usage.cacheWrite5m + usage.cacheWrite1h, cacheWrite1h: 0 };
 
-  async function expectCharged({ requestId }: Answer, usage: Classes, pricing: Pricing): Promise<void> {
+  async function expectCharged(
+    { requestId }: Answer,
+    usage: Classes,
+    pricing: Pricing,
+    marks: Json = { usage_source: 'reported', quarantined: false },
+  ): Promise<void> {
     const { tokens, charge_usd, ...record } = await stage.charge(requestId);
     expect(tokens).toMatchObject({
       input: usage.input,
@@ -169,7 +175,7 @@ describe.each(modes)('charges, %s', (mode) => {
       reasoning: usage.reasoning,
     });
     expect(toNanoUsd(charge_usd)).toBe(costOf(usage, pricing));
-    expect(record).toMatchObject({ usage_source: 'reported', quarantined: false });
+    expect(record).toMatchObject(marks);
   }
 
   const every: Classes = { input: 117, cacheRead: 71, cacheWrite5m: 53, cacheWrite1h: 31, output: 137, reasoning: 29 };
@@ -242,6 +248,24 @@ describe.each(modes)('charges, %s', (mode) => {
     const asked = stage.play('messages', {});
     expect((await ask('chat-completions', 'messages', 'plain', false, { ...conversation, n: 3 })).status).toBe(400);
     expect(asked()).toEqual([]);
+  });
+
+  it('count all requested choices by our tokenizer where the upstream reports the usage of one', async () => {
+    const texts = ['One two three four five six seven eight nine ten.', 'Eleven twelve thirteen fourteen fifteen sixteen.'] as const;
+    const counts = texts.map((words) => countTokens(words));
+    const usage: Classes = { ...every, output: counts[0]!, reasoning: 0 };
+    for (const streamed of [true, false]) {
+      const text = (words: string): NonNullable<Script['blocks']> => [{ type: 'text', text: words }];
+      stage.play('chat-completions', { usage, blocks: text(texts[0]), otherChoices: [text(texts[1])] });
+      const answer = await ask('chat-completions', 'chat-completions', 'plain', streamed, { ...conversation, n: 2 });
+      const charged = asReported('chat-completions', { ...usage, output: counts[0]! + counts[1]! });
+      expect(answer.usage).toMatchObject({ completion_tokens: charged.output });
+      await expectCharged(answer, charged, 'plain', {
+        usage_source: 'estimated',
+        quarantined: true,
+        outcome_detail: 'output_below_count',
+      });
+    }
   });
 
   it('are only for the prompt when a caller writes it to the cache without requesting an answer', async () => {

@@ -51,7 +51,7 @@ export const mutants: readonly Mutant[] = [
     'proto/rules/outcomes.ts',
     ['proto/rules/outcomes.test.ts'],
     [
-      ['a disconnect is always charged', 'return !hasBegun;', 'return false;'],
+      ['a disconnect is always charged', 'return !isAccepted;', 'return false;'],
       ['a failed whole answer is charged', '!(hasOutput && streaming)', '!hasOutput'],
       ['a failure before output is charged', '!(hasOutput && streaming)', '!streaming'],
       [
@@ -62,7 +62,7 @@ export const mutants: readonly Mutant[] = [
       ['a rejection is a fault of the gateway', 'if (isRejection && !hasOutput) return Outcome.OUTCOME_REJECTED;', ''],
       ['the cap is not noted', 'isCapped ? Outcome.OUTCOME_MAX_TOKENS : Outcome.OUTCOME_COMPLETED', 'Outcome.OUTCOME_COMPLETED'],
       ['a deadline is a fault of the gateway', " || reason === 'deadline_exceeded'", ''],
-      ['disconnects are errors', "charged: 'if_begun', isError: false", "charged: 'if_begun', isError: true"],
+      ['disconnects are errors', "charged: 'if_accepted', isError: false", "charged: 'if_accepted', isError: true"],
     ],
   ),
   ...of(
@@ -83,7 +83,7 @@ export const mutants: readonly Mutant[] = [
     'gateway/call/metered-call.ts',
     [call],
     [
-      ['what is free is charged in checkpoints', 'outcome?.free === true ? noTokens : progress.tokens', 'progress.tokens'],
+      ['what is free is charged in checkpoints', 'outcome?.free === true ? noTokens : progress.checkpoint', 'progress.checkpoint'],
       ['the price is that of now', 'deps.models.resolve(request.parsed.model, startedAtMs)', 'deps.models.resolve(request.parsed.model)'],
       ['the cap of one answer is the cap of all', 'capTokens * Math.max(1, choices)', 'capTokens'],
       ['the cap is not what is affordable', 'maxOutputTokens: held.outputCapTokens,', 'maxOutputTokens: 1_000_000,'],
@@ -98,6 +98,12 @@ export const mutants: readonly Mutant[] = [
         'recorded = await recording.record.catch',
         'recorded = await Promise.resolve({} as Recorded).catch',
       ],
+      [
+        'a cancelled call is not counted',
+        'if (outcome.code === Outcome.OUTCOME_CLIENT_DISCONNECTED && !outcome.free)',
+        'if (outcome.code !== Outcome.OUTCOME_CLIENT_DISCONNECTED && !outcome.free)',
+      ],
+      ['another target is tried after a disconnect', 'if (batch.failedAttempt !== undefined) reading.noteFailedAttempt();', ''],
       ['a key may use any model', 'assertPermitted(request.key, callable.model);', ''],
       ['calls run while nothing can be recorded', 'deps.recorder.assertRecording();', ''],
     ],
@@ -114,18 +120,46 @@ export const mutants: readonly Mutant[] = [
     'gateway/call/progress.ts',
     [progress, call],
     [
-      [
-        'what is read after a disconnect is charged',
-        'if (!this.hasDisconnected) this.tokens = batch.usageSoFar;',
-        'this.tokens = batch.usageSoFar;',
-      ],
+      ['what is read after a disconnect is charged', 'if (!this.hasDisconnected) this.tokens = usageSoFar;', 'this.tokens = usageSoFar;'],
       ['an estimate of the end counts after a disconnect', 'event.value.usageReported || !this.hasDisconnected', 'true'],
       [
         'what is read after a disconnect is unbounded',
-        'Math.max(outputTokens, this.outputTokensRead + roughTokens(batch.events))',
+        'Math.max(outputTokens, this.outputTokensRead + roughTokens(events))',
         'outputTokens',
       ],
+      ['an accepted call is free', 'if (accepted !== undefined) this.#accept(accepted.target);', ''],
+      ['a failed attempt is charged', 'this.isAccepted = false;\n    this.tokens', 'this.tokens'],
+      ['an input is charged that no output followed', 'this.firstOutputAtMs === undefined ? noTokens : this.tokens', 'this.tokens'],
+      ['a whole answer is not awaited after a disconnect', 'return this.isAccepted || !this.call.streaming;', 'return this.isAccepted;'],
+      ['what is reported is counted', 'if (input && output) return undefined;', ''],
+      ['a report is replaced by a count', '...(input ? {} : { inputTokens: counted.inputTokens }),', 'inputTokens: counted.inputTokens,'],
+      ['the answer is not counted', 'if (!this.#areReported.output) this.#delivered.add(events);', ''],
       ['a finished answer counts as disconnected', 'this.hasDisconnected = this.finished === undefined;', 'this.hasDisconnected = true;'],
+    ],
+  ),
+  ...of(
+    'gateway/call/drain-after-disconnect.ts',
+    [call],
+    [
+      ['a stream that nobody accepted is awaited', '!answer.isExpected || ', ''],
+      ['draining has no limit of tokens', 'answer.outputTokensRead > tokensMax', 'false'],
+      ['draining has no limit of time', 'timer = setTimeout(stop, readOnTimeMs);', ''],
+    ],
+  ),
+  ...of(
+    'services/inference/tokens/meter.ts',
+    ['services/inference/tokens/tokenizer.test.ts'],
+    [
+      ['the usage of one answer pays for several', 'return outputFaultByCount(output, counted) ?? output;', 'return output;'],
+      ['the usage of a single answer is compared', 'this.request.choices <= 1 || ', ''],
+    ],
+  ),
+  ...of(
+    'services/inference/tokens/count-output.ts',
+    ['services/inference/rpcs/count-usage.test.ts'],
+    [
+      ['an event has no token', 'Math.max(Math.ceil(outputTokens * factor), contentEvents)', 'Math.ceil(outputTokens * factor)'],
+      ['a count exceeds the hold', ', tokensMax);', ', Number.MAX_SAFE_INTEGER);'],
     ],
   ),
   ...of(

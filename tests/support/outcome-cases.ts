@@ -42,7 +42,7 @@ export interface Case {
   readonly row: string;
   readonly what: string;
   readonly script: (upstream: 'cc' | 'm') => Script;
-  readonly leave?: 'when-asked' | 'after-part' | 'in-the-middle';
+  readonly leave?: 'when-asked' | 'when-accepted' | 'after-part' | 'in-the-middle';
   readonly expected: (combination: Combination) => Expected;
   readonly inDistributed?: boolean;
 }
@@ -133,7 +133,7 @@ export const cases: readonly Case[] = [
   },
   {
     row: 'client_disconnected',
-    what: 'before the model began to answer, is free',
+    what: 'before the upstream accepted the call, is free',
     script: () => ({ fault: { kind: 'slow-headers', delayMs: 20_000 } }),
     leave: 'when-asked',
     expected: () => ({
@@ -154,9 +154,23 @@ export const cases: readonly Case[] = [
       outcome: 'client_disconnected',
       detail: '',
       source: 'estimated',
-      tokens: ours(upstream, part, 'running'),
+      tokens: ours(upstream, part, 'exact'),
       isComplete: false,
     }),
+  },
+  {
+    row: 'client_disconnected',
+    what: 'before the answer begins, is charged the input of an upstream that accepted the call',
+    script: () => ({ fault: { kind: 'stall', afterFrames: 0 } }),
+    leave: 'when-accepted',
+    expected: () => ({
+      outcome: 'client_disconnected',
+      detail: '',
+      source: 'estimated',
+      tokens: ours('cc', '', 'exact'),
+      isComplete: false,
+    }),
+    inDistributed: true,
   },
   {
     row: 'client_disconnected',

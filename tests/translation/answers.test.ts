@@ -108,6 +108,8 @@ function bodyOf(client: WireName, said: readonly Block[]): Json {
   };
 }
 
+const target = { upstreamId: 'u', upstreamModel: 'm' };
+
 async function* cutAt(bytes: Uint8Array, shares: readonly number[]): AsyncGenerator<Uint8Array> {
   const points = [...new Set([0, ...shares.map((share) => Math.floor(share * bytes.length)), bytes.length])].sort(
     (one, other) => one - other,
@@ -123,7 +125,7 @@ async function relayed(client: WireName, upstream: WireName, given: Answer, cuts
   const script = scriptFor(upstream, given);
   const bytes = Buffer.from((upstream === 'messages' ? messageFrames(script, sent) : completionFrames(script, sent)).join(''));
   const decoder = wire.decoder(request, {
-    target: { upstreamId: 'u', upstreamModel: 'm' },
+    target,
     requestId: '',
     droppedFields: [],
     isNative: nativeFor(request, wire.format) !== undefined,
@@ -134,9 +136,10 @@ async function relayed(client: WireName, upstream: WireName, given: Answer, cuts
     const batches: GenerateResponse[] = [];
     for await (const batch of relay({
       request,
-      model: 'm',
+      target,
       decoder,
       reader: new SseReader(1 << 20),
+      hasBody: true,
       chunks: cutAt(bytes, cuts),
       watchdog,
       limits,
@@ -236,7 +239,7 @@ async function relayedUntil(client: WireName, upstream: WireName, given: Answer,
   // What follows the deltas says that the answer is over.
   const kept = frames.slice(0, Math.floor((frames.length - (upstream === 'messages' ? 2 : 3)) * share));
   const decoder = wire.decoder(request, {
-    target: { upstreamId: 'u', upstreamModel: 'm' },
+    target,
     requestId: '',
     droppedFields: [],
     isNative: false,
@@ -245,7 +248,16 @@ async function relayedUntil(client: WireName, upstream: WireName, given: Answer,
   try {
     const chunks = cutAt(Buffer.from(kept.join('')), given.cuts);
     const limits = { responseBytesMax: 1 << 24, idleTimeoutMs: 10_000 };
-    for await (const batch of relay({ request, model: 'm', decoder, reader: new SseReader(1 << 20), chunks, watchdog, limits })) {
+    for await (const batch of relay({
+      request,
+      target,
+      decoder,
+      reader: new SseReader(1 << 20),
+      hasBody: true,
+      chunks,
+      watchdog,
+      limits,
+    })) {
       expect(batch.events.some(({ event }) => event?.$case === 'finished')).toBe(false);
     }
   } finally {

@@ -24,7 +24,7 @@ export function deltaChars(script: Script): number {
 export function usageOf(script: Script, body: unknown): Usage | undefined {
   if (script.usage === 'none') return undefined;
   const words = (text: string): number => text.split(/\s+/).filter((word) => word !== '').length;
-  const written = blocksOf(script).map((block) =>
+  const written = [...blocksOf(script), ...(script.otherChoices ?? []).flat()].map((block) =>
     'text' in block ? block.text : 'arguments' in block ? block.arguments : 'data' in block ? block.data : '',
   );
   return script.usage ?? { input: Math.max(1, words(JSON.stringify(body))), output: Math.max(1, words(written.join(' '))) };

@@ -46,7 +46,7 @@ export class AttemptSpan {
 
   /** Records a message on its way to the consumer. */
   observe(message: GenerateResponse): void {
-    if (!this.#sawFirst) {
+    if (!this.#sawFirst && message.accepted === undefined) {
       this.#sawFirst = true;
       this.#span.setAttribute(attribute.timeToFirstChunk, (this.clock.nowMs() - this.#startedAtMs) / 1000);
     }

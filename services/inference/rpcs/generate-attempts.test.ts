@@ -1,13 +1,19 @@
 // What is reported about attempts that failed before the answer began: enough for a record, and nothing of the vendor's text.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { hasReason } from '#client/errors/app-error.js';
-import { type FailedAttempt, type GenerateRequest, ApiFormat } from '#proto/inference/v1/inference.js';
+import { type FailedAttempt, type GenerateRequest, type GenerateResponse, ApiFormat } from '#proto/inference/v1/inference.js';
 import { type StubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
 import type { InferenceConfig } from '../config.js';
 import { eventsOf, summary, type TestInference, textRequest } from '../testing/fixtures.js';
 import { operator, startStubbed } from '../testing/stubbed.js';
 
 const targetOf = (model: string, upstreamId = 'cc') => ({ upstreamId, upstreamModel: model });
+
+/** Returns the first message, and ends the call. */
+async function first(messages: AsyncIterable<GenerateResponse>): Promise<GenerateResponse[]> {
+  for await (const message of messages) return [message];
+  return [];
+}
 
 describe('attempts', () => {
   let stub: StubUpstream;
@@ -50,6 +56,22 @@ describe('attempts', () => {
 
   beforeEach(() => start());
   afterEach(() => stop());
+
+  it('are reported when the upstream has accepted the call, before its first event, whatever else it sends', async () => {
+    stub.script('silent', { fault: { kind: 'stall', afterFrames: 0 } });
+    stub.script('waits', { fault: { kind: 'stall', afterFrames: 0, signsOfLife: true } });
+    for (const target of [targetOf('silent'), targetOf('waits', 'm')]) {
+      const [message] = await first(inference.service.generate(textRequest('Hi there', { targets: [target] }), operator));
+      expect(message).toMatchObject({ events: [], accepted: { target }, inputReported: false, outputReported: false });
+      expect(message?.usageSoFar?.inputTokens).toBeGreaterThan(0);
+    }
+  });
+
+  it('are reported as failed after they were accepted, and the next target is tried', async () => {
+    stub.script('breaks', { fault: { kind: 'reset', afterBytes: 0 } });
+    const { words, error } = await told({ targets: [targetOf('breaks'), targetOf('text')] });
+    expect([words[0], error]).toEqual(['failed breaks', '']);
+  });
 
   it('that fail are reported before the one that answers', async () => {
     const { failed, words, error } = await told({ targets: [targetOf('status-503'), targetOf('status-401', 'm'), targetOf('text')] });

@@ -51,6 +51,7 @@ describe('a consumer that disconnects', () => {
 
   it.each(['cc', 'm'])('between messages closes the connection to upstream %s', async (upstreamId) => {
     for await (const message of inference.service.generate(ask('stall', upstreamId), operator)) {
+      if (message.accepted !== undefined) continue;
       expect(message.events.length).toBeGreaterThan(0);
       break;
     }

@@ -30,7 +30,7 @@ export async function* generate(
         const refusal = refusalFor(request, target.upstream.format);
         if (refusal !== undefined) throw refusal;
         for await (const message of attempt(target, request, watchdog.signal, note, deps)) {
-          hasBegun = true;
+          hasBegun ||= message.accepted === undefined;
           yield message;
         }
         return;

@@ -133,9 +133,9 @@ describe('a meter', () => {
   it('estimates images before the vendor has counted, and never beyond what was held', async () => {
     const meter = (inputTokensMax: number) =>
       new Meter(textRequest('', { prompt: { messages: [{ parts: [image] }] }, inputTokensMax }), 'claude-opus-5');
-    expect(meter(5000).soFar().inputTokens).toBe(1373);
+    expect(meter(5000).soFar().usageSoFar?.inputTokens).toBe(1373);
     expect((await meter(5000).finish()).usage.inputTokens).toBe(1373);
-    expect(meter(900).soFar().inputTokens).toBe(900);
+    expect(meter(900).soFar().usageSoFar?.inputTokens).toBe(900);
     expect((await meter(900).finish()).usage.inputTokens).toBe(900);
   });
 
@@ -148,6 +148,6 @@ describe('a meter', () => {
       delta({ type: 'beam_delta', beam: 'x'.repeat(40) }),
       delta({ type: 'citations_delta', citation: { cited_text: 'y'.repeat(400) } }),
     ]);
-    expect(meter.soFar().outputTokens).toBe(10);
+    expect(meter.soFar().usageSoFar?.outputTokens).toBe(10);
   });
 });

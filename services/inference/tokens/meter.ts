@@ -1,18 +1,23 @@
 // Tracks the usage of one call: a cheap running figure with every batch of events, and the final one that is charged.
-import type { Event, GenerateRequest } from '#proto/inference/v1/inference.js';
+import type { Event, GenerateRequest, GenerateResponse } from '#proto/inference/v1/inference.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
+import { AnswerText } from '#rules/answer-text.js';
+import { boundedOutput, countOutput } from './count-output.js';
 import { estimateInput, roughInput, textFactor } from './estimate.js';
 import { inputTokensMax, roughTokens } from './prompt-text.js';
-import { countTexts, exactCharsMax } from './tokenizer.js';
 import {
   type InputCounts,
   inputFault,
   noReport,
   type OutputCounts,
   outputFault,
+  outputFaultByCount,
   type UsageFault,
   type UsageReport,
 } from './usage-report.js';
+
+/** A report that exceeds the rough count by this factor is plausible by the exact count too. */
+const roughMargin = 1.1;
 
 /** Holds the usage at the end of a call. */
 export interface FinalUsage {
@@ -23,6 +28,9 @@ export interface FinalUsage {
   readonly usageFault: string;
 }
 
+/** Usage so far, and which halves of it are the upstream's own. */
+export type RunningUsage = Pick<GenerateResponse, 'usageSoFar' | 'inputReported' | 'outputReported'>;
+
 /** Counts what an upstream delivers, and prefers its own report wherever that satisfies the rules. */
 export class Meter {
   readonly #factor: number;
@@ -32,10 +40,11 @@ export class Meter {
   #report: UsageReport = noReport;
   #outputBytes = 0;
   #reasoningBytes = 0;
-  // The text itself is needed only for an exact count at the end; beyond exactCharsMax only its bytes are counted.
-  readonly #output = new KeptText();
-  readonly #reasoning = new KeptText();
-  #reasoningBlock: number | undefined;
+  readonly #text = new AnswerText((text, isReasoning) => {
+    const bytes = Buffer.byteLength(text);
+    this.#outputBytes += bytes;
+    if (isReasoning) this.#reasoningBytes += bytes;
+  });
 
   /** `model` is the vendor's name of the model, whose tokenizer our counts should approximate. */
   constructor(
@@ -50,18 +59,7 @@ export class Meter {
 
   /** Counts events that are about to be delivered. */
   add(events: readonly Event[]): void {
-    for (const { event } of events) {
-      if (event?.$case === 'blockStart') {
-        const { index, block } = event.value;
-        this.#reasoningBlock = block?.$case === 'reasoning' ? index : undefined;
-        if (block?.$case === 'toolCall') this.#deliver(block.value.name, false);
-      } else if (event?.$case === 'foreign') {
-        this.#deliver(event.value.countedText, false);
-      } else if (event?.$case === 'blockDelta' && event.value.delta !== undefined && event.value.delta.$case !== 'signature') {
-        const { $case, value } = event.value.delta;
-        this.#deliver($case === 'foreignJson' ? foreignText(value) : value, event.value.index === this.#reasoningBlock);
-      }
-    }
+    this.#text.add(events);
   }
 
   /** Sets the upstream's latest report, which replaces the previous one. */
@@ -70,19 +68,23 @@ export class Meter {
   }
 
   /** Returns the usage so far. */
-  soFar(): TokenCounts {
+  soFar(): RunningUsage {
     const input = this.#checkedInput();
     const output = this.#checkedOutput();
     return {
-      ...(isFault(input) ? plainInput(this.#estimateInput()) : input),
-      ...(isFault(output) ? this.#capped(roughTokens(this.#outputBytes), roughTokens(this.#reasoningBytes)) : output),
+      usageSoFar: {
+        ...(isFault(input) ? plainInput(this.#estimateInput()) : input),
+        ...(isFault(output) ? this.#roughOutput() : output),
+      },
+      inputReported: !isFault(input),
+      outputReported: !isFault(output),
     };
   }
 
   /** Returns the usage of the whole call. We count what the upstream did not report or reported in violation of a rule. */
   async finish(): Promise<FinalUsage> {
     const input = this.#checkedInput();
-    const output = this.#checkedOutput();
+    const output = await this.#comparedOutput();
     const fault = [input, output].find((half) => typeof half === 'string');
     return {
       usage: {
@@ -94,13 +96,6 @@ export class Meter {
     };
   }
 
-  #deliver(text: string, isReasoning: boolean): void {
-    const bytes = Buffer.byteLength(text);
-    this.#outputBytes += bytes;
-    if (isReasoning) this.#reasoningBytes += bytes;
-    (isReasoning ? this.#reasoning : this.#output).add(text);
-  }
-
   #checkedInput(): InputCounts | UsageFault | undefined {
     const { input } = this.#report;
     return isFault(input) ? input : (inputFault(input, this.#inputMax) ?? input);
@@ -109,6 +104,16 @@ export class Meter {
   #checkedOutput(): OutputCounts | UsageFault | undefined {
     const { output } = this.#report;
     return isFault(output) ? output : (outputFault(output, this.#outputMax, this.#outputBytes > 0) ?? output);
+  }
+
+  /** Returns the checked output, compared with our own count where several answers were requested: some servers report the usage of one. */
+  async #comparedOutput(): Promise<OutputCounts | UsageFault | undefined> {
+    const output = this.#checkedOutput();
+    if (isFault(output) || this.request.choices <= 1 || output.outputTokens >= this.#roughOutput().outputTokens * roughMargin)
+      return output;
+    // A proxy that splits the events of its upstream reports fewer tokens than events.
+    const counted = await countOutput({ ...this.#text.counted(this.#outputMax), contentEvents: 0 }, this.model);
+    return outputFaultByCount(output, counted) ?? output;
   }
 
   /** Returns a quick estimate of the input, which takes longer than all other figures of a long prompt. */
@@ -124,24 +129,15 @@ export class Meter {
     return Math.min(await estimateInput({ prompt: prompt!, responseFormat }, this.model), this.#inputMax);
   }
 
-  async #countOutput(): Promise<OutputCounts> {
-    const reasoningTokens = await this.#reasoning.count();
-    return this.#capped(reasoningTokens + (await this.#output.count()), reasoningTokens);
+  #countOutput(): Promise<OutputCounts> {
+    return countOutput(this.#text.counted(this.#outputMax), this.model);
   }
 
-  /** Caps our own count of output at the requested maximum, and so at what money was held for. */
-  #capped(outputTokens: number, reasoningTokens: number): OutputCounts {
-    const capped = Math.min(Math.ceil(outputTokens * this.#factor), this.#outputMax);
-    return { outputTokens: capped, reasoningTokens: Math.min(Math.ceil(reasoningTokens * this.#factor), capped) };
+  /** Returns a quick estimate of the output, within its bounds. */
+  #roughOutput(): OutputCounts {
+    const bounds = { contentEvents: this.#text.contentEvents, tokensMax: this.#outputMax, factor: this.#factor };
+    return boundedOutput(roughTokens(this.#outputBytes), roughTokens(this.#reasoningBytes), bounds);
   }
-}
-
-/** Returns the texts of a delta without a common form. Nested texts, such as a citation, are not the model's own words. */
-function foreignText(json: string): string {
-  const texts: string[] = [];
-  for (const [name, value] of Object.entries(JSON.parse(json) as object))
-    if (name !== 'type' && name !== 'signature' && typeof value === 'string') texts.push(value);
-  return texts.join('');
 }
 
 function isFault<T extends object>(half: T | UsageFault | undefined): half is UsageFault | undefined {
@@ -150,24 +146,4 @@ function isFault<T extends object>(half: T | UsageFault | undefined): half is Us
 
 function plainInput(inputTokens: number): InputCounts {
   return { inputTokens, cacheReadTokens: 0, cacheWrite5mTokens: 0, cacheWrite1hTokens: 0 };
-}
-
-/** Holds text up to a bound; beyond it, only the length is kept. */
-class KeptText {
-  readonly #fragments: string[] = [];
-  #chars = 0;
-  #bytesBeyond = 0;
-
-  add(text: string): void {
-    if (this.#chars + text.length > exactCharsMax) {
-      this.#bytesBeyond += Buffer.byteLength(text);
-      return;
-    }
-    this.#chars += text.length;
-    this.#fragments.push(text);
-  }
-
-  async count(): Promise<number> {
-    return (await countTexts([this.#fragments.join('')])) + roughTokens(this.#bytesBeyond);
-  }
 }

@@ -1,10 +1,11 @@
 import { describe, expect, it, jest } from '@jest/globals';
+import { exactCharsMax } from '#rules/answer-text.js';
 import { textRequest } from '../testing/fixtures.js';
 import { CountPool } from './count-pool.js';
 import { Meter } from './meter.js';
 import { estimateInput, roughInput } from './estimate.js';
 import { inputTokensMax } from './prompt-text.js';
-import { countTexts, exactCharsMax } from './tokenizer.js';
+import { countTexts } from './tokenizer.js';
 
 // Starting a thread and loading the vocabulary take a while on a busy machine.
 jest.setTimeout(60_000);
@@ -106,7 +107,7 @@ describe('bounds', () => {
       event: { $case: 'blockDelta' as const, value: { index: 0, delta: { $case: 'text' as const, value: 'one two three '.repeat(100) } } },
     };
     meter.add([{ event: { $case: 'blockStart', value: { index: 0, block: { $case: 'text', value: {} } } } }, delta]);
-    expect(meter.soFar().outputTokens).toBe(10);
+    expect(meter.soFar().usageSoFar?.outputTokens).toBe(10);
     expect((await meter.finish()).usage.outputTokens).toBe(10);
   });
 });
@@ -122,7 +123,7 @@ describe('a meter', () => {
       { event: { $case: 'blockStart', value: { index: 0, block: { $case: 'reasoning', value: { redactedData: '' } } } } },
       ...deltas,
     ]);
-    expect(meter.soFar()).toEqual({
+    expect(meter.soFar().usageSoFar).toEqual({
       inputTokens: 9,
       cacheReadTokens: 1,
       cacheWrite5mTokens: 0,
@@ -135,5 +136,43 @@ describe('a meter', () => {
       usageReported: false,
       usageFault: '',
     });
+  });
+
+  const deltasOf = (...values: string[]) =>
+    values.map((value) => ({ event: { $case: 'blockDelta' as const, value: { index: 0, delta: { $case: 'text' as const, value } } } }));
+  const other = (countedText: string) => ({ event: { $case: 'foreign' as const, value: { json: '{}', countedText, isEnd: false } } });
+
+  it('counts at least one token for each event with text', async () => {
+    const meter = new Meter(textRequest('Hi'), 'm');
+    meter.add(deltasOf(...'Hello world'));
+    expect(meter.soFar().usageSoFar?.outputTokens).toBe(11);
+    expect((await meter.finish()).usage.outputTokens).toBe(11);
+  });
+
+  const answers = ['One two three four five six seven eight nine ten.', ' Eleven twelve thirteen fourteen fifteen sixteen seventeen.'];
+  const reported = (outputTokens: number, choices: number) => {
+    const meter = new Meter(textRequest('Hi', { choices }), 'm');
+    meter.add([...deltasOf(answers[0]!), other(answers[1]!)]);
+    meter.report({
+      input: { inputTokens: 9, cacheReadTokens: 0, cacheWrite5mTokens: 0, cacheWrite1hTokens: 0 },
+      output: { outputTokens, reasoningTokens: 0 },
+    });
+    return meter.finish();
+  };
+
+  it('replaces a report of one answer for several by our own count', async () => {
+    const [one, two] = [await countTexts([answers[0]!]), await countTexts([answers[1]!])];
+    expect(await reported(one, 2)).toEqual({
+      usage: expect.objectContaining({ inputTokens: 9, outputTokens: one + two }),
+      usageReported: false,
+      usageFault: 'output_below_count',
+    });
+    // The report of all answers is accepted, also by another tokenizer that needs fewer tokens, and so is that of a single answer.
+    for (const [outputTokens, choices] of [
+      [one + two, 2],
+      [Math.ceil((one + two) * 0.7), 2],
+      [one, 1],
+    ] as const)
+      expect(await reported(outputTokens, choices)).toMatchObject({ usage: { outputTokens }, usageReported: true, usageFault: '' });
   });
 });

@@ -1,12 +1,10 @@
 // Counts tokens of texts by the o200k vocabulary, in separate threads and within bounds.
+import { exactCharsMax } from '#rules/answer-text.js';
 import { CountPool } from './count-pool.js';
 import { roughTokens } from './prompt-text.js';
 
 /** Characters that a thread counts at a time, about 20 ms of ordinary text: how long another call waits for its turn. */
 const pieceCharsMax = 32_000;
-
-/** Characters that are counted exactly in one call; the rest is estimated at four bytes per token. */
-export const exactCharsMax = 1_000_000;
 
 /** How long one call counts, including the wait for its turns; the rest is then estimated too. */
 const exactTimeMsMax = 10_000;

@@ -25,6 +25,8 @@ export const usageFaults = [
   'output_above_cap',
   // No output, though some was delivered.
   'output_zero',
+  // Less output than several answers have by our own count.
+  'output_below_count',
 ] as const;
 
 /** The name of a broken rule. */
@@ -63,4 +65,12 @@ export function outputFault(counts: OutputCounts, outputMax: number, delivered: 
   if (counts.reasoningTokens > counts.outputTokens) return 'reasoning_above_output';
   if (counts.outputTokens > outputMax) return 'output_above_cap';
   return counts.outputTokens === 0 && delivered ? 'output_zero' : undefined;
+}
+
+/** The share of our own count below which a reported output is implausible. */
+const plausibleShare = 2 / 3;
+
+/** Returns the rule that valid output counts of several answers break, given our own count of all of them. */
+export function outputFaultByCount({ outputTokens }: OutputCounts, counted: OutputCounts): UsageFault | undefined {
+  return outputTokens < counted.outputTokens * plausibleShare ? 'output_below_count' : undefined;
 }

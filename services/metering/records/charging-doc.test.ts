@@ -11,7 +11,7 @@ const rowsFor = (name: string) => page.split('\n').filter((line) => line.startsW
 /** How the page words what each rule charges. */
 const words: Readonly<Record<ChargeRule, RegExp>> = {
   all: /^All tokens$/,
-  if_begun: /^Nothing if the model had not begun to answer; otherwise /,
+  if_accepted: /^Nothing unless the upstream had accepted the call; then /,
   if_delivered: /^Nothing unless output was delivered; then /,
   never: /^Nothing$/,
 };

@@ -33,6 +33,11 @@ export class Exchange implements Dispatcher.DispatchHandler, AsyncIterableIterat
     });
   }
 
+  /** Reports whether bytes of the body wait for the reader. */
+  get hasBody(): boolean {
+    return this.#waitingBytes > 0;
+  }
+
   /** Ends the exchange unless it has ended. What waits to be read is dropped, and the reader gets `reason` as the error. */
   abort(reason: unknown): void {
     if (this.#hasEnded || this.#failure !== undefined) return;

@@ -82,6 +82,7 @@ export class HttpUpstream implements Upstream {
       watchdog.expect('begin to answer', config.firstTokenTimeoutMs);
       const answer = this.#post(this.wire.generatePath, body.json, request, attempt, watchdog);
       const { status, headers } = await answer.head;
+      const { hasBody } = answer;
       const requestId = requestIdOf(headers);
       attempt.onResponse?.({ status, requestId });
       await this.#refuseErrors(answer, attempt);
@@ -95,9 +96,10 @@ export class HttpUpstream implements Upstream {
       const chunks = decodedBody(answer, headers['content-encoding'])[Symbol.asyncIterator]();
       for await (const message of relay({
         request,
-        model: attempt.target.upstreamModel,
+        target: attempt.target,
         decoder,
         reader,
+        hasBody,
         chunks,
         watchdog,
         limits: config,

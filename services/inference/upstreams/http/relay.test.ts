@@ -33,6 +33,8 @@ const formats: [string, Wire, string][] = [
   ['messages', messagesWire('u', 'https://example.com/v1'), messageFrames(script, body).join('')],
 ];
 
+const target = { upstreamId: 'u', upstreamModel: 'm' };
+
 async function* cut(bytes: Uint8Array, at: readonly number[]): AsyncGenerator<Uint8Array> {
   const points = [...new Set([0, ...at.map((point) => point % bytes.length), bytes.length])].sort((one, other) => one - other);
   for (const [index, point] of points.slice(1).entries()) yield bytes.subarray(points[index], point);
@@ -46,7 +48,7 @@ async function relayed(
   const watchdog = new Watchdog(neverAborted);
   const messages: GenerateResponse[] = [];
   const decoder = wire.decoder(request, {
-    target: { upstreamId: 'u', upstreamModel: 'm' },
+    target,
     requestId: '',
     droppedFields: [],
     isNative: false,
@@ -54,9 +56,10 @@ async function relayed(
   try {
     for await (const message of relay({
       request,
-      model: 'm',
+      target,
       decoder,
       reader: new SseReader(limits.eventBytesMax),
+      hasBody: true,
       chunks,
       watchdog,
       limits,
@@ -124,7 +127,7 @@ describe.each(formats)('a stream in the %s format', (_name, wire, text) => {
     const run = async (): Promise<void> => {
       const chunks = cut(Buffer.from(frames.slice(0, 30).join('')), []);
       const decoder = wire.decoder(request, {
-        target: { upstreamId: 'u', upstreamModel: 'm' },
+        target,
         requestId: '',
         droppedFields: [],
         isNative: false,
@@ -132,9 +135,10 @@ describe.each(formats)('a stream in the %s format', (_name, wire, text) => {
       const limits = { eventBytesMax: 10_000, responseBytesMax: 1_000_000, idleTimeoutMs: 1000 };
       for await (const message of relay({
         request,
-        model: 'm',
+        target,
         decoder,
         reader: new SseReader(limits.eventBytesMax),
+        hasBody: true,
         chunks,
         watchdog,
         limits,

@@ -1,6 +1,6 @@
 // Converts the bytes of one streamed answer to messages of canonical events, each with the usage so far.
 import { AppError, hasReason } from '#client/errors/app-error.js';
-import type { Event, GenerateRequest, GenerateResponse } from '#proto/inference/v1/inference.js';
+import type { Event, GenerateRequest, GenerateResponse, Target } from '#proto/inference/v1/inference.js';
 import { Meter } from '../../tokens/meter.js';
 import type { StreamDecoder } from '../stream-decoder.js';
 import type { Watchdog } from '../watchdog.js';
@@ -9,28 +9,30 @@ import type { PayloadReader } from './payload-reader.js';
 /** Holds the source of one answer and what is needed to read it. */
 export interface RelayOptions {
   readonly request: GenerateRequest;
-  /** The vendor's name for the model. */
-  readonly model: string;
+  readonly target: Target;
   readonly decoder: StreamDecoder;
   /** Splits the body into the payloads that the decoder reads. */
   readonly reader: PayloadReader;
   /** The body. It is read only as fast as the messages are consumed, so that a slow consumer slows the upstream down. */
   readonly chunks: AsyncIterator<Uint8Array>;
+  /** Whether a part of the body arrived with the head: the answer may then have begun. */
+  readonly hasBody: boolean;
   /** Already expecting the first event. */
   readonly watchdog: Watchdog;
   readonly limits: { readonly responseBytesMax: number; readonly idleTimeoutMs: number };
 }
 
 /**
- * Yields the messages of one answer: one for each network read that brought events. The last one carries `finished`; if the answer fails after it
- * has begun, the last one has no events but the usage to charge, which is counted more exactly than the running figure.
+ * Yields the messages of one answer: one for each network read that brought events. The first one carries `accepted` if no event arrived with
+ * the head, the last one `finished`; if the answer fails after it has begun, the last one has no events but the usage to charge, which is
+ * counted more exactly than the running figure.
  */
 export async function* relay(options: RelayOptions): AsyncGenerator<GenerateResponse, void, undefined> {
-  const meter = new Meter(options.request, options.model);
+  const meter = new Meter(options.request, options.target.upstreamModel);
   let hasBegun = false;
   try {
     for await (const message of read(options, meter)) {
-      hasBegun = true;
+      hasBegun ||= message.accepted === undefined;
       yield message;
     }
   } catch (error) {
@@ -44,6 +46,8 @@ async function* read(options: RelayOptions, meter: Meter): AsyncGenerator<Genera
   const { decoder, reader, chunks, watchdog, limits } = options;
   let bytesRead = 0;
   let hasBegun = false;
+  let isAcceptanceKnown = !options.hasBody;
+  if (isAcceptanceKnown) yield accepted(options, meter);
   while (decoder.outcome === undefined) {
     const next = await chunks.next();
     bytesRead += next.done === true ? 0 : next.value.length;
@@ -54,12 +58,19 @@ async function* read(options: RelayOptions, meter: Meter): AsyncGenerator<Genera
     if (events.length > 0 || decoder.outcome !== undefined) {
       hasBegun = true;
       watchdog.pause();
-      yield decoder.outcome === undefined ? { events, usageSoFar: meter.soFar() } : await lastMessage(events, decoder, meter);
+      yield decoder.outcome === undefined ? { events, ...meter.soFar() } : await lastMessage(events, decoder, meter);
+    } else if (!hasBegun && !isAcceptanceKnown) {
+      isAcceptanceKnown = true;
+      yield accepted(options, meter);
     }
     if (failure !== undefined) throw failure.error;
     // Bytes without events (pings, comments) are a sign of life, but not an answer.
     if (hasBegun && decoder.outcome === undefined) watchdog.expect('go on with its answer', limits.idleTimeoutMs);
   }
+}
+
+function accepted({ target }: RelayOptions, meter: Meter): GenerateResponse {
+  return { events: [], ...meter.soFar(), accepted: { target } };
 }
 
 /** Decodes payloads up to the first that fails, so that what came before it is delivered however the bytes were split. */

@@ -49,27 +49,27 @@ export class Sandbox implements Upstream {
     for (const step of steps(plan, writer)) {
       if (delayMs > 0 && step.isToken) {
         // What is ready is sent before the pause, not after it.
-        if (unsent.length > 0) yield { events: unsent, usageSoFar: usage };
+        if (unsent.length > 0) yield { events: unsent, ...running(usage) };
         unsent = [];
         await pause(delayMs, signal);
       }
       unsent.push(...step.events);
       if (step.isToken) usage = withToken(usage, step.isReasoning);
       if (unsent.length < eventsPerMessage) continue;
-      yield { events: unsent, usageSoFar: usage };
+      yield { events: unsent, ...running(usage) };
       unsent = [];
       await nextTurn();
       if (signal.aborted) throw signal.reason;
     }
     if (plan.outcome !== 'finish') {
-      if (unsent.length > 0) yield { events: unsent, usageSoFar: usage };
+      if (unsent.length > 0) yield { events: unsent, ...running(usage) };
       throw await this.#fault(plan.outcome, signal);
     }
     const { stopReason, stopSequence } = plan;
     const finished: Event = {
       event: { $case: 'finished', value: { stopReason, stopSequence, usage, usageReported: true, usageFault: '' } },
     };
-    yield { events: [...unsent, finished], usageSoFar: usage };
+    yield { events: [...unsent, finished], ...running(usage) };
   }
 
   async countTokens(request: CountTokensRequest): Promise<CountTokensResponse> {
@@ -83,6 +83,10 @@ export class Sandbox implements Upstream {
     await pause(this.config.idleTimeoutMs, signal);
     return new AppError('upstream_timeout', 'The sandbox fell silent, as this model always does.');
   }
+}
+
+function running(usageSoFar: TokenCounts): Pick<GenerateResponse, 'usageSoFar' | 'inputReported' | 'outputReported'> {
+  return { usageSoFar, inputReported: true, outputReported: true };
 }
 
 interface Step {

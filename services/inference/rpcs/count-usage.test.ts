@@ -1,0 +1,41 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { callContext } from '#client/call-context.js';
+import { CountUsageRequest } from '#proto/inference/v1/inference.js';
+import { startInference, type TestInference, textRequest } from '../testing/fixtures.js';
+import { countTexts } from '../tokens/tokenizer.js';
+
+const gateway = callContext({ caller: 'gateway' });
+const text = 'function add(a, b) { return a + b; }'.repeat(20);
+
+let inference: TestInference;
+
+beforeAll(async () => {
+  inference = await startInference();
+});
+
+afterAll(() => inference.stop());
+
+const count = async (request: Parameters<typeof CountUsageRequest.fromPartial>[0]) =>
+  (await inference.service.countUsage(CountUsageRequest.fromPartial({ upstreamModel: 'gpt-5', ...request }), gateway)).usage;
+
+it('counts the halves that are requested by the tokenizer', async () => {
+  const tokens = await countTexts([text]);
+  const input = { prompt: textRequest(text).prompt!, tokensMax: 10_000 };
+  const output = { text, reasoning: text, otherChoices: 'Hello world', contentEvents: 3, tokensMax: 10_000 };
+  const none = { cacheReadTokens: 0, cacheWrite5mTokens: 0, cacheWrite1hTokens: 0 };
+  expect(await count({ input })).toEqual({ ...none, inputTokens: tokens + 4, outputTokens: 0, reasoningTokens: 0 });
+  expect(await count({ output })).toEqual({ ...none, inputTokens: 0, outputTokens: 2 * tokens + 2, reasoningTokens: tokens });
+  expect(await count({ input, output })).toMatchObject({ inputTokens: tokens + 4, outputTokens: 2 * tokens + 2 });
+});
+
+it('counts at least one token for each event with text, and never more than money is held for', async () => {
+  expect(await count({ output: { text: 'Hello world', contentEvents: 11, tokensMax: 100 } })).toMatchObject({ outputTokens: 11 });
+  expect(await count({ output: { text, contentEvents: 11, tokensMax: 5 } })).toMatchObject({ outputTokens: 5 });
+  expect(await count({ output: { bytesBeyond: 400, tokensMax: 1000 } })).toMatchObject({ outputTokens: 100 });
+  expect(await count({ input: { prompt: textRequest(text).prompt!, tokensMax: 9 } })).toMatchObject({ inputTokens: 9 });
+});
+
+it('rejects a request without a model, or without the prompt to count', async () => {
+  await expect(count({ upstreamModel: '' })).rejects.toMatchObject({ reason: 'invalid_request', details: { field: 'upstream_model' } });
+  await expect(count({ input: { tokensMax: 1 } })).rejects.toMatchObject({ details: { field: 'input.prompt' } });
+});
