@@ -11,6 +11,8 @@ export type Target = ProcessName | 'all';
 export interface Fault {
   readonly what: 'kill' | 'stop' | 'restart';
   readonly target: Target;
+  /** The system was killed as soon as an upstream was called, which may be before the hold of that call was durable. */
+  readonly isAtCall?: boolean;
   readonly atMs: number;
   /** Time from the fault until calls could be served again; for a pause, from its end. */
   servingAfterMs?: number;
@@ -21,6 +23,8 @@ export interface Faults {
   readonly done: readonly Fault[];
   /** Sends SIGKILL. Resolves when the system serves again, or immediately if not told to wait (`untilServing` waits then). */
   kill(target: Target): Promise<void>;
+  /** Does the same to the whole system as soon as the next call reaches its upstream. */
+  killAtCall(): Promise<void>;
   /** Sends SIGSTOP, and SIGCONT after this time. */
   stop(target: Target, forMs: number): Promise<void>;
   /** Sends SIGTERM to the database, which then shuts down as when an operator restarts it. */
@@ -35,8 +39,8 @@ export const processNames: readonly ProcessName[] = ['auth', 'catalog', 'ledger'
 // Generous, because a busy machine can be slow.
 const servingMsMax = 90_000;
 
-/** Returns the faults of this system. */
-export function createFaults(system: System): Faults {
+/** Returns the faults of this system. `nextCall` resolves as soon as its upstream is called. */
+export function createFaults(system: System, nextCall: () => Promise<void>): Faults {
   const done: Fault[] = [];
   const isDistributed = system.mode === 'distributed';
 
@@ -69,8 +73,9 @@ export function createFaults(system: System): Faults {
     }, servingMsMax);
   }
 
-  async function ended(what: 'kill' | 'restart', target: Target): Promise<void> {
-    const fault: Fault = { what, target, atMs: Date.now() };
+  async function ended(what: 'kill' | 'restart', target: Target, isAtCall = false): Promise<void> {
+    if (isAtCall) await nextCall();
+    const fault: Fault = { what, target, isAtCall, atMs: Date.now() };
     if (target === 'all') {
       done.push(fault);
       await system.kill();
@@ -87,6 +92,7 @@ export function createFaults(system: System): Faults {
   return {
     done,
     kill: (target) => ended('kill', target),
+    killAtCall: () => ended('kill', 'all', true),
     restartDatabase: () => ended('restart', 'mariadb'),
     async stop(target, forMs) {
       const pid = await signal(target, 'SIGSTOP');

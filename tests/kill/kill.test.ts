@@ -85,7 +85,7 @@ describe.each(modes)('a system whose processes are killed and stopped under load
   it(
     'has charged every full answer once, and nothing else, when it has recovered',
     async () => {
-      const faults = createFaults(system);
+      const faults = createFaults(system, () => stub.nextRequest());
       const load = startLoad({ baseUrl: system.baseUrl, secrets, kinds: callKinds, callers, random });
       try {
         await runSchedule(mode, faults, { kills, stops: Math.ceil(kills / 3) }, () => untilServedAgain(load), random);
@@ -125,10 +125,12 @@ describe.each(modes)('a system whose processes are killed and stopped under load
     await eventually(() => (whole() >= before + wholeBetweenFaults ? true : undefined), servedMsMax);
   }
 
+  const named = ({ what, target, isAtCall }: Fault): string => `${what} ${target}${isAtCall ? ' as an upstream is called' : ''}`;
+
   function report(faults: readonly Fault[], calls: readonly Outcome[], more: object): void {
-    const counts = countBy(faults, ({ what, target }) => `${what} ${target}`);
+    const counts = countBy(faults, named);
     const serving = Object.keys(counts).map((name) => {
-      const times = faults.filter(({ what, target }) => `${what} ${target}` === name).flatMap(({ servingAfterMs }) => servingAfterMs ?? []);
+      const times = faults.filter((fault) => named(fault) === name).flatMap(({ servingAfterMs }) => servingAfterMs ?? []);
       times.sort((one, other) => one - other);
       return `  ${name}: ${counts[name]} times, served again after ${times[Math.floor((times.length - 1) / 2)]} ms (median), ${times.at(-1)} ms (longest)`;
     });

@@ -43,7 +43,9 @@ export async function runSchedule(
     for (const target of kills.splice(0, together)) {
       // The whole system must not be killed while one of its processes is being waited for.
       if (target === 'all') await settle(underWay);
-      begin(underWay, faults.kill(target));
+      // In single mode, an upstream is called while the hold of the call is still being synced.
+      const isAtCall = mode === 'single' && random.happens(0.5);
+      begin(underWay, isAtCall ? faults.killAtCall() : faults.kill(target));
       if (target === 'all') await settle(underWay);
       await sleep(random.integer(0, 400));
     }

@@ -1,4 +1,5 @@
 // A mock vendor for tests: it uses both wire formats as the vendors do, is strict about requests, and follows a script for each answer.
+import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -40,6 +41,8 @@ export interface StubUpstream {
   readonly refused: readonly RefusedRequest[];
   /** Returns and clears the refused requests, for tests that expect them. */
   takeRefused(): RefusedRequest[];
+  /** Resolves as soon as the next request arrives, before its body. */
+  nextRequest(): Promise<void>;
   /** Connections accepted since the start. */
   connectionsMade(): number;
   /** Sets the scripts for requests for this model: they are used one after another, and the last one for all further requests. */
@@ -105,6 +108,7 @@ export async function startStubUpstream(options: { apiKey?: string; rules?: Vend
     requests,
     refused,
     takeRefused: () => refused.splice(0),
+    nextRequest: async () => void (await once(server, 'request')),
     connectionsMade: () => connections,
     script: (model, ...next) => void scripts.set(model, next),
     rules: (model, wanted) => void rules.set(model, wanted),
