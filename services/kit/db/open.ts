@@ -12,6 +12,7 @@ import { retried, type TransactionOptions } from './retries.js';
 import { nextTurn } from '../turn.js';
 import { type ConnectionPool, queryPlain, runOnMysql, runUnsynced } from './run-plain.js';
 import { SqliteCommits } from './sqlite-commits.js';
+import type { SqliteConnection } from './sqlite-transaction.js';
 import { traceStatements } from './sql-spans.js';
 import { syncFile, type SyncFile, WalSync } from './wal-sync.js';
 
@@ -73,7 +74,7 @@ function openMysql(url: string, options: MysqlOptions): Database {
   const { knex, close } = openMysqlKnex(url, options);
   const pool = knex.client as ConnectionPool;
   return {
-    ...database('mysql', knex),
+    ...database('mysql', knex, pool),
     // What is committed is durable, so there is no earlier moment to report.
     plainTransaction: (work, options) => retried((noticed) => runOnMysql(pool, noticed(work)), options),
     turn: nextTurn,
@@ -86,6 +87,7 @@ function openMysql(url: string, options: MysqlOptions): Database {
 
 function openSqlite(filename: string, options: DatabaseOptions): Database {
   if (filename !== ':memory:') mkdirSync(dirname(filename), { recursive: true });
+  let syncsCommits = true;
   const knex = createKnex({
     ...quietKnex,
     client: 'better-sqlite3',
@@ -98,8 +100,9 @@ function openSqlite(filename: string, options: DatabaseOptions): Database {
       reapIntervalMillis: 2 ** 31 - 1,
       afterCreate(connection: { pragma(text: string): unknown }, done: (error: Error | null, connection: unknown) => void) {
         connection.pragma('journal_mode = WAL');
-        // FULL: an acknowledged commit survives a power failure. Plain transactions are synced separately (sqlite-commits.ts).
+        // FULL: an acknowledged commit survives a power failure.
         connection.pragma('synchronous = FULL');
+        syncsCommits = true;
         connection.pragma('foreign_keys = ON');
         connection.pragma('busy_timeout = 5000');
         done(null, connection);
@@ -110,16 +113,27 @@ function openSqlite(filename: string, options: DatabaseOptions): Database {
   const wal = filename === ':memory:' ? undefined : new WalSync(filename, options.syncFile ?? syncFile);
   // Every statement takes a connection, so that none runs after a failed sync.
   const acquire = client.acquireConnection.bind(client);
-  client.acquireConnection = async () => {
+  const acquireAt = async (syncs: boolean): Promise<unknown> => {
     wal?.assertSound();
-    return acquire();
+    const connection = (await acquire()) as SqliteConnection;
+    // NORMAL omits the sync at a commit, which is all that it changes in WAL mode (sqlite.org/pragma.html#pragma_synchronous). The pragma
+    // costs as much as a statement, so the level stays until a connection is needed at the other one.
+    if (syncs !== syncsCommits) connection.pragma(`synchronous = ${syncs ? 'FULL' : 'NORMAL'}`);
+    syncsCommits = syncs;
+    return connection;
   };
-  const commits = new SqliteCommits(client, wal);
+  client.acquireConnection = () => acquireAt(true);
+  const unsynced: ConnectionPool = {
+    acquireConnection: () => acquireAt(false),
+    releaseConnection: (connection) => client.releaseConnection(connection),
+  };
+  // Plain transactions are synced separately (sqlite-commits.ts).
+  const commits = new SqliteCommits(unsynced, wal);
   return {
-    ...database('sqlite', knex),
+    ...database('sqlite', knex, unsynced),
     plainTransaction: (work, { onApplied, ...options } = {}) =>
       retried(
-        (noticed) => (options.mayBeLost === true ? runUnsynced(client, noticed(work)) : commits.add(noticed(work), onApplied)),
+        (noticed) => (options.mayBeLost === true ? runUnsynced(unsynced, noticed(work)) : commits.add(noticed(work), onApplied)),
         options,
       ),
     turn: () => commits.turn(),
@@ -131,13 +145,13 @@ function openSqlite(filename: string, options: DatabaseOptions): Database {
   };
 }
 
-function database(engine: Engine, knex: Knex): Pick<Database, 'engine' | 'knex' | 'transaction' | 'query'> {
+function database(engine: Engine, knex: Knex, pool: ConnectionPool): Pick<Database, 'engine' | 'knex' | 'transaction' | 'query'> {
   traceStatements(knex, engine);
   return {
     engine,
     knex,
     transaction: (work, options) => retried((noticed) => runInKnex(knex, noticed(work)), options),
-    query: (sql, bindings) => queryPlain(engine, knex.client as ConnectionPool, sql, bindings),
+    query: (sql, bindings) => queryPlain(engine, pool, sql, bindings),
   };
 }
 

@@ -20,11 +20,11 @@ export async function runOnMysql<T>(pool: ConnectionPool, work: (tx: PlainTransa
   }
 }
 
-/** The same on SQLite, without a sync: a power failure may undo the commit. See `TransactionOptions.mayBeLost`. */
+/** The same on SQLite, on a pool whose connections do not sync: a power failure may undo the commit. See `TransactionOptions.mayBeLost`. */
 export async function runUnsynced<T>(pool: ConnectionPool, work: (tx: PlainTransaction) => Promise<T>): Promise<T> {
   const connection = (await pool.acquireConnection()) as SqliteConnection;
   try {
-    return await unsynced(connection, () => commit(new SqliteTransaction(connection), work));
+    return await commit(new SqliteTransaction(connection), work);
   } finally {
     await pool.releaseConnection(connection);
   }
@@ -56,15 +56,5 @@ async function commit<T>(tx: SqliteTransaction | MysqlTransaction, work: (tx: Pl
   } catch (error) {
     await tx.abandon();
     throw error;
-  }
-}
-
-/** Omits the sync at a commit: all that NORMAL changes in WAL mode (sqlite.org/pragma.html#pragma_synchronous). */
-export async function unsynced<T>(connection: SqliteConnection, work: () => Promise<T>): Promise<T> {
-  connection.pragma('synchronous = NORMAL');
-  try {
-    return await work();
-  } finally {
-    connection.pragma('synchronous = FULL');
   }
 }

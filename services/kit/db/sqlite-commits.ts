@@ -3,7 +3,7 @@
 import { context } from '@opentelemetry/api';
 import { nextTurn } from '../turn.js';
 import type { PlainTransaction } from './plain-transaction.js';
-import { type ConnectionPool, unsynced } from './run-plain.js';
+import type { ConnectionPool } from './run-plain.js';
 import { type SqliteConnection, SqliteTransaction } from './sqlite-transaction.js';
 import type { WalSync } from './wal-sync.js';
 
@@ -22,7 +22,7 @@ export class SqliteCommits {
   private begins: (() => void)[] = [];
   private running: Promise<void> | undefined;
 
-  /** Without a log, as of a database in memory, nothing is synced. */
+  /** The connections of the pool do not sync at a commit. Without a log, as of a database in memory, nothing is synced. */
   constructor(
     private readonly pool: ConnectionPool,
     private readonly wal: WalSync | undefined,
@@ -94,7 +94,7 @@ export class SqliteCommits {
   private async apply(group: readonly Waiting[]): Promise<{ done: Waiting[]; hasWritten: boolean }> {
     const connection = (await this.pool.acquireConnection()) as SqliteConnection;
     try {
-      return await unsynced(connection, () => applyAll(connection, group));
+      return await applyAll(connection, group);
     } finally {
       await this.pool.releaseConnection(connection);
     }
