@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { expect, it } from '@jest/globals';
 import { createLogger } from './log.js';
 
@@ -15,4 +16,19 @@ it('writes an error without the statement and the values that a driver adds to i
   log.error({ err: new Error('outer', { cause }) }, 'failed');
   expect(lines.join('')).not.toContain('what a customer wrote');
   expect(JSON.parse(lines[0]!)).toMatchObject({ msg: 'failed', err: { message: 'The table is full', errno: 1114 } });
+});
+
+it('writes the lines that still wait when the process exits', () => {
+  const program = `
+    import { createLogger } from './services/kit/log.js';
+    const log = createLogger({ name: 'test', level: 'info' });
+    for (let line = 0; line < 100; line += 1) log.info({ line, text: 'x'.repeat(100) }, 'waiting');
+    process.exit(0);`;
+  const { stdout } = spawnSync(
+    process.execPath,
+    ['--import', './tests/support/runner/typescript.ts', '--no-warnings', '--input-type=module', '-e', program],
+    { encoding: 'utf8' },
+  );
+  const lines = stdout.trim().split('\n');
+  expect(lines.map((line) => (JSON.parse(line) as { line: number }).line)).toEqual(Array.from({ length: 100 }, (_, line) => line));
 });

@@ -1,6 +1,7 @@
 // Logging: JSON lines by pino, with the trace id of the active span and with secrets redacted.
 import { isSpanContextValid, trace } from '@opentelemetry/api';
 import { pino, type DestinationStream, type Logger, stdSerializers } from 'pino';
+import { afterAbout } from './shared-timers.js';
 
 export type { Logger };
 
@@ -11,14 +12,30 @@ export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 's
 const waitingBytesMax = 8 * 1024 * 1024;
 /** The kernel writes this much to a pipe in one piece (PIPE_BUF), so that lines of several threads are not mixed. */
 const writtenBytesMax = 4096;
+/** How long a line waits for others: each write takes a thread of Node's pool, which costs ten times as much as the line. */
+const waitMsMax = 250;
+/** Lines from this level on are written immediately. */
+const urgentLevel = pino.levels.values['warn']!;
 /** When the process ends, a reader that has stalled is waited for in steps of 100 ms (sonic-boom), this many times. */
 const flushRetriesMax = 10;
 
 /** Standard output, written without ever blocking the process: a reader that is slow or gone loses log lines, not calls. */
 function standardOutput(): DestinationStream {
   let retriesLeft = Number.POSITIVE_INFINITY;
-  // Runs before pino's own listener, which writes the remaining lines and would wait forever for a reader that has stalled.
-  process.once('exit', () => (retriesLeft = flushRetriesMax));
+  let waiting = '';
+  let cancelWait = (): void => {};
+  const pass = (): void => {
+    cancelWait();
+    const lines = waiting;
+    waiting = '';
+    if (lines !== '') destination.write(lines);
+  };
+  // Both run before pino's own listeners, which write the remaining lines and would wait forever for a reader that has stalled.
+  process.once('beforeExit', pass);
+  process.once('exit', () => {
+    retriesLeft = flushRetriesMax;
+    pass();
+  });
   const destination = pino.destination({
     dest: 1,
     sync: false,
@@ -28,7 +45,17 @@ function standardOutput(): DestinationStream {
   });
   // A closed pipe is not a reason to stop serving.
   destination.on('error', () => undefined);
-  return destination;
+  return {
+    // Makes pino set the level of each line (getpino.io, "DestinationStream").
+    [Symbol.for('pino.metadata')]: true,
+    lastLevel: 0,
+    write(line: string) {
+      if (waiting.length + line.length > writtenBytesMax) pass();
+      if (waiting === '') cancelWait = afterAbout(waitMsMax, pass);
+      waiting += line;
+      if (this.lastLevel >= urgentLevel) pass();
+    },
+  } as DestinationStream & { lastLevel: number };
 }
 
 /** Returns an error as pino writes it, without the statement that mysql2 adds with all bound values: those are customers' data. */

@@ -208,6 +208,7 @@ describe.each(modes)('without metering, %s', (mode) => {
     );
     await call(system, paths[0]!, true);
     expectOnePerThread(logLines(system, /metering is unavailable/));
+    await eventually(() => (logLines(system!, /metering is available again/).length > 0 ? true : undefined));
     expectOnePerThread(logLines(system, /metering is available again/));
   }, 120_000);
 

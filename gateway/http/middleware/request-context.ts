@@ -14,8 +14,8 @@ const durationBoundaries = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
 
 /** The names of a response's two request id headers: x-request-id is read by one family of clients, request-id by the other. */
 function setRequestId(ctx: Context, requestId: string): void {
-  ctx.set('x-request-id', requestId);
-  ctx.set('request-id', requestId);
+  ctx.res.setHeader('x-request-id', requestId);
+  ctx.res.setHeader('request-id', requestId);
 }
 
 /** Creates the middleware. `dialectOf` chooses the error format from what is known at the start. */
@@ -26,6 +26,8 @@ export function first(deps: { clock: Clock; log: Logger; dialectOf(ctx: Context)
     unit: 's',
     advice: { explicitBucketBoundaries: durationBoundaries },
   });
+  // Every field of the line is ours, and none is a secret. Redaction, which looks into each of them, takes five times as long as the rest.
+  const accessLog = log.child({}, { redact: [] });
   return async (ctx: Context, next: Next) => {
     // A target such as "http://[" is not a URL, and throws wherever its path is read. It is not found, like this one.
     if (!isUrl(ctx)) ctx.url = '/';
@@ -68,7 +70,7 @@ export function first(deps: { clock: Clock; log: Logger; dialectOf(ctx: Context)
         original_request_id: state.originalId,
       };
       // Inside the span, whose trace id the logger adds.
-      telemetry.with(inSpan, () => log.info(line, 'request'));
+      telemetry.with(inSpan, () => accessLog.info(line, 'request'));
       span.end();
     }
   };
