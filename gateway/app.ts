@@ -57,6 +57,12 @@ export function createApp(deps: AppDeps): Koa {
       stateOf(ctx).dialect = dialect;
       return next();
     };
+  const call = (format: Format): Middleware => {
+    const inFormat = in_(format);
+    const answered = generate(format, deps);
+    return (ctx: Context, next: Next) => inFormat(ctx, () => keyed(ctx, () => admitted(ctx, () => answered(ctx, next))));
+  };
+  const calls = new Map<string, Middleware>();
 
   const router = new Router();
   router.get('/models', forBrowsers(catalogHtml(deps)));
@@ -70,12 +76,13 @@ export function createApp(deps: AppDeps): Koa {
   router.get('/llms-full.txt', whole);
   // Base addresses are written with and without /v1, and client libraries differ in whether they add it; all of these work.
   for (const base of ['/v1', '', '/v1/v1']) {
-    router.post(`${base}/chat/completions`, in_(chatCompletions), keyed, admitted, generate(chatCompletions, deps));
-    router.post(`${base}/messages`, in_(messages), keyed, admitted, generate(messages, deps));
+    calls.set(`${base}/chat/completions`, call(chatCompletions));
+    calls.set(`${base}/messages`, call(messages));
     router.post(`${base}/messages/count_tokens`, in_(messages), keyed, admitted, countTokens(deps));
     router.get(`${base}/models`, keyed, listModels(deps.models));
     router.get(`${base}/models/*id`, keyed, getModel(deps.models));
   }
+  for (const [path, handle] of calls) router.post(path, handle);
   router.get('/v1/key', keyed, getKey(deps));
   router.get('/v1/usage/:id', keyed, getUsage(deps));
   router.get('/v1/catalog', getCatalog(deps.models));
@@ -105,6 +112,7 @@ export function createApp(deps: AppDeps): Koa {
   const app = new Koa({ proxy: deps.config.trustProxy, maxIpsCount: deps.config.proxies });
   app.use(first({ clock: deps.clock, log: deps.log, dialectOf }));
   app.use(errors(deps.log));
+  app.use(callsFirst(calls));
   app.use(noteRoute(routerOf));
   app.use((ctx: Context, next: Next) => routed.get(routerOf(ctx))!(ctx, next));
   app.use(notFound(routerOf));
@@ -122,6 +130,17 @@ function dialectOf(ctx: Context): Pick<Format, 'error'> {
   if (ctx.path.startsWith('/console/api/') || ctx.path.startsWith('/payments/')) return { error: renderConsoleError };
   const speaksMessages = ctx.get('anthropic-version') !== '' || ctx.get('provider-version') !== '' || ctx.get('x-api-key') !== '';
   return ctx.path.includes('/messages') || speaksMessages ? messages : chatCompletions;
+}
+
+/** Handles calls by their exact path: matching the request against every route takes longer than all other middleware. The router handles other spellings of the path. */
+function callsFirst(calls: ReadonlyMap<string, Middleware>): Middleware {
+  return (ctx: Context, next: Next) => {
+    const { path } = ctx;
+    const handle = ctx.method === 'POST' ? calls.get(path) : undefined;
+    if (handle === undefined) return next();
+    stateOf(ctx).route = path;
+    return handle(ctx, next);
+  };
 }
 
 /** Records the template of the matched route for telemetry. */

@@ -15,6 +15,8 @@ export interface RequestState {
   key?: Key;
   /** The catalog id of the called model, for the access log. */
   modelId?: string;
+  /** The phases so far, as in the Server-Timing header. */
+  timing?: string;
   /** The earlier request whose answer is replayed, if this is a repeat. */
   originalId?: string;
 }

@@ -1,5 +1,6 @@
 // Tells the caller how long each phase of its call took, in the Server-Timing header (https://www.w3.org/TR/server-timing/).
 import type { Context } from 'koa';
+import { stateOf } from './request-state.js';
 
 /**
  * A phase of a call: `auth` checks the key; `hold` reserves the money, and with an idempotency key the key; `upstream` lasts until the first
@@ -10,8 +11,9 @@ export type Phase = 'auth' | 'hold' | 'upstream' | 'record';
 
 /** Adds a phase that began and ended at these times of `performance.now()`. Does nothing once the headers are sent. */
 export function noteTiming(ctx: Context, phase: Phase, startedAtMs: number, endedAtMs = performance.now()): void {
-  if (ctx.headerSent) return;
+  if (ctx.res.headersSent) return;
+  const state = stateOf(ctx);
   const metric = `${phase};dur=${(endedAtMs - startedAtMs).toFixed(2)}`;
-  const before = ctx.res.getHeader('server-timing');
-  ctx.set('server-timing', before === undefined ? metric : `${String(before)}, ${metric}`);
+  state.timing = state.timing === undefined ? metric : `${state.timing}, ${metric}`;
+  ctx.res.setHeader('server-timing', state.timing);
 }

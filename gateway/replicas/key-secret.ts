@@ -1,6 +1,6 @@
 // The form of a platform key's secret (auth.proto, CreateKeyResponse.secret): "sk-tg-", 43 base62 characters that carry 256
 // random bits, and 6 base62 characters of the CRC-32 of everything before them. Malformed secrets are refused here, without a lookup.
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -15,7 +15,7 @@ export function isWellFormedSecret(text: string): boolean {
 
 /** Returns the hash by which auth identifies a secret. */
 export function hashSecret(secret: string): Buffer {
-  return createHash('sha256').update(secret).digest();
+  return hash('sha256', secret, 'buffer');
 }
 
 function checksum(body: string): string {

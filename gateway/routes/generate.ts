@@ -98,9 +98,17 @@ async function answerWhole(
       if (record !== undefined) ctx.set('x-tollgate-charge-usd', formatUsd(record.chargeNanoUsd));
       noteTiming(ctx, 'upstream', askedAtMs, answeredAtMs);
       noteTiming(ctx, 'record', answeredAtMs);
-      ctx.body = collector.finish(record?.tokens ?? tokens);
+      sendJson(ctx, collector.finish(record?.tokens ?? tokens));
     }
   }
+}
+
+/** Sends a body without what Koa derives from a body of unknown type. */
+function sendJson(ctx: Context, body: unknown): void {
+  const text = JSON.stringify(body);
+  ctx.respond = false;
+  ctx.res.writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(text) });
+  ctx.res.end(text);
 }
 
 /** Sends each event as it arrives; the end only after it is recorded. */

@@ -215,7 +215,9 @@ describe('a distributed system that loses a process', () => {
       return true;
     });
     const line = await eventually(() => {
-      const lines = readFileSync(join(system.dataDir, 'logs', 'gateway.log'), 'utf8').split('\n').slice(0, -1);
+      const lines = readFileSync(join(system.dataDir, 'logs', 'gateway.log'), 'utf8')
+        .split('\n')
+        .slice(0, -1);
       return lines.find((each) => each.includes(response.headers.get('x-request-id')!));
     });
     expect(JSON.parse(line)).toMatchObject({ msg: 'request', trace_id: traceId });

@@ -12,6 +12,8 @@ export interface JsonBody {
   readonly text?: JsonOutline;
 }
 
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
 /** Printing a shorter body takes no longer than finding its fields in the text. */
 const largeChars = 4096;
 
@@ -29,7 +31,7 @@ export async function readJsonBody(ctx: Context, bytesMax: number, check?: (outl
   });
   let text: string;
   try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    text = utf8.decode(bytes);
   } catch (error) {
     throw new AppError('invalid_request', 'The body is not valid UTF-8.', { cause: error });
   }
