@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import createKnex, { type Knex } from 'knex';
 import { AppError } from '#client/errors/app-error.js';
 import type { Engine } from './engine.js';
-import { type MysqlOptions, openMysqlKnex } from './mysql/knex.js';
+import { type MysqlOptions, openMysqlPools } from './mysql/knex.js';
 import type { Bindings, PlainTransaction, Row } from './plain-transaction.js';
 import { quietKnex } from './quiet-knex.js';
 import { retried, type TransactionOptions } from './retries.js';
@@ -71,17 +71,14 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
 }
 
 function openMysql(url: string, options: MysqlOptions): Database {
-  const { knex, close } = openMysqlKnex(url, options);
-  const pool = knex.client as ConnectionPool;
+  const { knex, transactions, close } = openMysqlPools(url, options);
+  const pool = transactions.client as ConnectionPool;
   return {
     ...database('mysql', knex, pool),
     // What is committed is durable, so there is no earlier moment to report.
     plainTransaction: (work, options) => retried((noticed) => runOnMysql(pool, noticed(work)), options),
     turn: nextTurn,
-    async close() {
-      await knex.destroy();
-      await close();
-    },
+    close,
   };
 }
 

@@ -10,7 +10,7 @@ export interface ConnectionPool {
   releaseConnection(connection: unknown): Promise<unknown>;
 }
 
-/** Runs `work` in one transaction on a connection of the pool: commits, or rolls back and rethrows. */
+/** Runs `work` in one transaction on a connection without autocommit: commits, or rolls back and rethrows. */
 export async function runOnMysql<T>(pool: ConnectionPool, work: (tx: PlainTransaction) => Promise<T>): Promise<T> {
   const connection = await pool.acquireConnection();
   try {
@@ -49,7 +49,7 @@ export async function queryPlain(engine: Engine, pool: ConnectionPool, sql: stri
 
 async function commit<T>(tx: SqliteTransaction | MysqlTransaction, work: (tx: PlainTransaction) => Promise<T>): Promise<T> {
   try {
-    await tx.begin();
+    if (tx.engine === 'sqlite') await tx.begin();
     const result = await work(tx);
     await tx.run('COMMIT', []);
     return result;

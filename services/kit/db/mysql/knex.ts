@@ -28,8 +28,16 @@ interface MysqlClient {
   acquireRawConnection(): Promise<MysqlConnection>;
 }
 
-/** Opens a pool for a url that `parseMysqlUrl` accepts. Call `close` after the pool has been destroyed. */
-export function openMysqlKnex(url: string, { poolMax = poolMaxDefault, log }: MysqlOptions): { knex: Knex; close: () => Promise<void> } {
+/** The connections of one database. */
+export interface MysqlPools {
+  readonly knex: Knex;
+  /** For plain transactions: without autocommit, so that the first statement begins the transaction and none is sent for that alone. */
+  readonly transactions: Knex;
+  close(): Promise<void>;
+}
+
+/** Opens the pools for a url that `parseMysqlUrl` accepts. */
+export function openMysqlPools(url: string, { poolMax = poolMaxDefault, log }: MysqlOptions): MysqlPools {
   const { hosts, socketPath, user, password, database } = parseMysqlUrl(url);
   const settings = {
     user,
@@ -49,39 +57,51 @@ export function openMysqlKnex(url: string, { poolMax = poolMaxDefault, log }: My
   const nodes = hosts.length > 1 ? new MysqlNodes(hosts, login, log) : undefined;
   // Behind a Unix socket the server cannot disappear without the system closing its connections.
   const watch = nodes ?? (socketPath === undefined ? watchOne(login, log) : undefined);
-  const knex = createKnex({
-    ...quietKnex,
-    client: 'mysql2',
-    connection: { ...settings, ...(socketPath === undefined ? hosts[0] : { socketPath }) },
-    pool: {
-      min: 0,
-      max: poolMax,
-      // Connections to a node that was abandoned are discarded, even when it is back.
-      ...(nodes === undefined ? {} : { validate: (connection: MysqlConnection) => nodes.isCurrent(connection.config) }),
+  const openPool = (sessionSettings: readonly string[]): Knex => {
+    const knex = createKnex({
+      ...quietKnex,
+      client: 'mysql2',
+      connection: { ...settings, ...(socketPath === undefined ? hosts[0] : { socketPath }) },
+      pool: {
+        min: 0,
+        max: poolMax,
+        // Connections to a node that was abandoned are discarded, even when it is back.
+        ...(nodes === undefined ? {} : { validate: (connection: MysqlConnection) => nodes.isCurrent(connection.config) }),
+      },
+      // Finding a writable node takes time.
+      acquireConnectionTimeout: nodes === undefined ? 5000 : 8000,
+    });
+    const client = knex.client as MysqlClient;
+    const connect = client.acquireRawConnection.bind(client);
+    const open = async (): Promise<MysqlConnection> => {
+      const connection = await connect();
+      watch?.watch(connection);
+      await prepareSession(connection, sessionSettings).catch((error: unknown) => {
+        connection.destroy();
+        throw error;
+      });
+      return connection;
+    };
+    client.acquireRawConnection = (): Promise<MysqlConnection> => {
+      if (nodes === undefined) return open();
+      return nodes.connect((host) => {
+        // `connect` reads it synchronously, so that connections opened at the same time do not mix.
+        client.connectionSettings = { ...settings, ...host };
+        return open();
+      });
+    };
+    return knex;
+  };
+  const knex = openPool([]);
+  const transactions = openPool(['autocommit = 0']);
+  return {
+    knex,
+    transactions,
+    async close() {
+      await Promise.all([knex.destroy(), transactions.destroy()]);
+      watch?.close();
     },
-    // Finding a writable node takes time.
-    acquireConnectionTimeout: nodes === undefined ? 5000 : 8000,
-  });
-  const client = knex.client as MysqlClient;
-  const connect = client.acquireRawConnection.bind(client);
-  const open = async (): Promise<MysqlConnection> => {
-    const connection = await connect();
-    watch?.watch(connection);
-    await prepareSession(connection).catch((error: unknown) => {
-      connection.destroy();
-      throw error;
-    });
-    return connection;
   };
-  client.acquireRawConnection = (): Promise<MysqlConnection> => {
-    if (nodes === undefined) return open();
-    return nodes.connect((host) => {
-      // `connect` reads it synchronously, so that connections opened at the same time do not mix.
-      client.connectionSettings = { ...settings, ...host };
-      return open();
-    });
-  };
-  return { knex, close: async () => watch?.close() };
 }
 
 function watchOne(login: Login, log: MysqlOptions['log']): SilenceWatch {
@@ -92,7 +112,7 @@ function watchOne(login: Login, log: MysqlOptions['log']): SilenceWatch {
   });
 }
 
-async function prepareSession(connection: MysqlConnection): Promise<void> {
+async function prepareSession(connection: MysqlConnection, settings: readonly string[]): Promise<void> {
   const run = (sql: string): Promise<unknown> =>
     new Promise((resolve, reject) => {
       connection.query(sql, (error: Error | null, result: unknown) => (error === null ? resolve(result) : reject(error)));
@@ -104,4 +124,5 @@ async function prepareSession(connection: MysqlConnection): Promise<void> {
   // so that no acknowledged write is missed after switching nodes.
   const [galera] = (await run("SHOW VARIABLES LIKE 'wsrep_on'")) as { Value: string }[];
   if (galera?.Value === 'ON') await run('SET SESSION wsrep_sync_wait = 7');
+  for (const setting of settings) await run(`SET SESSION ${setting}`);
 }

@@ -1,7 +1,6 @@
-// A transaction on mysql2: many rows per statement, since each statement is a round trip, and one awaited statement per command. Galera
-// loses
-// acknowledged transactions when statements are sent as one string; after a deadlock (1213) the server has ended the transaction, and
-// statements that were sent without waiting would each be committed by themselves.
+// A transaction on a mysql2 connection without autocommit: its first statement begins it. Many rows per statement, since each statement is a
+// round trip, and one awaited statement per command. Galera loses acknowledged transactions when statements are sent as one string; after a
+// deadlock (1213) the server has ended the transaction, and statements that were sent without waiting would become part of another one.
 import type { Span } from '@opentelemetry/api';
 import type { Bindings, PlainTransaction, Row } from '../plain-transaction.js';
 import { endStatement, traceStatement } from '../sql-spans.js';
@@ -26,10 +25,6 @@ export class MysqlTransaction implements PlainTransaction {
   private firstError: Error | undefined;
 
   constructor(private readonly connection: MysqlConnection) {}
-
-  async begin(): Promise<void> {
-    await this.send({ sql: 'BEGIN', values: [] });
-  }
 
   async query(sql: string, bindings: Bindings): Promise<Row[]> {
     return (await this.send({ sql, values: bindings })) as Row[];
