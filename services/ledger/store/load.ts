@@ -35,12 +35,13 @@ const selectOperations = textOfRows(
 /**
  * Returns the working set of the operations. Buckets are locked first and in key order, the account's before those of its keys, so that
  * transactions wait for each other in one direction only. The holder of the lock of an account's bucket is the only writer of
- * its keys, holds, journal and operations, which therefore need no locks of their own.
+ * its keys, holds, journal and operations, which therefore need no locks of their own. Holds with the ids `unsearched` are taken as absent.
  */
 export async function loadWorkingSet(
   tx: PlainTransaction,
   operations: readonly Operation[],
   columns: AccountColumnsOf,
+  unsearched: ReadonlySet<string>,
 ): Promise<WorkingSet> {
   const set = new WorkingSet();
   const buckets: Key[] = [];
@@ -60,7 +61,8 @@ export async function loadWorkingSet(
     if ('keyId' in operation && operation.keyId !== undefined && isNew(operation.keyId + accountId)) {
       buckets.push([slot, account, bytesOf('key', operation.keyId)]);
     }
-    if ('holdId' in operation && isNew(operation.holdId + accountId)) holds.push([slot, bytesOf('req', operation.holdId), account]);
+    if ('holdId' in operation && !unsearched.has(operation.holdId) && isNew(operation.holdId + accountId))
+      holds.push([slot, bytesOf('req', operation.holdId), account]);
     if ('idempotencyKey' in operation) credits.push(operation);
   }
   loadBuckets(set, await tx.lock(bucketTable, inOrder(tx, buckets)));

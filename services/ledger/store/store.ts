@@ -42,7 +42,8 @@ export function createStore(db: Database, auditLog: AuditAppender): Executor {
     ) {
       for (let collisions = 0; ; collisions += 1) {
         try {
-          return await executeOnce(db, auditLog, operations, nowMs, onApplied);
+          const unsearched = collisions === 0 ? newHolds(operations) : none;
+          return await executeOnce(db, auditLog, operations, nowMs, onApplied, unsearched);
         } catch (error) {
           if (isDuplicate(error) && collisions < collisionsMax) continue;
           throw error;
@@ -58,10 +59,11 @@ async function executeOnce<O extends Operation>(
   operations: readonly O[],
   nowMs: number,
   onApplied: ((outcomes: readonly Applied<ReplyTo<O>>[]) => void) | undefined,
+  unsearched: ReadonlySet<string>,
 ): Promise<Applied<ReplyTo<O>>[]> {
   let records: readonly AuditRecord[] = [];
   const apply = async (tx: PlainTransaction): Promise<Applied<ReplyTo<O>>[]> => {
-    const outcomes = await applyOperations(tx, operations, nowMs);
+    const outcomes = await applyOperations(tx, operations, nowMs, unsearched);
     records = auditRecords(operations, outcomes);
     if (records.length > 0) await auditLog.appendRecords(tx, records);
     return outcomes;
@@ -72,15 +74,35 @@ async function executeOnce<O extends Operation>(
   return outcomes;
 }
 
-/** Applies operations within a transaction, without their audit records. */
+const none: ReadonlySet<string> = new Set();
+
+/** Returns the ids of holds that no operation but Hold names. Nearly all of them are new, so they are not looked up before they are inserted. */
+function newHolds(operations: readonly Operation[]): ReadonlySet<string> {
+  const ids = new Set<string>();
+  for (const operation of operations) if (operation.kind === 'hold') ids.add(operation.holdId);
+  for (const operation of operations) if ('holdId' in operation && operation.kind !== 'hold') ids.delete(operation.holdId);
+  return ids;
+}
+
+/**
+ * Applies operations within a transaction, without their audit records. `unsearched` are ids of holds that are expected to be new: if one
+ * exists, granting it again raises the driver's duplicate error, and the operations must be applied without `unsearched`.
+ */
 export async function applyOperations<O extends Operation>(
   tx: PlainTransaction,
   operations: readonly O[],
   nowMs: number,
+  unsearched: ReadonlySet<string> = none,
 ): Promise<Applied<ReplyTo<O>>[]> {
   const columns = new AccountColumnsOf(tx.engine);
-  const set = await loadWorkingSet(tx, operations, columns);
+  const set = await loadWorkingSet(tx, operations, columns, unsearched);
   const outcomes = operations.map((operation) => set.apply(operation, nowMs));
+  // A refused hold is not inserted, so only a search shows whether it was granted before.
+  const isRefused = ({ refusal }: Applied<unknown>, index: number): boolean => {
+    const operation = operations[index]!;
+    return refusal !== undefined && operation.kind === 'hold' && unsearched.has(operation.holdId);
+  };
+  if (outcomes.some(isRefused)) return applyOperations(tx, operations, nowMs);
   await writeChanges(tx, set, columns);
   return outcomes;
 }

@@ -245,6 +245,9 @@ export const mutants: readonly Mutant[] = [
     ['entries are not written', 'set.entries.map((entry) => fromEntry(entry, columns.of(entry.accountId))),', '[],'],
     ['idempotency keys are not written', 'await tx.insert(operationTable, operations);', ''],
   ]),
+  ...of('store/store.ts', 'store', [
+    ['a repeated hold that would be refused is not looked up', 'if (outcomes.some(isRefused)) return', 'if (outcomes.length < 0) return'],
+  ]),
   ...of('store/load.ts', 'store', [
     ['the key of a hold is not loaded', 'if (ofHolds.length > 0) loadBuckets', 'if (ofHolds.length < 0) loadBuckets'],
     ['idempotency keys are not looked for', 'if (credits.length > 0) await loadOperations', 'if (credits.length < 0) await loadOperations'],
