@@ -11,12 +11,15 @@ import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { MeteringConfig } from '../config.js';
 import { isLedgerAway, type LedgerOutage } from './ledger-outage.js';
 import { repeat } from '#kit/repeat.js';
+import { nextTurn } from '#kit/turn.js';
 import { claimDue, makeAllDue, type Outcome, type PendingSettlement, storeOutcomes } from '../store/outbox.js';
 
 const inHandMax = 10_000;
 const claimedPerPollMax = 500;
 const outcomesPerTransactionMax = 100;
 const backoffMinMs = 200;
+/** How long settlements wait at most for a group that is in progress. */
+const groupWaitMsMax = 50;
 
 /** Holds the dependencies of the worker. */
 export interface OutboxWorkerDeps {
@@ -38,6 +41,7 @@ export class OutboxWorker {
   private readonly inHand = new Set<string>();
   private readonly outcomes: BatchLane<Outcome>;
   private delivering = 0;
+  private isGroupAhead = false;
   private stopped = false;
   private onIdle: (() => void) | undefined;
   private stopPolling: () => Promise<void> = async () => {};
@@ -73,7 +77,8 @@ export class OutboxWorker {
       this.inHand.add(item.callId);
       this.queue.push(item);
     }
-    this.pump();
+    // The records of one transaction are taken one after another within a turn.
+    void nextTurn().then(() => this.pump());
   }
 
   /** Takes no more, and waits for deliveries in progress, at most the drain timeout. The rest stays in the database. */
@@ -96,18 +101,32 @@ export class OutboxWorker {
     this.take(await claimDue(db, nowMs, nowMs + config.outboxClaimMs, room));
   }
 
+  /**
+   * Delivers what waits as one group, which shares transactions here and at the ledger. What arrives meanwhile forms the next group: no caller
+   * waits for it, and larger groups need fewer transactions. A slow ledger delays the next group only briefly, because that one may be about other accounts.
+   */
   private pump(): void {
-    while (this.delivering < this.deps.config.settleConcurrency) {
-      const item = this.queue.shift();
-      if (item === undefined) return;
-      this.delivering += 1;
-      void this.deliver(item).finally(() => {
-        this.delivering -= 1;
-        this.inHand.delete(item.callId);
-        if (this.inHand.size === 0) this.onIdle?.();
-        this.pump();
-      });
-    }
+    if (this.isGroupAhead) return;
+    const group = this.queue.splice(0, this.deps.config.settleConcurrency - this.delivering);
+    if (group.length === 0) return;
+    this.delivering += group.length;
+    this.isGroupAhead = true;
+    let isAhead = true;
+    const next = (): void => {
+      if (isAhead) this.isGroupAhead = isAhead = false;
+      this.pump();
+    };
+    const timer = setTimeout(next, groupWaitMsMax).unref();
+    const ended = async (item: PendingSettlement): Promise<void> => {
+      await this.deliver(item);
+      this.delivering -= 1;
+      this.inHand.delete(item.callId);
+      if (this.inHand.size === 0) this.onIdle?.();
+    };
+    void Promise.all(group.map(ended)).then(() => {
+      clearTimeout(timer);
+      next();
+    });
   }
 
   private async deliver(item: PendingSettlement): Promise<void> {
