@@ -20,12 +20,26 @@ export interface OpenCall {
   readonly onClosed: (error: AppError) => void;
 }
 
+/** A call among those in flight. */
+export interface CheckpointedCall {
+  /** Notes that the report of the call is about to be sent, and returns whether no checkpoint named the call. */
+  reporting(): boolean;
+  /** Removes the call. */
+  close(): void;
+}
+
+interface Tracked extends OpenCall {
+  isCheckpointed: boolean;
+  /** Metering need not remove the call if no checkpoint overtakes its report, so the first one after that leaves it out. */
+  isSkippedOnce: boolean;
+}
+
 /** The calls in flight. */
 export interface Checkpoints {
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** Adds a call; the returned function removes it. */
-  open(call: OpenCall): () => void;
+  /** Adds a call. */
+  open(call: OpenCall): CheckpointedCall;
   /** Returns the number of calls in flight. */
   count(): number;
 }
@@ -38,7 +52,7 @@ export function createCheckpoints(deps: {
   rpcTimeoutMs: number;
 }): Checkpoints {
   const { metering, log, intervalMs, rpcTimeoutMs } = deps;
-  const calls = new Set<OpenCall>();
+  const calls = new Set<Tracked>();
   let stopNoting = (): void => {};
   let isRunning = false;
   let isFailing = false;
@@ -47,7 +61,11 @@ export function createCheckpoints(deps: {
     if (isRunning || calls.size === 0) return;
     isRunning = true;
     try {
-      const all = [...calls];
+      const all = [...calls].filter((call) => !call.isSkippedOnce);
+      for (const call of calls) {
+        if (!call.isSkippedOnce) call.isCheckpointed = true;
+        call.isSkippedOnce = false;
+      }
       for (let start = 0; start < all.length; start += itemsMax) await note(all.slice(start, start + itemsMax));
       isFailing = false;
     } catch (error) {
@@ -58,7 +76,7 @@ export function createCheckpoints(deps: {
     }
   }
 
-  async function note(batch: readonly OpenCall[]): Promise<void> {
+  async function note(batch: readonly Tracked[]): Promise<void> {
     const { open } = await metering.checkpointUsage(
       { items: batch.map(({ call, tokens }) => ({ call: copyOf(call), tokens: tokens() })) },
       callContext({ caller: 'gateway', timeoutMs: rpcTimeoutMs }),
@@ -79,8 +97,15 @@ export function createCheckpoints(deps: {
       stopNoting();
     },
     open(call) {
-      calls.add(call);
-      return () => calls.delete(call);
+      const tracked = { ...call, isCheckpointed: false, isSkippedOnce: false };
+      calls.add(tracked);
+      return {
+        reporting() {
+          tracked.isSkippedOnce = !tracked.isCheckpointed;
+          return !tracked.isCheckpointed;
+        },
+        close: () => calls.delete(tracked),
+      };
     },
     count: () => calls.size,
   };

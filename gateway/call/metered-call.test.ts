@@ -76,6 +76,7 @@ interface Play {
   streaming?: boolean;
   /** Metering reports the call as closed, this long after its start. */
   closesAfterMs?: number;
+  onCheckpoint?: () => void;
   /** How often the usage so far is checkpointed. */
   checkpointMs?: number;
   /** No call can be recorded. */
@@ -136,6 +137,7 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
       },
       async checkpointUsage({ items }: CheckpointUsageRequest) {
         for (const { tokens } of items) world.checkpoints.push(tokens!);
+        options.onCheckpoint?.();
         return { open: items.map(() => options.closesAfterMs === undefined) };
       },
     },
@@ -481,6 +483,22 @@ describe('a metered call', () => {
     expect(records).toMatchObject([{ free: true, tokens: { inputTokens: 10 } }]);
     expect(checkpoints.length).toBeGreaterThan(2);
     for (const tokens of checkpoints) expect(tokens).toEqual(TokenCounts.fromPartial({}));
+    // The report was sent before the first checkpoint, which leaves the call out.
+    expect(records).toMatchObject([{ neverCheckpointed: true }]);
+  });
+
+  it('is reported as checkpointed once a checkpoint has named it', async () => {
+    let checkpointed = (): void => undefined;
+    const { records } = await play({
+      checkpointMs: 5,
+      script: async function* () {
+        yield batch([started, blockStart, delta], 3);
+        await new Promise<void>((resolve) => (checkpointed = resolve));
+        yield batch([finished()], 3);
+      },
+      onCheckpoint: () => checkpointed(),
+    });
+    expect(records).toMatchObject([{ neverCheckpointed: false }]);
   });
 
   it('is an error when the upstream ends without finishing', async () => {

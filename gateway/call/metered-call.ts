@@ -137,7 +137,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
   }
   // A free call stays free if the gateway crashes before the call is recorded.
   let outcome: CallOutcome | undefined;
-  const close = deps.checkpoints.open({
+  const inFlight = deps.checkpoints.open({
     call,
     tokens: () => (outcome?.free === true ? noTokens : progress.checkpoint),
     onClosed: (error) => closed.abort(error),
@@ -169,9 +169,10 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
     if (outcome.code === Outcome.OUTCOME_CLIENT_DISCONNECTED && !outcome.free)
       await countCancelled(progress, request.parsed.request, held.inputTokensMax, deps);
     const storedAnswer = outcome.free ? nothing : await keptAnswerOf(request, progress, failure, deps.log);
-    const recording = deps.recorder.record(reportOf(progress, outcome, deps.clock.nowMs(), storedAnswer));
+    const report = reportOf(progress, outcome, deps.clock.nowMs(), storedAnswer);
+    const recording = deps.recorder.record({ ...report, neverCheckpointed: inFlight.reporting() });
     // The call is in flight until it is recorded, however long that takes.
-    void recording.ended.then(close);
+    void recording.ended.then(() => inFlight.close());
     recorded = await recording.record.catch((error: unknown) => {
       failure = error;
       return undefined;

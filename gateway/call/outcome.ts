@@ -36,7 +36,7 @@ function deliveryOf({ isAccepted, firstOutputAtMs, call }: Progress): Delivery {
   return { isAccepted, hasOutput: firstOutputAtMs !== undefined, streaming: call.streaming };
 }
 
-/** Returns the report of an ended call. */
+/** Returns the report of an ended call, as though it had been checkpointed. */
 export function reportOf(progress: Progress, outcome: CallOutcome, endedAtMs: number, storedAnswer: Buffer): RecordUsageRequest {
   const { call, finished, firstOutputAtMs, startedAtMs } = progress;
   return {
@@ -50,6 +50,7 @@ export function reportOf(progress: Progress, outcome: CallOutcome, endedAtMs: nu
     free: outcome.free,
     quarantined: finished !== undefined && finished.usageFault !== '',
     storedAnswer,
+    neverCheckpointed: false,
   };
 }
 

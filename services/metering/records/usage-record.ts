@@ -22,6 +22,8 @@ export interface EndedCall {
   readonly quarantined: boolean;
   /** Returned to repeats of a call with an idempotency key; empty if none. */
   readonly storedAnswer: Buffer;
+  /** Whether the call is certainly not among the calls in flight. */
+  readonly neverCheckpointed?: boolean | undefined;
 }
 
 /** Holds a record as it is stored. */
@@ -31,6 +33,7 @@ export interface PricedRecord {
   readonly free: boolean;
   /** Stored next to the record; see `closeKey`. */
   readonly storedAnswer: Buffer;
+  readonly neverCheckpointed?: boolean | undefined;
 }
 
 /** Prices an ended call. Token counts that violate a rule are lowered to satisfy it, and the record is quarantined. */
@@ -42,6 +45,7 @@ export function priceRecord(ended: EndedCall, recordedAtMs: number): PricedRecor
   return {
     free,
     storedAnswer: ended.storedAnswer,
+    neverCheckpointed: ended.neverCheckpointed,
     record: {
       call: ended.call,
       tokens,

@@ -82,8 +82,8 @@ function validateRequest(request: RecordUsageRequest): EndedCall {
   );
   if (request.firstOutputMs !== undefined) requireUint32(request.firstOutputMs, 'first_output_ms');
   requireUint32(request.durationMs, 'duration_ms');
-  const { source, outcomeDetail, firstOutputMs, durationMs, free, quarantined } = request;
+  const { source, outcomeDetail, firstOutputMs, durationMs, free, quarantined, neverCheckpointed } = request;
   // A response that is too large must not cause the loss of a record.
   const storedAnswer = request.storedAnswer.length > keptAnswerBytesMax ? Buffer.alloc(0) : request.storedAnswer;
-  return { call, tokens, source, outcome, outcomeDetail, firstOutputMs, durationMs, free, quarantined, storedAnswer };
+  return { call, tokens, source, outcome, outcomeDetail, firstOutputMs, durationMs, free, quarantined, storedAnswer, neverCheckpointed };
 }

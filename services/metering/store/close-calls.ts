@@ -60,10 +60,13 @@ export async function insertRecords(
     );
     if (closed.size > 0)
       throw new AppError('call_closed', 'The idempotency key of the call was taken over by a repeat, so it cannot be recorded.');
-    await tx.run(
-      deleteOpenCalls(records.length),
-      records.map(({ record }) => bytesOf('req', record.call.id)),
-    );
+    const checkpointed = records.filter(({ neverCheckpointed }) => !neverCheckpointed);
+    if (checkpointed.length > 0) {
+      await tx.run(
+        deleteOpenCalls(checkpointed.length),
+        checkpointed.map(({ record }) => bytesOf('req', record.call.id)),
+      );
+    }
     const settled = await settle(tx, records);
     await tx.insert(
       recordTable,

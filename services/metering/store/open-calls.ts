@@ -33,7 +33,7 @@ export interface OpenCall {
 /**
  * Records that these calls are in flight and what they have used; returns the ids of those that are already on record, or whose
  * idempotency key another call has, which are not stored. `keyLeaseUntilMs` is the new lease of the others' keys. The rows are written before the records are looked up: a record that is being stored then either is seen here or
- * waits for these rows and removes them.
+ * waits for these rows and removes them, unless its call was reported as never checkpointed. Such a row is removed by the lease sweeper.
  */
 export async function putOpenCalls(db: Database, calls: readonly OpenCall[], keyLeaseUntilMs: number): Promise<Set<string>> {
   // In key order, so that the batches of two gateways cannot deadlock.
