@@ -32,14 +32,7 @@ it('a batch of settlements costs six', async () => {
   const holds = requests(10n);
   await holdAll(holds);
   const settle = () => Promise.all(holds.map(({ holdId }) => ledger.service.settle(settleRequest(customer, holdId, 7n))));
-  expect(await statements.of(settle)).toEqual([
-    'SELECT bucket',
-    'SELECT hold',
-    'INSERT bucket',
-    'INSERT hold',
-    'INSERT journal',
-    'COMMIT',
-  ]);
+  expect(await statements.of(settle)).toEqual(['SELECT bucket', 'SELECT hold', 'INSERT bucket', 'INSERT hold', 'INSERT journal', 'COMMIT']);
 });
 
 it('a repeated hold is looked up only once it cannot be inserted, or is refused', async () => {
