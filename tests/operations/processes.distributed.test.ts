@@ -155,10 +155,7 @@ describe('processes started one by one', () => {
 });
 
 function reflectionClient(): ServiceClientConstructor {
-  const proto = loadSync('grpc/reflection/v1/reflection.proto', {
-    includeDirs: [join(root, 'node_modules/@grpc/reflection/build/proto')],
-    oneofs: true,
-  });
+  const proto = loadSync('grpc/reflection/v1/reflection.proto', { includeDirs: [join(root, 'proto')], oneofs: true });
   return loadPackageDefinition({ Reflection: proto['grpc.reflection.v1.ServerReflection']! })['Reflection'] as ServiceClientConstructor;
 }
 

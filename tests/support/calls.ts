@@ -79,10 +79,12 @@ export async function settled(
   calls = 0,
   timeoutMs = 20_000,
 ): Promise<{ rows: UsageRow[]; balance: BalanceRow }> {
+  const balanceNow = (): Promise<BalanceRow> => system.json<BalanceRow>('balance', 'show', '--account', accountId);
   return eventually(async () => {
-    // In this order, so that the balance includes everything that is settled in the rows.
+    // What is held before the rows are read may be missing in them, and what is settled after the balance is read is missing in it.
+    const before = await balanceNow();
     const rows = await usageRows(system, '--account', accountId);
-    const balance = await system.json<BalanceRow>('balance', 'show', '--account', accountId);
+    const balance = before.held_nano_usd === '0' ? await balanceNow() : before;
     const unsettled = rows.filter((row) => row.settled_at === null).length;
     if (rows.length < calls || unsettled > 0 || balance.held_nano_usd !== '0') {
       await sleep(100);
