@@ -17,6 +17,7 @@ interface AddOptions {
   readonly secretEnv?: string;
   readonly secret: boolean;
   readonly allowPrivateNetwork?: boolean;
+  readonly wholeAnswers?: boolean;
   readonly disabled?: boolean;
   readonly replace?: boolean;
 }
@@ -66,6 +67,10 @@ export function upstreamCommand(cli: Cli): Command {
     .option('--secret-env <name>', 'read the secret from this environment variable')
     .option('--no-secret', 'the upstream needs no secret')
     .option('--allow-private-network', 'allow a private address (10/8, 192.168/16 …)')
+    .option(
+      '--whole-answers',
+      'request short answers whole when the client does not stream: less CPU, but the time limit of the first token applies to the whole answer',
+    )
     .option('--disabled', 'add it disabled')
     .option('--replace', 'replace an existing upstream with this id')
     .action(async (id: string, options: AddOptions) => {
@@ -78,6 +83,7 @@ export function upstreamCommand(cli: Cli): Command {
           baseUrl: options.baseUrl,
           allowPrivateNetwork: options.allowPrivateNetwork === true,
           enabled: options.disabled !== true,
+          wholeAnswers: options.wholeAnswers === true,
         });
         await inference.putUpstream({ upstream: wanted, secret }, operatorCall());
         cli.out.show(upstreamView, await present(inference, id));

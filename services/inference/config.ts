@@ -1,14 +1,18 @@
 // The settings that the inference service reads from its environment.
-import { duration, integer, oneOf, optionalText, type Settings, text, type Values } from '#kit/config/settings.js';
+import { duration, flag, integer, oneOf, optionalText, type Settings, text, type Values } from '#kit/config/settings.js';
 
 /** Settings of the inference service. All have defaults; without vendor keys only the sandbox and stored upstreams are available. */
 export const inferenceSettings = {
   openaiApiKey: optionalText('OPENAI_API_KEY', 'key of an OpenAI account; brings the managed upstream "openai"', { secret: true }),
   openaiBaseUrl: text('OPENAI_BASE_URL', 'base URL of the managed upstream "openai"', { default: 'https://api.openai.com/v1' }),
+  openaiWholeAnswers: flag('OPENAI_WHOLE_ANSWERS', 'requests short answers whole from the managed upstream "openai"', { default: false }),
   anthropicApiKey: optionalText('ANTHROPIC_API_KEY', 'key of an Anthropic account; brings the managed upstream "anthropic"', {
     secret: true,
   }),
   anthropicBaseUrl: text('ANTHROPIC_BASE_URL', 'base URL of the managed upstream "anthropic"', { default: 'https://api.anthropic.com/v1' }),
+  anthropicWholeAnswers: flag('ANTHROPIC_WHOLE_ANSWERS', 'requests short answers whole from the managed upstream "anthropic"', {
+    default: false,
+  }),
   connectTimeoutMs: duration('TOLLGATE_INFERENCE_CONNECT_TIMEOUT', 'how long to wait for a connection to an upstream', {
     minMs: 10,
     maxMs: 60_000,
@@ -16,7 +20,7 @@ export const inferenceSettings = {
   }),
   firstTokenTimeoutMs: duration(
     'TOLLGATE_INFERENCE_FIRST_TOKEN_TIMEOUT',
-    "how long to wait, after a request is sent, for an upstream's first event",
+    "how long to wait, after a request is sent, for an upstream's first event, or for a whole answer",
     {
       minMs: 10,
       maxMs: 3_600_000,
@@ -40,6 +44,15 @@ export const inferenceSettings = {
       minMs: 10,
       maxMs: 60_000,
       default: 5000,
+    },
+  ),
+  wholeTokensMax: integer(
+    'TOLLGATE_INFERENCE_WHOLE_TOKENS_MAX',
+    'highest output cap at which an answer is requested whole, from upstreams with whole answers',
+    {
+      min: 1,
+      max: 1_000_000,
+      default: 1024,
     },
   ),
   connectionsMax: integer('TOLLGATE_INFERENCE_CONNECTIONS_MAX', 'maximum number of calls in flight from this process to one upstream', {
@@ -75,6 +88,9 @@ export const inferenceSettings = {
       default: 'private',
     },
   ),
+  sandboxWholeAnswers: flag('TOLLGATE_INFERENCE_SANDBOX_WHOLE_ANSWERS', 'gives short answers of the sandbox models whole', {
+    default: false,
+  }),
   sandboxTokenDelayMs: duration('TOLLGATE_INFERENCE_SANDBOX_TOKEN_DELAY', 'delay before each token of the sandbox models', {
     minMs: 0,
     maxMs: 10_000,

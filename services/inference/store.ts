@@ -24,10 +24,21 @@ export interface UpstreamRow {
   readonly secretLastFour: string;
   readonly allowPrivateNetwork: boolean;
   readonly enabled: boolean;
+  readonly wholeAnswers: boolean;
   readonly createdAtMs: bigint;
 }
 
-const columns = ['id', 'api_format', 'base_url', 'sealed_secret', 'secret_last_four', 'allow_private_network', 'enabled', 'created_at_ms'];
+const columns = [
+  'id',
+  'api_format',
+  'base_url',
+  'sealed_secret',
+  'secret_last_four',
+  'allow_private_network',
+  'enabled',
+  'whole_answers',
+  'created_at_ms',
+];
 
 /** Stores upstreams in a database. */
 export class UpstreamStore {
@@ -136,8 +147,8 @@ export class UpstreamStore {
 
 /** Reports whether a test of one row is also valid for the other. */
 function isSameToTest(one: UpstreamRow, other: UpstreamRow): boolean {
-  const facts = ({ apiFormat, baseUrl, allowPrivateNetwork, sealedSecret }: UpstreamRow): string =>
-    JSON.stringify([apiFormat, baseUrl, allowPrivateNetwork, sealedSecret]);
+  const facts = ({ apiFormat, baseUrl, allowPrivateNetwork, sealedSecret, wholeAnswers }: UpstreamRow): string =>
+    JSON.stringify([apiFormat, baseUrl, allowPrivateNetwork, sealedSecret, wholeAnswers]);
   return facts(one) === facts(other);
 }
 
@@ -150,6 +161,7 @@ function fromRow(row: Record<string, unknown>): UpstreamRow {
     secretLastFour: asText(row['secret_last_four']),
     allowPrivateNetwork: asNumber(row['allow_private_network']) === 1,
     enabled: asNumber(row['enabled']) === 1,
+    wholeAnswers: asNumber(row['whole_answers']) === 1,
     createdAtMs: asBigInt(row['created_at_ms']),
   };
 }
@@ -163,6 +175,7 @@ function toRow(row: UpstreamRow): Record<string, unknown> {
     secret_last_four: row.secretLastFour,
     allow_private_network: row.allowPrivateNetwork ? 1 : 0,
     enabled: row.enabled ? 1 : 0,
+    whole_answers: row.wholeAnswers ? 1 : 0,
     created_at_ms: row.createdAtMs,
   };
 }

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { call, type Combination, combinations, type Seen } from '../support/answers.js';
 import { createKey, get, post, settled, type UsageRow } from '../support/calls.js';
-import { broken, cases, type Expected, lingers, maxTokens, ours, part, type Tokens } from '../support/outcome-cases.js';
+import { broken, cases, type Expected, lingers, maxTokens, ours, part, type Tokens, wholeCases } from '../support/outcome-cases.js';
 import { eventually } from '../support/process.js';
 import { killOne } from '../support/processes.js';
 import { addModel, addUpstream, stubPrices } from '../support/stub-models.js';
@@ -49,8 +49,11 @@ describe.each(modes)('an outcome, %s', (mode: Mode) => {
     });
     await addUpstream(system, 'cc', 'chat-completions', stub.baseUrl, stubApiKey);
     await addUpstream(system, 'm', 'messages', stub.baseUrl, stubApiKey);
+    await addUpstream(system, 'cc-whole', 'chat-completions', stub.baseUrl, stubApiKey, '--whole-answers');
+    await addUpstream(system, 'm-whole', 'messages', stub.baseUrl, stubApiKey, '--whole-answers');
     for (const upstream of ['cc', 'm']) {
       await addModel(system, `${upstream}/case`, upstream, `case-${upstream}`);
+      await addModel(system, `${upstream}/whole`, `${upstream}-whole`, `case-${upstream}`);
       await addModel(system, `${upstream}/filler`, upstream, 'filler');
     }
     accountId = (await system.json<{ id: string }>('account', 'list')).id;
@@ -112,13 +115,23 @@ describe.each(modes)('an outcome, %s', (mode: Mode) => {
     await sleep(1000);
   }
 
-  function start(disconnect?: AbortController, onText?: (text: string) => void): { ids: string[]; answers: Promise<Seen[]> } {
-    const ids = combinations.map(() => `case-${(calls += 1)}`);
+  function start(
+    disconnect?: AbortController,
+    onText?: (text: string) => void,
+    { list = combinations, model = 'case' }: { list?: readonly Combination[]; model?: string } = {},
+  ): { ids: string[]; answers: Promise<Seen[]> } {
+    const ids = list.map(() => `case-${(calls += 1)}`);
     const options = { maxTokens, ...(disconnect === undefined ? {} : { disconnect }), ...(onText === undefined ? {} : { onText }) };
     return {
       ids,
       answers: Promise.all(
-        combinations.map((combination, index) => call(system, system.firstKey, combination, { ...options, clientRequestId: ids[index]! })),
+        list.map((combination, index) =>
+          call(system, system.firstKey, combination, {
+            ...options,
+            clientRequestId: ids[index]!,
+            model: `${combination.upstream}/${model}`,
+          }),
+        ),
       ),
     };
   }
@@ -129,10 +142,11 @@ describe.each(modes)('an outcome, %s', (mode: Mode) => {
     answers: readonly Seen[],
     spentBefore: bigint,
     expected: (combination: Combination) => Expected,
+    list = combinations,
   ): Promise<void> {
     const records = await recordsOf(ids);
     let total = 0n;
-    for (const [index, combination] of combinations.entries()) {
+    for (const [index, combination] of list.entries()) {
       const { status, text, isComplete, hasError = false, free = false, quarantined = false, ...wanted } = expected(combination);
       const seen = answers[index]!;
       const record = records.get(ids[index]!)!;
@@ -196,6 +210,20 @@ describe.each(modes)('an outcome, %s', (mode: Mode) => {
     },
     120_000,
   );
+
+  it.each(mode === 'single' ? wholeCases : [])('of an answer that is requested whole: $what', async ({ script, disconnects, expected }) => {
+    const list = combinations.filter(({ streaming }) => !streaming);
+    stub.script('case-cc', script);
+    stub.script('case-m', script);
+    const spentBefore = await spent();
+    const asked = stub.requests.length;
+    const disconnect = disconnects ? new AbortController() : undefined;
+    const { ids, answers } = start(disconnect, undefined, { list, model: 'whole' });
+    await eventually(() => (stub.requests.length === asked + list.length ? true : undefined));
+    expect(stub.requests.slice(asked).map(({ body }) => body['stream'])).toEqual(list.map(() => undefined));
+    disconnect?.abort();
+    await check(ids, await answers, spentBefore, () => expected, list);
+  });
 
   it('rejected: a request for more answers than the model gives, is free', async () => {
     const spentBefore = await spent();

@@ -6,11 +6,11 @@ import { scriptsByModel } from '../upstream/fixtures.js';
 import type { Script } from '../upstream/script.js';
 import { type ExpectedAnswer, expectAnswers, onPath, usage } from './support/expect-answer.js';
 import { conformance, type Outcome, priceOf } from './support/gateway.js';
-import { from, isNative, over, type Path, paths, type WireName } from './support/paths.js';
+import { from, isNative, over, type Path, paths, wholePaths, type WireName } from './support/paths.js';
 import { type Bodies, bodyFor, tools } from './support/requests.js';
 import { blocksSent, droppedIn, messagesSent } from './support/said.js';
 
-const gateway = conformance();
+const gateway = conformance({ withWhole: true });
 
 const hello = 'Hello from the stub upstream.';
 const helloSeen: ExpectedAnswer = { seen: { text: hello, stop: 'end' } };
@@ -350,7 +350,8 @@ describe('answers', () => {
     ['empty-arguments', { calls: [{ ...seenCalls.get_weather, arguments: '{}' }], stop: 'tool_calls' }],
     ['reasoning-unsigned', { reasoning: thought, signatures: [], text: hello }],
   ])('%s', async (name, seen) => {
-    await expectAnswers(gateway, paths, scriptsByModel[name]!, { seen: seen! }, tools);
+    const outcomes = await expectAnswers(gateway, [...paths, ...wholePaths], scriptsByModel[name]!, { seen: seen! }, tools);
+    for (const [{ isAskedWhole = false }, { sent }] of outcomes) expect(sent!.body['stream']).toBe(isAskedWhole ? undefined : true);
   });
 
   it.each<[string, ExpectedAnswer['seen']]>([
@@ -377,9 +378,14 @@ describe('answers', () => {
   });
 
   it('an output cap, a stop sequence, a full context and a pause', async () => {
-    await expectAnswers(gateway, paths, ({ upstream }) => ({ stopReason: upstream === 'messages' ? 'max_tokens' : 'length' }), {
-      seen: { text: hello, stop: 'max_tokens' },
-    });
+    await expectAnswers(
+      gateway,
+      [...paths, ...wholePaths],
+      ({ upstream }) => ({ stopReason: upstream === 'messages' ? 'max_tokens' : 'length' }),
+      {
+        seen: { text: hello, stop: 'max_tokens' },
+      },
+    );
     await expectAnswers(
       gateway,
       over('messages'),

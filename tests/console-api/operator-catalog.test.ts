@@ -272,12 +272,19 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
       expect([path, response.status]).toEqual([path, status]);
       return (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>;
     };
-    const upstream = { id: 'acme', api_format: 'chat_completions', base_url: stub.baseUrl, allow_private_network: true };
+    const upstream = {
+      id: 'acme',
+      api_format: 'chat_completions',
+      base_url: stub.baseUrl,
+      allow_private_network: true,
+      whole_answers: true,
+    };
     expect(await ask('POST', '/operator/upstreams', { upstream, secret: wrong }, 201)).toMatchObject({
       has_secret: true,
       secret_last_four: 'abcd',
       locked: null,
       enabled: true,
+      whole_answers: true,
       last_test: null,
     });
     await ask('POST', '/operator/upstreams', { upstream, secret: wrong }, 409);

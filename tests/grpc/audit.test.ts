@@ -92,6 +92,7 @@ describe.each(modes)('the audit trail in %s mode', (mode) => {
             base_url: 'https://models.example.com/v1',
             allow_private_network: false,
             enabled: true,
+            whole_answers: false,
             secret: 'set',
           },
           account_id: null,

@@ -269,3 +269,39 @@ export const cases: readonly Case[] = [
     expected: (combination) => ({ ...broken(combination, 504), outcome: 'timeout', detail: 'upstream_timeout' }),
   },
 ];
+
+/** A case of an answer that the upstream sends whole. */
+export interface WholeCase {
+  readonly what: string;
+  readonly script: Script;
+  /** The client disconnects when the upstream has received the request. */
+  readonly disconnects: boolean;
+  readonly expected: Expected;
+}
+
+const left = { outcome: 'client_disconnected', detail: '', isComplete: false } as const;
+const noTokens: Tokens = { input: 0, cacheRead: 0, output: 0 };
+const said = { blocks: [{ type: 'text', text: sentence }], usage } as const;
+
+/** The cases of answers that the upstream sends whole. */
+export const wholeCases: readonly WholeCase[] = [
+  { what: 'it is completed', script: said, disconnects: false, expected: { outcome: 'completed', detail: '', ...finished } },
+  {
+    what: 'it is charged by the figures of the upstream if it arrives shortly after a disconnect',
+    script: { ...said, frameDelayMs: 700 },
+    disconnects: true,
+    expected: { ...left, source: 'reported', tokens: reported },
+  },
+  {
+    what: 'its input is charged if only its status line arrives after a disconnect',
+    script: { ...said, fault: { kind: 'stall', afterFrames: 0 } },
+    disconnects: true,
+    expected: { ...left, source: 'estimated', tokens: ours('cc', '', 'exact') },
+  },
+  {
+    what: 'it is free if nothing arrives after a disconnect',
+    script: { fault: { kind: 'slow-headers', delayMs: 20_000 } },
+    disconnects: true,
+    expected: { ...left, source: 'estimated', tokens: noTokens, free: true },
+  },
+];

@@ -14,8 +14,9 @@ export async function addUpstream(
   format: 'chat-completions' | 'messages',
   baseUrl: string,
   secret: string,
+  ...options: readonly string[]
 ): Promise<void> {
-  const args = ['upstream', 'add', id, '--format', format, '--base-url', baseUrl, '--allow-private-network', '--secret-stdin'];
+  const args = ['upstream', 'add', id, '--format', format, '--base-url', baseUrl, '--allow-private-network', '--secret-stdin', ...options];
   const { code, stderr } = await runCommand(args, system.operatorEnv(), `${secret}\n`);
   if (code !== 0) throw new Error(stderr);
 }

@@ -4,8 +4,9 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { AppError } from '#client/errors/app-error.js';
 import { neverAborted } from '#client/call-context.js';
-import { GenerateResponse } from '#proto/inference/v1/inference.js';
+import { type Finished, GenerateResponse } from '#proto/inference/v1/inference.js';
 import { framesOf } from '../../gateway/formats/testing/frames.js';
+import { payloadReader } from '../../services/inference/upstreams/http/payload-reader.js';
 import { SseReader } from '../../services/inference/upstreams/http/sse-reader.js';
 import { relay } from '../../services/inference/upstreams/http/relay.js';
 import { nativeFor } from '../../services/inference/upstreams/native.js';
@@ -14,9 +15,10 @@ import type { WireName } from '../conformance/support/paths.js';
 import { seenInChunks, seenInCompletion } from '../conformance/support/read-chat-completions.js';
 import { seenInEvents, seenInMessage } from '../conformance/support/read-messages.js';
 import type { Seen } from '../conformance/support/seen.js';
-import { completionFrames } from '../upstream/chat-completions.js';
+import { completionBody, completionFrames } from '../upstream/chat-completions.js';
 import type { Json } from '../upstream/check.js';
-import { messageFrames } from '../upstream/messages.js';
+import { scriptsByModel } from '../upstream/fixtures.js';
+import { messageBody, messageFrames } from '../upstream/messages.js';
 import type { Block, Script, Usage } from '../upstream/script.js';
 import { commonCall, formats, ways, wires } from './ways.js';
 
@@ -117,13 +119,29 @@ async function* cutAt(bytes: Uint8Array, shares: readonly number[]): AsyncGenera
   for (const [index, point] of points.slice(1).entries()) yield bytes.subarray(points[index], point);
 }
 
-/** What inference hands to the gateway, as it travels between processes. */
-async function relayed(client: WireName, upstream: WireName, given: Answer, cuts: readonly number[]): Promise<GenerateResponse[]> {
+/** What inference hands to the gateway, as it travels between processes; the upstream streams or sends the answer whole. */
+function relayed(
+  client: WireName,
+  upstream: WireName,
+  given: Answer,
+  cuts: readonly number[],
+  streams = true,
+): Promise<GenerateResponse[]> {
+  return relayedScript({ client, upstream, body: bodyOf(client, given.blocks) }, scriptFor(upstream, given), { cuts, streams });
+}
+
+async function relayedScript(
+  { client, upstream, body: asked }: { client: WireName; upstream: WireName; body: Json },
+  script: Script,
+  { cuts, streams }: { cuts: readonly number[]; streams: boolean },
+): Promise<GenerateResponse[]> {
   const wire = wires[upstream];
-  const request = commonCall(client, bodyOf(client, given.blocks));
-  const sent = JSON.parse(wire.generateBody(request, 'm').json) as Json;
-  const script = scriptFor(upstream, given);
-  const bytes = Buffer.from((upstream === 'messages' ? messageFrames(script, sent) : completionFrames(script, sent)).join(''));
+  const request = commonCall(client, asked);
+  const sent = JSON.parse(wire.generateBody(request, 'm', streams).json) as Json;
+  expect([sent['stream'], 'stream_options' in sent]).toEqual([streams ? true : undefined, streams && upstream !== 'messages']);
+  const frames = upstream === 'messages' ? messageFrames(script, sent) : completionFrames(script, sent);
+  const body = upstream === 'messages' ? messageBody(script, sent) : completionBody(script, sent);
+  const bytes = Buffer.from(streams ? frames.join('') : JSON.stringify(body));
   const decoder = wire.decoder(request, {
     target,
     requestId: '',
@@ -138,13 +156,13 @@ async function relayed(client: WireName, upstream: WireName, given: Answer, cuts
       request,
       target,
       decoder,
-      reader: new SseReader(1 << 20),
+      reader: payloadReader({ 'content-type': streams ? 'text/event-stream' : 'application/json' }, 1 << 20),
       hasBody: true,
       chunks: cutAt(bytes, cuts),
       watchdog,
       limits,
     })) {
-      batches.push(GenerateResponse.decode(GenerateResponse.encode(batch).finish()));
+      if (batch.accepted === undefined) batches.push(GenerateResponse.decode(GenerateResponse.encode(batch).finish()));
     }
     return batches;
   } finally {
@@ -155,10 +173,15 @@ async function relayed(client: WireName, upstream: WireName, given: Answer, cuts
 const context = { requestId: 'req_0123456789abcdef0123456789abcdef', model: 'm', createdAtMs: 1_763_600_000_000, includeUsage: true };
 
 function finalUsage(batches: readonly GenerateResponse[]): NonNullable<GenerateResponse['usageSoFar']> {
+  const finished = finishedIn(batches);
+  expect(finished).toMatchObject({ usageReported: true, usageFault: '' });
+  return finished.usage!;
+}
+
+function finishedIn(batches: readonly GenerateResponse[]): Finished {
   const finished = batches.at(-1)?.events.at(-1)?.event;
   if (finished?.$case !== 'finished') throw new Error('The answer did not finish.');
-  expect(finished.value).toMatchObject({ usageReported: true, usageFault: '' });
-  return finished.value.usage!;
+  return finished.value;
 }
 
 function streamedTo(client: WireName, batches: readonly GenerateResponse[]): string {
@@ -166,10 +189,10 @@ function streamedTo(client: WireName, batches: readonly GenerateResponse[]): str
   return batches.map(({ events }) => encoder.push(events)).join('') + encoder.finish(finalUsage(batches));
 }
 
-function wholeTo(client: WireName, batches: readonly GenerateResponse[]): Json {
+function wholeTo(client: WireName, batches: readonly GenerateResponse[], usageShown = finalUsage(batches)): Json {
   const collector = formats[client].collector(context);
   for (const { events } of batches) collector.push(events);
-  return JSON.parse(JSON.stringify(collector.finish(finalUsage(batches)))) as Json;
+  return JSON.parse(JSON.stringify(collector.finish(usageShown))) as Json;
 }
 
 /** What a caller must see. */
@@ -196,6 +219,11 @@ function expected(upstream: WireName, { blocks: said, end, usage: counts }: Answ
   };
 }
 
+/** The vendors' answers that end well, by name. A choice beyond the first is read by callers of the format only. */
+const answerable = Object.entries(scriptsByModel).filter(
+  ([, script]) => script.fault === undefined && script.edit === undefined && script.blocks !== undefined,
+);
+
 /** message_start says of the input what was known when the first bytes came. */
 const withoutEstimate = (stream: string): string => stream.replace(/"usage":\{"input_tokens":.*/, '');
 
@@ -215,6 +243,34 @@ describe.each(ways.map(([client, upstream]) => [upstream, client] as const))('an
       }),
       { numRuns: 40 },
     );
+  });
+
+  it('is the same for the caller whether the upstream streams it or sends it whole', async () => {
+    await fc.assert(
+      fc.asyncProperty(answer, async (given) => {
+        const batches = await relayed(client, upstream, given, given.cuts, false);
+        expect(batches).toHaveLength(1);
+        const whole = wholeTo(client, batches);
+        expect(whole).toEqual(wholeTo(client, await relayed(client, upstream, given, [])));
+        expect(client === 'messages' ? seenInMessage(whole) : seenInCompletion(whole)).toMatchObject(expected(upstream, given));
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it.each(answerable)('is the same for the caller whether the upstream streams %s or sends it whole', async (_name, script) => {
+    // That format has no custom tools.
+    if (upstream === 'messages' && script.blocks!.some((block) => block.type === 'tool_call' && block.custom === true)) return;
+    const choices = script.otherChoices !== undefined && client === upstream && client === 'chat-completions' ? { n: 2 } : {};
+    const call = { client, upstream, body: { ...bodyOf(client, script.blocks!), ...choices } };
+    const streamed = await relayedScript(call, script, { cuts: [], streams: true });
+    const whole = await relayedScript(call, script, { cuts: [0.3, 0.6], streams: false });
+    expect(whole).toHaveLength(1);
+    expect(finishedIn(whole).usageReported).toBe(finishedIn(streamed).usageReported);
+    // Our own count knows more of a stream: each of its events has a token.
+    const usageShown = finishedIn(streamed).usage!;
+    if (finishedIn(streamed).usageReported) expect(finishedIn(whole).usage).toEqual(usageShown);
+    expect(wholeTo(client, whole, usageShown)).toEqual(wholeTo(client, streamed, usageShown));
   });
 
   it('is an error, and never looks whole, when it is cut off before its end', async () => {

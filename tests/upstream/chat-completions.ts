@@ -13,7 +13,7 @@ export function completionBody(script: Script, request: Json): Json {
     choices: choicesOf(script).map((blocks, index) => ({
       index,
       finish_reason: finishReason(script, blocks),
-      logprobs: blocks.some((block) => block.type === 'text' && block.logprobs === true) ? { content: [], refusal: null } : null,
+      logprobs: wholeLogprobs(blocks, script),
       message: message(blocks),
       ...script.atEnd,
     })),
@@ -34,6 +34,7 @@ function message(blocks: readonly Block[]): Json {
     ...(reasoning === null ? {} : { reasoning_content: reasoning }),
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
     ...(annotations.length === 0 ? {} : { annotations }),
+    ...Object.assign({}, ...blocks.map((block) => (block.type === 'vendor' ? block.delta : undefined))),
   };
 }
 
@@ -120,6 +121,11 @@ function deltas(blocks: readonly Block[], script: Script): Json[] {
 
 function opened({ name, custom = false }: Extract<Block, { type: 'tool_call' }>, said: string): Json {
   return custom ? { type: 'custom', custom: { name, input: said } } : { type: 'function', function: { name, arguments: said } };
+}
+
+function wholeLogprobs(blocks: readonly Block[], script: Script): Json | null {
+  const texts = blocks.flatMap((block) => (block.type === 'text' && block.logprobs === true ? pieces(block.text, deltaChars(script)) : []));
+  return texts.length === 0 ? null : { content: texts.flatMap((piece) => logprobs(piece)['content']), refusal: null };
 }
 
 function logprobs(token: string): Json {

@@ -39,6 +39,16 @@ export async function deliverFrames(
   await finish(response, fault);
 }
 
+/** Writes a whole answer as JSON, after the pause of one frame. A stall sends the first half of it. */
+export async function deliverWhole(response: ServerResponse, json: string, { fault, frameDelayMs }: Script): Promise<void> {
+  if (frameDelayMs !== undefined) await sleep(frameDelayMs);
+  if (response.destroyed) return;
+  response.writeHead(200, { 'content-type': 'application/json', 'x-request-id': 'req_stub', 'request-id': 'req_stub' });
+  const isCut = fault?.kind === 'cut' || fault?.kind === 'reset';
+  response.write(json.slice(0, isCut ? fault.afterBytes : fault?.kind === 'stall' ? json.length / 2 : undefined));
+  await finish(response, fault);
+}
+
 async function finish(response: ServerResponse, fault: Fault | undefined): Promise<void> {
   if (fault?.kind === 'stall') {
     const alive = fault.signsOfLife === true ? setInterval(() => response.write(': still here\n\n'), 500) : undefined;

@@ -93,8 +93,18 @@ function contentBlock(block: Block): Json[] {
         },
       ];
     case 'vendor':
-      return block.start === undefined ? [] : [block.start];
+      return block.start === undefined ? [] : [withDeltas(block.start, block.deltas ?? [])];
   }
+}
+
+/** Returns a vendor's block as its deltas complete it: fragments of its input, and texts. */
+function withDeltas(start: Json, deltas: readonly Json[]): Json {
+  const block: Record<string, unknown> = { ...start };
+  const input = deltas.flatMap(({ partial_json }) => (typeof partial_json === 'string' ? [partial_json] : [])).join('');
+  if (input !== '') block['input'] = JSON.parse(input) as unknown;
+  for (const { type: _, partial_json: __, ...texts } of deltas)
+    for (const [name, text] of Object.entries(texts)) block[name] = `${String(block[name] ?? '')}${String(text)}`;
+  return block;
 }
 
 interface StreamedBlock {

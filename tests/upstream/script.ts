@@ -44,7 +44,7 @@ export type Fault =
   | { readonly kind: 'status'; readonly status: number; readonly body: unknown; readonly headers?: Readonly<Record<string, string>> }
   /** No response for this time. */
   | { readonly kind: 'slow-headers'; readonly delayMs: number }
-  /** This many frames, then silence on the open connection, except for occasional comments if `signsOfLife`. */
+  /** This many frames, or half of a whole answer, then silence on the open connection, except for occasional comments if `signsOfLife`. */
   | { readonly kind: 'stall'; readonly afterFrames: number; readonly signsOfLife?: boolean }
   /** One byte at a time. */
   | { readonly kind: 'drip' }
@@ -106,8 +106,10 @@ export interface Script {
   /** Changes the events or chunks of a stream before they are written; texts among them are written unchanged. */
   readonly edit?: (events: readonly Json[]) => readonly (Json | string)[];
   readonly style?: WireStyle;
-  /** Pause between frames. */
+  /** Pause between frames, or before a whole answer. */
   readonly frameDelayMs?: number;
+  /** Sends a stream even if a whole answer was requested. */
+  readonly alwaysStreams?: boolean;
   readonly fault?: Fault;
   /** The result of POST /messages/count_tokens; by default the length of the messages' JSON. */
   readonly count?: number;

@@ -7,7 +7,7 @@ import { completionBody, completionErrorFrame, completionFrames } from './chat-c
 import { type Json, Refused } from './check.js';
 import { checkChatCompletions } from './check-chat-completions.js';
 import { checkCountTokens, checkMessages, messagesVersions } from './check-messages.js';
-import { deliverFrames } from './deliver.js';
+import { deliverFrames, deliverWhole } from './deliver.js';
 import { scriptsByModel } from './fixtures.js';
 import { messageBody, messageErrorFrame, messageFrames } from './messages.js';
 import { currentRules, type VendorRules } from './rules.js';
@@ -147,8 +147,8 @@ async function answer(response: ServerResponse, format: Format, body: Json, scri
     if (response.destroyed) return;
   }
   const isMessages = format === 'messages';
-  if (body['stream'] !== true || fault?.kind === 'whole-answer')
-    return sendJson(response, 200, isMessages ? messageBody(script, body) : completionBody(script, body));
+  if ((body['stream'] !== true && script.alwaysStreams !== true) || fault?.kind === 'whole-answer')
+    return deliverWhole(response, JSON.stringify(isMessages ? messageBody(script, body) : completionBody(script, body)), script);
   const frames = isMessages ? messageFrames(script, body) : completionFrames(script, body);
   await deliverFrames(response, frames, script, isMessages ? messageErrorFrame : completionErrorFrame);
 }

@@ -93,6 +93,9 @@ export const upstreamsText = dictionary(
     newSecret: 'New secret',
     allowPrivate: 'Its address may be private',
     allowPrivateHint: 'For servers in your own network (10/8, 192.168/16 …).',
+    wholeAnswers: 'Request short answers whole',
+    wholeAnswersHint:
+      'For calls that are not streamed. Takes less CPU than a stream, but the first-token time limit applies to the whole answer, and nothing of it is known when the client disconnects.',
     use: 'Use it for calls',
   },
   {
@@ -174,6 +177,8 @@ export const upstreamsText = dictionary(
     newSecret: '新密钥',
     allowPrivate: '允许内网地址',
     allowPrivateHint: '用于您自己网络中的服务器（10/8、192.168/16 …）。',
+    wholeAnswers: '整体请求短回答',
+    wholeAnswersHint: '用于非流式调用。比流式占用更少的 CPU，但首个 token 的时限适用于整个回答，并且客户端断开时回答内容未知。',
     use: '用于调用',
   },
 );

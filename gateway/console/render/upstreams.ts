@@ -24,6 +24,7 @@ export function renderUpstream(upstream: UpstreamMessage, routed: readonly Route
     secret_last_four: orNull(upstream.secretLastFour),
     allow_private_network: upstream.allowPrivateNetwork,
     enabled: upstream.enabled,
+    whole_answers: upstream.wholeAnswers,
     // It cannot be changed here: it is built in, or set by the environment variable in managed_by.
     locked: upstream.managed ? (upstream.apiFormat === ApiFormat.API_FORMAT_SANDBOX ? 'built_in' : 'environment') : null,
     managed_by: upstream.managedBy ?? null,

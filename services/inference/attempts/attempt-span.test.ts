@@ -37,6 +37,7 @@ async function start(changes: Partial<InferenceConfig> = {}): Promise<void> {
     hasSecret: false,
     allowPrivateNetwork: true,
     enabled: true,
+    wholeAnswers: false,
     managed: false,
     createdAtMs: 0n,
   };

@@ -13,6 +13,7 @@ export const schema: Migration = {
       secret_last_four ${sql.text(4)} NOT NULL,
       allow_private_network ${sql.int32} NOT NULL,
       enabled ${sql.int32} NOT NULL,
+      whole_answers ${sql.int32} NOT NULL,
       created_at_ms ${sql.int64} NOT NULL
     ) ${sql.tableOptions}`,
     // One row per upstream, managed ones included.

@@ -27,6 +27,7 @@ beforeEach(async () => {
       hasSecret: false,
       allowPrivateNetwork: true,
       enabled: true,
+      wholeAnswers: false,
       managed: false,
       createdAtMs: 0n,
     };

@@ -1,8 +1,11 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { callContext } from '#client/call-context.js';
 import { CountUsageRequest } from '#proto/inference/v1/inference.js';
 import { startInference, type TestInference, textRequest } from '../testing/fixtures.js';
 import { countTexts } from '../tokens/tokenizer.js';
+
+// Starting a thread and loading the vocabulary take a while on a busy machine.
+jest.setTimeout(60_000);
 
 const gateway = callContext({ caller: 'gateway' });
 const text = 'function add(a, b) { return a + b; }'.repeat(20);

@@ -143,6 +143,7 @@ describe('attempts', () => {
       hasSecret: false,
       allowPrivateNetwork: true,
       enabled: true,
+      wholeAnswers: false,
       managed: false,
       createdAtMs: 0n,
     };

@@ -52,23 +52,24 @@ function upstreamEvent(before: UpstreamRow | undefined, after: UpstreamRow, secr
   return { action: 'upstream.update', targetId, detail: { ...secretWord, ...changed } };
 }
 
-function auditDetail({ apiFormat, baseUrl, allowPrivateNetwork, enabled }: UpstreamRow): object {
+function auditDetail({ apiFormat, baseUrl, allowPrivateNetwork, enabled, wholeAnswers }: UpstreamRow): object {
   return {
     api_format: ApiFormat[apiFormat].slice('API_FORMAT_'.length).toLowerCase(),
     base_url: baseUrl,
     allow_private_network: allowPrivateNetwork,
     enabled,
+    whole_answers: wholeAnswers,
   };
 }
 
-type Wanted = Pick<UpstreamRow, 'id' | 'apiFormat' | 'baseUrl' | 'allowPrivateNetwork' | 'enabled'>;
+type Wanted = Pick<UpstreamRow, 'id' | 'apiFormat' | 'baseUrl' | 'allowPrivateNetwork' | 'enabled' | 'wholeAnswers'>;
 
 function checkUpstream(upstream: Upstream | undefined): Wanted {
   if (upstream === undefined) throw fieldFault('upstream', 'required');
-  const { id, apiFormat, allowPrivateNetwork, enabled } = upstream;
+  const { id, apiFormat, allowPrivateNetwork, enabled, wholeAnswers } = upstream;
   if (!/^[a-z0-9_-]{1,64}$/.test(id)) throw fieldFault('upstream.id', 'upstream_id', { max: 64 });
   if (!isRemoteWireFormat(apiFormat)) throw fieldFault('upstream.api_format', 'one_of', { values: 'chat-completions, messages' });
-  return { id, apiFormat, baseUrl: parseBaseUrl(upstream.baseUrl, allowPrivateNetwork), allowPrivateNetwork, enabled };
+  return { id, apiFormat, baseUrl: parseBaseUrl(upstream.baseUrl, allowPrivateNetwork), allowPrivateNetwork, enabled, wholeAnswers };
 }
 
 function checkSecret(secret: string | undefined): void {

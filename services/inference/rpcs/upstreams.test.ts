@@ -53,6 +53,7 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     hasSecret: false,
     allowPrivateNetwork: true,
     enabled: true,
+    wholeAnswers: false,
     managed: false,
     createdAtMs: 0n,
     ...changes,

@@ -21,7 +21,9 @@ export async function startStubbed(changes: Partial<InferenceConfig> = {}): Prom
   const inference = await startInference(changes);
   for (const [id, apiFormat] of [
     ['cc', ApiFormat.API_FORMAT_CHAT_COMPLETIONS],
+    ['cc-whole', ApiFormat.API_FORMAT_CHAT_COMPLETIONS],
     ['m', ApiFormat.API_FORMAT_MESSAGES],
+    ['m-whole', ApiFormat.API_FORMAT_MESSAGES],
   ] as const) {
     const upstream = {
       id,
@@ -31,6 +33,7 @@ export async function startStubbed(changes: Partial<InferenceConfig> = {}): Prom
       hasSecret: false,
       allowPrivateNetwork: true,
       enabled: true,
+      wholeAnswers: id.endsWith('-whole'),
       managed: false,
       createdAtMs: 0n,
     };

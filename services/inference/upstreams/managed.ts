@@ -28,38 +28,71 @@ export interface RemoteUpstream {
 
 /** Returns the sandbox, and a vendor for each key in the configuration. Raises invalid_request for a malformed base url. */
 export function managedUpstreams(deps: HttpUpstreamDeps): KnownUpstream[] {
-  const { openaiApiKey, openaiBaseUrl, anthropicApiKey, anthropicBaseUrl } = deps.config;
+  const { config } = deps;
   return [
-    { shown: shown(sandboxId, ApiFormat.API_FORMAT_SANDBOX, '', ''), upstream: new Sandbox(deps.config) },
-    ...vendor('openai', ApiFormat.API_FORMAT_CHAT_COMPLETIONS, openaiBaseUrl, openaiApiKey, 'OPENAI_API_KEY', deps),
-    ...vendor('anthropic', ApiFormat.API_FORMAT_MESSAGES, anthropicBaseUrl, anthropicApiKey, 'ANTHROPIC_API_KEY', deps),
+    { shown: shown(sandboxId, ApiFormat.API_FORMAT_SANDBOX, '', '', config.sandboxWholeAnswers), upstream: new Sandbox(config) },
+    ...vendor(
+      {
+        id: 'openai',
+        format: ApiFormat.API_FORMAT_CHAT_COMPLETIONS,
+        baseUrlText: config.openaiBaseUrl,
+        secret: config.openaiApiKey,
+        setting: 'OPENAI_API_KEY',
+        wholeAnswers: config.openaiWholeAnswers,
+      },
+      deps,
+    ),
+    ...vendor(
+      {
+        id: 'anthropic',
+        format: ApiFormat.API_FORMAT_MESSAGES,
+        baseUrlText: config.anthropicBaseUrl,
+        secret: config.anthropicApiKey,
+        setting: 'ANTHROPIC_API_KEY',
+        wholeAnswers: config.anthropicWholeAnswers,
+      },
+      deps,
+    ),
   ];
 }
 
-function vendor(
-  id: string,
-  format: RemoteWireFormat,
-  baseUrlText: string,
-  secret: string | undefined,
-  setting: string,
-  deps: HttpUpstreamDeps,
-): KnownUpstream[] {
+interface Vendor {
+  readonly id: string;
+  readonly format: RemoteWireFormat;
+  readonly baseUrlText: string;
+  readonly secret: string | undefined;
+  /** The setting that brings it. */
+  readonly setting: string;
+  readonly wholeAnswers: boolean;
+}
+
+function vendor({ id, format, baseUrlText, secret, setting, wholeAnswers }: Vendor, deps: HttpUpstreamDeps): KnownUpstream[] {
   if (secret === undefined) return [];
   // The operator who sets the environment of this process may name an address inside its network.
   const baseUrl = withVersionSegment(parseBaseUrl(baseUrlText, true));
   const isVendorsOwn = /\.(openai|anthropic)\.com$/.test(new URL(baseUrl).hostname);
-  const settings = { id, baseUrl, secret, allowPrivateNetwork: !isVendorsOwn };
+  const settings = { id, baseUrl, secret, allowPrivateNetwork: !isVendorsOwn, wholeAnswers };
   const upstream = createHttpUpstream(format, settings, deps);
   return [
     {
-      shown: { ...shown(id, format, baseUrl, secret), managedBy: setting, allowPrivateNetwork: !isVendorsOwn },
+      shown: { ...shown(id, format, baseUrl, secret, wholeAnswers), managedBy: setting, allowPrivateNetwork: !isVendorsOwn },
       upstream,
       remote: { format, settings },
     },
   ];
 }
 
-function shown(id: string, apiFormat: ApiFormat, baseUrl: string, secret: string): UpstreamMessage {
+function shown(id: string, apiFormat: ApiFormat, baseUrl: string, secret: string, wholeAnswers: boolean): UpstreamMessage {
   const secretFields = { hasSecret: secret !== '', secretLastFour: lastFour(secret) };
-  return { id, apiFormat, baseUrl, ...secretFields, allowPrivateNetwork: false, enabled: true, managed: true, createdAtMs: 0n };
+  return {
+    id,
+    apiFormat,
+    baseUrl,
+    ...secretFields,
+    allowPrivateNetwork: false,
+    enabled: true,
+    wholeAnswers,
+    managed: true,
+    createdAtMs: 0n,
+  };
 }

@@ -117,7 +117,14 @@ export class UpstreamRegistry {
 
   /** Returns the existing upstream with its connections if its row has not changed. */
   #reuse(present: StoredUpstream | undefined, row: UpstreamRow): StoredUpstream {
-    const fingerprint = JSON.stringify([row.apiFormat, row.baseUrl, row.sealedSecret, row.allowPrivateNetwork, row.enabled]);
+    const fingerprint = JSON.stringify([
+      row.apiFormat,
+      row.baseUrl,
+      row.sealedSecret,
+      row.allowPrivateNetwork,
+      row.enabled,
+      row.wholeAnswers,
+    ]);
     if (present?.fingerprint === fingerprint) return present;
     const remote = this.isManaged(row.id) ? undefined : this.#remote(row);
     const upstream = remote === undefined || !row.enabled ? undefined : createHttpUpstream(remote.format, remote.settings, this.deps);
@@ -125,7 +132,7 @@ export class UpstreamRegistry {
   }
 
   #remote(row: UpstreamRow): RemoteUpstream | undefined {
-    const { id, baseUrl, allowPrivateNetwork, sealedSecret, apiFormat } = row;
+    const { id, baseUrl, allowPrivateNetwork, sealedSecret, apiFormat, wholeAnswers } = row;
     const secret = sealedSecret === undefined ? undefined : this.deps.box.open(sealedSecret, secretPurpose(row));
     if (sealedSecret !== undefined && secret === undefined) {
       this.deps.log.error(
@@ -141,13 +148,12 @@ export class UpstreamRegistry {
       );
       return undefined;
     }
-    return { format: apiFormat, settings: { id, baseUrl, secret, allowPrivateNetwork }, row };
+    return { format: apiFormat, settings: { id, baseUrl, secret, allowPrivateNetwork, wholeAnswers }, row };
   }
 }
 
 /** Returns a stored upstream as it is shown. */
 export function toMessage(row: UpstreamRow): UpstreamMessage {
-  const { id, apiFormat, baseUrl, sealedSecret, secretLastFour, allowPrivateNetwork, enabled, createdAtMs } = row;
-  const hasSecret = sealedSecret !== undefined;
-  return { id, apiFormat, baseUrl, hasSecret, secretLastFour, allowPrivateNetwork, enabled, managed: false, createdAtMs };
+  const { sealedSecret, ...shown } = row;
+  return { ...shown, hasSecret: sealedSecret !== undefined, managed: false };
 }

@@ -47,6 +47,11 @@ export interface Upstream {
   close(): Promise<void>;
 }
 
+/** Reports whether an answer may be requested whole: the client does not stream, and the answer is short enough to arrive within the time limits. */
+export function isShortWhole({ streaming, maxOutputTokens }: GenerateRequest, wholeTokensMax: number): boolean {
+  return !streaming && maxOutputTokens <= wholeTokensMax;
+}
+
 /** Failures after which the next target is tried, because they are not caused by the request itself. */
 export const retryableReasons = [
   'overloaded',

@@ -64,10 +64,14 @@ export interface Conformance {
 }
 
 const modelOf: Record<WireName, string> = { 'chat-completions': 'cc/subject', messages: 'm/subject' };
+const wholeModelOf: Record<WireName, string> = { 'chat-completions': 'cc/whole', messages: 'm/whole' };
 const upstreamModelOf: Record<WireName, string> = { 'chat-completions': 'cc-subject', messages: 'm-subject' };
 
-/** Starts both before the tests of a file and stops them afterwards. After each test, checks that the vendor has refused no request. */
-export function conformance(): Conformance {
+/**
+ * Starts both before the tests of a file and stops them afterwards; `wholePaths` need `withWhole`. After each test, checks that the vendor has
+ * refused no request.
+ */
+export function conformance({ withWhole = false } = {}): Conformance {
   let system: System;
   let stub: StubUpstream;
 
@@ -81,10 +85,13 @@ export function conformance(): Conformance {
     for (const upstream of ['chat-completions', 'messages'] as const) {
       const id = upstream === 'messages' ? 'm' : 'cc';
       await addUpstream(system, id, upstream, stub.baseUrl, stubApiKey);
-      await addSubject(system, id, upstream);
+      await addSubject(system, id, upstream, modelOf[upstream]);
+      if (!withWhole) continue;
+      await addUpstream(system, `${id}-whole`, upstream, stub.baseUrl, stubApiKey, '--whole-answers');
+      await addSubject(system, `${id}-whole`, upstream, wholeModelOf[upstream]);
     }
     await eventually(async () =>
-      (await (await get(system, '/v1/models', system.firstKey)).text()).includes('m/subject') ? true : undefined,
+      (await (await get(system, '/v1/models', system.firstKey)).text()).includes(withWhole ? 'm/whole' : 'm/subject') ? true : undefined,
     );
   });
 
@@ -111,7 +118,7 @@ export function conformance(): Conformance {
         system,
         pathOf(path),
         system.firstKey,
-        { model: modelOf[path.upstream], ...body, stream: path.streaming },
+        { model: (path.isAskedWhole === true ? wholeModelOf : modelOf)[path.upstream], ...body, stream: path.streaming },
         { headers },
       );
       const text = await response.text();
@@ -214,17 +221,17 @@ function nanoUsd(usd: string): bigint {
   return BigInt(whole!) * 1_000_000_000n + BigInt(fraction.padEnd(9, '0'));
 }
 
-async function addSubject(system: System, upstream: string, format: WireName): Promise<void> {
+async function addSubject(system: System, upstream: string, format: WireName, id: string): Promise<void> {
   const file = join(system.dataDir, 'subject.json');
   const model = {
-    id: modelOf[format],
-    display_name: modelOf[format],
+    id,
+    display_name: id,
     context_limit_tokens: 200_000,
     output_limit_tokens: 8000,
     input_modalities: ['text', 'image', 'document'],
     capabilities: ['tools', 'reasoning', 'sampling', 'structured_output'],
     targets: [{ upstream_id: upstream, upstream_model: upstreamModelOf[format] }],
-    aliases: [`${modelOf[format]}-alias`],
+    aliases: [`${id}-alias`],
     state: 'active',
   };
   writeFileSync(file, JSON.stringify(model));
@@ -232,7 +239,7 @@ async function addSubject(system: System, upstream: string, format: WireName): P
   await system.cli(
     'price',
     'publish',
-    modelOf[format],
+    id,
     '--input',
     '1',
     '--cache-read',

@@ -8,6 +8,8 @@ export interface Path {
   readonly client: WireName;
   readonly upstream: WireName;
   readonly streaming: boolean;
+  /** The upstream is requested to send the answer whole. */
+  readonly isAskedWhole?: boolean;
 }
 
 const formats: readonly WireName[] = ['chat-completions', 'messages'];
@@ -16,6 +18,9 @@ const formats: readonly WireName[] = ['chat-completions', 'messages'];
 export const paths: readonly Path[] = formats.flatMap((client) =>
   formats.flatMap((upstream) => [true, false].map((streaming) => ({ client, upstream, streaming }))),
 );
+
+/** The four paths on which the upstream sends the answer whole. */
+export const wholePaths: readonly Path[] = paths.filter(({ streaming }) => !streaming).map((path) => ({ ...path, isAskedWhole: true }));
 
 /** Returns the paths whose upstream uses this format. */
 export function over(upstream: WireName): readonly Path[] {
@@ -33,6 +38,6 @@ export function isNative({ client, upstream }: Path): boolean {
 }
 
 /** Returns the name of a path. */
-export function nameOf({ client, upstream, streaming }: Path): string {
-  return `${client}, ${streaming ? 'streamed' : 'whole'}, over ${upstream}`;
+export function nameOf({ client, upstream, streaming, isAskedWhole = false }: Path): string {
+  return `${client}, ${streaming ? 'streamed' : 'whole'}, over ${upstream}${isAskedWhole ? ' that sends it whole' : ''}`;
 }

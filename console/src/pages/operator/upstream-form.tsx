@@ -16,7 +16,13 @@ import { errorWordsAtField } from '../../i18n/error-text.js';
 
 type SecretChange = 'keep' | 'replace' | 'drop';
 
-const blank: UpstreamFields = { api_format: 'chat_completions', base_url: '', allow_private_network: false, enabled: true };
+const blank: UpstreamFields = {
+  api_format: 'chat_completions',
+  base_url: '',
+  allow_private_network: false,
+  enabled: true,
+  whole_answers: false,
+};
 
 export function UpstreamDialog({ upstream, onClose }: { upstream?: Upstream; onClose: () => void }) {
   const t = useText(upstreamsText);
@@ -127,6 +133,12 @@ export function UpstreamDialog({ upstream, onClose }: { upstream?: Upstream; onC
           checked={fields.allow_private_network}
           onChange={(allow_private_network) => put({ allow_private_network })}
         />
+        <CheckField
+          label={t.wholeAnswers}
+          hint={t.wholeAnswersHint}
+          checked={fields.whole_answers}
+          onChange={(whole_answers) => put({ whole_answers })}
+        />
         <CheckField label={t.use} checked={fields.enabled} onChange={(enabled) => put({ enabled })} />
         <FormError error={save.error} fields={[...shown, 'secret']} />
       </form>
@@ -134,11 +146,12 @@ export function UpstreamDialog({ upstream, onClose }: { upstream?: Upstream; onC
   );
 }
 
-function fieldsOf({ api_format, base_url, allow_private_network, enabled }: Upstream): UpstreamFields {
+function fieldsOf({ api_format, base_url, allow_private_network, enabled, whole_answers }: Upstream): UpstreamFields {
   return {
     api_format: api_format === 'messages' ? 'messages' : 'chat_completions',
     base_url: base_url ?? '',
     allow_private_network,
     enabled,
+    whole_answers,
   };
 }

@@ -61,6 +61,7 @@ export const upstreams: Area = {
           baseUrl: fields.base_url,
           allowPrivateNetwork: fields.allow_private_network ?? false,
           enabled: fields.enabled ?? true,
+          wholeAnswers: fields.whole_answers ?? false,
         });
         await deps.peers.inference.putUpstream({ upstream, secret: secret ?? '' }, context());
         return shown(id, call, deps);
@@ -85,6 +86,7 @@ export const upstreams: Area = {
           baseUrl: fields.base_url ?? present.baseUrl,
           allowPrivateNetwork: fields.allow_private_network ?? present.allowPrivateNetwork,
           enabled: fields.enabled ?? present.enabled,
+          wholeAnswers: fields.whole_answers ?? present.wholeAnswers,
         });
         const secret = body.secret === undefined ? undefined : (body.secret ?? '');
         await deps.peers.inference.putUpstream({ upstream, ...(secret === undefined ? {} : { secret }) }, context());

@@ -19,6 +19,7 @@ export const Upstream = view('Upstream', {
   secret_last_four: nullable(Text, 'Null where there is no secret, or one of fewer than 12 characters.'),
   allow_private_network: Flag,
   enabled: Flag,
+  whole_answers: Flag,
   locked: nullable(Type.Enum(['built_in', 'environment']), 'Why it cannot be changed here.'),
   managed_by: nullable(Text, 'The environment variable that sets it.'),
   created_at: nullable(Time),
@@ -37,6 +38,7 @@ const upstreamBody = {
   base_url: textOf(0, 2048),
   allow_private_network: Type.Boolean(),
   enabled: Type.Boolean(),
+  whole_answers: Type.Boolean({ description: 'Requests short answers whole when the client does not stream.' }),
 };
 const UpstreamBody = Type.Object(upstreamBody);
 /** The fields of an upstream that an operator sets. */
@@ -48,6 +50,7 @@ export const CreateUpstream = Type.Object({
     ...upstreamBody,
     allow_private_network: Type.Optional(Type.Boolean()),
     enabled: Type.Optional(Type.Boolean()),
+    whole_answers: Type.Optional(Type.Boolean()),
   }),
   secret: optional(textOf(0, 1024)),
 });

@@ -15,11 +15,16 @@ import { toUpstreamToolName } from './tool-names.js';
 /** Maximum number of stop sequences in this format. */
 const stopSequencesMax = 4;
 
-/** Returns the body of a streaming request with usage. Raises unsupported_field for what the format cannot express. */
-export function chatCompletionsBody(request: GenerateRequest, model: string, flavour: ChatCompletionsFlavour): UpstreamBody {
+/** Returns the body of a request for a stream with usage, or for a whole answer. Raises unsupported_field for what the format cannot express. */
+export function chatCompletionsBody(
+  request: GenerateRequest,
+  model: string,
+  flavour: ChatCompletionsFlavour,
+  streams = true,
+): UpstreamBody {
   if (request.maxOutputTokens === 0)
     throw unsupported('max_tokens', 'This model generates at least one token: max_tokens must be above 0.');
-  const ours = ownFields(request, model, flavour);
+  const ours = ownFields(request, model, flavour, streams);
   const native = nativeFor(request, ApiFormat.API_FORMAT_CHAT_COMPLETIONS);
   if (native !== undefined) return nativeBody(ours, native.fieldsJson, flavour);
   const dropped = new Set(droppedFor(request, ApiFormat.API_FORMAT_CHAT_COMPLETIONS));
@@ -28,13 +33,17 @@ export function chatCompletionsBody(request: GenerateRequest, model: string, fla
 }
 
 /** Returns the fields that we always set ourselves, whatever the caller sent. */
-function ownFields({ maxOutputTokens, endUser }: GenerateRequest, model: string, { isOpenAi }: ChatCompletionsFlavour): JsonObject {
+function ownFields(
+  { maxOutputTokens, endUser }: GenerateRequest,
+  model: string,
+  { isOpenAi }: ChatCompletionsFlavour,
+  streams: boolean,
+): JsonObject {
   return {
     model,
     [isOpenAi ? 'max_completion_tokens' : 'max_tokens']: maxOutputTokens,
     [isOpenAi ? 'safety_identifier' : 'user']: endUser === '' ? undefined : endUser,
-    stream: true,
-    stream_options: isOpenAi ? { include_usage: true, include_obfuscation: false } : { include_usage: true },
+    ...(streams ? { stream: true, stream_options: { include_usage: true, ...(isOpenAi ? { include_obfuscation: false } : {}) } } : {}),
   };
 }
 

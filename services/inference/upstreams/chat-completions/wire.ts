@@ -16,7 +16,7 @@ export function chatCompletionsWire(upstreamId: string, baseUrl: string): Wire {
     providerName: flavour.isOpenAi ? 'openai' : upstreamId,
     generatePath: '/chat/completions',
     headers: (secret): Record<string, string> => (secret === undefined ? {} : { authorization: `Bearer ${secret}` }),
-    generateBody: (request, model) => chatCompletionsBody(request, model, flavour),
+    generateBody: (request, model, streams) => chatCompletionsBody(request, model, flavour, streams),
     decoder: (request, answer) =>
       new ChatCompletionsDecoder({
         ...answer,

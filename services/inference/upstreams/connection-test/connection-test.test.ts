@@ -27,7 +27,10 @@ interface Changes extends Partial<HttpUpstreamSettings> {
 }
 
 function tryIt({ format = chatCompletions, model, timeoutMs = 5000, signal = never, ...settings }: Changes): Promise<UpstreamTest> {
-  const remote = { format, settings: { id: 'mine', baseUrl: '', secret: stubApiKey, allowPrivateNetwork: true, ...settings } };
+  const remote = {
+    format,
+    settings: { id: 'mine', baseUrl: '', secret: stubApiKey, allowPrivateNetwork: true, wholeAnswers: false, ...settings },
+  };
   return testConnection({ shown: Upstream.fromPartial({ id: 'mine' }), upstream: undefined, remote }, model, signal, deps, timeoutMs);
 }
 

@@ -30,7 +30,7 @@ export async function testConnection(
 ): Promise<UpstreamTest> {
   const { remote, shown } = known;
   const names = upstreamModel === undefined ? stepNames.filter((name) => name !== 'call') : stepNames;
-  const request = upstreamModel === undefined ? undefined : trialRequest(shown.id, upstreamModel);
+  const request = upstreamModel === undefined ? undefined : trialRequest(shown.id, upstreamModel, !shown.wholeAnswers);
   const atMs = BigInt(deps.clock.nowMs());
   const watchdog = new Watchdog(parent);
   const { signal } = watchdog;

@@ -7,14 +7,14 @@ import { totalInput } from '../../tokens/usage-report.js';
 import type { Upstream } from '../upstream.js';
 import { type Found, StepFault } from './step-log.js';
 
-/** Returns the request: "Hi", with an answer of at most one token. Raises invalid_request for an invalid model name. */
-export function trialRequest(upstreamId: string, upstreamModel: string): GenerateRequest {
+/** Returns the request: "Hi", with an answer of at most one token, as a stream or whole. Raises invalid_request for an invalid model name. */
+export function trialRequest(upstreamId: string, upstreamModel: string, streaming: boolean): GenerateRequest {
   const request = GenerateRequest.fromPartial({
     callId: 'upstream_test',
     targets: [{ upstreamId, upstreamModel }],
     prompt: { messages: [{ role: Role.ROLE_USER, parts: [{ part: { $case: 'text', value: { text: 'Hi' } } }] }] },
     maxOutputTokens: 1,
-    streaming: true,
+    streaming,
   });
   checkGenerateRequest(request);
   return request;

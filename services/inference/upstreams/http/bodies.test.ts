@@ -70,6 +70,7 @@ describe('what an upstream may send in place of a stream', () => {
       hasSecret: false,
       allowPrivateNetwork: true,
       enabled: true,
+      wholeAnswers: false,
       managed: false,
       createdAtMs: 0n,
     };

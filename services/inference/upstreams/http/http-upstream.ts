@@ -1,4 +1,4 @@
-// An upstream behind HTTP: one pool of connections, one request per attempt, always streamed.
+// An upstream behind HTTP: one pool of connections, one request per attempt, for a stream or a whole answer.
 import type { Clock } from '#kit/clock.js';
 import { AppError } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
@@ -9,7 +9,7 @@ import { estimateInput } from '../../tokens/estimate.js';
 import { nativeFor } from '../native.js';
 import type { RemoteWireFormat } from '../remote-format.js';
 import type { CallsInFlight } from '../calls-in-flight.js';
-import type { Attempt, Upstream } from '../upstream.js';
+import { type Attempt, isShortWhole, type Upstream } from '../upstream.js';
 import { callOver, Watchdog } from '../watchdog.js';
 import { guardedConnector } from '#kit/net/address-guard.js';
 import { readText } from '#kit/net/read-text.js';
@@ -28,6 +28,8 @@ export interface HttpUpstreamSettings {
   readonly baseUrl: string;
   readonly secret: string | undefined;
   readonly allowPrivateNetwork: boolean;
+  /** Whether short answers are requested whole for clients that do not stream. */
+  readonly wholeAnswers: boolean;
 }
 
 /** The dependencies of an HTTP upstream. */
@@ -74,12 +76,13 @@ export class HttpUpstream implements Upstream {
 
   async *generate(request: GenerateRequest, attempt: Attempt): AsyncGenerator<GenerateResponse, void, undefined> {
     const { config } = this.deps;
-    const body = this.wire.generateBody(request, attempt.target.upstreamModel);
+    const streams = !(this.settings.wholeAnswers && isShortWhole(request, config.wholeTokensMax));
+    const body = this.wire.generateBody(request, attempt.target.upstreamModel, streams);
     this.#enter();
     const watchdog = new Watchdog(attempt.signal);
     let draining = false;
     try {
-      watchdog.expect('begin to answer', config.firstTokenTimeoutMs);
+      watchdog.expect(streams ? 'begin to answer' : 'send its answer', config.firstTokenTimeoutMs);
       const answer = this.#post(this.wire.generatePath, body.json, request, attempt, watchdog);
       const { status, headers } = await answer.head;
       const { hasBody } = answer;

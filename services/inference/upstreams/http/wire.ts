@@ -35,8 +35,8 @@ export interface Wire {
   readonly generatePath: string;
   /** Returns the headers beside content-type: authentication, version and beta flags. */
   headers(secret: string | undefined, request: Pick<GenerateRequest, 'messagesVersion' | 'native'>): Record<string, string>;
-  /** Returns the body of a streaming generation. Raises unsupported_field or invalid_request for what the format cannot express. */
-  generateBody(request: GenerateRequest, model: string): UpstreamBody;
+  /** Returns the body of a generation, by default of a stream. Raises unsupported_field or invalid_request for what the format cannot express. */
+  generateBody(request: GenerateRequest, model: string, streams?: boolean): UpstreamBody;
   /** Returns a decoder for the answer. */
   decoder(request: GenerateRequest, answer: AnswerHead): StreamDecoder;
   /** Returns the error for a status other than 2xx. `model` is the vendor's name for the model, which its text may contain and callers do not know. */

@@ -17,11 +17,11 @@ export const defaultMessagesVersion = '2023-06-01';
 
 const format = ApiFormat.API_FORMAT_MESSAGES;
 
-/** Returns the body of a streaming request: the caller's own fields if it uses this format, otherwise one built from the meaning of the call. */
-export function messagesBody(request: GenerateRequest, model: string): UpstreamBody {
+/** Returns the body of a request for a stream or a whole answer: the caller's own fields if it uses this format, otherwise one built from the meaning of the call. */
+export function messagesBody(request: GenerateRequest, model: string, streams = true): UpstreamBody {
   const native = nativeFor(request, format);
   const metadata = request.endUser === '' ? undefined : { user_id: request.endUser };
-  const ours = { model, max_tokens: request.maxOutputTokens, stream: true, metadata };
+  const ours = { model, max_tokens: request.maxOutputTokens, stream: streams ? true : undefined, metadata };
   if (native !== undefined) {
     const { fieldsJson, dropped } =
       (request.reasoning?.budgetTokens ?? 0) < request.maxOutputTokens

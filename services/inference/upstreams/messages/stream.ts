@@ -219,11 +219,13 @@ export class MessagesDecoder implements StreamDecoder {
 
   /** Decodes the body of a server that does not stream, as a stream whose blocks are sent whole at their start. */
   #wholeMessage(message: JsonObject): Event[] {
-    this.#messageStart(message);
+    // A stream sends what belongs to the stop reason with it.
+    const details = message['stop_details'] ?? undefined;
+    this.#messageStart(details === undefined ? message : { ...message, stop_details: null });
     const content: readonly unknown[] = Array.isArray(message['content']) ? message['content'] : [];
     for (const [index, block] of content.entries()) this.#blockStart(index, block);
     this.#messageDelta({
-      delta: { stop_reason: message['stop_reason'] ?? 'end_turn', stop_sequence: message['stop_sequence'] },
+      delta: { stop_reason: message['stop_reason'] ?? 'end_turn', stop_sequence: message['stop_sequence'], stop_details: details },
       usage: message['usage'],
     });
     return this.#done();

@@ -13,7 +13,8 @@ import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import type { InferenceConfig } from '../../config.js';
 import { BlockWriter } from '../block-writer.js';
 import { droppedFor } from '../native.js';
-import type { Attempt, Upstream } from '../upstream.js';
+import { type Attempt, isShortWhole, type Upstream } from '../upstream.js';
+import { Watchdog } from '../watchdog.js';
 import { type Plan, planAnswer } from './plan.js';
 import { countSandboxInput } from './tokens.js';
 
@@ -33,9 +34,33 @@ export class Sandbox implements Upstream {
   readonly providerName = 'tollgate_sandbox';
   readonly isPrivate = true;
 
-  constructor(private readonly config: Pick<InferenceConfig, 'idleTimeoutMs' | 'sandboxTokenDelayMs'>) {}
+  constructor(
+    private readonly config: Pick<
+      InferenceConfig,
+      'firstTokenTimeoutMs' | 'idleTimeoutMs' | 'sandboxTokenDelayMs' | 'sandboxWholeAnswers' | 'wholeTokensMax'
+    >,
+  ) {}
 
-  async *generate(request: GenerateRequest, { target, signal }: Attempt): AsyncGenerator<GenerateResponse, void, undefined> {
+  generate(request: GenerateRequest, attempt: Attempt): AsyncGenerator<GenerateResponse, void, undefined> {
+    const isWhole = this.config.sandboxWholeAnswers && isShortWhole(request, this.config.wholeTokensMax);
+    return isWhole ? this.#whole(request, attempt) : this.#stream(request, attempt);
+  }
+
+  /** Yields the answer when it is complete, as an upstream that sends it whole. */
+  async *#whole(request: GenerateRequest, attempt: Attempt): AsyncGenerator<GenerateResponse, void, undefined> {
+    const watchdog = new Watchdog(attempt.signal);
+    watchdog.expect('send its answer', this.config.firstTokenTimeoutMs);
+    try {
+      const events: Event[] = [];
+      let last: GenerateResponse | undefined;
+      for await (last of this.#stream(request, { ...attempt, signal: watchdog.signal })) events.push(...last.events);
+      yield { ...last!, events };
+    } finally {
+      watchdog.close();
+    }
+  }
+
+  async *#stream(request: GenerateRequest, { target, signal }: Attempt): AsyncGenerator<GenerateResponse, void, undefined> {
     const plan = planAnswer(target.upstreamModel, request);
     const inputTokens = await countSandboxInput(request.prompt!);
     if (inputTokens > contextTokensMax) {
