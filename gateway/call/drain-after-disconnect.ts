@@ -20,6 +20,8 @@ export interface Reading {
   noteProgress(): void;
   /** Must be called when an attempt has failed: no other target is tried for a client that disconnected. */
   noteFailedAttempt(): void;
+  /** Ends the reading for another reason. */
+  abort(reason: unknown): void;
   end(): void;
 }
 
@@ -54,6 +56,7 @@ export class DisconnectDrain {
       noteFailedAttempt() {
         if (disconnected.aborted) stop();
       },
+      abort: (reason) => over.abort(reason),
       end: () => {
         disconnected.removeEventListener('abort', begin);
         clearTimeout(timer);

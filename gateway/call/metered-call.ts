@@ -107,12 +107,11 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
     attempts: [],
   };
   const progress = new Progress(call, startedAtMs);
-  const closed = new AbortController();
   const reading = deps.drain.watch(request.disconnected, progress);
   const context = callContext({
     caller: 'gateway',
     timeoutMs: deps.config.callTimeoutMs,
-    signal: AbortSignal.any([reading.signal, closed.signal, ...(request.broken === undefined ? [] : [request.broken])]),
+    signal: request.broken === undefined ? reading.signal : AbortSignal.any([reading.signal, request.broken]),
   });
   progress.attempts.ask(deps.clock.nowMs() - startedAtMs);
   const answer = beginReading(
@@ -131,7 +130,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
     await held.durable;
   } catch (error) {
     // The client has received nothing, and there is no hold from which to charge.
-    closed.abort(consumerLeft);
+    reading.abort(consumerLeft);
     reading.end();
     throw error;
   }
@@ -140,7 +139,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
   const inFlight = deps.checkpoints.open({
     call,
     tokens: () => (outcome?.free === true ? noTokens : progress.checkpoint),
-    onClosed: (error) => closed.abort(error),
+    onClosed: (error) => reading.abort(error),
   });
 
   let failure: unknown;
@@ -162,7 +161,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
   } finally {
     reading.end();
     // A consumer that returned at the first step has read nothing yet.
-    if (progress.finished === undefined) closed.abort(consumerLeft);
+    if (progress.finished === undefined) reading.abort(consumerLeft);
     // Also reached when the consumer returned early, without an error in the block above.
     outcome = outcomeOf(progress, failure);
     progress.attempts.end(outcome.code, outcome.detail);

@@ -1,5 +1,5 @@
 // The outermost middleware: gives the request its id and span, and logs its result in one line.
-import { context as telemetry, metrics, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { context as telemetry, isSpanContextValid, metrics, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { Context, Middleware, Next } from 'koa';
 import { newId } from '#kit/id.js';
 import type { Clock } from '#kit/clock.js';
@@ -41,9 +41,10 @@ export function first(deps: { clock: Clock; log: Logger; dialectOf(ctx: Context)
       { kind: SpanKind.SERVER, attributes: { 'http.request.method': ctx.method, 'url.path': ctx.path, 'tollgate.request.id': requestId } },
       parent,
     );
-    const inSpan = trace.setSpan(parent, span);
+    // Without an SDK there is nothing to activate.
+    const inSpan = isSpanContextValid(span.spanContext()) ? trace.setSpan(parent, span) : undefined;
     try {
-      await telemetry.with(inSpan, next);
+      await (inSpan === undefined ? next() : telemetry.with(inSpan, next));
     } finally {
       const state = stateOf(ctx);
       const status = ctx.res.statusCode === 200 && !ctx.respond ? 200 : ctx.status;
@@ -70,7 +71,7 @@ export function first(deps: { clock: Clock; log: Logger; dialectOf(ctx: Context)
         original_request_id: state.originalId,
       };
       // Inside the span, whose trace id the logger adds.
-      telemetry.with(inSpan, () => accessLog.info(line, 'request'));
+      telemetry.with(inSpan ?? telemetry.active(), () => accessLog.info(line, 'request'));
       span.end();
     }
   };
