@@ -1,5 +1,5 @@
 // One gateway thread of the single process: HTTP, and inference beside it because its events are most of the traffic. All other services, and
-// changes of upstreams, are in the main thread.
+// the administration of upstreams, are in the main thread.
 import { join } from 'node:path';
 import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
 import { CallerServiceDefinition } from '#proto/auth/v1/callers.js';
@@ -42,7 +42,8 @@ await runThread<GatewayThreadData>((data, { log, clock, common, thread, services
       crossing: crossings[data.messages],
     },
   );
-  const { generate, countTokens, countUsage, listUpstreams } = own;
+  // Calls without an acting user, whom only the main thread can verify.
+  const { generate, countTokens, countUsage } = own;
   const gateway = createGateway(data.gateway, {
     peers: {
       auth: services.client(AuthServiceDefinition),
@@ -54,7 +55,7 @@ await runThread<GatewayThreadData>((data, { log, clock, common, thread, services
       alerts: services.client(AlertServiceDefinition),
       payments: services.client(PaymentServiceDefinition),
       metering: services.client(MeteringServiceDefinition),
-      inference: { ...services.client(InferenceServiceDefinition), generate, countTokens, countUsage, listUpstreams },
+      inference: { ...services.client(InferenceServiceDefinition), generate, countTokens, countUsage },
     },
     clock,
     log,

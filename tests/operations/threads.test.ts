@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { chat, createKey, settled, sumOfCharges } from '../support/calls.js';
 import { eventually, freePort, root } from '../support/process.js';
+import { addUser, Browser } from '../support/console.js';
 import { startSystem, type System } from '../support/system.js';
 
 const threads = 2;
@@ -111,6 +112,15 @@ describe('a single process with several gateway threads', () => {
     await sleep(200);
     expect(closed).toBeLessThan(20);
     for (const socket of sockets) socket.destroy();
+  }, 120_000);
+
+  it('shows an operator the upstreams in the console', async () => {
+    const of = await start();
+    await addUser(of, 'ada@example.com', 'correct horse battery', '--operator');
+    const ada = new Browser(of);
+    await ada.signIn('ada@example.com', 'correct horse battery');
+    const { data } = await ada.get<{ data: { id: string }[] }>('/operator/upstreams');
+    expect(data.map(({ id }) => id)).toContain('sandbox');
   }, 120_000);
 
   it('loses only the calls of a thread that ends, charges them up to their last checkpoint, and starts it again', async () => {
