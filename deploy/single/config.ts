@@ -31,11 +31,14 @@ export const inProcessSettings = {
     ['shared', 'frozen', 'encoded'],
     { default: 'shared' },
   ),
-  gatewayThreads: integer(
-    'TOLLGATE_GATEWAY_THREADS',
-    'how many threads serve HTTP, beside the thread of the services and their databases; with 0 everything is in one thread',
-    { min: 0, max: 64, default: 0 },
-  ),
+  gatewayThreads: {
+    ...integer(
+      'TOLLGATE_GATEWAY_THREADS',
+      'how many threads serve HTTP, beside the thread of the services and their databases; with 0 everything is in one thread; if unset, one less than the machine has cores, at most 4, on Linux with four or more cores, and 0 elsewhere',
+      { min: 0, max: 64, default: 0 },
+    ),
+    default: undefined,
+  } satisfies Setting<number | undefined>,
 } satisfies Settings;
 
 /** Settings of the gRPC address of a single process, for callers on other machines. */

@@ -1,4 +1,5 @@
 // The gateways of the single process in threads of their own, all on one port, beside the thread with the services and their databases.
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Part } from '#kit/lifecycle.js';
 import type { ProcessHost } from '#kit/process/process.js';
@@ -9,6 +10,9 @@ import type { Access } from '#kit/rpc/access/access.js';
 import type { crossings } from '#kit/rpc/crossing.js';
 import { adoptSpools, assertPortIsFree, clearOccupancy, type GatewayConfig, occupancyMemory } from '../../gateway/index.js';
 import { callsInFlightMemory, clearCallsInFlight, type InferenceConfig } from '../../services/inference/index.js';
+
+const coresMin = 4;
+const threadsDefaultMax = 4;
 
 /** What a gateway thread is started with. */
 export interface GatewayThreadData {
@@ -31,6 +35,14 @@ export interface GatewayThreadsOptions {
   readonly messages: keyof typeof crossings;
   readonly offers: readonly Offer[];
   readonly access: Access;
+}
+
+/**
+ * Returns how many threads to run if none are configured. A call costs about a third more CPU with threads, which two or three cores do not win
+ * back. More than four threads wait for the main thread. Only Linux distributes the connections to one port.
+ */
+export function gatewayThreadsDefault(cores = availableParallelism(), platform = process.platform): number {
+  return platform === 'linux' && cores >= coresMin ? Math.min(cores - 1, threadsDefaultMax) : 0;
 }
 
 /** Returns the threads as a part, and the address of all of them. */

@@ -35,7 +35,7 @@ import { ensureFirstRun, type FirstRun, createConsoleLink } from '../first-run.j
 import { firstRunFacts, showFirstKey } from '../show-secrets.js';
 import { commandFor, welcomeText } from '../welcome.js';
 import { grpcSettings, inProcessSettings, singleEnvironment, singleSettings } from './config.js';
-import { gatewayThreads } from './gateway-threads.js';
+import { gatewayThreads, gatewayThreadsDefault } from './gateway-threads.js';
 import { networkListener } from './network-listener.js';
 
 const startedAtMs = performance.timeOrigin;
@@ -135,7 +135,8 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     offer(InferenceServiceDefinition, inference),
   ];
   const spoolDir = config.gateway.spoolDir ?? join(dataDir, 'spool');
-  const { gatewayThreads: threads, messages } = config.inProcess;
+  const { gatewayThreads: configured, messages } = config.inProcess;
+  const threads = configured ?? gatewayThreadsDefault();
   const as = { caller: 'gateway', crossing };
   const gatewayInThisThread = (): Gateway => {
     adoptSpools(spoolDir, [], spoolDir);

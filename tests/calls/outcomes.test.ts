@@ -38,6 +38,8 @@ describe.each(modes)('an outcome, %s', (mode: Mode) => {
   beforeAll(async () => {
     stub = await startStubUpstream();
     system = await startSystem(mode, {
+      // The limit on the calls of an upstream holds over all gateway threads.
+      ...(mode === 'single' ? { TOLLGATE_GATEWAY_THREADS: '2' } : {}),
       TOLLGATE_GATEWAY_READ_ON_TIME: '2s',
       TOLLGATE_GATEWAY_CHECKPOINT_INTERVAL: '100ms',
       TOLLGATE_INFERENCE_IDLE_TIMEOUT: '3s',

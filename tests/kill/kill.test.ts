@@ -46,6 +46,8 @@ describe.each(modes)('a system whose processes are killed and stopped under load
     stub = await startStubUpstream();
     // Short leases, so that lost calls are closed within the test. Some pauses are shorter than the lease, others longer.
     system = await startSystem(mode, {
+      // The disk-full test has a single process without gateway threads.
+      ...(mode === 'single' ? { TOLLGATE_GATEWAY_THREADS: '2' } : {}),
       TOLLGATE_METERING_LEASE: `${leaseMs}ms`,
       TOLLGATE_METERING_LOST_GRACE: '5s',
       TOLLGATE_METERING_SWEEP_INTERVAL: '200ms',
