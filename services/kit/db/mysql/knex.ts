@@ -65,6 +65,8 @@ export function openMysqlPools(url: string, { poolMax = poolMaxDefault, log }: M
       pool: {
         min: 0,
         max: poolMax,
+        // A connection that has been idle for 30 s is closed within this time; looking more often would wake idle processes.
+        reapIntervalMillis: 15_000,
         // Connections to a node that was abandoned are discarded, even when it is back.
         ...(nodes === undefined ? {} : { validate: (connection: MysqlConnection) => nodes.isCurrent(connection.config) }),
       },
