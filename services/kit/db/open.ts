@@ -74,7 +74,8 @@ function openMysql(url: string, options: MysqlOptions): Database {
   const { knex, transactions, close } = openMysqlPools(url, options);
   const pool = transactions.client as ConnectionPool;
   return {
-    ...database('mysql', knex, pool),
+    // With autocommit: a SELECT by itself would otherwise begin a transaction that nobody ends.
+    ...database('mysql', knex, knex.client as ConnectionPool),
     // What is committed is durable, so there is no earlier moment to report.
     plainTransaction: (work, options) => retried((noticed) => runOnMysql(pool, noticed(work)), options),
     turn: nextTurn,
