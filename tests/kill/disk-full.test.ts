@@ -36,7 +36,6 @@ describe.each(modes.flatMap((mode) => disksHere().map((disk) => ({ mode, disk, n
   beforeAll(async () => {
     const folder = disk.prepare();
     const settings = {
-      ...(mode === 'single' ? { TOLLGATE_GATEWAY_THREADS: '0' } : {}),
       TOLLGATE_STARTING_BALANCE_USD: '100',
       TOLLGATE_GATEWAY_RECORD_PATIENCE: `${patienceMs}ms`,
       TOLLGATE_METERING_LEASE: `${leaseMs}ms`,

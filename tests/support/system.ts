@@ -15,9 +15,8 @@ export const modes: readonly Mode[] = (process.env['TOLLGATE_TEST_MODES']?.split
 /** The modes for browser tests of what the API tests cover in both modes: the first one, or all with TOLLGATE_TEST_BROWSER_MODES=all. */
 export const browserModes: readonly Mode[] = process.env['TOLLGATE_TEST_BROWSER_MODES'] === 'all' ? modes : modes.slice(0, 1);
 
-/** TOLLGATE_TEST_GATEWAY_THREADS runs the tests of the single mode with this many gateway threads. */
-const threads = process.env['TOLLGATE_TEST_GATEWAY_THREADS'];
-const gatewayThreads: Record<string, string> = threads === undefined ? {} : { TOLLGATE_GATEWAY_THREADS: threads };
+/** TOLLGATE_TEST_GATEWAY_THREADS runs the tests of the single mode with this many gateway threads; otherwise they have none on any machine. */
+const gatewayThreads = { TOLLGATE_GATEWAY_THREADS: process.env['TOLLGATE_TEST_GATEWAY_THREADS'] ?? '0' };
 
 const scripts: Record<Mode, string> = {
   single: 'dist/deploy/single/main.js',
