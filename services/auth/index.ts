@@ -137,7 +137,7 @@ export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicU
       log,
     }),
     async start() {
-      await migrate(db, migrations);
+      await migrate(db, migrations, log);
       await signingKeys.start();
       await feed.start();
       endSweeping = startSweeping(users);

@@ -36,7 +36,7 @@ export function createCatalog(config: CatalogConfig, { db, clock, log, auth }: C
     name: 'catalog',
     service: catalogService({ db, store, feed, clock, heartbeatIntervalMs }),
     async start() {
-      await migrate(db, migrations);
+      await migrate(db, migrations, log);
       audit.start();
       if (config.seed) await plantSeed(parseSeed(seedFile), { store, clock, log });
       await feed.start();

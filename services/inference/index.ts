@@ -45,7 +45,7 @@ export function createInference(
     service: inferenceService({ db, config, store, registry, box, audit, clock, log }),
     async start() {
       if (!servesCallsOnly) {
-        await store.migrate();
+        await store.migrate(log);
         audit.start();
       }
       await registry.reload();

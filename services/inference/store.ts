@@ -4,6 +4,7 @@ import type { AuditChange } from '#kit/audit/audit-outbox.js';
 import { isDuplicate } from '#kit/db/errors.js';
 import { migrate } from '#kit/db/migrate.js';
 import type { Database } from '#kit/db/open.js';
+import type { Logger } from '#kit/log.js';
 import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';
 import { UpstreamTest, type ApiFormat } from '#proto/inference/v1/inference.js';
 import { migrations } from './migrations/index.js';
@@ -45,8 +46,8 @@ export class UpstreamStore {
   constructor(private readonly db: Database) {}
 
   /** Brings the schema up to date. */
-  async migrate(): Promise<void> {
-    await migrate(this.db, migrations);
+  async migrate(log: Pick<Logger, 'warn'>): Promise<void> {
+    await migrate(this.db, migrations, log);
   }
 
   /** Returns all upstreams, ordered by id. */

@@ -77,7 +77,7 @@ export function createLedger(config: LedgerConfig, { db, clock, log, access, aut
     settleInTransaction: settleInTransaction({ clock, log, metrics }),
     service: ledgerService(deps),
     async start() {
-      await migrate(db, migrations);
+      await migrate(db, migrations, log);
       auditLog.start();
       sweeper.start();
       endObserving = observeLedger(deps);

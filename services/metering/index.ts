@@ -67,7 +67,7 @@ export function createMetering(config: MeteringConfig, deps: MeteringDeps): Serv
     name: 'metering',
     service: meteringService({ config, ...deps, outage, records, keys, outbox, reconcile, metrics, audit }),
     async start() {
-      await migrate(db, migrations);
+      await migrate(db, migrations, deps.log);
       audit.start();
       await outbox.start();
       stopRefunds = startRefunds({ config, ...deps, outage });

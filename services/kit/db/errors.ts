@@ -67,6 +67,11 @@ export function isUnreachable(error: unknown): boolean {
   return syscall === 'connect' || syscall === 'getaddrinfo';
 }
 
+/** Reports whether the server refused the login (1045, 1698) or the database (1044, 1049), which waiting does not mend. */
+export function isLoginRefused(error: unknown): boolean {
+  return [1044, 1045, 1049, 1698].includes(driverError(error).errno ?? 0);
+}
+
 /** Reports whether no connection of the pool became free in time; nothing was done. */
 export function isPoolExhausted(error: unknown): boolean {
   // Knex's name for this error (knex 3.3, lib/util/timeout.js).
