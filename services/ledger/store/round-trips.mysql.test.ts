@@ -40,8 +40,13 @@ it('a repeated hold is looked up only once it cannot be inserted, or is refused'
   await ledger.service.hold(request!);
   const repeat = async () => expect(await ledger.service.hold(request!)).toMatchObject({ replayed: true });
   expect(await statements.of(repeat)).toEqual([
-    ...['SELECT bucket', 'INSERT bucket', 'INSERT hold', 'ROLLBACK'],
-    ...['SELECT bucket', 'SELECT hold', 'COMMIT'],
+    'SELECT bucket',
+    'INSERT bucket',
+    'INSERT hold',
+    'ROLLBACK',
+    'SELECT bucket',
+    'SELECT hold',
+    'COMMIT',
   ]);
   const { balance } = await ledger.service.getBalance({ accountId: customer.accountId });
   await ledger.service.hold(holdRequest(customer, balance!.availableNanoUsd));

@@ -33,7 +33,12 @@ it.each([
   });
   expect(sent).toEqual([
     ...first,
-    ...['INSERT usage_record', 'INSERT usage_unfolded', 'INSERT outbox', 'COMMIT'],
-    ...['UPDATE usage_record', 'DELETE outbox', 'COMMIT'],
+    'INSERT usage_record',
+    'INSERT usage_unfolded',
+    'INSERT outbox',
+    'COMMIT',
+    'UPDATE usage_record',
+    'DELETE outbox',
+    'COMMIT',
   ]);
 });
