@@ -7,7 +7,12 @@ import { ConfigError, duration, flag, integer, oneOf, optionalText, text, type V
 /** Returns the settings for logs, telemetry, certificates and shutdown. `name` is the name of the process: "ledger". */
 export function commonSettings(name: string) {
   return {
-    logLevel: oneOf('TOLLGATE_LOG_LEVEL', 'minimum level of log lines', logLevels, { default: 'info' }),
+    logLevel: oneOf(
+      'TOLLGATE_LOG_LEVEL',
+      'minimum level of log lines; those below warn are written together, up to 250 ms late, and a process that is killed loses them',
+      logLevels,
+      { default: 'info' },
+    ),
     otlpEndpoint: optionalText(
       'OTEL_EXPORTER_OTLP_ENDPOINT',
       'base URL of an OTLP/HTTP receiver for traces and metrics; if unset, none are sent',
