@@ -13,6 +13,8 @@ export interface Measured {
   readonly callsPerSecond: number;
   readonly eventsPerCall: number;
   readonly cpuUs: number;
+  /** The part of it that was used after the last answer: settlements and the roll-up. */
+  readonly afterUs: number;
   readonly cpuUsByThread: CpuUs;
   readonly databaseCpuUs: number;
   readonly p50Ms: number;
@@ -94,14 +96,17 @@ export async function measure(
   const writtenBefore = writtenBytes({ ...pids, ...databasePids });
   const result: LoadResult = await runLoad({ ...load, url: `${origin}${load.path}`, headers });
   const loadUs = cpuOf(loadPids) - loadBefore;
+  const atEnd = cpuByThread(pids);
   await sleep(tailMs);
   const used = since(cpuBefore, cpuByThread(pids));
+  const afterUs = sum(Object.values(since(atEnd, cpuByThread(pids)))) - (idleUs * tailMs) / 1000;
   const { calls, events, seconds, latenciesMs, firstTokensMs } = result;
   return {
     calls,
     callsPerSecond: calls / seconds,
     eventsPerCall: events / calls,
     cpuUs: (sum(Object.values(used)) - (idleUs * tailMs) / 1000) / calls,
+    afterUs: Math.max(0, afterUs) / calls,
     cpuUsByThread: Object.fromEntries(Object.entries(used).map(([name, us]) => [name, us / calls])),
     databaseCpuUs: sum(Object.values(since(databaseBefore, cpuByThread(databasePids)))) / calls,
     loadUs: loadUs / calls,

@@ -52,9 +52,9 @@ describe('simulate', () => {
     expect(outcome.cores['machine']).toBeCloseTo(190 / 1090, 2);
   });
 
-  test('a thread that was idle costs its wake-up', () => {
-    const stations = [{ ...station, wakeUs: 500 }];
-    expect(simulate({ ...model, stations, arrivals: { kind: 'even', callsPerSecond: 10 } }).p50Ms).toBeCloseTo(1.5, 6);
+  test('a thread that was idle costs more', () => {
+    const stations = [{ ...station, coldUs: 500 }];
+    expect(simulate({ ...model, stations, arrivals: { kind: 'even', callsPerSecond: 10 } }).p50Ms).toBeCloseTo(1.5, 1);
     expect(simulate({ ...model, stations }).callsPerSecond).toBeCloseTo(1000, -1);
   });
 

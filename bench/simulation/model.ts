@@ -14,8 +14,10 @@ export interface Station {
   readonly name: string;
   readonly machine: string;
   readonly threads: number;
-  /** CPU that a piece of work costs in addition if its thread was idle. */
-  readonly wakeUs?: number;
+  /** CPU that a piece of work costs in addition after its thread was idle for long, when caches are cold; less after a shorter time. */
+  readonly coldUs?: number;
+  /** The same for time without CPU, until the thread runs. */
+  readonly coldWaitUs?: number;
   /** Set if waiting work is taken together and ends together. */
   readonly batch?: Batch;
 }
@@ -62,6 +64,9 @@ export interface Outcome {
   /** The share of its cores that a machine used. */
   readonly cores: Readonly<Record<string, number>>;
 }
+
+/** A thread that was idle for this long costs 63 % of `coldUs`, as 20 and 100 calls per second were measured to differ. */
+const coolingUs = 20_000;
 
 /** Events in order of time; those of the same time in order of their arrival. */
 class Agenda {
@@ -166,7 +171,7 @@ export function simulate({ seed, machines, stations, route, arrivals, seconds }:
   const queues = new Map(
     stations.map((station) => [
       station.name,
-      { station, idle: station.threads, waiting: new Fifo<Work>(), busyUs: 0, batches: 0, works: 0 },
+      { station, idle: station.threads, waiting: new Fifo<Work>(), busyUs: 0, batches: 0, works: 0, endedUs: 0 },
     ]),
   );
   type Queue = NonNullable<ReturnType<typeof queues.get>>;
@@ -178,17 +183,22 @@ export function simulate({ seed, machines, stations, route, arrivals, seconds }:
     queue.idle -= 1;
     queue.batches += 1;
     queue.works += works.length;
-    const us = works.reduce((sum, work) => sum + work.us, 0) + (station.batch?.commitUs ?? 0) + (isAwake ? 0 : (station.wakeUs ?? 0));
+    const coldness = isAwake ? 0 : 1 - Math.exp((queue.endedUs - nowUs) / coolingUs);
+    const waitUs = (station.coldWaitUs ?? 0) * coldness;
+    const us = works.reduce((sum, work) => sum + work.us, 0) + (station.batch?.commitUs ?? 0) + (station.coldUs ?? 0) * coldness;
     const ended = (): void => {
       queue.busyUs += counted(startedUs, nowUs);
       for (const work of works) work.done();
-      // Last, so that this thread continues with all that has arrived by now, without a wake-up.
+      queue.endedUs = nowUs;
+      // Last, so that this thread continues with all that has arrived by now.
       queue.idle += 1;
       serve(queue, true);
     };
     const sync = station.batch?.syncUs ?? 0;
     const syncUs = typeof sync === 'number' ? sync : sync(random);
-    compute(station.machine, { us, done: syncUs === 0 ? ended : () => agenda.add(nowUs + syncUs, ended) });
+    const begin = (): void => compute(station.machine, { us, done: syncUs === 0 ? ended : () => agenda.add(nowUs + syncUs, ended) });
+    if (waitUs === 0) begin();
+    else agenda.add(nowUs + waitUs, begin);
   };
 
   const latenciesUs: number[] = [];

@@ -16,18 +16,20 @@ export interface CallCosts {
   readonly gatewayUs: number;
   /** Of the thread that holds and records, if it has one of its own. */
   readonly booksUs: number | undefined;
-  /** Of a thread that wakes up to do one step. */
-  readonly wakeUs: number;
-  /** The time of a commit beside its CPU. */
-  readonly commitUs: number;
+  /** In addition, of a thread whose caches are cold. */
+  readonly coldUs: number;
+  /** The time until such a thread runs. */
+  readonly coldWaitUs: number;
+  /** A sync. */
+  readonly syncUs: number;
+  /** Of work after the answer: settlements and the roll-up. */
+  readonly afterUs: number;
   /** Of the load and the vendor. */
   readonly loadUs: number;
 }
 
-/** Three steps of the gateway and two of the books, each of which ends with a commit. */
+/** Three steps of the gateway and two of the books, each of which is synced. */
 const [stepsOfCall, commitsOfCall] = [5, 2];
-/** A lone call wakes a thread for each step if the books have a thread of their own, otherwise when it begins and when the vendor has answered. */
-const wakesOfCall = { apart: 5, together: 2 };
 const commitsMax = 500;
 
 /** Threads that serve HTTP beside the thread of the services and their databases. */
@@ -35,8 +37,8 @@ const isGateway = (thread: string): boolean => / gateway \d+$/.test(thread);
 const isMain = (thread: string): boolean => / (MainThread|node)$/.test(thread);
 
 /**
- * Returns the costs of a whole call: CPU from the load of 32 callers, wake-ups from the difference to lone calls, and commits from what the
- * latency of a lone call is beside CPU, or a synced write if that is more.
+ * Returns the costs of a whole call: CPU from the load of 32 callers, cold caches from the difference to lone calls, and waits from what the
+ * latency of a lone call is beside CPU and two syncs.
  */
 export function callCosts({ windows, syncUs }: Figures, contender: string): CallCosts {
   const [busy, lone] = ['whole', 'lone'].map((load) => windows[load]![contender]!) as [Measured, Measured];
@@ -44,13 +46,18 @@ export function callCosts({ windows, syncUs }: Figures, contender: string): Call
     Object.entries(busy.cpuUsByThread).reduce((sum, [name, us]) => sum + (is(name) ? us : 0), 0);
   const [gateways, main] = [sumOf(isGateway), sumOf(isMain)];
   // Helpers of the runtime (garbage collection, compilation) are shared out in proportion.
-  const booksUs = gateways === 0 ? undefined : (busy.cpuUs * main) / (gateways + main);
-  const loneUs = Math.max(lone.cpuUs, busy.cpuUs);
+  const booksUs = gateways === 0 ? undefined : (busy.cpuUs * main) / (gateways + main) - busy.afterUs;
+  const onPathUs = busy.cpuUs - busy.afterUs;
+  /** Threads that take part in a lone call. */
+  const threads = booksUs === undefined ? 1 : 2;
+  const loneUs = Math.max(lone.cpuUs - lone.afterUs, onPathUs);
   return {
-    gatewayUs: busy.cpuUs - (booksUs ?? 0),
+    gatewayUs: onPathUs - (booksUs ?? 0),
     booksUs,
-    wakeUs: (loneUs - busy.cpuUs) / wakesOfCall[booksUs === undefined ? 'together' : 'apart'],
-    commitUs: Math.max(syncUs, (lone.p50Ms * 1000 - loneUs - lone.loadUs) / commitsOfCall),
+    coldUs: (loneUs - onPathUs) / threads,
+    coldWaitUs: Math.max(0, lone.p50Ms * 1000 - loneUs - lone.loadUs - commitsOfCall * syncUs) / threads,
+    afterUs: busy.afterUs,
+    syncUs,
     loadUs: busy.loadUs,
   };
 }
@@ -76,34 +83,31 @@ export const apart = {
 /** Returns a time around this mean, as variable as what other work on a machine makes of it. */
 const around = (random: () => number, mean: number): number => -Math.log(1 - random()) * mean;
 
-/** Returns the single process with whole calls. Without a thread for the books, each turn of its only thread ends with a commit. */
+/** Returns the single process with whole calls. The disk syncs beside its threads: all that waits for it shares the next sync. */
 export function singleMode(costs: CallCosts, place: SinglePlace): Pick<Model, 'machines' | 'stations' | 'route'> {
-  const { gatewayUs, booksUs, wakeUs, commitUs, loadUs } = costs;
+  const { gatewayUs, booksUs, coldUs, coldWaitUs, syncUs, loadUs } = costs;
   const { machines, contender: machine, load, gatewayThreads } = place;
-  const batch = { max: commitsMax, commitUs: 0, syncUs: (random: () => number) => around(random, commitUs) };
-  const others: Station = { name: 'load', machine: load, threads: 2 };
+  const others: Station[] = [
+    { name: 'load', machine: load, threads: 2 },
+    { name: 'disk', machine: 'disk', threads: 1, batch: { max: commitsMax, commitUs: 0, syncUs: (random) => around(random, syncUs) } },
+  ];
   const isOne = booksUs === undefined;
   const stations: Station[] = isOne
-    ? [
-        {
-          name: 'process',
-          machine,
-          threads: 1,
-          wakeUs,
-          batch: { ...batch, syncUs: (random) => around(random, (commitUs * commitsOfCall) / stepsOfCall) },
-        },
-      ]
+    ? [{ name: 'process', machine, threads: 1, coldUs, coldWaitUs }]
     : [
-        { name: 'gateway', machine, threads: gatewayThreads, wakeUs },
-        { name: 'books', machine, threads: 1, wakeUs, batch },
+        { name: 'gateway', machine, threads: gatewayThreads, coldUs, coldWaitUs },
+        { name: 'books', machine, threads: 1, coldUs, coldWaitUs },
       ];
   const route = (random: () => number): Step[] => {
     const ofLoad = (): Step => ({ station: 'load', us: loadUs / 3 });
     const own = (): Step => ({ station: isOne ? 'process' : 'gateway', us: around(random, gatewayUs / (isOne ? stepsOfCall : 3)) });
-    const commit = (): Step => (isOne ? own() : { station: 'books', us: around(random, booksUs / commitsOfCall) });
-    return [ofLoad(), own(), commit(), ofLoad(), own(), commit(), own(), ofLoad()];
+    const commit = (): Step[] => [
+      isOne ? own() : { station: 'books', us: around(random, booksUs / commitsOfCall) },
+      { station: 'disk', us: 0 },
+    ];
+    return [ofLoad(), own(), ...commit(), ofLoad(), own(), ...commit(), own(), ofLoad()];
   };
-  return { machines, stations: [...stations, others], route };
+  return { machines: [...machines, { name: 'disk', cores: 1 }], stations: [...stations, ...others], route };
 }
 
 /** CPU of a call by process in distributed mode, in microseconds, with that of the database server. */
