@@ -1,6 +1,7 @@
 // The public interface of auth: all that the composition may import.
 import type { Clock } from '#kit/clock.js';
 import { migrate } from '#kit/db/migrate.js';
+import { whenReachable } from '#kit/db/when-reachable.js';
 import type { Database } from '#kit/db/open.js';
 import type { ServiceModule } from '#kit/lifecycle.js';
 import type { Logger } from '#kit/log.js';
@@ -138,8 +139,8 @@ export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicU
     }),
     async start() {
       await migrate(db, migrations, log);
-      await signingKeys.start();
-      await feed.start();
+      await whenReachable(log, () => signingKeys.start());
+      await whenReachable(log, () => feed.start());
       endSweeping = startSweeping(users);
       notifier.start();
       endObserving = observeNotifications(delivery);

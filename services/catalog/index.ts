@@ -2,6 +2,7 @@
 import { AuditOutbox, type AuditReceiver } from '#kit/audit/audit-outbox.js';
 import type { Clock } from '#kit/clock.js';
 import { migrate } from '#kit/db/migrate.js';
+import { whenReachable } from '#kit/db/when-reachable.js';
 import type { Database } from '#kit/db/open.js';
 import type { ServiceModule } from '#kit/lifecycle.js';
 import type { Logger } from '#kit/log.js';
@@ -38,8 +39,8 @@ export function createCatalog(config: CatalogConfig, { db, clock, log, auth }: C
     async start() {
       await migrate(db, migrations, log);
       audit.start();
-      if (config.seed) await plantSeed(parseSeed(seedFile), { store, clock, log });
-      await feed.start();
+      if (config.seed) await whenReachable(log, () => plantSeed(parseSeed(seedFile), { store, clock, log }));
+      await whenReachable(log, () => feed.start());
     },
     async stop() {
       await feed.stop();

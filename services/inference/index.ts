@@ -2,6 +2,7 @@
 import { AuditOutbox, type AuditReceiver } from '#kit/audit/audit-outbox.js';
 import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
+import { whenReachable } from '#kit/db/when-reachable.js';
 import type { ServiceModule } from '#kit/lifecycle.js';
 import type { Logger } from '#kit/log.js';
 import type { InferenceService } from '#proto/inference/v1/inference.js';
@@ -48,7 +49,7 @@ export function createInference(
         await store.migrate(log);
         audit.start();
       }
-      await registry.reload();
+      await whenReachable(log, () => registry.reload());
     },
     async stop() {
       await registry.close();

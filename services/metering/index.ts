@@ -2,6 +2,7 @@
 import { AuditOutbox, type AuditReceiver } from '#kit/audit/audit-outbox.js';
 import type { Clock } from '#kit/clock.js';
 import { migrate } from '#kit/db/migrate.js';
+import { whenReachable } from '#kit/db/when-reachable.js';
 import type { Database } from '#kit/db/open.js';
 import type { ServiceModule } from '#kit/lifecycle.js';
 import type { Logger } from '#kit/log.js';
@@ -69,7 +70,7 @@ export function createMetering(config: MeteringConfig, deps: MeteringDeps): Serv
     async start() {
       await migrate(db, migrations, deps.log);
       audit.start();
-      await outbox.start();
+      await whenReachable(deps.log, () => outbox.start());
       stopRefunds = startRefunds({ config, ...deps, outage });
       sweeper.start();
       reconcileJob.start();

@@ -1,17 +1,14 @@
 // Migrates a service's own schema. Migrations are plain SQL, with the few type names that differ between engines filled in.
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Knex } from 'knex';
 import { type Dialect, dialects } from './dialect.js';
 import { AppError } from '#client/errors/app-error.js';
 import type { Logger } from '../log.js';
-import { isAlreadyThere, isConnectionLost, isLoginRefused } from './errors.js';
+import { isAlreadyThere } from './errors.js';
 import { holdingLease } from './migration-lease.js';
 import type { Database } from './open.js';
+import { whenReachable } from './when-reachable.js';
 
 const lockMinutesMax = 240;
-/** A process may start while its database restarts, or before it. */
-const unreachableMsMax = 60_000;
-const reconnectMs = 250;
 
 /** One step of a schema. Once released it is never changed; code must run both before and after it. */
 export interface Migration {
@@ -23,19 +20,10 @@ export interface Migration {
 
 /**
  * Applies pending migrations in order. Replicas that start together wait for each other. Returns the names that it applied. Waits for a
- * minute if the server cannot be reached; then raises the driver's error.
+ * server that cannot be reached (when-reachable.ts).
  */
 export async function migrate(db: Database, migrations: readonly Migration[], log?: Pick<Logger, 'warn'>): Promise<string[]> {
-  const endMs = performance.now() + unreachableMsMax;
-  for (let isFirst = true; ; isFirst = false) {
-    try {
-      return await migrateOnce(db, migrations);
-    } catch (error) {
-      if (!isConnectionLost(error) || isLoginRefused(error) || performance.now() > endMs) throw error;
-      if (isFirst) log?.warn({ err: error }, 'the database cannot be reached; waiting for it');
-      await delay(reconnectMs);
-    }
-  }
+  return whenReachable(log, () => migrateOnce(db, migrations));
 }
 
 async function migrateOnce(db: Database, migrations: readonly Migration[]): Promise<string[]> {
