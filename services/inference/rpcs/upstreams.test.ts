@@ -145,6 +145,17 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     await other.stop();
   });
 
+  it('added through one replica serve calls of another at the next call', async () => {
+    const replicaDb = openDatabase(database.url);
+    const replica = await start(replicaDb);
+    await expect(call(replica.service)).rejects.toMatchObject({ reason: 'model_unavailable' });
+    await put();
+    clock.advance(100);
+    expect(finishedOf(await call(replica.service)).usageReported).toBe(true);
+    await replica.stop();
+    await replicaDb.close();
+  });
+
   it('changed through one replica are changed on another within a second', async () => {
     const replicaDb = openDatabase(database.url);
     const replica = await start(replicaDb);

@@ -13,6 +13,8 @@ import type { Upstream } from './upstream.js';
 
 /** How old the cached list of stored upstreams may be, in milliseconds. */
 const rereadAfterMs = 1000;
+/** The same for a call that no known upstream serves: one may just have been added through another replica or thread. */
+const rereadForMissingAfterMs = 50;
 
 /** The dependencies of the registry. */
 export interface RegistryDeps extends HttpUpstreamDeps {
@@ -50,13 +52,15 @@ export class UpstreamRegistry {
 
   /** Returns the targets that can be tried now, in order. Raises model_unavailable if there is none. */
   async resolve(targets: readonly Target[]): Promise<ResolvedTarget[]> {
-    await this.#refresh();
-    const resolved = targets.flatMap((target) => {
-      const known = this.#managed.get(target.upstreamId) ?? this.#stored.get(target.upstreamId);
-      return known?.upstream !== undefined && known.shown.enabled ? [{ target, upstream: known.upstream }] : [];
-    });
-    if (resolved.length === 0) throw new AppError('model_unavailable', 'No enabled upstream serves this model at the moment.');
-    return resolved;
+    for (const afterMs of [rereadAfterMs, rereadForMissingAfterMs]) {
+      await this.#refresh(afterMs);
+      const resolved = targets.flatMap((target) => {
+        const known = this.#managed.get(target.upstreamId) ?? this.#stored.get(target.upstreamId);
+        return known?.upstream !== undefined && known.shown.enabled ? [{ target, upstream: known.upstream }] : [];
+      });
+      if (resolved.length > 0) return resolved;
+    }
+    throw new AppError('model_unavailable', 'No enabled upstream serves this model at the moment.');
   }
 
   /** Returns all upstreams without their secrets: managed ones first, then stored ones by id. */
@@ -92,8 +96,8 @@ export class UpstreamRegistry {
     await Promise.all(all.map(({ upstream }) => upstream?.close()));
   }
 
-  async #refresh(): Promise<void> {
-    if (this.deps.clock.nowMs() - this.#readAtMs < rereadAfterMs) return;
+  async #refresh(afterMs: number): Promise<void> {
+    if (this.deps.clock.nowMs() - this.#readAtMs < afterMs) return;
     this.#reading ??= this.reload()
       .catch((error: unknown) => {
         // Calls continue with the last known state; the database is queried again in a second.
