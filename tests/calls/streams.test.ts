@@ -90,8 +90,8 @@ describe.each(modes)('a stream, %s', (mode) => {
       const before = residentBytes();
       const response = await open(client, `hose/${upstream}`);
       const taken = await firehose.stopped(1500);
-      // What fits into the sockets and windows on the way, of 120 MB.
-      expect(taken).toBeLessThan(24 * megabyte);
+      // What fits into the sockets on the way, of 120 MB: Linux lets the buffer of each of the two connections grow to 32 MB (tcp_rmem).
+      expect(taken).toBeLessThan(80 * megabyte);
       // All that was taken, garbage of it, and code that is compiled meanwhile; the whole answer would be more.
       expect(residentBytes() - before).toBeLessThan(100 * megabyte);
       await sleep(1000);
