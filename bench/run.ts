@@ -1,5 +1,5 @@
 // Measures the cost of a call through Tollgate and through relays, and prints it beside the performance budgets. See README.md.
-import { closeSync, fdatasyncSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, fdatasyncSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util';
 import { type Format, type LoadCase, type LoadName, loads, openStreams, stream, streamTokens, wholeCall } from './cases.ts';
 import { bytesPerStream, idleOf, type Measured, measure, median, medians } from './measure.ts';
 import { notes as peerNotes, startPeers } from './peers/peers.ts';
-import { type Contender, cores, newFolder, pin, root, startRelay, startTollgate, startUpstream, stopAll } from './processes.ts';
+import { type Contender, cores, newFolder, pin, startRelay, startTollgate, startUpstream, stopAll } from './processes.ts';
 import { type AtRest, printAtRest, printBudgets, printLoads, printPaths, printThreads, raw, Results } from './report.ts';
 import { print, printCircumstances } from './table.ts';
 
@@ -40,7 +40,6 @@ const names = {
   distributed: 'Tollgate, distributed, one core',
 };
 const threadsSetting = 'TOLLGATE_GATEWAY_THREADS';
-const hasThreads = readFileSync(join(root, 'docs/configuration.md'), 'utf8').includes(threadsSetting);
 const paths: { caller: Format; upstream: Format }[] = (['chat', 'messages'] as const).flatMap((upstream) =>
   (['chat', 'messages'] as const).map((caller) => ({ caller, upstream })),
 );
@@ -65,11 +64,9 @@ async function startOwn(upstream: Contender): Promise<Entry[]> {
       loads: ['whole', 'streamed', 'lone', 'large'],
     },
   ];
-  if (hasThreads) {
-    const thread = await startTollgate(upstream, { name: names.thread, env: { [threadsSetting]: '1' } });
-    const threads = await startTollgate(upstream, { name: names.threads, cores: cores.two, env: { [threadsSetting]: '2' } });
-    entries.push({ contender: thread, loads: ['whole', 'streamed', 'lone'] }, { contender: threads, loads: ['whole', 'streamed'] });
-  }
+  const thread = await startTollgate(upstream, { name: names.thread, env: { [threadsSetting]: '1' } });
+  const threads = await startTollgate(upstream, { name: names.threads, cores: cores.two, env: { [threadsSetting]: '2' } });
+  entries.push({ contender: thread, loads: ['whole', 'streamed', 'lone'] }, { contender: threads, loads: ['whole', 'streamed'] });
   if (options.distributed) {
     const contender = await startTollgate(upstream, { name: names.distributed, mode: 'distributed' });
     entries.push({ contender, loads: ['whole', 'streamed', 'lone', 'paced'], hasMemory: true });

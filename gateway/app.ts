@@ -132,7 +132,10 @@ function dialectOf(ctx: Context): Pick<Format, 'error'> {
   return ctx.path.includes('/messages') || speaksMessages ? messages : chatCompletions;
 }
 
-/** Handles calls by their exact path: matching the request against every route takes longer than all other middleware. The router handles other spellings of the path. */
+/**
+ * Handles calls by their exact path: matching the request against every route takes longer than all other middleware. The router handles other
+ * spellings of the path.
+ */
 function callsFirst(calls: ReadonlyMap<string, Middleware>): Middleware {
   return (ctx: Context, next: Next) => {
     const { path } = ctx;

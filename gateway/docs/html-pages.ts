@@ -2,6 +2,7 @@
 import { type Html, html } from '../pages/html.js';
 import { page } from '../pages/page.js';
 import { type Rendered, renderMarkdown } from './markdown.js';
+import { once } from './once.js';
 import type { DocPage } from './pages.js';
 
 /** A page whose Markdown is parsed when it is first shown: parsing all of them takes a tenth of a second. */
@@ -16,8 +17,7 @@ export function renderPages(pages: readonly DocPage[]): RenderedPage[] {
   return pages.map((each) => {
     const title = /^# (.+)/.exec(each.markdown)?.[1];
     if (title === undefined) throw new Error(`The page ${each.name} of the docs does not begin with a heading.`);
-    let rendered: Rendered | undefined;
-    return { ...each, title, rendered: () => (rendered ??= renderMarkdown(each.markdown, names)) };
+    return { ...each, title, rendered: once(() => renderMarkdown(each.markdown, names)) };
   });
 }
 

@@ -2,6 +2,7 @@
 import type { Context, Middleware } from 'koa';
 import { docHtml, docsIndexHtml, noDocHtml, renderPages } from '../docs/html-pages.js';
 import { llmsFullTxt, llmsTxt } from '../docs/llms.js';
+import { once } from '../docs/once.js';
 import { readDocPages } from '../docs/pages.js';
 import { contentSecurityPolicy } from '../pages/page.js';
 
@@ -22,15 +23,17 @@ export function docs(): DocRoutes {
   const pages = renderPages(readDocPages());
   const texts = new Map<string, { type: string; text: () => string }>();
   for (const each of pages) {
-    texts.set(each.name, { type: 'text/html; charset=utf-8', text: () => docHtml(each, pages) });
+    texts.set(each.name, { type: 'text/html; charset=utf-8', text: once(() => docHtml(each, pages)) });
     texts.set(`${each.name}.md`, { type: 'text/markdown; charset=utf-8', text: () => each.markdown });
   }
+  const index = once(() => docsIndexHtml(pages));
+  const [list, whole] = [once(() => llmsTxt(pages)), once(() => llmsFullTxt(pages))];
 
   return {
     index: async (ctx: Context) => {
       // The links of a page are relative to its address without a trailing slash.
       if (ctx.path.endsWith('/')) redirect(ctx, '../docs');
-      else send(ctx, 'text/html; charset=utf-8', docsIndexHtml(pages));
+      else send(ctx, 'text/html; charset=utf-8', index());
     },
     page: async (ctx: Context) => {
       const name = String(ctx['params'].name).replace(/\/$/, '');
@@ -40,8 +43,8 @@ export function docs(): DocRoutes {
       ctx.status = 404;
       send(ctx, 'text/html; charset=utf-8', noDocHtml(name.slice(0, 200), '../'.repeat(ctx.path.split('/').length - 2)));
     },
-    list: async (ctx: Context) => send(ctx, textType, llmsTxt(pages)),
-    whole: async (ctx: Context) => send(ctx, textType, llmsFullTxt(pages)),
+    list: async (ctx: Context) => send(ctx, textType, list()),
+    whole: async (ctx: Context) => send(ctx, textType, whole()),
   };
 }
 

@@ -74,7 +74,10 @@ export async function goTo(page: Page, path: string): Promise<void> {
   await page.locator('h1').first().waitFor();
 }
 
-/** Shows a page of the console in a window that shows another, as a link would: a third of the work of loading it. Waits until it has its heading. */
+/**
+ * Shows a page of the console in a window that shows another, as a link would: a third of the work of loading it. Waits until it has its
+ * heading.
+ */
 export async function follow(page: Page, path: string): Promise<void> {
   const heading = page.locator('h1');
   const notFound = heading.filter({ hasText: 'There is no such page' });

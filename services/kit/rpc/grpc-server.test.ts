@@ -16,6 +16,7 @@ import { promised } from '../testing/waiting.js';
 import { callContext } from '#client/call-context.js';
 import { dialGrpc, type DialGrpcOptions, type GrpcConnection } from '#client/grpc/grpc-client.js';
 import { type GrpcServer, serveGrpc, type ServeGrpcOptions } from './grpc-server.js';
+import { checkHealth } from './health-client.js';
 
 const context = callContext({ caller: 'gateway' });
 const { log } = recordingLogger();
@@ -161,6 +162,19 @@ describe('an address', () => {
 });
 
 describe('a caller', () => {
+  it('whose certificate names nobody may check the health, and call nothing else', async () => {
+    const authority = createTestAuthority();
+    closeAll.push(() => authority.drop());
+    const server = await serve({ echo: async (request) => request }, { tls: authority.issue('server') });
+    const nameless = authority.issue('');
+    const connection = dialGrpc(server.address.replace('127.0.0.1', 'localhost'), { caller: 'gateway', tls: nameless });
+    closeAll.push(() => connection.close());
+    await checkHealth(connection, '', { caller: 'gateway', timeoutMs: 5000 });
+    await expect(connection.client(ProbeServiceDefinition).echo(probe('hi'), context)).rejects.toMatchObject({
+      reason: 'peer_not_permitted',
+    });
+  });
+
   it('without a certificate is not admitted under TLS', async () => {
     const authority = createTestAuthority();
     closeAll.push(() => authority.drop());

@@ -75,9 +75,8 @@ export async function serveGrpc(options: ServeGrpcOptions): Promise<GrpcServer> 
     addService(server, definition, service, { log, tls: tls !== undefined, unnamedCaller, watches, reading });
   const serviceNames = options.services.map(({ definition }) => definition.fullName);
   const health = createHealth(serviceNames);
-  // Probes and tools send no caller name either; both services answer everybody.
   for (const { definition, service } of [health.served, ...createReflection(serviceNames)])
-    addService(server, definition, service, { log, tls: tls !== undefined, unnamedCaller: 'unnamed', watches, reading });
+    addService(server, definition, service, { log, tls: tls !== undefined, isOpen: true, unnamedCaller: undefined, watches, reading });
 
   const socketPath = address.startsWith('unix:') ? address.slice('unix:'.length) : undefined;
   if (socketPath !== undefined) await removeStaleSocket(socketPath);
@@ -112,6 +111,8 @@ function credentialsFor(tls: Tls | undefined): ServerCredentials {
 interface Serving {
   readonly log: Logger;
   readonly tls: boolean;
+  /** Callers need no name, as of probes and tools. */
+  readonly isOpen?: boolean;
   /** The caller of calls without a certificate and without a name; undefined: they are refused. */
   readonly unnamedCaller: string | undefined;
   /** Open streams that never end by themselves. */
@@ -205,9 +206,9 @@ function abortOnCancel(call: ServerCall): AbortController {
   return abort;
 }
 
-function contextOf(call: ServerCall, signal: AbortSignal, { tls, unnamedCaller }: Serving): CallContext {
+function contextOf(call: ServerCall, signal: AbortSignal, { tls, isOpen, unnamedCaller }: Serving): CallContext {
   const deadlineMs = Number(call.getDeadline());
-  const identity = callerOf(call, tls, unnamedCaller);
+  const identity = isOpen === true ? { caller: '' } : callerOf(call, tls, unnamedCaller);
   const [actorToken] = call.metadata.get(actorKey);
   return {
     ...identity,

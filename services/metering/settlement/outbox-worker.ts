@@ -71,7 +71,7 @@ export class OutboxWorker {
 
   /** Delivers settlements that are claimed by this replica. Those beyond the limit are left to the poll, once their claim has expired. */
   take(items: readonly PendingSettlement[]): void {
-    if (this.stopped) return;
+    if (this.stopped || items.length === 0) return;
     for (const item of items) {
       if (this.inHand.size >= inHandMax || this.inHand.has(item.callId)) continue;
       this.inHand.add(item.callId);

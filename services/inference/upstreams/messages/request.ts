@@ -17,7 +17,10 @@ export const defaultMessagesVersion = '2023-06-01';
 
 const format = ApiFormat.API_FORMAT_MESSAGES;
 
-/** Returns the body of a request for a stream or a whole answer: the caller's own fields if it uses this format, otherwise one built from the meaning of the call. */
+/**
+ * Returns the body of a request for a stream or a whole answer: the caller's own fields if it uses this format, otherwise one built from the
+ * meaning of the call.
+ */
 export function messagesBody(request: GenerateRequest, model: string, streams = true): UpstreamBody {
   const native = nativeFor(request, format);
   const metadata = request.endUser === '' ? undefined : { user_id: request.endUser };
