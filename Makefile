@@ -34,14 +34,14 @@ generate: proto/gen/.generated ## TypeScript from the protobuf files
 
 build: built ## bundle the programs and the console into dist/
 
-# What takes its time: mutants, campaigns against several processes' worth of faults.
-NOT_IN_CHECK = services/ledger/verify/mutation services/metering/reconcile/job batch-outage
+# What takes its time: mutants, campaigns against several processes' worth of faults, messages of 72 MB over every transport.
+NOT_IN_CHECK = services/ledger/verify/mutation services/metering/reconcile/job batch-outage large-messages
 
 # Three files on two cores: some wait for timers. Jest takes more than 100 % for a number.
 WORKERS = $(shell echo $$(($$(nproc) * 3 / 2)))
 
 check: packages ## the fast loop: format, lint, types, import rules, unit tests on SQLite; few runs of what is random, no campaigns
-	@$(MAKE) --no-print-directory static & checks=$$!; TOLLGATE_TEST_HISTORIES=100 TOLLGATE_TEST_RUNS=20 $(JEST) --selectProjects unit --maxWorkers=$(WORKERS) $(PATIENTLY) --testPathIgnorePatterns '\.mysql\.test\.ts$$' $(NOT_IN_CHECK); tests=$$?; wait $$checks && exit $$tests
+	@$(MAKE) --no-print-directory static & checks=$$!; TOLLGATE_TEST_HISTORIES=25 TOLLGATE_TEST_RUNS=10 $(JEST) --selectProjects unit --maxWorkers=$(WORKERS) $(PATIENTLY) --testPathIgnorePatterns '\.mysql\.test\.ts$$' $(NOT_IN_CHECK); tests=$$?; wait $$checks && exit $$tests
 
 # Unit tests wait for MariaDB and whole systems for their own processes for part of the time, so two cores run four files. The checks of the
 # sources run beside the unit tests. tests/support/sequencer.ts has the order.

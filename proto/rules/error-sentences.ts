@@ -269,7 +269,7 @@ export const sentences = {
 
 type Sentences = typeof sentences;
 /** The rule of a sentence. */
-export type Rule = { [R in keyof Sentences]: keyof Sentences[R] }[keyof Sentences] & string;
+export type Rule = Extract<{ [R in keyof Sentences]: keyof Sentences[R] }[keyof Sentences], string>;
 
 /** The names of the parameters of a template. */
 export type ParamsOf<Template extends string> = Template extends `${string}{${infer Name}}${infer Rest}` ? Name | ParamsOf<Rest> : never;

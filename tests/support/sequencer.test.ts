@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import Sequencer, { seconds } from './sequencer.js';
+import Sequencer, { ownProcess, seconds } from './sequencer.js';
 
 const order = (maxWorkers: number, ...names: string[]): string[] => {
   const sequencer = new Sequencer({ contexts: [], globalConfig: { maxWorkers } } as never);
@@ -11,15 +11,13 @@ const order = (maxWorkers: number, ...names: string[]): string[] => {
 
 describe('the order of test files', () => {
   it('names files that exist', () => {
-    expect(Object.keys(seconds).filter((path) => !existsSync(join(import.meta.dirname, '../..', path)))).toEqual([]);
+    expect([...Object.keys(seconds), ...ownProcess].filter((path) => !existsSync(join(import.meta.dirname, '../..', path)))).toEqual([]);
   });
 
-  it('starts with the long files', () => {
-    expect(order(1, 'tests/operations/trace.test.ts', 'tests/calls/streams.test.ts', 'tests/operations/outages.test.ts')).toEqual([
-      'tests/operations/outages.test.ts',
-      'tests/calls/streams.test.ts',
-      'tests/operations/trace.test.ts',
-    ]);
+  it('starts with the files after which a process ends, then the long ones', () => {
+    expect(
+      order(1, 'tests/operations/trace.test.ts', 'tests/calls/streams.test.ts', 'tests/operations/outages.test.ts', ownProcess[0]!),
+    ).toEqual([ownProcess[0], 'tests/operations/outages.test.ts', 'tests/calls/streams.test.ts', 'tests/operations/trace.test.ts']);
   });
 
   it('runs browser tests in half of the workers while there are others', () => {

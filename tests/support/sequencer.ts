@@ -48,7 +48,6 @@ export const seconds: Readonly<Record<string, number>> = {
   'tests/console-api/operator-api.test.ts': 29,
   'tests/console/frame.test.ts': 28,
   'tests/accounts/sign-in.test.ts': 27,
-  'services/kit/rpc/transports.test.ts': 26,
   'tests/operations/metrics.test.ts': 26,
   'tests/clients/failures.test.ts': 25,
   'tests/money/ledger-killed.distributed.test.ts': 23,
@@ -66,6 +65,15 @@ export const seconds: Readonly<Record<string, number>> = {
 };
 const secondsOfOthers = 10;
 
+/** Files whose process ends with them, because they register telemetry: they come first, before their process has loaded what others need. */
+export const ownProcess = [
+  'services/kit/rpc/batch.test.ts',
+  'services/kit/rpc/transports.test.ts',
+  'services/kit/db/sql-spans.test.ts',
+  'services/ledger/store/round-trips.mysql.test.ts',
+  'services/metering/store/round-trips.mysql.test.ts',
+];
+
 /** Jest's sequencer with this order. */
 export default class extends TestSequencer {
   private readonly workerCount: number;
@@ -78,7 +86,7 @@ export default class extends TestSequencer {
   override sort(tests: Test[]): Test[] {
     const left = [...tests]
       .map((test) => ({ test, ...judged(test) }))
-      .sort((one, other) => other.takes - one.takes || (one.path < other.path ? -1 : 1));
+      .sort((one, other) => Number(other.isFirst) - Number(one.isFirst) || other.takes - one.takes || (one.path < other.path ? -1 : 1));
     const workers = Array.from({ length: this.workerCount }, () => ({ freeAt: 0, inBrowser: false }));
     const order: Test[] = [];
     while (left.length > 0) {
@@ -95,7 +103,12 @@ export default class extends TestSequencer {
   }
 }
 
-function judged({ path, context }: Test): { path: string; takes: number; inBrowser: boolean } {
+function judged({ path, context }: Test): { path: string; takes: number; isFirst: boolean; inBrowser: boolean } {
   const name = path.slice(context.config.rootDir.length + 1);
-  return { path: name, takes: seconds[name] ?? secondsOfOthers, inBrowser: name.startsWith('tests/console/') };
+  return {
+    path: name,
+    takes: seconds[name] ?? secondsOfOthers,
+    isFirst: ownProcess.includes(name),
+    inBrowser: name.startsWith('tests/console/'),
+  };
 }

@@ -20,7 +20,6 @@ import { failureOf, promised, untilStill, untilTrue } from '../testing/waiting.j
 import { batchClient } from '#client/batch/batch-client.js';
 import { type BatchRequest, inFlightMax, operationsPerMessageMax } from '#client/batch/batch-contract.js';
 import { type CallContext, callContext } from '#client/call-context.js';
-import { messageBytesMax } from '#client/codec.js';
 
 const release = (holdId: string): ReleaseRequest => ({ holdId, accountId: 'acct' });
 const context = (options: { timeoutMs?: number; signal?: AbortSignal } = {}): CallContext => callContext({ caller: 'gateway', ...options });
@@ -85,15 +84,6 @@ describe.each(transports)('batched calls, %s', (_, connect) => {
     await client.release(release('alone'), context());
     expect(messages.at(-1)).toBe(1);
   });
-
-  it('may be large: calls that do not fit into one message go in the next', async () => {
-    const client = await clientOf({ release: async ({ holdId }) => ReleaseResponse.fromPartial({ hold: { id: String(holdId.length) } }) });
-    const sizes = [200_000, messageBytesMax - 50_000, 10];
-    const answers = await Promise.all(sizes.map((size) => client.release(release('x'.repeat(size)), context({ timeoutMs: 30_000 }))));
-    expect(answers.map(({ hold }) => Number(hold!.id))).toEqual(sizes);
-    expect(messages).toEqual([1, 1, 1]);
-    expect(await failureOf(client.release(release('x'.repeat(messageBytesMax)), context()))).toMatchObject({ reason: 'body_too_large' });
-  }, 30_000);
 
   it('return in the order in which they finish', async () => {
     const last = promised<boolean>();

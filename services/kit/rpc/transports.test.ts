@@ -8,9 +8,8 @@ import { probeAccess } from '../testing/access.js';
 import { type LogLine, recordingLogger } from '../testing/log.js';
 import { probe, type ProbeService, probeService, ProbeServiceDefinition } from '../testing/probe-service.js';
 import { failureOf, promised, untilStill, untilTrue } from '../testing/waiting.js';
-import { type Connection, transports } from '../testing/transports.js';
+import { type Connection, encodingTransports, transports } from '../testing/transports.js';
 import { type CallContext, callContext } from '#client/call-context.js';
-import { messageBytesMax } from '#client/codec.js';
 import { crossings } from './crossing.js';
 import { localClient } from './local-client.js';
 import { decorateService } from './standard-chain.js';
@@ -312,9 +311,7 @@ describe.each(transports)('a service %s', (name, connect, aheadMax) => {
   });
 });
 
-const encoding = transports.filter(([name]) => !/shared|frozen/.test(name));
-
-describe.each(encoding)('the messages of a service %s', (_, connect) => {
+describe.each(encodingTransports)('the messages of a service %s', (_, connect) => {
   let connection: Connection<ProbeService> | undefined;
 
   afterEach(() => connection?.close());
@@ -337,13 +334,6 @@ describe.each(encoding)('the messages of a service %s', (_, connect) => {
     response.parts.push('changed by the caller');
     expect(request.parts).toEqual(['caller']);
     expect(kept.parts).toEqual(['service']);
-  });
-
-  it('may be large, up to the limit', async () => {
-    const client = await clientOf({ echo: async (request) => probe(String(request.text.length)) });
-    expect(await client.echo(probe('x'.repeat(8_000_000)), callContext({ caller: 'gateway' }))).toEqual(probe('8000000'));
-    const error = await failureOf(client.echo(probe('x'.repeat(messageBytesMax)), callContext({ caller: 'gateway' })));
-    expect(error).toMatchObject({ reason: 'body_too_large', details: { limit_bytes: String(messageBytesMax) } });
   });
 });
 

@@ -2,12 +2,13 @@
 import { accessTable } from '#proto/access.js';
 import { Access } from '../rpc/access/access.js';
 
-/** Returns access to the probe service: a grant for each of its RPCs. The gateway holds all of them, metering one. */
+/** Returns access to the probe service: a grant for each of its RPCs. The gateway holds all of them, metering one. No keys will arrive. */
 export function probeAccess(): Access {
   const grants = ['Echo', 'Count', 'WatchTicks', 'Converse'].map(
     (name) => [`tollgate.test.v1.ProbeService/${name}`, `test.${name.toLowerCase()}`] as const,
   );
   return new Access({
+    keysWaitMs: 10,
     table: { ...accessTable, ...Object.fromEntries(grants.map(([rpc, grant]) => [rpc, { grant }])) },
     builtIn: {
       operator: { grants: 'all', forUsers: false },

@@ -89,3 +89,6 @@ export const transports: readonly (readonly [string, Connect, number])[] = [
   ['over gRPC on a Unix socket', overGrpc(() => `unix:${join(tmpdir(), `${newId('t')}.sock`)}`), 200],
   ['over gRPC with mutual TLS', overTls, 200],
 ];
+
+/** Those that encode each message; the others hand over the objects themselves. */
+export const encodingTransports = transports.filter(([name]) => !/shared|frozen/.test(name));

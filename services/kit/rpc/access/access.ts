@@ -19,10 +19,9 @@ export interface AccessOptions {
   readonly table?: AccessTable;
   readonly builtIn?: BuiltInCallers;
   readonly clock?: Clock;
+  /** How long a call with a token waits for the first keys after a start, in milliseconds. */
+  readonly keysWaitMs?: number;
 }
-
-/** How long a call with a token waits for the first keys after a start, in milliseconds. */
-const keysWaitMs = 1500;
 
 /** Decides which caller may call what in one process. */
 export class Access {
@@ -31,11 +30,13 @@ export class Access {
   /** Verifies on behalf of which user a caller acts; `followCallers` keeps its keys current too. */
   readonly actors: ActorVerifier;
   private readonly table: AccessTable;
+  private readonly keysWaitMs: number;
   private readonly builtIn: ReadonlyMap<string, { readonly grants: 'all' | ReadonlySet<string>; readonly forUsers: boolean }>;
 
-  constructor({ table = accessTable, builtIn = builtInCallers, clock = systemClock }: AccessOptions = {}) {
+  constructor({ table = accessTable, builtIn = builtInCallers, clock = systemClock, keysWaitMs = 1500 }: AccessOptions = {}) {
     this.actors = new ActorVerifier(clock);
     this.table = table;
+    this.keysWaitMs = keysWaitMs;
     this.builtIn = new Map(
       Object.entries(builtIn).map(([name, { grants, forUsers }]) => [
         name,
@@ -83,7 +84,7 @@ export class Access {
   }
 
   private async whenKeysArrive(context: CallContext, goOn: (proven: CallContext) => CallScope): Promise<CallScope> {
-    await this.actors.keysOrTimeout(keysWaitMs);
+    await this.actors.keysOrTimeout(this.keysWaitMs);
     if (this.actors.hasKeys()) return this.withActor(context, goOn);
     const message = 'The acting user cannot be verified at the moment; try again.';
     throw new AppError('service_unavailable', message, { retryAfterMs: 1000 });
