@@ -1,6 +1,7 @@
 // Measures one window: a load on a contender, with the CPU of each thread, the memory and the writes that it took, from /proc.
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { liveBytes } from './live-memory.ts';
 import { type Load, type LoadResult, percentile, runLoad } from './load.ts';
 import type { Contender } from './processes.ts';
 
@@ -58,9 +59,6 @@ export function cpuOf(pids: readonly number[]): number {
 const writtenBytes = (pids: Pids): number =>
   sum(Object.values(pids).map((pid) => Number(/^write_bytes: (\d+)/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))![1])));
 
-const residentBytes = (pids: Pids): number =>
-  sum(Object.values(pids).map((pid) => Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) * 1024));
-
 /** Returns what was used between two readings, by the names of the threads. Of a thread that has ended in between, it is not known. */
 function since(before: CpuUs, after: CpuUs): CpuUs {
   const used: Record<string, number> = {};
@@ -117,7 +115,13 @@ export async function measure(
   };
 }
 
-/** Returns the memory that an open stream adds: the growth from the first streams to many more, divided by their number. */
+async function liveBytesOf(pids: Pids): Promise<number> {
+  let bytes = 0;
+  for (const pid of Object.values(pids)) bytes += await liveBytes(pid);
+  return bytes;
+}
+
+/** Returns the live memory that an open stream adds: the growth from the first streams to many more, divided by their number. */
 export async function bytesPerStream(
   contender: Contender,
   load: Omit<Load, 'url' | 'headers' | 'callers'> & { path: string },
@@ -134,10 +138,10 @@ export async function bytesPerStream(
     });
   const first = open(few);
   await sleep(4000);
-  const before = residentBytes(contender.pids);
+  const before = await liveBytesOf(contender.pids);
   const second = open(more);
   await sleep(7000);
-  const after = residentBytes(contender.pids);
+  const after = await liveBytesOf(contender.pids);
   await Promise.all([first, second]);
   return (after - before) / more;
 }

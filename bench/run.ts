@@ -15,7 +15,7 @@ const { values: options } = parseArgs({
   options: {
     rounds: { type: 'string', default: '3' },
     // Shortens or lengthens every window.
-    scale: { type: 'string', default: '1' },
+    scale: { type: 'string', default: '0.75' },
     // A regular expression that selects loads by name: whole, streamed, lone, paced, large, paths, rest.
     only: { type: 'string', default: '' },
     distributed: { type: 'boolean', default: true },
@@ -130,26 +130,19 @@ async function warmUp(window: Window, entries: readonly Entry[], relay: Contende
   if (relay !== undefined) await window(relay, { ...loads.streamed, durationMs: 1000 * scale }, 0);
 }
 
-async function measureAtRest(entries: readonly Entry[]): Promise<[Map<Contender, number>, Map<string, AtRest>]> {
-  await sleep(6000);
-  const idle = await idleOf(
-    entries.map(({ contender }) => contender),
-    10 * scale,
-  );
+async function measureMemory(entries: readonly Entry[]): Promise<Map<Contender, number>> {
   const memory = new Map<Contender, number>();
-  const measured = entries.filter(({ hasMemory }) => hasMemory === true && only.test('rest'));
-  await Promise.all(
-    measured.map(async ({ contender }) => {
-      const bytes = await bytesPerStream(contender, openStreams).catch(
-        (error: unknown) => void process.stderr.write(`${contender.name}, memory: ${String(error)}\n`),
-      );
-      if (bytes !== undefined) memory.set(contender, bytes);
-    }),
-  );
-  const figures = entries.map(
-    ({ contender }) => [contender.name, { idleUsPerSecond: idle.get(contender), bytesPerStream: memory.get(contender) }] as const,
-  );
-  return [idle, new Map(figures)];
+  for (const { contender, hasMemory } of entries)
+    if (hasMemory === true && only.test('rest')) memory.set(contender, await bytesPerStream(contender, openStreams));
+  return memory;
+}
+
+/** Returns the least of three windows: collectors and roll-ups finish what the loads before left. */
+async function measureIdle(contenders: readonly Contender[]): Promise<Map<Contender, number>> {
+  await sleep(6000);
+  const windows: Map<Contender, number>[] = [];
+  for (let window = 0; window < 3; window += 1) windows.push(await idleOf(contenders, 6 * scale));
+  return new Map(contenders.map((each) => [each, Math.min(...windows.map((window) => window.get(each)!))]));
 }
 
 try {
@@ -176,7 +169,11 @@ try {
   const relay = withPaths ? await startRelay(names.json, 'json', upstream) : undefined;
   const byName = new Map(entries.map(({ contender }) => [contender.name, contender]));
   await warmUp(window, entries, relay);
-  const [idle, atRest] = await measureAtRest(entries);
+  const idle = await measureIdle(entries.map(({ contender }) => contender));
+  const memory = await measureMemory(entries);
+  const atRest = new Map<string, AtRest>(
+    entries.map(({ contender }) => [contender.name, { idleUsPerSecond: idle.get(contender), bytesPerStream: memory.get(contender) }]),
+  );
   const results = new Results();
   const averages: number[] = [];
   for (let round = 0; round < rounds; round += 1) {

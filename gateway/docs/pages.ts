@@ -44,6 +44,7 @@ const sources: readonly Source[] = [
   { name: 'configuration', description: 'Every setting with its default, for operators.' },
   { name: 'reconciling', description: 'How to check that the books agree, and what to do when they do not, for operators.' },
   { name: 'storage', description: 'How the databases grow, and what to do about it, for operators.' },
+  { name: 'capacity', description: 'What a machine serves, when to use several, and what is saturated first, for operators.' },
 ];
 
 /** Reads and generates all pages; called once, at startup. Throws if a file is missing, because the installation is then incomplete. */
