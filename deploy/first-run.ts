@@ -2,7 +2,7 @@
 // key, so that calls can be made immediately.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { AuthService } from '#proto/auth/v1/auth.js';
+import { type AuthService, CreateKeyRequest } from '#proto/auth/v1/auth.js';
 import { CreateUserRequest, type UserService, Role } from '#proto/auth/v1/users.js';
 import { DepositSource, type LedgerService } from '#proto/ledger/v1/ledger.js';
 import { hasReason } from '#client/errors/app-error.js';
@@ -44,7 +44,7 @@ export async function ensureFirstRun(
   if (existsSync(markerPath(dataDir))) return;
   const { auth, users, ledger } = clients;
   const context = callContext({ caller: 'operator', timeoutMs });
-  const { account } = await auth.createAccount({ name: 'default', idempotencyKey: 'first-run' }, context);
+  const { account } = await auth.createAccount({ name: 'default', idempotencyKey: 'first-run', rateLimits: undefined }, context);
   const accountId = account!.id;
   if (startingBalanceNanoUsd > 0n) {
     await ledger.deposit(
@@ -61,10 +61,7 @@ export async function ensureFirstRun(
   await users.putMember({ accountId, userId: await operatorId(users, operatorEmail), role: Role.ROLE_OWNER }, context);
   const { keys } = await auth.listKeys({ accountId, pageSize: 0, pageToken: '', newestFirst: false }, context);
   for (const key of keys) if (key.name === keyName) await auth.revokeKey({ keyId: key.id, accountId }, context);
-  const { secret } = await auth.createKey(
-    { accountId, name: keyName, models: undefined, lifetimeLimitNanoUsd: undefined, expiresAtMs: undefined, idempotencyKey: '' },
-    context,
-  );
+  const { secret } = await auth.createKey(CreateKeyRequest.fromPartial({ accountId, name: keyName }), context);
   show({ accountId, secret, operatorEmail, startingBalanceNanoUsd });
   writeFileSync(markerPath(dataDir), `${JSON.stringify({ account_id: accountId })}\n`, { mode: 0o600 });
 }

@@ -1,6 +1,7 @@
 // Settings of the gateway.
 import { duration, flag, integer, optionalText, type Settings, text, type Values } from '#kit/config/settings.js';
 import { formatUsd, parseUsd } from '#rules/money.js';
+import { limitSettings } from './limits/settings.js';
 
 /** Every setting of the gateway, for parseSettings and the configuration reference. */
 export const gatewaySettings = {
@@ -25,6 +26,7 @@ export const gatewaySettings = {
       default: 1000,
     },
   ),
+  ...limitSettings,
   connectionsMax: integer('TOLLGATE_GATEWAY_CONNECTIONS_MAX', 'open client connections before new ones are closed immediately', {
     min: 1,
     max: 1_000_000,

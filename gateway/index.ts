@@ -14,6 +14,9 @@ import type { GatewayConfig } from './config.js';
 import { type Connections, watchConnections } from './http/connections.js';
 import { localOccupancy, type Occupancy } from './http/occupancy.js';
 import { createKeyedCalls } from './call/idempotency/keyed-calls.js';
+import { createLimiter, type LimitStore } from './limits/limiter.js';
+import { defaultLimits } from './limits/settings.js';
+import { windowMemory, WindowTable } from './limits/window-table.js';
 import type { GatewayPeers } from './peers.js';
 import { createKeyReplica } from './replicas/keys.js';
 import { createModelReplica } from './replicas/models.js';
@@ -25,6 +28,7 @@ import { createUnknownHolds } from './call/unknown-holds.js';
 
 export { gatewaySettings, type GatewayConfig } from './config.js';
 export { clearOccupancy, occupancyMemory, sharedOccupancy } from './http/occupancy.js';
+export { clearWindows, type WindowMemory, windowMemory, WindowTable } from './limits/window-table.js';
 export { adoptSpools } from './call/spool/adopt.js';
 export type { GatewayPeers } from './peers.js';
 
@@ -59,6 +63,8 @@ export interface GatewayDeps {
     readonly thread: number;
     /** What all threads together are occupied with. */
     readonly occupancy: Occupancy;
+    /** Where all threads together count calls against rate limits. */
+    readonly limits: LimitStore;
   };
 }
 
@@ -90,6 +96,11 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
   );
   const { shared, spoolDir } = deps;
   const occupancy = shared?.occupancy ?? localOccupancy();
+  const limiter = createLimiter({
+    store: shared?.limits ?? new WindowTable(windowMemory(1), 1),
+    defaults: defaultLimits(config),
+    clock,
+  });
   const spool = createSpool({
     folder: shared === undefined ? spoolDir : join(spoolDir, String(shared.thread)),
     root: spoolDir,
@@ -102,7 +113,18 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
   });
   const disconnectDrain = new DisconnectDrain(config);
   const unknownHolds = createUnknownHolds({ ledger: peers.ledger, clock, log, rpcTimeoutMs, holdTtlMs: config.holdTtlMs });
-  const keyedCalls = createKeyedCalls({ peers, models, checkpoints, recorder, unknownHolds, drain: disconnectDrain, config, clock, log });
+  const keyedCalls = createKeyedCalls({
+    peers,
+    models,
+    checkpoints,
+    recorder,
+    unknownHolds,
+    limiter,
+    drain: disconnectDrain,
+    config,
+    clock,
+    log,
+  });
   const readiness = createReadiness({ peers, keys, models, recorder, clock });
   let endObserving = (): void => {};
   let isDraining = false;
@@ -137,6 +159,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
         checkpoints,
         recorder,
         unknownHolds,
+        limiter,
         drain: disconnectDrain,
         keyedCalls,
         config,

@@ -6,19 +6,21 @@ import type { Balance } from '#proto/ledger/v1/ledger.js';
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
+import { changedAccountRateLimits, newRateLimits, type RateLimitOptions, withRateLimits } from '../rate-limits.js';
 import { accountInListView, accountStates, accountView, accountWithBalanceView } from '../views/account.js';
 
 /** The noun `account`. */
 export function accountCommand(cli: Cli): Command {
   const account = new Command('account').description('Accounts, which own balances and keys.');
 
-  account
-    .command('create <name>')
+  withRateLimits(account.command('create <name>'))
     .description('Create an account.')
     .option('--idempotency-key <key>', 'a retry with the same key creates no second account')
-    .action((name: string, options: { idempotencyKey?: string }) =>
+    .action((name: string, options: { idempotencyKey?: string } & RateLimitOptions) =>
       cli.withServices(async ({ auth }) => {
-        const response = await auth.createAccount({ name, idempotencyKey: options.idempotencyKey ?? '' }, operatorCall());
+        const allModels = newRateLimits(options);
+        const rateLimits = allModels === undefined ? undefined : { allModels, models: [] };
+        const response = await auth.createAccount({ name, idempotencyKey: options.idempotencyKey ?? '', rateLimits }, operatorCall());
         cli.out.show(accountView, response.account!);
         cli.out.note(
           `\nNext: tollgate balance deposit 5 --account ${response.account!.id}\n      tollgate key create --name first --account ${response.account!.id}`,
@@ -56,6 +58,18 @@ export function accountCommand(cli: Cli): Command {
         const response = await auth.getAccount({ accountId }, operatorCall());
         const [balance] = (await balancesOf([response.account!], ledger)) ?? [];
         cli.out.show(accountWithBalanceView, { account: response.account!, balance });
+      }),
+    );
+
+  withRateLimits(account.command('update <account>'))
+    .description('Change the rate limits of an account, everywhere within a second. Limits that are not given stay as they are.')
+    .option('--model <id>', 'only the limits of this model within the account')
+    .action((accountId: string, options: { model?: string } & RateLimitOptions) =>
+      cli.withServices(async ({ auth }) => {
+        const { account: before } = await auth.getAccount({ accountId }, operatorCall());
+        const rateLimits = changedAccountRateLimits(before!.rateLimits, options.model, options);
+        const request = UpdateAccountRequest.fromPartial({ accountId, rateLimits, updateMask: ['rate_limits'] });
+        cli.out.show(accountView, (await auth.updateAccount(request, operatorCall())).account!);
       }),
     );
 

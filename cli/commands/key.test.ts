@@ -69,6 +69,27 @@ describe('accounts and keys', () => {
     expect(await tollgateJson(gateway, ['account', 'resume', accountId])).toMatchObject([{ state: 'active' }]);
   });
 
+  it('have rate limits, each of which can be changed alone', async () => {
+    await tollgate(gateway, ['account', 'create', 'Acme', '--rpm', '600']);
+    const accountId = gateway.state.accounts[0]!.id;
+    expect(await tollgateJson(gateway, ['account', 'update', accountId, '--tpm', '10000'])).toMatchObject([
+      { rate_limits: { rpm: 600, tpm: 10_000, concurrency: null } },
+    ]);
+    const { stdout } = await tollgate(gateway, ['account', 'update', accountId, '--model', 'sandbox/echo', '--concurrency', '2']);
+    expect(stdout).toMatch(/rate limits +600 rpm, 10000 tpm\nmodel limits +sandbox\/echo: 2 calls at once/);
+
+    await tollgate(gateway, ['key', 'create', '--name', 'laptop', '--rpm', '60', '--concurrency', '5']);
+    const { id } = gateway.state.keys[0]!;
+    expect((await tollgate(gateway, ['key', 'show', id])).stdout).toMatch(/rate limits +60 rpm, 5 calls at once\n/);
+    expect(await tollgateJson(gateway, ['key', 'update', id, '--rpm', 'default', '--tpm', 'none'])).toMatchObject([
+      { rate_limits: { rpm: null, tpm: 0, concurrency: 5 } },
+    ]);
+    expect(await tollgate(gateway, ['key', 'update', id])).toMatchObject({
+      stderr: expect.stringContaining('--rpm, --tpm or --concurrency'),
+    });
+    expect((await tollgate(gateway, ['key', 'update', id, '--rpm', '0'])).code).toBe(2);
+  });
+
   it('require --account when there are several accounts', async () => {
     expect(await tollgate(gateway, ['key', 'list'])).toMatchObject({ code: 1, stderr: expect.stringContaining('tollgate account create') });
     await tollgate(gateway, ['account', 'create', 'one']);

@@ -8,9 +8,10 @@ import { operatorCall, type Services } from '../connect.js';
 import { instant } from '../output.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
 import { parseInstant, parseLimit, parseOverlap, parseList, parsePositiveAmount } from '../parse.js';
+import { changedRateLimits, newRateLimits, type RateLimitOptions, withRateLimits } from '../rate-limits.js';
 import { keyView, type ShownKey } from '../views/key.js';
 
-interface CreateOptions {
+interface CreateOptions extends RateLimitOptions {
   readonly account?: string;
   readonly name: string;
   readonly limit?: bigint;
@@ -24,7 +25,7 @@ export function keyCommand(cli: Cli): Command {
   const key = new Command('key').description('Platform keys, with their models, limits and expiry.');
   const parseExpiry = (text: string): bigint => parseInstant(text, cli.world.nowMs(), 'ahead');
 
-  withAccount(key.command('create'))
+  withRateLimits(withAccount(key.command('create')))
     .description('Create a key. Its secret is shown only once.')
     .requiredOption('--name <name>', 'a name to recognise the key')
     .option('--limit <usd>', 'the lifetime spending limit', parsePositiveAmount)
@@ -50,6 +51,17 @@ export function keyCommand(cli: Cli): Command {
     .command('show <key>')
     .description('Show a key with its spending.')
     .action((keyId: string) => cli.withServices(async (services) => showKey(cli, services, await findKey(services, keyId))));
+
+  withRateLimits(key.command('update <key>'))
+    .description('Change the rate limits of a key, everywhere within a second. Limits that are not given stay as they are.')
+    .action((keyId: string, options: RateLimitOptions) =>
+      cli.withServices(async (services) => {
+        const { accountId, rateLimits: before } = await findKey(services, keyId);
+        const rateLimits = changedRateLimits(before, options);
+        const request = UpdateKeyRequest.fromPartial({ keyId, accountId, rateLimits, updateMask: ['rate_limits'] });
+        await showKey(cli, services, (await services.auth.updateKey(request, operatorCall())).key!);
+      }),
+    );
 
   key
     .command('rename <key> <name>')
@@ -123,6 +135,7 @@ function create(cli: Cli, options: CreateOptions): Promise<void> {
       lifetimeLimitNanoUsd: options.limit,
       expiresAtMs: options.expires,
       idempotencyKey: options.idempotencyKey ?? '',
+      rateLimits: newRateLimits(options),
     };
     const { key, secret } = await auth.createKey(request, operatorCall());
     const [shown] = await known(cli, services, accountId, [key!]);

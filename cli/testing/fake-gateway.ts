@@ -14,9 +14,11 @@ import {
   Account,
   AccountState,
   AuthServiceDefinition,
+  type CreateAccountRequest,
   type CreateKeyRequest,
   Key,
   KeyState,
+  type UpdateAccountRequest,
   type UpdateKeyRequest,
 } from '#proto/auth/v1/auth.js';
 import { Notification, NotificationChannel, NotificationServiceDefinition, NotificationState } from '#proto/auth/v1/notifications.js';
@@ -191,13 +193,14 @@ function pageOf<T>(items: readonly T[], size: number, token: string): { page: T[
 
 function auth(state: FakeState): object {
   return {
-    createAccount: async ({ name }: { name: string }, context: CallContext) => {
+    createAccount: async ({ name, rateLimits }: CreateAccountRequest, context: CallContext) => {
       state.callers.add(context.caller);
       const account = Account.fromPartial({
         id: newId('acct'),
         name,
         state: AccountState.ACCOUNT_STATE_ACTIVE,
         createdAtMs: BigInt(testNowMs),
+        ...(rateLimits === undefined ? {} : { rateLimits }),
       });
       state.accounts.push(account);
       return { account };
@@ -211,10 +214,12 @@ function auth(state: FakeState): object {
         keyCounts: page.map(({ id }) => state.keys.filter(({ accountId }) => accountId === id).length),
       };
     },
-    updateAccount: async (request: { accountId: string; name?: string; state: AccountState; stateReason: string }) => {
+    updateAccount: async (request: UpdateAccountRequest) => {
       const account = find(state.accounts, request.accountId, 'account');
-      if (request.name !== undefined) account.name = request.name;
-      if (request.state !== AccountState.ACCOUNT_STATE_UNSPECIFIED) account.state = request.state;
+      const has = (field: string): boolean => request.updateMask?.includes(field) === true;
+      if (has('name')) account.name = request.name;
+      if (has('state')) account.state = request.state;
+      if (has('rate_limits')) account.rateLimits = request.rateLimits;
       account.stateReason = request.stateReason;
       return { account };
     },
@@ -248,6 +253,7 @@ function auth(state: FakeState): object {
       if (has('lifetime_limit_nano_usd')) key.lifetimeLimitNanoUsd = request.lifetimeLimitNanoUsd;
       if (has('expires_at_ms')) key.expiresAtMs = request.expiresAtMs;
       if (has('state')) key.state = request.state;
+      if (has('rate_limits')) key.rateLimits = request.rateLimits;
       return { key };
     },
     revokeKey: async ({ keyId }: { keyId: string }) => {

@@ -3,6 +3,7 @@ import { type Account, AccountState } from '#proto/auth/v1/auth.js';
 import type { Balance } from '#proto/ledger/v1/ledger.js';
 import { type Column, instant, instantJson, usd, type View } from '../output.js';
 import { wordsOf } from '../parse.js';
+import { accountRateLimitsJson, modelRateLimitsText, rateLimitsText } from '../rate-limits.js';
 import { balanceView } from './balance.js';
 
 /** The states of accounts, in words. */
@@ -15,6 +16,7 @@ export const accountView: View<Account> = {
     name: account.name,
     state: accountStates.of(account.state),
     state_reason: account.stateReason === '' ? null : account.stateReason,
+    rate_limits: accountRateLimitsJson(account.rateLimits),
     created_at: instantJson(account.createdAtMs),
   }),
   columns: [
@@ -28,6 +30,8 @@ export const accountView: View<Account> = {
     { title: 'name', text: (account) => account.name },
     { title: 'state', text: (account) => accountStates.of(account.state) },
     { title: 'because', text: (account) => account.stateReason },
+    { title: 'rate limits', text: (account) => rateLimitsText(account.rateLimits?.allModels) },
+    { title: 'model limits', text: (account) => modelRateLimitsText(account.rateLimits) },
     { title: 'created', text: (account) => instant(account.createdAtMs) },
   ],
 };

@@ -3,6 +3,7 @@ import type { Key } from '#proto/auth/v1/auth.js';
 import type { KeyActivity } from '#proto/metering/v1/metering.js';
 import { type KeyStanding, keyStateWord } from '#rules/key-state.js';
 import { instant, instantJson, usd, usdJson, type View } from '../output.js';
+import { rateLimitsJson, rateLimitsText } from '../rate-limits.js';
 
 /** A key, its spending, its last use, and the current time. */
 export interface ShownKey extends KeyStanding {
@@ -39,6 +40,7 @@ export const keyView: View<ShownKey> = {
     ...usdJson('spent', item.spend?.spentNanoUsd ?? 0n),
     ...usdJson('held', item.spend?.heldNanoUsd ?? 0n),
     ...usdJson('remaining', remaining(item)),
+    rate_limits: rateLimitsJson(item.key.rateLimits),
     expires_at: instantJson(item.key.expiresAtMs),
     created_at: instantJson(item.key.createdAtMs),
     revoked_at: instantJson(item.key.revokedAtMs),
@@ -72,6 +74,7 @@ export const keyView: View<ShownKey> = {
     { title: 'held', text: ({ spend }) => usd(spend?.heldNanoUsd ?? 0n) },
     { title: 'limit', text: ({ key }) => (key.lifetimeLimitNanoUsd === undefined ? 'none' : usd(key.lifetimeLimitNanoUsd)) },
     { title: 'remaining', text: (item) => (remaining(item) === undefined ? '' : usd(remaining(item)!)) },
+    { title: 'rate limits', text: ({ key }) => rateLimitsText(key.rateLimits) },
     { title: 'models', text: ({ key }) => models(key) },
     { title: 'expires', text: ({ key }) => (key.expiresAtMs === undefined ? 'never' : instant(key.expiresAtMs)) },
     { title: 'created', text: ({ key }) => instant(key.createdAtMs) },

@@ -18,7 +18,7 @@ import { Access } from '#kit/rpc/access/access.js';
 import { crossings } from '#kit/rpc/crossing.js';
 import { localClient } from '#kit/rpc/local-client.js';
 import { decorateService } from '#kit/rpc/standard-chain.js';
-import { createGateway, sharedOccupancy } from '../../gateway/index.js';
+import { createGateway, sharedOccupancy, WindowTable } from '../../gateway/index.js';
 import { createInference, ensureSecretKey, sharedCallsInFlight } from '../../services/inference/index.js';
 import type { GatewayThreadData } from './gateway-threads.js';
 
@@ -61,7 +61,7 @@ await runThread<GatewayThreadData>((data, { log, clock, common, thread, services
     log,
     drainTimeoutMs: common.drainTimeoutMs,
     spoolDir: data.spoolDir,
-    shared: { thread, occupancy: sharedOccupancy(data.occupancy, thread) },
+    shared: { thread, occupancy: sharedOccupancy(data.occupancy, thread), limits: new WindowTable(data.limits, thread) },
   });
   return { parts: [database, inference, gateway], result: () => gateway.address() };
 });

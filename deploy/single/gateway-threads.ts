@@ -8,7 +8,16 @@ import { threadGroup } from '#kit/process/thread-group.js';
 import { root } from '#kit/root.js';
 import type { Access } from '#kit/rpc/access/access.js';
 import type { crossings } from '#kit/rpc/crossing.js';
-import { adoptSpools, assertPortIsFree, clearOccupancy, type GatewayConfig, occupancyMemory } from '../../gateway/index.js';
+import {
+  adoptSpools,
+  assertPortIsFree,
+  clearOccupancy,
+  clearWindows,
+  type GatewayConfig,
+  occupancyMemory,
+  type WindowMemory,
+  windowMemory,
+} from '../../gateway/index.js';
 import { callsInFlightMemory, clearCallsInFlight, type InferenceConfig } from '../../services/inference/index.js';
 
 const coresMin = 4;
@@ -23,6 +32,7 @@ export interface GatewayThreadData {
   readonly messages: keyof typeof crossings;
   readonly occupancy: SharedArrayBuffer;
   readonly callsInFlight: SharedArrayBuffer;
+  readonly limits: WindowMemory;
 }
 
 /** Options of `gatewayThreads`. */
@@ -50,6 +60,7 @@ export function gatewayThreads(options: GatewayThreadsOptions, { log, common, ad
   const { threads, dataDir, spoolDir, messages, access } = options;
   const occupancy = occupancyMemory(threads);
   const callsInFlight = callsInFlightMemory(threads);
+  const limits = windowMemory(threads);
   const share = (max: number): number => Math.ceil(max / threads);
   const gateway = {
     ...options.gateway,
@@ -70,7 +81,7 @@ export function gatewayThreads(options: GatewayThreadsOptions, { log, common, ad
     common,
     log,
     dataOf(): GatewayThreadData {
-      return { gateway: { ...gateway, port }, inference: options.inference, dataDir, spoolDir, messages, occupancy, callsInFlight };
+      return { gateway: { ...gateway, port }, inference: options.inference, dataDir, spoolDir, messages, occupancy, callsInFlight, limits };
     },
     started(result) {
       address = result as string;
@@ -79,6 +90,7 @@ export function gatewayThreads(options: GatewayThreadsOptions, { log, common, ad
     ended(thread) {
       clearOccupancy(occupancy, thread);
       clearCallsInFlight(callsInFlight, thread);
+      clearWindows(limits, thread);
     },
   });
   addMetrics(() => group.metrics());

@@ -30,6 +30,7 @@ import { DisconnectDrain } from './drain-after-disconnect.js';
 import { createRecorder } from './recorder.js';
 import { fullSpool } from './testing/full-spool.js';
 import { createUnknownHolds } from './unknown-holds.js';
+import type { Limiter } from '../limits/limiter.js';
 
 type Script = (request: GenerateRequest, context: CallContext) => AsyncIterable<GenerateResponse>;
 
@@ -86,6 +87,7 @@ interface Play {
   responseFormat?: ResponseFormat;
   choices?: number;
   format?: ApiFormat;
+  limiter?: Limiter;
   capabilities?: Capability[];
   /** Returns the input price that is in force at an instant, in nano-USD per million tokens. */
   inputPriceAt?: (atMs: number) => bigint;
@@ -215,6 +217,7 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
       recorder: options.isRecordingUnavailable === true ? { ...recorder, assertRecording: refuse } : recorder,
       drain: new DisconnectDrain({ readOnTimeMs: 30, readOnTokensMax: 10, readOnCallsMax: 1, ...options.drain }),
       unknownHolds: createUnknownHolds({ ledger: peers.ledger, clock: systemClock, log, rpcTimeoutMs: 100, holdTtlMs: 1000 }),
+      limiter: options.limiter ?? { admit: () => undefined },
       config,
       clock,
       log,
@@ -257,6 +260,34 @@ describe('a metered call', () => {
       tokens: { inputTokens: 10, outputTokens: 5 },
       call: { upstreamId: 'second', upstreamModel: 'real-name', heldNanoUsd: holds[0]!.amountNanoUsd },
     });
+  });
+
+  it('is admitted by the rate limits before money is held, and counts with its usage when it ends', async () => {
+    const used: (number | undefined)[] = [];
+    const limiter = {
+      admit: (_call: unknown, modelId: string) => ({ end: (tokens: number | undefined) => void used.push(tokens), modelId }),
+    };
+    await play({ limiter });
+    expect(used).toEqual([15]);
+    const refused = await play({
+      limiter: {
+        admit: () => {
+          throw new AppError('rate_limited', 'No.');
+        },
+      },
+    });
+    expect([refused.error?.reason, refused.holds]).toEqual(['rate_limited', []]);
+  });
+
+  it('gives its estimated tokens back when no money can be held for it, and when the upstream fails', async () => {
+    const used: (number | undefined)[] = [];
+    const limiter = { admit: () => ({ end: (tokens: number | undefined) => void used.push(tokens) }) };
+    const poor = (): never => {
+      throw new AppError('balance_empty', 'No.');
+    };
+    expect((await play({ limiter, hold: poor })).error?.reason).toBe('balance_empty');
+    expect((await play({ limiter, script: failing([], 'upstream_failed') })).error?.reason).toBe('upstream_failed');
+    expect(used).toEqual([0, 0]);
   });
 
   it('is charged by the price that is in force at the start on its record', async () => {

@@ -3,7 +3,7 @@
 // Whatever happens, a call whose hold is durable ends in exactly one usage record: when the model is done, when anything fails, and when
 // the client disconnects. The hold is durable before the client gets the first byte, the record before it gets the end.
 import { isSpanContextValid, trace } from '@opentelemetry/api';
-import type { Key } from '#proto/auth/v1/auth.js';
+import type { AccountRateLimits, Key } from '#proto/auth/v1/auth.js';
 import type { ApiFormat, Event, GenerateResponse } from '#proto/inference/v1/inference.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { type Call, Outcome } from '#proto/metering/v1/metering.js';
@@ -15,7 +15,9 @@ import { beginReading } from './begin-reading.js';
 import type { Checkpoints } from './checkpoints.js';
 import { countCancelled } from './count-cancelled.js';
 import type { GatewayConfig } from '../config.js';
-import { hold } from './hold.js';
+import { type Held, hold } from './hold.js';
+import { countedTokens, type Limiter } from '../limits/limiter.js';
+import type { Figures } from '../limits/limits.js';
 import { type CallOutcome, outcomeOf, reportOf } from './outcome.js';
 import { noTokens, Progress } from './progress.js';
 import type { ParsedCall } from '../formats/format.js';
@@ -33,6 +35,9 @@ export interface CallRequest {
   /** The request id, which becomes the call id: req_… */
   readonly id: string;
   readonly key: Key;
+  readonly accountRateLimits?: AccountRateLimits | undefined;
+  /** Receives what the rate limits leave, for the headers of the answer; not called for a call without limits. */
+  readonly onLimits?: (figures: readonly Figures[]) => void;
   readonly format: ApiFormat;
   readonly parsed: ParsedCall;
   /** The caller's own x-request-id. */
@@ -63,6 +68,7 @@ export interface CallDeps {
   readonly recorder: Recorder;
   readonly drain: DisconnectDrain;
   readonly unknownHolds: UnknownHolds;
+  readonly limiter: Limiter;
   readonly config: GatewayConfig;
   readonly clock: Clock;
   readonly log: Logger;
@@ -87,7 +93,16 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
   assertForms(callable.model, request.parsed, request.format);
   deps.recorder.assertRecording();
 
-  const held = await hold(request, callable, deps);
+  const admitting = deps.limiter.admit(request, callable.model.id);
+  // Waits only where limits are counted in another process.
+  const admission = admitting instanceof Promise ? await admitting : admitting;
+  let held: Held;
+  try {
+    held = await hold(request, callable, deps);
+  } catch (error) {
+    admission?.end(0);
+    throw error;
+  }
   const call: Call = {
     id: request.id,
     accountId: request.key.accountId,
@@ -130,6 +145,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
     await held.durable;
   } catch (error) {
     // The client has received nothing, and there is no hold from which to charge.
+    admission?.end(0);
     reading.abort(consumerLeft);
     reading.end();
     throw error;
@@ -167,6 +183,9 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
     progress.attempts.end(outcome.code, outcome.detail);
     if (outcome.code === Outcome.OUTCOME_CLIENT_DISCONNECTED && !outcome.free)
       await countCancelled(progress, request.parsed.request, held.inputTokensMax, deps);
+    // Before the end is sent: a client that may have one call in flight sends the next one when it has received this one.
+    // A client that disconnects before its call is accepted pays nothing, but its estimate stays counted.
+    admission?.end(outcome.free && progress.hasDisconnected ? undefined : countedTokens(progress.tokens));
     const storedAnswer = outcome.free ? nothing : await keptAnswerOf(request, progress, failure, deps.log);
     const report = reportOf(progress, outcome, deps.clock.nowMs(), storedAnswer);
     const recording = deps.recorder.record({ ...report, neverCheckpointed: inFlight.reporting() });

@@ -104,6 +104,13 @@ const money = {
   },
 };
 
+const limits = {
+  rate_limited: {
+    means: 'The key, its account, or the model within the account has reached a limit of requests, tokens or concurrent calls.',
+    todo: 'Wait for `retry-after`; client libraries do so. `scope`, `limit`, `max` and `used` name the limit. Without `retry-after`, the request alone exceeds the limit of tokens.',
+  },
+};
+
 const upstreams = {
   upstream_rejected: {
     means:
@@ -184,6 +191,7 @@ export const adviceOf: Readonly<Record<Reason, Advice>> = {
   ...caller,
   ...models,
   ...money,
+  ...limits,
   ...upstreams,
   ...ours,
   ...hidden,
@@ -196,6 +204,7 @@ export const callerGroups: readonly AdviceGroup[] = [
   { title: 'The key', reasons: namesOf(caller) },
   { title: 'The model', reasons: namesOf(models) },
   { title: 'Money', reasons: namesOf(money) },
+  { title: 'Rate limits', reasons: namesOf(limits) },
   { title: 'The vendor', reasons: namesOf(upstreams) },
   { title: 'Tollgate itself', reasons: namesOf(ours) },
 ];

@@ -31,6 +31,10 @@ const sources: readonly Source[] = [
     make: errorsPage,
   },
   { name: 'charging', description: 'The charge line by line, for every possible outcome of a call.' },
+  {
+    name: 'rate-limits',
+    description: 'Limits on requests, tokens and concurrent calls: how they count, the response, the headers, how to set them.',
+  },
   { name: 'idempotency', description: 'How to retry a call safely with the Idempotency-Key header.' },
   { name: 'console', description: 'The console: users, sign-in, roles, and what an operator sets up for them.' },
   { name: 'alerts', description: 'How users and programs are notified of a low balance, and how a webhook verifies the notifications.' },

@@ -42,6 +42,7 @@ const told: [Reason, number, string, string, number, string][] = [
   ['balance_held', 402, 'insufficient_quota', 'balance_held', 402, 'billing_error'],
   ['key_limit_reached', 402, 'insufficient_quota', 'key_limit_reached', 402, 'billing_error'],
   ['upstream_rejected', 400, 'invalid_request_error', 'upstream_rejected', 400, 'invalid_request_error'],
+  ['rate_limited', 429, 'requests', 'rate_limit_exceeded', 429, 'rate_limit_error'],
   ['upstream_rate_limited', 429, 'requests', 'rate_limit_exceeded', 429, 'rate_limit_error'],
   ['upstream_overloaded', 503, 'server_error', 'upstream_overloaded', 529, 'overloaded_error'],
   ['upstream_unavailable', 503, 'server_error', 'upstream_unavailable', 529, 'overloaded_error'],

@@ -1,6 +1,6 @@
 // What the middleware learns about a request, typed once; koa's own ctx.state is untyped.
 import type { Context } from 'koa';
-import type { Key } from '#proto/auth/v1/auth.js';
+import type { AccountRateLimits, Key } from '#proto/auth/v1/auth.js';
 import type { Format } from '../formats/format.js';
 
 /** Facts about one request. */
@@ -13,6 +13,8 @@ export interface RequestState {
   route?: string;
   /** Set once the key is known. */
   key?: Key;
+  /** The limits that the key shares with the other keys of its account. */
+  accountRateLimits?: AccountRateLimits | undefined;
   /** The catalog id of the called model, for the access log. */
   modelId?: string;
   /** The phases so far, as in the Server-Timing header. */

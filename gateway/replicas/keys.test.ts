@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import {
   Account,
+  AccountRateLimits,
   AccountState,
   type AuthenticateRequest,
   Key,
@@ -38,6 +39,7 @@ class FakeAuth {
   key = Key.fromPartial({ id: newId('key'), accountId: newId('acct'), lastFour: 'abcd', state: KeyState.KEY_STATE_ACTIVE, version: 1n });
   accountState = AccountState.ACCOUNT_STATE_ACTIVE;
   accountStateReason = '';
+  accountRateLimits: AccountRateLimits | undefined;
   lookUps = 0;
   /** Of the previous secret; undefined if there is none. */
   former: { secret: string; untilMs: bigint } | undefined;
@@ -55,10 +57,12 @@ class FakeAuth {
         key: this.key,
         accountState: this.accountState,
         accountStateReason: this.accountStateReason,
+        accountRateLimits: this.accountRateLimits,
         secretExpiresAtMs: this.former!.untilMs,
       };
     if (!isHashOf(this.secret)) throw new AppError('key_unknown', 'No.');
-    return { key: this.key, accountState: this.accountState, accountStateReason: this.accountStateReason };
+    const { key, accountState, accountStateReason, accountRateLimits } = this;
+    return { key, accountState, accountStateReason, accountRateLimits };
   }
 
   async *watchKeys(_request: object, context: CallContext): AsyncGenerator<WatchKeysResponse> {
@@ -174,6 +178,14 @@ describe('the key replica', () => {
       reason: 'account_suspended',
       message: 'The account of this platform key is suspended: invoice 7 is unpaid',
     });
+  });
+
+  it('applies the rate limits of an account from the moment they are pushed', async () => {
+    const accountRateLimits = AccountRateLimits.fromPartial({ allModels: { requestsPerMinute: 5 } });
+    expect((await keys.authenticate(auth.secret)).accountRateLimits).toBeUndefined();
+    const account = Account.fromPartial({ id: auth.key.accountId, state: auth.accountState, rateLimits: accountRateLimits });
+    await auth.send([WatchKeysResponse_Change.fromPartial({ changed: { $case: 'account', value: account } })]);
+    expect((await keys.authenticate(auth.secret)).accountRateLimits).toEqual(accountRateLimits);
   });
 
   it('refuses a key at the exact instant of its expiry', async () => {

@@ -1,5 +1,5 @@
 // The local cache of authenticated keys, kept current by changes that auth pushes, so that admitting a call needs no RPC.
-import type { AccountState, AuthenticateResponse, Key, WatchKeysResponse } from '#proto/auth/v1/auth.js';
+import type { AccountRateLimits, AccountState, AuthenticateResponse, Key, WatchKeysResponse } from '#proto/auth/v1/auth.js';
 import type { Clock } from '#kit/clock.js';
 import { AppError, hasReason } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
@@ -22,9 +22,16 @@ interface Entry {
   accountState: AccountState;
   /** Why the account is suspended. */
   accountStateReason: string;
+  accountRateLimits: AccountRateLimits | undefined;
   /** Set if the secret was replaced by a rotation: from this instant on it is refused. */
   secretExpiresAtMs: bigint | undefined;
   fetchedAtMs: number;
+}
+
+/** A key that may be used, and the limits that it shares with the other keys of its account. */
+export interface UsableKey {
+  readonly key: Key;
+  readonly accountRateLimits: AccountRateLimits | undefined;
 }
 
 /** Looks up keys by their secret. */
@@ -39,7 +46,7 @@ export interface KeyReplica {
    * Returns the active key of a secret at this instant. Throws key_malformed, key_unknown, key_revoked, key_disabled,
    * key_expired or account_suspended, and service_unavailable if auth cannot be reached.
    */
-  authenticate(secret: string): Promise<Key>;
+  authenticate(secret: string): Promise<UsableKey>;
 }
 
 /** Creates the cache, which holds at most `keysMax` keys. */
@@ -76,6 +83,7 @@ export function createKeyReplica(deps: {
           if (entry.key.accountId !== changed.value.id) continue;
           entry.accountState = changed.value.state;
           entry.accountStateReason = changed.value.stateReason;
+          entry.accountRateLimits = changed.value.rateLimits;
         }
       }
     }
@@ -120,6 +128,7 @@ export function createKeyReplica(deps: {
       key: response.key!,
       accountState: response.accountState,
       accountStateReason: response.accountStateReason,
+      accountRateLimits: response.accountRateLimits,
       secretExpiresAtMs: response.secretExpiresAtMs,
       fetchedAtMs: clock.nowMs(),
     };
@@ -168,7 +177,7 @@ export function createKeyReplica(deps: {
       }
       const entry = await lookUp(hashSecret(secret));
       assertUsable(entry.key, entry, clock.nowMs());
-      return entry.key;
+      return entry;
     },
   };
 }

@@ -10,6 +10,7 @@ import { disconnectSignal } from '../http/disconnect-signal.js';
 import { readJsonBody } from '../http/middleware/json-body.js';
 import { assertFits } from '../call/model-checks.js';
 import { type CallDeps, type CallRequest, type CallStep, meteredCall } from '../call/metered-call.js';
+import { limitHeaders } from '../limits/headers.js';
 import { stateOf } from '../http/request-state.js';
 import { noteTiming } from '../http/server-timing.js';
 import { createSseWriter } from '../http/sse.js';
@@ -34,6 +35,8 @@ export function generate(format: Format, deps: GenerateDeps): Middleware {
     const call: Omit<CallRequest, 'disconnected'> = {
       id: state.requestId,
       key: state.key!,
+      accountRateLimits: state.accountRateLimits,
+      onLimits: (figures) => ctx.set(limitHeaders(format.name, figures, deps.clock.nowMs())),
       format: formatCodes[format.name],
       parsed,
       clientRequestId: printable(ctx.get('x-request-id')).slice(0, 128),

@@ -74,6 +74,7 @@ export const fieldRules = {
   no_models: 'must be empty when all models are permitted',
   some_models: 'must name at least one model, or be left out for all models',
   max_models: 'must name at most {max} models',
+  distinct_models: 'must be ids of models, each once: 1 to 200 ASCII characters without spaces',
   model_name: 'must have 1 to {max} of the characters a-z 0-9 . _ : / - and begin with a letter or a digit',
 
   needs_group_by: 'needs group_by',
@@ -240,6 +241,25 @@ export const sentences = {
     codes_throttled: 'Too many codes were rejected. Try again in {minutes} minutes.',
   },
   call_closed: { call_closed: 'The call was recorded as lost. Its charge is in its usage record.' },
+  rate_limited: {
+    rate_limited: 'A rate limit is reached. Try again shortly.',
+    key_requests: 'This key may make {max} requests per minute and has made {used}. Try again in {seconds} s.',
+    key_tokens:
+      'This key may use {max} tokens per minute and has used {used}; this request needs about {needed}. Try again in {seconds} s.',
+    key_concurrent: 'This key may have {max} calls in flight and has {used}. Try again when one has ended.',
+    account_requests: 'This account may make {max} requests per minute and has made {used}. Try again in {seconds} s.',
+    account_tokens:
+      'This account may use {max} tokens per minute and has used {used}; this request needs about {needed}. Try again in {seconds} s.',
+    account_concurrent: 'This account may have {max} calls in flight and has {used}. Try again when one has ended.',
+    account_model_requests:
+      'This account may make {max} requests per minute to the model "{model}" and has made {used}. Try again in {seconds} s.',
+    account_model_tokens:
+      'This account may use {max} tokens per minute of the model "{model}" and has used {used}; this request needs about {needed}. Try again in {seconds} s.',
+    account_model_concurrent:
+      'This account may have {max} calls to the model "{model}" in flight and has {used}. Try again when one has ended.',
+    over_token_limit:
+      'This request needs about {needed} tokens, more than the limit of {max} tokens per minute. Shorten the request, or ask for a higher limit.',
+  },
   upstream_rejected: { upstream_rejected: 'The provider of the model rejected the request.' },
   upstream_rate_limited: { upstream_rate_limited: 'The provider of the model accepts no more calls at the moment. Try again shortly.' },
   upstream_overloaded: { upstream_overloaded: 'The provider of the model is overloaded. Try again shortly.' },

@@ -76,6 +76,10 @@ export const reasons = {
   /** The call was already recorded, as lost. */
   call_closed: Status.FAILED_PRECONDITION,
 
+  // Rate limits. details carry scope, limit, max, used and needed.
+  /** A limit of the key, the account or the model within the account is reached; worth a retry when told. */
+  rate_limited: Status.RESOURCE_EXHAUSTED,
+
   // Upstreams.
   /** The upstream refused the request itself; the message says why and is safe to relay. */
   upstream_rejected: Status.INVALID_ARGUMENT,

@@ -14,6 +14,7 @@ import type { Caller } from '../../../gateway/console/schemas/operator/callers.j
 import type { Health, LedgerCheck } from '../../../gateway/console/schemas/operator/health.js';
 import type { CreateUser, OperatorUser, SignInLink, UpdateUser, UserCreated } from '../../../gateway/console/schemas/operator/users.js';
 import type { Ended } from '../../../gateway/console/schemas/profile.js';
+import type { AccountRateLimitsBody } from '../../../gateway/console/schemas/rate-limits.js';
 import { api, apiUrl, type Page } from './client.js';
 
 export type {
@@ -51,6 +52,8 @@ export const createAccount = (name: string, idempotencyKey: string) =>
   api.post<Account>('/operator/accounts', { body: { name }, idempotencyKey });
 export const getAccount = (id: string, signal?: AbortSignal) => api.get<AccountDetail>(account(id), { signal });
 export const renameAccount = (id: string, name: string) => api.patch<Account>(account(id), { body: { name } });
+export const setAccountRateLimits = (id: string, body: AccountRateLimitsBody) =>
+  api.patch<Account>(account(id), { body: { rate_limits: body } });
 export const setAccountState = (id: string, action: 'suspend' | 'resume', reason: string) =>
   api.post<Account>(`${account(id)}/${action}`, { body: { reason } });
 export const listEntries = (id: string, cursor: string | null, signal?: AbortSignal) =>

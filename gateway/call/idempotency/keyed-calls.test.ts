@@ -111,6 +111,7 @@ function world(play: Play = {}) {
       () => fullSpool,
     ),
     unknownHolds: createUnknownHolds({ ledger: peers.ledger, clock: systemClock, log, rpcTimeoutMs: 100, holdTtlMs: 1000 }),
+    limiter: { admit: () => undefined },
     drain: new DisconnectDrain(config),
     config,
     clock: systemClock,

@@ -8,6 +8,7 @@ import { updateMaskOf } from '../table/update-mask.js';
 import type { OperationDeps } from '../deps.js';
 import { keySearchOf, searchPage } from '../search/key-search.js';
 import { renderConsoleKey } from '../render/keys.js';
+import { rateLimitsOf } from '../render/rate-limits.js';
 import { orNull } from '../render/values.js';
 import { ApiKey, CreateKey, KeyCreated, KeyList, KeyRotated, KeySearch, RotateKey, UpdateKey } from '../schemas/keys.js';
 import { publicSchema } from '../schemas/shapes.js';
@@ -53,6 +54,7 @@ export const keys: Area = {
             ...(body.models == null ? {} : { models: { modelIds: body.models } }),
             ...(body.limit_usd == null ? {} : { lifetimeLimitNanoUsd: limitNanoUsd(body.limit_usd) }),
             ...(body.expires_at == null ? {} : { expiresAtMs: expiryMs(body.expires_at, deps.clock.nowMs()) }),
+            ...(body.rate_limits == null ? {} : { rateLimits: rateLimitsOf(body.rate_limits) }),
             idempotencyKey,
           }),
           call.context(),
@@ -71,7 +73,7 @@ export const keys: Area = {
     operation({
       method: 'PATCH',
       path: '/accounts/{account}/keys/{key}',
-      summary: 'Change a key: absent fields are unchanged; null removes the limit, the expiry or the restriction to models.',
+      summary: 'Change a key: absent fields are unchanged; null removes the limits, the expiry or the restriction to models.',
       who: 'change keys',
       body: UpdateKey,
       answers: [ok(ApiKey)],
@@ -87,6 +89,7 @@ export const keys: Area = {
             models: body.models === null ? { allModels: true } : { modelIds: body.models ?? [] },
             ...(typeof body.limit_usd === 'string' ? { lifetimeLimitNanoUsd: limitNanoUsd(body.limit_usd) } : {}),
             ...(typeof body.expires_at === 'string' ? { expiresAtMs: expiryMs(body.expires_at, deps.clock.nowMs()) } : {}),
+            ...(body.rate_limits == null ? {} : { rateLimits: rateLimitsOf(body.rate_limits) }),
             state: body.state === 'active' ? KeyState.KEY_STATE_ACTIVE : KeyState.KEY_STATE_DISABLED,
             updateMask: updateMaskOf(body, {
               name: 'name',
@@ -94,6 +97,7 @@ export const keys: Area = {
               limit_usd: 'lifetime_limit_nano_usd',
               expires_at: 'expires_at_ms',
               state: 'state',
+              rate_limits: 'rate_limits',
             }),
           }),
           call.context(),
@@ -150,7 +154,9 @@ export const keys: Area = {
         const key = await ownKey(call, deps);
         const { account } = await deps.peers.auth.getAccount({ accountId }, call.context());
         assertUsable(key, { accountState: account!.state, accountStateReason: account!.stateReason }, deps.clock.nowMs());
-        stateOf(ctx).key = key;
+        const state = stateOf(ctx);
+        state.key = key;
+        state.accountRateLimits = account!.rateLimits;
         await deps.serveCall(ctx);
       },
     }),

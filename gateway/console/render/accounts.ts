@@ -3,6 +3,7 @@ import { type Account as AccountMessage, AccountState } from '#proto/auth/v1/aut
 import type { Balance } from '#proto/ledger/v1/ledger.js';
 import type { Account, AccountInList } from '../schemas/operator/accounts.js';
 import { renderBalance } from './billing.js';
+import { renderAccountRateLimits } from './rate-limits.js';
 import { instant, orNull } from './values.js';
 
 /** Renders an account. */
@@ -13,6 +14,7 @@ export function renderAccount(account: AccountMessage): Account {
     name: account.name,
     state: isSuspended ? 'suspended' : 'active',
     state_reason: orNull(account.stateReason),
+    rate_limits: renderAccountRateLimits(account.rateLimits),
     created_at: instant(account.createdAtMs),
   };
 }

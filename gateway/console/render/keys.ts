@@ -3,6 +3,7 @@ import type { KeyActivity } from '#proto/metering/v1/metering.js';
 import { type KeyStanding, keyStateWord } from '#rules/key-state.js';
 import { formatUsd } from '#rules/money.js';
 import type { ApiKey } from '../schemas/keys.js';
+import { renderRateLimits } from './rate-limits.js';
 import { instant, maybe } from './values.js';
 
 /** Holds the data of auth, the ledger and metering about a key. */
@@ -28,6 +29,7 @@ export function renderConsoleKey(standing: ConsoleKey): ApiKey {
     spent_usd: formatUsd(spent),
     held_usd: formatUsd(held),
     remaining_usd: maybe(remaining, (left) => formatUsd(left < 0n ? 0n : left)),
+    rate_limits: renderRateLimits(key.rateLimits),
     expires_at: maybe(key.expiresAtMs, instant),
     created_at: instant(key.createdAtMs),
     revoked_at: maybe(key.revokedAtMs, instant),

@@ -1,6 +1,7 @@
 // API keys of an account.
 import { type Static, Type } from 'typebox';
 import { keyStateWords } from '#rules/key-state-words.js';
+import { RateLimits, RateLimitsBody } from './rate-limits.js';
 import { brokenAs, Instant, listOf, Name, nullable, optional, parameter, Text, Time, Usd, UsdBody, view } from './shapes.js';
 
 /** A key without its secret. */
@@ -16,6 +17,7 @@ export const ApiKey = view('Key', {
   spent_usd: Usd,
   held_usd: Usd,
   remaining_usd: nullable(Usd, 'Null: the key has no limit.'),
+  rate_limits: RateLimits,
   expires_at: nullable(Time),
   created_at: Time,
   revoked_at: nullable(Time),
@@ -46,14 +48,21 @@ const Models = Type.Array(
   },
 );
 
-export const CreateKey = Type.Object({ name: Name, models: optional(Models), limit_usd: optional(UsdBody), expires_at: optional(Instant) });
+export const CreateKey = Type.Object({
+  name: Name,
+  models: optional(Models),
+  limit_usd: optional(UsdBody),
+  rate_limits: optional(RateLimitsBody),
+  expires_at: optional(Instant),
+});
 export type CreateKey = Static<typeof CreateKey>;
 
-/** Absent fields are unchanged; null removes the limit, the expiry or the restriction to models. */
+/** Absent fields are unchanged; null removes the limits, the expiry or the restriction to models. Rate limits are replaced together. */
 export const UpdateKey = Type.Object({
   name: Type.Optional(Name),
   models: optional(Models),
   limit_usd: optional(UsdBody),
+  rate_limits: optional(RateLimitsBody),
   expires_at: optional(Instant),
   state: Type.Optional(Type.Enum(['active', 'disabled'])),
 });

@@ -58,6 +58,8 @@ export const renderings: Renderings = {
   hold_closed: failed(500, null, 'unsaid'),
   call_closed: failed(500, null, 'unsaid'),
 
+  rate_limited: { ...limited, retry: 'when-told' },
+
   upstream_rejected: invalid('upstream_rejected'),
   upstream_rate_limited: limited,
   upstream_overloaded: failed(503, 'upstream_overloaded', 'unsaid'),

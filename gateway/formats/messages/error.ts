@@ -61,6 +61,8 @@ export const renderings: Renderings = {
   hold_closed: failed(500, null, 'unsaid'),
   call_closed: failed(500, null, 'unsaid'),
 
+  rate_limited: { status: 429, type: 'rate_limit_error', code: 'rate_limit_exceeded', retry: 'when-told' },
+
   upstream_rejected: invalid('upstream_rejected'),
   upstream_rate_limited: { status: 429, type: 'rate_limit_error', code: 'rate_limit_exceeded', retry: 'unsaid' },
   upstream_overloaded: overloaded('upstream_overloaded'),

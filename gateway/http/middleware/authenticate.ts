@@ -25,7 +25,10 @@ export function authenticate(keys: KeyReplica): Middleware {
     const startedAtMs = performance.now();
     for (const [index, secret] of secrets.entries()) {
       try {
-        stateOf(ctx).key = await keys.authenticate(secret);
+        const { key, accountRateLimits } = await keys.authenticate(secret);
+        const state = stateOf(ctx);
+        state.key = key;
+        state.accountRateLimits = accountRateLimits;
         break;
       } catch (error) {
         const isLast = index === secrets.length - 1;

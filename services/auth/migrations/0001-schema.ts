@@ -5,12 +5,14 @@ export const schema: Migration = {
   name: '0001-schema',
   statements: (sql) => [
     // States are the numbers of the protobuf enums. search_name is the name in JavaScript's lower case, which may be longer than the name.
+    // rate_limits is a JSON object (requests/rate-limits.ts), or NULL for the operator's defaults.
     `CREATE TABLE account (
       id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
       name ${sql.text(200)} NOT NULL,
       search_name ${sql.text(600)} NOT NULL,
       state ${sql.int32} NOT NULL CHECK (state IN (1, 2)),
       state_reason ${sql.text(500)} NOT NULL DEFAULT '',
+      rate_limits ${sql.longText} NULL,
       created_at_ms ${sql.int64} NOT NULL,
       version ${sql.int64} NOT NULL,
       change_number ${sql.int64} NOT NULL
@@ -45,6 +47,7 @@ export const schema: Migration = {
       name ${sql.text(200)} NOT NULL,
       model_ids ${sql.longText} NULL,
       lifetime_limit_nano_usd ${sql.int64} NULL CHECK (lifetime_limit_nano_usd > 0),
+      rate_limits ${sql.longText} NULL,
       expires_at_ms ${sql.int64} NULL,
       state ${sql.int32} NOT NULL CHECK (state IN (1, 2, 3)),
       created_at_ms ${sql.int64} NOT NULL,

@@ -18,6 +18,7 @@ export async function authenticate(request: AuthenticateRequest, _context: CallC
     key: match.key,
     accountState: match.accountState,
     accountStateReason: match.accountStateReason,
+    accountRateLimits: match.accountRateLimits,
     secretExpiresAtMs: match.secretExpiresAtMs,
   };
 }

@@ -7,6 +7,7 @@ import type { RpcDeps } from '../deps.js';
 import { hashSecret, lastFour, mintSecret } from '../key-secret.js';
 import { accountIdBytes, checkedExpiry, checkedLifetimeLimit, checkedModels, checkedName } from '../requests/fields.js';
 import { found } from '../requests/found.js';
+import { checkedRateLimits, rateLimitWords } from '../requests/rate-limits.js';
 import { firstOrRepeat, repeatableCall } from '../requests/repeat.js';
 
 /** Creates a key; a repeat returns the first one, without its secret. Raises invalid_request, not_found and idempotency_mismatch. */
@@ -20,7 +21,8 @@ export async function createKey(request: CreateKeyRequest, context: CallContext,
     found(await accounts.find(accountId), 'account');
     const secret = mintSecret();
     const key = newKey(checked, secret, clock);
-    const event = { action: 'key.create', accountId: key.accountId, targetId: key.id, detail: { name: key.name } };
+    const limitsDetail = key.rateLimits === undefined ? {} : { rate_limits: rateLimitWords(key.rateLimits) };
+    const event = { action: 'key.create', accountId: key.accountId, targetId: key.id, detail: { name: key.name, ...limitsDetail } };
     if (!(await keys.add(key, hashSecret(secret), call, (tx) => audit.append(tx, context, event)))) return undefined;
     feed.wake();
     log.info({ key_id: key.id, account_id: key.accountId }, 'key created');
@@ -38,6 +40,7 @@ function checkedRequest(request: CreateKeyRequest): CreateKeyRequest {
     lifetimeLimitNanoUsd: request.lifetimeLimitNanoUsd === undefined ? undefined : checkedLifetimeLimit(request.lifetimeLimitNanoUsd),
     expiresAtMs: request.expiresAtMs,
     idempotencyKey: '',
+    rateLimits: checkedRateLimits(request.rateLimits),
   };
 }
 
@@ -58,5 +61,6 @@ function newKey(request: CreateKeyRequest, secret: string, clock: Clock): Key {
     version: 1n,
     secretVersion: 1n,
     previousSecretsExpireAtMs: undefined,
+    rateLimits: request.rateLimits,
   };
 }

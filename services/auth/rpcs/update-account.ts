@@ -1,4 +1,5 @@
-// UpdateAccount: renames, suspends or resumes an account.
+// UpdateAccount: renames, limits, suspends or resumes an account.
+import { isDeepStrictEqual } from 'node:util';
 import { fieldFault } from '#client/errors/fault.js';
 import { type AuditEvent, changedFields } from '#kit/audit/audit-event.js';
 import type { CallContext } from '#client/call-context.js';
@@ -6,11 +7,12 @@ import { type Account, AccountState, type UpdateAccountRequest, type UpdateAccou
 import type { RpcDeps } from '../deps.js';
 import { accountIdBytes, checkedName, invalidField } from '../requests/fields.js';
 import { found } from '../requests/found.js';
+import { accountRateLimitWords, checkedAccountRateLimits } from '../requests/rate-limits.js';
 import { checkedUpdateMask } from '../requests/update-mask.js';
 
 const reasonCharsMax = 500;
 
-const fields = ['name', 'state', 'state_reason'] as const;
+const fields = ['name', 'state', 'state_reason', 'rate_limits'] as const;
 
 /** Changes the fields of the mask. Raises invalid_request and not_found. */
 export async function updateAccount(request: UpdateAccountRequest, context: CallContext, deps: RpcDeps): Promise<UpdateAccountResponse> {
@@ -20,11 +22,19 @@ export async function updateAccount(request: UpdateAccountRequest, context: Call
   const state = mask.has('state') ? checkedState(request.state) : undefined;
   const reason = mask.has('state_reason') ? checkedReason(request.stateReason) : undefined;
 
+  const rateLimits = checkedAccountRateLimits(request.rateLimits);
+
   const change = (before: Account): Account => {
     const isSuspended = (state ?? before.state) === AccountState.ACCOUNT_STATE_SUSPENDED;
     const stateReason = isSuspended ? (reason ?? before.stateReason) : '';
-    const after: Account = { ...before, name: name ?? before.name, state: state ?? before.state, stateReason };
-    return after.name === before.name && after.state === before.state && after.stateReason === before.stateReason ? before : after;
+    const after: Account = {
+      ...before,
+      name: name ?? before.name,
+      state: state ?? before.state,
+      stateReason,
+      rateLimits: mask.has('rate_limits') ? rateLimits : before.rateLimits,
+    };
+    return isDeepStrictEqual(after, before) ? before : after;
   };
   const changed = await deps.accounts.change(id, change, (tx, before, after) =>
     deps.audit.append(tx, context, auditEvent(before, after, reason)),
@@ -42,8 +52,13 @@ function auditEvent(before: Account, after: Account, reason = ''): AuditEvent {
   return { action: `account.${word}`, accountId: after.id, targetId: after.id, detail };
 }
 
-function auditDetail({ name, state, stateReason }: Account): object {
-  return { name, state: state === AccountState.ACCOUNT_STATE_SUSPENDED ? 'suspended' : 'active', state_reason: stateReason };
+function auditDetail({ name, state, stateReason, rateLimits }: Account): object {
+  return {
+    name,
+    state: state === AccountState.ACCOUNT_STATE_SUSPENDED ? 'suspended' : 'active',
+    state_reason: stateReason,
+    rate_limits: accountRateLimitWords(rateLimits),
+  };
 }
 
 function checkedReason(reason: string): string {

@@ -9,9 +9,10 @@ import type { RpcDeps } from '../deps.js';
 import { checkedExpiry, checkedLifetimeLimit, checkedModels, checkedName, invalidField } from '../requests/fields.js';
 import { found } from '../requests/found.js';
 import { ownKey } from '../requests/own-key.js';
+import { checkedRateLimits, rateLimitWords } from '../requests/rate-limits.js';
 import { checkedUpdateMask } from '../requests/update-mask.js';
 
-const fields = ['name', 'models', 'lifetime_limit_nano_usd', 'expires_at_ms', 'state'] as const;
+const fields = ['name', 'models', 'lifetime_limit_nano_usd', 'expires_at_ms', 'state', 'rate_limits'] as const;
 
 /** Changes the fields of the mask. Raises invalid_request, not_found, and failed_precondition for a revoked key. */
 export async function updateKey(request: UpdateKeyRequest, context: CallContext, deps: RpcDeps): Promise<UpdateKeyResponse> {
@@ -40,13 +41,14 @@ export async function updateKey(request: UpdateKeyRequest, context: CallContext,
   return { key };
 }
 
-function auditDetail({ name, models, lifetimeLimitNanoUsd, expiresAtMs, state }: Key): object {
+function auditDetail({ name, models, lifetimeLimitNanoUsd, expiresAtMs, state, rateLimits }: Key): object {
   return {
     name,
     models: models?.allModels === true ? 'all' : models?.modelIds,
     lifetime_limit_usd: lifetimeLimitNanoUsd === undefined ? null : formatUsd(lifetimeLimitNanoUsd),
     expires_at: expiresAtMs === undefined ? null : new Date(Number(expiresAtMs)).toISOString(),
     state: state === KeyState.KEY_STATE_DISABLED ? 'disabled' : 'active',
+    rate_limits: rateLimitWords(rateLimits),
   };
 }
 
@@ -64,5 +66,6 @@ function wantedFields(request: UpdateKeyRequest, nowMs: number): Partial<Key> {
       throw invalidField('state', 'state must be ACTIVE or DISABLED; use RevokeKey to revoke.');
     wanted.state = state;
   }
+  if (mask.has('rate_limits')) wanted.rateLimits = checkedRateLimits(request.rateLimits);
   return wanted;
 }

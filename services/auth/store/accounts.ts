@@ -5,6 +5,7 @@ import type { AuditChange } from '#kit/audit/audit-outbox.js';
 import type { Database } from '#kit/db/open.js';
 import { idToBytes } from '#kit/id.js';
 import type { Account, AccountState } from '#proto/auth/v1/auth.js';
+import { accountRateLimitsColumn } from '../requests/rate-limits.js';
 import { nextChangeNumber } from './changes.js';
 import { createOnce, type RepeatableCall } from './idempotency.js';
 import { accountColumns, type Row, toAccount } from './rows.js';
@@ -33,6 +34,7 @@ export async function insertAccount(
     name: account.name,
     search_name: searchForm(account.name),
     state: account.state,
+    rate_limits: accountRateLimitsColumn(account.rateLimits),
     created_at_ms: account.createdAtMs,
     version: account.version,
     change_number: changeNumber,
@@ -109,6 +111,7 @@ export class AccountStore {
           search_name: searchForm(after.name),
           state: after.state,
           state_reason: after.stateReason,
+          rate_limits: accountRateLimitsColumn(after.rateLimits),
           version,
           change_number: changeNumber,
         });

@@ -3,9 +3,10 @@ import assert from 'node:assert/strict';
 import type { Knex } from 'knex';
 import type { AuditChange } from '#kit/audit/audit-outbox.js';
 import type { Database } from '#kit/db/open.js';
-import { asBigInt, asBytes, asNumber, asText } from '#kit/db/values.js';
+import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';
 import { idFromBytes, idToBytes } from '#kit/id.js';
-import { type AccountState, type Key, KeyState } from '#proto/auth/v1/auth.js';
+import { type AccountRateLimits, type AccountState, type Key, KeyState } from '#proto/auth/v1/auth.js';
+import { accountRateLimitsIn } from '../requests/rate-limits.js';
 import { nextChangeNumber } from './changes.js';
 import { createOnce, type RepeatableCall } from './idempotency.js';
 import { changeableKeyColumns, keyColumns, type Row, toKey } from './rows.js';
@@ -16,6 +17,7 @@ export interface FoundKey {
   readonly secretHash: Buffer;
   readonly accountState: AccountState;
   readonly accountStateReason: string;
+  readonly accountRateLimits: AccountRateLimits | undefined;
   /** When a previous secret expires; undefined for the current secret. */
   readonly secretExpiresAtMs: bigint | undefined;
 }
@@ -37,6 +39,7 @@ function foundKey(row: Row, secretExpiresAtMs: bigint | undefined): FoundKey {
     secretHash: asBytes(row['secret_hash']),
     accountState: asNumber(row['account_state']),
     accountStateReason: asText(row['account_state_reason']),
+    accountRateLimits: optional(row['account_rate_limits'], (value) => accountRateLimitsIn(asText(value))),
     secretExpiresAtMs,
   };
 }
@@ -77,7 +80,11 @@ export class KeyStore {
 
   /** Returns the key with this secret hash, current or previous, and its account's state. Reads two unique indexes, or three for a previous secret. */
   async findBySecretHash(secretHash: Buffer): Promise<FoundKey | undefined> {
-    const accountState = ['account.state as account_state', 'account.state_reason as account_state_reason'];
+    const accountState = [
+      'account.state as account_state',
+      'account.state_reason as account_state_reason',
+      'account.rate_limits as account_rate_limits',
+    ];
     const present: Row | undefined = await this.db
       .knex('platform_key')
       .join('account', 'account.id', 'platform_key.account_id')

@@ -2,12 +2,13 @@
 import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import type { Account, Key } from '#proto/auth/v1/auth.js';
+import { accountRateLimitsIn, rateLimitsColumn, rateLimitsIn } from '../requests/rate-limits.js';
 
 /** A row as the driver returns it. */
 export type Row = Readonly<Record<string, unknown>>;
 
 /** The columns of an account that `toAccount` reads. */
-export const accountColumns = ['id', 'name', 'state', 'created_at_ms', 'version', 'state_reason'] as const;
+export const accountColumns = ['id', 'name', 'state', 'created_at_ms', 'version', 'state_reason', 'rate_limits'] as const;
 
 /** Returns the account in a row. */
 export function toAccount(row: Row): Account {
@@ -18,6 +19,7 @@ export function toAccount(row: Row): Account {
     createdAtMs: asBigInt(row['created_at_ms']),
     version: asBigInt(row['version']),
     stateReason: asText(row['state_reason']),
+    rateLimits: optional(row['rate_limits'], (value) => accountRateLimitsIn(asText(value))),
   };
 }
 
@@ -36,6 +38,7 @@ export const keyColumns = [
   'version',
   'secret_version',
   'previous_secrets_expire_at_ms',
+  'rate_limits',
 ] as const;
 
 /** Returns the key in a row, without the hash of its secret. */
@@ -55,6 +58,7 @@ export function toKey(row: Row): Key {
     version: asBigInt(row['version']),
     secretVersion: asBigInt(row['secret_version']),
     previousSecretsExpireAtMs: optional(row['previous_secrets_expire_at_ms'], asBigInt),
+    rateLimits: optional(row['rate_limits'], (value) => rateLimitsIn(asText(value))),
   };
 }
 
@@ -67,5 +71,6 @@ export function changeableKeyColumns(key: Key): Row {
     expires_at_ms: key.expiresAtMs ?? null,
     state: key.state,
     revoked_at_ms: key.revokedAtMs ?? null,
+    rate_limits: rateLimitsColumn(key.rateLimits),
   };
 }

@@ -11,5 +11,6 @@ export function newAccountOf(name: string, nowMs: number): Account {
     createdAtMs: BigInt(nowMs),
     version: 1n,
     stateReason: '',
+    rateLimits: undefined,
   };
 }

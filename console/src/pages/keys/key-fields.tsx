@@ -4,12 +4,14 @@ import { isAbout } from '../../api/keys.js';
 import { useTime, zoneName } from '../../format/time.js';
 import { errorWordsAtField } from '../../i18n/error-text.js';
 import { keysText } from '../../i18n/keys.js';
+import { rateLimitsText } from '../../i18n/rate-limits.js';
 import { useText } from '../../i18n/text.js';
 import { Disclosure } from '../../ui/disclosure.js';
 import { SelectField, TextField } from '../../ui/field.js';
 import { Segmented } from '../../ui/segmented.js';
 import { expiryChoices, expiryOf, type KeyForm, type KeyFormFaults } from './key-form.js';
 import { ModelPicker } from './model-picker.js';
+import { RateLimitFields } from './rate-limit-fields.js';
 
 /** `faults` are those found here, `error` is what the API refused. */
 export function KeyFields({
@@ -28,6 +30,7 @@ export function KeyFields({
   nameRef?: RefObject<HTMLInputElement | null>;
 }) {
   const t = useText(keysText);
+  const rateLimits = useText(rateLimitsText);
   const time = useTime();
   const change = (changes: Partial<KeyForm>) => onChange({ ...form, ...changes });
   const refused = (field: string): string | undefined => (isAbout(error, field) ? errorWordsAtField(error) : undefined);
@@ -53,7 +56,7 @@ export function KeyFields({
         onChange={(event) => change({ name: event.target.value })}
       />
       <Disclosure
-        open={isUnfolded || limitError !== undefined || expiryError !== undefined}
+        open={isUnfolded || limitError !== undefined || faults.rate_limits !== undefined || expiryError !== undefined}
         summary={<Summary title={t.limits} hint={t.limitsHint} />}
       >
         <div className="flex flex-col gap-4">
@@ -66,6 +69,8 @@ export function KeyFields({
             value={form.limit}
             onChange={(event) => change({ limit: event.target.value })}
           />
+          <RateLimitFields form={form.rateLimits} onChange={(rateLimits) => change({ rateLimits })} faults={faults.rate_limits ?? []} />
+          <p className="-mt-2 text-sm text-soft">{rateLimits.hint}</p>
           <SelectField
             label={t.expiry}
             hint={form.expiry === 'custom' ? undefined : expiryHint}

@@ -5,7 +5,14 @@ import { changesOf, emptyForm, expiryOf, faultsOf, formOf, type KeyForm, newKeyO
 const nowMs = Date.UTC(2026, 10, 22, 12);
 const form = (changes: Partial<KeyForm>): KeyForm => ({ ...emptyForm, name: 'server', ...changes });
 const key = (changes: Partial<ApiKey>): ApiKey =>
-  ({ name: 'server', limit_usd: '5', expires_at: '2027-01-31T12:34:56.789Z', models: ['a', 'b'], ...changes }) as ApiKey;
+  ({
+    name: 'server',
+    limit_usd: '5',
+    rate_limits: { rpm: 60, tpm: null, concurrency: 0 },
+    expires_at: '2027-01-31T12:34:56.789Z',
+    models: ['a', 'b'],
+    ...changes,
+  }) as ApiKey;
 
 describe('the form of a key', () => {
   it('needs a name and nothing else', () => {
@@ -21,6 +28,10 @@ describe('the form of a key', () => {
       limit_usd: '5.25',
       expires_at: '2026-12-22T12:00:00.000Z',
       models: ['sandbox/echo'],
+    });
+    expect(newKeyOf(form({ rateLimits: { rpm: ' 60', tpm: '', concurrency: '0' } }), 'utc', nowMs)).toEqual({
+      name: 'server',
+      rate_limits: { rpm: 60, tpm: null, concurrency: 0 },
     });
     // Models that were chosen and then put away are not sent.
     expect(newKeyOf({ ...filled, access: 'all' }, 'utc', nowMs)).not.toHaveProperty('models');
@@ -39,6 +50,7 @@ describe('the form of a key', () => {
     [{ limit: '5,00' }, { limit_usd: 'form' }],
     [{ limit: '0.00' }, { limit_usd: 'zero' }],
     [{ limit: '0.0000000001' }, { limit_usd: 'form' }],
+    [{ rateLimits: { rpm: '1.5', tpm: '-1', concurrency: '1000001' } }, { rate_limits: ['rpm', 'tpm', 'concurrency'] }],
     [{ expiry: 'custom', expiresAt: '' }, { expires_at: 'form' }],
     [{ expiry: 'custom', expiresAt: '2026-11-22T12:00' }, { expires_at: 'past' }],
     [{ access: 'some' }, { models: 'none' }],
@@ -52,6 +64,9 @@ describe('the form of a key', () => {
     expect(changesOf(before, { ...before, name: 'other ' }, 'utc', nowMs)).toEqual({ name: 'other' });
     expect(changesOf(before, { ...before, limit: '' }, 'utc', nowMs)).toEqual({ limit_usd: null });
     expect(changesOf(before, { ...before, limit: ' 5' }, 'utc', nowMs)).toEqual({});
+    expect(changesOf(before, { ...before, rateLimits: { rpm: '', tpm: '', concurrency: '0' } }, 'utc', nowMs)).toEqual({
+      rate_limits: { rpm: null, tpm: null, concurrency: 0 },
+    });
     expect(changesOf(before, { ...before, expiry: 'never' }, 'utc', nowMs)).toEqual({ expires_at: null });
     expect(changesOf(before, { ...before, access: 'all' }, 'utc', nowMs)).toEqual({ models: null });
     expect(changesOf(before, { ...before, models: ['a'] }, 'utc', nowMs)).toEqual({ models: ['a'] });

@@ -1,5 +1,14 @@
 // The form for creating or changing a key, and the requests built from it. Pure.
 import type { ApiKey, CreateKey, UpdateKey } from '../../api/keys.js';
+import {
+  emptyRateLimits,
+  rateLimitFaults,
+  type RateLimitForm,
+  rateLimitFormOf,
+  type RateLimitName,
+  rateLimitsOf,
+  sameRateLimits,
+} from '../../format/rate-limits.js';
 import type { Zone } from '../../format/time.js';
 
 /** Days until the expiry, or none, or an instant of one's own. */
@@ -11,6 +20,7 @@ export interface KeyForm {
   readonly name: string;
   /** As it was typed. */
   readonly limit: string;
+  readonly rateLimits: RateLimitForm;
   readonly expiry: ExpiryChoice;
   /** Of `custom`: date and time in the zone in use, as the browser's control has it. */
   readonly expiresAt: string;
@@ -22,11 +32,20 @@ export interface KeyForm {
 export interface KeyFormFaults {
   readonly name?: 'missing';
   readonly limit_usd?: 'form' | 'zero';
+  readonly rate_limits?: readonly RateLimitName[];
   readonly expires_at?: 'form' | 'past';
   readonly models?: 'none';
 }
 
-export const emptyForm: KeyForm = { name: '', limit: '', expiry: 'never', expiresAt: '', access: 'all', models: [] };
+export const emptyForm: KeyForm = {
+  name: '',
+  limit: '',
+  rateLimits: emptyRateLimits,
+  expiry: 'never',
+  expiresAt: '',
+  access: 'all',
+  models: [],
+};
 
 const dayMs = 86_400_000;
 
@@ -35,6 +54,7 @@ export function formOf(key: ApiKey, zone: Zone): KeyForm {
   return {
     name: key.name,
     limit: key.limit_usd ?? '',
+    rateLimits: rateLimitFormOf(key.rate_limits),
     expiry: key.expires_at === null ? 'never' : 'custom',
     expiresAt: key.expires_at === null ? '' : controlText(new Date(key.expires_at), zone),
     access: key.models === null ? 'all' : 'some',
@@ -54,6 +74,7 @@ export function expiryOf(form: KeyForm, zone: Zone, nowMs: number): Date | null 
 export function faultsOf(form: KeyForm, zone: Zone, nowMs: number): KeyFormFaults {
   const limit = limitOf(form);
   const expiry = expiryOf(form, zone, nowMs);
+  const rateLimits = rateLimitFaults(form.rateLimits);
   return {
     ...(form.name.trim() === '' ? { name: 'missing' } : {}),
     ...(limit === null
@@ -63,6 +84,7 @@ export function faultsOf(form: KeyForm, zone: Zone, nowMs: number): KeyFormFault
         : /^[0.]+$/.test(limit)
           ? { limit_usd: 'zero' }
           : {}),
+    ...(rateLimits.length === 0 ? {} : { rate_limits: rateLimits }),
     ...(expiry === undefined ? { expires_at: 'form' } : expiry !== null && expiry.getTime() <= nowMs ? { expires_at: 'past' } : {}),
     ...(form.access === 'some' && form.models.length === 0 ? { models: 'none' } : {}),
   };
@@ -75,6 +97,7 @@ export function newKeyOf(form: KeyForm, zone: Zone, nowMs: number): CreateKey {
   return {
     name: form.name.trim(),
     ...(limit === null ? {} : { limit_usd: limit }),
+    ...(sameRateLimits(form.rateLimits, emptyRateLimits) ? {} : { rate_limits: rateLimitsOf(form.rateLimits) }),
     ...(expiry == null ? {} : { expires_at: expiry.toISOString() }),
     ...(form.access === 'some' ? { models: [...form.models] } : {}),
   };
@@ -87,6 +110,7 @@ export function changesOf(before: KeyForm, after: KeyForm, zone: Zone, nowMs: nu
   return {
     ...(differs('name') ? { name: after.name.trim() } : {}),
     ...(limitOf(before) === limitOf(after) ? {} : { limit_usd: limitOf(after) }),
+    ...(sameRateLimits(before.rateLimits, after.rateLimits) ? {} : { rate_limits: rateLimitsOf(after.rateLimits) }),
     ...(differs('expiry', 'expiresAt') ? { expires_at: expiryOf(after, zone, nowMs)?.toISOString() ?? null } : {}),
     ...(differs('access', 'models') ? { models: after.access === 'all' ? null : [...after.models] } : {}),
   };

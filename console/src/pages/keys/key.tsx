@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { Link, useParams, useSearchParams } from 'wouter';
 import { type ApiKey, getKey } from '../../api/keys.js';
 import { keysText } from '../../i18n/keys.js';
+import { rateLimitsText } from '../../i18n/rate-limits.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
 import { liveMs } from '../../session/queries.js';
@@ -18,6 +19,7 @@ import { KeyUsage } from './key-usage.js';
 import { KeyStateBadge, LimitBar, ModelChips, useStateMeaning } from './key-words.js';
 import { ChangeKey, RevealKey } from './lazy-dialogs.js';
 import { keyKey } from './queries.js';
+import { RateLimitWords } from './rate-limit-fields.js';
 import type { Revealed } from './reveal-key.js';
 
 export default function KeyPage() {
@@ -49,7 +51,7 @@ function ToKeys() {
 
 function Key({ apiKey }: { apiKey: ApiKey }) {
   const account = useAccount();
-  const t = useText(keysText);
+  const [t, rateLimits] = [useText(keysText), useText(rateLimitsText)];
   const meaning = useStateMeaning();
   const toggle = useToggle();
   const [params, setParams] = useSearchParams();
@@ -114,6 +116,7 @@ function Key({ apiKey }: { apiKey: ApiKey }) {
               ],
               [t.endsIn, <code key="hint">…{apiKey.last_four}</code>],
               [t.models, <ModelChips key="models" models={apiKey.models} all />],
+              [rateLimits.title, <RateLimitWords key="rates" limits={apiKey.rate_limits} />],
               [t.created, <When key="created" at={apiKey.created_at} />],
               [t.expires, apiKey.expires_at === null ? t.expiresNever : <When key="expires" at={apiKey.expires_at} />],
               apiKey.former_secrets_until !== null &&

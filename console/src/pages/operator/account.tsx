@@ -1,5 +1,5 @@
 // One account, for operators: its state, its money, its journal, and the actions on them.
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link, useParams } from 'wouter';
 import {
@@ -13,6 +13,7 @@ import {
 } from '../../api/operator.js';
 import { commonText } from '../../i18n/common.js';
 import { accountsText } from '../../i18n/operator.js';
+import { rateLimitsText } from '../../i18n/rate-limits.js';
 import { useText } from '../../i18n/text.js';
 import { liveMs } from '../../session/queries.js';
 import { Button, ButtonLink } from '../../ui/button.js';
@@ -22,9 +23,10 @@ import { Card, Empty, Facts, PageHeader, Section, Stat, Stats } from '../../ui/l
 import { fieldError, FormError, Notice } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
 import { DataTable } from '../../ui/table.js';
-import { toast } from '../../ui/toast.js';
 import { Usd, When } from '../../ui/values.js';
 import { Listed } from '../billing/parts.js';
+import { useAccountChange } from './account-change.js';
+import { AccountRateLimits, RateLimitsDialog } from './account-limits.js';
 import { AccountState, LedgerAway } from './accounts.js';
 import { MoneyDialog, type MoneyAction } from './money-dialog.js';
 
@@ -35,10 +37,10 @@ export default function AccountPage() {
 }
 
 function Shown({ account }: { account: OperatorAccountDetail }) {
-  const t = useText(accountsText);
+  const [t, rateLimits] = [useText(accountsText), useText(rateLimitsText)];
   const client = useQueryClient();
   const { id, name, state, state_reason, balance } = account;
-  const [asked, setAsked] = useState<'rename' | 'suspend' | 'resume'>();
+  const [asked, setAsked] = useState<'rename' | 'limits' | 'suspend' | 'resume'>();
   const [money, setMoney] = useState<MoneyAction>();
   const [entry, setEntry] = useState<JournalEntry>();
   return (
@@ -54,6 +56,7 @@ function Shown({ account }: { account: OperatorAccountDetail }) {
           <>
             <ButtonLink to={`/accounts/${id}`}>{t.open}</ButtonLink>
             <Button onClick={() => setAsked('rename')}>{t.rename}</Button>
+            <Button onClick={() => setAsked('limits')}>{rateLimits.edit}</Button>
             <Button look={state === 'active' ? 'danger' : 'primary'} onClick={() => setAsked(state === 'active' ? 'suspend' : 'resume')}>
               {state === 'active' ? t.suspend : t.resume}
             </Button>
@@ -74,6 +77,7 @@ function Shown({ account }: { account: OperatorAccountDetail }) {
             [t.accountId, <code key="id">{id}</code>],
             [t.state, <AccountState key="state" state={state} />],
             [t.keys, account.keys],
+            [rateLimits.title, <AccountRateLimits key="limits" limits={account.rate_limits} />],
             [t.created, <When key="created" at={account.created_at} />],
             [
               t.lastCall,
@@ -117,6 +121,7 @@ function Shown({ account }: { account: OperatorAccountDetail }) {
           }}
         />
       </Section>
+      {asked === 'limits' && <RateLimitsDialog account={account} onClose={() => setAsked(undefined)} />}
       {asked === 'rename' && <RenameDialog account={account} onClose={() => setAsked(undefined)} />}
       {(asked === 'suspend' || asked === 'resume') && <StateDialog account={account} action={asked} onClose={() => setAsked(undefined)} />}
       {money !== undefined && <MoneyDialog accountId={id} action={money} entry={entry} onClose={() => setMoney(undefined)} />}
@@ -181,18 +186,6 @@ function About({ id, entry: { request_id, reason, corrects_entry_id } }: { id: s
       {corrects_entry_id !== null && <span className="block text-sm text-soft">{t.reverses({ id: corrects_entry_id })}</span>}
     </>
   );
-}
-
-function useAccountChange<T>(id: string, change: () => Promise<T>, done: string, onClose: () => void) {
-  const client = useQueryClient();
-  return useMutation({
-    mutationFn: change,
-    async onSuccess() {
-      await Promise.all([operatorKeys.account(id), operatorKeys.accounts].map((queryKey) => client.invalidateQueries({ queryKey })));
-      toast(done);
-      onClose();
-    },
-  });
 }
 
 function RenameDialog({ account: { id, name: before }, onClose }: { account: OperatorAccountDetail; onClose: () => void }) {

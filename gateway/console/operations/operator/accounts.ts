@@ -3,17 +3,20 @@ import { type Account as AuthAccount, AccountState, ListAccountsRequest, UpdateA
 import { ListUsageRecordsRequest } from '#proto/metering/v1/metering.js';
 import type { OperationDeps } from '../../deps.js';
 import { renderAccount, renderAccountInList } from '../../render/accounts.js';
+import { accountRateLimitsOf } from '../../render/rate-limits.js';
 import { instant, orNull } from '../../render/values.js';
 import {
   Account,
   AccountDetail,
   AccountList,
   ListAccounts,
-  PutAccount,
+  CreateAccount,
   ResumeAccount,
   SuspendAccount,
+  UpdateAccount,
 } from '../../schemas/operator/accounts.js';
 import { type Area, type Call, created, ok, operation } from '../../table/operation.js';
+import { updateMaskOf } from '../../table/update-mask.js';
 import { unlessUnavailable } from '../../unavailable.js';
 
 const states = { active: AccountState.ACCOUNT_STATE_ACTIVE, suspended: AccountState.ACCOUNT_STATE_SUSPENDED } as const;
@@ -54,10 +57,11 @@ export const accounts: Area = {
       summary: 'Create an account.',
       who: 'operator',
       idempotency: 'A repeat creates no second account.',
-      body: PutAccount,
+      body: CreateAccount,
       answers: [created(Account)],
-      handle: async ({ body: { name }, idempotencyKey, context }, deps) => {
-        const { account } = await deps.peers.auth.createAccount({ name, idempotencyKey }, context());
+      handle: async ({ body, idempotencyKey, context }, deps) => {
+        const rateLimits = body.rate_limits == null ? undefined : accountRateLimitsOf(body.rate_limits);
+        const { account } = await deps.peers.auth.createAccount({ name: body.name, idempotencyKey, rateLimits }, context());
         return renderAccount(account!);
       },
     }),
@@ -90,14 +94,19 @@ export const accounts: Area = {
     operation({
       method: 'PATCH',
       path: '/operator/accounts/{account}',
-      summary: 'Rename an account.',
+      summary: 'Change the name or the rate limits of an account: absent fields are unchanged, and null removes all limits.',
       who: 'operator',
-      body: PutAccount,
+      body: UpdateAccount,
       answers: [ok(Account)],
       handle: async (call, deps) => {
         const { body, context } = call;
         const before = await accountInPath(call, deps);
-        const request = UpdateAccountRequest.fromPartial({ accountId: before.id, name: body.name, updateMask: ['name'] });
+        const request = UpdateAccountRequest.fromPartial({
+          accountId: before.id,
+          name: body.name ?? '',
+          ...(body.rate_limits == null ? {} : { rateLimits: accountRateLimitsOf(body.rate_limits) }),
+          updateMask: updateMaskOf(body, { name: 'name', rate_limits: 'rate_limits' }),
+        });
         const { account } = await deps.peers.auth.updateAccount(request, context());
         return renderAccount(account!);
       },

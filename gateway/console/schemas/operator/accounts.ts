@@ -1,9 +1,17 @@
 // Accounts and their money, for operators.
 import { type Static, Type } from 'typebox';
+import { AccountRateLimits, AccountRateLimitsBody } from '../rate-limits.js';
 import { Balance } from '../billing.js';
 import { choice, Count, listOf, Name, nullable, optional, parameter, Text, textOf, Time, usd, UsdBody, view } from '../shapes.js';
 
-const accountFields = { id: Text, name: Text, state: Type.Enum(['active', 'suspended']), state_reason: nullable(Text), created_at: Time };
+const accountFields = {
+  id: Text,
+  name: Text,
+  state: Type.Enum(['active', 'suspended']),
+  state_reason: nullable(Text),
+  rate_limits: AccountRateLimits,
+  created_at: Time,
+};
 export const Account = view('Account', accountFields);
 export type Account = Static<typeof Account>;
 
@@ -38,7 +46,9 @@ export const ListAccounts = Type.Object({
 const Reason = textOf(1, 350);
 const Reference = textOf(0, 100);
 
-export const PutAccount = Type.Object({ name: Name });
+export const CreateAccount = Type.Object({ name: Name, rate_limits: optional(AccountRateLimitsBody) });
+/** Absent fields are unchanged. Rate limits are replaced together; null removes all. */
+export const UpdateAccount = Type.Object({ name: Type.Optional(Name), rate_limits: optional(AccountRateLimitsBody) });
 export const SuspendAccount = Type.Object({ reason: Reason });
 export const ResumeAccount = Type.Object({ reason: optional(textOf(0, 350)) });
 

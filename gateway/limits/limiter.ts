@@ -1,0 +1,78 @@
+// Admits or refuses calls by their rate limits, before any money is held.
+import { type Counter, metrics } from '@opentelemetry/api';
+import type { Clock } from '#kit/clock.js';
+import type { AccountRateLimits, Key } from '#proto/auth/v1/auth.js';
+import type { TokenCounts } from '#proto/inference/v1/tokens.js';
+import { rateLimitError } from './errors.js';
+import { type Checked, type DefaultLimits, type Demand, estimatedTokens, type Figures, type Subject, subjectsOf } from './limits.js';
+import type { ParsedCall } from '../formats/format.js';
+
+/** Counts calls against their limits: in this process, or in Redis for several. */
+export interface LimitStore {
+  /** Counts a call against all subjects, or none if one of them refuses it. Returns a promise only if it has to wait. */
+  take(subjects: readonly Subject[], demand: Demand, nowMs: number): Checked | Promise<Checked>;
+  start?(): Promise<void>;
+  stop?(): Promise<void>;
+}
+
+/** A call that was admitted by limits. */
+export interface Admission {
+  /** Ends the call with the tokens that it used; undefined leaves its estimate. Calling it again changes nothing. */
+  end(usedTokens: number | undefined): void;
+}
+
+/** A call that may be limited. */
+export interface CallToLimit {
+  readonly key: Key;
+  readonly accountRateLimits?: AccountRateLimits | undefined;
+  readonly parsed: Pick<ParsedCall, 'inputTokensMax' | 'images' | 'documents'>;
+  /** Receives the figures for the headers of the answer, whether or not the call is admitted. */
+  readonly onLimits?: (figures: readonly Figures[]) => void;
+}
+
+/** Admits calls. */
+export interface Limiter {
+  /** Returns undefined for a call without limits. Throws rate_limited. */
+  admit(call: CallToLimit, modelId: string): Admission | undefined | Promise<Admission>;
+}
+
+/** Creates the limiter. */
+export function createLimiter({ store, defaults, clock }: { store: LimitStore; defaults: DefaultLimits; clock: Clock }): Limiter {
+  let refused: Counter | undefined;
+  const decide = (call: CallToLimit, modelId: string, demand: Demand, checked: Checked): Admission => {
+    call.onLimits?.(checked.figures);
+    if (checked.refusal !== undefined) {
+      const { refusal } = checked;
+      // The meter exists only once the process has started its telemetry.
+      refused ??= metrics
+        .getMeter('tollgate.gateway')
+        .createCounter('tollgate.gateway.rate_limited', { description: 'Calls refused by a rate limit.', unit: '{call}' });
+      refused.add(1, { scope: refusal.figures.subject.scope, limit: refusal.limit });
+      throw rateLimitError(refusal, modelId);
+    }
+    let isOpen = true;
+    return {
+      end(usedTokens) {
+        if (!isOpen) return;
+        isOpen = false;
+        checked.end(usedTokens ?? demand.tokens, clock.nowMs());
+      },
+    };
+  };
+  return {
+    admit(call, modelId) {
+      const subjects = subjectsOf(call, modelId, defaults);
+      if (subjects === undefined) return undefined;
+      const demand = { tokens: estimatedTokens(call.parsed) };
+      const checked = store.take(subjects, demand, clock.nowMs());
+      if (checked instanceof Promise) return checked.then((done) => decide(call, modelId, demand, done));
+      return decide(call, modelId, demand, checked);
+    },
+  };
+}
+
+/** Returns the tokens that count against limits. */
+export function countedTokens(tokens: TokenCounts): number {
+  const { inputTokens, cacheReadTokens, cacheWrite5mTokens, cacheWrite1hTokens, outputTokens } = tokens;
+  return inputTokens + cacheReadTokens + cacheWrite5mTokens + cacheWrite1hTokens + outputTokens;
+}

@@ -1,0 +1,37 @@
+// The operator's default rate limits.
+import { integer, type Settings, type Values } from '#kit/config/settings.js';
+import type { RateLimits } from '#proto/auth/v1/auth.js';
+import type { DefaultLimits } from './limits.js';
+
+const limit = (name: string, what: string, max: number) =>
+  integer(`TOLLGATE_GATEWAY_${name}`, `default limit: ${what}; 0 for none`, { min: 0, max, default: 0 });
+
+const requestsMax = 1_000_000;
+const tokensMax = 1_000_000_000;
+const callsMax = 1_000_000;
+
+/** Settings of the limits that apply where a key or an account has none of its own. */
+export const limitSettings = {
+  keyRpm: limit('KEY_RPM', 'requests per minute of a key', requestsMax),
+  keyTpm: limit('KEY_TPM', 'tokens per minute of a key', tokensMax),
+  keyConcurrency: limit('KEY_CONCURRENCY', 'calls in flight of a key', callsMax),
+  accountRpm: limit('ACCOUNT_RPM', 'requests per minute of an account', requestsMax),
+  accountTpm: limit('ACCOUNT_TPM', 'tokens per minute of an account', tokensMax),
+  accountConcurrency: limit('ACCOUNT_CONCURRENCY', 'calls in flight of an account', callsMax),
+  accountModelRpm: limit('ACCOUNT_MODEL_RPM', 'requests per minute of an account to each model', requestsMax),
+  accountModelTpm: limit('ACCOUNT_MODEL_TPM', 'tokens per minute of an account with each model', tokensMax),
+  accountModelConcurrency: limit('ACCOUNT_MODEL_CONCURRENCY', 'calls in flight of an account to each model', callsMax),
+} satisfies Settings;
+
+/** Returns the defaults by what they limit. */
+export function defaultLimits(config: Values<typeof limitSettings>): DefaultLimits {
+  return {
+    key: limits(config.keyRpm, config.keyTpm, config.keyConcurrency),
+    account: limits(config.accountRpm, config.accountTpm, config.accountConcurrency),
+    accountModel: limits(config.accountModelRpm, config.accountModelTpm, config.accountModelConcurrency),
+  };
+}
+
+function limits(requestsPerMinute: number, tokensPerMinute: number, concurrentCalls: number): RateLimits | undefined {
+  return requestsPerMinute + tokensPerMinute + concurrentCalls === 0 ? undefined : { requestsPerMinute, tokensPerMinute, concurrentCalls };
+}

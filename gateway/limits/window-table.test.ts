@@ -1,0 +1,168 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Subject } from './limits.js';
+import { clearWindows, windowMemory, WindowTable } from './window-table.js';
+
+const startMs = Date.parse('2027-01-15T08:00:00.250Z');
+
+let subjects = 0;
+function subject(limits: Partial<Pick<Subject, 'requests' | 'tokens' | 'concurrent'>>): Subject {
+  subjects += 1;
+  return {
+    scope: 'key',
+    id: `key_${subjects}`,
+    hash: [subjects * 7919, subjects],
+    requests: undefined,
+    tokens: undefined,
+    concurrent: undefined,
+    ...limits,
+  };
+}
+
+const table = (): WindowTable => new WindowTable(windowMemory(1), 1);
+const one = { tokens: 1 };
+
+describe('the window of a subject', () => {
+  it('admits as many requests as the limit in any 60 seconds', () => {
+    const windows = table();
+    const key = subject({ requests: 100 });
+    // Callers that try 50 times per second for three minutes.
+    const admitted: number[] = [];
+    for (let atMs = startMs; atMs < startMs + 180_000; atMs += 20) {
+      if (windows.take([key], one, atMs).refusal === undefined) admitted.push(atMs);
+    }
+    for (const minute of [0, 1, 2]) {
+      const inMinute = admitted.filter((atMs) => Math.floor((atMs - startMs) / 60_000) === minute).length;
+      expect(inMinute).toBeGreaterThanOrEqual(98);
+      expect(inMinute).toBeLessThanOrEqual(100);
+    }
+    // The window slides.
+    for (const atMs of admitted) {
+      expect(admitted.filter((other) => other >= atMs && other < atMs + 60_000).length).toBeLessThanOrEqual(100);
+    }
+  });
+
+  it('admits a steady load up to the limit', () => {
+    const windows = table();
+    const key = subject({ requests: 600 });
+    const minutes = [0, 0, 0, 0];
+    // A little more than the limit.
+    for (let ms = 0; ms < 240_000; ms += 90) {
+      if (windows.take([key], one, startMs + ms).refusal === undefined) minutes[Math.floor(ms / 60_000)]! += 1;
+    }
+    for (const admitted of minutes) expect(Math.abs(admitted - 600)).toBeLessThan(12);
+  });
+
+  it('reports when the next request is admitted, and that is true', () => {
+    const windows = table();
+    const key = subject({ requests: 3 });
+    for (const atMs of [0, 400, 10_000]) expect(windows.take([key], one, startMs + atMs).refusal).toBeUndefined();
+    const { refusal } = windows.take([key], one, startMs + 20_000);
+    expect(refusal).toMatchObject({ limit: 'requests', max: 3, used: 3, needed: 1 });
+    const retryAfterMs = refusal!.retryAfterMs!;
+    expect(retryAfterMs).toBeGreaterThan(39_000);
+    expect(retryAfterMs).toBeLessThan(41_000);
+    expect(windows.take([key], one, startMs + 20_000 + retryAfterMs - 10).refusal).toBeDefined();
+    expect(windows.take([key], one, startMs + 20_000 + retryAfterMs).refusal).toBeUndefined();
+  });
+
+  it('counts the estimate of a call until it ends, then its usage', () => {
+    const windows = table();
+    const key = subject({ tokens: 1000 });
+    windows.take([key], { tokens: 600 }, startMs);
+    expect(windows.take([key], { tokens: 500 }, startMs).refusal).toMatchObject({ limit: 'tokens', max: 1000, used: 600, needed: 500 });
+    windows.end([key], { tokens: 600, takenAtMs: startMs }, 100, startMs + 5000);
+    expect(windows.take([key], { tokens: 500 }, startMs + 5000).figures[0]).toMatchObject({ tokens: 600 });
+    // More than was estimated is counted when it is known, and can exceed the limit.
+    windows.end([key], { tokens: 500, takenAtMs: startMs + 5000 }, 2500, startMs + 30_000);
+    expect(windows.take([key], { tokens: 1 }, startMs + 30_000).refusal).toMatchObject({ used: 2600 });
+    expect(windows.take([key], { tokens: 1 }, startMs + 80_000).refusal).toMatchObject({ used: 2000 });
+    expect(windows.take([key], { tokens: 1 }, startMs + 91_000).refusal).toBeUndefined();
+  });
+
+  it('ignores the correction of an estimate that has left the window', () => {
+    const windows = table();
+    const key = subject({ tokens: 1000 });
+    windows.take([key], { tokens: 600 }, startMs);
+    windows.end([key], { tokens: 600, takenAtMs: startMs }, 100, startMs + 70_000);
+    expect(windows.take([key], { tokens: 1 }, startMs + 70_000).figures[0]).toMatchObject({ tokens: 1 });
+  });
+
+  it('tells a request that could never be admitted from one that can wait', () => {
+    const windows = table();
+    const { refusal } = windows.take([subject({ tokens: 100 })], { tokens: 101 }, startMs);
+    expect(refusal).toMatchObject({ limit: 'tokens', needed: 101, retryAfterMs: undefined });
+  });
+
+  it('counts calls in flight until they end', () => {
+    const windows = table();
+    const key = subject({ concurrent: 2 });
+    for (let call = 0; call < 2; call += 1) expect(windows.take([key], one, startMs).refusal).toBeUndefined();
+    // However long they run.
+    expect(windows.take([key], one, startMs + 600_000).refusal).toMatchObject({ limit: 'concurrent', max: 2, used: 2 });
+    windows.end([key], { ...one, takenAtMs: startMs }, 1, startMs + 600_000);
+    expect(windows.take([key], one, startMs + 600_000).refusal).toBeUndefined();
+  });
+
+  it('counts a call against all of its subjects or against none', () => {
+    const windows = table();
+    const account = subject({ requests: 10 });
+    const key = subject({ requests: 1 });
+    windows.take([key, account], one, startMs);
+    expect(windows.take([key, account], one, startMs).refusal).toMatchObject({ figures: { subject: key } });
+    expect(windows.take([account], one, startMs).figures[0]).toMatchObject({ requests: 2 });
+  });
+
+  it('is refused by the limit that lasts longest', () => {
+    const windows = table();
+    const [key, account] = [subject({ requests: 1, concurrent: 1 }), subject({ requests: 1 })];
+    windows.take([account], one, startMs);
+    windows.take([key], one, startMs - 30_000);
+    expect(windows.take([key, account], one, startMs).refusal).toMatchObject({ figures: { subject: account }, limit: 'requests' });
+  });
+
+  it('survives a clock that goes back', () => {
+    const windows = table();
+    const key = subject({ requests: 2 });
+    windows.take([key], one, startMs);
+    windows.take([key], one, startMs - 5000);
+    expect(windows.take([key], one, startMs - 5000).refusal).toBeDefined();
+    expect(windows.take([key], one, startMs + 61_000).refusal).toBeUndefined();
+  });
+});
+
+describe('a table', () => {
+  it('keeps thousands of subjects apart', () => {
+    const windows = new WindowTable(windowMemory(1, 4096), 1);
+    const keys = Array.from({ length: 2000 }, () => subject({ requests: 1 }));
+    for (const key of keys) expect(windows.take([key], one, startMs).refusal).toBeUndefined();
+    for (const key of keys) expect(windows.take([key], one, startMs).refusal).toBeDefined();
+  });
+
+  it('counts from zero the subject that was idle longest when it is full', () => {
+    const windows = new WindowTable(windowMemory(1, 32), 1);
+    const keys = Array.from({ length: 33 }, () => subject({ requests: 1 }));
+    keys.forEach((key, index) => windows.take([key], one, startMs + index * 1000));
+    expect(windows.take([keys[32]!], one, startMs + 33_000).refusal).toBeDefined();
+    expect(windows.take([keys[1]!], one, startMs + 33_000).refusal).toBeDefined();
+    expect(windows.take([keys[0]!], one, startMs + 33_000).refusal).toBeUndefined();
+  });
+
+  it('is shared by threads, and forgets what a thread that ended had in flight', () => {
+    const memory = windowMemory(2);
+    const [first, second] = [new WindowTable(memory, 1), new WindowTable(memory, 2)];
+    const key = subject({ requests: 10, concurrent: 2 });
+    first.take([key], one, startMs);
+    second.take([key], one, startMs);
+    expect(first.take([key], one, startMs).refusal).toMatchObject({ limit: 'concurrent', used: 2 });
+    clearWindows(memory, 2);
+    // Its requests were made.
+    expect(first.take([key], one, startMs).figures[0]).toMatchObject({ requests: 3, inFlight: 2 });
+  });
+
+  it('is not locked for ever by a thread that ends in the middle of a check', () => {
+    const memory = windowMemory(2);
+    Atomics.store(new Int32Array(memory.cells), 0, 2);
+    clearWindows(memory, 2);
+    expect(new WindowTable(memory, 1).take([subject({ requests: 1 })], one, startMs).refusal).toBeUndefined();
+  });
+});

@@ -1,0 +1,240 @@
+// Counts requests, tokens and calls in flight of keys and accounts over the last 60 seconds, in memory that all threads of a process share.
+// No clock, no await: a check takes about a microsecond.
+//
+// Each subject has one slot: a ring of buckets of half a second, their sums, and the calls in flight of each thread. The window slides: a bucket counts
+// until all of it is 60 seconds old, so that no 60 seconds admit more than the limit. A lock covers the whole table, so that a call is counted
+// against all of its subjects or against none.
+import type { Checked, Demand, Figures, Refusal, Subject } from './limits.js';
+
+const windowMs = 60_000;
+const bucketMs = 500;
+/** Those of the window, and the current one. */
+const buckets = windowMs / bucketMs + 1;
+/** Buckets are counted from here, so that their numbers fit in 32 bits for decades. */
+const epochMs = 1_700_000_000_000;
+
+// The cells of a slot.
+const idCell = 0;
+const headCell = 2;
+const requestSumCell = 3;
+const tokenSumCell = 4;
+const requestsCell = 5;
+const tokensCell = requestsCell + buckets;
+const inFlightCell = tokensCell + buckets;
+
+const lockCell = 0;
+const firstSlotCell = 1;
+/** After this long a thread checks again whether the lock is free: the holder may have ended without a wake-up. */
+const lockWaitMs = 5;
+
+/** Subjects with limits that are counted at the same time. Beyond that, the one that was idle longest is counted from zero again. */
+const slotsDefault = 16_384;
+const probes = 32;
+
+/** Where a table is kept: the memory and the number of threads that share it. */
+export interface WindowMemory {
+  readonly cells: SharedArrayBuffer;
+  readonly threads: number;
+}
+
+/** Returns memory for this many threads, all of it free. Pages that are never used cost nothing. */
+export function windowMemory(threads: number, slots = slotsDefault): WindowMemory {
+  return { cells: new SharedArrayBuffer((firstSlotCell + slots * slotCells(threads)) * Int32Array.BYTES_PER_ELEMENT), threads };
+}
+
+const slotCells = (threads: number): number => inFlightCell + threads;
+
+/** Frees what a thread that has ended had counted as in flight, and its lock. */
+export function clearWindows({ cells: memory, threads }: WindowMemory, thread: number): void {
+  const cells = new Int32Array(memory);
+  if (Atomics.compareExchange(cells, lockCell, thread, 0) === thread) Atomics.notify(cells, lockCell);
+  for (let slot = firstSlotCell; slot < cells.length; slot += slotCells(threads)) {
+    const cell = slot + inFlightCell + thread - 1;
+    if (Atomics.load(cells, cell) !== 0) Atomics.store(cells, cell, 0);
+  }
+}
+
+/** The table as one thread, numbered from 1, sees it. */
+export class WindowTable {
+  readonly #cells: Int32Array;
+  readonly #slots: number;
+  readonly #slotCells: number;
+  readonly #threads: number;
+
+  constructor(
+    memory: WindowMemory,
+    private readonly thread: number,
+  ) {
+    this.#cells = new Int32Array(memory.cells);
+    this.#threads = memory.threads;
+    this.#slotCells = slotCells(memory.threads);
+    this.#slots = (this.#cells.length - firstSlotCell) / this.#slotCells;
+  }
+
+  /** Counts a call against all subjects, or returns the limit that refuses it for the longest time. */
+  take(subjects: readonly Subject[], demand: Demand, nowMs: number): Checked {
+    this.#lock();
+    try {
+      const slots = subjects.map((subject) => this.#slotOf(subject, nowMs));
+      const figures = subjects.map((subject, index) => this.#read(slots[index]!, subject, nowMs));
+      const refusals = slots.flatMap((slot, index) => this.#refusalsOf(figures[index]!, slot, demand, nowMs));
+      if (refusals.length > 0) return { figures, refusal: refusals.reduce(longer) };
+      for (const [index, slot] of slots.entries()) {
+        this.#add(slot, requestSumCell, requestsCell, this.#cells[slot + headCell]!, 1);
+        this.#add(slot, tokenSumCell, tokensCell, this.#cells[slot + headCell]!, demand.tokens);
+        this.#cells[slot + inFlightCell + this.thread - 1]! += 1;
+        figures[index] = this.#read(slot, subjects[index]!, nowMs);
+      }
+      return { figures, end: (usedTokens, endMs) => this.end(subjects, { tokens: demand.tokens, takenAtMs: nowMs }, usedTokens, endMs) };
+    } finally {
+      this.#unlock();
+    }
+  }
+
+  /** Ends a call that was counted at `takenAtMs`, and corrects its tokens: fewer are taken off where they were counted, more are counted now. */
+  end(subjects: readonly Subject[], { tokens, takenAtMs }: Demand & { takenAtMs: number }, usedTokens: number, nowMs: number): void {
+    this.#lock();
+    try {
+      for (const subject of subjects) {
+        const slot = this.#slotOf(subject, nowMs);
+        const inFlight = slot + inFlightCell + this.thread - 1;
+        if (this.#cells[inFlight]! > 0) this.#cells[inFlight]! -= 1;
+        const head = this.#cells[slot + headCell]!;
+        const taken = bucketOf(takenAtMs);
+        if (usedTokens > tokens) this.#add(slot, tokenSumCell, tokensCell, head, usedTokens - tokens);
+        else if (taken > head - buckets && taken <= head) this.#add(slot, tokenSumCell, tokensCell, taken, usedTokens - tokens);
+      }
+    } finally {
+      this.#unlock();
+    }
+  }
+
+  #lock(): void {
+    for (;;) {
+      const holder = Atomics.compareExchange(this.#cells, lockCell, 0, this.thread);
+      if (holder === 0) return;
+      Atomics.wait(this.#cells, lockCell, holder, lockWaitMs);
+    }
+  }
+
+  #unlock(): void {
+    Atomics.store(this.#cells, lockCell, 0);
+    if (this.#threads > 1) Atomics.notify(this.#cells, lockCell, 1);
+  }
+
+  /** Returns the slot of a subject, moved to the present bucket. */
+  #slotOf({ hash }: Subject, nowMs: number): number {
+    const cells = this.#cells;
+    const present = bucketOf(nowMs);
+    let free = -1;
+    let freeHead = Number.POSITIVE_INFINITY;
+    for (let probe = 0; probe < probes; probe += 1) {
+      const slot = firstSlotCell + (((hash[0] >>> 0) + probe) % this.#slots) * this.#slotCells;
+      if (cells[slot + idCell] === hash[0] && cells[slot + idCell + 1] === hash[1]) {
+        this.#advance(slot, present);
+        return slot;
+      }
+      // Slots with calls in flight are taken last.
+      const head = cells[slot + headCell]! + (this.#inFlight(slot) > 0 ? buckets * probes : 0);
+      if (head < freeHead) {
+        free = slot;
+        freeHead = head;
+      }
+      // A slot that was never used ends the search.
+      if (cells[slot + headCell] === 0) break;
+    }
+    cells.fill(0, free, free + this.#slotCells);
+    cells[free + idCell] = hash[0];
+    cells[free + idCell + 1] = hash[1];
+    cells[free + headCell] = present;
+    return free;
+  }
+
+  /** Moves the ring of a slot to a bucket, and forgets what is older than the window. A clock that went back changes nothing. */
+  #advance(slot: number, present: number): void {
+    const cells = this.#cells;
+    const head = cells[slot + headCell]!;
+    if (present <= head) return;
+    for (let next = Math.max(head + 1, present - buckets + 1); next <= present; next += 1) {
+      const index = next % buckets;
+      cells[slot + requestSumCell]! -= cells[slot + requestsCell + index]!;
+      cells[slot + tokenSumCell]! -= cells[slot + tokensCell + index]!;
+      cells[slot + requestsCell + index] = 0;
+      cells[slot + tokensCell + index] = 0;
+    }
+    cells[slot + headCell] = present;
+  }
+
+  #add(slot: number, sumCell: number, ringCell: number, bucket: number, by: number): void {
+    const cell = slot + ringCell + (bucket % buckets);
+    // The estimate may have been taken off already with its bucket.
+    const change = Math.max(by, -this.#cells[cell]!);
+    this.#cells[cell]! += change;
+    this.#cells[slot + sumCell]! += change;
+  }
+
+  #inFlight(slot: number): number {
+    let sum = 0;
+    for (let thread = 0; thread < this.#threads; thread += 1) sum += this.#cells[slot + inFlightCell + thread]!;
+    return sum;
+  }
+
+  #read(slot: number, subject: Subject, nowMs: number): Figures {
+    return {
+      subject,
+      requests: this.#cells[slot + requestSumCell]!,
+      tokens: this.#cells[slot + tokenSumCell]!,
+      inFlight: this.#inFlight(slot),
+      requestsResetMs: this.#resetMs(slot, requestSumCell, requestsCell, nowMs),
+      tokensResetMs: this.#resetMs(slot, tokenSumCell, tokensCell, nowMs),
+    };
+  }
+
+  #refusalsOf(figures: Figures, slot: number, demand: Demand, nowMs: number): Refusal[] {
+    const { requests, tokens, concurrent } = figures.subject;
+    const refusals: Refusal[] = [];
+    if (requests !== undefined && figures.requests + 1 > requests) {
+      const retryAfterMs = this.#freeInMs(slot, requestsCell, figures.requests + 1 - requests, nowMs);
+      refusals.push({ figures, limit: 'requests', max: requests, used: figures.requests, needed: 1, retryAfterMs });
+    }
+    if (tokens !== undefined && figures.tokens + demand.tokens > tokens) {
+      const isPossible = demand.tokens <= tokens;
+      const retryAfterMs = isPossible ? this.#freeInMs(slot, tokensCell, figures.tokens + demand.tokens - tokens, nowMs) : undefined;
+      refusals.push({ figures, limit: 'tokens', max: tokens, used: figures.tokens, needed: demand.tokens, retryAfterMs });
+    }
+    if (concurrent !== undefined && figures.inFlight + 1 > concurrent) {
+      refusals.push({ figures, limit: 'concurrent', max: concurrent, used: figures.inFlight, needed: 1, retryAfterMs: 1000 });
+    }
+    return refusals;
+  }
+
+  /** Returns the time until this much has left the window. */
+  #freeInMs(slot: number, ringCell: number, excess: number, nowMs: number): number {
+    const head = this.#cells[slot + headCell]!;
+    let left = excess;
+    for (let bucket = head - buckets + 1; bucket <= head; bucket += 1) {
+      left -= this.#cells[slot + ringCell + ((bucket + buckets) % buckets)]!;
+      if (left <= 0) return Math.max(1, leavesAtMs(bucket) - nowMs);
+    }
+    return windowMs;
+  }
+
+  /** Returns the time until the window is empty; 0 if it is. */
+  #resetMs(slot: number, sumCell: number, ringCell: number, nowMs: number): number {
+    if (this.#cells[slot + sumCell] === 0) return 0;
+    const head = this.#cells[slot + headCell]!;
+    for (let bucket = head; bucket > head - buckets; bucket -= 1) {
+      if (this.#cells[slot + ringCell + ((bucket + buckets) % buckets)]! > 0) return leavesAtMs(bucket) - nowMs;
+    }
+    return 0;
+  }
+}
+
+/** Returns the refusal that lasts longer: a client that waits for the shorter one would be refused again. */
+const longer = (a: Refusal, b: Refusal): Refusal =>
+  (b.retryAfterMs ?? Number.POSITIVE_INFINITY) > (a.retryAfterMs ?? Number.POSITIVE_INFINITY) ? b : a;
+
+const bucketOf = (ms: number): number => Math.max(buckets, Math.floor((ms - epochMs) / bucketMs));
+
+/** Returns when a bucket leaves the window. */
+const leavesAtMs = (bucket: number): number => (bucket + buckets) * bucketMs + epochMs;

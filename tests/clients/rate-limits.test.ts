@@ -1,0 +1,58 @@
+// What the official libraries do at a rate limit: they wait for as long as they are told, and succeed.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createKey } from '../support/calls.js';
+import { startSystem, type System } from '../support/system.js';
+import { anthropicLibraries, openaiLibraries } from './libraries.js';
+
+let system: System;
+
+beforeAll(async () => {
+  system = await startSystem('single');
+});
+
+afterAll(() => system?.stop());
+
+interface Library {
+  readonly name: string;
+  /** Makes a call with the library's default retries; returns the text of the answer. */
+  readonly call: (apiKey: string, content: string) => Promise<string | null>;
+}
+
+const libraries: readonly Library[] = [
+  ...openaiLibraries.map(({ name, OpenAI }) => ({
+    name,
+    call: async (apiKey: string, content: string) => {
+      const client = new OpenAI({ apiKey, baseURL: `${system.baseUrl}/v1` });
+      const answer = await client.chat.completions.create({ model: 'sandbox/echo', messages: [{ role: 'user', content }] });
+      return answer.choices[0]!.message.content;
+    },
+  })),
+  ...anthropicLibraries.map(({ name, Anthropic }) => ({
+    name,
+    call: async (apiKey: string, content: string) => {
+      const client = new Anthropic({ apiKey, baseURL: system.baseUrl });
+      const answer = await client.messages.create({ model: 'sandbox/echo', max_tokens: 50, messages: [{ role: 'user', content }] });
+      return answer.content.map((block) => (block.type === 'text' ? block.text : '')).join('');
+    },
+  })),
+];
+
+describe('a library', () => {
+  it.each(libraries)('waits for a call in flight to end: $name', async ({ name, call }) => {
+    const { secret } = await createKey(system, `${name} concurrent`, '--concurrency', '1');
+    const answers = await Promise.all([call(secret, 'delay=300ms tokens=2'), call(secret, 'delay=300ms tokens=2')]);
+    for (const answer of answers) expect(answer).toBeTruthy();
+  });
+
+  it('waits until the requests of the last minute no longer count', async () => {
+    await Promise.all(
+      libraries.map(async ({ name, call }) => {
+        const { secret } = await createKey(system, `${name} per minute`, '--rpm', '1');
+        await call(secret, 'tokens=1');
+        const askedAtMs = performance.now();
+        expect(await call(secret, 'tokens=1')).toBeTruthy();
+        expect([name, performance.now() - askedAtMs > 50_000]).toEqual([name, true]);
+      }),
+    );
+  });
+});

@@ -1,0 +1,96 @@
+// Rate limits in a real browser: an operator limits an account and one of its models, a member limits a key.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Browser as Chromium, Locator, Page } from 'playwright-core';
+import { accessibilityFaults, newMember, type Person, settledPage, startChromium } from '../support/chromium.js';
+import { addUser } from '../support/console.js';
+import { browserModes, startSystem, type System } from '../support/system.js';
+
+const password = 'correct horse battery';
+const operator = { email: 'operator@example.com', password };
+const owner = { email: 'owner@example.com', password };
+
+/** Returns the open dialog; toasts have the role of dialogs too. */
+const popup = (page: Page): Locator => page.locator('[role=dialog]:not([aria-modal=false])');
+const fact = (page: Page, name: string): Locator =>
+  page.locator('dl > div', { has: page.locator('dt', { hasText: new RegExp(`^${name}$`) }) });
+
+describe.each(browserModes)('rate limits in the console, %s', (mode) => {
+  let system: System;
+  let chromium: Chromium;
+  let accountId: string;
+  const people: Person[] = [];
+
+  beforeAll(async () => {
+    [system, chromium] = await Promise.all([startSystem(mode), startChromium()]);
+    ({ id: accountId } = await system.json<{ id: string }>('account', 'create', 'Acme'));
+    await addUser(system, operator.email, password, '--operator');
+    await addUser(system, owner.email, password);
+    await system.cli('member', 'put', owner.email, '--role', 'owner', '--account', accountId);
+  });
+
+  afterAll(async () => {
+    for (const person of people) await person.close();
+    await chromium?.close();
+    await system?.stop();
+  });
+
+  async function signedIn(who: typeof operator): Promise<Person> {
+    const person = await newMember(chromium, system, who);
+    people.push(person);
+    return person;
+  }
+
+  it('of an account and one of its models are set, shown and removed by an operator', async () => {
+    const person = await signedIn(operator);
+    const page = await person.open(`/operator/accounts/${accountId}`);
+    await fact(page, 'Rate limits').getByText('Default').waitFor();
+    await page.getByRole('button', { name: 'Edit limits' }).click();
+    const form = popup(page);
+    await form.getByLabel('Requests per minute').fill('600');
+    await form.getByRole('button', { name: 'Add a model' }).click();
+    await form.getByLabel('Tokens per minute').last().fill('a few');
+    await form.getByRole('button', { name: 'Save' }).click();
+    await form.getByText('Enter a whole number up to 1,000,000,000, or leave it empty.').waitFor();
+    await form.getByText('Enter a different model id in each row.').waitFor();
+    await settledPage(page);
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await form.getByLabel('Model id').fill('sandbox/echo');
+    await form.getByLabel('Tokens per minute').last().fill('9000');
+    await form.getByRole('button', { name: 'Save' }).click();
+    await form.waitFor({ state: 'detached' });
+    await fact(page, 'Rate limits').getByText('600 requests per minute').waitFor();
+    await fact(page, 'Rate limits').getByText('9,000 tokens per minute').waitFor();
+    expect(await system.json('account', 'show', accountId)).toMatchObject({
+      rate_limits: { rpm: 600, tpm: null, concurrency: null, models: { 'sandbox/echo': { rpm: null, tpm: 9000 } } },
+    });
+
+    await page.getByRole('button', { name: 'Edit limits' }).click();
+    await form.getByRole('button', { name: 'Remove the limits of sandbox/echo' }).click();
+    await form.getByLabel('Requests per minute').fill('');
+    await form.getByRole('button', { name: 'Save' }).click();
+    await form.waitFor({ state: 'detached' });
+    await fact(page, 'Rate limits').getByText('Default').waitFor();
+    expect(person.faults).toEqual([]);
+  });
+
+  it('of a key are set by a member of its account, at its creation and later', async () => {
+    const person = await signedIn(owner);
+    const page = await person.open(`/accounts/${accountId}/keys`);
+    await page.getByRole('button', { name: 'Create key' }).first().click();
+    const form = popup(page);
+    await form.getByLabel('Name').fill('limited');
+    await form.getByText('how much, until when').click();
+    await form.getByLabel('Requests per minute').fill('60');
+    await form.getByRole('button', { name: 'Create key' }).click();
+    await page.getByTestId('secret').waitFor();
+    const key = await system.json<{ id: string }>('key', 'list', '--account', accountId);
+    expect(key).toMatchObject({ name: 'limited', rate_limits: { rpm: 60, tpm: null, concurrency: null } });
+
+    const other = await person.open(`/accounts/${accountId}/keys/${key.id}?edit`);
+    await popup(other).getByLabel('Concurrent calls').fill('5');
+    await popup(other).getByRole('button', { name: 'Save' }).click();
+    await fact(other, 'Rate limits').getByText('60 requests per minute · 5 concurrent calls').waitFor();
+    expect(await system.json('key', 'show', key.id)).toMatchObject({ rate_limits: { rpm: 60, concurrency: 5 } });
+    expect(person.faults).toEqual([]);
+  });
+});
