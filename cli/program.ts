@@ -16,6 +16,7 @@ import { userCommand } from './commands/user.js';
 import { ledgerCommand } from './commands/ledger.js';
 import { modelCommand } from './commands/model.js';
 import { priceCommand } from './commands/price.js';
+import { refusalsCommand } from './commands/refusals.js';
 import { statementCommand } from './commands/statement.js';
 import { upstreamCommand } from './commands/upstream.js';
 import { usageCommand } from './commands/usage.js';
@@ -34,6 +35,7 @@ const nouns: readonly ((cli: Cli) => Command)[] = [
   alertCommand,
   ledgerCommand,
   usageCommand,
+  refusalsCommand,
   modelCommand,
   priceCommand,
   upstreamCommand,

@@ -15,7 +15,8 @@ import { renderConsoleError } from './console/table/error.js';
 import { consoleOpenapi } from './console/table/document.js';
 import type { KeyReplica } from './replicas/keys.js';
 import type { Occupancy } from './http/occupancy.js';
-import { stateOf } from './http/request-state.js';
+import type { Refusals } from './refusals/refusals.js';
+import { type Endpoint, stateOf } from './http/request-state.js';
 import { getKey, getUsage } from './routes/account.js';
 import { consolePages } from './routes/console.js';
 import { countTokens } from './routes/count-tokens.js';
@@ -35,6 +36,7 @@ export interface AppDeps extends GenerateDeps {
   spoolState(): Promise<SpoolState>;
   isDraining(): boolean;
   readonly occupancy: Occupancy;
+  readonly refusals: Refusals;
 }
 
 /** Returns a handler for a public document, which is serialized once: 60 KB take 2 ms. */
@@ -52,13 +54,15 @@ export function createApp(deps: AppDeps): Koa {
   const { callsMax, callsPerAccountMax } = deps.config;
   const admitted = admit({ callsMax, callsPerAccountMax, occupancy: deps.occupancy, isDraining: deps.isDraining });
   const in_ =
-    (dialect: Format): Middleware =>
+    (dialect: Format, endpoint: Endpoint): Middleware =>
     (ctx: Context, next: Next) => {
-      stateOf(ctx).dialect = dialect;
+      const state = stateOf(ctx);
+      state.dialect = dialect;
+      state.endpoint = endpoint;
       return next();
     };
   const call = (format: Format): Middleware => {
-    const inFormat = in_(format);
+    const inFormat = in_(format, format.name);
     const answered = generate(format, deps);
     return (ctx: Context, next: Next) => inFormat(ctx, () => keyed(ctx, () => admitted(ctx, () => answered(ctx, next))));
   };
@@ -78,7 +82,7 @@ export function createApp(deps: AppDeps): Koa {
   for (const base of ['/v1', '', '/v1/v1']) {
     calls.set(`${base}/chat/completions`, call(chatCompletions));
     calls.set(`${base}/messages`, call(messages));
-    router.post(`${base}/messages/count_tokens`, in_(messages), keyed, admitted, countTokens(deps));
+    router.post(`${base}/messages/count_tokens`, in_(messages, 'count-tokens'), keyed, admitted, countTokens(deps));
     router.get(`${base}/models`, keyed, listModels(deps.models));
     router.get(`${base}/models/*id`, keyed, getModel(deps.models));
   }
@@ -111,7 +115,7 @@ export function createApp(deps: AppDeps): Koa {
 
   const app = new Koa({ proxy: deps.config.trustProxy, maxIpsCount: deps.config.proxies });
   app.use(first({ clock: deps.clock, log: deps.log, dialectOf }));
-  app.use(errors(deps.log));
+  app.use(errors(deps.log, deps.refusals));
   app.use(callsFirst(calls));
   app.use(noteRoute(routerOf));
   app.use((ctx: Context, next: Next) => routed.get(routerOf(ctx))!(ctx, next));

@@ -21,6 +21,7 @@ import type { GatewayPeers } from './peers.js';
 import { createKeyReplica } from './replicas/keys.js';
 import { createModelReplica } from './replicas/models.js';
 import { createReadiness } from './readiness.js';
+import { createRefusals } from './refusals/refusals.js';
 import { DisconnectDrain } from './call/drain-after-disconnect.js';
 import { createRecorder } from './call/recorder.js';
 import { createSpool } from './call/spool/spool.js';
@@ -125,6 +126,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
     clock,
     log,
   });
+  const refusals = createRefusals({ metering: peers.metering, models, clock, log, rpcTimeoutMs });
   const readiness = createReadiness({ peers, keys, models, recorder, clock });
   let endObserving = (): void => {};
   let isDraining = false;
@@ -169,6 +171,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
         spoolState: () => spool.state(),
         isDraining: () => isDraining,
         occupancy,
+        refusals,
       });
       server = createServer({
         headersTimeout: headersTimeoutMs,
@@ -194,6 +197,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
         for (let waitedMs = 0; checkpoints.count() > 0 && waitedMs < rpcTimeoutMs; waitedMs += 20) await sleep(20);
       }
       await checkpoints.stop();
+      await refusals.stop();
       await models.stop();
       await keys.stop();
       await unknownHolds.stop();

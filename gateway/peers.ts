@@ -21,6 +21,7 @@ export interface GatewayPeers {
     | 'checkpointUsage'
     | 'recordUsage'
     | 'refundUndeliveredAnswer'
+    | 'recordRefusals'
     | 'getUsageRecord'
     | 'getOutbox'
     | 'reserveIdempotencyKey'

@@ -47,10 +47,14 @@ import {
   type Drift,
   GetOutboxResponse,
   GetReconciliationResponse,
+  type GetRefusalTotalsRequest,
+  GetRefusalTotalsResponse,
   type GetUsageTotalsRequest,
   GetUsageTotalsResponse,
+  type ListRefusalsRequest,
   type ListUsageRecordsRequest,
   MeteringServiceDefinition,
+  type Refusal,
   type UnsettledCharge,
   UnsettledState,
   type UsageRecord,
@@ -96,6 +100,9 @@ export class FakeState {
   auditDrift = '';
   lastRecordsRequest: ListUsageRecordsRequest | undefined;
   lastTotalsRequest: GetUsageTotalsRequest | undefined;
+  refusals: Refusal[] = [];
+  lastRefusalsRequest: ListRefusalsRequest | undefined;
+  lastRefusalTotalsRequest: GetRefusalTotalsRequest | undefined;
   lastRefundRequest: RefundRequest | undefined;
   holdsPastExpiry = 0n;
   quarantinedLastHour = 0n;
@@ -389,6 +396,18 @@ function metering(state: FakeState): object {
       });
     },
     getUsageRecord: async ({ callId }: { callId: string }) => ({ record: state.records.find((record) => record.call?.id === callId) }),
+    listRefusals: async (request: ListRefusalsRequest) => {
+      state.lastRefusalsRequest = request;
+      const { page, nextPageToken } = pageOf(state.refusals, request.pageSize, request.pageToken);
+      return { refusals: page, nextPageToken };
+    },
+    getRefusal: async ({ requestId }: { requestId: string }) => ({
+      refusal: state.refusals.find((refusal) => refusal.requestId === requestId),
+    }),
+    getRefusalTotals: async (request: GetRefusalTotalsRequest) => {
+      state.lastRefusalTotalsRequest = request;
+      return GetRefusalTotalsResponse.fromPartial({ groups: [{ name: 'balance_empty', thenName: 'key_1', calls: 7n }] });
+    },
     batchGetKeyActivity: async ({ keyIds }: { keyIds: string[] }) => ({
       keys: keyIds.map((keyId) => ({
         keyId,

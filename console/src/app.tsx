@@ -34,6 +34,7 @@ const accountPages: Readonly<Record<string, ComponentType>> = {
   '/keys/:key': lazy(() => import('./pages/keys/key.js')),
   '/usage': lazy(() => import('./pages/usage/overview.js')),
   '/usage/records/:record?': lazy(() => import('./pages/usage/records.js')),
+  '/usage/refusals': lazy(() => import('./pages/refusals/refusals.js')),
   '/billing': lazy(() => import('./pages/billing/billing.js')),
   '/billing/statements/:month': lazy(() => import('./pages/billing/statement.js')),
   '/billing/receipts/:entry': lazy(() => import('./pages/billing/receipt.js')),

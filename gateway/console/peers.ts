@@ -49,7 +49,16 @@ export interface ConsolePeers {
   readonly payments: PaymentService;
   readonly metering: Pick<
     MeteringService,
-    'getHealth' | 'getReconciliation' | 'getUsageRecord' | 'listUsageRecords' | 'getUsageTotals' | 'batchGetKeyActivity' | 'estimateCharges'
+    | 'getHealth'
+    | 'getReconciliation'
+    | 'getUsageRecord'
+    | 'listUsageRecords'
+    | 'getUsageTotals'
+    | 'getRefusal'
+    | 'listRefusals'
+    | 'getRefusalTotals'
+    | 'batchGetKeyActivity'
+    | 'estimateCharges'
   >;
   readonly catalog: Pick<
     CatalogService,

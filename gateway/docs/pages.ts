@@ -35,6 +35,7 @@ const sources: readonly Source[] = [
     name: 'rate-limits',
     description: 'Limits on requests, tokens and concurrent calls: how they count, the response, the headers, how to set them.',
   },
+  { name: 'refusals', description: 'Why a call was refused: found by request id, listed and counted.' },
   { name: 'idempotency', description: 'How to retry a call safely with the Idempotency-Key header.' },
   { name: 'console', description: 'The console: users, sign-in, roles, and what an operator sets up for them.' },
   { name: 'alerts', description: 'How users and programs are notified of a low balance, and how a webhook verifies the notifications.' },

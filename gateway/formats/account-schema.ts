@@ -111,6 +111,37 @@ export const UsageRecordAlone = Type.Object(
   { title: 'UsageRecord' },
 );
 
+/** What may be called with a platform key. */
+export const endpoints = ['chat-completions', 'messages', 'count-tokens'] as const;
+
+/** A refused call: the other body of GET /v1/usage/{request id}. */
+export const RefusalView = Type.Object(
+  {
+    object: Type.Literal('refusal'),
+    request_id: Type.String(),
+    account_id: Type.String(),
+    key_id: Type.String(),
+    model: nullable(Type.String({ description: 'The id in the catalog; null if the catalog has no such model.' })),
+    requested_model: nullable(
+      Type.String({ description: 'As the caller named it; null if the call was refused before its body was read.' }),
+    ),
+    endpoint: Type.String({ examples: [...endpoints] }),
+    refused_at: Time,
+    status: Type.Integer({ description: 'Of the response.' }),
+    reason: Type.String({ description: 'As in the error body: one of a closed list.' }),
+    message: nullable(Type.String({ description: 'As in the error body; null if it could contain text of the request.' })),
+    param: nullable(Type.String({ description: 'The invalid field.' })),
+    figures: Type.Record(Type.String(), Type.String(), {
+      description: 'The figures of that moment, as in the error body, for example needed and available. Amounts are decimal USD.',
+    }),
+    retry_after_ms: nullable(Count),
+    charge_usd: Type.Literal('0', { description: 'A refused call is free.' }),
+    trace_id: nullable(Type.String()),
+    client_request_id: nullable(Type.String()),
+  },
+  { title: 'Refusal' },
+);
+
 /** The body of an error, in either format. */
 export const ErrorBody = Type.Object(
   {

@@ -49,6 +49,11 @@ const hiddenReasons: ReadonlySet<Reason> = new Set([
   'code_throttled',
 ]);
 
+/** Returns the reason as callers see it: failures of ours are all the same to them. */
+export function shownReason({ reason }: AppError): Reason {
+  return hiddenReasons.has(reason) ? 'internal' : reason;
+}
+
 const ownKeys: ReadonlySet<string> = new Set(['type', 'message', 'code', 'param', 'reason', 'details', 'field', 'rule']);
 const amountSuffix = '_nano_usd';
 
@@ -59,7 +64,7 @@ function codeOf({ reason, details }: AppError, code: string | null): string | nu
 
 /** Builds the error object. Amounts become decimal USD: needed_nano_usd "1500000000" is returned as needed "1.5". */
 export function errorObject(error: AppError, { type, code }: Rendering): ErrorObject {
-  if (hiddenReasons.has(error.reason)) return { type, message: internalMessage, code, param: null, reason: 'internal' };
+  if (shownReason(error) === 'internal') return { type, message: internalMessage, code, param: null, reason: 'internal' };
   const object: ErrorObject = {
     type,
     message: error.message,
@@ -67,12 +72,18 @@ export function errorObject(error: AppError, { type, code }: Rendering): ErrorOb
     param: error.details['field'] ?? error.details['param'] ?? null,
     reason: error.reason,
   };
-  for (const [name, value] of Object.entries(error.details)) {
+  return Object.assign(object, figuresOf(error.details));
+}
+
+/** Returns the details that are not fields of the error object itself. Amounts become decimal USD, as in `errorObject`. */
+export function figuresOf(details: Readonly<Record<string, string>>): Record<string, string> {
+  const figures: Record<string, string> = {};
+  for (const [name, value] of Object.entries(details)) {
     if (ownKeys.has(name)) continue;
-    if (name.endsWith(amountSuffix) && /^-?\d{1,19}$/.test(value)) object[name.slice(0, -amountSuffix.length)] = formatUsd(BigInt(value));
-    else object[name] = value;
+    if (name.endsWith(amountSuffix) && /^-?\d{1,19}$/.test(value)) figures[name.slice(0, -amountSuffix.length)] = formatUsd(BigInt(value));
+    else figures[name] = value;
   }
-  return object;
+  return figures;
 }
 
 // Some client libraries sleep for as long as the header says, and others stop retrying beyond a minute.

@@ -2,10 +2,11 @@ import { describe, expect, it } from '@jest/globals';
 import { Key, KeyState } from '#proto/auth/v1/auth.js';
 import { Balance, KeySpend } from '#proto/ledger/v1/ledger.js';
 import { TokenClass } from '#proto/inference/v1/tokens.js';
-import { Outcome, UsageRecord, UsageSource } from '#proto/metering/v1/metering.js';
+import { Outcome, Refusal, UsageRecord, UsageSource } from '#proto/metering/v1/metering.js';
 import { renderKey } from '../render/key.js';
+import { renderRefusal } from '../render/refusal.js';
 import { renderUsageRecord, renderUsageRecordAlone } from '../render/usage.js';
-import { KeyView, UsageRecordAlone, UsageRecordView } from './account-schema.js';
+import { KeyView, RefusalView, UsageRecordAlone, UsageRecordView } from './account-schema.js';
 import { expectToMatch } from './testing/frames.js';
 import { openapi } from './openapi.js';
 
@@ -74,6 +75,14 @@ describe('the OpenAPI document', () => {
         metadata: { 'x-tollgate-native-only': true },
       },
     });
+  });
+
+  it('describes refused calls correctly', () => {
+    expectToMatch(RefusalView, renderRefusal(Refusal.fromPartial({ requestId: 'req_1', reason: 'model_unknown', httpStatus: 404 })));
+    const details = { needed_nano_usd: '1500000000', field: 'max_tokens', rule: 'x', affordable_output_tokens: '7' };
+    const refusal = Refusal.fromPartial({ requestId: 'req_1', modelId: 'm', message: 'No.', details, retryAfterMs: 5 });
+    expectToMatch(RefusalView, renderRefusal(refusal));
+    expect(renderRefusal(refusal)).toMatchObject({ param: 'max_tokens', figures: { needed: '1.5', affordable_output_tokens: '7' } });
   });
 
   it('describes keys and usage records correctly', () => {

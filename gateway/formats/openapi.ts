@@ -1,6 +1,6 @@
 // The OpenAPI document, built from the schemas that validate requests and that answers are tested against.
 import type { TSchema } from 'typebox';
-import { ErrorBody, Health, KeyView, TokenCount, UsageRecordAlone } from './account-schema.js';
+import { ErrorBody, Health, KeyView, RefusalView, TokenCount, UsageRecordAlone } from './account-schema.js';
 import { ChatCompletion, ChatCompletionChunk } from './chat-completions/answer-schema.js';
 import { ChatCompletionRequest } from './chat-completions/schema.js';
 import { MessageAnswer, MessageStreamEvent } from './messages/answer-schema.js';
@@ -21,6 +21,7 @@ const schemas = [
   Catalog,
   KeyView,
   UsageRecordAlone,
+  RefusalView,
   ErrorBody,
   Health,
 ];
@@ -202,9 +203,17 @@ const paths = {
   },
   '/v1/usage/{request_id}': {
     get: {
-      summary: 'Show what one call cost.',
+      summary: 'Show what one call cost, or why it was refused.',
       parameters: [pathParameter('request_id', 'The x-request-id of the call.')],
-      responses: { 200: ok('The usage record.', UsageRecordAlone), 400: refusal('Invalid'), ...keyed, 404: refusal('NotFound') },
+      responses: {
+        200: {
+          ...ok('The usage record or, about a second after a call was refused, the refusal.', UsageRecordAlone),
+          content: { 'application/json': { schema: { anyOf: [ref(UsageRecordAlone), ref(RefusalView)] } } },
+        },
+        400: refusal('Invalid'),
+        ...keyed,
+        404: refusal('NotFound'),
+      },
     },
   },
   '/v1/catalog': {

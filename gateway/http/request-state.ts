@@ -3,6 +3,9 @@ import type { Context } from 'koa';
 import type { AccountRateLimits, Key } from '#proto/auth/v1/auth.js';
 import type { Format } from '../formats/format.js';
 
+/** What a call with a platform key may be for. */
+export type Endpoint = Format['name'] | 'count-tokens';
+
 /** Facts about one request. */
 export interface RequestState {
   /** Our request id, req_…, sent with every response. */
@@ -15,6 +18,12 @@ export interface RequestState {
   key?: Key;
   /** The limits that the key shares with the other keys of its account. */
   accountRateLimits?: AccountRateLimits | undefined;
+  /** What is called; absent for requests that are not calls. */
+  endpoint?: Endpoint;
+  /** The model as the caller named it, once the body is read. */
+  requestedModel?: string;
+  /** Whether the call was admitted, and so ends in a usage record. */
+  isAdmitted?: boolean;
   /** The catalog id of the called model, for the access log. */
   modelId?: string;
   /** The phases so far, as in the Server-Timing header. */
@@ -35,4 +44,10 @@ export function stateOf(ctx: Context): RequestState {
   const state = states.get(ctx);
   if (state === undefined) throw new Error('The request has no state: the first middleware did not run.');
   return state;
+}
+
+/** Notes which model a body names, if it names one. */
+export function noteRequestedModel(ctx: Context, body: unknown): void {
+  const model = typeof body === 'object' && body !== null ? (body as { model?: unknown }).model : undefined;
+  if (typeof model === 'string') stateOf(ctx).requestedModel = model;
 }

@@ -28,6 +28,16 @@ interface Entry {
   fetchedAtMs: number;
 }
 
+/** Refuses a key that exists. It says whose key it is, so that the account can see the refusal. */
+export class UnusableKeyError extends AppError {
+  constructor(
+    readonly key: Key,
+    { reason, message, details }: AppError,
+  ) {
+    super(reason, message, { details });
+  }
+}
+
 /** A key that may be used, and the limits that it shares with the other keys of its account. */
 export interface UsableKey {
   readonly key: Key;
@@ -44,7 +54,8 @@ export interface KeyReplica {
   feed(): FeedState;
   /**
    * Returns the active key of a secret at this instant. Throws key_malformed, key_unknown, key_revoked, key_disabled,
-   * key_expired or account_suspended, and service_unavailable if auth cannot be reached.
+   * key_expired or account_suspended, and service_unavailable if auth cannot be reached. If the key exists, the error is an
+   * UnusableKeyError.
    */
   authenticate(secret: string): Promise<UsableKey>;
 }
@@ -176,7 +187,11 @@ export function createKeyReplica(deps: {
         );
       }
       const entry = await lookUp(hashSecret(secret));
-      assertUsable(entry.key, entry, clock.nowMs());
+      try {
+        assertUsable(entry.key, entry, clock.nowMs());
+      } catch (error) {
+        throw error instanceof AppError ? new UnusableKeyError(entry.key, error) : error;
+      }
       return entry;
     },
   };

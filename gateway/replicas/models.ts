@@ -35,6 +35,8 @@ export interface ModelReplica {
   isServed(model: Model): boolean;
   /** Returns a model by id or alias. Throws model_unknown, which suggests the model that was probably meant. */
   find(name: string): Model;
+  /** Returns the id of the model with this id or alias; undefined if the catalog has none. */
+  idOf(name: string): string | undefined;
   /** Returns a routed model by id or alias, with the price in force at `atMs` (default: now). Throws model_unknown, model_unpriced or model_unavailable. */
   resolve(name: string, atMs?: number): CallableModel;
 }
@@ -129,6 +131,7 @@ export function createModelReplica(deps: {
         .map((model) => ({ ...model, price: priceAt(model, clock.nowMs()) })),
     isServed: (model) => targetsOf(model).length > 0,
     find,
+    idOf: (name) => byName.get(name)?.id,
     resolve(name, atMs = clock.nowMs()) {
       const model = find(name);
       const price = priceAt(model, atMs);

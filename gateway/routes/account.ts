@@ -1,10 +1,12 @@
-// GET /v1/key: what this key may still spend. GET /v1/usage/{request id}: what one call cost.
+// GET /v1/key: what this key may still spend. GET /v1/usage/{request id}: what one call cost, or why it was refused.
 import type { Context, Middleware } from 'koa';
-import { AppError } from '#client/errors/app-error.js';
+import { AppError, hasReason } from '#client/errors/app-error.js';
+import { fault } from '#client/errors/fault.js';
 import { isId } from '#kit/id.js';
-import { callContext } from '#client/call-context.js';
+import { type CallContext, callContext } from '#client/call-context.js';
 import type { CallDeps } from '../call/metered-call.js';
 import { renderKey } from '../render/key.js';
+import { renderRefusal } from '../render/refusal.js';
 import { renderUsageRecordAlone } from '../render/usage.js';
 import { stateOf } from '../http/request-state.js';
 
@@ -22,7 +24,7 @@ export function getKey({ peers, config, clock }: CallDeps): Middleware {
   };
 }
 
-/** Returns the usage record of a call of this key's account. */
+/** Returns the usage record of a call of this key's account, or its refusal. */
 export function getUsage({ peers, config }: CallDeps): Middleware {
   return async (ctx: Context) => {
     const key = stateOf(ctx).key!;
@@ -34,11 +36,32 @@ export function getUsage({ peers, config }: CallDeps): Middleware {
         { details: { field: 'id' } },
       );
     }
-    const { record } = await peers.metering.getUsageRecord(
-      { callId, accountId: key.accountId },
+    ctx.set('cache-control', 'no-store');
+    ctx.body = await recordOrRefusal(callId, key.accountId, peers.metering, () =>
       callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs }),
     );
-    ctx.set('cache-control', 'no-store');
-    ctx.body = renderUsageRecordAlone(record!);
   };
+}
+
+async function recordOrRefusal(
+  requestId: string,
+  accountId: string,
+  metering: CallDeps['peers']['metering'],
+  context: () => CallContext,
+): Promise<object> {
+  const recorded = await found(metering.getUsageRecord({ callId: requestId, accountId }, context()));
+  if (recorded !== undefined) return renderUsageRecordAlone(recorded.record!);
+  const refused = await found(metering.getRefusal({ requestId, accountId }, context()));
+  if (refused !== undefined) return renderRefusal(refused.refusal!);
+  throw fault('no_such_id', { what: 'usage_record' });
+}
+
+/** Returns undefined for an object that does not exist. */
+async function found<T>(response: Promise<T>): Promise<T | undefined> {
+  try {
+    return await response;
+  } catch (error) {
+    if (hasReason(error, 'not_found')) return undefined;
+    throw error;
+  }
 }

@@ -7,13 +7,15 @@ import { disconnectSignal } from '../http/disconnect-signal.js';
 import type { CallDeps } from '../call/metered-call.js';
 import { assertPermitted, assertReads } from '../call/model-checks.js';
 import { readJson } from '../http/middleware/json-body.js';
-import { stateOf } from '../http/request-state.js';
+import { noteRequestedModel, stateOf } from '../http/request-state.js';
 import { betasOf, versionOf } from './version.js';
 
 /** Creates the route. */
 export function countTokens({ peers, models, config }: CallDeps): Middleware {
   return async (ctx: Context) => {
-    const parsed = parseCountTokens(await readJson(ctx, config.bodyBytesMax), { version: versionOf(ctx), betas: betasOf(ctx) });
+    const body = await readJson(ctx, config.bodyBytesMax);
+    noteRequestedModel(ctx, body);
+    const parsed = parseCountTokens(body, { version: versionOf(ctx), betas: betasOf(ctx) });
     const { model, targets } = models.resolve(parsed.model);
     assertPermitted(stateOf(ctx).key!, model);
     assertReads(model, parsed.needs);

@@ -11,7 +11,8 @@ import { readJsonBody } from '../http/middleware/json-body.js';
 import { assertFits } from '../call/model-checks.js';
 import { type CallDeps, type CallRequest, type CallStep, meteredCall } from '../call/metered-call.js';
 import { limitHeaders } from '../limits/headers.js';
-import { stateOf } from '../http/request-state.js';
+import { printable } from '../http/printable.js';
+import { noteRequestedModel, stateOf } from '../http/request-state.js';
 import { noteTiming } from '../http/server-timing.js';
 import { createSseWriter } from '../http/sse.js';
 import { tellDroppedFields } from '../http/dropped-fields.js';
@@ -55,6 +56,7 @@ export function generate(format: Format, deps: GenerateDeps): Middleware {
     if (admitted.done === true || admitted.value.kind !== 'admitted') throw new Error('The first step of a call must be its admission.');
     noteTiming(ctx, 'hold', calledAtMs);
     const { modelId, outputCapTokens, startedAtMs } = admitted.value;
+    state.isAdmitted = true;
     state.modelId = modelId;
     if (parsed.maxOutputTokens !== outputCapTokens) ctx.set('x-tollgate-output-cap', String(outputCapTokens));
     const answer = { requestId: callId, model: modelId, createdAtMs: startedAtMs, includeUsage: parsed.includeUsage };
@@ -70,6 +72,7 @@ async function readCall(
   { config, models }: GenerateDeps,
 ): Promise<{ parsed: ParsedCall; repeat?: Parameters<KeyedCalls['begin']>[1] }> {
   const body = await readJsonBody(ctx, config.bodyBytesMax, (outline) => assertFits(outline, models));
+  noteRequestedModel(ctx, body.value);
   const version = versionOf(ctx);
   const headers = { accountId: stateOf(ctx).key!.accountId, version, betas: betasOf(ctx), bodyText: body.text };
   const parsed = format.parse(body.value, headers);
@@ -157,8 +160,4 @@ async function answerStreaming(
     await sse.write(format.errorFrame(shown, requestId));
   }
   sse.end();
-}
-
-function printable(text: string): string {
-  return text.replace(/[^\x20-\x7e]/g, '');
 }

@@ -149,6 +149,25 @@ export const meteringSettings = {
     maxMs: 86_400_000,
     default: 3_600_000,
   }),
+  refusalRetentionDays: integer('TOLLGATE_METERING_REFUSAL_RETENTION_DAYS', 'number of days after which refused calls are deleted', {
+    min: 1,
+    max: 3650,
+    default: 30,
+  }),
+  refusalsPerAccountMax: integer(
+    'TOLLGATE_METERING_REFUSALS_PER_ACCOUNT_MAX',
+    'refused calls of one account that are stored one by one; beyond it the oldest are deleted, and only their counts remain',
+    {
+      min: 100,
+      max: 10_000_000,
+      default: 10_000,
+    },
+  ),
+  refusalPruneIntervalMs: duration('TOLLGATE_METERING_REFUSAL_PRUNE_INTERVAL', 'how often old refused calls are deleted', {
+    minMs: 5,
+    maxMs: 86_400_000,
+    default: 600_000,
+  }),
 } satisfies Settings;
 
 /** The parsed settings of metering. */

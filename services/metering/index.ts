@@ -20,6 +20,7 @@ import { LeaseSweeper } from './leases/lease-sweeper.js';
 import { LedgerOutage } from './settlement/ledger-outage.js';
 import { MeteringMetrics, observeMetering } from './metering-metrics.js';
 import { migrations } from './migrations/index.js';
+import { startRefusalPruner } from './refusals/refusal-pruner.js';
 import { startRefunds } from './settlement/refunds.js';
 import type { SettleInTransaction } from './settlement/settle-with-record.js';
 import { OutboxWorker } from './settlement/outbox-worker.js';
@@ -61,6 +62,7 @@ export function createMetering(config: MeteringConfig, deps: MeteringDeps): Serv
   const reconcileJob = new ReconcileJob({ ...reconcile, log: deps.log });
   let stopRefunds = async (): Promise<void> => {};
   let stopKeySweeper = async (): Promise<void> => {};
+  let stopRefusalPruner = async (): Promise<void> => {};
   let endObserving = (): void => {};
   const archiver = new Archiver({ config, ...deps });
   const rollupWorker = new RollupWorker({ config, ...deps });
@@ -75,6 +77,7 @@ export function createMetering(config: MeteringConfig, deps: MeteringDeps): Serv
       sweeper.start();
       reconcileJob.start();
       stopKeySweeper = startKeySweeper({ config, ...deps });
+      stopRefusalPruner = startRefusalPruner({ config, ...deps });
       endObserving = observeMetering({ db, clock: deps.clock, log: deps.log, results: () => reconcileJob.results });
       archiver.start();
       rollupWorker.start();
@@ -86,6 +89,7 @@ export function createMetering(config: MeteringConfig, deps: MeteringDeps): Serv
       await reconcileJob.stop();
       await sweeper.stop();
       await stopKeySweeper();
+      await stopRefusalPruner();
       await keys.idle();
       await records.idle();
       await stopRefunds();

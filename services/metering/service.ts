@@ -11,13 +11,17 @@ import { estimateCharges } from './rpcs/estimate-charges.js';
 import { getHealth } from './rpcs/get-health.js';
 import { getOutbox } from './rpcs/get-outbox.js';
 import { getReconciliation } from './rpcs/get-reconciliation.js';
+import { getRefusal } from './rpcs/get-refusal.js';
+import { getRefusalTotals } from './rpcs/get-refusal-totals.js';
 import { getUsageRecord } from './rpcs/get-usage-record.js';
 import { getUsageTotals } from './rpcs/get-usage-totals.js';
 import { batchGetKeyActivity } from './rpcs/batch-get-key-activity.js';
+import { listRefusals } from './rpcs/list-refusals.js';
 import { listUnsettledCharges } from './rpcs/list-unsettled-charges.js';
 import { listUsageRecords } from './rpcs/list-usage-records.js';
 import { reconcile } from './rpcs/reconcile.js';
 import { decoratedOperations, batch } from './rpcs/batch.js';
+import { recordRefusals } from './rpcs/record-refusals.js';
 import { recordUsage } from './rpcs/record-usage.js';
 import { retrySettlement } from './rpcs/retry-settlement.js';
 
@@ -33,6 +37,10 @@ export function meteringService(deps: RpcDeps): MeteringService {
       getUsageTotals,
       batchGetKeyActivity,
       estimateCharges,
+      recordRefusals,
+      getRefusal,
+      listRefusals,
+      getRefusalTotals,
       getHealth,
       getOutbox,
       reconcile,

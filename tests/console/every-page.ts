@@ -122,6 +122,8 @@ const views: readonly View[] = [
     path: ({ accountId, thirdTimeId }) => `/accounts/${accountId}/usage/records/${thirdTimeId}`,
     act: (page) => page.getByRole('list', { name: 'Attempts at upstreams' }).scrollIntoViewIfNeeded(),
   },
+  { name: 'refusals', path: ofAccount('/usage/refusals') },
+  { name: 'refusals-none', path: ofAccount('/usage/refusals?reason=overloaded') },
 
   { name: 'billing', path: ofAccount('/billing') },
   { name: 'billing-refused', path: ofAccount('/billing'), act: refuseCode },

@@ -76,6 +76,8 @@ export async function createSampleAccount(system: System): Promise<SampleAccount
     await response.text();
     if (response.ok) requestId = response.headers.get('x-request-id')!;
   }
+  const refused = await chat(system, secret, { model: 'acme/unknown', messages: [{ role: 'user', content: 'Hello' }] });
+  await refused.text();
   await settled(system, accountId);
   await system.cli('price', 'draft', 'sandbox/story', '--input', '0.35', '--output', '2.5', '--cache-read', '0');
   return { accountId, owner, keyId: key.id, secret, requestId, thirdTimeId, invitationToken };

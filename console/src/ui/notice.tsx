@@ -100,7 +100,7 @@ function describe(error: unknown, t: { unreachable: string; pageFault: string })
 }
 
 /** Loads the error texts of the current language, so that errors that occurred in another language are shown in it. */
-function useErrorsFetched(): void {
+export function useErrorsFetched(): void {
   const [, setFetched] = useState(false);
   const isMissing = areErrorsMissing();
   useEffect(() => {

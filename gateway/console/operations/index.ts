@@ -16,6 +16,7 @@ import { upstreams } from './operator/upstreams.js';
 import { users } from './operator/users.js';
 import { payments } from './payments.js';
 import { profile } from './profile.js';
+import { refusals } from './refusals.js';
 import { signIn } from './sign-in.js';
 import { usage } from './usage.js';
 
@@ -24,6 +25,7 @@ export const areas: readonly Area[] = [
   profile,
   keys,
   usage,
+  refusals,
   billing,
   payments,
   alerts,

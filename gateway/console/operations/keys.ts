@@ -156,6 +156,7 @@ export const keys: Area = {
         assertUsable(key, { accountState: account!.state, accountStateReason: account!.stateReason }, deps.clock.nowMs());
         const state = stateOf(ctx);
         state.key = key;
+        state.endpoint = 'chat-completions';
         state.accountRateLimits = account!.rateLimits;
         await deps.serveCall(ctx);
       },

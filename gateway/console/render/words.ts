@@ -4,7 +4,7 @@ import { Capability, Modality, ModelState, PriceWarning_Kind, Tokenizer } from '
 import { ApiFormat, TestResult } from '#proto/inference/v1/inference.js';
 import { TokenClass } from '#proto/inference/v1/tokens.js';
 import { EntryKind, HoldState, RedemptionCodeState } from '#proto/ledger/v1/ledger.js';
-import { DriftCheck, GroupBy, Outcome } from '#proto/metering/v1/metering.js';
+import { DriftCheck, GroupBy, Outcome, RefusalGroupBy } from '#proto/metering/v1/metering.js';
 import { outcomes } from '../../formats/account-schema.js';
 import * as all from '../schemas/words.js';
 
@@ -47,6 +47,7 @@ export const words = {
   deliveryState: wordsOf(NotificationState, 'NOTIFICATION_STATE_', all.deliveryStates, of<NotificationState>()),
   outcome: wordsOf(Outcome, 'OUTCOME_', outcomes, of<Outcome>()),
   groupBy: wordsOf(GroupBy, 'GROUP_BY_', all.groupings, of<GroupBy>()),
+  refusalGroupBy: wordsOf(RefusalGroupBy, 'REFUSAL_GROUP_BY_', all.refusalGroupings, of<RefusalGroupBy>()),
   driftCheck: wordsOf(DriftCheck, 'DRIFT_CHECK_', all.driftChecks, of<DriftCheck>()),
   modality: wordsOf(Modality, 'MODALITY_', all.modalities, of<Modality>()),
   capability: wordsOf(Capability, 'CAPABILITY_', all.capabilities, of<Capability>()),

@@ -10,6 +10,7 @@ export const alertChannels = ['mail', 'webhook'] as const;
 export const deliveryStates = ['pending', 'delivered', 'failed', 'withdrawn'] as const;
 
 export const groupings = ['key', 'model', 'day', 'outcome', 'hour'] as const;
+export const refusalGroupings = ['reason', 'key', 'model', 'day', 'hour'] as const;
 export const driftChecks = [
   'charge',
   'price',

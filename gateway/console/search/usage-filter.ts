@@ -38,7 +38,8 @@ function groupByOf(word: Grouping['group_by']): GroupBy {
   return word === undefined ? GroupBy.GROUP_BY_UNSPECIFIED : words.groupBy.value(word);
 }
 
-function offsetOf(text = ''): number {
+/** Returns the minutes east of UTC in the query; 0 for none. Raises invalid_request. */
+export function offsetOf(text = ''): number {
   // In a query a bare + means a space.
   const minutes = text === '' ? 0 : /^[ +-]?\d{1,3}$/.test(text) ? Number(text) : Number.NaN;
   if (!(minutes >= offsetMinutesMin && minutes <= offsetMinutesMax) || minutes % 15 !== 0)

@@ -1,4 +1,4 @@
-// Usage records, calls in flight, settlements to deliver, keyed calls, and sums of usage.
+// Usage records, calls in flight, settlements to deliver, keyed calls, sums of usage, and refused calls.
 import { auditOutboxTable } from '#kit/audit/audit-outbox.js';
 import type { Migration } from '#kit/db/migrate.js';
 
@@ -180,6 +180,44 @@ export const schema: Migration = {
     ) ${sql.tableOptions}`,
     `INSERT INTO usage_summing (name, version, epoch, phase, watermark, leased_by, lease_until_ms)
       VALUES ('sums', 0, 1, 2, x'${'00'.repeat(16)}', x'${'00'.repeat(16)}', 0)`,
+
+    // Exact counts of refused calls; an empty model_id stands for the models that the catalog does not have. `examples` says how many of
+    // these calls were stored in `refusal`.
+    `CREATE TABLE refusal_count (
+      account_id ${sql.bytes(16)} NOT NULL,
+      quarter_ms ${sql.int64} NOT NULL,
+      key_id ${sql.bytes(16)} NOT NULL,
+      model_id ${sql.text(200)} NOT NULL,
+      reason ${sql.text(64)} NOT NULL,
+      calls ${sql.int64} NOT NULL,
+      examples ${sql.int64} NOT NULL,
+      PRIMARY KEY (account_id, quarter_ms, key_id, model_id, reason)
+    ) ${sql.tableOptions}`,
+    'CREATE INDEX refusal_count_by_quarter ON refusal_count (quarter_ms)',
+    `CREATE TABLE refusal (
+      id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
+      account_id ${sql.bytes(16)} NOT NULL,
+      key_id ${sql.bytes(16)} NOT NULL,
+      model_id ${sql.text(200)} NOT NULL,
+      requested_model ${sql.text(200)} NOT NULL,
+      reason ${sql.text(64)} NOT NULL,
+      http_status ${sql.int32} NOT NULL,
+      refused_at_ms ${sql.int64} NOT NULL,
+      endpoint ${sql.text(40)} NOT NULL,
+      message ${sql.text(1000)} NOT NULL,
+      details ${sql.longText} NOT NULL,
+      retry_after_ms ${sql.int64},
+      trace_id ${sql.text(32)} NOT NULL,
+      client_request_id ${sql.text(128)} NOT NULL
+    ) ${sql.tableOptions}`,
+    'CREATE INDEX refusal_by_account ON refusal (account_id, refused_at_ms, id, key_id, reason)',
+    'CREATE INDEX refusal_by_time ON refusal (refused_at_ms, id)',
+    // The batches of refusals that are stored, so that one that is sent again is not counted twice.
+    `CREATE TABLE refusal_batch (
+      id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
+      stored_at_ms ${sql.int64} NOT NULL
+    ) ${sql.tableOptions}`,
+    'CREATE INDEX refusal_batch_by_time ON refusal_batch (stored_at_ms)',
 
     auditOutboxTable(sql, 'metering'),
   ],

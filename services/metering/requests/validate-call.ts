@@ -13,6 +13,10 @@ const outcomeDetailCharsMax = 200;
 // The year 9999: far enough, and exactly representable as a number.
 const instantMsMax = 253_402_300_799_999n;
 
+/** The UTC offsets of the world's time zones; all of them are whole quarters of an hour. */
+const offsetMinutesMin = -720;
+const offsetMinutesMax = 840;
+
 const hashBytes = 32;
 const attemptsMax = 16;
 
@@ -104,6 +108,15 @@ export function requireUint32(value: number, field: string): void {
   requireThat(isUint32(value), field, `must be a whole number from 0 to ${tokensMax}`);
 }
 
+/** Raises invalid_request unless a time zone of the world has this offset. */
+export function requireOffset(offsetMinutes: number): void {
+  requireThat(
+    offsetMinutes >= offsetMinutesMin && offsetMinutes <= offsetMinutesMax && offsetMinutes % 15 === 0,
+    'offset_minutes',
+    `must be a multiple of 15 from ${offsetMinutesMin} to ${offsetMinutesMax}`,
+  );
+}
+
 /** Returns a human-readable cause, cut to what is stored. */
 export function outcomeDetailOf(...parts: readonly string[]): string {
   return parts
@@ -116,6 +129,7 @@ function isUint32(value: number): boolean {
   return Number.isInteger(value) && value >= 0 && value <= tokensMax;
 }
 
-function isInstant(valueMs: bigint): boolean {
+/** Reports whether the value is an instant from 1970 to the year 9999 in epoch milliseconds. */
+export function isInstant(valueMs: bigint): boolean {
   return valueMs >= 0n && valueMs <= instantMsMax;
 }

@@ -20,12 +20,12 @@ import {
   recordSelect,
 } from './summed-totals.js';
 
-const groupsMax = 10_000;
+export const groupsMax = 10_000;
 /** Several rows may belong to one group. */
 const rowsMax = 100_000;
 const minuteMs = 60_000;
-const hourMs = 3_600_000;
-const dayMs = 86_400_000;
+export const hourMs = 3_600_000;
+export const dayMs = 86_400_000;
 
 /** Holds what sums are grouped by. */
 export interface Grouping {
@@ -87,18 +87,18 @@ function grainOf({ groupBy, thenBy }: Grouping): TimeGrain {
 }
 
 /** Returns the start of the hour or day in local time, plus one day, which keeps the dividend of the remainder above zero in every zone. */
-function bucketOf(column: string, lengthMs: number, offsetMinutes: number): string {
+export function bucketOf(column: string, lengthMs: number, offsetMinutes: number): string {
   const local = `(${column} + ${offsetMinutes * minuteMs + dayMs})`;
   return `${local} - ${local} % ${lengthMs}`;
 }
 
 /** Returns YYYY-MM-DDTHH:MM of a bucket. */
-function localText(bucket: unknown): string {
+export function localText(bucket: unknown): string {
   return new Date(asNumber(bucket) - dayMs).toISOString().slice(0, 16);
 }
 
 /** Returns "Z" or an offset such as "+05:45". */
-function zoneText(offsetMinutes: number): string {
+export function zoneText(offsetMinutes: number): string {
   if (offsetMinutes === 0) return 'Z';
   const minutes = Math.abs(offsetMinutes);
   const two = (value: number): string => String(value).padStart(2, '0');
@@ -153,7 +153,8 @@ async function readRecords(tx: PlainTransaction, question: Question): Promise<Gr
   return rows.map((row) => groupOf(row, new Map(), question.columns));
 }
 
-function tooManyGroups(): AppError {
+/** Returns the error of a response that would have more than `groupsMax` groups. */
+export function tooManyGroups(): AppError {
   return fault('too_many_groups', { max: groupsMax });
 }
 

@@ -46,7 +46,12 @@ export default function Overview() {
       <PageHeader
         title={t.overview}
         description={t.overviewAbout}
-        actions={<ButtonLink to={recordsPath(account, { ...view, range })}>{t.toRecords}</ButtonLink>}
+        actions={
+          <>
+            <ButtonLink to={account.path('/usage/refusals')}>{t.toRefusals}</ButtonLink>
+            <ButtonLink to={recordsPath(account, { ...view, range })}>{t.toRecords}</ButtonLink>
+          </>
+        }
       />
       <FilterBar shown={range} ranges={presets} ids={false} />
       <Fetched query={query}>

@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link, useSearch } from 'wouter';
+import { ApiError } from '../../api/client.js';
 import { getRecord, type Outcome, type UsageRecord, type UsageRecordDetail } from '../../api/usage.js';
 import { getSettings } from '../../api/settings.js';
 import { gatewayUrl } from '../../base.js';
@@ -16,6 +17,7 @@ import { Notice } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
 import { When } from '../../ui/values.js';
 import { OutcomeBadge } from './outcome.js';
+import { RefusedInstead } from '../refusals/refusal-table.js';
 import { RecordAttempts } from './record-attempts.js';
 import { RecordCharge } from './record-charge.js';
 import { RecordMoney } from './record-money.js';
@@ -50,7 +52,9 @@ export function RecordDetails({ requestId }: { requestId: string }) {
     queryFn: ({ signal }) => getRecord(account.id, requestId, signal),
     refetchInterval: ({ state }) => (state.data !== undefined && state.data.settlement === null ? liveMs : false),
   });
-  return <Fetched query={query}>{(record) => <Details record={record} />}</Fetched>;
+  const fetched = <Fetched query={query}>{(record) => <Details record={record} />}</Fetched>;
+  const isMissing = query.error instanceof ApiError && query.error.code === 'not_found';
+  return isMissing ? <RefusedInstead requestId={requestId} otherwise={fetched} /> : fetched;
 }
 
 /** The outcomes of whole answers of which nothing was delivered. */

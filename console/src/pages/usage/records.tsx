@@ -57,6 +57,7 @@ function List({ open }: { open: string | undefined }) {
               <Download size={16} aria-hidden />
               {t.exportJsonl}
             </a>
+            <ButtonLink to={account.path('/usage/refusals')}>{t.toRefusals}</ButtonLink>
             <ButtonLink to={account.path(`/usage${writeView({ ...view, requestId: '' })}`)}>{t.toOverview}</ButtonLink>
           </>
         }

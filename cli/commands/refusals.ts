@@ -1,0 +1,98 @@
+// tollgate refusals: calls that were refused, and why.
+import { Command, InvalidArgumentError } from 'commander';
+import { type RefusalFilter, RefusalGroupBy } from '#proto/metering/v1/metering.js';
+import { isReason } from '#rules/reasons.js';
+import type { Cli } from '../cli.js';
+import { operatorCall } from '../connect.js';
+import { listPages, type PageOptions, withPaging } from '../pages.js';
+import { parseInstant, parseOffset } from '../parse.js';
+import { refusalGroups, refusalTotalView, refusalView } from '../views/refusal.js';
+
+interface FilterOptions {
+  readonly account?: string;
+  readonly key?: string;
+  readonly model?: string;
+  readonly reason?: string;
+  readonly from?: bigint;
+  readonly until?: bigint;
+}
+
+/** The noun `refusals`. */
+export function refusalsCommand(cli: Cli): Command {
+  const refusals = new Command('refusals').description('Calls that were refused, and why.');
+
+  withPaging(withFilter(cli, refusals.command('list')))
+    .description('List refused calls, latest first. In a flood only some are stored; totals count all of them.')
+    .action((options: FilterOptions & PageOptions) =>
+      cli.withServices(({ metering }) =>
+        listPages(cli, refusalView, options, async (pageSize, pageToken) => {
+          const response = await metering.listRefusals({ filter: filterOf(options), pageSize, pageToken }, operatorCall());
+          return { items: response.refusals, nextPageToken: response.nextPageToken };
+        }),
+      ),
+    );
+
+  refusals
+    .command('show <request>')
+    .description('Show a refused call by its request id.')
+    .action((requestId: string) =>
+      cli.withServices(async ({ metering }) => {
+        cli.out.show(refusalView, (await metering.getRefusal({ requestId, accountId: '' }, operatorCall())).refusal!);
+      }),
+    );
+
+  withFilter(cli, refusals.command('totals'))
+    .description('Count refused calls.')
+    .option(
+      '--by <group>',
+      `one line for each ${refusalGroups.all.join(', ')}`,
+      refusalGroups.parse,
+      RefusalGroupBy.REFUSAL_GROUP_BY_REASON,
+    )
+    .option('--then-by <group>', 'a second grouping within each group', refusalGroups.parse)
+    .option('--tz-offset <offset>', 'the UTC offset for days and hours, for example +05:45 or -08:00', parseOffset)
+    .action((options: FilterOptions & { by: RefusalGroupBy; thenBy?: RefusalGroupBy; tzOffset?: number }) =>
+      cli.withServices(async ({ metering }) => {
+        const { groups } = await metering.getRefusalTotals(
+          {
+            filter: filterOf(options),
+            groupBy: options.by,
+            thenBy: options.thenBy ?? RefusalGroupBy.REFUSAL_GROUP_BY_UNSPECIFIED,
+            offsetMinutes: options.tzOffset ?? 0,
+          },
+          operatorCall(),
+        );
+        cli.out.list(refusalTotalView, groups);
+      }),
+    );
+
+  return refusals;
+}
+
+function withFilter(cli: Cli, command: Command): Command {
+  const parseTime = (text: string): bigint => parseInstant(text, cli.world.nowMs(), 'back');
+  return command
+    .option('--account <id>', 'only calls of this account')
+    .option('--key <id>', 'only calls with this key')
+    .option('--model <id>', 'only calls of this model')
+    .option('--reason <reason>', 'only calls refused for this reason, for example balance_empty', parseReason)
+    .option('--from <when>', 'only calls refused at or after this time, for example 12h (ago) or 2027-01-31', parseTime)
+    .option('--until <when>', 'only calls refused before this time', parseTime);
+}
+
+function parseReason(text: string): string {
+  const reason = text.replaceAll('-', '_');
+  if (!isReason(reason)) throw new InvalidArgumentError('Give an error reason such as balance_empty; docs/errors lists them.');
+  return reason;
+}
+
+function filterOf(options: FilterOptions): RefusalFilter {
+  return {
+    accountId: options.account ?? '',
+    keyId: options.key ?? '',
+    modelId: options.model ?? '',
+    reason: options.reason ?? '',
+    fromMs: options.from ?? 0n,
+    untilMs: options.until ?? 0n,
+  };
+}

@@ -1,0 +1,47 @@
+// Refused calls of an account, and their counts.
+import type { Refusal } from '#proto/metering/v1/metering.js';
+import { renderRefusal } from '../../render/refusal.js';
+import { orNull } from '../render/values.js';
+import { RefusalList, RefusalSearch, RefusalTotalList, RefusalTotals, type Refusal as View } from '../schemas/refusals.js';
+import { refusalTotalsOf, searchRefusals } from '../search/refusal-search.js';
+import { type Area, ok, operation } from '../table/operation.js';
+
+export const refusals: Area = {
+  title: 'Refusals',
+  description:
+    'Calls that were refused, and why. They are free, and have no usage record. In a flood only some are stored; all are counted.',
+  operations: [
+    operation({
+      method: 'GET',
+      path: '/accounts/{account}/refusals',
+      summary: 'List the stored refusals, newest first.',
+      who: 'look',
+      query: RefusalSearch,
+      paged: true,
+      answers: [ok(RefusalList)],
+      handle: async ({ accountId, query, page, context }, { peers }) => {
+        const found = await searchRefusals(query, accountId, page, peers, context());
+        return { data: found.refusals.map(rendered), next: orNull(found.nextPageToken) };
+      },
+    }),
+    operation({
+      method: 'GET',
+      path: '/accounts/{account}/refusal-totals',
+      summary: 'Count all refused calls, in groups and groups within those.',
+      who: 'look',
+      query: RefusalTotals,
+      answers: [ok(RefusalTotalList)],
+      handle: async ({ accountId, query, context }, { peers }) => {
+        const { groups } = await peers.metering.getRefusalTotals(refusalTotalsOf(query, accountId), context());
+        return {
+          data: groups.map(({ name, thenName, calls }) => ({ name: orNull(name), then_name: orNull(thenName), calls: Number(calls) })),
+        };
+      },
+    }),
+  ],
+};
+
+function rendered(refusal: Refusal): View {
+  const { rule = null, field: _field, ...params } = refusal.details;
+  return { ...renderRefusal(refusal), rule, params };
+}

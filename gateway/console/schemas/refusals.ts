@@ -1,0 +1,40 @@
+// Refused calls of an account, and their counts.
+import { type Static, Type } from 'typebox';
+import { RefusalView } from '../../formats/account-schema.js';
+import { allOf, Count, listOf, nullable, parameter, Text, view } from './shapes.js';
+import { refusalGroupings } from './words.js';
+
+export const ConsoleRefusal = view('ConsoleRefusal', {
+  ...RefusalView.properties,
+  rule: nullable(Text, 'By which the message can be worded in another language.'),
+  params: Type.Record(Type.String(), Type.String(), { description: 'The values of the message.' }),
+});
+export type Refusal = Static<typeof ConsoleRefusal>;
+export const RefusalList = listOf(ConsoleRefusal);
+
+export const RefusalTotal = view('RefusalTotal', {
+  name: nullable(Text, 'Of the group; null for calls that named no model of the catalog, or where nothing is grouped.'),
+  then_name: nullable(Text, 'Of the group within it.'),
+  calls: Count,
+});
+export type RefusalTotal = Static<typeof RefusalTotal>;
+export const RefusalTotalList = allOf(RefusalTotal);
+
+const filter = {
+  key: parameter('The id of a key.'),
+  model: parameter('The id of a model.'),
+  reason: parameter('An error reason, such as balance_empty.'),
+  from: parameter('Calls that were refused then or later: a date or an instant. Totals begin with its quarter of an hour.'),
+  until: parameter('Calls that were refused before then.'),
+};
+
+export const RefusalSearch = Type.Object({ ...filter, request_id: parameter('One call, by its whole id.') });
+export type RefusalSearch = Static<typeof RefusalSearch>;
+
+const grouping = {
+  group_by: Type.Optional(Type.Enum(refusalGroupings, { description: 'One group over all when absent.' })),
+  then_by: Type.Optional(Type.Enum(refusalGroupings, { description: 'Groups within each group.' })),
+  tz_offset: parameter('Where days and hours begin: minutes east of UTC, a multiple of 15; 0 when absent.'),
+};
+export const RefusalTotals = Type.Object({ ...filter, ...grouping });
+export type RefusalTotals = Static<typeof RefusalTotals>;
