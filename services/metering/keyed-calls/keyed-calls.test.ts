@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
@@ -247,21 +247,23 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
   });
 
   it('are not considered lost because the database was unavailable', async () => {
-    const first = keyedCall();
-    await begin(first);
-    await harness.db.knex.schema.renameTable('open_call', 'away');
-    harness.clock.advance(2 * leaseMs);
-    // A sweep may have failed before the clock advanced; what counts is one that fails from now on.
-    const queries = jest.spyOn(harness.db, 'query');
-    await until(async () =>
-      (await Promise.allSettled(queries.mock.results.map(({ value }) => value))).some(({ status }) => status === 'rejected'),
-    );
-    queries.mockRestore();
-    await harness.db.knex.schema.renameTable('away', 'open_call');
-    expect((await begin(repeatOf(first))).$case).toBe('inProgress');
-    harness.clock.advance(leaseMs - 1);
-    expect(await checkpoint(service, { call: first, tokens: used })).toEqual([true]);
-    expect((await record(service, ended(first))).chargeNanoUsd).toBe(200_000n);
+    // In the grace period after its start, so that no sweep reads the calls before the clock advances.
+    const fresh = await Harness.create(engine);
+    try {
+      const replica = (await fresh.replica({ leaseMs })).service;
+      const first = keyedCall();
+      await begin(first, {}, replica);
+      await fresh.db.knex.schema.renameTable('open_call', 'away');
+      fresh.clock.advance(2 * leaseMs);
+      await until(() => fresh.lines.some((line) => line.msg === 'calls in flight could not be read'));
+      await fresh.db.knex.schema.renameTable('away', 'open_call');
+      expect((await begin(repeatOf(first), {}, replica)).$case).toBe('inProgress');
+      fresh.clock.advance(leaseMs - 1);
+      expect(await checkpoint(replica, { call: first, tokens: used })).toEqual([true]);
+      expect((await record(replica, ended(first))).chargeNanoUsd).toBe(200_000n);
+    } finally {
+      await fresh.close();
+    }
   });
 
   it('are deleted with their responses when they expire', async () => {
