@@ -20,7 +20,17 @@ const ModelFile = Type.Object(
     input_modalities: Type.Optional(words),
     output_modalities: Type.Optional(words),
     capabilities: Type.Optional(words),
-    targets: Type.Array(Type.Object({ upstream_id: Type.String({ minLength: 1 }), upstream_model: Type.String({ minLength: 1 }) }, strict)),
+    targets: Type.Array(
+      Type.Object(
+        {
+          upstream_id: Type.String({ minLength: 1 }),
+          upstream_model: Type.String({ minLength: 1 }),
+          priority: Type.Optional(Type.Integer({ minimum: 0 })),
+          weight: Type.Optional(Type.Integer({ minimum: 1 })),
+        },
+        strict,
+      ),
+    ),
     image_tokens_max: Type.Optional(Type.Integer({ minimum: 0 })),
     tokenizer: Type.Optional(Type.String()),
     state: Type.Optional(Type.String()),
@@ -50,7 +60,12 @@ export function readModel(json: unknown): Model {
     inputModalities: readWords('input_modalities', value.input_modalities ?? ['text'], modelWords.modality),
     outputModalities: readWords('output_modalities', value.output_modalities ?? ['text'], modelWords.modality),
     capabilities: readWords('capabilities', value.capabilities ?? [], modelWords.capability),
-    targets: value.targets.map((target) => ({ upstreamId: target.upstream_id, upstreamModel: target.upstream_model })),
+    targets: value.targets.map((target) => ({
+      upstreamId: target.upstream_id,
+      upstreamModel: target.upstream_model,
+      priority: target.priority,
+      weight: target.weight,
+    })),
     imageTokensMax: value.image_tokens_max ?? 0,
     tokenizer: readWords('tokenizer', [value.tokenizer ?? 'o200k'], modelWords.tokenizer)[0]!,
     state: readWords('state', [value.state ?? 'active'], modelWords.state)[0]!,

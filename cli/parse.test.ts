@@ -9,6 +9,7 @@ import {
   parseOffset,
   parsePositiveAmount,
   parsePrice,
+  parseTimeLimit,
   wordsOf,
 } from './parse.js';
 
@@ -53,6 +54,21 @@ describe('times', () => {
 
   it.each(['', 'soon', '30', '2027-02-30', '2027-13-01', '2027-01-31T25:00', '31.01.2027', '-1d'])('are rejected: %p', (text) => {
     expect(() => parseInstant(text, nowMs, 'ahead')).toThrow('2027-01-31');
+  });
+});
+
+describe('time limits', () => {
+  it.each([
+    ['250ms', 250],
+    ['30s', 30_000],
+    ['5m', 300_000],
+    ['1h', 3_600_000],
+  ])('of %s are %d ms', (text, ms) => {
+    expect(parseTimeLimit(text)).toBe(ms);
+  });
+
+  it.each(['', '5', '1d', '-5s', '1.5s'])('are rejected: %p', (text) => {
+    expect(() => parseTimeLimit(text)).toThrow('250ms');
   });
 });
 

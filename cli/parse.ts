@@ -58,6 +58,13 @@ export function parseOverlap(text: string): bigint {
   return BigInt(Number(match[1]) * unitMs[match[2]!]!);
 }
 
+/** Returns the milliseconds of a time limit such as "250ms", "30s" or "5m". */
+export function parseTimeLimit(text: string): number {
+  const match = /^(\d{1,9})(ms|s|m|h)$/.exec(text);
+  if (match === null) throw new InvalidArgumentError('Give a time limit such as 250ms, 30s, 5m or 1h.');
+  return Number(match[1]) * (match[2] === 'ms' ? 1 : unitMs[match[2]!]!);
+}
+
 /** Returns the minutes east of UTC for an offset such as "+05:45", "-08:00" or "Z". */
 export function parseOffset(text: string): number {
   if (text === 'Z') return 0;

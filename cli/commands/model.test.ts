@@ -31,7 +31,7 @@ describe('models', () => {
         capabilities: [Capability.CAPABILITY_TOOLS, Capability.CAPABILITY_PROMPT_CACHE],
         tokenizer: Tokenizer.TOKENIZER_O200K,
         state: ModelState.MODEL_STATE_DEPRECATED,
-        targets: [{ upstreamId: 'acme', upstreamModel: 'one' }],
+        targets: [{ upstreamId: 'acme', upstreamModel: 'one', priority: 0, weight: 3 }],
         aliases: ['one'],
         price: PriceVersion.fromPartial({ id: 'price_1', inputNanoUsdPerMtok: 1n }),
       }),

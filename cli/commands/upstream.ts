@@ -5,6 +5,8 @@ import { Upstream, type ApiFormat } from '#proto/inference/v1/inference.js';
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';
+import { parseCount, parseTimeLimit } from '../parse.js';
+import { addHealthCommands } from './upstream-health.js';
 import { testJson, testStepView, upstreamView, wireFormats } from '../views/upstream.js';
 
 // The service ends a test within 15 s; the response still has to arrive.
@@ -18,6 +20,11 @@ interface AddOptions {
   readonly secret: boolean;
   readonly allowPrivateNetwork?: boolean;
   readonly wholeAnswers?: boolean;
+  readonly connectTimeout?: number;
+  readonly firstTokenTimeout?: number;
+  readonly idleTimeout?: number;
+  readonly totalTimeout?: number;
+  readonly callsMax?: number;
   readonly disabled?: boolean;
   readonly replace?: boolean;
 }
@@ -71,6 +78,15 @@ export function upstreamCommand(cli: Cli): Command {
       '--whole-answers',
       'request short answers whole when the client does not stream: less CPU, but the time limit of the first token applies to the whole answer',
     )
+    .option('--connect-timeout <time>', 'time limit from dialling to connected, for example 5s', parseTimeLimit)
+    .option(
+      '--first-token-timeout <time>',
+      'time limit from sending a request to the first event, or to the end of a whole answer',
+      parseTimeLimit,
+    )
+    .option('--idle-timeout <time>', 'how long it may be silent in the middle of an answer', parseTimeLimit)
+    .option('--total-timeout <time>', 'time limit of one attempt', parseTimeLimit)
+    .option('--calls-max <n>', 'maximum number of calls in flight from one process', (text) => parseCount(text, 1, 100_000))
     .option('--disabled', 'add it disabled')
     .option('--replace', 'replace an existing upstream with this id')
     .action(async (id: string, options: AddOptions) => {
@@ -84,6 +100,13 @@ export function upstreamCommand(cli: Cli): Command {
           allowPrivateNetwork: options.allowPrivateNetwork === true,
           enabled: options.disabled !== true,
           wholeAnswers: options.wholeAnswers === true,
+          limits: {
+            connectTimeoutMs: options.connectTimeout,
+            firstTokenTimeoutMs: options.firstTokenTimeout,
+            idleTimeoutMs: options.idleTimeout,
+            totalTimeoutMs: options.totalTimeout,
+            callsMax: options.callsMax,
+          },
         });
         await inference.putUpstream({ upstream: wanted, secret }, operatorCall());
         cli.out.show(upstreamView, await present(inference, id));
@@ -116,6 +139,7 @@ export function upstreamCommand(cli: Cli): Command {
     .description('Disable an upstream.')
     .action((id: string) => setEnabled(cli, id, false));
 
+  addHealthCommands(upstream, cli);
   return upstream;
 }
 

@@ -1,5 +1,5 @@
 // The output of models and prices.
-import { Capability, Modality, type Model, ModelState, type PriceVersion, Tokenizer } from '#proto/catalog/v1/catalog.js';
+import { Capability, Modality, type Model, ModelState, type PriceVersion, type Target, Tokenizer } from '#proto/catalog/v1/catalog.js';
 import { instant, instantJson, type JsonObject, usd, usdJson, type View } from '../output.js';
 import { wordsOf } from '../parse.js';
 
@@ -54,7 +54,12 @@ function modelJson(model: Model): JsonObject {
     input_modalities: model.inputModalities.map(modelWords.modality.of),
     output_modalities: model.outputModalities.map(modelWords.modality.of),
     capabilities: model.capabilities.map(modelWords.capability.of),
-    targets: model.targets.map((target) => ({ upstream_id: target.upstreamId, upstream_model: target.upstreamModel })),
+    targets: model.targets.map((target) => ({
+      upstream_id: target.upstreamId,
+      upstream_model: target.upstreamModel,
+      ...(target.priority === undefined ? {} : { priority: target.priority }),
+      ...(target.weight === undefined ? {} : { weight: target.weight }),
+    })),
     image_tokens_max: model.imageTokensMax,
     tokenizer: modelWords.tokenizer.of(model.tokenizer),
     state: modelWords.state.of(model.state),
@@ -92,7 +97,7 @@ export const modelView: View<Model> = {
     { title: 'tokenizer', text: (model) => modelWords.tokenizer.of(model.tokenizer) },
     {
       title: 'targets',
-      text: (model) => model.targets.map((target) => `${target.upstreamId}:${target.upstreamModel}`).join(', ') || 'none',
+      text: (model) => model.targets.map(targetText).join(', ') || 'none',
     },
     {
       title: 'input',
@@ -103,3 +108,9 @@ export const modelView: View<Model> = {
     { title: 'price', text: (model) => model.price?.id ?? '' },
   ],
 };
+
+/** Returns for example "acme:small-1" or "acme:small-1 (priority 0, weight 3)". */
+function targetText({ upstreamId, upstreamModel, priority, weight }: Target): string {
+  const own = [...(priority === undefined ? [] : [`priority ${priority}`]), ...(weight === undefined ? [] : [`weight ${weight}`])];
+  return `${upstreamId}:${upstreamModel}${own.length === 0 ? '' : ` (${own.join(', ')})`}`;
+}

@@ -1,5 +1,12 @@
 // The output of upstreams, never with their secrets.
-import { TestResult, type Upstream, type UpstreamTest, type UpstreamTestStep, ApiFormat } from '#proto/inference/v1/inference.js';
+import {
+  ApiFormat,
+  TestResult,
+  type Upstream,
+  type UpstreamLimits,
+  type UpstreamTest,
+  type UpstreamTestStep,
+} from '#proto/inference/v1/inference.js';
 import { instant, instantJson, type JsonObject, type View } from '../output.js';
 import { wordsOf } from '../parse.js';
 
@@ -17,6 +24,13 @@ export const upstreamView: View<Upstream> = {
     allow_private_network: upstream.allowPrivateNetwork,
     enabled: upstream.enabled,
     whole_answers: upstream.wholeAnswers,
+    limits: {
+      connect_timeout_ms: upstream.limits?.connectTimeoutMs ?? null,
+      first_token_timeout_ms: upstream.limits?.firstTokenTimeoutMs ?? null,
+      idle_timeout_ms: upstream.limits?.idleTimeoutMs ?? null,
+      total_timeout_ms: upstream.limits?.totalTimeoutMs ?? null,
+      calls_max: upstream.limits?.callsMax ?? null,
+    },
     managed: upstream.managed,
     managed_by: upstream.managedBy ?? null,
     created_at: instantJson(upstream.createdAtMs),
@@ -32,10 +46,25 @@ export const upstreamView: View<Upstream> = {
     },
     { title: 'state', text: (upstream) => (upstream.enabled ? 'enabled' : 'disabled') },
     { title: 'short answers', text: (upstream) => (upstream.wholeAnswers ? 'whole' : 'streamed') },
+    { title: 'own limits', text: (upstream) => limitsText(upstream.limits) },
     { title: 'set by', text: (upstream) => (upstream.managed ? (upstream.managedBy ?? 'built in') : 'operator') },
     { title: 'last test', text: ({ lastTest }) => (lastTest === undefined ? 'never' : testWords(lastTest)) },
   ],
 };
+
+/** Returns the limits that the upstream has of its own, for example "first token 5m, calls 8"; empty if it has none. */
+function limitsText(limits: UpstreamLimits | undefined): string {
+  const { connectTimeoutMs, firstTokenTimeoutMs, idleTimeoutMs, totalTimeoutMs, callsMax } = limits ?? {};
+  const time = (name: string, ms: number | undefined): string[] =>
+    ms === undefined ? [] : [`${name} ${ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`}`];
+  return [
+    ...time('connect', connectTimeoutMs),
+    ...time('first token', firstTokenTimeoutMs),
+    ...time('idle', idleTimeoutMs),
+    ...time('total', totalTimeoutMs),
+    ...(callsMax === undefined ? [] : [`calls ${callsMax}`]),
+  ].join(', ');
+}
 
 const outcomes = wordsOf<TestResult>(TestResult, 'TEST_RESULT_');
 

@@ -7,7 +7,7 @@ import { AccountState, CreateAccountRequest, CreateKeyRequest, UpdateAccountRequ
 import { CreateCallerRequest, UpdateCallerRequest } from '#proto/auth/v1/callers.js';
 import { CreateUserRequest, RevokeSessionsRequest, Role, UpdateProfileRequest, UpdateUserRequest } from '#proto/auth/v1/users.js';
 import { ModelState } from '#proto/catalog/v1/catalog.js';
-import { Upstream, ApiFormat } from '#proto/inference/v1/inference.js';
+import { ApiFormat, OverrideMode, Upstream } from '#proto/inference/v1/inference.js';
 import { PutAlertRequest } from '#proto/ledger/v1/alerts.js';
 import { CreateRedemptionCodesRequest, DepositSource, HoldRequest, RefundRequest, SettleRequest } from '#proto/ledger/v1/ledger.js';
 import { identityResponse } from '../../services/auth/testing/auth.js';
@@ -389,6 +389,12 @@ export function auditedCalls(services: TestServices): AuditedCall[] {
     ),
     ofInference('TestUpstream', 'upstream.test', () =>
       inference.testUpstream({ upstreamId: 'sandbox', upstreamModel: undefined }, operator),
+    ),
+    ofInference('OverrideTarget', 'upstream.override', () =>
+      inference.overrideTarget(
+        { upstreamId: 'sandbox', upstreamModel: 'echo', mode: OverrideMode.OVERRIDE_MODE_RETURN, ejectForMs: 0 },
+        operator,
+      ),
     ),
     ofInference('DeleteUpstream', 'upstream.delete', () => inference.deleteUpstream({ upstreamId: 'acme' }, operator)),
   ];

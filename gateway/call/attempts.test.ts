@@ -56,6 +56,17 @@ describe('the attempts of a call', () => {
     ]);
   });
 
+  it('include a whole answer that broke off before the one that was completed', () => {
+    const { attempts, log: attemptLog } = log();
+    attemptLog.answer(started('a'));
+    attemptLog.fail(failed('a', 'b', { httpStatus: 200 }));
+    attemptLog.answer(started('b'));
+    expect(attempts.map(({ upstreamId, answered, reason, durationMs }) => [upstreamId, answered, reason, durationMs])).toEqual([
+      ['a', true, 'upstream_failed', 20],
+      ['b', true, '', undefined],
+    ]);
+  });
+
   it('are all failed ones when none answered', () => {
     const { attempts, log: attemptLog } = log();
     attemptLog.fail(failed('a', 'b'));

@@ -19,12 +19,13 @@ export class AttemptLog {
     this.#askedAfterMs = afterMs;
   }
 
-  /** Notes that an attempt failed before it answered; the next target, if there is one, is tried now. */
+  /** Notes that an attempt failed, or that its answer broke off; the next target, if there is one, is tried now. */
   fail({ target, next, offsetMs, durationMs, reason, httpStatus, upstreamRequestId }: FailedAttempt): void {
     // This is the one that has been tried since the previous one failed.
+    const answered = this.#open()?.answered === true;
     if (this.#open() !== undefined) this.attempts.pop();
     const began = this.#offset(offsetMs);
-    this.#add({ ...attemptAt(target, began), durationMs, reason, httpStatus, upstreamRequestId });
+    this.#add({ ...attemptAt(target, began), answered, durationMs, reason, httpStatus, upstreamRequestId });
     if (next !== undefined) this.#add(attemptAt(next, this.#offset(offsetMs + durationMs)));
   }
 

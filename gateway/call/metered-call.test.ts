@@ -835,6 +835,47 @@ describe('a metered call', () => {
     ]);
   });
 
+  it('begins again when a whole answer broke off, and is charged for the attempt that completed it alone', async () => {
+    const { steps, records } = await play({
+      streaming: false,
+      script: async function* () {
+        yield batch([started]);
+        yield batch([blockStart, delta, delta], 40);
+        yield {
+          ...failedFirst,
+          failedAttempt: { ...failedFirst.failedAttempt!, target: { upstreamId: 'second', upstreamModel: 'real-name' } },
+        };
+        yield* happy(GenerateRequest.fromPartial({}), callContext({ caller: 'gateway' }));
+      },
+    });
+    expect(steps.map((step) => step.kind)).toEqual(['admitted', 'events', 'events', 'restarted', 'events', 'events', 'events', 'recorded']);
+    expect(records[0]).toMatchObject({ outcome: Outcome.OUTCOME_COMPLETED, free: false, tokens: { inputTokens: 10, outputTokens: 5 } });
+    expect(records[0]?.call?.attempts.map(({ answered, reason }) => [answered, reason])).toEqual([
+      [true, 'upstream_overloaded'],
+      [true, ''],
+    ]);
+  });
+
+  it('counts nothing of an answer that broke off when its client disconnects during the next attempt', async () => {
+    const disconnected = new AbortController();
+    const { records, counted } = await play({
+      streaming: false,
+      disconnected: disconnected.signal,
+      count: { inputTokens: 7, outputTokens: 2 },
+      script: async function* (_request, { signal }) {
+        yield batch([started]);
+        yield batch([blockStart, delta, delta], 40);
+        yield failedFirst;
+        yield batch([started]);
+        yield batch([blockStart, delta], 1);
+        disconnected.abort();
+        await untilCancelled(signal);
+      },
+    });
+    expect(counted[0]?.output).toMatchObject({ text: 'hi' });
+    expect(records[0]).toMatchObject({ outcome: Outcome.OUTCOME_CLIENT_DISCONNECTED, tokens: { inputTokens: 7, outputTokens: 2 } });
+  });
+
   it('records the attempts when all failed and nothing was sent to its caller', async () => {
     const { steps, records, error } = await play({
       script: failing(

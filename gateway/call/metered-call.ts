@@ -56,6 +56,8 @@ export interface AnswerSink {
   readonly keyHash: Buffer;
   /** Adds the model's next events, with the usage after them. */
   take(batch: GenerateResponse, tokens: TokenCounts): void;
+  /** Drops everything taken: the answer broke off, and another target begins it again. */
+  restart(): void;
   /** Returns the answer as it is kept, with the error that ended it, if any; empty if it is too large. */
   answer(error: AppError | undefined): Promise<Buffer>;
 }
@@ -74,10 +76,14 @@ export interface CallDeps {
   readonly log: Logger;
 }
 
-/** A step of a call. The order is: admitted once, events any number of times, recorded once. */
+/**
+ * A step of a call. The order is: admitted once, events any number of times, recorded once. After `restarted`, which only calls that are not
+ * streamed have, the events before it are void: another target begins the answer again.
+ */
 export type CallStep =
   | { readonly kind: 'admitted'; readonly modelId: string; readonly outputCapTokens: number; readonly startedAtMs: number }
   | { readonly kind: 'events'; readonly events: readonly Event[]; readonly tokens: TokenCounts }
+  | { readonly kind: 'restarted' }
   | { readonly kind: 'recorded'; readonly recorded: Recorded };
 
 /**
@@ -163,10 +169,18 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
   try {
     yield { kind: 'admitted', modelId: callable.model.id, outputCapTokens: held.outputCapTokens, startedAtMs };
     for await (const batch of answer) {
+      if (batch.failedAttempt !== undefined) {
+        const hadBegun = progress.hasBegun;
+        progress.take(batch, deps.clock.nowMs());
+        reading.noteFailedAttempt();
+        if (!hadBegun) continue;
+        request.answerSink?.restart();
+        yield { kind: 'restarted' };
+        continue;
+      }
       progress.take(batch, deps.clock.nowMs());
-      if (batch.failedAttempt !== undefined) reading.noteFailedAttempt();
       // For the record only: the answer has not begun.
-      if (batch.failedAttempt !== undefined || batch.accepted !== undefined) continue;
+      if (batch.accepted !== undefined) continue;
       reading.noteProgress();
       request.answerSink?.take(batch, progress.tokens);
       yield { kind: 'events', events: batch.events, tokens: progress.tokens };

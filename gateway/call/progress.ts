@@ -24,13 +24,15 @@ export class Progress implements Readable {
   outputTokensRead = 0;
   /** Reports whether an upstream accepted the call. A later failure of its attempt before the first event takes that back. */
   isAccepted = false;
+  /** Reports whether the current attempt has begun to answer. */
+  hasBegun = false;
   /** Reports whether the client disconnected before the model finished. */
   hasDisconnected = false;
   firstOutputAtMs: number | undefined;
   finished: Finished | undefined;
   readonly attempts: AttemptLog;
   #areReported = { input: false, output: false };
-  readonly #delivered = new AnswerText();
+  #delivered = new AnswerText();
 
   constructor(
     readonly call: Call,
@@ -70,6 +72,7 @@ export class Progress implements Readable {
     }
     for (const { event } of events) {
       if (event?.$case === 'started') {
+        this.hasBegun = true;
         this.#accept(event.value.target);
         this.attempts.answer(event.value);
       } else if (event?.$case === 'blockStart' || event?.$case === 'blockDelta') {
@@ -116,6 +119,12 @@ export class Progress implements Readable {
     this.attempts.fail(attempt);
     this.isAccepted = false;
     this.tokens = noTokens;
+    this.hasBegun = false;
+    // What a whole answer held when it broke off was not delivered.
+    this.outputTokensRead = 0;
+    this.firstOutputAtMs = undefined;
+    this.#areReported = { input: false, output: false };
+    this.#delivered = new AnswerText();
   }
 }
 

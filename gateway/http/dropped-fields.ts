@@ -2,6 +2,9 @@
 import type { Context } from 'koa';
 import type { Event } from '#proto/inference/v1/inference.js';
 
+/** The header that names these fields. */
+export const droppedFieldsHeader = 'x-tollgate-dropped-params';
+
 const headerCharsMax = 1000;
 
 /** Sets x-tollgate-dropped-params once the upstream is known, which is with the first event. */
@@ -13,5 +16,5 @@ export function tellDroppedFields(ctx: Context, always: readonly string[], event
 
 /** Sets the same header where nothing depends on the upstream. */
 export function tellNames(ctx: Context, names: readonly string[]): void {
-  if (names.length > 0) ctx.set('x-tollgate-dropped-params', names.join(', ').slice(0, headerCharsMax));
+  if (names.length > 0) ctx.set(droppedFieldsHeader, names.join(', ').slice(0, headerCharsMax));
 }

@@ -15,7 +15,7 @@ import { printable } from '../http/printable.js';
 import { noteRequestedModel, stateOf } from '../http/request-state.js';
 import { noteTiming } from '../http/server-timing.js';
 import { createSseWriter } from '../http/sse.js';
-import { tellDroppedFields } from '../http/dropped-fields.js';
+import { droppedFieldsHeader, tellDroppedFields } from '../http/dropped-fields.js';
 import { betasOf, versionOf } from './version.js';
 
 const formatCodes: Record<Format['name'], ApiFormat> = {
@@ -90,7 +90,7 @@ async function answerWhole(
   answer: AnswerContext,
   parsed: ParsedCall,
 ): Promise<void> {
-  const collector = format.collector(answer);
+  let collector = format.collector(answer);
   const askedAtMs = performance.now();
   let answeredAtMs = askedAtMs;
   for await (const step of steps) {
@@ -98,6 +98,10 @@ async function answerWhole(
       tellDroppedFields(ctx, parsed.droppedFields, step.events);
       collector.push(step.events);
       answeredAtMs = performance.now();
+    }
+    if (step.kind === 'restarted') {
+      collector = format.collector(answer);
+      ctx.remove(droppedFieldsHeader);
     }
     if (step.kind === 'recorded') {
       const { record, tokens } = step.recorded;

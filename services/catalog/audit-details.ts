@@ -22,7 +22,12 @@ export function modelDetail(model: Model): object {
     input_modalities: model.inputModalities.map(modality),
     output_modalities: model.outputModalities.map(modality),
     capabilities: model.capabilities.map(capability),
-    targets: model.targets.map(({ upstreamId, upstreamModel }) => ({ upstream_id: upstreamId, upstream_model: upstreamModel })),
+    targets: model.targets.map(({ upstreamId, upstreamModel, priority, weight }) => ({
+      upstream_id: upstreamId,
+      upstream_model: upstreamModel,
+      priority,
+      weight,
+    })),
     tokenizer: tokenizer(model.tokenizer),
     state: state(model.state),
     image_tokens_max: model.imageTokensMax,

@@ -37,6 +37,53 @@ export const inferenceSettings = {
     maxMs: 86_400_000,
     default: 600_000,
   }),
+  failuresMax: integer('TOLLGATE_INFERENCE_FAILURES_MAX', 'consecutive failures after which a target is ejected', {
+    min: 1,
+    max: 1000,
+    default: 5,
+  }),
+  ejectionBaseMs: duration(
+    'TOLLGATE_INFERENCE_EJECTION_BASE',
+    'how long a target is ejected the first time; each further ejection lasts this much longer',
+    {
+      minMs: 100,
+      maxMs: 3_600_000,
+      default: 30_000,
+    },
+  ),
+  ejectionMaxMs: duration('TOLLGATE_INFERENCE_EJECTION_MAX', 'how long a target is ejected at most', {
+    minMs: 100,
+    maxMs: 86_400_000,
+    default: 300_000,
+  }),
+  ejectedPercentMax: integer(
+    'TOLLGATE_INFERENCE_EJECTED_PERCENT_MAX',
+    "largest share of a model's targets that may be ejected at the same time, in percent; one of several always may, the only one never",
+    {
+      min: 0,
+      max: 100,
+      default: 80,
+    },
+  ),
+  retryPauseMs: duration('TOLLGATE_INFERENCE_RETRY_PAUSE', 'pause before the only target of a model is tried a second time', {
+    minMs: 0,
+    maxMs: 2000,
+    default: 250,
+  }),
+  retryPercent: integer('TOLLGATE_INFERENCE_RETRY_PERCENT', 'highest number of retries per hundred calls of a model, beyond the minimum', {
+    min: 0,
+    max: 1000,
+    default: 20,
+  }),
+  retriesPerSecondMin: integer(
+    'TOLLGATE_INFERENCE_RETRIES_PER_SECOND_MIN',
+    'retries per second of a model that are allowed however few calls it has, in each thread and process',
+    {
+      min: 0,
+      max: 10_000,
+      default: 10,
+    },
+  ),
   countTimeoutMs: duration(
     'TOLLGATE_INFERENCE_COUNT_TIMEOUT',
     "how long to wait for an upstream's own token count before it is estimated",

@@ -8,8 +8,12 @@ import type { Logger } from '#kit/log.js';
 import type { InferenceService } from '#proto/inference/v1/inference.js';
 import type { InferenceConfig } from './config.js';
 import { SecretBox } from '#kit/secrets/secret-box.js';
+import { HealthReports } from './routing/health-reports.js';
+import { Router } from './routing/router.js';
+import { observeTargets, RoutingMetrics } from './routing/routing-metrics.js';
 import { inferenceService } from './service.js';
 import { UpstreamStore } from './store.js';
+import { TargetStore } from './target-store.js';
 import { type CallsInFlight, localCallsInFlight } from './upstreams/calls-in-flight.js';
 import { UpstreamRegistry } from './upstreams/registry.js';
 
@@ -40,10 +44,15 @@ export function createInference(
   const store = new UpstreamStore(db);
   const audit = new AuditOutbox({ db, receiver: auth, caller: 'inference', clock, log });
   const box = new SecretBox(secretKey);
-  const registry = new UpstreamRegistry({ config, clock, log, store, box, callsInFlight: shared ?? localCallsInFlight() });
+  const router = new Router({ config, clock, log, metrics: new RoutingMetrics(), random: Math.random });
+  const targets = new TargetStore(db);
+  const onRead = async (): Promise<void> => router.apply(await targets.overrides());
+  const registry = new UpstreamRegistry({ config, clock, log, store, box, onRead, callsInFlight: shared ?? localCallsInFlight() });
+  const reports = new HealthReports(router, targets, clock, log);
+  const stopObserving = observeTargets(router, clock, log);
   return {
     name: 'inference',
-    service: inferenceService({ db, config, store, registry, box, audit, clock, log }),
+    service: inferenceService({ db, config, store, targets, registry, router, box, audit, clock, log }),
     async start() {
       if (!servesCallsOnly) {
         await store.migrate(log);
@@ -52,6 +61,8 @@ export function createInference(
       await whenReachable(log, () => registry.reload());
     },
     async stop() {
+      stopObserving();
+      await reports.stop();
       await registry.close();
       await audit.stop();
     },

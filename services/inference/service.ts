@@ -7,14 +7,27 @@ import { countTokens } from './rpcs/count-tokens.js';
 import { countUsage } from './rpcs/count-usage.js';
 import { deleteUpstream } from './rpcs/delete-upstream.js';
 import { generate } from './rpcs/generate.js';
+import { listTargetHealth } from './rpcs/list-target-health.js';
 import { listUpstreams } from './rpcs/list-upstreams.js';
+import { overrideTarget } from './rpcs/override-target.js';
 import { putUpstream } from './rpcs/put-upstream.js';
 import { testUpstream } from './rpcs/test-upstream.js';
 
 /** Returns the implementation of the contract over these dependencies. */
 export function inferenceService(deps: RpcDeps): InferenceService {
   return bindRpcs<InferenceService, RpcDeps>(
-    { generate, countTokens, countUsage, listUpstreams, putUpstream, deleteUpstream, testUpstream, getHealth },
+    {
+      generate,
+      countTokens,
+      countUsage,
+      listUpstreams,
+      putUpstream,
+      deleteUpstream,
+      testUpstream,
+      listTargetHealth,
+      overrideTarget,
+      getHealth,
+    },
     deps,
   );
 }

@@ -83,6 +83,10 @@ describe.each(modes)('attempts at upstreams, %s', (mode) => {
         ['broken', 'status-503'],
         ['spare', 'cut'],
       ],
+      'breaks-off-whole': [
+        ['broken', 'cut'],
+        ['spare', 'text'],
+      ],
       one: [['spare', 'text']],
       'passed-over': [
         ['broken', 'text'],
@@ -228,6 +232,17 @@ describe.each(modes)('attempts at upstreams, %s', (mode) => {
     ]);
     expect(byOperator.attempts[1]!.upstream_request_id).toBe('req_stub');
     expect(seen).toMatchObject({ outcome: 'upstream_error_after_output', charge_usd: costOf(seen) });
+  });
+
+  it('include a whole answer that broke off, which the next begins again, and the charge is of that one', async () => {
+    const response = await chat(system, system.firstKey, { model: 'test/breaks-off-whole' });
+    expect(await response.json()).toMatchObject({ choices: [{ message: { content: 'Hello from the stub upstream.' } }] });
+    const { seen, byOperator } = await recordOf(response);
+    expect(byOperator.attempts.map(inShort)).toEqual([
+      ['broken', 'broke_off', 'upstream_failed', 200],
+      ['spare', 'answered', null, null],
+    ]);
+    expect(seen).toMatchObject({ outcome: 'completed', charge_usd: costOf(seen) });
   });
 
   it('are what was known when the caller left', async () => {

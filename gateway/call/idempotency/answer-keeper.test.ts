@@ -99,6 +99,15 @@ describe('a kept answer', () => {
     );
   });
 
+  it('is what came after the last restart', async () => {
+    const keeper = new AnswerKeeper(Buffer.alloc(32), secret, 2000);
+    keeper.take(GenerateResponse.fromPartial({ events: [...begun, delta('x'.repeat(2001))] }), tokens);
+    keeper.restart();
+    keeper.take(GenerateResponse.fromPartial({ events: [...begun, delta('y'), finished] }), tokens);
+    const { steps } = await replay(await keeper.answer(undefined));
+    expect(steps.flatMap((step) => (step.kind === 'events' ? step.events : []))).toEqual([...begun, delta('y'), finished]);
+  });
+
   it('still lists the fields that had no effect', async () => {
     const first = event({ event: { $case: 'started', value: { droppedFields: ['seed', 'top_k'] } } });
     const { steps } = await replay(await keep([[first], [finished]]));

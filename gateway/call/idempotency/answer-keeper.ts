@@ -38,6 +38,12 @@ export class AnswerKeeper implements AnswerSink {
     this.parts = [];
   }
 
+  restart(): void {
+    this.parts = [];
+    this.bytes = 0;
+    this.hasTokens = this.isTooLarge = false;
+  }
+
   async answer(error: AppError | undefined): Promise<Buffer> {
     if (this.isTooLarge) return Buffer.alloc(0);
     const end =

@@ -1,6 +1,14 @@
 // Models, prices and drafts as JSON, for operators. Amounts are decimal-string USD. Pure.
 import { formatUsd } from '#rules/money.js';
-import { type Model, ModelState, type PriceChange, type PriceDiff, type PriceDraft, type PriceVersion } from '#proto/catalog/v1/catalog.js';
+import {
+  type Model,
+  ModelState,
+  type PriceChange,
+  type PriceDiff,
+  type PriceDraft,
+  type PriceVersion,
+  type Target,
+} from '#proto/catalog/v1/catalog.js';
 import type { Upstream } from '#proto/inference/v1/inference.js';
 import { renderTokens } from '../../render/usage.js';
 import type {
@@ -69,7 +77,7 @@ export function renderModelFields(model: Model): Required<ModelFields> & { id: s
     input_modalities: model.inputModalities.map(words.modality.of),
     output_modalities: model.outputModalities.map(words.modality.of),
     capabilities: model.capabilities.map(words.capability.of),
-    targets: model.targets.map((target) => ({ upstream_id: target.upstreamId, upstream_model: target.upstreamModel })),
+    targets: model.targets.map(renderTarget),
     tokenizer: words.tokenizer.of(model.tokenizer),
     state: words.modelState.of(model.state),
     image_tokens_max: model.imageTokensMax,
@@ -80,8 +88,7 @@ export function renderModelFields(model: Model): Required<ModelFields> & { id: s
 /** Renders a model with its price, and whether its calls are served or why not. */
 export function renderOperatorModel(model: Model, { upstreams, scheduled, draft }: Surroundings): OperatorModel {
   const targets = model.targets.map((target) => ({
-    upstream_id: target.upstreamId,
-    upstream_model: target.upstreamModel,
+    ...renderTarget(target),
     state: targetState(upstreams.get(target.upstreamId)),
   }));
   const next = scheduled.find(({ modelId }) => modelId === model.id);
@@ -99,6 +106,15 @@ export function renderOperatorModel(model: Model, { upstreams, scheduled, draft 
     served: reason === null,
     not_served_because: reason,
     created_at: instant(model.createdAtMs),
+  };
+}
+
+function renderTarget({ upstreamId, upstreamModel, priority, weight }: Target) {
+  return {
+    upstream_id: upstreamId,
+    upstream_model: upstreamModel,
+    ...(priority === undefined ? {} : { priority }),
+    ...(weight === undefined ? {} : { weight }),
   };
 }
 

@@ -25,6 +25,13 @@ export function renderUpstream(upstream: UpstreamMessage, routed: readonly Route
     allow_private_network: upstream.allowPrivateNetwork,
     enabled: upstream.enabled,
     whole_answers: upstream.wholeAnswers,
+    limits: {
+      connect_timeout_ms: upstream.limits?.connectTimeoutMs ?? null,
+      first_token_timeout_ms: upstream.limits?.firstTokenTimeoutMs ?? null,
+      idle_timeout_ms: upstream.limits?.idleTimeoutMs ?? null,
+      total_timeout_ms: upstream.limits?.totalTimeoutMs ?? null,
+      calls_max: upstream.limits?.callsMax ?? null,
+    },
     // It cannot be changed here: it is built in, or set by the environment variable in managed_by.
     locked: upstream.managed ? (upstream.apiFormat === ApiFormat.API_FORMAT_SANDBOX ? 'built_in' : 'environment') : null,
     managed_by: upstream.managedBy ?? null,

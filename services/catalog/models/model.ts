@@ -16,6 +16,8 @@ const providerCharsMax = 100;
 const upstreamIdCharsMax = 64;
 const upstreamModelCharsMax = 200;
 const targetsMax = 16;
+const priorityMax = 100;
+const weightMax = 1000;
 const aliasesMax = 16;
 const limitTokensMax = 100_000_000;
 const imageTokensMaxMax = 1_000_000;
@@ -112,5 +114,8 @@ function targetFaults(target: Target, index: number): Fault[] {
   if (!isFilled(target.upstreamModel, upstreamModelCharsMax)) {
     faults.push(faultOf(`targets[${index}].upstream_model`, 'length', { min: 1, max: upstreamModelCharsMax }));
   }
+  const { priority = 0, weight = 1 } = target;
+  if (priority > priorityMax) faults.push(faultOf(`targets[${index}].priority`, 'range', { min: 0, max: priorityMax }));
+  if (weight < 1 || weight > weightMax) faults.push(faultOf(`targets[${index}].weight`, 'range', { min: 1, max: weightMax }));
   return faults;
 }

@@ -1,4 +1,4 @@
-// Reports an attempt that failed before its first event.
+// Reports an attempt that failed.
 import type { Clock } from '#kit/clock.js';
 import { toAppError } from '#client/errors/app-error.js';
 import type { GenerateResponse, Target } from '#proto/inference/v1/inference.js';
@@ -22,6 +22,11 @@ export class AttemptNote {
   readonly onResponse = (head: ResponseHead): void => {
     this.#head = head;
   };
+
+  /** Reports whether the upstream responded. */
+  get hasStatus(): boolean {
+    return this.#head !== undefined;
+  }
 
   /** Returns the message that reports the failure and the target tried next. It gives only the reason, because callers may see it. */
   failed(error: unknown, next: Target | undefined): GenerateResponse {

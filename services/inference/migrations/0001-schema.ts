@@ -14,6 +14,11 @@ export const schema: Migration = {
       allow_private_network ${sql.int32} NOT NULL,
       enabled ${sql.int32} NOT NULL,
       whole_answers ${sql.int32} NOT NULL,
+      connect_timeout_ms ${sql.int64},
+      first_token_timeout_ms ${sql.int64},
+      idle_timeout_ms ${sql.int64},
+      total_timeout_ms ${sql.int64},
+      calls_max ${sql.int64},
       created_at_ms ${sql.int64} NOT NULL
     ) ${sql.tableOptions}`,
     // One row per upstream, managed ones included.
@@ -21,6 +26,21 @@ export const schema: Migration = {
       upstream_id ${sql.text(64)} NOT NULL PRIMARY KEY,
       at_ms ${sql.int64} NOT NULL,
       result ${sql.longBytes} NOT NULL
+    ) ${sql.tableOptions}`,
+    // What the operator decided about targets. Every process applies it.
+    `CREATE TABLE target_override (
+      upstream_id ${sql.text(64)} NOT NULL,
+      upstream_model ${sql.text(200)} NOT NULL,
+      mode ${sql.int32} NOT NULL,
+      until_ms ${sql.int64} NOT NULL,
+      set_at_ms ${sql.int64} NOT NULL,
+      PRIMARY KEY (upstream_id, upstream_model)
+    ) ${sql.tableOptions}`,
+    // The targets that are out of service, as each process and thread reports them.
+    `CREATE TABLE target_health (
+      instance ${sql.text(64)} NOT NULL PRIMARY KEY,
+      at_ms ${sql.int64} NOT NULL,
+      targets ${sql.longBytes} NOT NULL
     ) ${sql.tableOptions}`,
 
     auditOutboxTable(sql, 'inference'),

@@ -156,9 +156,23 @@ describe('attempts', () => {
     expect(failed[1]!.durationMs).toBeGreaterThanOrEqual(290);
   });
 
-  it('that begin and break off are reported only as the error, because the next is not tried', async () => {
-    const { failed, words, error } = await told({ targets: [targetOf('reset'), targetOf('text')] });
+  it('that begin and break off are reported only as the error if the client streams, because the next is not tried', async () => {
+    const { failed, words, error } = await told({ streaming: true, targets: [targetOf('reset'), targetOf('text')] });
     expect([failed, words[0], error]).toEqual([[], 'started', 'upstream_failed']);
+  });
+
+  it('that begin and break off are followed by the next if the client does not stream', async () => {
+    const { failed, words, error } = await told({ targets: [targetOf('reset'), targetOf('text', 'm')] });
+    expect(failed).toEqual([expect.objectContaining({ reason: 'upstream_failed', httpStatus: 200, next: targetOf('text', 'm') })]);
+    expect([words[0], words.slice(words.indexOf('failed reset'), 4), error]).toEqual(['started', ['failed reset', 'started'], '']);
+  });
+
+  it('that break off are repeated after a pause if there is only one target, once', async () => {
+    stub.script('once', { fault: { kind: 'reset', afterBytes: 300 } }, { blocks: [{ type: 'text', text: 'Hello.' }] });
+    const { failed, error } = await told({ targets: [targetOf('once')] });
+    expect([failed.length, failed[0]!.next, error]).toEqual([1, targetOf('once'), '']);
+    expect((await told({ targets: [targetOf('reset')] })).error).toBe('upstream_failed');
+    expect(stub.requests).toHaveLength(4);
   });
 
   it('reveal nothing that the vendor wrote', async () => {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { StubUpstream } from '../../../tests/upstream/stub-upstream.js';
+import { ApiFormat, Upstream } from '#proto/inference/v1/inference.js';
+import { type StubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
 import type { InferenceConfig } from '../config.js';
 import { collect, eventsOf, finishedOf, summary, type TestInference, textRequest } from '../testing/fixtures.js';
 import { ask, operator, startStubbed } from '../testing/stubbed.js';
@@ -43,6 +44,61 @@ describe('a call that takes too long', () => {
       await new Promise((resolve) => setTimeout(resolve, 400));
     }
     expect(words.at(-1)).toMatch(/^finished/);
+  });
+});
+
+describe('an upstream with limits of its own', () => {
+  const limited = (limits: object) => ({
+    upstream: Upstream.fromPartial({
+      id: 'own',
+      apiFormat: ApiFormat.API_FORMAT_CHAT_COMPLETIONS,
+      baseUrl: stub.baseUrl,
+      allowPrivateNetwork: true,
+      enabled: true,
+      limits,
+    }),
+    secret: stubApiKey,
+  });
+
+  it.each([
+    ['slow-headers', { firstTokenTimeoutMs: 200 }],
+    ['stall', { idleTimeoutMs: 200 }],
+    ['stall', { totalTimeoutMs: 300 }],
+  ])('ends a call that takes too long: %s, %p', async (model, limits) => {
+    await start();
+    await inference.service.putUpstream(limited(limits), operator);
+    await expect(collect(inference.service, ask(model, 'own', { streaming: true }))).rejects.toMatchObject({ reason: 'upstream_timeout' });
+    expect(await stub.requests[0]!.clientLeft).toBe(true);
+  });
+
+  it('may be slower than all others', async () => {
+    await start({ firstTokenTimeoutMs: 100 });
+    await inference.service.putUpstream(limited({ firstTokenTimeoutMs: 20_000 }), operator);
+    stub.script('late', { blocks: [{ type: 'text', text: 'Hello.' }], fault: { kind: 'slow-headers', delayMs: 300 } });
+    expect(finishedOf(await collect(inference.service, ask('late', 'own'))).usageReported).toBe(true);
+    await expect(collect(inference.service, ask('late'))).rejects.toMatchObject({ reason: 'upstream_timeout' });
+  });
+
+  it('refuses calls beyond its number, and the change takes effect at once', async () => {
+    await start();
+    await inference.service.putUpstream(limited({ callsMax: 1 }), operator);
+    const over = new AbortController();
+    const first = collect(inference.service, ask('slow-headers', 'own'), over.signal).catch(() => undefined);
+    await stub.nextRequest();
+    await expect(collect(inference.service, ask('text', 'own'))).rejects.toMatchObject({ reason: 'overloaded' });
+    const { upstream } = await inference.service.putUpstream(limited({ callsMax: 2 }), operator);
+    expect(upstream?.limits).toEqual({ callsMax: 2 });
+    expect(finishedOf(await collect(inference.service, ask('text', 'own'))).usageReported).toBe(true);
+    over.abort();
+    await first;
+  });
+
+  it('rejects limits out of range', async () => {
+    await start();
+    await expect(inference.service.putUpstream(limited({ idleTimeoutMs: 1 }), operator)).rejects.toMatchObject({
+      reason: 'invalid_request',
+      message: expect.stringContaining('upstream.limits.idle_timeout_ms'),
+    });
   });
 });
 
@@ -118,7 +174,8 @@ describe('several targets', () => {
   });
 
   it('the next is not tried once the answer has begun', async () => {
-    await expect(collect(inference.service, textRequest('Hi', both('reset', 'text')))).rejects.toMatchObject({ reason: 'upstream_failed' });
+    const request = textRequest('Hi', { ...both('reset', 'text'), streaming: true });
+    await expect(collect(inference.service, request)).rejects.toMatchObject({ reason: 'upstream_failed' });
     expect(stub.requests).toHaveLength(1);
   });
 

@@ -1,14 +1,15 @@
-// Generates one answer: tries the targets in order until one starts to answer, and then stays with it.
-import { AppError, hasReason } from '#client/errors/app-error.js';
+// Generates one answer: tries targets until one starts to answer and, where the client has received nothing yet, until one completes its answer.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AppError } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
 import type { GenerateRequest, GenerateResponse } from '#proto/inference/v1/inference.js';
 import { AttemptSpan } from '../attempts/attempt-span.js';
 import { AttemptNote } from '../attempts/attempt-note.js';
 import type { RpcDeps } from '../deps.js';
+import { CallRoute } from '../routing/call-route.js';
 import { checkGenerateRequest } from '../requests/request-rules.js';
 import { refusalFor } from '../upstreams/native.js';
 import type { ResolvedTarget } from '../upstreams/registry.js';
-import { retryableReasons } from '../upstreams/upstream.js';
 import { Watchdog } from '../upstreams/watchdog.js';
 
 /** Implements InferenceService.Generate. */
@@ -18,34 +19,51 @@ export async function* generate(
   deps: RpcDeps,
 ): AsyncGenerator<GenerateResponse, void, undefined> {
   checkGenerateRequest(request);
-  const targets = await deps.registry.resolve(request.targets);
+  const route = new CallRoute(deps.router, await deps.registry.resolve(request.targets));
   const cameAtMs = deps.clock.monotonicMs();
   const watchdog = new Watchdog(context.signal);
   watchdog.expect('finish its answer', deps.config.totalTimeoutMs);
+  let target = route.first();
   try {
-    for (const [position, target] of targets.entries()) {
+    for (;;) {
       let hasBegun = false;
       const note = new AttemptNote(target.target, cameAtMs, deps.clock);
       try {
         const refusal = refusalFor(request, target.upstream.format);
         if (refusal !== undefined) throw refusal;
+        route.begin();
         for await (const message of attempt(target, request, watchdog.signal, note, deps)) {
-          hasBegun ||= message.accepted === undefined;
+          if (!hasBegun && message.accepted === undefined) {
+            hasBegun = true;
+            route.answered();
+          }
           yield message;
         }
+        route.succeed();
         return;
       } catch (error) {
-        if (hasBegun) throw error;
-        // The next target may be able to honour a field that this target's format cannot.
-        const isRetryable = !watchdog.hasEnded && hasReason(error, 'unsupported_field', ...retryableReasons);
-        const next = isRetryable ? targets[position + 1] : undefined;
-        if (!context.signal.aborted) yield note.failed(error, next?.target);
+        route.fail(error);
+        // The client of a whole answer has received nothing yet.
+        const isOver = (hasBegun && request.streaming) || watchdog.hasEnded;
+        const next = isOver ? undefined : route.next(error, note.hasStatus);
+        if ((next !== undefined || !hasBegun) && !context.signal.aborted) yield note.failed(error, next?.resolved.target);
         if (next === undefined) throw error;
+        if (next.pauseMs > 0) await pause(next.pauseMs, watchdog.signal);
+        target = next.resolved;
+      } finally {
+        route.end();
       }
     }
   } finally {
     watchdog.close();
   }
+}
+
+/** Waits. Raises the signal's reason if it aborts first. */
+async function pause(pauseMs: number, signal: AbortSignal): Promise<void> {
+  await sleep(pauseMs, undefined, { signal }).catch(() => {
+    throw signal.reason;
+  });
 }
 
 /** Runs one attempt in its own span. Its failure is logged here, with the details that only operators may see. */

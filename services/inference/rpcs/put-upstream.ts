@@ -2,7 +2,13 @@
 import { type AuditEvent, changedFields } from '#kit/audit/audit-event.js';
 import { fault, fieldFault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
-import { type PutUpstreamRequest, type PutUpstreamResponse, type Upstream, ApiFormat } from '#proto/inference/v1/inference.js';
+import {
+  ApiFormat,
+  type PutUpstreamRequest,
+  type PutUpstreamResponse,
+  type Upstream,
+  UpstreamLimits,
+} from '#proto/inference/v1/inference.js';
 import type { RpcDeps } from '../deps.js';
 import { lastFour } from '#kit/secrets/secret-box.js';
 import { storedUpstreamsMax, type UpstreamRow } from '../store.js';
@@ -52,24 +58,43 @@ function upstreamEvent(before: UpstreamRow | undefined, after: UpstreamRow, secr
   return { action: 'upstream.update', targetId, detail: { ...secretWord, ...changed } };
 }
 
-function auditDetail({ apiFormat, baseUrl, allowPrivateNetwork, enabled, wholeAnswers }: UpstreamRow): object {
+function auditDetail({ apiFormat, baseUrl, allowPrivateNetwork, enabled, wholeAnswers, limits }: UpstreamRow): object {
   return {
     api_format: ApiFormat[apiFormat].slice('API_FORMAT_'.length).toLowerCase(),
     base_url: baseUrl,
     allow_private_network: allowPrivateNetwork,
     enabled,
     whole_answers: wholeAnswers,
+    connect_timeout_ms: limits.connectTimeoutMs,
+    first_token_timeout_ms: limits.firstTokenTimeoutMs,
+    idle_timeout_ms: limits.idleTimeoutMs,
+    total_timeout_ms: limits.totalTimeoutMs,
+    calls_max: limits.callsMax,
   };
 }
 
-type Wanted = Pick<UpstreamRow, 'id' | 'apiFormat' | 'baseUrl' | 'allowPrivateNetwork' | 'enabled' | 'wholeAnswers'>;
+type Wanted = Pick<UpstreamRow, 'id' | 'apiFormat' | 'baseUrl' | 'allowPrivateNetwork' | 'enabled' | 'wholeAnswers' | 'limits'>;
 
 function checkUpstream(upstream: Upstream | undefined): Wanted {
   if (upstream === undefined) throw fieldFault('upstream', 'required');
   const { id, apiFormat, allowPrivateNetwork, enabled, wholeAnswers } = upstream;
   if (!/^[a-z0-9_-]{1,64}$/.test(id)) throw fieldFault('upstream.id', 'upstream_id', { max: 64 });
   if (!isRemoteWireFormat(apiFormat)) throw fieldFault('upstream.api_format', 'one_of', { values: 'chat-completions, messages' });
-  return { id, apiFormat, baseUrl: parseBaseUrl(upstream.baseUrl, allowPrivateNetwork), allowPrivateNetwork, enabled, wholeAnswers };
+  const baseUrl = parseBaseUrl(upstream.baseUrl, allowPrivateNetwork);
+  return { id, apiFormat, baseUrl, allowPrivateNetwork, enabled, wholeAnswers, limits: checkLimits(upstream.limits) };
+}
+
+function checkLimits(limits: UpstreamLimits | undefined): UpstreamLimits {
+  const { connectTimeoutMs, firstTokenTimeoutMs, idleTimeoutMs, totalTimeoutMs, callsMax } = limits ?? {};
+  const expect = (value: number | undefined, field: string, min: number, max: number): void => {
+    if (value !== undefined && (value < min || value > max)) throw fieldFault(`upstream.limits.${field}`, 'range', { min, max });
+  };
+  expect(connectTimeoutMs, 'connect_timeout_ms', 10, 60_000);
+  expect(firstTokenTimeoutMs, 'first_token_timeout_ms', 10, 3_600_000);
+  expect(idleTimeoutMs, 'idle_timeout_ms', 10, 3_600_000);
+  expect(totalTimeoutMs, 'total_timeout_ms', 10, 86_400_000);
+  expect(callsMax, 'calls_max', 1, 100_000);
+  return limits ?? UpstreamLimits.fromPartial({});
 }
 
 function checkSecret(secret: string | undefined): void {

@@ -20,6 +20,8 @@ const rereadForMissingAfterMs = 50;
 export interface RegistryDeps extends HttpUpstreamDeps {
   readonly store: UpstreamStore;
   readonly box: SecretBox;
+  /** Called whenever the stored upstreams are read, to read what else changes with them. */
+  readonly onRead?: () => Promise<void>;
 }
 
 /** Holds a target and the upstream behind it. */
@@ -60,7 +62,7 @@ export class UpstreamRegistry {
       });
       if (resolved.length > 0) return resolved;
     }
-    throw new AppError('model_unavailable', 'No enabled upstream serves this model at the moment.');
+    throw noTarget();
   }
 
   /** Returns all upstreams without their secrets: managed ones first, then stored ones by id. */
@@ -86,7 +88,8 @@ export class UpstreamRegistry {
   /** Reads the stored upstreams now, for example after a change by this process. Raises what the database raises. */
   async reload(): Promise<void> {
     const readAtMs = this.deps.clock.nowMs();
-    this.#apply(await this.deps.store.list());
+    const [rows] = await Promise.all([this.deps.store.list(), this.deps.onRead?.()]);
+    this.#apply(rows);
     this.#readAtMs = readAtMs;
   }
 
@@ -128,6 +131,7 @@ export class UpstreamRegistry {
       row.allowPrivateNetwork,
       row.enabled,
       row.wholeAnswers,
+      row.limits,
     ]);
     if (present?.fingerprint === fingerprint) return present;
     const remote = this.isManaged(row.id) ? undefined : this.#remote(row);
@@ -136,7 +140,7 @@ export class UpstreamRegistry {
   }
 
   #remote(row: UpstreamRow): RemoteUpstream | undefined {
-    const { id, baseUrl, allowPrivateNetwork, sealedSecret, apiFormat, wholeAnswers } = row;
+    const { id, baseUrl, allowPrivateNetwork, sealedSecret, apiFormat, wholeAnswers, limits } = row;
     const secret = sealedSecret === undefined ? undefined : this.deps.box.open(sealedSecret, secretPurpose(row));
     if (sealedSecret !== undefined && secret === undefined) {
       this.deps.log.error(
@@ -152,8 +156,13 @@ export class UpstreamRegistry {
       );
       return undefined;
     }
-    return { format: apiFormat, settings: { id, baseUrl, secret, allowPrivateNetwork, wholeAnswers }, row };
+    return { format: apiFormat, settings: { id, baseUrl, secret, allowPrivateNetwork, wholeAnswers, limits }, row };
   }
+}
+
+/** Returns the error of a model without a target that can be tried. */
+export function noTarget(): AppError {
+  return new AppError('model_unavailable', 'No enabled upstream serves this model at the moment.');
 }
 
 /** Returns a stored upstream as it is shown. */

@@ -51,13 +51,3 @@ export interface Upstream {
 export function isShortWhole({ streaming, maxOutputTokens }: GenerateRequest, wholeTokensMax: number): boolean {
   return !streaming && maxOutputTokens <= wholeTokensMax;
 }
-
-/** Failures after which the next target is tried, because they are not caused by the request itself. */
-export const retryableReasons = [
-  'overloaded',
-  'upstream_rate_limited',
-  'upstream_overloaded',
-  'upstream_unavailable',
-  'upstream_failed',
-  'upstream_timeout',
-] as const;

@@ -249,7 +249,7 @@ function differences(before: ModelFields, after: ModelFields): Partial<ModelFiel
 
 /** The fields alone: a model from the API has more. */
 function fieldsOf(model: WholeModel): ModelFields {
-  const targets = model.targets.map(({ upstream_id, upstream_model }) => ({ upstream_id, upstream_model }));
+  const targets = model.targets.map(({ state: _state, ...target }) => target);
   return Object.fromEntries(
     Object.keys(blank).map((name) => [name, name === 'targets' ? targets : model[name as keyof ModelFields]]),
   ) as unknown as ModelFields;

@@ -138,7 +138,12 @@ function changed(model: Model, body: UpdateModel): Model {
     outputModalities: maybe(body.output_modalities, model.outputModalities, (list) => list.map(words.modality.value)),
     capabilities: maybe(body.capabilities, model.capabilities, (list) => list.map(words.capability.value)),
     targets: maybe(body.targets, model.targets, (list) =>
-      list.map((target) => ({ upstreamId: target.upstream_id, upstreamModel: target.upstream_model })),
+      list.map((target) => ({
+        upstreamId: target.upstream_id,
+        upstreamModel: target.upstream_model,
+        priority: target.priority,
+        weight: target.weight,
+      })),
     ),
     tokenizer: maybe(body.tokenizer, model.tokenizer, words.tokenizer.value),
     state: maybe(body.state, model.state, words.modelState.value),

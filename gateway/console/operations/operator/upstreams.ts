@@ -1,7 +1,7 @@
 // Upstreams, for operators. Secrets are accepted but never returned.
 import { fault } from '#client/errors/fault.js';
 import { ModelState } from '#proto/catalog/v1/catalog.js';
-import { Upstream as UpstreamMessage } from '#proto/inference/v1/inference.js';
+import { Upstream as UpstreamMessage, UpstreamLimits } from '#proto/inference/v1/inference.js';
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
 import type { OperationDeps } from '../../deps.js';
 import { renderTest, renderUpstream, type RoutedModel } from '../../render/upstreams.js';
@@ -12,6 +12,7 @@ import {
   TestUpstream,
   UpdateUpstream,
   Upstream,
+  type UpstreamFields,
   UpstreamList,
   UpstreamTest,
 } from '../../schemas/operator/upstreams.js';
@@ -62,6 +63,7 @@ export const upstreams: Area = {
           allowPrivateNetwork: fields.allow_private_network ?? false,
           enabled: fields.enabled ?? true,
           wholeAnswers: fields.whole_answers ?? false,
+          limits: limitsOf(fields.limits, undefined),
         });
         await deps.peers.inference.putUpstream({ upstream, secret: secret ?? '' }, context());
         return shown(id, call, deps);
@@ -87,6 +89,7 @@ export const upstreams: Area = {
           allowPrivateNetwork: fields.allow_private_network ?? present.allowPrivateNetwork,
           enabled: fields.enabled ?? present.enabled,
           wholeAnswers: fields.whole_answers ?? present.wholeAnswers,
+          limits: limitsOf(fields.limits, present.limits),
         });
         const secret = body.secret === undefined ? undefined : (body.secret ?? '');
         await deps.peers.inference.putUpstream({ upstream, ...(secret === undefined ? {} : { secret }) }, context());
@@ -133,6 +136,19 @@ export const upstreams: Area = {
     }),
   ],
 };
+
+/** Returns the limits with those changed that the body contains; null removes one. */
+function limitsOf(fields: UpstreamFields['limits'], present: UpstreamLimits | undefined): UpstreamLimits {
+  const changed = <T>(field: T | null | undefined, kept: T | undefined): T | undefined =>
+    field === undefined ? kept : (field ?? undefined);
+  return UpstreamLimits.fromPartial({
+    connectTimeoutMs: changed(fields?.connect_timeout_ms, present?.connectTimeoutMs),
+    firstTokenTimeoutMs: changed(fields?.first_token_timeout_ms, present?.firstTokenTimeoutMs),
+    idleTimeoutMs: changed(fields?.idle_timeout_ms, present?.idleTimeoutMs),
+    totalTimeoutMs: changed(fields?.total_timeout_ms, present?.totalTimeoutMs),
+    callsMax: changed(fields?.calls_max, present?.callsMax),
+  });
+}
 
 type Rpc = Pick<Call, 'context'>;
 

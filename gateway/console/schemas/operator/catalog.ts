@@ -66,6 +66,14 @@ export const PriceDifference = view('PriceDifference', {
 });
 export const ComparedDraft = view('DraftWithDifference', { ...draftFields, diff: PriceDifference });
 
+const target = {
+  upstream_id: Text,
+  upstream_model: Text,
+  priority: Type.Optional(
+    Type.Integer({ minimum: 0, description: 'Targets of a lower number are used first. Absent: the position in the list, from 0.' }),
+  ),
+  weight: Type.Optional(Type.Integer({ minimum: 1, description: 'The share of calls among the targets of the same priority. Absent: 1.' })),
+};
 const modelFields = {
   id: Text,
   display_name: Text,
@@ -76,7 +84,7 @@ const modelFields = {
   input_modalities: Type.Array(Type.Enum(modalities)),
   output_modalities: Type.Array(Type.Enum(modalities)),
   capabilities: Type.Array(Type.Enum(capabilities)),
-  targets: Type.Array(Type.Object({ upstream_id: Text, upstream_model: Text })),
+  targets: Type.Array(Type.Object(target)),
   tokenizer: Type.Enum(tokenizers),
   state: Type.Enum(modelStates),
   image_tokens_max: Count,
@@ -84,7 +92,7 @@ const modelFields = {
 };
 const servedFields = {
   ...modelFields,
-  targets: Type.Array(Type.Object({ upstream_id: Text, upstream_model: Text, state: Type.Enum(['ok', 'disabled', 'unknown_upstream']) })),
+  targets: Type.Array(Type.Object({ ...target, state: Type.Enum(['ok', 'disabled', 'unknown_upstream']) })),
   pricing: Type.Enum(['unpriced', 'free', 'priced'], { description: 'An unpriced model is refused.' }),
   price: nullable(Price, 'The price in force.'),
   next_price: nullable(Price),
@@ -126,7 +134,15 @@ const modelBody = {
   input_modalities: Type.Array(Type.Enum(modalities), { maxItems: 16 }),
   output_modalities: Type.Array(Type.Enum(modalities), { maxItems: 16 }),
   capabilities: Type.Array(Type.Enum(capabilities), { maxItems: 16 }),
-  targets: Type.Array(Type.Object({ upstream_id: textOf(0, 100), upstream_model: textOf(0, 300) }), { maxItems: 50 }),
+  targets: Type.Array(
+    Type.Object({
+      upstream_id: textOf(0, 100),
+      upstream_model: textOf(0, 300),
+      priority: Type.Optional(Type.Integer({ minimum: 0 })),
+      weight: Type.Optional(Type.Integer({ minimum: 1 })),
+    }),
+    { maxItems: 50 },
+  ),
   tokenizer: Type.Enum(tokenizers),
   state: Type.Enum(modelStates),
   image_tokens_max: Tokens,

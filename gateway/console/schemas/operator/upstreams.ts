@@ -11,6 +11,18 @@ export const UpstreamTest = view('UpstreamTest', {
   steps: Type.Array(Type.Object({ name: Text, outcome: Type.Enum(testResults), duration_ms: Count, what: Text })),
 });
 
+const own = (what: string) => nullable(Type.Integer({ minimum: 1 }), `${what} Null: the setting of all upstreams.`);
+const UpstreamLimits = Type.Object(
+  {
+    connect_timeout_ms: own('From dialling to connected.'),
+    first_token_timeout_ms: own('From sending the request to the first event, or to the end of a whole answer.'),
+    idle_timeout_ms: own('From one read to the next in the middle of an answer.'),
+    total_timeout_ms: own('One attempt.'),
+    calls_max: own('Calls in flight from one process.'),
+  },
+  { description: 'The limits of this upstream alone.' },
+);
+
 export const Upstream = view('Upstream', {
   id: Text,
   api_format: Type.Enum(apiFormats),
@@ -20,6 +32,7 @@ export const Upstream = view('Upstream', {
   allow_private_network: Flag,
   enabled: Flag,
   whole_answers: Flag,
+  limits: UpstreamLimits,
   locked: nullable(Type.Enum(['built_in', 'environment']), 'Why it cannot be changed here.'),
   managed_by: nullable(Text, 'The environment variable that sets it.'),
   created_at: nullable(Time),
@@ -39,6 +52,7 @@ const upstreamBody = {
   allow_private_network: Type.Boolean(),
   enabled: Type.Boolean(),
   whole_answers: Type.Boolean({ description: 'Requests short answers whole when the client does not stream.' }),
+  limits: Type.Optional(Type.Partial(UpstreamLimits)),
 };
 const UpstreamBody = Type.Object(upstreamBody);
 /** The fields of an upstream that an operator sets. */

@@ -80,7 +80,7 @@ async function tryRemote(
     return { what: baseUrl, value: new URL(baseUrl) };
   });
   await log.run('dns', () => lookUp(url, allowPrivateNetwork));
-  const connect = guardedConnector({ allowPrivateNetwork, timeoutMs: config.connectTimeoutMs });
+  const connect = guardedConnector({ allowPrivateNetwork, timeoutMs: settings.limits?.connectTimeoutMs ?? config.connectTimeoutMs });
   const plain = await log.run('connect', () => connectTcp(url, connect, signal));
   try {
     const socket = await log.run('tls', () => secure(url, plain, connect, clock.nowMs(), signal));

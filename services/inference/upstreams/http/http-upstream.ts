@@ -2,7 +2,13 @@
 import type { Clock } from '#kit/clock.js';
 import { AppError } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
-import type { CountTokensRequest, CountTokensResponse, GenerateRequest, GenerateResponse } from '#proto/inference/v1/inference.js';
+import type {
+  CountTokensRequest,
+  CountTokensResponse,
+  GenerateRequest,
+  GenerateResponse,
+  UpstreamLimits,
+} from '#proto/inference/v1/inference.js';
 import { Pool } from 'undici';
 import type { InferenceConfig } from '../../config.js';
 import { estimateInput } from '../../tokens/estimate.js';
@@ -30,6 +36,8 @@ export interface HttpUpstreamSettings {
   readonly allowPrivateNetwork: boolean;
   /** Whether short answers are requested whole for clients that do not stream. */
   readonly wholeAnswers: boolean;
+  /** Its own limits, in place of those in the configuration. */
+  readonly limits?: UpstreamLimits;
 }
 
 /** The dependencies of an HTTP upstream. */
@@ -43,6 +51,27 @@ export interface HttpUpstreamDeps {
 // How long to wait for the end of a complete answer, so that its connection can be reused.
 const drainTimeoutMs = 1000;
 
+interface Limits {
+  readonly connectTimeoutMs: number;
+  readonly firstTokenTimeoutMs: number;
+  readonly idleTimeoutMs: number;
+  /** Absent: only the call as a whole is limited. */
+  readonly totalTimeoutMs: number | undefined;
+  readonly callsMax: number;
+  readonly responseBytesMax: number;
+}
+
+function limitsOf(own: UpstreamLimits | undefined, config: InferenceConfig): Limits {
+  return {
+    connectTimeoutMs: own?.connectTimeoutMs ?? config.connectTimeoutMs,
+    firstTokenTimeoutMs: own?.firstTokenTimeoutMs ?? config.firstTokenTimeoutMs,
+    idleTimeoutMs: own?.idleTimeoutMs ?? config.idleTimeoutMs,
+    totalTimeoutMs: own?.totalTimeoutMs,
+    callsMax: own?.callsMax ?? config.connectionsMax,
+    responseBytesMax: config.responseBytesMax,
+  };
+}
+
 /** Calls an upstream of either wire format over HTTP. */
 export class HttpUpstream implements Upstream {
   readonly id: string;
@@ -51,6 +80,7 @@ export class HttpUpstream implements Upstream {
   readonly isPrivate: boolean;
   readonly #pool: Pool;
   readonly #basePath: string;
+  readonly #limits: Limits;
 
   constructor(
     private readonly settings: HttpUpstreamSettings,
@@ -64,9 +94,10 @@ export class HttpUpstream implements Upstream {
     this.providerName = wire.providerName;
     this.isPrivate = settings.allowPrivateNetwork;
     this.#basePath = url.pathname.replace(/\/+$/, '');
+    this.#limits = limitsOf(settings.limits, config);
     this.#pool = new Pool(url.origin, {
-      connections: config.connectionsMax,
-      connect: guardedConnector({ allowPrivateNetwork: settings.allowPrivateNetwork, timeoutMs: config.connectTimeoutMs }),
+      connections: this.#limits.callsMax,
+      connect: guardedConnector({ allowPrivateNetwork: settings.allowPrivateNetwork, timeoutMs: this.#limits.connectTimeoutMs }),
       maxHeaderSize: config.headerBytesMax,
       // The watchdog enforces the time limits: undici's own timers are coarse, and also run while we keep the upstream waiting.
       headersTimeout: 0,
@@ -79,10 +110,14 @@ export class HttpUpstream implements Upstream {
     const streams = !(this.settings.wholeAnswers && isShortWhole(request, config.wholeTokensMax));
     const body = this.wire.generateBody(request, attempt.target.upstreamModel, streams);
     this.#enter();
-    const watchdog = new Watchdog(attempt.signal);
+    const { firstTokenTimeoutMs, totalTimeoutMs } = this.#limits;
+    // Two timers run at the same time, so there are two watchdogs.
+    const whole = totalTimeoutMs === undefined ? undefined : new Watchdog(attempt.signal);
+    whole?.expect('finish its answer', totalTimeoutMs!);
+    const watchdog = new Watchdog(whole?.signal ?? attempt.signal);
     let draining = false;
     try {
-      watchdog.expect(streams ? 'begin to answer' : 'send its answer', config.firstTokenTimeoutMs);
+      watchdog.expect(streams ? 'begin to answer' : 'send its answer', firstTokenTimeoutMs);
       const answer = this.#post(this.wire.generatePath, body.json, request, attempt, watchdog);
       const { status, headers } = await answer.head;
       const { hasBody } = answer;
@@ -105,7 +140,7 @@ export class HttpUpstream implements Upstream {
         hasBody,
         chunks,
         watchdog,
-        limits: config,
+        limits: this.#limits,
       })) {
         if (decoder.outcome !== undefined) {
           draining = true;
@@ -116,6 +151,7 @@ export class HttpUpstream implements Upstream {
     } catch (error) {
       throw watchdog.hasEnded ? watchdog.reason : transportError(error);
     } finally {
+      whole?.close();
       if (!draining) this.#leave(watchdog);
     }
   }
@@ -191,15 +227,15 @@ export class HttpUpstream implements Upstream {
   }
 
   get #isFull(): boolean {
-    return this.deps.callsInFlight.of(this.id) >= this.deps.config.connectionsMax;
+    return this.deps.callsInFlight.of(this.id) >= this.#limits.callsMax;
   }
 
   /** Limits the calls in flight, so that none waits for a connection. */
   #enter(): void {
-    const { callsInFlight, config } = this.deps;
+    const { callsInFlight } = this.deps;
     // Counted first: of two threads that begin a call at the same moment, neither misses the other's.
     callsInFlight.count(this.id, 1);
-    if (callsInFlight.of(this.id) <= config.connectionsMax) return;
+    if (callsInFlight.of(this.id) <= this.#limits.callsMax) return;
     callsInFlight.count(this.id, -1);
     throw new AppError('overloaded', 'This upstream has as many calls in flight as it may. Try again later.');
   }

@@ -1,0 +1,41 @@
+// tollgate upstream health|drain|eject|return: which targets are out of service, and what the operator decides about them.
+import type { Command } from 'commander';
+import { OverrideMode } from '#proto/inference/v1/inference.js';
+import type { Cli } from '../cli.js';
+import { operatorCall } from '../connect.js';
+import { parseTimeLimit } from '../parse.js';
+import { overrideView, targetHealthView, targetStandings } from '../views/target-health.js';
+
+/** Adds the commands to the noun `upstream`. */
+export function addHealthCommands(upstream: Command, cli: Cli): void {
+  upstream
+    .command('health')
+    .description('List the targets of models that are ejected, cooling down or drained, in each process.')
+    .action(() =>
+      cli.withServices(async ({ inference }) =>
+        cli.out.list(targetHealthView, targetStandings(await inference.listTargetHealth({}, operatorCall()))),
+      ),
+    );
+
+  const override = (name: string, mode: OverrideMode, description: string): Command =>
+    upstream
+      .command(`${name} <id> <model>`)
+      .description(description)
+      .action((upstreamId: string, upstreamModel: string, options: { for?: number }) =>
+        cli.withServices(async ({ inference }) => {
+          const request = { upstreamId, upstreamModel, mode, ejectForMs: options.for ?? 0 };
+          cli.out.show(overrideView, (await inference.overrideTarget(request, operatorCall())).override!);
+        }),
+      );
+  override(
+    'drain',
+    OverrideMode.OVERRIDE_MODE_DRAIN,
+    "Send no further calls to an upstream's model (its name at the upstream) until it is returned.",
+  );
+  override(
+    'eject',
+    OverrideMode.OVERRIDE_MODE_EJECT,
+    "Eject an upstream's model for a time: it is called only when no other target is left.",
+  ).requiredOption('--for <time>', 'for example 10m', parseTimeLimit);
+  override('return', OverrideMode.OVERRIDE_MODE_RETURN, "Return an upstream's model to service at once, in every process.");
+}

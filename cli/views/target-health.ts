@@ -1,0 +1,67 @@
+// The output of the health of targets.
+import { type ListTargetHealthResponse, OverrideMode, type TargetOverride, TargetState } from '#proto/inference/v1/inference.js';
+import { instant, instantJson, type View } from '../output.js';
+import { wordsOf } from '../parse.js';
+
+const states = wordsOf<TargetState>(TargetState, 'TARGET_STATE_');
+const modes = wordsOf<OverrideMode>(OverrideMode, 'OVERRIDE_MODE_');
+
+/** A target that is out of service, in one process or, if it is drained, in all. */
+export interface TargetStanding {
+  readonly upstreamId: string;
+  readonly upstreamModel: string;
+  readonly state: string;
+  readonly failures: number;
+  readonly reason: string;
+  /** 0 for a drained target. */
+  readonly untilMs: bigint;
+  readonly instance: string;
+}
+
+/** Returns the drained targets, and then the others that are out of service. */
+export function targetStandings({ targets, overrides }: ListTargetHealthResponse): TargetStanding[] {
+  const drained = overrides.filter(({ mode }) => mode === OverrideMode.OVERRIDE_MODE_DRAIN);
+  return [
+    ...drained.map((target) => ({ ...target, state: 'drained', failures: 0, reason: '', untilMs: 0n, instance: 'all' })),
+    ...targets.map((target) => ({ ...target, state: states.of(target.state) })),
+  ];
+}
+
+/** One of them. */
+export const targetHealthView: View<TargetStanding> = {
+  json: ({ upstreamId, upstreamModel, state, failures, reason, untilMs, instance }) => ({
+    upstream_id: upstreamId,
+    upstream_model: upstreamModel,
+    state,
+    failures,
+    reason: reason === '' ? null : reason,
+    until: untilMs === 0n ? null : instantJson(untilMs),
+    process: instance,
+  }),
+  columns: [
+    { title: 'upstream', text: ({ upstreamId }) => upstreamId },
+    { title: 'model', text: ({ upstreamModel }) => upstreamModel },
+    { title: 'state', text: ({ state }) => state },
+    { title: 'until', text: ({ untilMs }) => (untilMs === 0n ? 'returned' : instant(untilMs)) },
+    { title: 'failures', text: ({ failures }) => String(failures), align: 'right' },
+    { title: 'last failure', text: ({ reason }) => reason },
+    { title: 'process', text: ({ instance }) => instance },
+  ],
+};
+
+/** What the operator decided about a target. */
+export const overrideView: View<TargetOverride> = {
+  json: ({ upstreamId, upstreamModel, mode, setAtMs, untilMs }) => ({
+    upstream_id: upstreamId,
+    upstream_model: upstreamModel,
+    mode: modes.of(mode),
+    set_at: instantJson(setAtMs),
+    until: untilMs === 0n ? null : instantJson(untilMs),
+  }),
+  columns: [
+    { title: 'upstream', text: ({ upstreamId }) => upstreamId },
+    { title: 'model', text: ({ upstreamModel }) => upstreamModel },
+    { title: 'override', text: ({ mode }) => modes.of(mode) },
+    { title: 'until', text: ({ untilMs }) => (untilMs === 0n ? '' : instant(untilMs)) },
+  ],
+};

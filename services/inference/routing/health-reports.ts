@@ -1,0 +1,66 @@
+// Reports the targets that are out of service in this process (or thread) to the database, where operators read those of all processes.
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '#kit/clock.js';
+import type { Logger } from '#kit/log.js';
+import { afterAbout } from '#kit/shared-timers.js';
+import { type TargetHealth, TargetState } from '#proto/inference/v1/inference.js';
+import type { TargetStore } from '../target-store.js';
+import type { Router } from './router.js';
+
+/** A report is repeated after this time, as long as a target is out of service. */
+const repeatMs = 10_000;
+/** A report is believed for this time. */
+export const reportValidMs = 3 * repeatMs;
+
+/** Writes the reports. It costs nothing while all targets are available. */
+export class HealthReports {
+  readonly #instance = randomBytes(6).toString('hex');
+  #cancel: (() => void) | undefined;
+  #writing: Promise<void> = Promise.resolve();
+  #isStopped = false;
+
+  constructor(
+    private readonly router: Router,
+    private readonly store: TargetStore,
+    private readonly clock: Clock,
+    private readonly log: Logger,
+  ) {
+    router.onChange = () => this.#plan(250);
+  }
+
+  /** Removes the report of this process. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#cancel?.();
+    await this.#writing;
+    if (this.#cancel !== undefined) await this.#write([]);
+  }
+
+  #plan(afterMs: number): void {
+    if (this.#isStopped) return;
+    this.#cancel?.();
+    this.#cancel = afterAbout(afterMs, () => {
+      const targets = this.#unavailable();
+      if (targets.length > 0) this.#plan(repeatMs);
+      this.#writing = this.#writing.then(() => this.#write(targets));
+    });
+  }
+
+  #unavailable(): TargetHealth[] {
+    const [monotonicMs, wallMs] = [this.clock.monotonicMs(), this.clock.nowMs()];
+    return [...this.router.all()].flatMap(({ upstreamId, upstreamModel, health, lastReason }) => {
+      const isCooling = health.standing(monotonicMs) === 'cooling';
+      if (!health.isEjected && !isCooling) return [];
+      const state = isCooling ? TargetState.TARGET_STATE_COOLING : TargetState.TARGET_STATE_EJECTED;
+      const untilMs = BigInt(Math.round(wallMs + health.untilMs - monotonicMs));
+      return [{ upstreamId, upstreamModel, state, failures: health.failures, reason: lastReason, untilMs, instance: this.#instance }];
+    });
+  }
+
+  async #write(targets: readonly TargetHealth[]): Promise<void> {
+    const nowMs = this.clock.nowMs();
+    await this.store.report(this.#instance, nowMs, nowMs - reportValidMs, targets).catch((error: unknown) => {
+      this.log.warn({ err: error }, 'the health of targets could not be reported');
+    });
+  }
+}

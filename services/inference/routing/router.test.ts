@@ -1,0 +1,112 @@
+// Calls to several targets, on a manual clock.
+import { describe, expect, it } from '@jest/globals';
+import { AppError } from '#client/errors/app-error.js';
+import type { Reason } from '#rules/reasons.js';
+import { ApiFormat } from '#proto/inference/v1/inference.js';
+import { ManualClock } from '#kit/clock.js';
+import { recordingLogger } from '#kit/testing/log.js';
+import { testConfig } from '../testing/fixtures.js';
+import type { ResolvedTarget } from '../upstreams/registry.js';
+import { CallRoute } from './call-route.js';
+import { Router } from './router.js';
+import { RoutingMetrics } from './routing-metrics.js';
+
+function start(changes: Parameters<typeof testConfig>[0] = {}) {
+  const clock = new ManualClock();
+  const { log, lines } = recordingLogger('debug');
+  const router = new Router({ config: testConfig(changes), clock, log, metrics: new RoutingMetrics(), random: () => 0 });
+  /** Runs a call to these targets; `outcome` gives the error of each. Returns the targets that were tried. */
+  const call = (names: string[], outcome: (name: string) => Reason | undefined, format = ApiFormat.API_FORMAT_MESSAGES): string[] => {
+    const targets = names.map((name) => ({ target: { upstreamId: name, upstreamModel: 'm' }, upstream: { format } }) as ResolvedTarget);
+    const route = new CallRoute(router, targets);
+    const tried: string[] = [];
+    let target: ResolvedTarget | undefined = route.first();
+    while (target !== undefined) {
+      const name = target.target.upstreamId;
+      tried.push(name);
+      const reason = outcome(name);
+      target = undefined;
+      if (reason !== 'unsupported_field') route.begin();
+      if (reason === undefined) route.succeed();
+      else {
+        const error = new AppError(reason, 'No.', reason === 'upstream_rate_limited' ? { retryAfterMs: 5000 } : {});
+        route.fail(error);
+        target = route.next(error, true)?.resolved;
+      }
+    }
+    return tried;
+  };
+  return { clock, lines, call };
+}
+
+const aIsBroken = (name: string): Reason | undefined => (name === 'a' ? 'upstream_failed' : undefined);
+
+describe('calls', () => {
+  it('skip a target after five failures, and try it once each time that its ejection ends', () => {
+    const { clock, call, lines } = start();
+    const calls = Array.from({ length: 60 }, () => call(['a', 'b'], aIsBroken).join(''));
+    expect(calls).toEqual([...Array.from({ length: 5 }, () => 'ab'), ...Array.from({ length: 55 }, () => 'b')]);
+    clock.advance(30_000);
+    expect([call(['a', 'b'], aIsBroken).join(''), call(['a', 'b'], aIsBroken).join('')]).toEqual(['ab', 'b']);
+    clock.advance(60_000);
+    expect([call(['a', 'b'], () => undefined), call(['a', 'b'], () => undefined)]).toEqual([['a'], ['a']]);
+    const changes = lines.filter(({ msg }) => String(msg).startsWith('upstream target'));
+    expect(changes.map(({ msg, for_ms: forMs }) => [msg, forMs])).toEqual([
+      ['upstream target ejected', 30_000],
+      ['upstream target ejected', 60_000],
+      ['upstream target returned to service', undefined],
+    ]);
+  });
+
+  it('share the health of a target between models', () => {
+    const { call } = start();
+    for (let count = 0; count < 5; count += 1) call(['a', 'b'], aIsBroken);
+    expect(call(['a', 'c'], () => undefined)).toEqual(['c']);
+  });
+
+  it('are sent to the only target, and to the last one that is not ejected, however often it fails', () => {
+    const { call } = start({ retriesPerSecondMin: 1000 });
+    for (let count = 0; count < 20; count += 1) {
+      expect(call(['a'], () => 'upstream_timeout')).toEqual(['a']);
+      expect(call(['b', 'c'], () => 'upstream_timeout').sort()).toEqual(['b', 'c']);
+    }
+  });
+
+  it('leave a target alone for as long as its vendor says', () => {
+    const { clock, call, lines } = start();
+    const limited = (name: string) => (name === 'a' ? 'upstream_rate_limited' : undefined);
+    expect(call(['a', 'b'], limited)).toEqual(['a', 'b']);
+    expect(call(['a', 'b'], limited)).toEqual(['b']);
+    clock.advance(5000);
+    expect(call(['a', 'b'], () => undefined)).toEqual(['a']);
+    expect(lines.filter(({ msg }) => msg === 'upstream target is cooling down')).toHaveLength(1);
+  });
+
+  it('do not eject a target by mistakes of their own', () => {
+    const { call } = start();
+    const mistakes: Reason[] = ['upstream_rejected', 'context_length_exceeded', 'body_too_large', 'cancelled', 'unsupported_field'];
+    for (let round = 0; round < 10; round += 1)
+      for (const mistake of mistakes) call(['a', 'b'], (name) => (name === 'a' ? mistake : undefined));
+    expect(call(['a', 'b'], () => undefined)).toEqual(['a']);
+  });
+
+  it('are not retried beyond the budget of their model', () => {
+    const { clock, call } = start({ retriesPerSecondMin: 1, retryPercent: 20, failuresMax: 1000 });
+    let retries = 0;
+    for (let count = 0; count < 1000; count += 1) {
+      retries += call(['a', 'b'], aIsBroken).length - 1;
+      clock.advance(1);
+    }
+    expect(retries).toBeGreaterThan(190);
+    expect(retries).toBeLessThanOrEqual(212);
+  });
+
+  it('try the only target twice, unless it would fail again or is the sandbox', () => {
+    const { call } = start();
+    expect(call(['a'], () => 'upstream_failed')).toEqual(['a', 'a']);
+    expect(call(['a'], () => 'upstream_rejected')).toEqual(['a']);
+    expect(call(['a'], () => 'upstream_unavailable')).toEqual(['a']);
+    expect(call(['a'], () => 'upstream_rate_limited')).toEqual(['a']);
+    expect(call(['sandbox'], () => 'upstream_failed', ApiFormat.API_FORMAT_SANDBOX)).toEqual(['sandbox']);
+  });
+});

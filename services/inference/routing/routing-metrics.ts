@@ -1,0 +1,74 @@
+// The metrics of routing. None of them costs a call that succeeds anything.
+import { metrics } from '@opentelemetry/api';
+import type { Clock } from '#kit/clock.js';
+import type { Logger } from '#kit/log.js';
+import { observeGauges } from '#kit/telemetry/metrics.js';
+import type { TargetHealth } from './target-health.js';
+
+const scope = 'tollgate.inference';
+
+/** Counts failures, ejections and retries. Create it once the process's telemetry has started. */
+export class RoutingMetrics {
+  private readonly failures;
+  private readonly ejections;
+  private readonly retries;
+
+  constructor() {
+    const meter = metrics.getMeter(scope);
+    this.failures = meter.createCounter('tollgate.upstream.failures', {
+      description: 'Attempts that failed by a fault or a limit of the upstream, by reason.',
+      unit: '{attempt}',
+    });
+    this.ejections = meter.createCounter('tollgate.upstream.ejections', {
+      description: 'Ejections of targets because of consecutive failures or a failed trial.',
+      unit: '{ejection}',
+    });
+    this.retries = meter.createCounter('tollgate.upstream.retries', {
+      description: 'Further attempts after a failed one, by the upstream that they go to; refused ones by the upstream that failed.',
+      unit: '{attempt}',
+    });
+  }
+
+  /** Counts a failed attempt. */
+  countFailure(upstream: string, reason: string): void {
+    this.failures.add(1, { upstream, reason });
+  }
+
+  /** Counts an ejection. */
+  countEjection(upstream: string): void {
+    this.ejections.add(1, { upstream });
+  }
+
+  /** Counts a retry, or that the budget had none left. */
+  countRetry(upstream: string, isTaken: boolean): void {
+    this.retries.add(1, { upstream, result: isTaken ? 'made' : 'over_budget' });
+  }
+}
+
+/** Reports the targets that are not available whenever metrics are collected. Returns a function that stops it. */
+export function observeTargets(
+  targets: { all(): Iterable<{ readonly upstreamId: string; readonly health: TargetHealth }> },
+  clock: Clock,
+  log: Logger,
+): () => void {
+  const name = 'tollgate.upstream.targets_unavailable';
+  return observeGauges(
+    scope,
+    [{ name, description: 'Targets that are ejected or cooling down, in each thread and process that calls them.', unit: '{target}' }],
+    () => {
+      const nowMs = clock.monotonicMs();
+      const counts = new Map<string, Record<'ejected' | 'cooling', number>>();
+      for (const { upstreamId, health } of targets.all()) {
+        const count = counts.get(upstreamId) ?? { ejected: 0, cooling: 0 };
+        counts.set(upstreamId, count);
+        if (health.isEjected) count.ejected += 1;
+        else if (health.standing(nowMs) === 'cooling') count.cooling += 1;
+      }
+      return [...counts].flatMap(([upstream, { ejected, cooling }]) => [
+        { name, value: ejected, attributes: { upstream, state: 'ejected' } },
+        { name, value: cooling, attributes: { upstream, state: 'cooling' } },
+      ]);
+    },
+    log,
+  );
+}

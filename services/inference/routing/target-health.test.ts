@@ -1,0 +1,128 @@
+import { describe, expect, it } from '@jest/globals';
+import { TargetHealth } from './target-health.js';
+
+const rules = { failuresMax: 3, ejectionBaseMs: 100, ejectionMaxMs: 250 };
+
+/** Lets one attempt of the target fail, `times` times. */
+function fail(health: TargetHealth, nowMs: number, times = 1, mayEject = true): void {
+  for (let count = 0; count < times; count += 1) health.fail(health.begin(nowMs), nowMs, mayEject);
+}
+
+function ejected(): TargetHealth {
+  const health = new TargetHealth(rules);
+  fail(health, 0, 3);
+  return health;
+}
+
+describe('the health of a target', () => {
+  it('ejects it after consecutive failures, and complete answers begin the count again', () => {
+    const health = new TargetHealth(rules);
+    fail(health, 0, 2);
+    health.succeed(health.begin(0), 0);
+    fail(health, 0, 2);
+    expect(health.standing(0)).toBe('available');
+    fail(health, 0);
+    expect([health.standing(0), health.standing(99), health.standing(100)]).toEqual(['ejected', 'ejected', 'trial_due']);
+  });
+
+  it('does not take an answer that begins for a complete one', () => {
+    const health = new TargetHealth(rules);
+    for (let count = 0; count < 3; count += 1) {
+      const ticket = health.begin(0);
+      health.answer(ticket, 0);
+      health.fail(ticket, 0, true);
+    }
+    expect(health.standing(0)).toBe('ejected');
+  });
+
+  it('admits one call as a trial, which returns it as soon as the answer begins', () => {
+    const health = ejected();
+    const trial = health.begin(100);
+    expect([trial.isTrial, health.standing(100), health.begin(100).isTrial]).toEqual([true, 'on_trial', false]);
+    health.answer(trial, 110);
+    expect(health.standing(110)).toBe('available');
+  });
+
+  it('ejects it again if the answer of the trial breaks off', () => {
+    const health = ejected();
+    const trial = health.begin(100);
+    health.answer(trial, 110);
+    health.fail(trial, 120, true);
+    expect(health.standing(120)).toBe('ejected');
+  });
+
+  it('ejects it for a growing time, up to the longest', () => {
+    const health = ejected();
+    let nowMs = 0;
+    for (const expectedMs of [100, 200, 250, 250]) {
+      expect(health.untilMs - nowMs).toBe(expectedMs);
+      nowMs = health.untilMs;
+      fail(health, nowMs);
+      expect(health.standing(nowMs)).toBe('ejected');
+    }
+  });
+
+  it('shortens the next ejection again with the time in service', () => {
+    const health = ejected();
+    fail(health, 100);
+    expect(health.untilMs).toBe(300);
+    health.succeed(health.begin(300), 300);
+    fail(health, 500, 3);
+    expect(health.untilMs).toBe(600);
+  });
+
+  it('admits another trial if the first ends without a verdict', () => {
+    const health = ejected();
+    const trial = health.begin(100);
+    health.abandon(health.begin(100));
+    expect(health.standing(100)).toBe('on_trial');
+    health.abandon(trial);
+    expect(health.standing(100)).toBe('trial_due');
+  });
+
+  it('ignores calls that began before the ejection', () => {
+    const health = new TargetHealth(rules);
+    const [good, bad] = [health.begin(0), health.begin(0)];
+    fail(health, 0, 3);
+    health.succeed(good, 50);
+    health.fail(bad, 50, true);
+    expect([health.standing(99), health.untilMs]).toEqual(['ejected', 100]);
+  });
+
+  it('returns it when a call for which no other target was left succeeds, and is not prolonged when such a call fails', () => {
+    const health = ejected();
+    fail(health, 50, 5);
+    expect(health.untilMs).toBe(100);
+    health.succeed(health.begin(60), 70);
+    expect(health.standing(70)).toBe('available');
+  });
+
+  it('keeps it in service if too many others are ejected, also after a failed trial', () => {
+    const health = new TargetHealth(rules);
+    fail(health, 0, 10, false);
+    expect(health.standing(0)).toBe('available');
+    fail(health, 0);
+    expect(health.standing(0)).toBe('ejected');
+    fail(health, 100, 1, false);
+    expect(health.standing(100)).toBe('available');
+  });
+
+  it('cools it down for as long as the vendor says, or for a growing time, without counting a failure', () => {
+    const health = new TargetHealth(rules);
+    health.coolDown(health.begin(0), 0, 5000);
+    expect([health.standing(4999), health.standing(5000), health.failures]).toEqual(['cooling', 'available', 0]);
+    health.coolDown(health.begin(5000), 5000, undefined);
+    expect([health.standing(6999), health.standing(7000)]).toEqual(['cooling', 'available']);
+    health.succeed(health.begin(7000), 7000);
+    health.coolDown(health.begin(7000), 7000, undefined);
+    expect([health.standing(7999), health.standing(8000)]).toEqual(['cooling', 'available']);
+  });
+
+  it('returns it when the operator says so', () => {
+    const health = ejected();
+    health.reset(10);
+    expect(health.standing(10)).toBe('available');
+    fail(health, 10, 2);
+    expect(health.standing(10)).toBe('available');
+  });
+});

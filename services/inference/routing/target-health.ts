@@ -1,0 +1,131 @@
+// The health of one target, judged by its own calls, as Envoy's outlier detection does. Pure: every method takes the monotonic time.
+
+/** The rules by which a target is ejected. */
+export interface HealthRules {
+  /** Consecutive failures after which a target is ejected. */
+  readonly failuresMax: number;
+  /** The time of the first ejection. The time of each further one is a multiple of it. */
+  readonly ejectionBaseMs: number;
+  readonly ejectionMaxMs: number;
+}
+
+/**
+ * Whether a target may be called: `available`; `cooling` until the vendor accepts calls again; `ejected`; `trial_due`, so that the next call
+ * may try it; or `on_trial`, while that call runs.
+ */
+export type Standing = 'available' | 'cooling' | 'ejected' | 'trial_due' | 'on_trial';
+
+/** An attempt at a target, from its start to its verdict. */
+export interface AttemptTicket {
+  readonly isTrial: boolean;
+  /** The number of the ejection that it began in or after. */
+  readonly ejection: number;
+}
+
+/** The cooldown of a vendor that refuses calls without a retry-after: doubled with each consecutive refusal. */
+const cooldownBaseMs = 1000;
+const cooldownMaxMs = 30_000;
+
+/** Holds the health of one target. */
+export class TargetHealth {
+  /** Failures since the last answer that was complete. */
+  failures = 0;
+  #refusals = 0;
+  #coolUntilMs = Number.NEGATIVE_INFINITY;
+  #isEjected = false;
+  #isOnTrial = false;
+  #untilMs = 0;
+  /** Counts all ejections, so that the answers of calls that began earlier are recognised. */
+  #ejection = 0;
+  /** How many times the base the next ejection lasts, less one. */
+  #severity = 0;
+  #returnedAtMs = 0;
+
+  constructor(private readonly rules: HealthRules) {}
+
+  /** Returns whether the target may be called. */
+  standing(nowMs: number): Standing {
+    if (this.#isOnTrial) return 'on_trial';
+    if (this.#isEjected) return nowMs < this.#untilMs ? 'ejected' : 'trial_due';
+    return nowMs < this.#coolUntilMs ? 'cooling' : 'available';
+  }
+
+  /** Reports whether it is ejected, including while it is on trial. */
+  get isEjected(): boolean {
+    return this.#isEjected;
+  }
+
+  /** Returns when its ejection or cooldown ends; in the past if it has neither. */
+  get untilMs(): number {
+    return this.#isEjected ? this.#untilMs : this.#coolUntilMs;
+  }
+
+  /** Begins an attempt. It is a trial if one is due. */
+  begin(nowMs: number): AttemptTicket {
+    const isTrial = this.standing(nowMs) === 'trial_due';
+    if (isTrial) this.#isOnTrial = true;
+    return { isTrial, ejection: this.#ejection };
+  }
+
+  /** Notes that an answer began. It ends a trial: an answer may take minutes. One more failure ejects the target again. */
+  answer(ticket: AttemptTicket, nowMs: number): void {
+    if (!this.#isEjected || ticket.ejection !== this.#ejection) return;
+    this.#return(nowMs);
+    this.failures = Math.max(0, this.rules.failuresMax - 1);
+  }
+
+  /** Notes that the target did what it was asked to: the answer is complete, or it rejected an invalid request. */
+  succeed(ticket: AttemptTicket, nowMs: number): void {
+    this.answer(ticket, nowMs);
+    if (this.#isEjected) return;
+    this.failures = this.#refusals = 0;
+  }
+
+  /** Notes a failure. `mayEject` is false if too many of the model's targets are ejected already. */
+  fail(ticket: AttemptTicket, nowMs: number, mayEject: boolean): void {
+    if (ticket.ejection !== this.#ejection) return;
+    this.failures += 1;
+    if (this.#isEjected) {
+      // The attempts of calls for which no other target was left do not prolong an ejection.
+      if (!ticket.isTrial) return;
+      if (!mayEject) return this.#return(nowMs);
+    } else if (!mayEject || this.failures < this.rules.failuresMax) return;
+    else this.#severity = Math.max(0, this.#severity - Math.floor((nowMs - this.#returnedAtMs) / this.rules.ejectionBaseMs));
+    this.#severity += 1;
+    this.eject(nowMs, Math.min(this.rules.ejectionMaxMs, this.rules.ejectionBaseMs * this.#severity));
+  }
+
+  /** Notes that the vendor refuses calls for now: until `retryAfterMs`, or for a growing time if it does not say. */
+  coolDown(ticket: AttemptTicket, nowMs: number, retryAfterMs: number | undefined): void {
+    // A vendor that limits the rate works.
+    this.answer(ticket, nowMs);
+    this.#refusals += 1;
+    const waitMs = retryAfterMs ?? Math.min(cooldownMaxMs, cooldownBaseMs * 2 ** Math.min(10, this.#refusals - 1));
+    this.#coolUntilMs = Math.max(this.#coolUntilMs, nowMs + waitMs);
+  }
+
+  /** Notes that an attempt ended without a verdict, so that another call makes the trial. */
+  abandon(ticket: AttemptTicket): void {
+    if (ticket.isTrial && ticket.ejection === this.#ejection) this.#isOnTrial = false;
+  }
+
+  /** Ejects the target for this time. */
+  eject(nowMs: number, forMs: number): void {
+    this.#ejection += 1;
+    this.#isEjected = true;
+    this.#isOnTrial = false;
+    this.#untilMs = nowMs + forMs;
+  }
+
+  /** Returns the target to service and forgets its failures, because the operator says so. */
+  reset(nowMs: number): void {
+    this.#return(nowMs);
+    this.failures = this.#refusals = this.#severity = 0;
+    this.#coolUntilMs = Number.NEGATIVE_INFINITY;
+  }
+
+  #return(nowMs: number): void {
+    this.#isEjected = this.#isOnTrial = false;
+    this.#returnedAtMs = nowMs;
+  }
+}

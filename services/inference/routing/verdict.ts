@@ -1,0 +1,37 @@
+// What the end of an attempt says about its target. Pure.
+import { hasReason } from '#client/errors/app-error.js';
+
+/**
+ * `success`: the target works, though it may have rejected the caller's request. `refusal`: its vendor limits the rate. `overload`: it failed,
+ * and may say when to call again. `none`: the end has another cause, for example that the client disconnected.
+ */
+export type Verdict = 'success' | 'failure' | 'refusal' | 'overload' | 'none';
+
+/** Returns the verdict on a target whose attempt ended with this error. */
+export function verdictOf(error: unknown): Verdict {
+  if (hasReason(error, 'upstream_rejected', 'context_length_exceeded', 'body_too_large')) return 'success';
+  if (hasReason(error, 'upstream_rate_limited')) return 'refusal';
+  if (hasReason(error, 'upstream_overloaded')) return 'overload';
+  return hasReason(error, 'upstream_unavailable', 'upstream_failed', 'upstream_timeout') ? 'failure' : 'none';
+}
+
+/** Reports whether another target may succeed where this one failed: the failure is not caused by the request itself. */
+export function isRetryable(error: unknown): boolean {
+  const verdict = verdictOf(error);
+  return verdict === 'failure' || verdict === 'refusal' || verdict === 'overload' || hasReason(error, 'overloaded', 'unsupported_field');
+}
+
+/** Longest pause before a second attempt at the same target. */
+const pauseMsMax = 2000;
+
+/**
+ * Returns how long to wait before the same target is tried again; undefined if a second attempt would fail as well or would cost the caller
+ * the time limit again. `hasStatus` tells whether the vendor responded: if it did, "unavailable" is a problem with our account there.
+ */
+export function pauseBeforeRetry(error: unknown, hasStatus: boolean, pauseMs: number): number | undefined {
+  if (!hasReason(error, 'upstream_failed', 'upstream_overloaded', 'upstream_unavailable', 'upstream_rate_limited')) return undefined;
+  if (error.reason === 'upstream_unavailable' && hasStatus) return undefined;
+  if (error.reason === 'upstream_rate_limited' && error.retryAfterMs === undefined) return undefined;
+  const waitMs = Math.max(pauseMs, error.retryAfterMs ?? 0);
+  return waitMs <= pauseMsMax ? waitMs : undefined;
+}

@@ -1,0 +1,44 @@
+// Drains, ejects or returns a target.
+import { fieldFault } from '#client/errors/fault.js';
+import type { CallContext } from '#client/call-context.js';
+import {
+  OverrideMode,
+  type OverrideTargetRequest,
+  type OverrideTargetResponse,
+  type TargetOverride,
+} from '#proto/inference/v1/inference.js';
+import type { RpcDeps } from '../deps.js';
+
+const ejectMs = { min: 1000, max: 86_400_000 };
+const modelCharsMax = 200;
+
+/** Implements InferenceService.OverrideTarget. */
+export async function overrideTarget(
+  { upstreamId, upstreamModel, mode, ejectForMs }: OverrideTargetRequest,
+  context: CallContext,
+  { targets, registry, audit, clock }: RpcDeps,
+): Promise<OverrideTargetResponse> {
+  await registry.find(upstreamId);
+  if (upstreamModel.trim() === '' || upstreamModel.length > modelCharsMax)
+    throw fieldFault('upstream_model', 'length', { min: 1, max: modelCharsMax });
+  if (!(mode in modes)) throw fieldFault('mode', 'known');
+  const isEjection = mode === OverrideMode.OVERRIDE_MODE_EJECT;
+  if (isEjection && (ejectForMs < ejectMs.min || ejectForMs > ejectMs.max)) throw fieldFault('eject_for_ms', 'range', ejectMs);
+  const nowMs = clock.nowMs();
+  const untilMs = isEjection ? BigInt(nowMs + ejectForMs) : 0n;
+  const override: TargetOverride = { upstreamId, upstreamModel, mode, setAtMs: BigInt(nowMs), untilMs };
+  const detail = {
+    upstream_model: upstreamModel,
+    mode: modes[mode as keyof typeof modes],
+    ...(isEjection ? { eject_for_ms: ejectForMs } : {}),
+  };
+  await targets.override(override, (tx) => audit.append(tx, context, { action: 'upstream.override', targetId: upstreamId, detail }));
+  await registry.reload();
+  return { override };
+}
+
+const modes = {
+  [OverrideMode.OVERRIDE_MODE_DRAIN]: 'drain',
+  [OverrideMode.OVERRIDE_MODE_EJECT]: 'eject',
+  [OverrideMode.OVERRIDE_MODE_RETURN]: 'return',
+} as const;

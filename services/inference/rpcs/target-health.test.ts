@@ -1,0 +1,78 @@
+// What operators see and decide about targets.
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '#kit/testing/waiting.js';
+import { OverrideMode, TargetState } from '#proto/inference/v1/inference.js';
+import type { StubUpstream } from '../../../tests/upstream/stub-upstream.js';
+import { collect, eventsOf, type TestInference, textRequest } from '../testing/fixtures.js';
+import { operator, startStubbed } from '../testing/stubbed.js';
+
+let stub: StubUpstream;
+let inference: TestInference;
+let stop: () => Promise<void>;
+
+beforeEach(async () => {
+  ({ stub, inference, stop } = await startStubbed({ failuresMax: 2 }));
+  stub.script('sick', { fault: { kind: 'status', status: 500, body: {} } });
+});
+
+afterEach(() => stop());
+
+const targets = [
+  { upstreamId: 'cc', upstreamModel: 'sick' },
+  { upstreamId: 'm', upstreamModel: 'text' },
+];
+const sick = { upstreamId: 'cc', upstreamModel: 'sick', ejectForMs: 0 };
+
+/** Makes a call. Returns the models that were called. */
+async function call(): Promise<unknown[]> {
+  const before = stub.requests.length;
+  await collect(inference.service, textRequest('Hi', { targets }));
+  return stub.requests.slice(before).map(({ body }) => body['model']);
+}
+
+const health = () => inference.service.listTargetHealth({}, operator);
+
+describe('the health of targets', () => {
+  it('is listed while a target is ejected', async () => {
+    expect(await health()).toEqual({ targets: [], overrides: [] });
+    expect([await call(), await call(), await call()]).toEqual([['sick', 'text'], ['sick', 'text'], ['text']]);
+    const listed = await eventually(async () => {
+      const found = (await health()).targets;
+      return found.length > 0 ? found : undefined;
+    });
+    expect(listed).toEqual([
+      expect.objectContaining({ ...targets[0], state: TargetState.TARGET_STATE_EJECTED, failures: 2, reason: 'upstream_failed' }),
+    ]);
+    await inference.service.overrideTarget({ ...sick, mode: OverrideMode.OVERRIDE_MODE_RETURN }, operator);
+    expect(await call()).toEqual(['sick', 'text']);
+    await eventually(async () => ((await health()).targets.length === 0 ? true : undefined));
+  });
+
+  it('is overridden by the operator: a drained target gets no calls, not even as the last one', async () => {
+    await inference.service.overrideTarget({ ...sick, mode: OverrideMode.OVERRIDE_MODE_DRAIN }, operator);
+    expect(await call()).toEqual(['text']);
+    expect((await health()).overrides).toEqual([expect.objectContaining({ ...targets[0], mode: OverrideMode.OVERRIDE_MODE_DRAIN })]);
+    await inference.service.overrideTarget(
+      { upstreamId: 'm', upstreamModel: 'text', mode: OverrideMode.OVERRIDE_MODE_DRAIN, ejectForMs: 0 },
+      operator,
+    );
+    await expect(call()).rejects.toMatchObject({ reason: 'model_unavailable' });
+  });
+
+  it('is overridden by the operator: an ejected target is called only as the last one', async () => {
+    stub.script('sick', { blocks: [{ type: 'text', text: 'Hello.' }] });
+    await inference.service.overrideTarget({ ...sick, mode: OverrideMode.OVERRIDE_MODE_EJECT, ejectForMs: 60_000 }, operator);
+    expect(await call()).toEqual(['text']);
+    const messages = await collect(inference.service, textRequest('Hi', { targets: targets.slice(0, 1) }));
+    expect(eventsOf(messages).at(-1)?.$case).toBe('finished');
+  });
+
+  it.each([
+    [{ ...sick, mode: OverrideMode.OVERRIDE_MODE_EJECT }, 'invalid_request'],
+    [{ ...sick, mode: OverrideMode.OVERRIDE_MODE_UNSPECIFIED }, 'invalid_request'],
+    [{ ...sick, upstreamModel: '', mode: OverrideMode.OVERRIDE_MODE_DRAIN }, 'invalid_request'],
+    [{ ...sick, upstreamId: 'nobody', mode: OverrideMode.OVERRIDE_MODE_DRAIN }, 'not_found'],
+  ])('cannot be overridden by %p', async (request, reason) => {
+    await expect(inference.service.overrideTarget(request, operator)).rejects.toMatchObject({ reason });
+  });
+});

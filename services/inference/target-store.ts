@@ -1,0 +1,68 @@
+// The SQL of what is known and decided about targets.
+import type { Knex } from 'knex';
+import type { Database } from '#kit/db/open.js';
+import { asBytes, asNumber, asBigInt, asText } from '#kit/db/values.js';
+import { ListTargetHealthResponse, type TargetHealth, type TargetOverride } from '#proto/inference/v1/inference.js';
+
+const overridesMax = 1000;
+const instancesMax = 1000;
+
+/** Stores overrides, and the reports of all processes. */
+export class TargetStore {
+  constructor(private readonly db: Database) {}
+
+  /** Returns the overrides of all targets. */
+  async overrides(): Promise<TargetOverride[]> {
+    const rows = await this.db.query(
+      `SELECT upstream_id, upstream_model, mode, until_ms, set_at_ms FROM target_override ORDER BY upstream_id, upstream_model LIMIT ${overridesMax}`,
+      [],
+    );
+    return rows.map((row) => ({
+      upstreamId: asText(row['upstream_id']),
+      upstreamModel: asText(row['upstream_model']),
+      mode: asNumber(row['mode']),
+      untilMs: asBigInt(row['until_ms']),
+      setAtMs: asBigInt(row['set_at_ms']),
+    }));
+  }
+
+  /** Sets the override of a target in place of the previous one. `audit` runs in the same transaction. */
+  async override(
+    { upstreamId, upstreamModel, mode, untilMs, setAtMs }: TargetOverride,
+    audit: (tx: Knex.Transaction) => Promise<void>,
+  ): Promise<void> {
+    const row = { mode, until_ms: untilMs, set_at_ms: setAtMs };
+    await this.db.transaction(async (tx) => {
+      await audit(tx);
+      await tx('target_override')
+        .insert({ upstream_id: upstreamId, upstream_model: upstreamModel, ...row })
+        .onConflict(['upstream_id', 'upstream_model'])
+        .merge(row);
+    });
+  }
+
+  /** Returns the targets that are out of service by the reports since `sinceMs`. */
+  async health(sinceMs: number): Promise<TargetHealth[]> {
+    const rows = await this.db
+      .knex('target_health')
+      .select(['targets'])
+      .where('at_ms', '>=', sinceMs)
+      .orderBy('instance')
+      .limit(instancesMax);
+    return rows.flatMap((row: Record<string, unknown>) => ListTargetHealthResponse.decode(asBytes(row['targets'])).targets);
+  }
+
+  /** Replaces the report of an instance, and removes those from before `oldMs`, whose processes have ended. */
+  async report(instance: string, nowMs: number, oldMs: number, targets: readonly TargetHealth[]): Promise<void> {
+    const row = { at_ms: nowMs, targets: Buffer.from(ListTargetHealthResponse.encode({ targets: [...targets], overrides: [] }).finish()) };
+    await this.db.transaction(async (tx) => {
+      await tx('target_health').where('at_ms', '<', oldMs).delete();
+      if (targets.length === 0) await tx('target_health').where({ instance }).delete();
+      else
+        await tx('target_health')
+          .insert({ instance, ...row })
+          .onConflict('instance')
+          .merge(row);
+    });
+  }
+}
