@@ -49,6 +49,10 @@ export interface StubUpstream {
   script(model: string, ...scripts: Script[]): void;
   /** Sets the rules of this model. */
   rules(model: string, rules: VendorRules): void;
+  /** Breaks all connections and refuses new ones, as a server that died. */
+  down(): Promise<void>;
+  /** Listens again on the same port. */
+  up(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -102,9 +106,15 @@ export async function startStubUpstream(options: { apiKey?: string; rules?: Vend
     return queue !== undefined && queue.length > 1 ? queue.shift()! : lastScript(model);
   };
 
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const listen = (on: number): Promise<void> => new Promise((resolve) => server.listen(on, '127.0.0.1', resolve));
+  const close = async (): Promise<void> => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  await listen(0);
+  const { port } = server.address() as AddressInfo;
   return {
-    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    baseUrl: `http://127.0.0.1:${port}/v1`,
     requests,
     refused,
     takeRefused: () => refused.splice(0),
@@ -112,10 +122,9 @@ export async function startStubUpstream(options: { apiKey?: string; rules?: Vend
     connectionsMade: () => connections,
     script: (model, ...next) => void scripts.set(model, next),
     rules: (model, wanted) => void rules.set(model, wanted),
-    async stop() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    down: close,
+    up: () => listen(port),
+    stop: close,
   };
 }
 

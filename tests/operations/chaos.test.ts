@@ -1,0 +1,190 @@
+// Three vendors under steady load, of which one at a time is killed, hangs, becomes slow, refuses calls, fails, or sends garbage or half
+// answers: calls still succeed, none waits for two silent vendors, a dead vendor gets trial calls only, and the charges are those of the answers.
+// TOLLGATE_TEST_CHAOS=all runs each fault at each vendor, for longer.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { chat, get, settled, sumOfCharges } from '../support/calls.js';
+import { eventually } from '../support/process.js';
+import { addModel, addUpstream, stubPrices } from '../support/stub-models.js';
+import { modes, startSystem, type System } from '../support/system.js';
+import type { Fault, Script } from '../upstream/script.js';
+import { startStubUpstream, stubApiKey, type StubUpstream } from '../upstream/stub-upstream.js';
+
+const isLong = process.env['TOLLGATE_TEST_CHAOS'] === 'all';
+const firstTokenMs = 1500;
+const threads = Math.max(1, Number(process.env['TOLLGATE_TEST_GATEWAY_THREADS'] ?? '0'));
+const workers = 6;
+const failuresMax = 3;
+const ejectionMs = 500;
+
+const text = 'Hello from the stub upstream.';
+const usage = { input: 7, output: 8 };
+const healthy: Script = { blocks: [{ type: 'text', text }], usage };
+const costNanoUsd = BigInt(usage.input) * stubPrices.input + BigInt(usage.output) * stubPrices.output;
+
+interface Disorder {
+  readonly name: string;
+  /** Absent: the vendor is killed. */
+  readonly script?: Script;
+  /** A stream that breaks off after output cannot succeed: with this disorder, no call is streamed. */
+  readonly wholeOnly?: boolean;
+  /** Whether its vendor works all the same. */
+  readonly isHarmless?: boolean;
+  /** How long it lasts in the short form. */
+  readonly ms?: number;
+}
+
+const failing = (name: string, fault: Fault, rest: Partial<Disorder> = {}): Disorder => ({ name, script: { ...healthy, fault }, ...rest });
+const disorders: readonly Disorder[] = [
+  { name: 'killed', wholeOnly: true },
+  failing('silent', { kind: 'slow-headers', delayMs: 60_000 }, { ms: 2 * firstTokenMs }),
+  { name: 'slow', script: { ...healthy, frameDelayMs: 20 }, isHarmless: true },
+  failing('limited', { kind: 'status', status: 429, body: { error: { message: 'Slow down.' } }, headers: { 'retry-after': '1' } }),
+  failing('failing', { kind: 'status', status: 500, body: { error: { message: 'Oops.' } } }),
+  failing('sending garbage', { kind: 'status', status: 200, body: '<html>Welcome</html>' }),
+  failing('sending half answers', { kind: 'cut', afterBytes: 200 }, { wholeOnly: true }),
+];
+
+interface Answer {
+  readonly id: string;
+  readonly status: number;
+  readonly isComplete: boolean;
+  readonly body: string;
+}
+
+describe.each(modes)('vendors in disorder, %s', (mode) => {
+  let system: System;
+  let vendors: StubUpstream[];
+  let accountId: string;
+  const answers: Answer[] = [];
+
+  beforeAll(async () => {
+    vendors = await Promise.all([startStubUpstream(), startStubUpstream(), startStubUpstream()]);
+    system = await startSystem(mode, {
+      TOLLGATE_INFERENCE_FIRST_TOKEN_TIMEOUT: `${firstTokenMs}ms`,
+      TOLLGATE_INFERENCE_FAILURES_MAX: String(failuresMax),
+      TOLLGATE_INFERENCE_EJECTION_BASE: `${ejectionMs}ms`,
+      TOLLGATE_INFERENCE_EJECTION_MAX: `${ejectionMs}ms`,
+    });
+    await addUpstream(system, 'a', 'chat-completions', vendors[0]!.baseUrl, stubApiKey);
+    await addUpstream(system, 'b', 'messages', vendors[1]!.baseUrl, stubApiKey);
+    await addUpstream(system, 'c', 'chat-completions', vendors[2]!.baseUrl, stubApiKey, '--whole-answers');
+    await addModel(system, 'test/chaos', '', '', {
+      targets: ['a', 'b', 'c'].map((upstream_id) => ({ upstream_id, upstream_model: 'm', priority: 0, weight: 1 })),
+    });
+    await eventually(async () =>
+      (await (await get(system, '/v1/models', system.firstKey)).text()).includes('test/chaos') ? true : undefined,
+    );
+    ({ account_id: accountId } = (await (await get(system, '/v1/key', system.firstKey)).json()) as { account_id: string });
+  }, 120_000);
+
+  afterAll(async () => {
+    await system?.stop();
+    await Promise.all(vendors.map((vendor) => vendor.stop()));
+  });
+
+  async function call(stream: boolean): Promise<Answer> {
+    const response = await chat(system, system.firstKey, { model: 'test/chaos', stream, max_tokens: 50 });
+    const body = await response.text();
+    const said = stream
+      ? [...body.matchAll(/"content":"([^"]*)"/g)].map(([, piece]) => piece).join('')
+      : ((JSON.parse(body) as { choices?: { message: { content: string } }[] }).choices?.[0]?.message.content ?? '');
+    const isComplete = said === text && (!stream || body.includes('[DONE]'));
+    return { id: response.headers.get('x-request-id')!, status: response.status, isComplete, body };
+  }
+
+  /** Calls steadily until `until` resolves. */
+  async function load(wholeOnly: boolean, until: Promise<unknown>): Promise<Answer[]> {
+    let isOver = false;
+    void until.then(() => (isOver = true));
+    const made: Answer[] = [];
+    const work = async (_: unknown, worker: number): Promise<void> => {
+      for (let count = worker; !isOver; count += 1) {
+        made.push(await call(!wholeOnly && count % 2 === 0));
+        await sleep(20);
+      }
+    };
+    await Promise.all(Array.from({ length: workers }, work));
+    return made;
+  }
+
+  /** Sets the vendors in order and calls until all of them answer again. */
+  async function recover(): Promise<void> {
+    for (const vendor of vendors) vendor.script('m', healthy);
+    const before = vendors.map((vendor) => vendor.requests.length);
+    const areBack = eventually(
+      async () => (vendors.every((vendor, index) => vendor.requests.length > before[index]! + 2) ? true : undefined),
+      20_000,
+    );
+    answers.push(...(await load(true, areBack)));
+    await areBack;
+  }
+
+  const cases = disorders.flatMap((disorder, number) =>
+    (isLong ? [0, 1, 2] : [number % 3]).map((vendor) => [disorder.name, vendor, disorder] as const),
+  );
+
+  it.each(cases)(
+    'succeed at the others while one is %s (%d)',
+    async (_name, index, { script, wholeOnly = false, isHarmless = false, ms = 1500 }) => {
+      const phaseMs = isLong ? 10_000 : ms;
+      await recover();
+      const vendor = vendors[index]!;
+      const before = vendor.requests.length;
+      if (script === undefined) await vendor.down();
+      else vendor.script('m', script);
+      const made = await load(wholeOnly, sleep(phaseMs));
+      if (script === undefined) await vendor.up();
+      answers.push(...made);
+      expect(made.filter(({ isComplete }) => !isComplete)).toEqual([]);
+      if (isHarmless) return;
+      // Calls that were under way when it was ejected, and one trial each time that an ejection ended.
+      const trials = Math.ceil(phaseMs / ejectionMs) + 1;
+      const callsMax = (failuresMax + trials) * threads + workers;
+      expect(vendor.requests.length - before).toBeLessThanOrEqual(callsMax);
+      expect(made.length).toBeGreaterThan(callsMax);
+    },
+    60_000,
+  );
+
+  it('are ejected, drained and returned by the operator, in every process', async () => {
+    await recover();
+    const health = async (): Promise<{ upstream_id: string; state: string }[]> =>
+      (await system.cli('upstream', 'health', '--json'))
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line) as { upstream_id: string; state: string });
+    const listed = (state: string) =>
+      eventually(async () => ((await health()).some((target) => target.upstream_id === 'a' && target.state === state) ? true : undefined));
+    for (const [state, ...command] of [
+      ['ejected', 'eject', 'a', 'm', '--for', '10m'],
+      ['drained', 'drain', 'a', 'm'],
+    ]) {
+      await system.cli('upstream', ...command);
+      await listed(state!);
+      const before = vendors[0]!.requests.length;
+      answers.push(...(await load(false, sleep(300))));
+      expect(vendors[0]!.requests.length).toBe(before);
+      await system.cli('upstream', 'return', 'a', 'm');
+      await eventually(async () => ((await health()).length === 0 ? true : undefined));
+      await recover();
+    }
+  }, 60_000);
+
+  it('cost what the answers cost, however many attempts there were, and none waited for two silent vendors', async () => {
+    expect(answers.length).toBeGreaterThan(100);
+    const { rows, balance } = await settled(system, accountId, answers.length, 60_000);
+    expect(rows.map(({ id }) => id).sort()).toEqual(answers.map(({ id }) => id).sort());
+    expect(rows.filter((row) => BigInt(row.charge_nano_usd) !== costNanoUsd)).toEqual([]);
+    expect(BigInt(balance.spent_nano_usd)).toBe(sumOfCharges(rows));
+    const retried = new Map<string, number>();
+    const check = async ({ id }: Answer): Promise<void> => {
+      const record = (await (await get(system, `/v1/usage/${id}`, system.firstKey)).json()) as { attempts: { reason: string | null }[] };
+      const reasons = record.attempts.map(({ reason }) => reason).filter((reason) => reason !== null);
+      expect(reasons.filter((reason) => reason === 'upstream_timeout').length).toBeLessThanOrEqual(1);
+      for (const reason of reasons) retried.set(reason, (retried.get(reason) ?? 0) + 1);
+    };
+    for (let first = 0; first < answers.length; first += 50) await Promise.all(answers.slice(first, first + 50).map(check));
+    expect([...retried.keys()].sort()).toEqual(['upstream_failed', 'upstream_rate_limited', 'upstream_timeout', 'upstream_unavailable']);
+  }, 120_000);
+});
