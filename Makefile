@@ -24,7 +24,7 @@ help: ## this list
 run: built ## everything in one process, SQLite under ./data
 	@$(WITH_NODE) exec node dist/deploy/single/main.js
 
-run-distributed: built distributed-programs ## a process per service over gRPC, on a private MariaDB under ./data
+run-distributed: built distributed-programs ## a process per service over gRPC, on a private MariaDB and Redis under ./data
 	@TOLLGATE_DATA_DIR="$${TOLLGATE_DATA_DIR:-./data/distributed}" $(WITH_NODE) exec node dist/deploy/distributed/main.js
 
 run-galera: built galera-programs ## the same on a private Galera cluster of three nodes, under ./data/galera
@@ -77,7 +77,7 @@ bench-peers: packages built ## the same for other gateways, which are installed 
 	@$(WITH_NODE) npm run -s bench:peers
 
 # Debian's packages, installed if their programs are missing.
-FOR_DISTRIBUTED = mariadbd:mariadb-server-core mariadb-install-db:mariadb-server-core mariadb:mariadb-client-core setpriv:util-linux
+FOR_DISTRIBUTED = mariadbd:mariadb-server-core mariadb-install-db:mariadb-server-core mariadb:mariadb-client-core setpriv:util-linux redis-server:redis-server
 
 distributed-programs:
 	@scripts/ensure-programs.sh $(FOR_DISTRIBUTED)

@@ -15,6 +15,7 @@ import { type Connections, watchConnections } from './http/connections.js';
 import { localOccupancy, type Occupancy } from './http/occupancy.js';
 import { createKeyedCalls } from './call/idempotency/keyed-calls.js';
 import { createLimiter, type LimitStore } from './limits/limiter.js';
+import { redisLimitStore } from './limits/redis-store.js';
 import { defaultLimits } from './limits/settings.js';
 import { windowMemory, WindowTable } from './limits/window-table.js';
 import type { GatewayPeers } from './peers.js';
@@ -97,8 +98,11 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
   );
   const { shared, spoolDir } = deps;
   const occupancy = shared?.occupancy ?? localOccupancy();
+  const local: LimitStore = shared?.limits ?? new WindowTable(windowMemory(1), 1);
+  const { redisUrl, limitsWithoutRedis: whenAway } = config;
+  const limitStore = redisUrl === undefined ? local : redisLimitStore({ url: redisUrl, whenAway, local, clock, log });
   const limiter = createLimiter({
-    store: shared?.limits ?? new WindowTable(windowMemory(1), 1),
+    store: limitStore,
     defaults: defaultLimits(config),
     clock,
   });
@@ -145,6 +149,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
     },
     async start() {
       await spool.start();
+      await limitStore.start?.();
       endObserving = observeGauges(
         'tollgate.gateway',
         [{ name: 'tollgate.gateway.calls', description: 'Calls in flight in this gateway.', unit: '{call}' }],
@@ -201,6 +206,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
       await models.stop();
       await keys.stop();
       await unknownHolds.stop();
+      await limitStore.stop?.();
       await spool.stop();
     },
   };

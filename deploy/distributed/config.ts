@@ -8,7 +8,7 @@ export const distributedSettings = {
   port: integer('PORT', 'TCP port of the public HTTP address; 0 chooses a free one', { min: 0, max: 65_535, default: 8080 }),
   firstPort: integer(
     'TOLLGATE_DISTRIBUTED_FIRST_PORT',
-    'first of the consecutive loopback ports of auth, catalog, ledger, metering, inference and the database (three ports for Galera); 0 chooses free ones',
+    'first of the consecutive loopback ports of auth, catalog, ledger, metering, inference, the database (three ports for Galera) and Redis; 0 chooses free ones',
     {
       min: 0,
       max: 65_000,

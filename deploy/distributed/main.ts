@@ -1,5 +1,5 @@
 // Runs Tollgate on one machine the way it runs on several: a process for each service and the gateway, gRPC with mutual TLS between
-// them, and a private MariaDB or Galera cluster in the data folder. This launcher starts, supervises and stops them.
+// them, and a private MariaDB or Galera cluster in the data folder, and Redis. This launcher starts, supervises and stops them.
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -21,6 +21,7 @@ import { claimPorts } from './ports.js';
 import { nodeCount } from './galera/cluster.js';
 import { superviseGalera } from './galera/supervised.js';
 import { superviseMariadb } from './mariadb/supervised.js';
+import { superviseRedis } from './redis.js';
 import { supervise, type Supervised } from './supervisor.js';
 
 const startedAtMs = performance.timeOrigin;
@@ -47,11 +48,11 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
   const unlock = lockFolder(dataDir);
   const lock: Part = { name: 'lock', start: async () => undefined, stop: async () => unlock() };
 
-  // The public port, then consecutive ports for the services, in their order, and the database.
+  // The public port, then consecutive ports for the services, in their order, the database, and Redis.
   const databasePorts = database === 'galera' ? nodeCount : 1;
   const wanted = [
     port,
-    ...Array.from({ length: services.length + databasePorts }, (_, index) => (firstPort === 0 ? 0 : firstPort + index)),
+    ...Array.from({ length: services.length + databasePorts + 1 }, (_, index) => (firstPort === 0 ? 0 : firstPort + index)),
   ];
   const [publicPort, ...ports] = await claimPorts(wanted);
   // By the name in the certificates, because TLS sends no server name for an IP address (RFC 6066, section 3).
@@ -70,12 +71,17 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
     database === 'galera'
       ? superviseGalera({
           dataDir: join(dataDir, 'galera'),
-          ports: ports.slice(services.length),
+          ports: ports.slice(services.length, -1),
           log,
           restartDelayMs,
           onStart: (name, pid) => notePid(`galera-${name}`)(pid),
         })
-      : superviseMariadb({ dataDir: join(dataDir, 'mariadb'), port: ports.at(-1)!, log, restartDelayMs }, notePid('mariadb'));
+      : superviseMariadb({ dataDir: join(dataDir, 'mariadb'), port: ports[services.length]!, log, restartDelayMs }, notePid('mariadb'));
+  // Unless the operator has one.
+  const redis =
+    env['TOLLGATE_GATEWAY_REDIS_URL'] === undefined
+      ? superviseRedis({ folder: join(dataDir, 'redis'), port: ports.at(-1)!, log, restartDelayMs }, notePid('redis'))
+      : undefined;
   // Services are servers and clients; the gateway and the operator are only clients.
   const certificates = new Map<string, CertificateFiles>();
   for (const name of [...services, 'gateway', 'operator']) {
@@ -114,6 +120,7 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
     ...addressEnv,
     PORT: String(publicPort),
     TOLLGATE_GATEWAY_SPOOL_DIR: join(dataDir, 'spool'),
+    ...(redis === undefined ? {} : { TOLLGATE_GATEWAY_REDIS_URL: redis.url }),
   }));
 
   const address = `http://127.0.0.1:${publicPort}`;
@@ -145,7 +152,7 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
     },
     stop: async () => undefined,
   };
-  return [lock, store, ...serviceParts, operator, gateway, welcome];
+  return [lock, store, ...(redis === undefined ? [] : [redis]), ...serviceParts, operator, gateway, welcome];
 }
 
 async function firstRunOver(

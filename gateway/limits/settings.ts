@@ -1,5 +1,5 @@
-// The operator's default rate limits.
-import { integer, type Settings, type Values } from '#kit/config/settings.js';
+// The operator's default rate limits, and where calls are counted.
+import { integer, oneOf, optionalText, type Settings, type Values } from '#kit/config/settings.js';
 import type { RateLimits } from '#proto/auth/v1/auth.js';
 import type { DefaultLimits } from './limits.js';
 
@@ -10,7 +10,7 @@ const requestsMax = 1_000_000;
 const tokensMax = 1_000_000_000;
 const callsMax = 1_000_000;
 
-/** Settings of the limits that apply where a key or an account has none of its own. */
+/** Settings of the limits that apply where a key or an account has none of its own, and of the counts. */
 export const limitSettings = {
   keyRpm: limit('KEY_RPM', 'requests per minute of a key', requestsMax),
   keyTpm: limit('KEY_TPM', 'tokens per minute of a key', tokensMax),
@@ -21,6 +21,17 @@ export const limitSettings = {
   accountModelRpm: limit('ACCOUNT_MODEL_RPM', 'requests per minute of an account to each model', requestsMax),
   accountModelTpm: limit('ACCOUNT_MODEL_TPM', 'tokens per minute of an account with each model', tokensMax),
   accountModelConcurrency: limit('ACCOUNT_MODEL_CONCURRENCY', 'calls in flight of an account to each model', callsMax),
+  redisUrl: optionalText(
+    'TOLLGATE_GATEWAY_REDIS_URL',
+    'Redis or Valkey in which several gateways count calls against rate limits together, redis:// or rediss:// with user and password; if unset, each gateway process counts by itself',
+    { secret: true },
+  ),
+  limitsWithoutRedis: oneOf(
+    'TOLLGATE_GATEWAY_LIMITS_WITHOUT_REDIS',
+    'what happens to calls with limits while Redis is unavailable: `local` admits by each gateway its share of every limit, `refuse` returns 503',
+    ['local', 'refuse'],
+    { default: 'local' },
+  ),
 } satisfies Settings;
 
 /** Returns the defaults by what they limit. */

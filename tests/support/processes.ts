@@ -5,7 +5,7 @@ import { eventually } from './process.js';
 import type { System } from './system.js';
 
 /** The processes of a distributed system. */
-export type ProcessName = 'auth' | 'catalog' | 'ledger' | 'metering' | 'inference' | 'gateway' | 'mariadb';
+export type ProcessName = 'auth' | 'catalog' | 'ledger' | 'metering' | 'inference' | 'gateway' | 'mariadb' | 'redis';
 
 /** Returns the current pids by name. */
 export function pidsOf(system: System): Record<ProcessName, number> {

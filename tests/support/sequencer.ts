@@ -13,6 +13,7 @@ export const seconds: Readonly<Record<string, number>> = {
   'tests/operations/galera.test.ts': 147,
   'tests/console/every-page-wide.test.ts': 131,
   'tests/console/every-page-narrow.test.ts': 127,
+  'tests/operations/rate-limits.distributed.test.ts': 138,
   'tests/kill/disk-full.test.ts': 120,
   'tests/calls/idempotency.test.ts': 107,
   'tests/kill/kill.test.ts': 101,

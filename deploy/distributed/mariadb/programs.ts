@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { accessSync, chownSync, constants, mkdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** Programs of Debian's mariadb-server-core and util-linux; for Galera also of rsync, and the state transfer script of mariadb-server. */
-export type Program = 'mariadbd' | 'mariadb-install-db' | 'setpriv' | 'rsync' | 'wsrep_sst_rsync';
+/** Programs of Debian's mariadb-server-core, redis-server and util-linux; for Galera also of rsync, and the state transfer script of mariadb-server. */
+export type Program = 'mariadbd' | 'mariadb-install-db' | 'setpriv' | 'redis-server' | 'rsync' | 'wsrep_sst_rsync';
 
 /** The user that the server runs as; empty for the current user. */
 export interface RunAs {

@@ -1,0 +1,108 @@
+// Rate limits over three gateways, which count in one Redis: 50 callers over a limit, and Redis lost.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type SupervisedRedis, superviseRedis } from '../../deploy/distributed/redis.js';
+import { chat, createKey } from '../support/calls.js';
+import { type Child, eventually, freePort, startScript } from '../support/process.js';
+import { startSystem, type System } from '../support/system.js';
+
+const limit = 600;
+const callers = 50;
+const tokens = { messages: [{ role: 'user', content: 'tokens=1' }] };
+
+describe('rate limits over three gateways', () => {
+  let folder: string;
+  let redis: SupervisedRedis;
+  let redisPid: number;
+  let system: System;
+  const gateways: Pick<System, 'baseUrl'>[] = [];
+  const children: Child[] = [];
+
+  const startRedis = async (port: number): Promise<void> => {
+    redis = superviseRedis({ folder, port, log: { error() {} }, restartDelayMs: 4000 }, (pid) => (redisPid = pid));
+    await redis.start();
+  };
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'tollgate-redis-'));
+    await startRedis(await freePort());
+    system = await startSystem('distributed', { TOLLGATE_GATEWAY_REDIS_URL: redis.url });
+    gateways.push(system);
+    for (const name of ['second', 'third']) {
+      const port = await freePort();
+      const settings = Object.entries(system.operatorEnv()).filter(([key]) =>
+        /^TOLLGATE_(\w+_ADDRESS|TLS_\w+|GATEWAY_REDIS_URL)$/.test(key),
+      );
+      const env = Object.fromEntries(settings.map(([key, value]) => [key, value.replace(/operator(?=[^/]*$)/, 'gateway')]));
+      children.push(
+        startScript('dist/gateway/main.js', [], {
+          ...env,
+          PORT: String(port),
+          TOLLGATE_GATEWAY_SPOOL_DIR: join(folder, name),
+        }),
+      );
+      gateways.push({ baseUrl: `http://127.0.0.1:${port}` });
+    }
+    for (const { baseUrl } of gateways)
+      await eventually(async () => ((await fetch(`${baseUrl}/readyz`)).status === 200 ? true : undefined));
+    // Every gateway has announced itself.
+    await sleep(2500);
+  });
+
+  afterAll(async () => {
+    await Promise.all(children.map((child) => child.end('SIGTERM')));
+    await system?.stop();
+    await redis?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const at = (index: number): System => ({ ...system, baseUrl: gateways[index % gateways.length]!.baseUrl });
+
+  async function statusOf(index: number, secret: string): Promise<number> {
+    const answer = await chat(at(index), secret, tokens);
+    await answer.text();
+    return answer.status;
+  }
+
+  it('admit, of 50 callers, as many calls per minute as the limit', async () => {
+    const { secret } = await createKey(system, 'shared', '--rpm', String(limit));
+    const beganAtMs = performance.now();
+    const minutes = [0, 0];
+    const others = new Set<number>();
+    await Promise.all(
+      Array.from({ length: callers }, async (_, index) => {
+        for (;;) {
+          const minute = Math.floor((performance.now() - beganAtMs) / 60_000);
+          if (minute > 1) return;
+          const status = await statusOf(index, secret);
+          if (status === 200) minutes[minute]! += 1;
+          else if (status === 429) await sleep(1000);
+          else others.add(status);
+        }
+      }),
+    );
+    expect([...others]).toEqual([]);
+    for (const admitted of minutes) expect(Math.abs(admitted - limit) / limit).toBeLessThan(0.02);
+  });
+
+  it('are shared out among the gateways while Redis is lost, and counted together again afterwards', async () => {
+    const { secret } = await createKey(system, 'alone', '--rpm', '30');
+    process.kill(redisPid, 'SIGKILL');
+    await sleep(200);
+    const statuses = await Promise.all(Array.from({ length: 60 }, (_, index) => statusOf(index, secret)));
+    expect(statuses.filter((status) => status === 200)).toHaveLength(30);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(30);
+
+    const { secret: later } = await createKey(system, 'together', '--rpm', '5');
+    await eventually(async () => {
+      // In Redis each admitted call is seen by the next gateway.
+      const answer = await chat(at(0), later, tokens);
+      const next = await chat(at(1), later, tokens);
+      const left = (of: Response): number => Number(of.headers.get('x-ratelimit-remaining-requests'));
+      return left(answer) - left(next) === 1 && answer.headers.get('x-ratelimit-limit-requests') === '5' ? true : undefined;
+    }, 20_000);
+  });
+});

@@ -1,0 +1,102 @@
+// The counts of two gateways in one Redis.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemClock } from '#kit/clock.js';
+import { createLogger } from '#kit/log.js';
+import { type SupervisedRedis, superviseRedis } from '../../deploy/distributed/redis.js';
+import type { LimitStore } from '../../gateway/limits/limiter.js';
+import type { Checked, Subject } from '../../gateway/limits/limits.js';
+import { redisLimitStore } from '../../gateway/limits/redis-store.js';
+import { eventually, freePort } from '../support/process.js';
+
+const log = createLogger({ name: 'test', level: 'silent' });
+const local: LimitStore = {
+  take() {
+    throw new Error('Nothing is counted locally in this test.');
+  },
+};
+
+describe('the counts of gateways in Redis', () => {
+  let folder: string;
+  let redis: SupervisedRedis;
+  const stores: LimitStore[] = [];
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'tollgate-redis-'));
+    redis = superviseRedis({ folder, port: await freePort(), log, restartDelayMs: 300 }, () => undefined);
+    await redis.start();
+    for (let count = 0; count < 2; count += 1) {
+      const store = redisLimitStore({ url: redis.url, whenAway: 'refuse', local, clock: systemClock, log });
+      await store.start!();
+      stores.push(store);
+      await eventually(async () => (await take(count, [subject({ requests: 1 })])).refusal === undefined || undefined);
+    }
+  });
+
+  afterAll(async () => {
+    for (const store of stores) await store.stop?.();
+    await redis?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  let subjects = 0;
+  function subject(limits: Partial<Pick<Subject, 'requests' | 'tokens' | 'concurrent'>>): Subject {
+    subjects += 1;
+    const none = { requests: undefined, tokens: undefined, concurrent: undefined };
+    return { scope: 'key', id: `key_${subjects}`, hash: [subjects, subjects], ...none, ...limits };
+  }
+  const take = async (gateway: number, of: readonly Subject[], tokens = 1): Promise<Checked> =>
+    stores[gateway]!.take(of, { tokens }, Date.now());
+  async function admitted(gateway: number, of: readonly Subject[], tokens = 1): Promise<Extract<Checked, { end: unknown }>> {
+    const checked = await take(gateway, of, tokens);
+    if (checked.refusal !== undefined) throw new Error(`refused by the limit of ${checked.refusal.limit}`);
+    return checked;
+  }
+
+  it('add up, and a refusal says when a request has left the window', async () => {
+    const key = subject({ requests: 3 });
+    for (const gateway of [0, 1, 0]) await admitted(gateway, [key]);
+    const { refusal, figures } = await take(1, [key]);
+    expect(refusal).toMatchObject({ limit: 'requests', max: 3, used: 3, needed: 1 });
+    expect(refusal!.retryAfterMs).toBeGreaterThan(50_000);
+    expect(refusal!.retryAfterMs).toBeLessThanOrEqual(60_500);
+    expect(figures[0]!.requestsResetMs).toBeGreaterThanOrEqual(refusal!.retryAfterMs!);
+  });
+
+  it('have the estimate of a call until it ends, then its usage', async () => {
+    const key = subject({ tokens: 1000 });
+    const first = await admitted(0, [key], 600);
+    expect((await take(1, [key], 500)).refusal).toMatchObject({ limit: 'tokens', used: 600, needed: 500 });
+    first.end(100, Date.now());
+    const second = await eventually(async () => {
+      const checked = await take(1, [key], 500);
+      return checked.refusal === undefined ? checked : undefined;
+    });
+    expect(second.figures[0]).toMatchObject({ tokens: 600 });
+    second.end(2500, Date.now());
+    await eventually(async () => ((await take(0, [key])).refusal?.used === 2600 ? true : undefined));
+    expect((await take(0, [key], 1001)).refusal).toMatchObject({ retryAfterMs: undefined });
+  });
+
+  it('have the calls in flight of both', async () => {
+    const key = subject({ concurrent: 1 });
+    const first = await admitted(0, [key]);
+    expect((await take(1, [key])).refusal).toMatchObject({ limit: 'concurrent', max: 1, used: 1 });
+    first.end(1, Date.now());
+    await eventually(async () => ((await take(1, [key])).refusal === undefined ? true : undefined));
+  });
+
+  it('have a call for all of its subjects or for none', async () => {
+    const [key, account] = [subject({ requests: 1 }), subject({ requests: 10 })];
+    await admitted(0, [key, account]);
+    expect((await take(0, [key, account])).refusal).toMatchObject({ figures: { subject: key } });
+    expect((await take(1, [account])).figures[0]).toMatchObject({ requests: 2 });
+  });
+
+  it('refuse calls while Redis is lost, if so configured', async () => {
+    await redis.stop();
+    await expect(take(0, [subject({ requests: 1 })])).rejects.toMatchObject({ reason: 'service_unavailable', retryAfterMs: 1000 });
+  });
+});
