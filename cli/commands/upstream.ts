@@ -25,6 +25,7 @@ interface AddOptions {
   readonly idleTimeout?: number;
   readonly totalTimeout?: number;
   readonly callsMax?: number;
+  readonly allowField?: string[];
   readonly disabled?: boolean;
   readonly replace?: boolean;
 }
@@ -87,6 +88,10 @@ export function upstreamCommand(cli: Cli): Command {
     .option('--idle-timeout <time>', 'how long it may be silent in the middle of an answer', parseTimeLimit)
     .option('--total-timeout <time>', 'time limit of one attempt', parseTimeLimit)
     .option('--calls-max <n>', 'maximum number of calls in flight from one process', (text) => parseCount(text, 1, 100_000))
+    .option(
+      '--allow-field <names...>',
+      'request fields that clients may send to it beside the published ones, for example top_a or options.num_ctx; what they cost beyond tokens is yours to pay',
+    )
     .option('--disabled', 'add it disabled')
     .option('--replace', 'replace an existing upstream with this id')
     .action(async (id: string, options: AddOptions) => {
@@ -107,6 +112,7 @@ export function upstreamCommand(cli: Cli): Command {
             totalTimeoutMs: options.totalTimeout,
             callsMax: options.callsMax,
           },
+          allowedFields: options.allowField ?? [],
         });
         await inference.putUpstream({ upstream: wanted, secret }, operatorCall());
         cli.out.show(upstreamView, await present(inference, id));

@@ -31,6 +31,7 @@ export const upstreamView: View<Upstream> = {
       total_timeout_ms: upstream.limits?.totalTimeoutMs ?? null,
       calls_max: upstream.limits?.callsMax ?? null,
     },
+    allowed_fields: upstream.allowedFields,
     managed: upstream.managed,
     managed_by: upstream.managedBy ?? null,
     created_at: instantJson(upstream.createdAtMs),

@@ -53,35 +53,6 @@ export function ignored<const Names extends string>(...names: Names[]): Record<N
   return Object.fromEntries(entries) as Record<Names, TOptional<TSchema>>;
 }
 
-/** Names that servers read as a vendor's state, another cap, more answers, or another model, server or account than the priced one. */
-export const redirecting = [
-  ...([
-    'api_base',
-    'api_key',
-    'api_version',
-    'base_url',
-    'custom_llm_provider',
-    'extra_body',
-    'extra_headers',
-    'headers',
-    'model_list',
-  ] as const),
-  ...(['models', 'organization', 'preset', 'provider', 'route', 'user_config'] as const),
-  // Several servers prefer these to the cap that we send (llama.cpp its n_predict), or generate more answers than the one that is charged.
-  ...([
-    'max_new_tokens',
-    'max_output_tokens',
-    'max_tokens_to_sample',
-    'n_predict',
-    'num_predict',
-    'best_of',
-    'n_cmpl',
-    'num_return_sequences',
-  ] as const),
-  // These name state in the single account that the vendor sees.
-  ...(['previous_response_id', 'conversation', 'conversation_id', 'thread_id', 'assistant_id'] as const),
-] as const;
-
 /** Maximum number of messages, as set by the vendor of the messages format (https://platform.claude.com/docs/en/api/messages). */
 export const messagesMax = 100_000;
 

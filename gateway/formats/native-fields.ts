@@ -14,10 +14,20 @@ export interface Original {
  */
 export function fieldsWithout(body: object, names: Iterable<string>, original?: Original): string {
   const excluded = new Set(names);
+  return fieldsJson(body, (name) => !excluded.has(name), original);
+}
+
+/** Returns only the named fields of a body as JSON, as `fieldsWithout`; empty if there are none. */
+export function onlyFields(body: object, names: readonly string[], original?: Original): string {
+  const wanted = new Set(names);
+  return wanted.size === 0 ? '' : fieldsJson(body, (name) => wanted.has(name), original);
+}
+
+function fieldsJson(body: object, isWanted: (name: string) => boolean, original: Original | undefined): string {
   const parsed = original?.body as Record<string, unknown> | undefined;
   const fields: string[] = [];
   for (const [name, value] of Object.entries(body)) {
-    if (value === undefined || excluded.has(name)) continue;
+    if (value === undefined || !isWanted(name)) continue;
     const before = parsed?.[name];
     const json = before === value ? original?.text?.fields.get(name) : undefined;
     fields.push(
@@ -39,9 +49,13 @@ function messagesJson(messages: unknown, before: unknown, text: BodyText | undef
  * (Go's encoding/json does) and would read such a field as the known one: another model, or another cap than is paid for.
  */
 export function isKnownInOtherCase(name: string, known: object): boolean {
-  const folded = fold(name);
-  return Object.keys(known).some((each) => fold(each) === folded);
+  let folded = foldedNames.get(known);
+  if (folded === undefined) foldedNames.set(known, (folded = new Set(Object.keys(known).map(fold))));
+  return folded.has(fold(name));
 }
+
+/** The folded names of each schema: a body may have a million unknown fields. */
+const foldedNames = new WeakMap<object, ReadonlySet<string>>();
 
 /** Folds the case of a name. It converts to upper case first, because some letters have an ASCII form only in upper case. */
 function fold(name: string): string {

@@ -44,6 +44,8 @@ export const fieldRules = {
   max_emails: 'must have at most {max} addresses',
   upstream_id: 'must have 1 to {max} of the characters a-z 0-9 - _',
   secret_characters: 'must have at most {max} printable ASCII characters without spaces',
+  field_paths:
+    'must be at most {max} names of request fields of up to {chars} characters, such as options.num_ctx, none of which sets the model, the output cap, the number of answers or an account',
   new_secret: 'must be sent again, or be empty, because base_url leads to another server than before',
   range: 'must be from {min} to {max}',
   range_or_zero: 'must be from {min} to {max}, or 0 if unknown',

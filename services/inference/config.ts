@@ -1,11 +1,13 @@
 // The settings that the inference service reads from its environment.
-import { duration, flag, integer, oneOf, optionalText, type Settings, text, type Values } from '#kit/config/settings.js';
+import { duration, flag, integer, oneOf, optionalText, type Setting, type Settings, text, type Values } from '#kit/config/settings.js';
+import { isAllowableField } from '#rules/request-fields.js';
 
 /** Settings of the inference service. All have defaults; without vendor keys only the sandbox and stored upstreams are available. */
 export const inferenceSettings = {
   openaiApiKey: optionalText('OPENAI_API_KEY', 'key of an OpenAI account; brings the managed upstream "openai"', { secret: true }),
   openaiBaseUrl: text('OPENAI_BASE_URL', 'base URL of the managed upstream "openai"', { default: 'https://api.openai.com/v1' }),
   openaiWholeAnswers: flag('OPENAI_WHOLE_ANSWERS', 'requests short answers whole from the managed upstream "openai"', { default: false }),
+  openaiAllowedFields: fieldPaths('OPENAI_ALLOWED_FIELDS', 'openai'),
   anthropicApiKey: optionalText('ANTHROPIC_API_KEY', 'key of an Anthropic account; brings the managed upstream "anthropic"', {
     secret: true,
   }),
@@ -13,6 +15,7 @@ export const inferenceSettings = {
   anthropicWholeAnswers: flag('ANTHROPIC_WHOLE_ANSWERS', 'requests short answers whole from the managed upstream "anthropic"', {
     default: false,
   }),
+  anthropicAllowedFields: fieldPaths('ANTHROPIC_ALLOWED_FIELDS', 'anthropic'),
   connectTimeoutMs: duration('TOLLGATE_INFERENCE_CONNECT_TIMEOUT', 'how long to wait for a connection to an upstream', {
     minMs: 10,
     maxMs: 60_000,
@@ -144,6 +147,22 @@ export const inferenceSettings = {
     default: 0,
   }),
 } satisfies Settings;
+
+/** Names of request fields, separated by commas. */
+function fieldPaths(env: string, upstreamId: string): Setting<readonly string[]> {
+  return {
+    env,
+    description: `request fields that clients may send to the managed upstream "${upstreamId}" beside the published ones, for example top_a,options.num_ctx`,
+    default: [],
+    parse(value) {
+      const paths = value.split(',').map((path) => path.trim());
+      if (!paths.every(isAllowableField))
+        throw new Error('must be names of request fields that set neither the model, the output cap, the number of answers nor an account');
+      return paths;
+    },
+    show: (paths) => paths.join(','),
+  };
+}
 
 /** Parsed settings of the inference service. */
 export type InferenceConfig = Values<typeof inferenceSettings>;

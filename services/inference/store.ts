@@ -27,6 +27,7 @@ export interface UpstreamRow {
   readonly enabled: boolean;
   readonly wholeAnswers: boolean;
   readonly limits: UpstreamLimits;
+  readonly allowedFields: readonly string[];
   readonly createdAtMs: bigint;
 }
 
@@ -44,6 +45,7 @@ const columns = [
   'idle_timeout_ms',
   'total_timeout_ms',
   'calls_max',
+  'allowed_fields',
   'created_at_ms',
 ];
 
@@ -176,6 +178,7 @@ function fromRow(row: Record<string, unknown>): UpstreamRow {
       totalTimeoutMs: optional(row['total_timeout_ms'], asNumber),
       callsMax: optional(row['calls_max'], asNumber),
     }),
+    allowedFields: JSON.parse(asText(row['allowed_fields'])) as string[],
     createdAtMs: asBigInt(row['created_at_ms']),
   };
 }
@@ -195,6 +198,7 @@ function toRow(row: UpstreamRow): Record<string, unknown> {
     idle_timeout_ms: row.limits.idleTimeoutMs ?? null,
     total_timeout_ms: row.limits.totalTimeoutMs ?? null,
     calls_max: row.limits.callsMax ?? null,
+    allowed_fields: JSON.stringify(row.allowedFields),
     created_at_ms: row.createdAtMs,
   };
 }

@@ -284,13 +284,22 @@ describe('requests', () => {
     for (const { sent } of outcomes.values()) expect(sent!.body['tools']).toHaveLength(2);
   });
 
-  it('a new field of a vendor: passed on to it, dropped for others and reported as dropped', async () => {
+  it('a new field of a vendor that its operator allows: passed on to it, dropped for others and reported as dropped', async () => {
     for (const upstream of ['chat-completions', 'messages'] as const) gateway.rules(upstream, { knownFields: ['hologram'] });
     const bodies: Bodies = { 'chat-completions': { hologram: { shape: 'cube' } }, messages: { hologram: { shape: 'cube' } } };
     for (const [path, outcome] of await expectSent(bodies, (path) => (isNative(path) ? { hologram: { shape: 'cube' } } : {}))) {
       if (isNative(path)) continue;
       expect(outcome.sent!.body).not.toHaveProperty('hologram');
       expect(droppedIn(outcome)).toContain('hologram');
+    }
+  });
+
+  it('fields that cost more than tokens: sent to no upstream, and reported as dropped', async () => {
+    const costly = { web_search: true, num_completions: 8, generation_config: { max_output_tokens: 9 }, thinking_budget: 1_000_000 };
+    const bodies: Bodies = { 'chat-completions': costly, messages: costly };
+    for (const outcome of (await expectSent(bodies, {})).values()) {
+      for (const name of Object.keys(costly)) expect(outcome.sent!.body).not.toHaveProperty(name);
+      expect(droppedIn(outcome)).toEqual(expect.arrayContaining(Object.keys(costly)));
     }
   });
 

@@ -80,6 +80,7 @@ export const chineseFieldRules: Readonly<Record<FieldRule, string>> = {
   distinct_models: '须为模型编号，不得重复：1 至 200 个不含空格的 ASCII 字符',
   model_name: '须为 1 至 {max} 个字符，仅限 a-z 0-9 . _ : / -，并以字母或数字开头',
   upstream_id: '须为 1 至 {max} 个字符，仅限 a-z 0-9 - _',
+  field_paths: '最多 {max} 个请求字段名，每个不超过 {chars} 个字符，例如 options.num_ctx，且不得设置模型、输出上限、回答数量或账户',
   secret_characters: '最多 {max} 个可打印的 ASCII 字符，不含空格',
   new_secret: '地址指向了另一台服务器；请重新填写凭据，或将其留空',
   range_or_zero: '须为 {min} 至 {max}，未知时填 0',

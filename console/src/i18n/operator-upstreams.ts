@@ -96,6 +96,9 @@ export const upstreamsText = dictionary(
     wholeAnswers: 'Request short answers whole',
     wholeAnswersHint:
       'For calls that are not streamed. Takes less CPU than a stream, but the first-token time limit applies to the whole answer, and nothing of it is known when the client disconnects.',
+    allowedFields: 'More request fields that clients may send',
+    allowedFieldsHint:
+      'Beside the fields that servers of this kind publish; others are dropped. Names separated by commas, for example top_a, options.num_ctx. What a field costs beyond tokens is yours to pay.',
     use: 'Use it for calls',
   },
   {
@@ -179,6 +182,9 @@ export const upstreamsText = dictionary(
     allowPrivateHint: '用于您自己网络中的服务器（10/8、192.168/16 …）。',
     wholeAnswers: '整体请求短回答',
     wholeAnswersHint: '用于非流式调用。比流式占用更少的 CPU，但首个 token 的时限适用于整个回答，并且客户端断开时回答内容未知。',
+    allowedFields: '客户端可发送的其他请求字段',
+    allowedFieldsHint:
+      '除此类服务器公开的字段之外；其余字段会被丢弃。用逗号分隔，例如 top_a, options.num_ctx。字段产生的 token 以外的费用由您承担。',
     use: '用于调用',
   },
 );

@@ -32,6 +32,7 @@ export function renderUpstream(upstream: UpstreamMessage, routed: readonly Route
       total_timeout_ms: upstream.limits?.totalTimeoutMs ?? null,
       calls_max: upstream.limits?.callsMax ?? null,
     },
+    allowed_fields: upstream.allowedFields,
     // It cannot be changed here: it is built in, or set by the environment variable in managed_by.
     locked: upstream.managed ? (upstream.apiFormat === ApiFormat.API_FORMAT_SANDBOX ? 'built_in' : 'environment') : null,
     managed_by: upstream.managedBy ?? null,

@@ -3,7 +3,7 @@ import { type NativeRequest, ApiFormat } from '#proto/inference/v1/inference.js'
 import type { Demands } from '../required-capabilities.js';
 import { endUserOf } from '../end-user.js';
 import { ignoredKeyword } from '../fields.js';
-import { fieldsWithout, isKnownInOtherCase, type Original } from '../native-fields.js';
+import { fieldsWithout, isKnownInOtherCase, onlyFields, type Original } from '../native-fields.js';
 import { assertNoFileIds } from './content.js';
 import { withoutLeftovers } from './replayed.js';
 import { ChatCompletionRequest } from './schema.js';
@@ -29,6 +29,7 @@ export function nativeChatCompletions(body: ChatCompletionRequest, demands: Dema
   // Cache keys of different accounts must not collide in the single account that the vendor sees, nor may the caller's text be readable there.
   if (typeof body.prompt_cache_key === 'string') fields.prompt_cache_key = endUserOf(`${accountId} ${body.prompt_cache_key}`);
   if (body.tools?.some(hasNull) === true) fields.tools = body.tools.map((tool) => (hasNull(tool) ? withoutNulls(tool) : tool));
+  const others = Object.keys(body).filter((name) => dependsOnServer(name, body));
   return {
     format: ApiFormat.API_FORMAT_CHAT_COMPLETIONS,
     fieldsJson: fieldsWithout(
@@ -36,6 +37,7 @@ export function nativeChatCompletions(body: ChatCompletionRequest, demands: Dema
       Object.keys(body).filter((name) => !passesOn(name, body)),
       original,
     ),
+    otherFieldsJson: onlyFields(body, others, original),
     messagesBetas: [],
     droppedElsewhere: demands.droppedElsewhere.names,
     refusedElsewhere: demands.refusedElsewhere,
@@ -61,11 +63,20 @@ function withoutNulls(tool: Tool): Tool {
   } as Tool;
 }
 
+/** Fields of our schema that only some servers publish, with parts that cost more than tokens. */
+const ofSomeServers = new Set(['reasoning', 'thinking']);
+
+/** Reports whether the upstream decides about a field: the vendor of this format does not publish it. */
+function dependsOnServer(name: string, body: ChatCompletionRequest): boolean {
+  if (!Object.hasOwn(properties, name)) return !isKnownInOtherCase(name, properties);
+  return ofSomeServers.has(name) && body[name as keyof ChatCompletionRequest] !== null;
+}
+
 /** Vendors reject these fields when there are no tools, although they have no effect then; and an empty list of tools. */
 const toolFields = ['tools', 'tool_choice', 'parallel_tool_calls'];
 
 function passesOn(name: string, body: ChatCompletionRequest): boolean {
-  if (!Object.hasOwn(properties, name)) return !isKnownInOtherCase(name, properties);
+  if (!Object.hasOwn(properties, name) || ofSomeServers.has(name)) return false;
   if (oursToSay.includes(name) || ignoredKeyword in properties[name]!) return false;
   if (toolFields.includes(name) && (body.tools ?? []).length === 0) return false;
   if (name === 'stop' && Array.isArray(body.stop) && body.stop.length === 0) return false;

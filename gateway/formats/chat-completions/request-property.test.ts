@@ -71,14 +71,15 @@ describe('a generated conversation', () => {
       fc.property(conversation, fc.uniqueArray(toolName, { maxLength: 3 }), inventions, (turns, names, invented) => {
         const tools = names.map((name) => ({ type: 'function', function: { name, ...invented }, ...invented }));
         const messages = turns.flatMap((turn) => turn.messages).map((message) => ({ ...message, ...invented }));
-        const rest = { ...(tools.length > 0 ? { tools } : {}), ...invented, messages };
-        const parsed = parseChatCompletions({ model: 'm', stream: true, max_tokens: 5, ...rest, user: 'alice' });
+        const rest = { ...(tools.length > 0 ? { tools } : {}), messages };
+        const parsed = parseChatCompletions({ model: 'm', stream: true, max_tokens: 5, ...rest, ...invented, user: 'alice' });
         const { prompt, native } = parsed.request;
         expect([...prompt!.system.map((each) => `text ${each}`), ...prompt!.messages.flatMap(({ parts }) => parts.map(shortly))]).toEqual(
           turns.flatMap(({ said }) => said),
         );
         expect(prompt!.tools.map(({ name }) => name)).toEqual(names);
         expect(native!.fieldsJson).toBe(JSON.stringify(rest));
+        expect(native!.otherFieldsJson || '{}').toBe(JSON.stringify(invented));
         expect(native!.refusedElsewhere).toEqual([]);
         const texts = turns.flatMap(({ said }) =>
           said.filter((each) => each.startsWith('text ')).map((each) => each.slice('text '.length)),

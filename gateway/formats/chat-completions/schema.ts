@@ -1,5 +1,6 @@
 // The chat-completions format as schemas: what a request may contain.
 import { Type } from 'typebox';
+import { redirecting } from '#rules/request-fields.js';
 import {
   elseUnsupported,
   ignored,
@@ -8,7 +9,6 @@ import {
   nativeOnly,
   optional,
   passedOn,
-  redirecting,
   refused,
   Tokens,
   unknownKind,
@@ -39,7 +39,7 @@ const notBlocked = Type.Optional(
 const ignoredAs = { [ignoredKeyword]: true };
 const noSearch = 'a search by a vendor costs more than tokens; search on your side and send the results';
 
-/** The body of POST /v1/chat/completions. Other fields reach only upstreams of this format. */
+/** The body of POST /v1/chat/completions. Other fields reach upstreams of this format that publish or allow them. */
 export const ChatCompletionRequest = Type.Object(
   {
     model: Type.String({ minLength: 1, description: 'A catalog id, see GET /v1/models.' }),

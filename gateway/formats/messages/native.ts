@@ -1,7 +1,7 @@
 // The caller's own messages body, for upstreams of this format.
 import { type NativeRequest, ApiFormat } from '#proto/inference/v1/inference.js';
 import type { Demands } from '../required-capabilities.js';
-import { fieldsWithout, type Original } from '../native-fields.js';
+import { fieldsWithout, onlyFields, type Original } from '../native-fields.js';
 import { mendHistory } from './history.js';
 import type { CountTokensRequest } from './schema.js';
 
@@ -17,10 +17,11 @@ export const oursToSay = [
   'safety_identifier',
 ];
 
-/** Returns the body without the fields that we set and without these fields, and with everything that was collected while reading it. */
+/** Returns the body without the fields that we set and without these fields, with `others` apart, and with everything that was collected while reading it. */
 export function nativeMessages(
   body: CountTokensRequest,
   without: readonly string[],
+  others: readonly string[],
   messagesBetas: string[],
   demands: Demands,
   original: Original,
@@ -29,9 +30,10 @@ export function nativeMessages(
     format: ApiFormat.API_FORMAT_MESSAGES,
     fieldsJson: fieldsWithout(
       { ...body, messages: mendHistory(body.messages) },
-      [...oursToSay, ...without, ...emptyFields(body)],
+      [...oursToSay, ...without, ...others, ...emptyFields(body)],
       original,
     ),
+    otherFieldsJson: onlyFields(body, others, original),
     messagesBetas,
     droppedElsewhere: demands.droppedElsewhere.names,
     refusedElsewhere: demands.refusedElsewhere,

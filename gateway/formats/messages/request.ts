@@ -83,12 +83,17 @@ function readCommon(
   const { demands } = reading;
   demands.addUnhonoured(body, schema);
   const ignored: string[] = [...without];
+  /** What the vendor of this format does not publish. */
+  const others: string[] = [];
   for (const [name, value] of Object.entries(body)) {
     const property = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
     // Vendors differ on whether null is the same as absent.
     if (property !== undefined && (value === null || ignoredKeyword in property)) ignored.push(name);
     if (property === undefined && isKnownInOtherCase(name, schema.properties)) ignored.push(name);
-    else if (property === undefined && !oursToSay.includes(name)) reading.passOn(value, name);
+    else if (property === undefined && !oursToSay.includes(name)) {
+      others.push(name);
+      reading.passOn(value, name);
+    }
   }
   assertNoCompaction(body.context_management);
   if (body.context_management !== undefined && body.context_management !== null)
@@ -105,7 +110,7 @@ function readCommon(
   if (automatic !== undefined) markLast(prompt.messages, automatic);
   const reasoning = translateReasoning(body, reading);
   const responseFormat = translateFormat(body, reading);
-  const native = nativeMessages(body, ignored, passableBetas(betas, demands.dropped), demands, { body, text: bodyText });
+  const native = nativeMessages(body, ignored, others, passableBetas(betas, demands.dropped), demands, { body, text: bodyText });
   return { prompt, reasoning, responseFormat, native, messagesVersion: version, demands };
 }
 

@@ -1,6 +1,7 @@
 // The messages format's requests as schemas.
 import { Type } from 'typebox';
-import { ignored, messagesMax, optional, passedOn, redirecting, refused, unknownKind, type ValueOf } from '../fields.js';
+import { redirecting } from '#rules/request-fields.js';
+import { ignored, messagesMax, optional, passedOn, refused, unknownKind, type ValueOf } from '../fields.js';
 import { CacheControl, MessageParam, TextBlock } from './block-schema.js';
 import { ToolChoiceParam, ToolParam } from './tool-schema.js';
 
@@ -57,7 +58,7 @@ const promptFields = {
   ...ignored(...redirecting, 'n'),
 };
 
-/** The body of POST /v1/messages. Other fields reach upstreams of this format unchanged and are dropped for others. */
+/** The body of POST /v1/messages. Other fields reach upstreams of this format whose operator allows them, and are dropped for others. */
 export const MessagesRequest = Type.Object(
   {
     ...promptFields,

@@ -38,6 +38,7 @@ async function start(changes: Partial<InferenceConfig> = {}): Promise<void> {
     allowPrivateNetwork: true,
     enabled: true,
     wholeAnswers: false,
+    allowedFields: [],
     managed: false,
     createdAtMs: 0n,
   };

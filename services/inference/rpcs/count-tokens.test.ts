@@ -28,6 +28,7 @@ beforeEach(async () => {
       allowPrivateNetwork: true,
       enabled: true,
       wholeAnswers: false,
+      allowedFields: [],
       managed: false,
       createdAtMs: 0n,
     };
@@ -72,6 +73,7 @@ describe('counting tokens', () => {
       format: ApiFormat.API_FORMAT_MESSAGES,
       fieldsJson,
       messagesBetas: ['token-counting-2024-11-01'],
+      otherFieldsJson: '',
       droppedElsewhere: [],
       refusedElsewhere: [],
     };
@@ -85,6 +87,7 @@ describe('counting tokens', () => {
       format: ApiFormat.API_FORMAT_MESSAGES,
       fieldsJson: '{"messages":[{"role":"user","content":"Hello"}]}',
       messagesBetas: [],
+      otherFieldsJson: '',
       droppedElsewhere: [],
       refusedElsewhere: [{ field: 'tools.0', text: 'only there' }],
     };

@@ -121,6 +121,7 @@ describe('attempts', () => {
       format: ApiFormat.API_FORMAT_MESSAGES,
       fieldsJson: '{"messages":[{"role":"user","content":"Hi"}]}',
       messagesBetas: [],
+      otherFieldsJson: '',
       droppedElsewhere: [],
       refusedElsewhere: [{ field: 'container', text: 'is not known here' }],
     };
@@ -144,6 +145,7 @@ describe('attempts', () => {
       allowPrivateNetwork: true,
       enabled: true,
       wholeAnswers: false,
+      allowedFields: [],
       managed: false,
       createdAtMs: 0n,
     };

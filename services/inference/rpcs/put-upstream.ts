@@ -9,12 +9,17 @@ import {
   type Upstream,
   UpstreamLimits,
 } from '#proto/inference/v1/inference.js';
+import { isAllowableField } from '#rules/request-fields.js';
 import type { RpcDeps } from '../deps.js';
 import { lastFour } from '#kit/secrets/secret-box.js';
 import { storedUpstreamsMax, type UpstreamRow } from '../store.js';
 import { isRemoteWireFormat } from '../upstreams/remote-format.js';
 import { parseBaseUrl } from '../upstreams/http/base-url.js';
 import { secretPurpose, toMessage, type UpstreamRegistry } from '../upstreams/registry.js';
+
+/** Maximum number of allowed fields, and of characters in one. */
+const allowedFieldsMax = 32;
+const fieldCharsMax = 64;
 
 /** Longest secret, in characters. */
 const secretCharsMax = 1024;
@@ -58,13 +63,14 @@ function upstreamEvent(before: UpstreamRow | undefined, after: UpstreamRow, secr
   return { action: 'upstream.update', targetId, detail: { ...secretWord, ...changed } };
 }
 
-function auditDetail({ apiFormat, baseUrl, allowPrivateNetwork, enabled, wholeAnswers, limits }: UpstreamRow): object {
+function auditDetail({ apiFormat, baseUrl, allowPrivateNetwork, enabled, wholeAnswers, allowedFields, limits }: UpstreamRow): object {
   return {
     api_format: ApiFormat[apiFormat].slice('API_FORMAT_'.length).toLowerCase(),
     base_url: baseUrl,
     allow_private_network: allowPrivateNetwork,
     enabled,
     whole_answers: wholeAnswers,
+    allowed_fields: allowedFields,
     connect_timeout_ms: limits.connectTimeoutMs,
     first_token_timeout_ms: limits.firstTokenTimeoutMs,
     idle_timeout_ms: limits.idleTimeoutMs,
@@ -73,15 +79,16 @@ function auditDetail({ apiFormat, baseUrl, allowPrivateNetwork, enabled, wholeAn
   };
 }
 
-type Wanted = Pick<UpstreamRow, 'id' | 'apiFormat' | 'baseUrl' | 'allowPrivateNetwork' | 'enabled' | 'wholeAnswers' | 'limits'>;
+type Wanted = Pick<UpstreamRow, 'id' | 'apiFormat' | 'baseUrl' | 'allowPrivateNetwork' | 'enabled' | 'wholeAnswers' | 'allowedFields' | 'limits'>;
 
 function checkUpstream(upstream: Upstream | undefined): Wanted {
   if (upstream === undefined) throw fieldFault('upstream', 'required');
-  const { id, apiFormat, allowPrivateNetwork, enabled, wholeAnswers } = upstream;
+  const { id, apiFormat, allowPrivateNetwork, enabled, wholeAnswers, allowedFields } = upstream;
   if (!/^[a-z0-9_-]{1,64}$/.test(id)) throw fieldFault('upstream.id', 'upstream_id', { max: 64 });
   if (!isRemoteWireFormat(apiFormat)) throw fieldFault('upstream.api_format', 'one_of', { values: 'chat-completions, messages' });
+  checkAllowedFields(allowedFields);
   const baseUrl = parseBaseUrl(upstream.baseUrl, allowPrivateNetwork);
-  return { id, apiFormat, baseUrl, allowPrivateNetwork, enabled, wholeAnswers, limits: checkLimits(upstream.limits) };
+  return { id, apiFormat, baseUrl, allowPrivateNetwork, enabled, wholeAnswers, allowedFields, limits: checkLimits(upstream.limits) };
 }
 
 function checkLimits(limits: UpstreamLimits | undefined): UpstreamLimits {
@@ -95,6 +102,11 @@ function checkLimits(limits: UpstreamLimits | undefined): UpstreamLimits {
   expect(totalTimeoutMs, 'total_timeout_ms', 10, 86_400_000);
   expect(callsMax, 'calls_max', 1, 100_000);
   return limits ?? UpstreamLimits.fromPartial({});
+}
+
+function checkAllowedFields(fields: readonly string[]): void {
+  if (fields.length <= allowedFieldsMax && fields.every((field) => field.length <= fieldCharsMax && isAllowableField(field))) return;
+  throw fieldFault('upstream.allowed_fields', 'field_paths', { max: allowedFieldsMax, chars: fieldCharsMax });
 }
 
 function checkSecret(secret: string | undefined): void {

@@ -55,6 +55,7 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     enabled: true,
     wholeAnswers: false,
     limits: {},
+    allowedFields: [],
     managed: false,
     createdAtMs: 0n,
     ...changes,

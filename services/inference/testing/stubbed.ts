@@ -34,6 +34,7 @@ export async function startStubbed(changes: Partial<InferenceConfig> = {}): Prom
       allowPrivateNetwork: true,
       enabled: true,
       wholeAnswers: id.endsWith('-whole'),
+      allowedFields: [],
       managed: false,
       createdAtMs: 0n,
     };

@@ -13,7 +13,10 @@ export function createHttpUpstream(format: RemoteWireFormat, settings: HttpUpstr
 }
 
 /** Returns the wire format for this upstream. */
-export function wireOf(format: RemoteWireFormat, { id, baseUrl }: Pick<HttpUpstreamSettings, 'id' | 'baseUrl'>): Wire {
+export function wireOf(
+  format: RemoteWireFormat,
+  { id, baseUrl, allowedFields }: Pick<HttpUpstreamSettings, 'id' | 'baseUrl' | 'allowedFields'>,
+): Wire {
   const wire = format === ApiFormat.API_FORMAT_MESSAGES ? messagesWire : chatCompletionsWire;
-  return wire(id, baseUrl);
+  return wire(id, baseUrl, allowedFields);
 }

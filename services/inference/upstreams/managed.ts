@@ -30,7 +30,10 @@ export interface RemoteUpstream {
 export function managedUpstreams(deps: HttpUpstreamDeps): KnownUpstream[] {
   const { config } = deps;
   return [
-    { shown: shown(sandboxId, ApiFormat.API_FORMAT_SANDBOX, '', '', config.sandboxWholeAnswers), upstream: new Sandbox(config) },
+    {
+      shown: shown({ id: sandboxId, format: ApiFormat.API_FORMAT_SANDBOX, wholeAnswers: config.sandboxWholeAnswers }),
+      upstream: new Sandbox(config),
+    },
     ...vendor(
       {
         id: 'openai',
@@ -39,6 +42,7 @@ export function managedUpstreams(deps: HttpUpstreamDeps): KnownUpstream[] {
         secret: config.openaiApiKey,
         setting: 'OPENAI_API_KEY',
         wholeAnswers: config.openaiWholeAnswers,
+        allowedFields: config.openaiAllowedFields,
       },
       deps,
     ),
@@ -50,6 +54,7 @@ export function managedUpstreams(deps: HttpUpstreamDeps): KnownUpstream[] {
         secret: config.anthropicApiKey,
         setting: 'ANTHROPIC_API_KEY',
         wholeAnswers: config.anthropicWholeAnswers,
+        allowedFields: config.anthropicAllowedFields,
       },
       deps,
     ),
@@ -64,34 +69,48 @@ interface Vendor {
   /** The setting that brings it. */
   readonly setting: string;
   readonly wholeAnswers: boolean;
+  readonly allowedFields: readonly string[];
 }
 
-function vendor({ id, format, baseUrlText, secret, setting, wholeAnswers }: Vendor, deps: HttpUpstreamDeps): KnownUpstream[] {
+function vendor(
+  { id, format, baseUrlText, secret, setting, wholeAnswers, allowedFields }: Vendor,
+  deps: HttpUpstreamDeps,
+): KnownUpstream[] {
   if (secret === undefined) return [];
   // The operator who sets the environment of this process may name an address inside its network.
   const baseUrl = withVersionSegment(parseBaseUrl(baseUrlText, true));
   const isVendorsOwn = /\.(openai|anthropic)\.com$/.test(new URL(baseUrl).hostname);
-  const settings = { id, baseUrl, secret, allowPrivateNetwork: !isVendorsOwn, wholeAnswers };
+  const settings = { id, baseUrl, secret, allowPrivateNetwork: !isVendorsOwn, wholeAnswers, allowedFields };
   const upstream = createHttpUpstream(format, settings, deps);
   return [
     {
-      shown: { ...shown(id, format, baseUrl, secret, wholeAnswers), managedBy: setting, allowPrivateNetwork: !isVendorsOwn },
+      shown: {
+        ...shown({ id, format, baseUrl, secret, wholeAnswers, allowedFields }),
+        managedBy: setting,
+        allowPrivateNetwork: !isVendorsOwn,
+      },
       upstream,
       remote: { format, settings },
     },
   ];
 }
 
-function shown(id: string, apiFormat: ApiFormat, baseUrl: string, secret: string, wholeAnswers: boolean): UpstreamMessage {
+interface Shown extends Pick<Vendor, 'id' | 'wholeAnswers'>, Partial<Pick<Vendor, 'secret' | 'allowedFields'>> {
+  readonly format: ApiFormat;
+  readonly baseUrl?: string;
+}
+
+function shown({ id, format, baseUrl = '', secret = '', wholeAnswers, allowedFields = [] }: Shown): UpstreamMessage {
   const secretFields = { hasSecret: secret !== '', secretLastFour: lastFour(secret) };
   return {
     id,
-    apiFormat,
+    apiFormat: format,
     baseUrl,
     ...secretFields,
     allowPrivateNetwork: false,
     enabled: true,
     wholeAnswers,
+    allowedFields: [...allowedFields],
     managed: true,
     createdAtMs: 0n,
   };

@@ -132,6 +132,7 @@ export class UpstreamRegistry {
       row.enabled,
       row.wholeAnswers,
       row.limits,
+      row.allowedFields,
     ]);
     if (present?.fingerprint === fingerprint) return present;
     const remote = this.isManaged(row.id) ? undefined : this.#remote(row);
@@ -140,7 +141,7 @@ export class UpstreamRegistry {
   }
 
   #remote(row: UpstreamRow): RemoteUpstream | undefined {
-    const { id, baseUrl, allowPrivateNetwork, sealedSecret, apiFormat, wholeAnswers, limits } = row;
+    const { id, baseUrl, allowPrivateNetwork, sealedSecret, apiFormat, wholeAnswers, limits, allowedFields } = row;
     const secret = sealedSecret === undefined ? undefined : this.deps.box.open(sealedSecret, secretPurpose(row));
     if (sealedSecret !== undefined && secret === undefined) {
       this.deps.log.error(
@@ -156,7 +157,7 @@ export class UpstreamRegistry {
       );
       return undefined;
     }
-    return { format: apiFormat, settings: { id, baseUrl, secret, allowPrivateNetwork, wholeAnswers, limits }, row };
+    return { format: apiFormat, settings: { id, baseUrl, secret, allowPrivateNetwork, wholeAnswers, limits, allowedFields }, row };
   }
 }
 
@@ -168,5 +169,5 @@ export function noTarget(): AppError {
 /** Returns a stored upstream as it is shown. */
 export function toMessage(row: UpstreamRow): UpstreamMessage {
   const { sealedSecret, ...shown } = row;
-  return { ...shown, hasSecret: sealedSecret !== undefined, managed: false };
+  return { ...shown, allowedFields: [...shown.allowedFields], hasSecret: sealedSecret !== undefined, managed: false };
 }

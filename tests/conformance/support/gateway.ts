@@ -67,6 +67,9 @@ const modelOf: Record<WireName, string> = { 'chat-completions': 'cc/subject', me
 const wholeModelOf: Record<WireName, string> = { 'chat-completions': 'cc/whole', messages: 'm/whole' };
 const upstreamModelOf: Record<WireName, string> = { 'chat-completions': 'cc-subject', messages: 'm-subject' };
 
+// A field that no vendor publishes, which the operator of these upstreams allows.
+const allowed = ['--allow-field', 'hologram'];
+
 /**
  * Starts both before the tests of a file and stops them afterwards; `wholePaths` need `withWhole`. After each test, checks that the vendor has
  * refused no request.
@@ -84,10 +87,10 @@ export function conformance({ withWhole = false } = {}): Conformance {
     });
     for (const upstream of ['chat-completions', 'messages'] as const) {
       const id = upstream === 'messages' ? 'm' : 'cc';
-      await addUpstream(system, id, upstream, stub.baseUrl, stubApiKey);
+      await addUpstream(system, id, upstream, stub.baseUrl, stubApiKey, ...allowed);
       await addSubject(system, id, upstream, modelOf[upstream]);
       if (!withWhole) continue;
-      await addUpstream(system, `${id}-whole`, upstream, stub.baseUrl, stubApiKey, '--whole-answers');
+      await addUpstream(system, `${id}-whole`, upstream, stub.baseUrl, stubApiKey, '--whole-answers', ...allowed);
       await addSubject(system, `${id}-whole`, upstream, wholeModelOf[upstream]);
     }
     await eventually(async () =>

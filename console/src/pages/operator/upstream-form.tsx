@@ -22,6 +22,7 @@ const blank: UpstreamFields = {
   allow_private_network: false,
   enabled: true,
   whole_answers: false,
+  allowed_fields: [],
 };
 
 export function UpstreamDialog({ upstream, onClose }: { upstream?: Upstream; onClose: () => void }) {
@@ -33,6 +34,7 @@ export function UpstreamDialog({ upstream, onClose }: { upstream?: Upstream; onC
   const [fields, setFields] = useState<UpstreamFields>(() => (upstream === undefined ? blank : fieldsOf(upstream)));
   const [secretChange, setSecretChange] = useState<SecretChange>(upstream?.has_secret === true ? 'keep' : 'replace');
   const [secret, setSecret] = useState('');
+  const [fieldNames, setFieldNames] = useState(() => fields.allowed_fields.join(', '));
   const save = useMutation({
     mutationFn: () => {
       if (upstream === undefined) return createUpstream(id.trim(), fields, secret.trim());
@@ -139,6 +141,17 @@ export function UpstreamDialog({ upstream, onClose }: { upstream?: Upstream; onC
           checked={fields.whole_answers}
           onChange={(whole_answers) => put({ whole_answers })}
         />
+        <TextField
+          label={t.allowedFields}
+          hint={t.allowedFieldsHint}
+          value={fieldNames}
+          onChange={(event) => {
+            setFieldNames(event.target.value);
+            put({ allowed_fields: event.target.value.split(/[\s,]+/).filter((name) => name !== '') });
+          }}
+          error={at('allowed_fields')}
+          spellCheck={false}
+        />
         <CheckField label={t.use} checked={fields.enabled} onChange={(enabled) => put({ enabled })} />
         <FormError error={save.error} fields={[...shown, 'secret']} />
       </form>
@@ -146,12 +159,13 @@ export function UpstreamDialog({ upstream, onClose }: { upstream?: Upstream; onC
   );
 }
 
-function fieldsOf({ api_format, base_url, allow_private_network, enabled, whole_answers }: Upstream): UpstreamFields {
+function fieldsOf({ api_format, base_url, allow_private_network, enabled, whole_answers, allowed_fields }: Upstream): UpstreamFields {
   return {
     api_format: api_format === 'messages' ? 'messages' : 'chat_completions',
     base_url: base_url ?? '',
     allow_private_network,
     enabled,
     whole_answers,
+    allowed_fields,
   };
 }

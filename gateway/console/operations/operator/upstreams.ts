@@ -64,6 +64,7 @@ export const upstreams: Area = {
           enabled: fields.enabled ?? true,
           wholeAnswers: fields.whole_answers ?? false,
           limits: limitsOf(fields.limits, undefined),
+          allowedFields: fields.allowed_fields ?? [],
         });
         await deps.peers.inference.putUpstream({ upstream, secret: secret ?? '' }, context());
         return shown(id, call, deps);
@@ -90,6 +91,7 @@ export const upstreams: Area = {
           enabled: fields.enabled ?? present.enabled,
           wholeAnswers: fields.whole_answers ?? present.wholeAnswers,
           limits: limitsOf(fields.limits, present.limits),
+          allowedFields: fields.allowed_fields ?? present.allowedFields,
         });
         const secret = body.secret === undefined ? undefined : (body.secret ?? '');
         await deps.peers.inference.putUpstream({ upstream, ...(secret === undefined ? {} : { secret }) }, context());

@@ -33,6 +33,7 @@ export const Upstream = view('Upstream', {
   enabled: Flag,
   whole_answers: Flag,
   limits: UpstreamLimits,
+  allowed_fields: Type.Array(Text),
   locked: nullable(Type.Enum(['built_in', 'environment']), 'Why it cannot be changed here.'),
   managed_by: nullable(Text, 'The environment variable that sets it.'),
   created_at: nullable(Time),
@@ -53,6 +54,10 @@ const upstreamBody = {
   enabled: Type.Boolean(),
   whole_answers: Type.Boolean({ description: 'Requests short answers whole when the client does not stream.' }),
   limits: Type.Optional(Type.Partial(UpstreamLimits)),
+  allowed_fields: Type.Array(textOf(1, 64), {
+    maxItems: 32,
+    description: 'Request fields that clients may send to it beside the published ones: names, or paths with dots.',
+  }),
 };
 const UpstreamBody = Type.Object(upstreamBody);
 /** The fields of an upstream that an operator sets. */
@@ -65,6 +70,7 @@ export const CreateUpstream = Type.Object({
     allow_private_network: Type.Optional(Type.Boolean()),
     enabled: Type.Optional(Type.Boolean()),
     whole_answers: Type.Optional(Type.Boolean()),
+    allowed_fields: Type.Optional(upstreamBody.allowed_fields),
   }),
   secret: optional(textOf(0, 1024)),
 });

@@ -1,6 +1,7 @@
 // The chat-completions format, for the HTTP client.
 import { newId } from '#kit/id.js';
 import { ApiFormat } from '#proto/inference/v1/inference.js';
+import { compatibleServers, publishedOnly, withCallerFields, withOperatorFields } from '../caller-fields.js';
 import type { Wire } from '../http/wire.js';
 import { responseError } from './error.js';
 import { flavourOf } from './flavour.js';
@@ -8,15 +9,18 @@ import { chatCompletionsBody } from './request.js';
 import { ChatCompletionsDecoder } from './stream.js';
 import { callerToolNames } from './tool-names.js';
 
-/** Returns the chat-completions wire format for the upstream `upstreamId` at `baseUrl`. */
-export function chatCompletionsWire(upstreamId: string, baseUrl: string): Wire {
+/** Returns the chat-completions wire format for the upstream `upstreamId` at `baseUrl`, which also takes `allowedFields` from callers of the format. */
+export function chatCompletionsWire(upstreamId: string, baseUrl: string, allowedFields: readonly string[] = []): Wire {
   const flavour = flavourOf(baseUrl);
+  const rules = withOperatorFields(flavour.isOpenAi ? publishedOnly : compatibleServers, allowedFields);
+  const format = ApiFormat.API_FORMAT_CHAT_COMPLETIONS;
   return {
-    format: ApiFormat.API_FORMAT_CHAT_COMPLETIONS,
+    format,
     providerName: flavour.isOpenAi ? 'openai' : upstreamId,
     generatePath: '/chat/completions',
     headers: (secret): Record<string, string> => (secret === undefined ? {} : { authorization: `Bearer ${secret}` }),
-    generateBody: (request, model, streams) => chatCompletionsBody(request, model, flavour, streams),
+    generateBody: (request, model, streams) =>
+      withCallerFields(chatCompletionsBody(request, model, flavour, streams), request, format, rules),
     decoder: (request, answer) =>
       new ChatCompletionsDecoder({
         ...answer,

@@ -29,7 +29,15 @@ interface Changes extends Partial<HttpUpstreamSettings> {
 function tryIt({ format = chatCompletions, model, timeoutMs = 5000, signal = never, ...settings }: Changes): Promise<UpstreamTest> {
   const remote = {
     format,
-    settings: { id: 'mine', baseUrl: '', secret: stubApiKey, allowPrivateNetwork: true, wholeAnswers: false, ...settings },
+    settings: {
+      id: 'mine',
+      baseUrl: '',
+      secret: stubApiKey,
+      allowPrivateNetwork: true,
+      wholeAnswers: false,
+      allowedFields: [],
+      ...settings,
+    },
   };
   return testConnection({ shown: Upstream.fromPartial({ id: 'mine' }), upstream: undefined, remote }, model, signal, deps, timeoutMs);
 }

@@ -71,6 +71,7 @@ describe('what an upstream may send in place of a stream', () => {
       allowPrivateNetwork: true,
       enabled: true,
       wholeAnswers: false,
+      allowedFields: [],
       managed: false,
       createdAtMs: 0n,
     };

@@ -93,6 +93,7 @@ describe('the headers of a messages upstream', () => {
       format: ApiFormat.API_FORMAT_MESSAGES,
       fieldsJson: '{}',
       messagesBetas: ['a-2026-01-01', 'b'],
+      otherFieldsJson: '',
       droppedElsewhere: [],
       refusedElsewhere: [],
     };
