@@ -25,6 +25,6 @@ export async function userOfSession(sessionId: string, { users, sessions, clock 
 /** Raises sign_in_refused for a wrong password unless the user has none, sign_in_throttled and overloaded. */
 export async function assertCurrentPassword({ session, stored }: SessionUser, password: string, deps: UserDeps): Promise<void> {
   if (stored.password === undefined) return;
-  const who = { email: stored.user.email, address: session.client!.address };
+  const who = { email: stored.user.email, address: session.client!.address, userId: stored.user.id };
   if (!(await checkPassword(who, password, stored.password, deps))) throw signInRefused();
 }

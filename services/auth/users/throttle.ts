@@ -1,5 +1,6 @@
-// Checks a password and limits attempts, per email address and per network address.
+// Checks a password and limits attempts: per email address from one network, per network, and per email address from unknown networks.
 import { fault } from '#client/errors/fault.js';
+import { idToBytes } from '#kit/id.js';
 import type { UserDeps } from './deps.js';
 import { networkOf } from './network.js';
 import { isPassword } from './password.js';
@@ -7,8 +8,11 @@ import { scopeHash } from './store/failures.js';
 
 /** The window in which failures are counted, in milliseconds. */
 export const failureWindowMs = 15 * 60_000;
-/** Failures in a window after which attempts are rejected, per email address and per network address. */
-export const failuresMax = { email: 5, address: 50 } as const;
+/**
+ * Failures in a window after which attempts are rejected: for an email address from one network, so that strangers elsewhere cannot lock its user out;
+ * from a network; and for an email address from all networks in which its user has no session.
+ */
+export const failuresMax = { email: 5, address: 50, emailFromUnknown: 100 } as const;
 
 /** Attempts allowed in a window: sign-ups and password resets per network address, and changes of one user to addresses of other users. */
 export const attemptsMax = { signUp: 10, passwordReset: 10, takenEmail: 10 } as const;
@@ -18,50 +22,96 @@ export function addressScope(what: string, address: string): string {
   return `${what} ${networkOf(address)}`;
 }
 
-/** Raises sign_in_throttled, with the wait, when the scope such as "sign-up 192.0.2.1" has used up its attempts. */
-export async function assertNotThrottled(
-  scope: string,
-  max: number,
-  { failures, clock }: Pick<UserDeps, 'failures' | 'clock'>,
-): Promise<void> {
+/** Counts an attempt in the scope such as "sign-up 192.0.2.1". Raises sign_in_throttled, with the wait, when it has used up its attempts. */
+export async function takeAttempt(scope: string, max: number, { failures, clock }: Pick<UserDeps, 'failures' | 'clock'>): Promise<void> {
   const nowMs = clock.nowMs();
-  const seen = await failures.count(scopeHash(scope), nowMs);
-  if (seen.failures < max) return;
-  const retryAfterMs = seen.endsAtMs - nowMs;
-  throw fault('attempts_throttled', { minutes: Math.ceil(retryAfterMs / 60_000) }, { retryAfterMs });
+  const endsAtMs = await failures.take(scopeHash(scope), max, nowMs);
+  if (endsAtMs !== undefined) throw throttled('attempts_throttled', endsAtMs - nowMs);
 }
 
-/** Counts an attempt in the scope. */
-export async function noteAttempt(scope: string, { failures, clock }: Pick<UserDeps, 'failures' | 'clock'>): Promise<void> {
-  await failures.add(scopeHash(scope), clock.nowMs());
+/** Frees an attempt that should not count. */
+export async function giveAttemptBack(scope: string, { failures }: Pick<UserDeps, 'failures'>): Promise<void> {
+  await failures.giveBack(scopeHash(scope));
+}
+
+/** The user whose password is checked, and where the attempt comes from. */
+export interface Attempted {
+  readonly email: string;
+  readonly address: string;
+  /** Absent if no user has the email address. */
+  readonly userId?: string | undefined;
 }
 
 /**
  * Reports whether the password matches the stored one; undefined matches none. Raises sign_in_throttled, with the wait, when there were
- * too many failures, and overloaded.
+ * too many failures, and overloaded. An attempt counts as failed before the password is hashed, so that parallel guesses cannot exceed the limit.
  */
 export async function checkPassword(
-  who: { email: string; address: string },
+  who: Attempted,
   password: string,
   stored: string | undefined,
-  deps: Pick<UserDeps, 'failures' | 'clock'>,
+  deps: Pick<UserDeps, 'failures' | 'sessions' | 'clock'>,
 ): Promise<boolean> {
+  const { failures } = deps;
+  const taken = await takeAll(who, deps);
+  const giveBack = async (): Promise<void> => {
+    for (const scope of taken) await failures.giveBack(scope);
+  };
+  let isRight: boolean;
+  try {
+    isRight = await isPassword(password, stored);
+  } catch (error) {
+    await giveBack();
+    throw error;
+  }
+  if (!isRight) return false;
+  await giveBack();
+  await clearFailures(who, deps);
+  return true;
+}
+
+/** Forgets the failures for an email address from this network. */
+export async function clearFailures({ email, address }: Attempted, { failures }: Pick<UserDeps, 'failures'>): Promise<void> {
+  await failures.clear(scopeHash(pairScope(email, address)));
+}
+
+function pairScope(email: string, address: string): string {
+  return `email ${email} ${networkOf(address)}`;
+}
+
+/** Counts an attempt in every scope, and returns the scopes; where one is used up, in none. */
+async function takeAll(who: Attempted, deps: Pick<UserDeps, 'failures' | 'sessions' | 'clock'>): Promise<Buffer[]> {
   const { failures, clock } = deps;
-  const scopes = [
-    { scope: scopeHash(`email ${who.email}`), max: failuresMax.email },
-    { scope: scopeHash(addressScope('address', who.address)), max: failuresMax.address },
-  ];
   const nowMs = clock.nowMs();
-  for (const { scope, max } of scopes) {
-    const seen = await failures.count(scope, nowMs);
-    if (seen.failures < max) continue;
-    const retryAfterMs = seen.endsAtMs - nowMs;
-    throw fault('failures_throttled', { minutes: Math.ceil(retryAfterMs / 60_000) }, { retryAfterMs });
+  const taken: Buffer[] = [];
+  const scopes: [string, number][] = [
+    [pairScope(who.email, who.address), failuresMax.email],
+    [addressScope('address', who.address), failuresMax.address],
+  ];
+  if (!(await isKnownNetwork(who, deps))) scopes.push([`unknown ${who.email}`, failuresMax.emailFromUnknown]);
+  for (const [name, max] of scopes) {
+    const scope = scopeHash(name);
+    const endsAtMs = await failures.take(scope, max, nowMs);
+    if (endsAtMs === undefined) {
+      taken.push(scope);
+      continue;
+    }
+    for (const each of taken) await failures.giveBack(each);
+    throw throttled('failures_throttled', endsAtMs - nowMs);
   }
-  if (await isPassword(password, stored)) {
-    await failures.clear(scopes[0]!.scope);
-    return true;
-  }
-  for (const { scope } of scopes) await failures.add(scope, nowMs);
-  return false;
+  return taken;
+}
+
+const noUser = Buffer.alloc(16);
+
+/** Reports whether the user is signed in on a device in this network. */
+async function isKnownNetwork({ userId, address }: Attempted, { sessions, clock }: Pick<UserDeps, 'sessions' | 'clock'>): Promise<boolean> {
+  const network = networkOf(address);
+  // Queried for unknown email addresses too, so that the response takes equally long.
+  const open = await sessions.list(idToBytes('user', userId ?? '') ?? noUser, clock.nowMs());
+  return open.some(({ client }) => client !== undefined && networkOf(client.address) === network);
+}
+
+function throttled(rule: 'attempts_throttled' | 'failures_throttled', retryAfterMs: number) {
+  return fault(rule, { minutes: Math.ceil(retryAfterMs / 60_000) }, { retryAfterMs });
 }

@@ -12,6 +12,7 @@ import {
 } from '#proto/auth/v1/users.js';
 import { newAccount, newKey, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
 import { hashPassword, isPassword } from './password.js';
+import { scopeHash } from './store/failures.js';
 import { failuresMax, failureWindowMs } from './throttle.js';
 
 const password = 'correct horse battery';
@@ -88,19 +89,52 @@ describe.each(testEngines)('users on %s', (engine) => {
 
   it('can try only a few wrong passwords for an address, until the window ends', async () => {
     await add('tried@example.com');
+    const from = client();
     for (let attempt = 0; attempt < failuresMax.email; attempt += 1)
-      await expect(signIn('tried@example.com', `wrong guess ${attempt}`)).rejects.toMatchObject({ reason: 'sign_in_refused' });
-    await expect(signIn('tried@example.com')).rejects.toMatchObject({ reason: 'sign_in_throttled', retryAfterMs: failureWindowMs });
-    auth.clock.advance(failureWindowMs);
+      await expect(signIn('tried@example.com', `wrong guess ${attempt}`, from)).rejects.toMatchObject({ reason: 'sign_in_refused' });
+    const throttled = { reason: 'sign_in_throttled', retryAfterMs: failureWindowMs };
+    await expect(signIn('tried@example.com', password, from)).rejects.toMatchObject(throttled);
+    // The user, who is elsewhere, is not locked out.
     await signIn('tried@example.com');
+    auth.clock.advance(failureWindowMs);
+    await signIn('tried@example.com', password, from);
+  });
+
+  it('have no more guesses evaluated when these are sent in parallel', async () => {
+    await add('parallel@example.com');
+    const from = client();
+    // Fewer than may be hashed at the same time.
+    const guesses = await Promise.all(
+      Array.from({ length: failuresMax.email + 3 }, (_, index) =>
+        signIn('parallel@example.com', `wrong guess ${index}`, from).catch(({ reason }: { reason: string }) => reason),
+      ),
+    );
+    expect(guesses.filter((reason) => reason === 'sign_in_throttled')).toHaveLength(3);
+    expect(guesses.filter((reason) => reason === 'sign_in_refused')).toHaveLength(failuresMax.email);
+  });
+
+  it('can sign in from a network that they use while others guess their password from everywhere', async () => {
+    await add('guessed@example.com');
+    const home = client();
+    await signIn('guessed@example.com', password, home);
+    const row = {
+      scope_hash: scopeHash('unknown guessed@example.com'),
+      since_ms: auth.clock.nowMs(),
+      failures: failuresMax.emailFromUnknown,
+    };
+    await auth.db.knex('sign_in_failure').where({ scope_hash: row.scope_hash }).delete();
+    await auth.db.knex('sign_in_failure').insert(row);
+    await expect(signIn('guessed@example.com')).rejects.toMatchObject({ reason: 'sign_in_throttled' });
+    await signIn('guessed@example.com', password, home);
   });
 
   it('start with no failures after a successful sign-in', async () => {
     await add('forgetful@example.com');
+    const from = client();
     for (let round = 0; round < 3; round += 1) {
       for (let attempt = 1; attempt < failuresMax.email; attempt += 1)
-        await signIn('forgetful@example.com', 'wrong guess').catch(() => undefined);
-      await signIn('forgetful@example.com');
+        await signIn('forgetful@example.com', 'wrong guess', from).catch(() => undefined);
+      await signIn('forgetful@example.com', password, from);
     }
   });
 

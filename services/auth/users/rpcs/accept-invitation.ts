@@ -54,7 +54,7 @@ async function invited(
   const known = await users.findByEmail(email);
   if (known !== undefined) {
     if (sessionId !== '' && (await isSessionOf(known.user, sessionId, deps))) return { user: known.user };
-    if (!(await checkPassword({ email, address }, password, known.password, deps))) throw signInRefused();
+    if (!(await checkPassword({ email, address, userId: known.user.id }, password, known.password, deps))) throw signInRefused();
     return { user: known.user };
   }
   const nowMs = clock.nowMs();

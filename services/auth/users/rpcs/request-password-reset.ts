@@ -5,7 +5,7 @@ import type { RequestPasswordResetRequest, RequestPasswordResetResponse } from '
 import type { UserDeps } from '../deps.js';
 import { checkedClient, checkedEmail } from '../fields.js';
 import { resetLetter } from '../mail/mail-templates.js';
-import { addressScope, assertNotThrottled, attemptsMax, noteAttempt } from '../throttle.js';
+import { addressScope, attemptsMax, takeAttempt } from '../throttle.js';
 import { mintToken } from '../token.js';
 
 /** How long a link can be used, in milliseconds. */
@@ -21,8 +21,7 @@ export async function requestPasswordReset(
 ): Promise<RequestPasswordResetResponse> {
   const email = checkedEmail(request.email);
   const scope = addressScope('password-reset', checkedClient(request.client).address);
-  await assertNotThrottled(scope, attemptsMax.passwordReset, deps);
-  await noteAttempt(scope, deps);
+  await takeAttempt(scope, attemptsMax.passwordReset, deps);
   deps.mails.inBackground(() => mailReset(email, deps));
   return {};
 }

@@ -7,12 +7,12 @@ import { beginSession, signInRefused } from '../begin-session.js';
 import type { UserDeps } from '../deps.js';
 import { checkedClient, checkedPassword } from '../fields.js';
 import { hashPassword } from '../password.js';
-import { scopeHash } from '../store/failures.js';
+import { clearFailures } from '../throttle.js';
 import { hashToken } from '../token.js';
 
 /** Raises invalid_request for the password (the link can then be used again), sign_in_refused and overloaded. */
 export async function resetPassword(request: ResetPasswordRequest, context: CallContext, deps: UserDeps): Promise<ResetPasswordResponse> {
-  const { audit, db, failures, identities, users, resets, sessions, clock, log } = deps;
+  const { audit, db, identities, users, resets, sessions, clock, log } = deps;
   const password = checkedPassword(request.newPassword, 'new_password');
   const hash = hashToken(request.token);
   const userId = await resets.find(hash, clock.nowMs());
@@ -32,7 +32,7 @@ export async function resetPassword(request: ResetPasswordRequest, context: Call
     await audit.append(tx, context, { action: 'profile.password_reset', targetId: after.id, actor: provenActor(after, client) });
     return after;
   });
-  await failures.clear(scopeHash(`email ${stored.user.email}`));
+  await clearFailures({ email: stored.user.email, address: client.address }, deps);
   log.info({ user_id: stored.user.id }, 'password reset with a mailed link');
   return { signedIn: await beginSession(user, client, false, context, deps) };
 }

@@ -11,7 +11,12 @@ export async function signIn(request: SignInRequest, context: CallContext, deps:
   const email = checkedEmail(request.email);
   const client = checkedClient(request.client);
   const stored = await deps.users.findByEmail(email);
-  const isRight = await checkPassword({ email, address: client.address }, request.password, stored?.password, deps);
+  const isRight = await checkPassword(
+    { email, address: client.address, userId: stored?.user.id },
+    request.password,
+    stored?.password,
+    deps,
+  );
   if (!isRight || stored === undefined) throw signInRefused();
   return { signedIn: await beginSession(stored.user, client, false, context, deps) };
 }

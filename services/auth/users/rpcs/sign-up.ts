@@ -12,7 +12,7 @@ import { newAccountOf } from '../new-account.js';
 import { hashPassword } from '../password.js';
 import { unlessDuplicate } from '../store/identities.js';
 import { emailTaken } from '../store/users.js';
-import { addressScope, assertNotThrottled, attemptsMax, noteAttempt } from '../throttle.js';
+import { addressScope, attemptsMax, takeAttempt } from '../throttle.js';
 
 /** Raises not_found where sign-up is disabled, invalid_request, already_exists, sign_in_throttled and overloaded. */
 export async function signUp(request: SignUpRequest, context: CallContext, deps: UserDeps): Promise<SignUpResponse> {
@@ -24,8 +24,7 @@ export async function signUp(request: SignUpRequest, context: CallContext, deps:
   const accountName = checkedAccountName(request.accountName);
   checkedPassword(request.password);
   const scope = addressScope('sign-up', client.address);
-  await assertNotThrottled(scope, attemptsMax.signUp, deps);
-  await noteAttempt(scope, deps);
+  await takeAttempt(scope, attemptsMax.signUp, deps);
   // Hashed whether or not the address is free, so that the response takes equally long.
   const password = await hashPassword(request.password);
   const nowMs = clock.nowMs();

@@ -10,7 +10,7 @@ import type { UserDeps } from '../deps.js';
 import { checkedEmail } from '../fields.js';
 import { assertCurrentPassword, userOfSession, type SessionUser } from '../current-password.js';
 import type { UserChange } from '../store/users.js';
-import { assertNotThrottled, attemptsMax, noteAttempt } from '../throttle.js';
+import { attemptsMax, giveAttemptBack, takeAttempt } from '../throttle.js';
 
 /** Raises invalid_request, not_found, already_exists, sign_in_refused for a wrong current password, sign_in_throttled and overloaded. */
 export async function updateProfile(request: UpdateProfileRequest, context: CallContext, deps: UserDeps): Promise<UpdateProfileResponse> {
@@ -21,15 +21,16 @@ export async function updateProfile(request: UpdateProfileRequest, context: Call
   if (wanted === undefined || wanted === who.stored.user.email) return { user: await changed(who, { name }, context, deps) };
   // Limited, so that a user cannot find out the addresses of others by trying them.
   const scope = `taken ${who.stored.user.id}`;
-  await assertNotThrottled(scope, attemptsMax.takenEmail, deps);
-  await assertCurrentPassword(who, request.currentPassword, deps);
+  await takeAttempt(scope, attemptsMax.takenEmail, deps);
   let user: User;
   try {
+    await assertCurrentPassword(who, request.currentPassword, deps);
     user = await changed(who, { name, email: wanted, emailVerified: false }, context, deps);
   } catch (error) {
-    if (hasReason(error, 'already_exists')) await noteAttempt(scope, deps);
+    if (!hasReason(error, 'already_exists')) await giveAttemptBack(scope, deps);
     throw error;
   }
+  await giveAttemptBack(scope, deps);
   deps.log.info({ user_id: user.id }, 'email address changed by the user');
   return { user };
 }

@@ -1,4 +1,4 @@
-// The SQL of failed sign-ins: how many there were for an email address or from a network address since the window began.
+// The SQL of failed sign-ins: how many there were in a scope, such as a network, since the window began.
 import { createHash } from 'node:crypto';
 import type { Database } from '#kit/db/open.js';
 import { isDuplicate } from '#kit/db/errors.js';
@@ -17,39 +17,36 @@ export class FailureStore {
     private readonly windowMs: number,
   ) {}
 
-  /** Returns the number of failures in the window, and when it ends. */
-  async count(scope: Buffer, nowMs: number): Promise<{ failures: number; endsAtMs: number }> {
-    const row: Row | undefined = await this.db
-      .knex('sign_in_failure')
-      .where({ scope_hash: scope })
-      .where('since_ms', '>', nowMs - this.windowMs)
-      .first('since_ms', 'failures');
-    return row === undefined
-      ? { failures: 0, endsAtMs: nowMs }
-      : { failures: asNumber(row['failures']), endsAtMs: asNumber(row['since_ms']) + this.windowMs };
+  /**
+   * Counts a failure unless the window has `max` already; then returns when the window ends. One statement decides, so that of parallel attempts at
+   * most `max` are counted.
+   */
+  async take(scope: Buffer, max: number, nowMs: number): Promise<number | undefined> {
+    const windowBegan = nowMs - this.windowMs;
+    const row = () => this.db.knex('sign_in_failure').where({ scope_hash: scope });
+    for (;;) {
+      if ((await row().where('since_ms', '>', windowBegan).where('failures', '<', max).increment('failures', 1)) > 0) return undefined;
+      const present: Row | undefined = await row().first('since_ms', 'failures');
+      if (present !== undefined) {
+        const sinceMs = asNumber(present['since_ms']);
+        if (sinceMs > windowBegan && asNumber(present['failures']) >= max) return sinceMs + this.windowMs;
+        if ((await row().where('since_ms', '<=', windowBegan).update({ since_ms: nowMs, failures: 1 })) > 0) return undefined;
+        // A concurrent attempt began a window since.
+        continue;
+      }
+      try {
+        await this.db.knex('sign_in_failure').insert({ scope_hash: scope, since_ms: nowMs, failures: 1 });
+        return undefined;
+      } catch (error) {
+        // A concurrent attempt of the same scope began the window first.
+        if (!isDuplicate(error)) throw error;
+      }
+    }
   }
 
-  /** Adds a failure. */
-  async add(scope: Buffer, nowMs: number): Promise<void> {
-    const windowBegan = nowMs - this.windowMs;
-    const counted = await this.db
-      .knex('sign_in_failure')
-      .where({ scope_hash: scope })
-      .where('since_ms', '>', windowBegan)
-      .increment('failures', 1);
-    if (counted > 0) return;
-    const renewed = await this.db
-      .knex('sign_in_failure')
-      .where({ scope_hash: scope })
-      .where('since_ms', '<=', windowBegan)
-      .update({ since_ms: nowMs, failures: 1 });
-    if (renewed > 0) return;
-    try {
-      await this.db.knex('sign_in_failure').insert({ scope_hash: scope, since_ms: nowMs, failures: 1 });
-    } catch (error) {
-      // A concurrent failure of the same scope began the window first; this one may go uncounted.
-      if (!isDuplicate(error)) throw error;
-    }
+  /** Frees one counted failure. */
+  async giveBack(scope: Buffer): Promise<void> {
+    await this.db.knex('sign_in_failure').where({ scope_hash: scope }).where('failures', '>', 0).decrement('failures', 1);
   }
 
   /** Clears the failures after a success. */
