@@ -7,6 +7,7 @@ import type { Format } from './formats/format.js';
 import { messages } from './formats/messages/index.js';
 import { openapi } from './formats/openapi.js';
 import { admit } from './http/middleware/admit.js';
+import { countRate } from './http/middleware/count-rate.js';
 import { authenticate } from './http/middleware/authenticate.js';
 import { errors } from './http/middleware/errors.js';
 import { first } from './http/middleware/request-context.js';
@@ -14,6 +15,7 @@ import { consoleApi } from './console/api.js';
 import { renderConsoleError } from './console/table/error.js';
 import { consoleOpenapi } from './console/table/document.js';
 import type { KeyReplica } from './replicas/keys.js';
+import type { BodyGuard } from './http/body-guard.js';
 import type { Occupancy } from './http/occupancy.js';
 import type { Refusals } from './refusals/refusals.js';
 import { type Endpoint, stateOf } from './http/request-state.js';
@@ -37,6 +39,7 @@ export interface AppDeps extends GenerateDeps {
   isDraining(): boolean;
   readonly occupancy: Occupancy;
   readonly refusals: Refusals;
+  readonly bodies: BodyGuard;
 }
 
 /** Returns a handler for a public document, which is serialized once: 60 KB take 2 ms. */
@@ -66,6 +69,7 @@ export function createApp(deps: AppDeps): Koa {
     const answered = generate(format, deps);
     return (ctx: Context, next: Next) => inFormat(ctx, () => keyed(ctx, () => admitted(ctx, () => answered(ctx, next))));
   };
+  const counted = countRate(deps.config.countsPerMinuteMax);
   const calls = new Map<string, Middleware>();
 
   const router = new Router();
@@ -82,7 +86,7 @@ export function createApp(deps: AppDeps): Koa {
   for (const base of ['/v1', '', '/v1/v1']) {
     calls.set(`${base}/chat/completions`, call(chatCompletions));
     calls.set(`${base}/messages`, call(messages));
-    router.post(`${base}/messages/count_tokens`, in_(messages, 'count-tokens'), keyed, admitted, countTokens(deps));
+    router.post(`${base}/messages/count_tokens`, in_(messages, 'count-tokens'), keyed, counted, admitted, countTokens(deps));
     router.get(`${base}/models`, keyed, listModels(deps.models));
     router.get(`${base}/models/*id`, keyed, getModel(deps.models));
   }
@@ -114,8 +118,9 @@ export function createApp(deps: AppDeps): Koa {
   const routed = new Map([router, ofConsole].map((each) => [each, each.routes() as Middleware]));
 
   const app = new Koa({ proxy: deps.config.trustProxy, maxIpsCount: deps.config.proxies });
-  app.use(first({ clock: deps.clock, log: deps.log, dialectOf }));
+  app.use(first({ clock: deps.clock, log: deps.log, bodies: deps.bodies, dialectOf }));
   app.use(errors(deps.log, deps.refusals));
+  app.use(oneHost);
   app.use(callsFirst(calls));
   app.use(noteRoute(routerOf));
   app.use((ctx: Context, next: Next) => routed.get(routerOf(ctx))!(ctx, next));
@@ -148,6 +153,18 @@ function callsFirst(calls: ReadonlyMap<string, Middleware>): Middleware {
     stateOf(ctx).route = path;
     return handle(ctx, next);
   };
+}
+
+/** Refuses a request with several Host headers: proxies differ in which of them they read (https://www.rfc-editor.org/rfc/rfc9112#section-3.2). */
+function oneHost(ctx: Context, next: Next): Promise<unknown> {
+  const { rawHeaders } = ctx.req;
+  let hosts = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]!;
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
+  }
+  if (hosts > 1) throw new AppError('invalid_request', 'The request has several Host headers; send one.', { details: { field: 'host' } });
+  return next();
 }
 
 /** Records the template of the matched route for telemetry. */

@@ -12,6 +12,26 @@ export const gatewaySettings = {
     max: 256 * 1024 * 1024,
     default: 32 * 1024 * 1024,
   }),
+  bodiesBytesMax: integer(
+    'TOLLGATE_GATEWAY_BODIES_BYTES_MAX',
+    'bytes of request bodies that are read at the same time, decompressed, before further ones are refused with 503',
+    { min: 1024 * 1024, max: 64 * 1024 * 1024 * 1024, default: 256 * 1024 * 1024 },
+  ),
+  bodiesBytesPerAccountMax: integer('TOLLGATE_GATEWAY_BODIES_BYTES_PER_ACCOUNT_MAX', 'the same for the bodies of one account', {
+    min: 1024 * 1024,
+    max: 64 * 1024 * 1024 * 1024,
+    default: 128 * 1024 * 1024,
+  }),
+  uploadBytesPerSecondMin: integer(
+    'TOLLGATE_GATEWAY_UPLOAD_BYTES_PER_SECOND_MIN',
+    'rate below which the upload of a request body is cut off with 408, over 5 seconds; 0 disables this',
+    { min: 0, max: 1024 * 1024, default: 1024 },
+  ),
+  countsPerMinuteMax: integer(
+    'TOLLGATE_GATEWAY_COUNTS_PER_MINUTE_MAX',
+    'token counts (count_tokens) per key, minute and gateway thread before further ones are refused with 429',
+    { min: 1, max: 10_000_000, default: 600 },
+  ),
   callsMax: integer('TOLLGATE_GATEWAY_CALLS_MAX', 'calls in flight before new ones are refused with 503', {
     min: 1,
     max: 1_000_000,

@@ -11,6 +11,7 @@ import { observeGauges } from '#kit/telemetry/metrics.js';
 import { createApp } from './app.js';
 import { createCheckpoints } from './call/checkpoints.js';
 import type { GatewayConfig } from './config.js';
+import { BodyGuard } from './http/body-guard.js';
 import { type Connections, watchConnections } from './http/connections.js';
 import { localOccupancy, type Occupancy } from './http/occupancy.js';
 import { createKeyedCalls } from './call/idempotency/keyed-calls.js';
@@ -136,6 +137,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
   let isDraining = false;
   let server: Server | undefined;
   let connections: Connections | undefined;
+  let bodies: BodyGuard | undefined;
 
   return {
     name: 'gateway',
@@ -159,6 +161,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
       await keys.start();
       await models.start();
       await checkpoints.start();
+      bodies = new BodyGuard(config, occupancy);
       const app = createApp({
         peers,
         models,
@@ -177,6 +180,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
         isDraining: () => isDraining,
         occupancy,
         refusals,
+        bodies,
       });
       server = createServer({
         headersTimeout: headersTimeoutMs,
@@ -195,6 +199,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
       if (server !== undefined && connections !== undefined)
         await drain(server, () => connections!.isQuiet() && keyedCalls.count() === 0, deps.drainTimeoutMs);
       keyedCalls.stop();
+      bodies?.stop();
       const lostCalls = checkpoints.count();
       if (lostCalls > 0) {
         // Their connections are closed; each still records itself as a client disconnect.

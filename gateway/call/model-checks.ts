@@ -71,16 +71,23 @@ const longPromptChars = 2 ** 20;
  * Throws context_length_exceeded if a body cannot fit the context of its model, whatever is in it, and model_unknown if there is no such model: parsing
  * the longest bodies would occupy the process for a second.
  */
-export function assertFits({ fields, promptChars }: JsonOutline, models: Pick<ModelReplica, 'find'>): void {
+export function assertFits({ fields, promptChars }: JsonOutline, models: Pick<ModelReplica, 'find' | 'list'>): void {
   if (promptChars < longPromptChars) return;
   const name = textOf(fields.get('model'));
-  if (name === undefined) return;
-  const model = models.find(name);
-  if (promptChars <= model.contextLimitTokens * tokenCharsMax) return;
+  // A model whose field is written with escapes is known only after parsing.
+  const model = name === undefined ? largest(models.list()) : models.find(name);
+  if (model === undefined || promptChars <= model.contextLimitTokens * tokenCharsMax) return;
   throw new AppError(
     'context_length_exceeded',
     `The body has ${promptChars} characters of text, which cannot fit the context of ${model.contextLimitTokens} tokens of the model "${model.id}". Shorten the conversation, or choose a model with a longer context.`,
     { details: { field: 'messages' } },
+  );
+}
+
+function largest(models: readonly Model[]): Model | undefined {
+  return models.reduce<Model | undefined>(
+    (most, model) => (model.contextLimitTokens > (most?.contextLimitTokens ?? 0) ? model : most),
+    undefined,
   );
 }
 

@@ -30,6 +30,10 @@ const request = {
     means: 'The body is larger than `limit_bytes`, or than the upstream accepts.',
     todo: 'Send less: smaller images, fewer turns.',
   },
+  upload_too_slow: {
+    means: 'The body arrived more slowly than the operator permits. Nothing was executed.',
+    todo: 'Retry on a faster connection, or send less.',
+  },
   idempotency_mismatch: {
     means: 'The `Idempotency-Key` was used before, with a different body.',
     todo: 'Use a new key for each call; see [idempotency](idempotency.md).',
@@ -138,7 +142,8 @@ const upstreams = {
 
 const ours = {
   overloaded: {
-    means: 'Too many calls are in flight in this gateway, or in your account. Nothing was executed.',
+    means:
+      'Too many calls are in flight, or too many bytes of requests are being read, in this gateway or in your account. Nothing was executed.',
     todo: 'Retry after `retry-after`, with fewer concurrent calls.',
   },
   service_unavailable: {

@@ -20,6 +20,7 @@ const told: [Reason, number, string, string, number, string][] = [
   ['unsupported_field', 400, 'invalid_request_error', 'unsupported_parameter', 400, 'invalid_request_error'],
   ['context_length_exceeded', 400, 'invalid_request_error', 'context_length_exceeded', 400, 'invalid_request_error'],
   ['body_too_large', 413, 'invalid_request_error', 'body_too_large', 413, 'request_too_large'],
+  ['upload_too_slow', 408, 'invalid_request_error', 'upload_too_slow', 408, 'timeout_error'],
   ['already_exists', 409, 'invalid_request_error', 'already_exists', 409, 'conflict_error'],
   ['failed_precondition', 400, 'invalid_request_error', 'failed_precondition', 400, 'invalid_request_error'],
   ['idempotency_mismatch', 422, 'invalid_request_error', 'idempotency_mismatch', 422, 'invalid_request_error'],

@@ -2,6 +2,7 @@
 import type { Context } from 'koa';
 import type { AccountRateLimits, Key } from '#proto/auth/v1/auth.js';
 import type { Format } from '../formats/format.js';
+import type { BodyGuard } from './body-guard.js';
 
 /** What a call with a platform key may be for. */
 export type Endpoint = Format['name'] | 'count-tokens';
@@ -14,6 +15,8 @@ export interface RequestState {
   dialect: Pick<Format, 'error'>;
   /** The template of the matched route, for telemetry; the path is not used because its values are unbounded. */
   route?: string;
+  /** Bounds the reading of the body. */
+  bodies?: BodyGuard;
   /** Set once the key is known. */
   key?: Key;
   /** The limits that the key shares with the other keys of its account. */

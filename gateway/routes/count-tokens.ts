@@ -5,17 +5,17 @@ import { tellNames } from '../http/dropped-fields.js';
 import { parseCountTokens } from '../formats/messages/request.js';
 import { disconnectSignal } from '../http/disconnect-signal.js';
 import type { CallDeps } from '../call/metered-call.js';
-import { assertPermitted, assertReads } from '../call/model-checks.js';
-import { readJson } from '../http/middleware/json-body.js';
+import { assertFits, assertPermitted, assertReads } from '../call/model-checks.js';
+import { readJsonBody } from '../http/middleware/json-body.js';
 import { noteRequestedModel, stateOf } from '../http/request-state.js';
 import { betasOf, versionOf } from './version.js';
 
 /** Creates the route. */
 export function countTokens({ peers, models, config }: CallDeps): Middleware {
   return async (ctx: Context) => {
-    const body = await readJson(ctx, config.bodyBytesMax);
-    noteRequestedModel(ctx, body);
-    const parsed = parseCountTokens(body, { version: versionOf(ctx), betas: betasOf(ctx) });
+    const body = await readJsonBody(ctx, config.bodyBytesMax, (outline) => assertFits(outline, models));
+    noteRequestedModel(ctx, body.value);
+    const parsed = parseCountTokens(body.value, { version: versionOf(ctx), betas: betasOf(ctx) });
     const { model, targets } = models.resolve(parsed.model);
     assertPermitted(stateOf(ctx).key!, model);
     assertReads(model, parsed.needs);

@@ -102,6 +102,7 @@ export const sentences = {
       'The conversation and the requested output are longer than the context of the model. Shorten the conversation, lower the output cap, or use a model with a longer context.',
   },
   body_too_large: { body_too_large: 'The request is too large. Make it smaller and try again.' },
+  upload_too_slow: { upload_too_slow: 'The request arrived too slowly. Try again on a faster connection.' },
   idempotency_mismatch: {
     idempotency_mismatch: 'The same idempotency key was used before with other parameters. Nothing was changed.',
     id_mismatch: '"{id}" was used before with other parameters. Nothing was changed.',

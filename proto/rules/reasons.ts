@@ -12,6 +12,8 @@ export const reasons = {
   context_length_exceeded: Status.INVALID_ARGUMENT,
   /** The body is larger than the limit in details.limit_bytes, or than the upstream takes. */
   body_too_large: Status.INVALID_ARGUMENT,
+  /** The client sent the body too slowly. Nothing was executed. */
+  upload_too_slow: Status.DEADLINE_EXCEEDED,
   /** The id or idempotency key was used before with other parameters. */
   idempotency_mismatch: Status.ALREADY_EXISTS,
   /** The thing named does not exist; details.what says which kind. */

@@ -149,18 +149,17 @@ export const inferenceSettings = {
 } satisfies Settings;
 
 /** Names of request fields, separated by commas. */
-function fieldPaths(env: string, upstreamId: string): Setting<readonly string[]> {
+function fieldPaths(env: string, upstreamId: string): Setting<readonly string[] | undefined> {
   return {
     env,
     description: `request fields that clients may send to the managed upstream "${upstreamId}" beside the published ones, for example top_a,options.num_ctx`,
-    default: [],
+    default: undefined,
     parse(value) {
       const paths = value.split(',').map((path) => path.trim());
       if (!paths.every(isAllowableField))
         throw new Error('must be names of request fields that set neither the model, the output cap, the number of answers nor an account');
       return paths;
     },
-    show: (paths) => paths.join(','),
   };
 }
 

@@ -11,10 +11,17 @@ interface Refusal {
   error: { message: string; reason: string };
 }
 
+/** What one account may send at the same time. */
+const bodiesBytesMax = 64 * 1024 * 1024;
+
 let system: System;
 
 beforeAll(async () => {
-  system = await startSystem('single', { TOLLGATE_GATEWAY_CONNECTIONS_MAX: '50' });
+  system = await startSystem('single', {
+    TOLLGATE_GATEWAY_CONNECTIONS_MAX: '50',
+    TOLLGATE_GATEWAY_BODIES_BYTES_PER_ACCOUNT_MAX: String(bodiesBytesMax),
+    TOLLGATE_GATEWAY_COUNTS_PER_MINUTE_MAX: '20',
+  });
 });
 
 afterAll(() => system?.stop());
@@ -45,6 +52,36 @@ function requestsTo(route: string): { status: number }[] {
 }
 
 describe('bodies', () => {
+  it('that are sent almost to their end take bounded memory, and are gone within seconds', async () => {
+    const sentBytes = 30 * 1024 * 1024;
+    const head = `POST /v1/messages HTTP/1.1\r\nhost: x\r\nx-api-key: ${system.firstKey}\r\ncontent-length: ${32 * 1024 * 1024}\r\n\r\n`;
+    const before = requestsTo('/v1/messages').length;
+    const callers = await Promise.all(Array.from({ length: 30 }, () => dial(head)));
+    for (const { socket } of callers) socket.write(Buffer.alloc(sentBytes, 'x'));
+    const ended = await eventually(() => {
+      const requests = requestsTo('/v1/messages').slice(before);
+      return requests.length === callers.length ? requests : undefined;
+    }, 30_000);
+    // Those for which there is no room are refused at once, the others when they have sent nothing for some seconds.
+    const slow = ended.filter(({ status }) => status === 408);
+    expect(slow.length).toBeGreaterThan(0);
+    expect(slow.length * sentBytes).toBeLessThanOrEqual(bodiesBytesMax);
+    expect(ended.filter(({ status }) => status === 529)).toHaveLength(callers.length - slow.length);
+    await eventually(() => (callers.every(({ socket }) => socket.destroyed || socket.readableEnded) ? true : undefined), 5000);
+    // What they held is free again.
+    expect((await chat(system, system.firstKey, { messages: [{ role: 'user', content: 'x'.repeat(100_000) }] })).status).toBe(200);
+  });
+
+  it('that stop before their end are answered in the format of the caller', async () => {
+    const { socket, received } = await dial(
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${system.firstKey}\r\ncontent-length: 100\r\n\r\n{"model"`,
+    );
+    await eventually(() => (received().includes('\r\n\r\n') ? true : undefined), 15_000);
+    expect(received()).toMatch(/^HTTP\/1\.1 408 /);
+    expect(received()).toContain('upload_too_slow');
+    socket.destroy();
+  });
+
   it('are given up when a caller leaves in the middle of a compressed one', async () => {
     const before = requestsTo('/v1/messages').length;
     const body = gzipSync(JSON.stringify({ model: 'sandbox/echo' }));
@@ -103,6 +140,24 @@ describe('bodies', () => {
 });
 
 describe('requests', () => {
+  it('with two Host headers are refused, because proxies differ in which one they read', async () => {
+    const { socket, received } = await dial('GET /v1/catalog HTTP/1.1\r\nhost: a\r\nHost: b\r\n\r\n');
+    await eventually(() => (received().includes('\r\n\r\n') ? true : undefined), 5000);
+    expect(received()).toMatch(/^HTTP\/1\.1 400 /);
+    expect(received()).toContain('several Host headers');
+    socket.destroy();
+  });
+
+  it('to count tokens, which are free, are limited per key', async () => {
+    const body = { model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello' }] };
+    const count = async (): Promise<Response> => post(system, '/v1/messages/count_tokens', system.firstKey, body);
+    const answers = await Promise.all(Array.from({ length: 25 }, count));
+    const refused = answers.filter(({ status }) => status !== 200);
+    expect(refused.length).toBeGreaterThanOrEqual(4);
+    expect(refused[0]!.status).toBe(429);
+    expect(Number(refused[0]!.headers.get('retry-after'))).toBeGreaterThan(0);
+  });
+
   it('to an invalid address get a 404', async () => {
     const { socket, received } = await dial('GET http://[::zz/v1/models HTTP/1.1\r\nhost: x\r\n\r\n');
     await eventually(() => (received().includes('\r\n\r\n') ? true : undefined), 5000);

@@ -93,6 +93,7 @@ describe.each(modes)('the audit trail in %s mode', (mode) => {
             allow_private_network: false,
             enabled: true,
             whole_answers: false,
+            allowed_fields: [],
             secret: 'set',
           },
           account_id: null,

@@ -102,6 +102,7 @@ export const chineseSentences: Readonly<Record<Rule, string>> = {
   invalid_request: '请求中有内容缺失、格式不对或超出范围。',
   unsupported_field: '请求中有此处不支持的内容。',
   context_length_exceeded: '对话加上要求的输出超出了模型的上下文长度。请缩短对话、减小输出上限或换用上下文更长的模型。',
+  upload_too_slow: '请求上传过慢，请使用更快的网络再试。',
   body_too_large: '请求内容过大，请减少后再试。',
   idempotency_mismatch: '同一操作标识此前已用于其他内容，未作任何更改。请重新打开表单再试。',
   id_mismatch: '“{id}”此前已用于其他内容，未作任何更改。请重新打开表单再试。',

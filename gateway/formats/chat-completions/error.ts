@@ -21,6 +21,7 @@ export const renderings: Renderings = {
   unsupported_field: invalid('unsupported_parameter'),
   context_length_exceeded: invalid('context_length_exceeded'),
   body_too_large: invalid('body_too_large', 413),
+  upload_too_slow: { ...invalid('upload_too_slow', 408), retry: 'unsaid' },
   idempotency_mismatch: invalid('idempotency_mismatch', 422),
   idempotency_in_progress: { ...invalid('idempotency_in_progress', 409), retry: 'later' },
   idempotency_answer_gone: invalid('idempotency_answer_gone', 410),

@@ -24,6 +24,7 @@ export const renderings: Renderings = {
   unsupported_field: invalid('unsupported_parameter'),
   context_length_exceeded: invalid('context_length_exceeded'),
   body_too_large: { status: 413, type: 'request_too_large', code: 'body_too_large', retry: 'never' },
+  upload_too_slow: { status: 408, type: 'timeout_error', code: 'upload_too_slow', retry: 'unsaid' },
   idempotency_mismatch: invalid('idempotency_mismatch', 422),
   idempotency_in_progress: { ...conflict('idempotency_in_progress'), retry: 'later' },
   idempotency_answer_gone: invalid('idempotency_answer_gone', 410),

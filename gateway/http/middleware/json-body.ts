@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import { createGunzip, createInflate, type Gunzip, type Inflate } from 'node:zlib';
 import type { Context } from 'koa';
 import { AppError } from '#client/errors/app-error.js';
+import { stateOf } from '../request-state.js';
 import { type JsonOutline, outlineOf, trusted } from './json-outline.js';
 
 /** A body that was parsed from JSON. */
@@ -66,27 +67,43 @@ function unpacked(ctx: Context, unpacker: Gunzip | Inflate): Readable {
   return ctx.req.pipe(unpacker);
 }
 
-/** Returns the raw body, decompressed. Throws body_too_large and invalid_request. */
+/** Returns the raw body, decompressed. Throws body_too_large, invalid_request, upload_too_slow, and overloaded if bodies take too much memory. */
 export async function readBytes(ctx: Context, bytesMax: number): Promise<Buffer> {
   const declared = Number(ctx.get('content-length') || 0);
   if (declared > bytesMax) throw tooLarge(bytesMax);
   const body = decoded(ctx);
   if (body.closed) throw broken(body.errored);
   // By its events: an iterator of the stream costs more than parsing a short body.
-  return new Promise((resolve, reject) => {
+  const { bodies, key } = stateOf(ctx);
+  return new Promise<Buffer>((resolve, reject) => {
     const chunks: Buffer[] = [];
     let total = 0;
-    body.on('data', (chunk: Buffer) => {
-      total += chunk.length;
-      if (total <= bytesMax) return void chunks.push(chunk);
-      reject(tooLarge(bytesMax));
+    const refuse = (error: unknown): void => {
+      reject(error);
+      guarded?.end();
+      chunks.length = 0;
       // The connection stays open, or the client would see a reset instead of the response.
       if (body === ctx.req) body.removeAllListeners('data').pause();
       else body.destroy();
+    };
+    const guarded = bodies?.begin(key?.accountId ?? '', refuse);
+    body.on('data', (chunk: Buffer) => {
+      total += chunk.length;
+      if (total > bytesMax) return refuse(tooLarge(bytesMax));
+      try {
+        guarded?.add(chunk.length);
+      } catch (error) {
+        return refuse(error);
+      }
+      chunks.push(chunk);
     });
-    body.once('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, total)));
+    body.once('end', () => {
+      guarded?.end();
+      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, total));
+    });
     body.on('error', (error) => reject(broken(error)));
     body.once('close', () => {
+      guarded?.end();
       if (!body.readableEnded) reject(broken(body.errored));
     });
   });

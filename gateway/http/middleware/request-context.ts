@@ -5,6 +5,7 @@ import { newId } from '#kit/id.js';
 import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
 import type { Format } from '../../formats/format.js';
+import type { BodyGuard } from '../body-guard.js';
 import { beginState, stateOf } from '../request-state.js';
 
 const tracer = trace.getTracer('tollgate.gateway');
@@ -19,8 +20,8 @@ function setRequestId(ctx: Context, requestId: string): void {
 }
 
 /** Creates the middleware. `dialectOf` chooses the error format from what is known at the start. */
-export function first(deps: { clock: Clock; log: Logger; dialectOf(ctx: Context): Pick<Format, 'error'> }): Middleware {
-  const { clock, log, dialectOf } = deps;
+export function first(deps: { clock: Clock; log: Logger; bodies: BodyGuard; dialectOf(ctx: Context): Pick<Format, 'error'> }): Middleware {
+  const { clock, log, bodies, dialectOf } = deps;
   const durations = metrics.getMeter('tollgate.gateway').createHistogram('http.server.request.duration', {
     description: 'Duration of requests, to the last byte.',
     unit: 's',
@@ -33,7 +34,7 @@ export function first(deps: { clock: Clock; log: Logger; dialectOf(ctx: Context)
     if (!isUrl(ctx)) ctx.url = '/';
     const startedAtMs = clock.nowMs();
     const requestId = newId('req', startedAtMs);
-    beginState(ctx, { requestId, dialect: dialectOf(ctx) });
+    beginState(ctx, { requestId, dialect: dialectOf(ctx), bodies });
     setRequestId(ctx, requestId);
     const parent = propagation.extract(telemetry.active(), ctx.headers);
     const span = tracer.startSpan(
