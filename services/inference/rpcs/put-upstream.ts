@@ -79,7 +79,10 @@ function auditDetail({ apiFormat, baseUrl, allowPrivateNetwork, enabled, wholeAn
   };
 }
 
-type Wanted = Pick<UpstreamRow, 'id' | 'apiFormat' | 'baseUrl' | 'allowPrivateNetwork' | 'enabled' | 'wholeAnswers' | 'allowedFields' | 'limits'>;
+type Wanted = Pick<
+  UpstreamRow,
+  'id' | 'apiFormat' | 'baseUrl' | 'allowPrivateNetwork' | 'enabled' | 'wholeAnswers' | 'allowedFields' | 'limits'
+>;
 
 function checkUpstream(upstream: Upstream | undefined): Wanted {
   if (upstream === undefined) throw fieldFault('upstream', 'required');
