@@ -19,6 +19,7 @@ export const seconds: Readonly<Record<string, number>> = {
   'tests/kill/kill.test.ts': 101,
   'tests/calls/streams.test.ts': 91,
   'tests/clients/rate-limits.test.ts': 68,
+  'tests/calls/refusals.test.ts': 70,
   'tests/console/journey.test.ts': 66,
   'tests/operations/availability.distributed.test.ts': 64,
   'tests/console/operator.test.ts': 64,
