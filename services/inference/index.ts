@@ -48,7 +48,7 @@ export function createInference(
   const targets = new TargetStore(db);
   const onRead = async (): Promise<void> => router.apply(await targets.overrides());
   const registry = new UpstreamRegistry({ config, clock, log, store, box, onRead, callsInFlight: shared ?? localCallsInFlight() });
-  const reports = new HealthReports(router, targets, clock, log);
+  const reports = new HealthReports(router, targets, onRead, clock, log);
   const stopObserving = observeTargets(router, clock, log);
   return {
     name: 'inference',

@@ -21,6 +21,7 @@ export const seconds: Readonly<Record<string, number>> = {
   'tests/clients/rate-limits.test.ts': 68,
   'tests/calls/refusals.test.ts': 70,
   'tests/console/journey.test.ts': 66,
+  'tests/operations/chaos.test.ts': 65,
   'tests/operations/availability.distributed.test.ts': 64,
   'tests/console/operator.test.ts': 64,
   'tests/console/usage.test.ts': 57,

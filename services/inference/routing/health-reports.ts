@@ -8,9 +8,9 @@ import type { TargetStore } from '../target-store.js';
 import type { Router } from './router.js';
 
 /** A report is repeated after this time, as long as a target is out of service. */
-const repeatMs = 10_000;
+const repeatMs = 5000;
 /** A report is believed for this time. */
-export const reportValidMs = 3 * repeatMs;
+export const reportValidMs = 4 * repeatMs;
 
 /** Writes the reports. It costs nothing while all targets are available. */
 export class HealthReports {
@@ -22,6 +22,8 @@ export class HealthReports {
   constructor(
     private readonly router: Router,
     private readonly store: TargetStore,
+    /** Applies what operators have decided since: without calls, nothing else does. */
+    private readonly refresh: () => Promise<void>,
     private readonly clock: Clock,
     private readonly log: Logger,
   ) {
@@ -40,10 +42,15 @@ export class HealthReports {
     if (this.#isStopped) return;
     this.#cancel?.();
     this.#cancel = afterAbout(afterMs, () => {
-      const targets = this.#unavailable();
-      if (targets.length > 0) this.#plan(repeatMs);
-      this.#writing = this.#writing.then(() => this.#write(targets));
+      this.#writing = this.#writing.then(() => this.#report());
     });
+  }
+
+  async #report(): Promise<void> {
+    await this.refresh().catch((error: unknown) => this.log.warn({ err: error }, 'the overrides of targets cannot be read'));
+    const targets = this.#unavailable();
+    if (targets.length > 0) this.#plan(repeatMs);
+    await this.#write(targets);
   }
 
   #unavailable(): TargetHealth[] {
