@@ -61,7 +61,7 @@ describe.each(modes)('an operator’s catalog in the browser, %s', (mode) => {
     const calls = page.getByRole('table', { name: 'What calls would cost' });
     expect(await calls.getByRole('row').nth(1).innerText()).toContain('$0.002025001');
     // The draft is not in effect yet.
-    expect(await (await fetch(`${system.baseUrl}/v1/catalog`)).text()).not.toContain('4.25');
+    expect(await (await fetch(`${system.baseUrl}/v1/catalog`)).text()).not.toContain('"4.25"');
 
     await page.getByRole('button', { name: 'Publish…' }).click();
     await popup(page).getByText('can never be changed or taken back').waitFor();
