@@ -18,10 +18,10 @@ const [address, ca, cert, key] = JSON.parse(process.argv[2]!);
 const tollgate = connect({ address, caller: 'operator', batch: true, ...(ca === undefined ? {} : { tls: readTls({ ca, cert, key }) }) });
 const { auth, ledger } = tollgate;
 
-const { account } = await auth.createAccount({ name: 'Packed', idempotencyKey: '' });
+const { account } = await auth.createAccount({ name: 'Packed', rateLimits: undefined, idempotencyKey: '' });
 const accountId = account!.id;
 const { key: made } = await auth.createKey(
-  { accountId, name: 'k', models: undefined, lifetimeLimitNanoUsd: undefined, expiresAtMs: undefined, idempotencyKey: 'k1' },
+  { accountId, name: 'k', models: undefined, lifetimeLimitNanoUsd: undefined, expiresAtMs: undefined, rateLimits: undefined, idempotencyKey: 'k1' },
   callOptions({ timeoutMs: 5000 }),
 );
 const deposit = { idempotencyKey: 'd1', accountId, amountNanoUsd: 1_000_000_000n, source: DepositSource.DEPOSIT_SOURCE_CASH, reason: 'test' };
