@@ -11,6 +11,9 @@ import { startSystem, type System } from '../support/system.js';
 
 const limit = 600;
 const callers = 50;
+/** Whole minutes in the long form; the short one ends when the limit of the first minute has long been reached. */
+const wholeMinutes = Number(process.env['TOLLGATE_TEST_LIMIT_MINUTES'] ?? 0);
+const durationMs = wholeMinutes === 0 ? 25_000 : wholeMinutes * 60_000;
 const tokens = { messages: [{ role: 'user', content: 'tokens=1' }] };
 
 describe('rate limits over three gateways', () => {
@@ -70,13 +73,14 @@ describe('rate limits over three gateways', () => {
   it('admit, of 50 callers, as many calls per minute as the limit', async () => {
     const { secret } = await createKey(system, 'shared', '--rpm', String(limit));
     const beganAtMs = performance.now();
-    const minutes = [0, 0];
+    const minutes = Array.from({ length: Math.max(1, wholeMinutes) }, () => 0);
     const others = new Set<number>();
     await Promise.all(
       Array.from({ length: callers }, async (_, index) => {
         for (;;) {
-          const minute = Math.floor((performance.now() - beganAtMs) / 60_000);
-          if (minute > 1) return;
+          const elapsedMs = performance.now() - beganAtMs;
+          if (elapsedMs >= durationMs) return;
+          const minute = Math.floor(elapsedMs / 60_000);
           const status = await statusOf(index, secret);
           if (status === 200) minutes[minute]! += 1;
           else if (status === 429) await sleep(1000);
