@@ -109,7 +109,7 @@ describe('usage', () => {
     expect(await tollgateJson(gateway, ['usage', 'show', 'req_1'])).toMatchObject([
       { id: 'req_1', refunded_usd: '0.000002', charge_usd: '0.000012' },
     ]);
-    expect((await tollgate(gateway, ['usage', 'show', 'req_1'])).stdout).toContain('$0.000002 was given back since');
+    expect((await tollgate(gateway, ['usage', 'show', 'req_1'])).stdout).toContain('$0.000002 has been refunded since');
   });
 
   it('is summed in nested groups, with days in the given time zone', async () => {

@@ -46,7 +46,7 @@ export function usageCommand(cli: Cli): Command {
         const refundedNanoUsd = await refundedOf(record, ledger);
         cli.out.show(recordView, record, usdJson('refunded', refundedNanoUsd));
         if (refundedNanoUsd !== undefined && refundedNanoUsd > 0n)
-          cli.out.note(`\n${usd(refundedNanoUsd)} was given back since; \`tollgate balance entries\` shows why.`);
+          cli.out.note(`\n${usd(refundedNanoUsd)} has been refunded since; \`tollgate balance entries\` shows why.`);
       }),
     );
 

@@ -56,7 +56,7 @@ describe('the attempts of a call', () => {
     ]);
   });
 
-  it('include a whole answer that broke off before the one that was completed', () => {
+  it('include the attempt whose answer broke off and the one that replaced it', () => {
     const { attempts, log: attemptLog } = log();
     attemptLog.answer(started('a'));
     attemptLog.fail(failed('a', 'b', { httpStatus: 200 }));

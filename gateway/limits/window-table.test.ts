@@ -138,7 +138,7 @@ describe('a table', () => {
     for (const key of keys) expect(windows.take([key], one, startMs).refusal).toBeDefined();
   });
 
-  it('counts from zero the subject that was idle longest when it is full', () => {
+  it('gives a new subject the place of the one with the oldest last call when it is full', () => {
     const windows = new WindowTable(windowMemory(1, 32), 1);
     const keys = Array.from({ length: 33 }, () => subject({ requests: 1 }));
     keys.forEach((key, index) => windows.take([key], one, startMs + index * 1000));

@@ -27,7 +27,10 @@ const firstSlotCell = 1;
 /** After this long a thread checks again whether the lock is free: the holder may have ended without a wake-up. */
 const lockWaitMs = 5;
 
-/** Subjects with limits that are counted at the same time. Beyond that, the one that was idle longest is counted from zero again. */
+/**
+ * How many subjects the table has room for. When it is full, a new one takes the place of the one with the oldest last call, whose next call is
+ * counted from zero.
+ */
 const slotsDefault = 16_384;
 const probes = 32;
 

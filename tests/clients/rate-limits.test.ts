@@ -1,4 +1,4 @@
-// What the official libraries do at a rate limit: they wait for as long as they are told, and succeed.
+// The official libraries retry after a 429 when `retry-after` says so, and get their answer.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createKey } from '../support/calls.js';
 import { startSystem, type System } from '../support/system.js';

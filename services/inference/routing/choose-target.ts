@@ -13,8 +13,9 @@ export interface Candidate {
 }
 
 /**
- * Returns the candidate to call next: by weight among the usable ones of the first priority that has any. If none is usable, the cooling one
- * that is available first, and then the ejected one, because a target that may fail is better than none. `random` is in [0, 1).
+ * Returns the candidate to call next. It is chosen by weight from the usable candidates of the first priority that has any. If no candidate is
+ * usable, it is the cooling one whose cooldown ends first; if none is cooling, the ejected one whose ejection ends first. An attempt that may fail
+ * is better than no attempt. `random` is in [0, 1).
  */
 export function chooseTarget<C extends Candidate>(candidates: readonly C[], random: () => number): C | undefined {
   if (candidates.length < 2) return candidates[0];
