@@ -22,6 +22,7 @@ interface AddOptions {
   readonly wholeAnswers?: boolean;
   readonly connectTimeout?: number;
   readonly firstTokenTimeout?: number;
+  readonly slowFirstToken?: number;
   readonly idleTimeout?: number;
   readonly totalTimeout?: number;
   readonly callsMax?: number;
@@ -85,6 +86,11 @@ export function upstreamCommand(cli: Cli): Command {
       'time limit from sending a request to the first event, or to the end of a whole answer',
       parseTimeLimit,
     )
+    .option(
+      '--slow-first-token <time>',
+      'an answer that begins later than this counts like a failure in the share of failures (half of the first-token timeout)',
+      parseTimeLimit,
+    )
     .option('--idle-timeout <time>', 'how long it may be silent in the middle of an answer', parseTimeLimit)
     .option('--total-timeout <time>', 'time limit of one attempt', parseTimeLimit)
     .option('--calls-max <n>', 'maximum number of calls in flight from one process', (text) => parseCount(text, 1, 100_000))
@@ -108,6 +114,7 @@ export function upstreamCommand(cli: Cli): Command {
           limits: {
             connectTimeoutMs: options.connectTimeout,
             firstTokenTimeoutMs: options.firstTokenTimeout,
+            slowFirstTokenMs: options.slowFirstToken,
             idleTimeoutMs: options.idleTimeout,
             totalTimeoutMs: options.totalTimeout,
             callsMax: options.callsMax,

@@ -1,16 +1,26 @@
 // The output of the health of targets.
-import { type ListTargetHealthResponse, OverrideMode, type TargetOverride, TargetState } from '#proto/inference/v1/inference.js';
+import {
+  EjectionCause,
+  type ListTargetHealthResponse,
+  OverrideMode,
+  type TargetOverride,
+  TargetState,
+} from '#proto/inference/v1/inference.js';
 import { instant, instantJson, type View } from '../output.js';
 import { wordsOf } from '../parse.js';
 
 const states = wordsOf<TargetState>(TargetState, 'TARGET_STATE_');
 const modes = wordsOf<OverrideMode>(OverrideMode, 'OVERRIDE_MODE_');
 
+const causes = wordsOf<EjectionCause>(EjectionCause, 'EJECTION_CAUSE_');
+
 /** A target that is out of service, in one process or, if it is drained, in all. */
 export interface TargetStanding {
   readonly upstreamId: string;
   readonly upstreamModel: string;
   readonly state: string;
+  /** Why it is ejected; empty if it is not. */
+  readonly cause: string;
   readonly failures: number;
   readonly reason: string;
   /** 0 for a drained target. */
@@ -22,17 +32,22 @@ export interface TargetStanding {
 export function targetStandings({ targets, overrides }: ListTargetHealthResponse): TargetStanding[] {
   const drained = overrides.filter(({ mode }) => mode === OverrideMode.OVERRIDE_MODE_DRAIN);
   return [
-    ...drained.map((target) => ({ ...target, state: 'drained', failures: 0, reason: '', untilMs: 0n, instance: 'all' })),
-    ...targets.map((target) => ({ ...target, state: states.of(target.state) })),
+    ...drained.map((target) => ({ ...target, state: 'drained', cause: '', failures: 0, reason: '', untilMs: 0n, instance: 'all' })),
+    ...targets.map((target) => ({ ...target, state: states.of(target.state), cause: causeOf(target.cause) })),
   ];
+}
+
+function causeOf(cause: EjectionCause): string {
+  return cause === EjectionCause.EJECTION_CAUSE_UNSPECIFIED ? '' : causes.of(cause);
 }
 
 /** One of them. */
 export const targetHealthView: View<TargetStanding> = {
-  json: ({ upstreamId, upstreamModel, state, failures, reason, untilMs, instance }) => ({
+  json: ({ upstreamId, upstreamModel, state, cause, failures, reason, untilMs, instance }) => ({
     upstream_id: upstreamId,
     upstream_model: upstreamModel,
     state,
+    cause: cause === '' ? null : cause,
     failures,
     reason: reason === '' ? null : reason,
     until: untilMs === 0n ? null : instantJson(untilMs),
@@ -42,6 +57,7 @@ export const targetHealthView: View<TargetStanding> = {
     { title: 'upstream', text: ({ upstreamId }) => upstreamId },
     { title: 'model', text: ({ upstreamModel }) => upstreamModel },
     { title: 'state', text: ({ state }) => state },
+    { title: 'why', text: ({ cause }) => cause.replaceAll('_', ' ') },
     { title: 'until', text: ({ untilMs }) => (untilMs === 0n ? 'returned' : instant(untilMs)) },
     { title: 'failures', text: ({ failures }) => String(failures), align: 'right' },
     { title: 'last failure', text: ({ reason }) => reason },

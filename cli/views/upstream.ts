@@ -7,6 +7,7 @@ import {
   type UpstreamTest,
   type UpstreamTestStep,
 } from '#proto/inference/v1/inference.js';
+import { limitFields } from '#rules/upstream-limits.js';
 import { instant, instantJson, type JsonObject, type View } from '../output.js';
 import { wordsOf } from '../parse.js';
 
@@ -24,13 +25,7 @@ export const upstreamView: View<Upstream> = {
     allow_private_network: upstream.allowPrivateNetwork,
     enabled: upstream.enabled,
     whole_answers: upstream.wholeAnswers,
-    limits: {
-      connect_timeout_ms: upstream.limits?.connectTimeoutMs ?? null,
-      first_token_timeout_ms: upstream.limits?.firstTokenTimeoutMs ?? null,
-      idle_timeout_ms: upstream.limits?.idleTimeoutMs ?? null,
-      total_timeout_ms: upstream.limits?.totalTimeoutMs ?? null,
-      calls_max: upstream.limits?.callsMax ?? null,
-    },
+    limits: limitFields(upstream.limits, null),
     allowed_fields: upstream.allowedFields,
     managed: upstream.managed,
     managed_by: upstream.managedBy ?? null,
@@ -55,12 +50,13 @@ export const upstreamView: View<Upstream> = {
 
 /** Returns the limits that the upstream has of its own, for example "first token 5m, calls 8"; empty if it has none. */
 function limitsText(limits: UpstreamLimits | undefined): string {
-  const { connectTimeoutMs, firstTokenTimeoutMs, idleTimeoutMs, totalTimeoutMs, callsMax } = limits ?? {};
+  const { connectTimeoutMs, firstTokenTimeoutMs, slowFirstTokenMs, idleTimeoutMs, totalTimeoutMs, callsMax } = limits ?? {};
   const time = (name: string, ms: number | undefined): string[] =>
     ms === undefined ? [] : [`${name} ${ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`}`];
   return [
     ...time('connect', connectTimeoutMs),
     ...time('first token', firstTokenTimeoutMs),
+    ...time('slow', slowFirstTokenMs),
     ...time('idle', idleTimeoutMs),
     ...time('total', totalTimeoutMs),
     ...(callsMax === undefined ? [] : [`calls ${callsMax}`]),

@@ -45,6 +45,21 @@ export const inferenceSettings = {
     max: 1000,
     default: 5,
   }),
+  failurePercentMax: integer(
+    'TOLLGATE_INFERENCE_FAILURE_PERCENT_MAX',
+    'share of failed and slow calls, in percent, at which a target is ejected',
+    { min: 1, max: 100, default: 50 },
+  ),
+  failureCallsMin: integer(
+    'TOLLGATE_INFERENCE_FAILURE_CALLS_MIN',
+    'calls to a target within the window below which it is not ejected for their share of failures',
+    { min: 2, max: 1_000_000, default: 20 },
+  ),
+  failureWindowMs: duration('TOLLGATE_INFERENCE_FAILURE_WINDOW', 'the window in which the share of failed and slow calls is judged', {
+    minMs: 100,
+    maxMs: 3_600_000,
+    default: 30_000,
+  }),
   ejectionBaseMs: duration(
     'TOLLGATE_INFERENCE_EJECTION_BASE',
     'how long a target is ejected the first time; each further ejection lasts this much longer',

@@ -6,7 +6,8 @@ import { migrate } from '#kit/db/migrate.js';
 import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
 import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';
-import { UpstreamLimits, UpstreamTest, type ApiFormat } from '#proto/inference/v1/inference.js';
+import { limitFields, limitsOfFields, upstreamLimits } from '#rules/upstream-limits.js';
+import { type UpstreamLimits, UpstreamTest, type ApiFormat } from '#proto/inference/v1/inference.js';
 import { migrations } from './migrations/index.js';
 
 /** Maximum number of stored upstreams. */
@@ -40,11 +41,7 @@ const columns = [
   'allow_private_network',
   'enabled',
   'whole_answers',
-  'connect_timeout_ms',
-  'first_token_timeout_ms',
-  'idle_timeout_ms',
-  'total_timeout_ms',
-  'calls_max',
+  ...upstreamLimits.map(({ field }) => field),
   'allowed_fields',
   'created_at_ms',
 ];
@@ -171,13 +168,7 @@ function fromRow(row: Record<string, unknown>): UpstreamRow {
     allowPrivateNetwork: asNumber(row['allow_private_network']) === 1,
     enabled: asNumber(row['enabled']) === 1,
     wholeAnswers: asNumber(row['whole_answers']) === 1,
-    limits: UpstreamLimits.fromPartial({
-      connectTimeoutMs: optional(row['connect_timeout_ms'], asNumber),
-      firstTokenTimeoutMs: optional(row['first_token_timeout_ms'], asNumber),
-      idleTimeoutMs: optional(row['idle_timeout_ms'], asNumber),
-      totalTimeoutMs: optional(row['total_timeout_ms'], asNumber),
-      callsMax: optional(row['calls_max'], asNumber),
-    }),
+    limits: limitsOfFields(Object.fromEntries(upstreamLimits.map(({ field }) => [field, optional(row[field], asNumber)]))),
     allowedFields: JSON.parse(asText(row['allowed_fields'])) as string[],
     createdAtMs: asBigInt(row['created_at_ms']),
   };
@@ -193,11 +184,7 @@ function toRow(row: UpstreamRow): Record<string, unknown> {
     allow_private_network: row.allowPrivateNetwork ? 1 : 0,
     enabled: row.enabled ? 1 : 0,
     whole_answers: row.wholeAnswers ? 1 : 0,
-    connect_timeout_ms: row.limits.connectTimeoutMs ?? null,
-    first_token_timeout_ms: row.limits.firstTokenTimeoutMs ?? null,
-    idle_timeout_ms: row.limits.idleTimeoutMs ?? null,
-    total_timeout_ms: row.limits.totalTimeoutMs ?? null,
-    calls_max: row.limits.callsMax ?? null,
+    ...limitFields(row.limits, null),
     allowed_fields: JSON.stringify(row.allowedFields),
     created_at_ms: row.createdAtMs,
   };

@@ -1,6 +1,7 @@
 // Upstreams and their tests as JSON for operators, never with a secret. Pure.
 import { type Upstream as UpstreamMessage, type UpstreamTest as TestMessage, ApiFormat } from '#proto/inference/v1/inference.js';
 import { formatUsd } from '#rules/money.js';
+import { limitFields } from '#rules/upstream-limits.js';
 import type { Upstream, UpstreamTest } from '../schemas/operator/upstreams.js';
 import { instant, orNull } from './values.js';
 import { words } from './words.js';
@@ -25,13 +26,7 @@ export function renderUpstream(upstream: UpstreamMessage, routed: readonly Route
     allow_private_network: upstream.allowPrivateNetwork,
     enabled: upstream.enabled,
     whole_answers: upstream.wholeAnswers,
-    limits: {
-      connect_timeout_ms: upstream.limits?.connectTimeoutMs ?? null,
-      first_token_timeout_ms: upstream.limits?.firstTokenTimeoutMs ?? null,
-      idle_timeout_ms: upstream.limits?.idleTimeoutMs ?? null,
-      total_timeout_ms: upstream.limits?.totalTimeoutMs ?? null,
-      calls_max: upstream.limits?.callsMax ?? null,
-    },
+    limits: limitFields(upstream.limits, null),
     allowed_fields: upstream.allowedFields,
     // It cannot be changed here: it is built in, or set by the environment variable in managed_by.
     locked: upstream.managed ? (upstream.apiFormat === ApiFormat.API_FORMAT_SANDBOX ? 'built_in' : 'environment') : null,

@@ -16,6 +16,7 @@ export const schema: Migration = {
       whole_answers ${sql.int32} NOT NULL,
       connect_timeout_ms ${sql.int64},
       first_token_timeout_ms ${sql.int64},
+      slow_first_token_ms ${sql.int64},
       idle_timeout_ms ${sql.int64},
       total_timeout_ms ${sql.int64},
       calls_max ${sql.int64},

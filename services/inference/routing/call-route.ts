@@ -44,9 +44,11 @@ export class CallRoute {
     this.#ticket = this.#health.begin(this.router.deps.clock.monotonicMs());
   }
 
-  /** Notes that the answer began. */
-  answered(): void {
-    if (this.#ticket !== undefined) this.router.answered(this.#known[this.#current]!, this.#ticket);
+  /** Notes that the answer began. One that arrived whole is never late: its time depends on its length. */
+  answered(isWhole: boolean): void {
+    if (this.#ticket === undefined) return;
+    const slowMs = isWhole ? Number.POSITIVE_INFINITY : this.targets[this.#current]!.upstream.slowFirstTokenMs;
+    this.router.answered(this.#known[this.#current]!, this.#ticket, slowMs, this.#known);
   }
 
   /** Notes that the answer is complete. */

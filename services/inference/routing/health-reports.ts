@@ -3,14 +3,23 @@ import { randomBytes } from 'node:crypto';
 import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
 import { afterAbout } from '#kit/shared-timers.js';
-import { type TargetHealth, TargetState } from '#proto/inference/v1/inference.js';
+import { EjectionCause, type TargetHealth, TargetState } from '#proto/inference/v1/inference.js';
 import type { TargetStore } from '../target-store.js';
 import type { Router } from './router.js';
+import type { EjectionReason } from './target-health.js';
 
 /** A report is repeated after this time, as long as a target is out of service. */
 const repeatMs = 5000;
 /** A report is believed for this time. */
 export const reportValidMs = 4 * repeatMs;
+
+const causes: Record<EjectionReason, EjectionCause> = {
+  consecutive_failures: EjectionCause.EJECTION_CAUSE_CONSECUTIVE_FAILURES,
+  failure_rate: EjectionCause.EJECTION_CAUSE_FAILURE_RATE,
+  slow_first_tokens: EjectionCause.EJECTION_CAUSE_SLOW_FIRST_TOKENS,
+  failed_trial: EjectionCause.EJECTION_CAUSE_FAILED_TRIAL,
+  operator: EjectionCause.EJECTION_CAUSE_OPERATOR,
+};
 
 /** Writes the reports. It costs nothing while all targets are available. */
 export class HealthReports {
@@ -60,7 +69,9 @@ export class HealthReports {
       if (!health.isEjected && !isCooling) return [];
       const state = isCooling ? TargetState.TARGET_STATE_COOLING : TargetState.TARGET_STATE_EJECTED;
       const untilMs = BigInt(Math.round(wallMs + health.untilMs - monotonicMs));
-      return [{ upstreamId, upstreamModel, state, failures: health.failures, reason: lastReason, untilMs, instance: this.#instance }];
+      const { failures } = health;
+      const cause = isCooling ? EjectionCause.EJECTION_CAUSE_UNSPECIFIED : causes[health.cause];
+      return [{ upstreamId, upstreamModel, state, failures, reason: lastReason, untilMs, instance: this.#instance, cause }];
     });
   }
 

@@ -91,7 +91,7 @@ describe('calls', () => {
   });
 
   it('are not retried beyond the budget of their model', () => {
-    const { clock, call } = start({ retriesPerSecondMin: 1, retryPercent: 20, failuresMax: 1000 });
+    const { clock, call } = start({ retriesPerSecondMin: 1, retryPercent: 20, failuresMax: 1000, failureCallsMin: 10_000 });
     let retries = 0;
     for (let count = 0; count < 1000; count += 1) {
       retries += call(['a', 'b'], aIsBroken).length - 1;

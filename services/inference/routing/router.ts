@@ -16,7 +16,7 @@ const targetsMax = 10_000;
 /** The settings of routing. */
 export type RoutingConfig = Pick<
   InferenceConfig,
-  'failuresMax' | 'ejectionBaseMs' | 'ejectionMaxMs' | 'ejectedPercentMax' | 'retryPauseMs' | 'retryPercent' | 'retriesPerSecondMin'
+  keyof HealthRules | 'ejectedPercentMax' | 'retryPauseMs' | 'retryPercent' | 'retriesPerSecondMin'
 >;
 
 /** The dependencies of routing. */
@@ -75,7 +75,7 @@ export class Router {
       const nowMs = clock.monotonicMs();
       const leftMs = Number(untilMs) - clock.nowMs();
       if (mode === OverrideMode.OVERRIDE_MODE_RETURN) target.health.reset(nowMs);
-      else if (mode === OverrideMode.OVERRIDE_MODE_EJECT && leftMs > 0) target.health.eject(nowMs, leftMs);
+      else if (mode === OverrideMode.OVERRIDE_MODE_EJECT && leftMs > 0) target.health.eject(nowMs, leftMs, 'operator');
       else if (mode !== OverrideMode.OVERRIDE_MODE_DRAIN) continue;
       const fields = { upstream: upstreamId, upstream_model: upstreamModel, mode: OverrideMode[mode] };
       log.info(fields, 'upstream target overridden by the operator');
@@ -101,16 +101,22 @@ export class Router {
         if (verdict === 'overload' && retryAfterMs !== undefined && !health.isEjected) health.coolDown(ticket, nowMs, retryAfterMs);
       }
     }
-    this.#noteChange(target, before, nowMs, ticket.isTrial);
+    this.#noteChange(target, before, nowMs);
   }
 
-  /** Notes that an answer began, which ends a trial. */
-  answered(target: KnownTarget, ticket: AttemptTicket): void {
-    if (!target.health.isEjected) return;
-    const nowMs = this.deps.clock.monotonicMs();
-    const before = target.health.standing(nowMs);
-    target.health.answer(ticket, nowMs);
-    this.#noteChange(target, before, nowMs, ticket.isTrial);
+  /** Notes that an answer began, which ends a trial unless it began late: after `slowMs`. `group` as for `conclude`. */
+  answered(target: KnownTarget, ticket: AttemptTicket, slowMs: number, group: readonly KnownTarget[]): void {
+    const { clock, metrics } = this.deps;
+    const { health } = target;
+    const nowMs = clock.monotonicMs();
+    const isSlow = nowMs - ticket.startedAtMs > slowMs;
+    if (!isSlow && !health.isEjected) return;
+    const before = health.standing(nowMs);
+    if (isSlow) {
+      metrics.countSlowAnswer(target.upstreamId);
+      health.slow(ticket, nowMs, this.#mayEject(target, group));
+    } else health.answer(ticket, nowMs);
+    this.#noteChange(target, before, nowMs);
   }
 
   #mayEject(target: KnownTarget, group: readonly KnownTarget[]): boolean {
@@ -120,7 +126,7 @@ export class Router {
   }
 
   /** Logs and counts a change: one line for each. */
-  #noteChange(target: KnownTarget, before: Standing, nowMs: number, wasTrial: boolean): void {
+  #noteChange(target: KnownTarget, before: Standing, nowMs: number): void {
     const { log, metrics } = this.deps;
     const { upstreamId, upstreamModel, health, lastReason } = target;
     const after = health.standing(nowMs);
@@ -130,10 +136,8 @@ export class Router {
     const forMs = Math.round(health.untilMs - nowMs);
     if (after === 'ejected') {
       metrics.countEjection(upstreamId);
-      log.warn(
-        { ...fields, reason: lastReason, failures: health.failures, for_ms: forMs, after_trial: wasTrial },
-        'upstream target ejected',
-      );
+      const { cause, failures } = health;
+      log.warn({ ...fields, cause, reason: lastReason, failures, for_ms: forMs }, 'upstream target ejected');
     } else if (after === 'cooling') log.warn({ ...fields, reason: lastReason, for_ms: forMs }, 'upstream target is cooling down');
     else if (after === 'available' && before !== 'cooling') log.info(fields, 'upstream target returned to service');
   }
@@ -144,11 +148,10 @@ export class Router {
       this.#targets.clear();
       this.#count = 0;
     }
-    const rules: HealthRules = config;
     const known: KnownTarget = {
       upstreamId,
       upstreamModel,
-      health: new TargetHealth(rules),
+      health: new TargetHealth(config),
       budget: new RetryBudget({ percent: config.retryPercent, perSecondMin: config.retriesPerSecondMin }, clock.monotonicMs()),
       lastReason: '',
       isDrained: false,

@@ -11,6 +11,7 @@ const scope = 'tollgate.inference';
 export class RoutingMetrics {
   private readonly failures;
   private readonly ejections;
+  private readonly slowAnswers;
   private readonly retries;
 
   constructor() {
@@ -20,8 +21,12 @@ export class RoutingMetrics {
       unit: '{attempt}',
     });
     this.ejections = meter.createCounter('tollgate.upstream.ejections', {
-      description: 'Ejections of targets because of consecutive failures or a failed trial.',
+      description: 'Ejections of targets because of failures, slow first tokens or a failed trial.',
       unit: '{ejection}',
+    });
+    this.slowAnswers = meter.createCounter('tollgate.upstream.slow_answers', {
+      description: "Answers that began later than the upstream's slow_first_token_ms.",
+      unit: '{attempt}',
     });
     this.retries = meter.createCounter('tollgate.upstream.retries', {
       description: 'Further attempts after a failed one, by the upstream that they go to; refused ones by the upstream that failed.',
@@ -37,6 +42,11 @@ export class RoutingMetrics {
   /** Counts an ejection. */
   countEjection(upstream: string): void {
     this.ejections.add(1, { upstream });
+  }
+
+  /** Counts an answer that began late. */
+  countSlowAnswer(upstream: string): void {
+    this.slowAnswers.add(1, { upstream });
   }
 
   /** Counts a retry, or that the budget had none left. */

@@ -1,7 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { TargetHealth } from './target-health.js';
 
-const rules = { failuresMax: 3, ejectionBaseMs: 100, ejectionMaxMs: 250 };
+const rules = {
+  failuresMax: 3,
+  failurePercentMax: 50,
+  failureCallsMin: 20,
+  failureWindowMs: 1000,
+  ejectionBaseMs: 100,
+  ejectionMaxMs: 250,
+};
 
 /** Lets one attempt of the target fail, `times` times. */
 function fail(health: TargetHealth, nowMs: number, times = 1, mayEject = true): void {
@@ -105,6 +112,51 @@ describe('the health of a target', () => {
     expect(health.standing(0)).toBe('ejected');
     fail(health, 100, 1, false);
     expect(health.standing(100)).toBe('available');
+  });
+
+  it('ejects it for a share of failures in the window, however they alternate with complete answers', () => {
+    const health = new TargetHealth(rules);
+    const answer = (nowMs: number) => health.succeed(health.begin(nowMs), nowMs);
+    for (let pair = 0; pair < 9; pair += 1) {
+      answer(pair);
+      fail(health, pair);
+    }
+    answer(10);
+    expect(health.standing(10)).toBe('available');
+    fail(health, 10);
+    expect([health.standing(10), health.cause]).toEqual(['ejected', 'failure_rate']);
+    const trial = health.begin(200);
+    health.succeed(trial, 200);
+    fail(health, 200);
+    expect(health.standing(200)).toBe('available');
+  });
+
+  it('does not eject it for failures that are older than the window, or among many complete answers', () => {
+    const health = new TargetHealth(rules);
+    for (let pair = 0; pair < 100; pair += 1) {
+      const nowMs = pair * 60;
+      health.succeed(health.begin(nowMs), nowMs);
+      fail(health, nowMs);
+    }
+    for (let call = 0; call < 100; call += 1) {
+      if (call % 3 === 0) fail(health, 10_000);
+      else health.succeed(health.begin(10_000), 10_000);
+    }
+    expect(health.standing(10_000)).toBe('available');
+  });
+
+  it('ejects it for answers that begin late, although they are complete', () => {
+    const health = new TargetHealth(rules);
+    for (let call = 0; call < 30 && !health.isEjected; call += 1) {
+      const ticket = health.begin(call);
+      if (call % 2 === 1) health.slow(ticket, call, true);
+      health.succeed(ticket, call);
+    }
+    expect([health.standing(20), health.cause, health.failures]).toEqual(['ejected', 'slow_first_tokens', 0]);
+    const trial = health.begin(200);
+    health.slow(trial, 210, true);
+    health.succeed(trial, 220);
+    expect([health.standing(220), health.cause, health.untilMs]).toEqual(['ejected', 'failed_trial', 410]);
   });
 
   it('cools it down for as long as the vendor says, or for a growing time, without counting a failure', () => {

@@ -1,9 +1,14 @@
 // The health of one target, judged by its own calls, as Envoy's outlier detection does. Pure: every method takes the monotonic time.
+import { OutcomeWindow } from './outcome-window.js';
 
 /** The rules by which a target is ejected. */
 export interface HealthRules {
   /** Consecutive failures after which a target is ejected. */
   readonly failuresMax: number;
+  /** The share of failed and slow calls within the window at which a target is ejected, if there are at least `failureCallsMin` calls. */
+  readonly failurePercentMax: number;
+  readonly failureCallsMin: number;
+  readonly failureWindowMs: number;
   /** The time of the first ejection. The time of each further one is a multiple of it. */
   readonly ejectionBaseMs: number;
   readonly ejectionMaxMs: number;
@@ -15,11 +20,17 @@ export interface HealthRules {
  */
 export type Standing = 'available' | 'cooling' | 'ejected' | 'trial_due' | 'on_trial';
 
+/** Why a target was ejected. */
+export type EjectionReason = 'consecutive_failures' | 'failure_rate' | 'slow_first_tokens' | 'failed_trial' | 'operator';
+
 /** An attempt at a target, from its start to its verdict. */
 export interface AttemptTicket {
   readonly isTrial: boolean;
   /** The number of the ejection that it began in or after. */
   readonly ejection: number;
+  readonly startedAtMs: number;
+  /** Whether the window has its outcome. */
+  isCounted: boolean;
 }
 
 /** The cooldown of a vendor that refuses calls without a retry-after: doubled with each consecutive refusal. */
@@ -30,6 +41,11 @@ const cooldownMaxMs = 30_000;
 export class TargetHealth {
   /** Failures since the last answer that was complete. */
   failures = 0;
+  /** Why it was ejected the last time. */
+  cause: EjectionReason = 'consecutive_failures';
+  readonly #window: OutcomeWindow;
+  /** Slow answers among the bad outcomes, since the window was empty. */
+  #slow = 0;
   #refusals = 0;
   #coolUntilMs = Number.NEGATIVE_INFINITY;
   #isEjected = false;
@@ -41,7 +57,9 @@ export class TargetHealth {
   #severity = 0;
   #returnedAtMs = 0;
 
-  constructor(private readonly rules: HealthRules) {}
+  constructor(private readonly rules: HealthRules) {
+    this.#window = new OutcomeWindow(rules.failureWindowMs);
+  }
 
   /** Returns whether the target may be called. */
   standing(nowMs: number): Standing {
@@ -64,7 +82,7 @@ export class TargetHealth {
   begin(nowMs: number): AttemptTicket {
     const isTrial = this.standing(nowMs) === 'trial_due';
     if (isTrial) this.#isOnTrial = true;
-    return { isTrial, ejection: this.#ejection };
+    return { isTrial, ejection: this.#ejection, startedAtMs: nowMs, isCounted: false };
   }
 
   /** Notes that an answer began. It ends a trial: an answer may take minutes. One more failure ejects the target again. */
@@ -74,25 +92,26 @@ export class TargetHealth {
     this.failures = Math.max(0, this.rules.failuresMax - 1);
   }
 
+  /** Notes that an answer began late. It is a bad outcome, but not a failure. `mayEject` as for `fail`. */
+  slow(ticket: AttemptTicket, nowMs: number, mayEject: boolean): void {
+    if (ticket.ejection !== this.#ejection) return;
+    this.#slow += 1;
+    this.#judge(ticket, nowMs, mayEject);
+  }
+
   /** Notes that the target did what it was asked to: the answer is complete, or it rejected an invalid request. */
   succeed(ticket: AttemptTicket, nowMs: number): void {
     this.answer(ticket, nowMs);
     if (this.#isEjected) return;
     this.failures = this.#refusals = 0;
+    this.#count(ticket, false, nowMs);
   }
 
   /** Notes a failure. `mayEject` is false if too many of the model's targets are ejected already. */
   fail(ticket: AttemptTicket, nowMs: number, mayEject: boolean): void {
     if (ticket.ejection !== this.#ejection) return;
     this.failures += 1;
-    if (this.#isEjected) {
-      // The attempts of calls for which no other target was left do not prolong an ejection.
-      if (!ticket.isTrial) return;
-      if (!mayEject) return this.#return(nowMs);
-    } else if (!mayEject || this.failures < this.rules.failuresMax) return;
-    else this.#severity = Math.max(0, this.#severity - Math.floor((nowMs - this.#returnedAtMs) / this.rules.ejectionBaseMs));
-    this.#severity += 1;
-    this.eject(nowMs, Math.min(this.rules.ejectionMaxMs, this.rules.ejectionBaseMs * this.#severity));
+    this.#judge(ticket, nowMs, mayEject);
   }
 
   /** Notes that the vendor refuses calls for now: until `retryAfterMs`, or for a growing time if it does not say. */
@@ -110,7 +129,9 @@ export class TargetHealth {
   }
 
   /** Ejects the target for this time. */
-  eject(nowMs: number, forMs: number): void {
+  eject(nowMs: number, forMs: number, cause: EjectionReason): void {
+    this.cause = cause;
+    this.#forgetOutcomes();
     this.#ejection += 1;
     this.#isEjected = true;
     this.#isOnTrial = false;
@@ -121,7 +142,49 @@ export class TargetHealth {
   reset(nowMs: number): void {
     this.#return(nowMs);
     this.failures = this.#refusals = this.#severity = 0;
+    this.#forgetOutcomes();
     this.#coolUntilMs = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Counts a bad outcome and ejects the target if there are too many. */
+  #judge(ticket: AttemptTicket, nowMs: number, mayEject: boolean): void {
+    if (this.#isEjected) {
+      // The attempts of calls for which no other target was left do not prolong an ejection.
+      if (!ticket.isTrial) return;
+      if (!mayEject) return this.#return(nowMs);
+      return this.#ejectForLonger(nowMs, 'failed_trial');
+    }
+    this.#count(ticket, true, nowMs);
+    const cause = this.#causeToEject();
+    if (!mayEject || cause === undefined) return;
+    this.#severity = Math.max(0, this.#severity - Math.floor((nowMs - this.#returnedAtMs) / this.rules.ejectionBaseMs));
+    this.#ejectForLonger(nowMs, cause);
+  }
+
+  #causeToEject(): EjectionReason | undefined {
+    const { failuresMax, failureCallsMin, failurePercentMax } = this.rules;
+    const { total, bad } = this.#window;
+    if (this.failures >= failuresMax) return 'consecutive_failures';
+    if (total < failureCallsMin || bad * 100 < total * failurePercentMax) return undefined;
+    return 2 * this.#slow > bad ? 'slow_first_tokens' : 'failure_rate';
+  }
+
+  #ejectForLonger(nowMs: number, cause: EjectionReason): void {
+    this.#severity += 1;
+    this.eject(nowMs, Math.min(this.rules.ejectionMaxMs, this.rules.ejectionBaseMs * this.#severity), cause);
+  }
+
+  /** Adds the outcome of an attempt to the window, once. */
+  #count(ticket: AttemptTicket, isBad: boolean, nowMs: number): void {
+    if (ticket.isCounted) return;
+    ticket.isCounted = true;
+    this.#window.note(isBad, nowMs);
+    if (this.#window.bad === 0) this.#slow = 0;
+  }
+
+  #forgetOutcomes(): void {
+    this.#window.clear();
+    this.#slow = 0;
   }
 
   #return(nowMs: number): void {

@@ -35,7 +35,7 @@ export async function* generate(
         for await (const message of attempt(target, request, watchdog.signal, note, deps)) {
           if (!hasBegun && message.accepted === undefined) {
             hasBegun = true;
-            route.answered();
+            route.answered(target.upstream.answersWhole(request));
           }
           yield message;
         }

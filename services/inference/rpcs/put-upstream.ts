@@ -10,6 +10,7 @@ import {
   UpstreamLimits,
 } from '#proto/inference/v1/inference.js';
 import { isAllowableField } from '#rules/request-fields.js';
+import { limitFields, upstreamLimits } from '#rules/upstream-limits.js';
 import type { RpcDeps } from '../deps.js';
 import { lastFour } from '#kit/secrets/secret-box.js';
 import { storedUpstreamsMax, type UpstreamRow } from '../store.js';
@@ -71,11 +72,7 @@ function auditDetail({ apiFormat, baseUrl, allowPrivateNetwork, enabled, wholeAn
     enabled,
     whole_answers: wholeAnswers,
     allowed_fields: allowedFields,
-    connect_timeout_ms: limits.connectTimeoutMs,
-    first_token_timeout_ms: limits.firstTokenTimeoutMs,
-    idle_timeout_ms: limits.idleTimeoutMs,
-    total_timeout_ms: limits.totalTimeoutMs,
-    calls_max: limits.callsMax,
+    ...limitFields(limits, undefined),
   };
 }
 
@@ -95,15 +92,10 @@ function checkUpstream(upstream: Upstream | undefined): Wanted {
 }
 
 function checkLimits(limits: UpstreamLimits | undefined): UpstreamLimits {
-  const { connectTimeoutMs, firstTokenTimeoutMs, idleTimeoutMs, totalTimeoutMs, callsMax } = limits ?? {};
-  const expect = (value: number | undefined, field: string, min: number, max: number): void => {
+  for (const { name, field, min, max } of upstreamLimits) {
+    const value = limits?.[name];
     if (value !== undefined && (value < min || value > max)) throw fieldFault(`upstream.limits.${field}`, 'range', { min, max });
-  };
-  expect(connectTimeoutMs, 'connect_timeout_ms', 10, 60_000);
-  expect(firstTokenTimeoutMs, 'first_token_timeout_ms', 10, 3_600_000);
-  expect(idleTimeoutMs, 'idle_timeout_ms', 10, 3_600_000);
-  expect(totalTimeoutMs, 'total_timeout_ms', 10, 86_400_000);
-  expect(callsMax, 'calls_max', 1, 100_000);
+  }
   return limits ?? UpstreamLimits.fromPartial({});
 }
 

@@ -1,7 +1,7 @@
 // What operators see and decide about targets.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '#kit/testing/waiting.js';
-import { OverrideMode, TargetState } from '#proto/inference/v1/inference.js';
+import { EjectionCause, OverrideMode, TargetState } from '#proto/inference/v1/inference.js';
 import type { StubUpstream } from '../../../tests/upstream/stub-upstream.js';
 import { collect, eventsOf, type TestInference, textRequest } from '../testing/fixtures.js';
 import { operator, startStubbed } from '../testing/stubbed.js';
@@ -11,7 +11,7 @@ let inference: TestInference;
 let stop: () => Promise<void>;
 
 beforeEach(async () => {
-  ({ stub, inference, stop } = await startStubbed({ failuresMax: 2 }));
+  ({ stub, inference, stop } = await startStubbed({ failuresMax: 2, failureCallsMin: 4 }));
   stub.script('sick', { fault: { kind: 'status', status: 500, body: {} } });
 });
 
@@ -46,6 +46,20 @@ describe('the health of targets', () => {
     await inference.service.overrideTarget({ ...sick, mode: OverrideMode.OVERRIDE_MODE_RETURN }, operator);
     expect(await call()).toEqual(['sick', 'text']);
     await eventually(async () => ((await health()).targets.length === 0 ? true : undefined));
+  });
+
+  it('is listed with its cause while a target is ejected for answers that begin late', async () => {
+    const { upstreams } = await inference.service.listUpstreams({}, operator);
+    const upstream = { ...upstreams.find(({ id }) => id === 'cc')!, limits: { slowFirstTokenMs: 10 } };
+    await inference.service.putUpstream({ upstream }, operator);
+    stub.script('sick', { blocks: [{ type: 'text', text: 'Hello.' }], fault: { kind: 'slow-headers', delayMs: 30 } });
+    for (let count = 0; count < 4; count += 1) expect(await call()).toEqual(['sick']);
+    expect(await call()).toEqual(['text']);
+    const [listed] = await eventually(async () => {
+      const found = (await health()).targets;
+      return found.length > 0 ? found : undefined;
+    });
+    expect(listed).toMatchObject({ ...targets[0], cause: EjectionCause.EJECTION_CAUSE_SLOW_FIRST_TOKENS, failures: 0 });
   });
 
   it('is overridden by the operator: a drained target gets no calls, not even as the last one', async () => {

@@ -35,6 +35,10 @@ export interface Upstream {
   readonly providerName: string;
   /** Whether it is in our own network, so that it may learn our trace ids. */
   readonly isPrivate: boolean;
+  /** An answer that begins later than this, from the start of its attempt, is slow. */
+  readonly slowFirstTokenMs: number;
+  /** Reports whether the answer to this request arrives whole. */
+  answersWhole(request: GenerateRequest): boolean;
   /**
    * Generates an answer. The first event is `started`, the last `finished`; events that arrive together are yielded together. Raises
    * upstream_* or context_length_exceeded; nothing was generated if it raises before the first yield. Ending the iteration for any reason

@@ -1,8 +1,9 @@
 // Upstreams, for operators. Secrets are accepted but never returned.
 import { fault } from '#client/errors/fault.js';
 import { ModelState } from '#proto/catalog/v1/catalog.js';
-import { Upstream as UpstreamMessage, UpstreamLimits } from '#proto/inference/v1/inference.js';
+import { Upstream as UpstreamMessage, type UpstreamLimits } from '#proto/inference/v1/inference.js';
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
+import { limitFields, limitsOfFields } from '#rules/upstream-limits.js';
 import type { OperationDeps } from '../../deps.js';
 import { renderTest, renderUpstream, type RoutedModel } from '../../render/upstreams.js';
 import { words } from '../../render/words.js';
@@ -141,15 +142,7 @@ export const upstreams: Area = {
 
 /** Returns the limits with those changed that the body contains; null removes one. */
 function limitsOf(fields: UpstreamFields['limits'], present: UpstreamLimits | undefined): UpstreamLimits {
-  const changed = <T>(field: T | null | undefined, kept: T | undefined): T | undefined =>
-    field === undefined ? kept : (field ?? undefined);
-  return UpstreamLimits.fromPartial({
-    connectTimeoutMs: changed(fields?.connect_timeout_ms, present?.connectTimeoutMs),
-    firstTokenTimeoutMs: changed(fields?.first_token_timeout_ms, present?.firstTokenTimeoutMs),
-    idleTimeoutMs: changed(fields?.idle_timeout_ms, present?.idleTimeoutMs),
-    totalTimeoutMs: changed(fields?.total_timeout_ms, present?.totalTimeoutMs),
-    callsMax: changed(fields?.calls_max, present?.callsMax),
-  });
+  return limitsOfFields({ ...limitFields(present, null), ...fields });
 }
 
 type Rpc = Pick<Call, 'context'>;

@@ -16,6 +16,10 @@ const UpstreamLimits = Type.Object(
   {
     connect_timeout_ms: own('From dialling to connected.'),
     first_token_timeout_ms: own('From sending the request to the first event, or to the end of a whole answer.'),
+    slow_first_token_ms: nullable(
+      Type.Integer({ minimum: 1 }),
+      'An answer that begins later than this counts like a failure in the share of failures. Null: half of the time limit of the first token.',
+    ),
     idle_timeout_ms: own('From one read to the next in the middle of an answer.'),
     total_timeout_ms: own('One attempt.'),
     calls_max: own('Calls in flight from one process.'),

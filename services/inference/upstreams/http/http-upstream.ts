@@ -80,6 +80,7 @@ export class HttpUpstream implements Upstream {
   readonly format: RemoteWireFormat;
   readonly providerName: string;
   readonly isPrivate: boolean;
+  readonly slowFirstTokenMs: number;
   readonly #pool: Pool;
   readonly #basePath: string;
   readonly #limits: Limits;
@@ -97,6 +98,7 @@ export class HttpUpstream implements Upstream {
     this.isPrivate = settings.allowPrivateNetwork;
     this.#basePath = url.pathname.replace(/\/+$/, '');
     this.#limits = limitsOf(settings.limits, config);
+    this.slowFirstTokenMs = settings.limits?.slowFirstTokenMs ?? this.#limits.firstTokenTimeoutMs / 2;
     this.#pool = new Pool(url.origin, {
       connections: this.#limits.callsMax,
       connect: guardedConnector({ allowPrivateNetwork: settings.allowPrivateNetwork, timeoutMs: this.#limits.connectTimeoutMs }),
@@ -107,9 +109,13 @@ export class HttpUpstream implements Upstream {
     });
   }
 
+  answersWhole(request: GenerateRequest): boolean {
+    return this.settings.wholeAnswers && isShortWhole(request, this.deps.config.wholeTokensMax);
+  }
+
   async *generate(request: GenerateRequest, attempt: Attempt): AsyncGenerator<GenerateResponse, void, undefined> {
     const { config } = this.deps;
-    const streams = !(this.settings.wholeAnswers && isShortWhole(request, config.wholeTokensMax));
+    const streams = !this.answersWhole(request);
     const body = this.wire.generateBody(request, attempt.target.upstreamModel, streams);
     this.#enter();
     const { firstTokenTimeoutMs, totalTimeoutMs } = this.#limits;

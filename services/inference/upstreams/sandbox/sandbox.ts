@@ -33,6 +33,7 @@ export class Sandbox implements Upstream {
   readonly format = ApiFormat.API_FORMAT_SANDBOX;
   readonly providerName = 'tollgate_sandbox';
   readonly isPrivate = true;
+  readonly slowFirstTokenMs = Number.POSITIVE_INFINITY;
 
   constructor(
     private readonly config: Pick<
@@ -41,9 +42,12 @@ export class Sandbox implements Upstream {
     >,
   ) {}
 
+  answersWhole(request: GenerateRequest): boolean {
+    return this.config.sandboxWholeAnswers && isShortWhole(request, this.config.wholeTokensMax);
+  }
+
   generate(request: GenerateRequest, attempt: Attempt): AsyncGenerator<GenerateResponse, void, undefined> {
-    const isWhole = this.config.sandboxWholeAnswers && isShortWhole(request, this.config.wholeTokensMax);
-    return isWhole ? this.#whole(request, attempt) : this.#stream(request, attempt);
+    return this.answersWhole(request) ? this.#whole(request, attempt) : this.#stream(request, attempt);
   }
 
   /** Yields the answer when it is complete, as an upstream that sends it whole. */
