@@ -89,13 +89,17 @@ export function figuresOf(details: Readonly<Record<string, string>>): Record<str
 // Some client libraries sleep for as long as the header says, and others stop retrying beyond a minute.
 const retryAfterSecondsMax = 60;
 
+/** Returns the whole seconds of a wait, as the header `retry-after` has them. */
+export function retryAfterSeconds(retryAfterMs: number): number {
+  return Math.min(Math.max(Math.ceil(retryAfterMs / 1000), 1), retryAfterSecondsMax);
+}
+
 /** Returns the headers that tell client libraries whether and when to retry. */
 export function retryHeaders(error: AppError, { retry, status }: Rendering): Record<string, string> {
   const { retryAfterMs = retry === 'later' ? 1000 : undefined } = error;
   if (retry === 'never' || (retry === 'when-told' && retryAfterMs === undefined)) return { 'x-should-retry': 'false' };
   if (retryAfterMs === undefined) return {};
-  const seconds = Math.ceil(retryAfterMs / 1000);
-  const wait = { 'retry-after': String(Math.min(Math.max(seconds, 1), retryAfterSecondsMax)) };
+  const wait = { 'retry-after': String(retryAfterSeconds(retryAfterMs)) };
   // No library retries a 402 by itself, so the response must say if a retry can help (calls in flight hold the missing amount).
   return status === 402 ? { ...wait, 'x-should-retry': 'true' } : wait;
 }

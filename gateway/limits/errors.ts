@@ -1,6 +1,7 @@
 // The error of a call that a rate limit refuses. Pure.
 import type { AppError } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
+import { retryAfterSeconds } from '../formats/error-details.js';
 import type { Refusal } from './limits.js';
 
 const limitNames = { requests: 'requests_per_minute', tokens: 'tokens_per_minute', concurrent: 'concurrent_calls' } as const;
@@ -10,6 +11,6 @@ export function rateLimitError({ figures, limit, max, used, needed, retryAfterMs
   const { scope } = figures.subject;
   const details = { scope, limit: limitNames[limit], max: String(max), used: String(used), needed: String(needed) };
   if (retryAfterMs === undefined) return fault('over_token_limit', { max, needed }, { details });
-  const params = { max, used, needed, model: modelId, seconds: Math.ceil(retryAfterMs / 1000) };
+  const params = { max, used, needed, model: modelId, seconds: retryAfterSeconds(retryAfterMs) };
   return fault(`${scope}_${limit}`, params, { details, retryAfterMs });
 }

@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { AccountRateLimits, Key } from '#proto/auth/v1/auth.js';
+import { renderings } from '../formats/chat-completions/error.js';
+import { retryHeaders } from '../formats/error-details.js';
 import { rateLimitError } from './errors.js';
 import { limitHeaders } from './headers.js';
 import { estimatedTokens, type Figures, subjectsOf } from './limits.js';
@@ -94,6 +96,20 @@ describe('the headers', () => {
 });
 
 describe('the error', () => {
+  it('says the wait of the header, and a number in the singular', () => {
+    const refusal = {
+      figures: figures({ scope: 'key' }, {}),
+      limit: 'requests',
+      max: 1,
+      used: 1,
+      needed: 1,
+      retryAfterMs: 60_500,
+    } as const;
+    const error = rateLimitError(refusal, 'a/model');
+    expect(error.message).toBe('This key may make 1 request per minute and has made 1. Try again in 60 s.');
+    expect(retryHeaders(error, renderings.rate_limited)).toEqual({ 'retry-after': '60' });
+  });
+
   it('names the limit and its figures', () => {
     const refusal = { figures: figures({ scope: 'account_model' }, {}), limit: 'tokens', max: 100, used: 90, needed: 20 } as const;
     expect(rateLimitError({ ...refusal, retryAfterMs: 2100 }, 'a/model')).toMatchObject({

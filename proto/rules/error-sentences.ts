@@ -1,5 +1,6 @@
-// What Tollgate says of each error that it words itself: one English sentence per rule, with {parameters}. Services throw by these rules
-// (kit/errors/fault.ts), so that an error carries its rule and parameters; the console words them in both of its languages. Pure.
+// What Tollgate says of each error that it words itself: one English sentence per rule, with {parameters}; {max:call} is a number with its noun,
+// "1 call" or "2 calls". Services throw by these rules (kit/errors/fault.ts), so that an error carries its rule and parameters; the console words
+// them in both of its languages. Pure.
 import { formatUsd } from './money.js';
 import type { Reason } from './reasons.js';
 
@@ -197,8 +198,8 @@ export const sentences = {
   sign_in_refused: { sign_in_refused: 'Sign-in failed: the details do not match, or the link has expired.' },
   sign_in_throttled: {
     sign_in_throttled: 'There were too many attempts. Try again later.',
-    attempts_throttled: 'There were too many attempts. Try again in {minutes} minutes.',
-    failures_throttled: 'There were too many failed attempts. Try again in {minutes} minutes, or sign in with a link.',
+    attempts_throttled: 'There were too many attempts. Try again in {minutes:minute}.',
+    failures_throttled: 'There were too many failed attempts. Try again in {minutes:minute}, or sign in with a link.',
   },
   session_unknown: { session_unknown: 'You are not signed in. Sign in first.' },
   role_not_permitted: {
@@ -241,27 +242,27 @@ export const sentences = {
   code_refused: { code_refused: 'The code does not exist, was used, or is no longer valid.' },
   code_throttled: {
     code_throttled: 'Too many codes were rejected. Try again later.',
-    codes_throttled: 'Too many codes were rejected. Try again in {minutes} minutes.',
+    codes_throttled: 'Too many codes were rejected. Try again in {minutes:minute}.',
   },
   call_closed: { call_closed: 'The call was recorded as lost. Its charge is in its usage record.' },
   rate_limited: {
     rate_limited: 'A rate limit is reached. Try again shortly.',
-    key_requests: 'This key may make {max} requests per minute and has made {used}. Try again in {seconds} s.',
-    key_tokens:
-      'This key may use {max} tokens per minute and has used {used}; this request needs about {needed}. Try again in {seconds} s.',
-    key_concurrent: 'This key may have {max} calls in flight and has {used}. Try again when one has ended.',
-    account_requests: 'This account may make {max} requests per minute and has made {used}. Try again in {seconds} s.',
+    key_requests: 'This key may make {max:request} per minute and has made {used}. Try again in {seconds} s.',
+    key_tokens: 'This key may use {max:token} per minute and has used {used}; this request needs about {needed}. Try again in {seconds} s.',
+    key_concurrent: 'This key may have {max:call} in flight and has {used}. Try again when one has ended.',
+    account_requests: 'This account may make {max:request} per minute and has made {used}. Try again in {seconds} s.',
     account_tokens:
-      'This account may use {max} tokens per minute and has used {used}; this request needs about {needed}. Try again in {seconds} s.',
-    account_concurrent: 'This account may have {max} calls in flight and has {used}. Try again when one has ended.',
+      'This account may use {max:token} per minute and has used {used}; this request needs about {needed}. Try again in {seconds} s.',
+    account_concurrent: 'This account may have {max:call} in flight and has {used}. Try again when one has ended.',
     account_model_requests:
-      'This account may make {max} requests per minute to the model "{model}" and has made {used}. Try again in {seconds} s.',
+      'This account may make {max:request} per minute to the model "{model}" and has made {used}. Try again in {seconds} s.',
     account_model_tokens:
-      'This account may use {max} tokens per minute of the model "{model}" and has used {used}; this request needs about {needed}. Try again in {seconds} s.',
+      'This account may use {max:token} per minute of the model "{model}" and has used {used}; this request needs about {needed}. Try again in {seconds} s.',
     account_model_concurrent:
-      'This account may have {max} calls to the model "{model}" in flight and has {used}. Try again when one has ended.',
+      'This account may have {max:call} to the model "{model}" in flight and has {used}. Try again when one has ended.',
+    key_counts: 'This key may have tokens counted {max:time} per minute. Try again in {seconds} s.',
     over_token_limit:
-      'This request needs about {needed} tokens, more than the limit of {max} tokens per minute. Shorten the request, or ask for a higher limit.',
+      'This request needs about {needed:token}, more than the limit of {max:token} per minute. Shorten the request, or ask for a higher limit.',
   },
   upstream_rejected: { upstream_rejected: 'The provider of the model rejected the request.' },
   upstream_rate_limited: { upstream_rate_limited: 'The provider of the model accepts no more calls at the moment. Try again shortly.' },
@@ -295,7 +296,10 @@ type Sentences = typeof sentences;
 export type Rule = Extract<{ [R in keyof Sentences]: keyof Sentences[R] }[keyof Sentences], string>;
 
 /** The names of the parameters of a template. */
-export type ParamsOf<Template extends string> = Template extends `${string}{${infer Name}}${infer Rest}` ? Name | ParamsOf<Rest> : never;
+export type ParamsOf<Template extends string> = Template extends `${string}{${infer Name}}${infer Rest}`
+  ? WithoutNoun<Name> | ParamsOf<Rest>
+  : never;
+type WithoutNoun<Name extends string> = Name extends `${infer Number}:${string}` ? Number : Name;
 /** The template of a rule. */
 export type TemplateOf<R extends Rule> = {
   [S in keyof Sentences]: R extends keyof Sentences[S] ? Sentences[S][R] : never;
@@ -318,11 +322,12 @@ export function templateOf<R extends Rule>(rule: R): TemplateOf<R> {
   return found.get(rule)!.template as TemplateOf<R>;
 }
 
-/** A template with its parameters in place. */
+/** A template with its parameters in place; a noun is in the plural unless its number is 1. */
 export function fill(template: string, params: Readonly<Record<string, Value>>): string {
-  return template.replace(/\{(\w+)\}/g, (whole, name: string) => {
+  return template.replace(/\{(\w+)(?::(\w+))?\}/g, (whole, name: string, noun: string | undefined) => {
     const value = params[name];
     if (value === undefined) return whole;
+    if (noun !== undefined) return `${value} ${noun}${String(value) === '1' ? '' : 's'}`;
     return name.endsWith('_nano_usd') ? `$${formatUsd(BigInt(value))}` : String(value);
   });
 }

@@ -35,7 +35,7 @@ const rules = [
   })),
   ...Object.entries(english).map(([rule, template]) => ({ rule, template, chinese: (chineseSentences as Record<string, string>)[rule] })),
 ];
-const namesIn = (template: string): string[] => [...template.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!).toSorted();
+const namesIn = (template: string): string[] => [...template.matchAll(/\{(\w+)(?::\w+)?\}/g)].map((match) => match[1]!).toSorted();
 
 describe('the words for errors', () => {
   it('exist in both languages for every code', () => {

@@ -210,6 +210,7 @@ export const chineseSentences: Readonly<Record<Rule, string>> = {
   rate_limited: '已达到速率限制，请稍候再试。',
   key_requests: '此密钥每分钟最多 {max} 次请求，已用 {used} 次。请在 {seconds} 秒后再试。',
   key_tokens: '此密钥每分钟最多使用 {max} 个 token，已用 {used} 个；此请求约需 {needed} 个。请在 {seconds} 秒后再试。',
+  key_counts: '此密钥每分钟最多计算 {max} 次 token 数。请在 {seconds} 秒后再试。',
   key_concurrent: '此密钥最多同时进行 {max} 次调用，现有 {used} 次。请在其中一次结束后再试。',
   account_requests: '此账户每分钟最多 {max} 次请求，已用 {used} 次。请在 {seconds} 秒后再试。',
   account_tokens: '此账户每分钟最多使用 {max} 个 token，已用 {used} 个；此请求约需 {needed} 个。请在 {seconds} 秒后再试。',
@@ -277,7 +278,7 @@ function worded(template: string | undefined, { params }: ApiFault, language: La
   const values: Readonly<Record<string, Readonly<Record<string, string>>>> = dictionaries[language].values;
   const shown = Object.entries(params).map(([name, value]) => [name, values[name]?.[value] ?? value]);
   const text = fill(template, Object.fromEntries(shown));
-  return /\{\w+\}/.test(text) ? undefined : text;
+  return /\{\w+(?::\w+)?\}/.test(text) ? undefined : text;
 }
 
 function ruleText(fault: ApiFault, language: Language): string | undefined {

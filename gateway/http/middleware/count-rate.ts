@@ -1,6 +1,7 @@
 // Bounds how often a key may have tokens counted: counting is free, but takes CPU.
 import type { Context, Middleware, Next } from 'koa';
-import { AppError } from '#client/errors/app-error.js';
+import { fault } from '#client/errors/fault.js';
+import { retryAfterSeconds } from '../../formats/error-details.js';
 import { stateOf } from '../request-state.js';
 
 const minuteMs = 60_000;
@@ -17,10 +18,12 @@ export function countRate(countsPerMinuteMax: number, nowMs: () => number = () =
     const now = nowMs();
     const paid = Math.max(now, paidAtMs.get(id) ?? 0) + intervalMs;
     if (paid - now > minuteMs) {
-      throw new AppError('rate_limited', `This key may have tokens counted ${countsPerMinuteMax} times a minute. Try again shortly.`, {
-        retryAfterMs: Math.max(1000, Math.ceil(paid - now - minuteMs)),
-        details: { scope: 'key', limit: 'count_tokens_per_minute', max: String(countsPerMinuteMax) },
-      });
+      const retryAfterMs = Math.max(1000, Math.ceil(paid - now - minuteMs));
+      throw fault(
+        'key_counts',
+        { max: countsPerMinuteMax, seconds: retryAfterSeconds(retryAfterMs) },
+        { retryAfterMs, details: { scope: 'key', limit: 'count_tokens_per_minute', max: String(countsPerMinuteMax) } },
+      );
     }
     paidAtMs.delete(id);
     paidAtMs.set(id, paid);
