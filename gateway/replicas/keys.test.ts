@@ -12,6 +12,7 @@ import {
   type WatchKeysResponse,
   WatchKeysResponse_Change,
 } from '#proto/auth/v1/auth.js';
+import { Budget } from '#proto/budget/v1/budget.js';
 import { ManualClock } from '#kit/clock.js';
 import { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
@@ -40,6 +41,8 @@ class FakeAuth {
   accountState = AccountState.ACCOUNT_STATE_ACTIVE;
   accountStateReason = '';
   accountRateLimits: AccountRateLimits | undefined;
+  budgets: Budget[] = [];
+  accountTimeZone = '';
   lookUps = 0;
   /** Of the previous secret; undefined if there is none. */
   former: { secret: string; untilMs: bigint } | undefined;
@@ -59,10 +62,12 @@ class FakeAuth {
         accountStateReason: this.accountStateReason,
         accountRateLimits: this.accountRateLimits,
         secretExpiresAtMs: this.former!.untilMs,
+        budgets: this.budgets,
+        accountTimeZone: this.accountTimeZone,
       };
     if (!isHashOf(this.secret)) throw new AppError('key_unknown', 'No.');
-    const { key, accountState, accountStateReason, accountRateLimits } = this;
-    return { key, accountState, accountStateReason, accountRateLimits };
+    const { key, accountState, accountStateReason, accountRateLimits, budgets, accountTimeZone } = this;
+    return { key, accountState, accountStateReason, accountRateLimits, budgets, accountTimeZone };
   }
 
   async *watchKeys(_request: object, context: CallContext): AsyncGenerator<WatchKeysResponse> {
@@ -186,6 +191,37 @@ describe('the key replica', () => {
     const account = Account.fromPartial({ id: auth.key.accountId, state: auth.accountState, rateLimits: accountRateLimits });
     await auth.send([WatchKeysResponse_Change.fromPartial({ changed: { $case: 'account', value: account } })]);
     expect((await keys.authenticate(auth.secret)).accountRateLimits).toEqual(accountRateLimits);
+  });
+
+  it.each([
+    ['its account', ({ accountId }: Key) => ({ accountId })],
+    ['its project', ({ accountId, projectId }: Key) => ({ accountId, projectId })],
+    ['the key', ({ accountId, projectId, id }: Key) => ({ accountId, projectId, keyId: id })],
+  ])('applies new budgets and a new time zone after a change for %s is pushed', async (_, changed) => {
+    auth.key.projectId = newId('proj');
+    expect((await keys.authenticate(auth.secret)).budgets).toEqual([]);
+    auth.budgets = [Budget.fromPartial({ id: newId('bud'), limitNanoUsd: 5n, version: 1n })];
+    auth.accountTimeZone = 'Asia/Shanghai';
+    expect((await keys.authenticate(auth.secret)).budgets).toEqual([]);
+    await auth.send([WatchKeysResponse_Change.fromPartial({ changed: { $case: 'budgets', value: changed(auth.key) } })]);
+    expect(await keys.authenticate(auth.secret)).toMatchObject({ budgets: auth.budgets, accountTimeZone: 'Asia/Shanghai' });
+  });
+
+  it('keeps a key whose project does not have other budgets', async () => {
+    auth.key.projectId = newId('proj');
+    await keys.authenticate(auth.secret);
+    const value = { accountId: auth.key.accountId, projectId: newId('proj') };
+    await auth.send([WatchKeysResponse_Change.fromPartial({ changed: { $case: 'budgets', value } })]);
+    await keys.authenticate(auth.secret);
+    expect(auth.lookUps).toBe(1);
+  });
+
+  it('applies the budgets of the project to which a key moves', async () => {
+    await keys.authenticate(auth.secret);
+    auth.budgets = [Budget.fromPartial({ id: newId('bud'), limitNanoUsd: 5n, version: 1n })];
+    auth.key = { ...auth.key, projectId: newId('proj'), version: 2n };
+    await auth.send([WatchKeysResponse_Change.fromPartial({ changed: { $case: 'key', value: auth.key } })]);
+    expect((await keys.authenticate(auth.secret)).budgets).toEqual(auth.budgets);
   });
 
   it('refuses a key at the exact instant of its expiry', async () => {

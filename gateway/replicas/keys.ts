@@ -1,5 +1,13 @@
 // The local cache of authenticated keys, kept current by changes that auth pushes, so that admitting a call needs no RPC.
-import type { AccountRateLimits, AccountState, AuthenticateResponse, Key, WatchKeysResponse } from '#proto/auth/v1/auth.js';
+import type {
+  AccountRateLimits,
+  AccountState,
+  AuthenticateResponse,
+  Key,
+  WatchKeysResponse,
+  WatchKeysResponse_BudgetsChange,
+} from '#proto/auth/v1/auth.js';
+import type { Budget } from '#proto/budget/v1/budget.js';
 import type { Clock } from '#kit/clock.js';
 import { AppError, hasReason } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
@@ -23,6 +31,8 @@ interface Entry {
   /** Why the account is suspended. */
   accountStateReason: string;
   accountRateLimits: AccountRateLimits | undefined;
+  budgets: readonly Budget[];
+  accountTimeZone: string;
   /** Set if the secret was replaced by a rotation: from this instant on it is refused. */
   secretExpiresAtMs: bigint | undefined;
   fetchedAtMs: number;
@@ -38,10 +48,14 @@ export class UnusableKeyError extends AppError {
   }
 }
 
-/** A key that may be used, and the limits that it shares with the other keys of its account. */
+/** A key that may be used, and the limits and budgets that it shares with other keys. */
 export interface UsableKey {
   readonly key: Key;
   readonly accountRateLimits: AccountRateLimits | undefined;
+  /** The budgets of the key, its project and its account. */
+  readonly budgets: readonly Budget[];
+  /** The time zone of the account's calendar budgets; empty for UTC. */
+  readonly accountTimeZone: string;
 }
 
 /** Looks up keys by their secret. */
@@ -96,6 +110,8 @@ export function createKeyReplica(deps: {
           entry.accountStateReason = changed.value.stateReason;
           entry.accountRateLimits = changed.value.rateLimits;
         }
+      } else if (changed?.$case === 'budgets') {
+        for (const [hash, entry] of entries) if (hasBudgetsOf(changed.value, entry.key)) forget(hash, entry);
       }
     }
   }
@@ -104,7 +120,9 @@ export function createKeyReplica(deps: {
   function take(hash: string, changed: Key): void {
     const entry = entries.get(hash)!;
     if (entry.key.version >= changed.version) return;
-    if (entry.key.secretVersion === changed.secretVersion) entry.key = changed;
+    // The budgets of another project are not in the change.
+    const isSameProject = entry.key.projectId === changed.projectId;
+    if (entry.key.secretVersion === changed.secretVersion && isSameProject) entry.key = changed;
     else forget(hash, entry);
   }
 
@@ -140,6 +158,8 @@ export function createKeyReplica(deps: {
       accountState: response.accountState,
       accountStateReason: response.accountStateReason,
       accountRateLimits: response.accountRateLimits,
+      budgets: response.budgets,
+      accountTimeZone: response.accountTimeZone,
       secretExpiresAtMs: response.secretExpiresAtMs,
       fetchedAtMs: clock.nowMs(),
     };
@@ -195,6 +215,11 @@ export function createKeyReplica(deps: {
       return entry;
     },
   };
+}
+
+/** Reports whether the budgets of this key may have changed. */
+function hasBudgetsOf({ accountId, projectId, keyId }: WatchKeysResponse_BudgetsChange, key: Key): boolean {
+  return key.accountId === accountId && (projectId === '' || key.projectId === projectId) && (keyId === '' || key.id === keyId);
 }
 
 function unknownKey(): AppError {

@@ -20,5 +20,7 @@ export async function authenticate(request: AuthenticateRequest, _context: CallC
     accountStateReason: match.accountStateReason,
     accountRateLimits: match.accountRateLimits,
     secretExpiresAtMs: match.secretExpiresAtMs,
+    budgets: [],
+    accountTimeZone: '',
   };
 }

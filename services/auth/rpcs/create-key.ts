@@ -62,5 +62,6 @@ function newKey(request: CreateKeyRequest, secret: string, clock: Clock): Key {
     secretVersion: 1n,
     previousSecretsExpireAtMs: undefined,
     rateLimits: request.rateLimits,
+    projectId: '',
   };
 }

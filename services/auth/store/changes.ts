@@ -4,14 +4,14 @@ import assert from 'node:assert/strict';
 import type { Knex } from 'knex';
 import type { Database } from '#kit/db/open.js';
 import { asNumber } from '#kit/db/values.js';
-import type { Account, Key } from '#proto/auth/v1/auth.js';
+import type { WatchKeysResponse_Change } from '#proto/auth/v1/auth.js';
 import type { Caller } from '#proto/auth/v1/callers.js';
 import { callerColumns, toCaller } from '../callers/caller-rows.js';
 import { accountColumns, keyColumns, type Row, toAccount, toKey } from './rows.js';
 
-/** Holds the current state of a key, account or caller that changed. */
+/** Holds the current state of a key, account or caller that changed, or which keys have other budgets. */
 export interface Change {
-  readonly changed?: { $case: 'key'; value: Key } | { $case: 'account'; value: Account } | { $case: 'caller'; value: Caller } | undefined;
+  readonly changed?: WatchKeysResponse_Change['changed'] | { $case: 'caller'; value: Caller };
 }
 
 /** Holds some changes in the order in which they were committed. */

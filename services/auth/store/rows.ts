@@ -59,6 +59,7 @@ export function toKey(row: Row): Key {
     secretVersion: asBigInt(row['secret_version']),
     previousSecretsExpireAtMs: optional(row['previous_secrets_expire_at_ms'], asBigInt),
     rateLimits: optional(row['rate_limits'], (value) => rateLimitsIn(asText(value))),
+    projectId: '',
   };
 }
 
