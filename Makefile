@@ -37,8 +37,8 @@ build: built ## bundle the programs and the console into dist/
 # What takes its time: mutants, campaigns against several processes' worth of faults, messages of 72 MB over every transport.
 NOT_IN_CHECK = services/ledger/verify/mutation services/metering/reconcile/job batch-outage large-messages
 
-# Three files on two cores: some wait for timers. Jest takes more than 100 % for a number.
-WORKERS = $(shell echo $$(($$(nproc) * 3 / 2)))
+# Four files on two cores, because many of them wait for timers and sockets. Jest takes more than 100 % for a number.
+WORKERS = $(shell echo $$(($$(nproc) * 2)))
 
 check: packages ## the fast loop: format, lint, types, import rules, unit tests on SQLite; few runs of what is random, no campaigns
 	@$(MAKE) --no-print-directory static & checks=$$!; TOLLGATE_TEST_HISTORIES=25 TOLLGATE_TEST_RUNS=10 $(JEST) --selectProjects unit --maxWorkers=$(WORKERS) $(PATIENTLY) --testPathIgnorePatterns '\.mysql\.test\.ts$$' $(NOT_IN_CHECK); tests=$$?; wait $$checks && exit $$tests

@@ -123,7 +123,7 @@ const faults: Readonly<Record<string, Script>> = {
   'status-403': status(403, 'permission_error', 'Your organization does not have access to this model.'),
   'status-404': status(404, 'not_found_error', 'model: no such model'),
   'status-413': status(413, 'request_too_large', 'Request exceeds the maximum size'),
-  'status-429': status(429, 'rate_limit_error', 'Slow down.', { code: 'rate_limit_exceeded', headers: { 'retry-after': '2' } }),
+  'status-429': status(429, 'rate_limit_error', 'Slow down.', { code: 'rate_limit_exceeded', headers: { 'retry-after': '3' } }),
   'no-quota': status(429, 'insufficient_quota', 'You exceeded your current quota.', { code: 'insufficient_quota' }),
   'status-500': status(500, 'api_error', 'Internal server error'),
   'status-503': status(503, 'server_error', 'The engine is currently overloaded'),

@@ -12,7 +12,8 @@ import { createInference } from '../index.js';
 
 /** Returns the default settings with some changes. */
 export function testConfig(changes: Partial<InferenceConfig> = {}): InferenceConfig {
-  return { ...parseSettings(inferenceSettings, {}), ...changes };
+  // Many tests make an upstream fail, and each failure is retried after this pause.
+  return { ...parseSettings(inferenceSettings, {}), retryPauseMs: 10, ...changes };
 }
 
 /** Returns a request with one user message and the other fields given. */

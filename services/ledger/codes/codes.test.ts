@@ -84,8 +84,8 @@ describe.each(testEngines)('redemption codes on %s', (engine) => {
   });
 
   it('credit once when twenty accounts try one at once, and when one account tries twenty times', async () => {
-    const replica = await ledger.startReplica();
-    const services = [ledger.service, replica];
+    // A SQLite file has one process; another would wait for its locks for seconds.
+    const services = [ledger.service, engine === 'mysql' ? await ledger.startReplica() : ledger.service];
     const { secrets } = await make({ count: 2 });
     const strangers = Array.from({ length: 20 }, () => newCustomer().accountId);
     const raced = await Promise.allSettled(

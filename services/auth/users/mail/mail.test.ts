@@ -113,26 +113,22 @@ describe.each(testEngines)('invitations by mail on %s', (engine) => {
     expect(mails).toEqual([]);
   });
 
-  it('do not make the inviter wait for a mail server that hangs', async () => {
-    const account = await newAccount(auth.service, 'Slow');
+  it('do not make the inviter wait for a mail server that hangs, and are sent when it has failed or the claim expires', async () => {
+    const [slow, orphan] = [await newAccount(auth.service, 'Slow'), await newAccount(auth.service, 'Orphan')];
     let hangUp: (error: Error) => void = () => undefined;
-    failures = [new Promise<never>((_, reject) => (hangUp = reject))];
+    failures = [new Promise<never>((_, reject) => (hangUp = reject)), new Promise<never>(() => undefined)];
     const beganAtMs = Date.now();
-    expect((await ask(account, 'slow@example.com')).invitation).toMatchObject({ mailState: pending });
-    expect(Date.now() - beganAtMs).toBeLessThan(6000);
-    expect(await standing(account, 'slow@example.com')).toMatchObject({ mailState: pending });
+    const slowly = ask(slow, 'slow@example.com');
+    for (let tries = 0; failures.length > 1 && tries < 300; tries += 1) await new Promise((resolve) => setTimeout(resolve, 10));
+    for (const { invitation } of await Promise.all([slowly, ask(orphan, 'orphan@example.com')])) {
+      expect(invitation).toMatchObject({ mailState: pending });
+    }
+    expect(Date.now() - beganAtMs).toBeLessThan(9000);
+    expect(await standing(slow, 'slow@example.com')).toMatchObject({ mailState: pending });
     hangUp(new MailFailure('too late', false));
-    await until(account, 'slow@example.com', sent);
-  });
-
-  it('are retried when the claim of an attempt that hangs expires', async () => {
-    const account = await newAccount(auth.service, 'Orphan');
-    failures = [new Promise<never>(() => undefined)];
-    const { invitation } = await ask(account, 'orphan@example.com');
-    expect(invitation).toMatchObject({ mailState: pending });
-    // The claim of the first attempt, which hangs, expires.
-    await until(account, 'orphan@example.com', sent);
-    expect(mails).toMatchObject([{ to: 'orphan@example.com' }]);
+    await until(slow, 'slow@example.com', sent);
+    await until(orphan, 'orphan@example.com', sent);
+    expect(mails.filter(({ to }) => to === 'orphan@example.com')).toHaveLength(1);
   });
 
   it('are limited per hour for an account, an address and a user, also when requested concurrently', async () => {

@@ -200,12 +200,12 @@ describe('a test of an upstream that does not work', () => {
     const baseUrl = await serve(
       (_request, response) => void response.writeHead(200, { 'content-type': 'application/json' }).write('{"data":['),
     );
-    expect(words(await tryIt({ baseUrl, timeoutMs: 2_000 }))[5]).toMatch(/^models failed: no answer/);
+    expect(words(await tryIt({ baseUrl, timeoutMs: 500 }))[5]).toMatch(/^models failed: no answer/);
   });
 
   it('ends in time if a handshake never ends', async () => {
     const baseUrl = `https://${await listen(createTcpServer((socket) => void socket.resume()))}`;
-    expect(words(await tryIt({ baseUrl, timeoutMs: 2_000 }))[3]).toMatch(/^tls failed: no answer/);
+    expect(words(await tryIt({ baseUrl, timeoutMs: 500 }))[3]).toMatch(/^tls failed: no answer/);
   });
 
   it('is cancelled when the caller disconnects', async () => {
