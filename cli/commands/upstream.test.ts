@@ -53,6 +53,29 @@ describe('upstreams', () => {
     expect(gateway.state.upstreams[0]?.enabled).toBe(true);
   });
 
+  it('have credentials that are added, rotated and removed by name, and whose secrets are not shown', async () => {
+    gateway.state.upstreams.push(Upstream.fromPartial({ id: 'acme', hasSecret: true, credentials: [{ id: 'default', lastFour: 'wxyz' }] }));
+    const run = (...words: string[]) => tollgate(gateway, ['upstream', 'credential', ...words], { stdin: 'sk-of-the-second\n' });
+    const added = await run('add', 'acme', 'second', '--secret-stdin');
+    expect(added.stdout.split('\n').map((line) => line.trim().split(/ {2,}/))).toEqual([
+      ['credential', 'secret', 'set'],
+      ['default', '…wxyz', 'by configuration'],
+      ['second', '…cond', '2027-01-15 08:00:00Z'],
+      [''],
+    ]);
+    expect(gateway.state.secrets.get('acme second')).toBe('sk-of-the-second');
+    expect(await run('add', 'acme', 'second', '--secret-stdin')).toMatchObject({ code: 1, stderr: expect.stringContaining('rotate') });
+    expect(await run('rotate', 'acme', 'third', '--secret-stdin')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('no credential'),
+    });
+    expect((await run('rotate', 'acme', 'second', '--secret-stdin')).code).toBe(0);
+    expect((await tollgate(gateway, ['upstream', 'list'])).stdout).toContain('2 credentials');
+    const removed = await run('remove', 'acme', 'second', '--json');
+    expect(JSON.parse(removed.stdout)).toEqual({ id: 'default', secret_last_four: 'wxyz', set_at: null });
+    expect(added.stdout + added.stderr).not.toContain('sk-of');
+  });
+
   it('are tested step by step, and the findings are kept', async () => {
     gateway.state.upstreams.push(Upstream.fromPartial({ id: 'acme', enabled: true }));
     expect((await tollgate(gateway, ['upstream', 'list'])).stdout).toContain('never');

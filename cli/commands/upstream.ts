@@ -6,17 +6,17 @@ import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';
 import { parseCount, parseTimeLimit } from '../parse.js';
+import { credentialCommand } from './upstream-credential.js';
 import { addHealthCommands } from './upstream-health.js';
+import { findUpstream, readSecret, type SecretOptions } from './upstream-secret.js';
 import { testJson, testStepView, upstreamView, wireFormats } from '../views/upstream.js';
 
 // The service ends a test within 15 s; the response still has to arrive.
 const testTimeoutMs = 25_000;
 
-interface AddOptions {
+interface AddOptions extends SecretOptions {
   readonly format: ApiFormat;
   readonly baseUrl: string;
-  readonly secretStdin?: boolean;
-  readonly secretEnv?: string;
   readonly secret: boolean;
   readonly allowPrivateNetwork?: boolean;
   readonly wholeAnswers?: boolean;
@@ -49,7 +49,7 @@ export function upstreamCommand(cli: Cli): Command {
     .description('Show an upstream, with the steps of its last test.')
     .action((id: string) =>
       cli.withServices(async ({ inference }) => {
-        const shown = await present(inference, id);
+        const shown = await findUpstream(inference, id);
         cli.out.show(upstreamView, shown);
         if (shown.lastTest === undefined || cli.out.json) return;
         cli.out.note('');
@@ -66,7 +66,6 @@ export function upstreamCommand(cli: Cli): Command {
     )
     .action((id: string, options: { model?: string }) => cli.withServices(({ inference }) => test(cli, inference, id, options.model)));
 
-  // The secret is never an argument: every user of the machine can read the arguments of a process.
   upstream
     .command('add <id>')
     .description('Add an upstream. Prompts for its secret unless an option says where to read it.')
@@ -101,7 +100,7 @@ export function upstreamCommand(cli: Cli): Command {
     .option('--disabled', 'add it disabled')
     .option('--replace', 'replace an existing upstream with this id')
     .action(async (id: string, options: AddOptions) => {
-      const secret = await readSecret(cli, id, options);
+      const secret = options.secret ? await readSecret(cli, id, options, ', or use --no-secret') : '';
       await cli.withServices(async ({ inference }) => {
         if (options.replace !== true) await refuseExisting(inference, id);
         const wanted = Upstream.fromPartial({
@@ -122,7 +121,7 @@ export function upstreamCommand(cli: Cli): Command {
           allowedFields: options.allowField ?? [],
         });
         await inference.putUpstream({ upstream: wanted, secret }, operatorCall());
-        cli.out.show(upstreamView, await present(inference, id));
+        cli.out.show(upstreamView, await findUpstream(inference, id));
         cli.out.note(`\nNext: see that it works: tollgate upstream test ${id}`);
         cli.out.note(
           `Then add it to a model's targets: tollgate model show <model> --json > model.json, edit, tollgate model put model.json`,
@@ -152,24 +151,9 @@ export function upstreamCommand(cli: Cli): Command {
     .description('Disable an upstream.')
     .action((id: string) => setEnabled(cli, id, false));
 
+  upstream.addCommand(credentialCommand(cli));
   addHealthCommands(upstream, cli);
   return upstream;
-}
-
-async function readSecret(cli: Cli, id: string, options: AddOptions): Promise<string> {
-  if (!options.secret) return '';
-  if (options.secretEnv !== undefined)
-    return notEmpty(cli.world.env[options.secretEnv], `The environment variable ${options.secretEnv} is not set.`);
-  if (options.secretStdin === true) return notEmpty(await cli.world.readStdin(), 'Standard input was empty.');
-  const typed = await cli.world.askSecret(`Secret of ${id} (not shown): `);
-  return notEmpty(typed, 'No secret was given.');
-}
-
-function notEmpty(secret: string | undefined, fault: string): string {
-  const trimmed = secret?.trim() ?? '';
-  if (trimmed === '')
-    throw new CliError(fault, { fix: 'Pass it with --secret-stdin or --secret-env <name>, or use --no-secret.', exitCode: 2 });
-  return trimmed;
 }
 
 async function test(cli: Cli, inference: Services['inference'], upstreamId: string, upstreamModel: string | undefined): Promise<void> {
@@ -183,19 +167,9 @@ async function test(cli: Cli, inference: Services['inference'], upstreamId: stri
     });
 }
 
-async function present(inference: Services['inference'], id: string): Promise<Upstream> {
-  const upstream = await find(inference, id);
-  if (upstream === undefined) throw new CliError(`There is no upstream ${id}.`, { fix: '`tollgate upstream list` shows them.' });
-  return upstream;
-}
-
-async function find(inference: Services['inference'], id: string): Promise<Upstream | undefined> {
-  const { upstreams } = await inference.listUpstreams({ withTests: true }, operatorCall());
-  return upstreams.find((upstream) => upstream.id === id);
-}
-
 async function refuseExisting(inference: Services['inference'], id: string): Promise<void> {
-  if ((await find(inference, id)) === undefined) return;
+  const { upstreams } = await inference.listUpstreams({}, operatorCall());
+  if (upstreams.every((upstream) => upstream.id !== id)) return;
   throw new CliError(`An upstream ${id} already exists.`, { fix: 'Choose another id, or change it with --replace.' });
 }
 
@@ -214,7 +188,7 @@ async function refuseUsed(catalog: Services['catalog'], upstreamId: string): Pro
 
 function setEnabled(cli: Cli, id: string, enabled: boolean): Promise<void> {
   return cli.withServices(async ({ inference }) => {
-    const { lastTest, ...known } = await present(inference, id);
+    const { lastTest, ...known } = await findUpstream(inference, id);
     if (known.managed)
       throw new CliError(`The upstream ${id} is built in or set by configuration.`, {
         fix: 'Change it there, or retire the models that use it.',

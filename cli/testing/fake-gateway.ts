@@ -467,6 +467,18 @@ function inference(state: FakeState): object {
       state.upstreams.splice(index === -1 ? state.upstreams.length : index, 1, stored);
       return { upstream: stored };
     },
+    putCredential: async ({ upstreamId, credentialId, secret }: { upstreamId: string; credentialId: string; secret: string }) => {
+      const upstream = state.upstreams.find(({ id }) => id === upstreamId)!;
+      state.secrets.set(`${upstreamId} ${credentialId}`, secret);
+      const others = upstream.credentials.filter(({ id }) => id !== credentialId);
+      upstream.credentials = [...others, { id: credentialId, lastFour: secret.slice(-4), setAtMs: 1_800_000_000_000n }];
+      return { upstream };
+    },
+    deleteCredential: async ({ upstreamId, credentialId }: { upstreamId: string; credentialId: string }) => {
+      const upstream = state.upstreams.find(({ id }) => id === upstreamId)!;
+      upstream.credentials = upstream.credentials.filter(({ id }) => id !== credentialId);
+      return { upstream };
+    },
     testUpstream: async ({ upstreamId, upstreamModel }: { upstreamId: string; upstreamModel?: string }) => {
       const upstream = find(state.upstreams, upstreamId, 'upstream');
       upstream.lastTest = UpstreamTest.fromPartial({ ...state.upstreamTest, upstreamModel: upstreamModel ?? '' });

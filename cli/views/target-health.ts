@@ -18,6 +18,8 @@ const causes = wordsOf<EjectionCause>(EjectionCause, 'EJECTION_CAUSE_');
 export interface TargetStanding {
   readonly upstreamId: string;
   readonly upstreamModel: string;
+  /** Empty for the target itself. */
+  readonly credentialId: string;
   readonly state: string;
   /** Why it is ejected; empty if it is not. */
   readonly cause: string;
@@ -32,7 +34,16 @@ export interface TargetStanding {
 export function targetStandings({ targets, overrides }: ListTargetHealthResponse): TargetStanding[] {
   const drained = overrides.filter(({ mode }) => mode === OverrideMode.OVERRIDE_MODE_DRAIN);
   return [
-    ...drained.map((target) => ({ ...target, state: 'drained', cause: '', failures: 0, reason: '', untilMs: 0n, instance: 'all' })),
+    ...drained.map((target) => ({
+      ...target,
+      credentialId: '',
+      state: 'drained',
+      cause: '',
+      failures: 0,
+      reason: '',
+      untilMs: 0n,
+      instance: 'all',
+    })),
     ...targets.map((target) => ({ ...target, state: states.of(target.state), cause: causeOf(target.cause) })),
   ];
 }
@@ -43,9 +54,10 @@ function causeOf(cause: EjectionCause): string {
 
 /** One of them. */
 export const targetHealthView: View<TargetStanding> = {
-  json: ({ upstreamId, upstreamModel, state, cause, failures, reason, untilMs, instance }) => ({
+  json: ({ upstreamId, upstreamModel, credentialId, state, cause, failures, reason, untilMs, instance }) => ({
     upstream_id: upstreamId,
     upstream_model: upstreamModel,
+    credential: credentialId === '' ? null : credentialId,
     state,
     cause: cause === '' ? null : cause,
     failures,
@@ -56,6 +68,7 @@ export const targetHealthView: View<TargetStanding> = {
   columns: [
     { title: 'upstream', text: ({ upstreamId }) => upstreamId },
     { title: 'model', text: ({ upstreamModel }) => upstreamModel },
+    { title: 'credential', text: ({ credentialId }) => credentialId },
     { title: 'state', text: ({ state }) => state },
     { title: 'why', text: ({ cause }) => cause.replaceAll('_', ' ') },
     { title: 'until', text: ({ untilMs }) => (untilMs === 0n ? 'returned' : instant(untilMs)) },

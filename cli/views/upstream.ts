@@ -1,6 +1,7 @@
 // The output of upstreams, never with their secrets.
 import {
   ApiFormat,
+  type Credential,
   TestResult,
   type Upstream,
   type UpstreamLimits,
@@ -23,6 +24,7 @@ export const upstreamView: View<Upstream> = {
     has_secret: upstream.hasSecret,
     secret_last_four: upstream.secretLastFour === '' ? null : upstream.secretLastFour,
     allow_private_network: upstream.allowPrivateNetwork,
+    credentials: upstream.credentials.map(credentialJson),
     enabled: upstream.enabled,
     whole_answers: upstream.wholeAnswers,
     limits: limitFields(upstream.limits, null),
@@ -38,13 +40,32 @@ export const upstreamView: View<Upstream> = {
     { title: 'address', text: (upstream) => upstream.baseUrl || 'built in' },
     {
       title: 'secret',
-      text: ({ hasSecret, secretLastFour }) => (!hasSecret ? 'none' : secretLastFour === '' ? 'set' : `…${secretLastFour}`),
+      text: ({ hasSecret, secretLastFour, credentials: { length } }) =>
+        !hasSecret ? 'none' : length > 1 ? `${length} credentials` : secretText(secretLastFour),
     },
     { title: 'state', text: (upstream) => (upstream.enabled ? 'enabled' : 'disabled') },
     { title: 'short answers', text: (upstream) => (upstream.wholeAnswers ? 'whole' : 'streamed') },
     { title: 'own limits', text: (upstream) => limitsText(upstream.limits) },
     { title: 'set by', text: (upstream) => (upstream.managed ? (upstream.managedBy ?? 'built in') : 'operator') },
     { title: 'last test', text: ({ lastTest }) => (lastTest === undefined ? 'never' : testWords(lastTest)) },
+  ],
+};
+
+const secretText = (lastFour: string): string => (lastFour === '' ? 'set' : `…${lastFour}`);
+
+const credentialJson = ({ id, lastFour, setAtMs }: Credential): JsonObject => ({
+  id,
+  secret_last_four: lastFour === '' ? null : lastFour,
+  set_at: setAtMs === 0n ? null : instantJson(setAtMs),
+});
+
+/** One credential of an upstream. */
+export const credentialView: View<Credential> = {
+  json: credentialJson,
+  columns: [
+    { title: 'credential', text: ({ id }) => id },
+    { title: 'secret', text: ({ lastFour }) => secretText(lastFour) },
+    { title: 'set', text: ({ setAtMs }) => (setAtMs === 0n ? 'by configuration' : instant(setAtMs)) },
   ],
 };
 

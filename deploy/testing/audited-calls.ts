@@ -396,6 +396,12 @@ export function auditedCalls(services: TestServices): AuditedCall[] {
         operator,
       ),
     ),
+    ofInference('PutCredential', 'upstream.credential', () =>
+      inference.putCredential({ upstreamId: 'acme', credentialId: 'second', secret: 'sk-of-the-second' }, operator),
+    ),
+    ofInference('DeleteCredential', 'upstream.credential', () =>
+      inference.deleteCredential({ upstreamId: 'acme', credentialId: 'second' }, operator),
+    ),
     ofInference('DeleteUpstream', 'upstream.delete', () => inference.deleteUpstream({ upstreamId: 'acme' }, operator)),
   ];
 }

@@ -73,5 +73,8 @@ export interface ConsolePeers {
     | 'deletePriceDraft'
     | 'publishPriceDraft'
   >;
-  readonly inference: Pick<InferenceService, 'getHealth' | 'listUpstreams' | 'putUpstream' | 'deleteUpstream' | 'testUpstream'>;
+  readonly inference: Pick<
+    InferenceService,
+    'getHealth' | 'listUpstreams' | 'putUpstream' | 'putCredential' | 'deleteCredential' | 'deleteUpstream' | 'testUpstream'
+  >;
 }

@@ -169,6 +169,7 @@ export const sentences = {
     upstream_in_use: 'These models are routed to "{id}": {models}. Change their targets first, or disable the upstream.',
     upstream_locked: 'The upstream "{id}" is built in or set by configuration, and cannot be changed here.',
     upstreams_full: 'There are {max} upstreams already. Delete one first.',
+    credentials_full: 'The upstream already has {max} credentials. Remove one first.',
     secret_unreadable: 'The stored secret cannot be decrypted with the present key. Send the secret again.',
   },
   method_not_allowed: { method_not_allowed: 'This address does not support the operation. Reload the page and try again.' },

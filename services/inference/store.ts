@@ -16,14 +16,22 @@ export const storedUpstreamsMax = 500;
 // Built-in and configured upstreams have tests too.
 const managedTestsMax = 100;
 
+/** One credential of a stored upstream. */
+export interface StoredCredential {
+  readonly id: string;
+  /** Sealed by SecretBox. */
+  readonly sealed: string;
+  readonly lastFour: string;
+  readonly setAtMs: number;
+}
+
 /** A stored upstream. */
 export interface UpstreamRow {
   readonly id: string;
   readonly apiFormat: ApiFormat;
   readonly baseUrl: string;
-  /** Sealed by SecretBox; absent when the upstream needs no secret. */
-  readonly sealedSecret: string | undefined;
-  readonly secretLastFour: string;
+  /** Empty when the upstream needs no secret. */
+  readonly credentials: readonly StoredCredential[];
   readonly allowPrivateNetwork: boolean;
   readonly enabled: boolean;
   readonly wholeAnswers: boolean;
@@ -36,8 +44,7 @@ const columns = [
   'id',
   'api_format',
   'base_url',
-  'sealed_secret',
-  'secret_last_four',
+  'credentials',
   'allow_private_network',
   'enabled',
   'whole_answers',
@@ -153,8 +160,8 @@ export class UpstreamStore {
 
 /** Reports whether a test of one row is also valid for the other. */
 function isSameToTest(one: UpstreamRow, other: UpstreamRow): boolean {
-  const facts = ({ apiFormat, baseUrl, allowPrivateNetwork, sealedSecret, wholeAnswers }: UpstreamRow): string =>
-    JSON.stringify([apiFormat, baseUrl, allowPrivateNetwork, sealedSecret, wholeAnswers]);
+  const facts = ({ apiFormat, baseUrl, allowPrivateNetwork, credentials, wholeAnswers }: UpstreamRow): string =>
+    JSON.stringify([apiFormat, baseUrl, allowPrivateNetwork, credentials[0], wholeAnswers]);
   return facts(one) === facts(other);
 }
 
@@ -163,8 +170,7 @@ function fromRow(row: Record<string, unknown>): UpstreamRow {
     id: asText(row['id']),
     apiFormat: asNumber(row['api_format']),
     baseUrl: asText(row['base_url']),
-    sealedSecret: optional(row['sealed_secret'], asText),
-    secretLastFour: asText(row['secret_last_four']),
+    credentials: JSON.parse(Buffer.from(asBytes(row['credentials'])).toString()) as StoredCredential[],
     allowPrivateNetwork: asNumber(row['allow_private_network']) === 1,
     enabled: asNumber(row['enabled']) === 1,
     wholeAnswers: asNumber(row['whole_answers']) === 1,
@@ -179,8 +185,7 @@ function toRow(row: UpstreamRow): Record<string, unknown> {
     id: row.id,
     api_format: row.apiFormat,
     base_url: row.baseUrl,
-    sealed_secret: row.sealedSecret ?? null,
-    secret_last_four: row.secretLastFour,
+    credentials: Buffer.from(JSON.stringify(row.credentials)),
     allow_private_network: row.allowPrivateNetwork ? 1 : 0,
     enabled: row.enabled ? 1 : 0,
     whole_answers: row.wholeAnswers ? 1 : 0,

@@ -45,6 +45,7 @@ export const auditActions = dictionary(
     'upstream.update': 'changed an upstream',
     'upstream.delete': 'removed an upstream',
     'upstream.test': 'tested an upstream',
+    'upstream.credential': 'changed the credentials of an upstream',
     'upstream.override': 'drained, ejected or returned a target',
   },
   {
@@ -90,6 +91,7 @@ export const auditActions = dictionary(
     'upstream.update': '更改了上游',
     'upstream.delete': '移除了上游',
     'upstream.test': '测试了上游',
+    'upstream.credential': '更改了上游的凭据',
     'upstream.override': '停用、剔除或恢复了一个目标',
   },
 );

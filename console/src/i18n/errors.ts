@@ -158,6 +158,7 @@ export const chineseSentences: Readonly<Record<Rule, string>> = {
   upstream_in_use: '以下模型使用上游“{id}”：{models}。请先更改其路由，或停用该上游。',
   upstream_locked: '上游“{id}”为内置或由配置设定，不能在此更改。',
   upstreams_full: '已有 {max} 个上游，请先删除一个。',
+  credentials_full: '该上游已有 {max} 个凭据，请先移除一个。',
   secret_unreadable: '无法用当前的密钥解密已存的凭据，请重新填写凭据。',
   method_not_allowed: '此地址不支持该操作。请重新加载页面后再试。',
   key_missing: '请求中没有平台密钥。',

@@ -23,6 +23,11 @@ export function renderUpstream(upstream: UpstreamMessage, routed: readonly Route
     base_url: orNull(upstream.baseUrl),
     has_secret: upstream.hasSecret,
     secret_last_four: orNull(upstream.secretLastFour),
+    credentials: upstream.credentials.map(({ id, lastFour, setAtMs }) => ({
+      id,
+      secret_last_four: orNull(lastFour),
+      set_at: setAtMs === 0n ? null : instant(setAtMs),
+    })),
     allow_private_network: upstream.allowPrivateNetwork,
     enabled: upstream.enabled,
     whole_answers: upstream.wholeAnswers,

@@ -43,6 +43,7 @@ const pathParameters: Readonly<Record<string, string>> = {
   account: 'The id of an account.',
   key: 'The id of a key.',
   entry: 'The id of an entry.',
+  credential: 'The name of a credential.',
   user: 'The id of a user.',
   payment: 'The id of a payment.',
   month: 'A month of UTC, for example 2026-11.',

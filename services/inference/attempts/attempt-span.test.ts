@@ -35,6 +35,7 @@ async function start(changes: Partial<InferenceConfig> = {}): Promise<void> {
     baseUrl: stub.baseUrl,
     secretLastFour: '',
     hasSecret: false,
+    credentials: [],
     allowPrivateNetwork: true,
     enabled: true,
     wholeAnswers: false,

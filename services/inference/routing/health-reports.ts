@@ -64,14 +64,14 @@ export class HealthReports {
 
   #unavailable(): TargetHealth[] {
     const [monotonicMs, wallMs] = [this.clock.monotonicMs(), this.clock.nowMs()];
-    return [...this.router.all()].flatMap(({ upstreamId, upstreamModel, health, lastReason }) => {
+    return [...this.router.all()].flatMap(({ upstreamId, upstreamModel, credentialId, health, lastReason }) => {
       const isCooling = health.standing(monotonicMs) === 'cooling';
       if (!health.isEjected && !isCooling) return [];
       const state = isCooling ? TargetState.TARGET_STATE_COOLING : TargetState.TARGET_STATE_EJECTED;
       const untilMs = BigInt(Math.round(wallMs + health.untilMs - monotonicMs));
       const { failures } = health;
       const cause = isCooling ? EjectionCause.EJECTION_CAUSE_UNSPECIFIED : causes[health.cause];
-      return [{ upstreamId, upstreamModel, state, failures, reason: lastReason, untilMs, instance: this.#instance, cause }];
+      return [{ upstreamId, upstreamModel, credentialId, state, failures, reason: lastReason, untilMs, instance: this.#instance, cause }];
     });
   }
 

@@ -6,7 +6,9 @@ import { ApiFormat } from '#proto/inference/v1/inference.js';
 import { ManualClock } from '#kit/clock.js';
 import { recordingLogger } from '#kit/testing/log.js';
 import { testConfig } from '../testing/fixtures.js';
+import type { UpstreamCredential } from '../upstreams/credentials.js';
 import type { ResolvedTarget } from '../upstreams/registry.js';
+import { VendorRefusal } from '../upstreams/upstream-failure.js';
 import { CallRoute } from './call-route.js';
 import { Router } from './router.js';
 import { RoutingMetrics } from './routing-metrics.js';
@@ -16,20 +18,31 @@ function start(changes: Parameters<typeof testConfig>[0] = {}) {
   const { log, lines } = recordingLogger('debug');
   const router = new Router({ config: testConfig(changes), clock, log, metrics: new RoutingMetrics(), random: () => 0 });
   /** Runs a call to these targets; `outcome` gives the error of each. Returns the targets that were tried. */
-  const call = (names: string[], outcome: (name: string) => Reason | undefined, format = ApiFormat.API_FORMAT_MESSAGES): string[] => {
-    const targets = names.map((name) => ({ target: { upstreamId: name, upstreamModel: 'm' }, upstream: { format } }) as ResolvedTarget);
+  const call = (
+    names: string[],
+    outcome: (name: string, credential: string | undefined) => Reason | VendorRefusal | undefined,
+    { format = ApiFormat.API_FORMAT_MESSAGES, credentials = [] as UpstreamCredential[] } = {},
+  ): string[] => {
+    const targets = names.map(
+      (name) => ({ target: { upstreamId: name, upstreamModel: 'm' }, upstream: { format, credentials } }) as unknown as ResolvedTarget,
+    );
     const route = new CallRoute(router, targets);
     const tried: string[] = [];
     let target: ResolvedTarget | undefined = route.first();
     while (target !== undefined) {
       const name = target.target.upstreamId;
-      tried.push(name);
-      const reason = outcome(name);
+      const credential = route.credential?.id;
+      tried.push(credential === undefined ? name : `${name}.${credential}`);
+      const reason = outcome(name, credential);
       target = undefined;
       if (reason !== 'unsupported_field') route.begin();
       if (reason === undefined) route.succeed();
       else {
-        const error = new AppError(reason, 'No.', reason === 'upstream_rate_limited' ? { retryAfterMs: 5000 } : {});
+        const options = reason === 'upstream_rate_limited' ? { retryAfterMs: 5000 } : {};
+        const error =
+          reason instanceof VendorRefusal
+            ? new AppError('upstream_unavailable', 'No.', { cause: reason })
+            : new AppError(reason, 'No.', options);
         route.fail(error);
         target = route.next(error, true)?.resolved;
       }
@@ -90,6 +103,43 @@ describe('calls', () => {
     expect(call(['a', 'b'], () => undefined)).toEqual(['a']);
   });
 
+  const credentials = ['x', 'y'].map((id) => ({ id, secret: id, setAtMs: 1 }));
+
+  it('leave out a credential whose rate is limited, for as long as the vendor says, and use the others of the same target', () => {
+    const { clock, call, lines } = start();
+    const xIsLimited = (_name: string, credential?: string) => (credential === 'x' ? 'upstream_rate_limited' : undefined);
+    expect(call(['a', 'b'], xIsLimited, { credentials })).toEqual(['a.x', 'a.y']);
+    for (let count = 0; count < 5; count += 1) expect(call(['a', 'b'], xIsLimited, { credentials })).toEqual(['a.y']);
+    clock.advance(5000);
+    expect(call(['a', 'b'], () => undefined, { credentials })).toEqual(['a.x']);
+    expect(lines.find(({ msg }) => msg === 'upstream credential is cooling down')).toMatchObject({ upstream: 'a', credential: 'x' });
+  });
+
+  it('go to the next target when all credentials of the first are limited', () => {
+    const { call } = start();
+    const aIsLimited = (name: string) => (name === 'a' ? 'upstream_rate_limited' : undefined);
+    expect(call(['a', 'b'], aIsLimited, { credentials })).toEqual(['a.x', 'a.y', 'b.x']);
+    expect(call(['a', 'b'], aIsLimited, { credentials })).toEqual(['b.x']);
+  });
+
+  it('eject a credential that the vendor rejects at once, try it once when its ejection ends, and forget that when its secret is replaced', () => {
+    const { clock, call } = start();
+    const xIsRevoked = (_name: string, credential?: string) => (credential === 'x' ? new VendorRefusal(401, [], 'No.') : undefined);
+    expect(call(['a'], xIsRevoked, { credentials })).toEqual(['a.x', 'a.y']);
+    expect(call(['a'], xIsRevoked, { credentials })).toEqual(['a.y']);
+    clock.advance(30_000);
+    expect(call(['a'], xIsRevoked, { credentials })).toEqual(['a.x', 'a.y']);
+    expect(call(['a'], xIsRevoked, { credentials })).toEqual(['a.y']);
+    const rotated = credentials.map((credential) => ({ ...credential, setAtMs: credential.id === 'x' ? 2 : 1 }));
+    expect(call(['a'], () => undefined, { credentials: rotated })).toEqual(['a.x']);
+  });
+
+  it('count failures of the server against the target, whatever the credential', () => {
+    const { call } = start();
+    const calls = Array.from({ length: 7 }, () => call(['a', 'b'], aIsBroken, { credentials }).join(' '));
+    expect(calls).toEqual([...Array.from({ length: 5 }, () => 'a.x b.x'), 'b.x', 'b.x']);
+  });
+
   it('are not retried beyond the budget of their model', () => {
     const { clock, call } = start({ retriesPerSecondMin: 1, retryPercent: 20, failuresMax: 1000, failureCallsMin: 10_000 });
     let retries = 0;
@@ -107,6 +157,6 @@ describe('calls', () => {
     expect(call(['a'], () => 'upstream_rejected')).toEqual(['a']);
     expect(call(['a'], () => 'upstream_unavailable')).toEqual(['a']);
     expect(call(['a'], () => 'upstream_rate_limited')).toEqual(['a']);
-    expect(call(['sandbox'], () => 'upstream_failed', ApiFormat.API_FORMAT_SANDBOX)).toEqual(['sandbox']);
+    expect(call(['sandbox'], () => 'upstream_failed', { format: ApiFormat.API_FORMAT_SANDBOX })).toEqual(['sandbox']);
   });
 });

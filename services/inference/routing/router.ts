@@ -4,6 +4,7 @@ import type { Logger } from '#kit/log.js';
 import { toAppError } from '#client/errors/app-error.js';
 import { OverrideMode, type Target, type TargetOverride } from '#proto/inference/v1/inference.js';
 import type { InferenceConfig } from '../config.js';
+import type { UpstreamCredential } from '../upstreams/credentials.js';
 import { ejectedMax } from './choose-target.js';
 import { RetryBudget } from './retry-budget.js';
 import type { RoutingMetrics } from './routing-metrics.js';
@@ -29,15 +30,36 @@ export interface RouterDeps {
   readonly random: () => number;
 }
 
-/** A target with what is known about it. */
-export interface KnownTarget {
+/** A target, or one of its credentials, with what its own calls showed. */
+interface Judged {
   readonly upstreamId: string;
   readonly upstreamModel: string;
+  /** Empty for the target itself. */
+  readonly credentialId: string;
   readonly health: TargetHealth;
-  /** The retries of the models whose first target it is. */
-  readonly budget: RetryBudget;
   /** The reason of the last failure; empty if there was none. */
   lastReason: string;
+}
+
+/** One of several credentials of a target. */
+export interface KnownCredential extends Judged {
+  readonly credential: UpstreamCredential;
+}
+
+/** An attempt at a target, with one of its credentials if it has several. */
+export interface RoutedAttempt {
+  readonly target: KnownTarget;
+  readonly ticket: AttemptTicket;
+  readonly credential?: { readonly known: KnownCredential; readonly ticket: AttemptTicket } | undefined;
+}
+
+/** A target with what is known about it. */
+export interface KnownTarget extends Judged {
+  /** Its credentials, if it has several, and the upstream's list that they come from. */
+  credentials: readonly KnownCredential[];
+  credentialList: readonly UpstreamCredential[] | undefined;
+  /** The retries of the models whose first target it is. */
+  readonly budget: RetryBudget;
   /** It gets no calls, because the operator says so. */
   isDrained: boolean;
   /** When the override was set that was applied last. */
@@ -59,9 +81,31 @@ export class Router {
     return known ?? this.#add(upstreamId, upstreamModel);
   }
 
-  /** Returns all known targets. */
-  *all(): Generator<KnownTarget> {
-    for (const models of this.#targets.values()) yield* models.values();
+  /** Returns all known targets and credentials. */
+  *all(): Generator<Judged> {
+    for (const models of this.#targets.values())
+      for (const target of models.values()) {
+        yield target;
+        yield* target.credentials;
+      }
+  }
+
+  /** Returns the credentials of a target if its upstream has several, otherwise none: the only one is judged with its target. */
+  credentialsOf(target: KnownTarget, list: readonly UpstreamCredential[]): readonly KnownCredential[] {
+    if (target.credentialList === list) return target.credentials;
+    const { upstreamId, upstreamModel, credentials: present } = target;
+    target.credentialList = list;
+    target.credentials =
+      list.length < 2
+        ? []
+        : list.map((credential) => {
+            const { id, setAtMs } = credential;
+            const known = present.find((each) => each.credential.id === id && each.credential.setAtMs === setAtMs);
+            // The vendor does not accept it, or does: there is no need for several failures.
+            const health = known?.health ?? new TargetHealth({ ...this.deps.config, failuresMax: 1 });
+            return { upstreamId, upstreamModel, credentialId: id, credential, health, lastReason: known?.lastReason ?? '' };
+          });
+    return target.credentials;
   }
 
   /** Applies what operators decided since the last time. */
@@ -74,7 +118,7 @@ export class Router {
       target.isDrained = mode === OverrideMode.OVERRIDE_MODE_DRAIN;
       const nowMs = clock.monotonicMs();
       const leftMs = Number(untilMs) - clock.nowMs();
-      if (mode === OverrideMode.OVERRIDE_MODE_RETURN) target.health.reset(nowMs);
+      if (mode === OverrideMode.OVERRIDE_MODE_RETURN) for (const { health } of [target, ...target.credentials]) health.reset(nowMs);
       else if (mode === OverrideMode.OVERRIDE_MODE_EJECT && leftMs > 0) target.health.eject(nowMs, leftMs, 'operator');
       else if (mode !== OverrideMode.OVERRIDE_MODE_DRAIN) continue;
       const fields = { upstream: upstreamId, upstream_model: upstreamModel, mode: OverrideMode[mode] };
@@ -84,31 +128,32 @@ export class Router {
   }
 
   /** Notes the verdict on an attempt. `group` are the targets of the call's model, which may not all be ejected. */
-  conclude(target: KnownTarget, ticket: AttemptTicket, verdict: Verdict, error: unknown, group: readonly KnownTarget[]): void {
-    const { clock, metrics } = this.deps;
-    const { health } = target;
-    const nowMs = clock.monotonicMs();
-    const before = health.standing(nowMs);
-    if (verdict === 'none') return health.abandon(ticket);
-    if (verdict === 'success') health.succeed(ticket, nowMs);
-    else {
-      const { reason, retryAfterMs } = toAppError(error);
-      target.lastReason = reason;
-      metrics.countFailure(target.upstreamId, reason);
-      if (verdict === 'refusal') health.coolDown(ticket, nowMs, retryAfterMs);
-      else {
-        health.fail(ticket, nowMs, this.#mayEject(target, group));
-        if (verdict === 'overload' && retryAfterMs !== undefined && !health.isEjected) health.coolDown(ticket, nowMs, retryAfterMs);
-      }
-    }
+  conclude(attempt: RoutedAttempt, verdict: Verdict, error: unknown, group: readonly KnownTarget[]): void {
+    const { target, ticket, credential } = attempt;
+    const nowMs = this.deps.clock.monotonicMs();
+    const before = target.health.standing(nowMs);
+    const credentialBefore = credential?.known.health.standing(nowMs);
+    if (verdict === 'success') {
+      target.health.succeed(ticket, nowMs);
+      credential?.known.health.succeed(credential.ticket, nowMs);
+    } else if (verdict === 'none') {
+      target.health.abandon(ticket);
+      credential?.known.health.abandon(credential.ticket);
+    } else this.#fail(attempt, verdict, error, nowMs, group);
     this.#noteChange(target, before, nowMs);
+    if (credential !== undefined) this.#noteChange(credential.known, credentialBefore!, nowMs);
   }
 
   /** Notes that an answer began, which ends a trial unless it began late: after `slowMs`. `group` as for `conclude`. */
-  answered(target: KnownTarget, ticket: AttemptTicket, slowMs: number, group: readonly KnownTarget[]): void {
+  answered({ target, ticket, credential }: RoutedAttempt, slowMs: number, group: readonly KnownTarget[]): void {
     const { clock, metrics } = this.deps;
     const { health } = target;
     const nowMs = clock.monotonicMs();
+    if (credential?.known.health.isEjected === true) {
+      const before = credential.known.health.standing(nowMs);
+      credential.known.health.answer(credential.ticket, nowMs);
+      this.#noteChange(credential.known, before, nowMs);
+    }
     const isSlow = nowMs - ticket.startedAtMs > slowMs;
     if (!isSlow && !health.isEjected) return;
     const before = health.standing(nowMs);
@@ -119,6 +164,34 @@ export class Router {
     this.#noteChange(target, before, nowMs);
   }
 
+  #fail(
+    { target, ticket, credential }: RoutedAttempt,
+    verdict: 'failure' | 'refusal' | 'rejection' | 'overload',
+    error: unknown,
+    nowMs: number,
+    group: readonly KnownTarget[],
+  ): void {
+    const { reason, retryAfterMs } = toAppError(error);
+    const { health } = target;
+    this.deps.metrics.countFailure(target.upstreamId, reason);
+    const isCredentials = credential !== undefined && (verdict === 'refusal' || verdict === 'rejection');
+    (isCredentials ? credential.known : target).lastReason = reason;
+    // The one whose rate is limited: vendors limit each credential.
+    const limited = credential === undefined ? { health, ticket } : { health: credential.known.health, ticket: credential.ticket };
+    if (isCredentials) {
+      // A vendor that refuses a credential works.
+      health.answer(ticket, nowMs);
+      if (verdict === 'refusal') limited.health.coolDown(limited.ticket, nowMs, retryAfterMs);
+      else limited.health.fail(limited.ticket, nowMs, true);
+      return;
+    }
+    if (verdict === 'refusal') return health.coolDown(ticket, nowMs, retryAfterMs);
+    health.fail(ticket, nowMs, this.#mayEject(target, group));
+    if (verdict === 'overload' && retryAfterMs !== undefined && !health.isEjected)
+      limited.health.coolDown(limited.ticket, nowMs, retryAfterMs);
+    else if (credential !== undefined) limited.health.abandon(limited.ticket);
+  }
+
   #mayEject(target: KnownTarget, group: readonly KnownTarget[]): boolean {
     let others = 0;
     for (const each of group) if (each !== target && each.health.isEjected) others += 1;
@@ -126,20 +199,20 @@ export class Router {
   }
 
   /** Logs and counts a change: one line for each. */
-  #noteChange(target: KnownTarget, before: Standing, nowMs: number): void {
+  #noteChange({ upstreamId, upstreamModel, credentialId, health, lastReason }: Judged, before: Standing, nowMs: number): void {
     const { log, metrics } = this.deps;
-    const { upstreamId, upstreamModel, health, lastReason } = target;
     const after = health.standing(nowMs);
     if (after === before) return;
     this.onChange();
-    const fields = { upstream: upstreamId, upstream_model: upstreamModel };
+    const fields = { upstream: upstreamId, upstream_model: upstreamModel, ...(credentialId === '' ? {} : { credential: credentialId }) };
+    const subject = credentialId === '' ? 'upstream target' : 'upstream credential';
     const forMs = Math.round(health.untilMs - nowMs);
     if (after === 'ejected') {
       metrics.countEjection(upstreamId);
       const { cause, failures } = health;
-      log.warn({ ...fields, cause, reason: lastReason, failures, for_ms: forMs }, 'upstream target ejected');
-    } else if (after === 'cooling') log.warn({ ...fields, reason: lastReason, for_ms: forMs }, 'upstream target is cooling down');
-    else if (after === 'available' && before !== 'cooling') log.info(fields, 'upstream target returned to service');
+      log.warn({ ...fields, cause, reason: lastReason, failures, for_ms: forMs }, `${subject} ejected`);
+    } else if (after === 'cooling') log.warn({ ...fields, reason: lastReason, for_ms: forMs }, `${subject} is cooling down`);
+    else if (after === 'available' && before !== 'cooling') log.info(fields, `${subject} returned to service`);
   }
 
   #add(upstreamId: string, upstreamModel: string): KnownTarget {
@@ -151,6 +224,9 @@ export class Router {
     const known: KnownTarget = {
       upstreamId,
       upstreamModel,
+      credentialId: '',
+      credentials: [],
+      credentialList: undefined,
       health: new TargetHealth(config),
       budget: new RetryBudget({ percent: config.retryPercent, perSecondMin: config.retriesPerSecondMin }, clock.monotonicMs()),
       lastReason: '',

@@ -57,24 +57,29 @@ export class RoutingMetrics {
 
 /** Reports the targets that are not available whenever metrics are collected. Returns a function that stops it. */
 export function observeTargets(
-  targets: { all(): Iterable<{ readonly upstreamId: string; readonly health: TargetHealth }> },
+  targets: { all(): Iterable<{ readonly upstreamId: string; readonly credentialId: string; readonly health: TargetHealth }> },
   clock: Clock,
   log: Logger,
 ): () => void {
-  const name = 'tollgate.upstream.targets_unavailable';
+  const names = { target: 'tollgate.upstream.targets_unavailable', credential: 'tollgate.upstream.credentials_unavailable' };
+  const where = 'that are ejected or cooling down, in each thread and process that calls them.';
   return observeGauges(
     scope,
-    [{ name, description: 'Targets that are ejected or cooling down, in each thread and process that calls them.', unit: '{target}' }],
+    [
+      { name: names.target, description: `Targets ${where}`, unit: '{target}' },
+      { name: names.credential, description: `Credentials of upstreams with several, for each model, ${where}`, unit: '{credential}' },
+    ],
     () => {
       const nowMs = clock.monotonicMs();
-      const counts = new Map<string, Record<'ejected' | 'cooling', number>>();
-      for (const { upstreamId, health } of targets.all()) {
-        const count = counts.get(upstreamId) ?? { ejected: 0, cooling: 0 };
-        counts.set(upstreamId, count);
+      const counts = new Map<string, { name: string; upstream: string; ejected: number; cooling: number }>();
+      for (const { upstreamId: upstream, credentialId, health } of targets.all()) {
+        const name = credentialId === '' ? names.target : names.credential;
+        const count = counts.get(`${name} ${upstream}`) ?? { name, upstream, ejected: 0, cooling: 0 };
+        counts.set(`${name} ${upstream}`, count);
         if (health.isEjected) count.ejected += 1;
         else if (health.standing(nowMs) === 'cooling') count.cooling += 1;
       }
-      return [...counts].flatMap(([upstream, { ejected, cooling }]) => [
+      return [...counts.values()].flatMap(({ name, upstream, ejected, cooling }) => [
         { name, value: ejected, attributes: { upstream, state: 'ejected' } },
         { name, value: cooling, attributes: { upstream, state: 'cooling' } },
       ]);

@@ -1,24 +1,32 @@
 // What the end of an attempt says about its target. Pure.
 import { hasReason } from '#client/errors/app-error.js';
+import { VendorRefusal } from '../upstreams/upstream-failure.js';
 
 /**
- * `success`: the target works, though it may have rejected the caller's request. `refusal`: its vendor limits the rate. `overload`: it failed,
- * and may say when to call again. `none`: the end has another cause, for example that the client disconnected.
+ * `success`: the target works, though it may have rejected the caller's request. `refusal`: its vendor limits the rate. `rejection`: its vendor
+ * does not accept our credential. `overload`: it failed, and may say when to call again. `none`: the end has another cause, for example that
+ * the client disconnected.
  */
-export type Verdict = 'success' | 'failure' | 'refusal' | 'overload' | 'none';
+export type Verdict = 'success' | 'failure' | 'refusal' | 'rejection' | 'overload' | 'none';
 
 /** Returns the verdict on a target whose attempt ended with this error. */
 export function verdictOf(error: unknown): Verdict {
   if (hasReason(error, 'upstream_rejected', 'context_length_exceeded', 'body_too_large')) return 'success';
   if (hasReason(error, 'upstream_rate_limited')) return 'refusal';
   if (hasReason(error, 'upstream_overloaded')) return 'overload';
+  if (isRejection(error)) return 'rejection';
   return hasReason(error, 'upstream_unavailable', 'upstream_failed', 'upstream_timeout') ? 'failure' : 'none';
+}
+
+/** Reports whether the vendor responded that our credential or our account there is at fault. A 404 is about the model. */
+function isRejection(error: unknown): boolean {
+  return hasReason(error, 'upstream_unavailable') && error.cause instanceof VendorRefusal && error.cause.status !== 404;
 }
 
 /** Reports whether another target may succeed where this one failed: the failure is not caused by the request itself. */
 export function isRetryable(error: unknown): boolean {
   const verdict = verdictOf(error);
-  return verdict === 'failure' || verdict === 'refusal' || verdict === 'overload' || hasReason(error, 'overloaded', 'unsupported_field');
+  return (verdict !== 'success' && verdict !== 'none') || hasReason(error, 'overloaded', 'unsupported_field');
 }
 
 /** Longest pause before a second attempt at the same target. */

@@ -25,6 +25,7 @@ beforeEach(async () => {
       baseUrl: stub.baseUrl,
       secretLastFour: '',
       hasSecret: false,
+      credentials: [],
       allowPrivateNetwork: true,
       enabled: true,
       wholeAnswers: false,

@@ -142,6 +142,7 @@ describe('attempts', () => {
       baseUrl: 'http://127.0.0.1:9/v1',
       secretLastFour: '',
       hasSecret: false,
+      credentials: [],
       allowPrivateNetwork: true,
       enabled: true,
       wholeAnswers: false,

@@ -8,6 +8,7 @@ import { AttemptNote } from '../attempts/attempt-note.js';
 import type { RpcDeps } from '../deps.js';
 import { CallRoute } from '../routing/call-route.js';
 import { checkGenerateRequest } from '../requests/request-rules.js';
+import type { UpstreamCredential } from '../upstreams/credentials.js';
 import { refusalFor } from '../upstreams/native.js';
 import type { ResolvedTarget } from '../upstreams/registry.js';
 import { Watchdog } from '../upstreams/watchdog.js';
@@ -32,7 +33,7 @@ export async function* generate(
         const refusal = refusalFor(request, target.upstream.format);
         if (refusal !== undefined) throw refusal;
         route.begin();
-        for await (const message of attempt(target, request, watchdog.signal, note, deps)) {
+        for await (const message of attempt(target, route.credential, request, watchdog.signal, note, deps)) {
           if (!hasBegun && message.accepted === undefined) {
             hasBegun = true;
             route.answered(target.upstream.answersWhole(request));
@@ -69,6 +70,7 @@ async function pause(pauseMs: number, signal: AbortSignal): Promise<void> {
 /** Runs one attempt in its own span. Its failure is logged here, with the details that only operators may see. */
 async function* attempt(
   resolved: ResolvedTarget,
+  credential: UpstreamCredential | undefined,
   request: GenerateRequest,
   signal: AbortSignal,
   note: AttemptNote,
@@ -80,6 +82,7 @@ async function* attempt(
   try {
     for await (const message of upstream.generate(request, {
       target,
+      credential,
       signal,
       traceHeaders: learnsTrace ? span.traceHeaders() : {},
       onResponse: note.onResponse,
@@ -91,7 +94,14 @@ async function* attempt(
   } catch (error) {
     span.fail(error);
     const { reason, cause } = error instanceof AppError ? error : { reason: 'internal', cause: error };
-    const fields = { call_id: request.callId, upstream: upstream.id, upstream_model: target.upstreamModel, reason, why: describe(cause) };
+    const fields = {
+      call_id: request.callId,
+      upstream: upstream.id,
+      upstream_model: target.upstreamModel,
+      credential: credential?.id,
+      reason,
+      why: describe(cause),
+    };
     if (reason === 'cancelled') log.debug(fields, 'upstream call cancelled');
     else log.warn(fields, 'upstream call failed');
     throw error;

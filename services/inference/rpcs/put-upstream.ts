@@ -12,18 +12,15 @@ import {
 import { isAllowableField } from '#rules/request-fields.js';
 import { limitFields, upstreamLimits } from '#rules/upstream-limits.js';
 import type { RpcDeps } from '../deps.js';
-import { lastFour } from '#kit/secrets/secret-box.js';
-import { storedUpstreamsMax, type UpstreamRow } from '../store.js';
+import { type StoredCredential, storedUpstreamsMax, type UpstreamRow } from '../store.js';
+import { checkSecret, defaultCredentialId, resealed, sealed } from '../upstreams/credentials.js';
 import { isRemoteWireFormat } from '../upstreams/remote-format.js';
 import { parseBaseUrl } from '../upstreams/http/base-url.js';
-import { secretPurpose, toMessage, type UpstreamRegistry } from '../upstreams/registry.js';
+import { toMessage, type UpstreamRegistry } from '../upstreams/registry.js';
 
 /** Maximum number of allowed fields, and of characters in one. */
 const allowedFieldsMax = 32;
 const fieldCharsMax = 64;
-
-/** Longest secret, in characters. */
-const secretCharsMax = 1024;
 
 /** Implements InferenceService.PutUpstream. */
 export async function putUpstream(
@@ -32,13 +29,13 @@ export async function putUpstream(
   deps: RpcDeps,
 ): Promise<PutUpstreamResponse> {
   const wanted = checkUpstream(upstream);
-  checkSecret(secret);
+  checkSecret(secret ?? '');
   refuseManaged(wanted.id, deps.registry);
   const change = (present: UpstreamRow | undefined, stored: number): UpstreamRow => {
     if (present === undefined && stored >= storedUpstreamsMax) {
       throw fault('upstreams_full', { max: storedUpstreamsMax });
     }
-    return { ...wanted, ...sealedSecret(secret, wanted, present, deps), createdAtMs: BigInt(deps.clock.nowMs()) };
+    return { ...wanted, credentials: credentialsOf(secret, wanted, present, deps), createdAtMs: BigInt(deps.clock.nowMs()) };
   };
   const row = await deps.store.put(wanted.id, change, async (tx, before, after) => {
     const event = upstreamEvent(before, after!, secret);
@@ -104,33 +101,21 @@ function checkAllowedFields(fields: readonly string[]): void {
   throw fieldFault('upstream.allowed_fields', 'field_paths', { max: allowedFieldsMax, chars: fieldCharsMax });
 }
 
-function checkSecret(secret: string | undefined): void {
-  // Secrets travel as header values.
-  if (secret === undefined || (secret.length <= secretCharsMax && /^[\x21-\x7e]*$/.test(secret))) return;
-  throw fieldFault('secret', 'secret_characters', { max: secretCharsMax });
-}
-
-/** Returns the sealed secret of the new row: a new secret, none, or the current one, sealed again because it is bound to the base_url. */
-function sealedSecret(
+/** Returns the credentials of the new row: with a new secret, without any, or the current ones. */
+function credentialsOf(
   secret: string | undefined,
   wanted: Wanted,
   present: UpstreamRow | undefined,
-  { box }: RpcDeps,
-): Pick<UpstreamRow, 'sealedSecret' | 'secretLastFour'> {
-  if (secret === undefined && present?.sealedSecret !== undefined && originOf(present.baseUrl) !== originOf(wanted.baseUrl)) {
-    // Otherwise a user who may change an address could have the secret sent to their own server and read it.
-    throw fieldFault('secret', 'new_secret');
-  }
-  const kept =
-    secret === undefined && present?.sealedSecret !== undefined ? box.open(present.sealedSecret, secretPurpose(present)) : secret;
-  if (secret === undefined && present?.sealedSecret !== undefined && kept === undefined) {
-    throw fault('secret_unreadable', {});
-  }
-  if (kept === undefined || kept === '') return { sealedSecret: undefined, secretLastFour: '' };
-  // A secret that is sealed for the same address is kept, and so is the test result that depends on it.
-  if (secret === undefined && present?.baseUrl === wanted.baseUrl)
-    return { sealedSecret: present.sealedSecret, secretLastFour: present.secretLastFour };
-  return { sealedSecret: box.seal(kept, secretPurpose(wanted)), secretLastFour: lastFour(kept) };
+  { box, clock }: RpcDeps,
+): readonly StoredCredential[] {
+  const isElsewhere = present !== undefined && originOf(present.baseUrl) !== originOf(wanted.baseUrl);
+  const has = present !== undefined && present.credentials.length > 0;
+  // Otherwise a user who may change an address could have the secret sent to their own server and read it.
+  if (secret === undefined && has && isElsewhere) throw fieldFault('secret', 'new_secret');
+  if (secret === '') return [];
+  const remaining = (present?.credentials ?? []).filter(({ id }) => secret === undefined || id !== defaultCredentialId);
+  const kept = has && !isElsewhere ? resealed({ ...present, credentials: remaining }, wanted, box) : [];
+  return secret === undefined ? kept : [sealed(defaultCredentialId, secret, wanted, clock.nowMs(), box), ...kept];
 }
 
 function originOf(baseUrl: string): string {

@@ -62,6 +62,27 @@ describe('the health of targets', () => {
     expect(listed).toMatchObject({ ...targets[0], cause: EjectionCause.EJECTION_CAUSE_SLOW_FIRST_TOKENS, failures: 0 });
   });
 
+  it('is that of a credential alone if the vendor rejects it: calls succeed with the others', async () => {
+    stub.script('sick', { blocks: [{ type: 'text', text: 'Hello.' }] });
+    const { upstream } = await inference.service.putCredential(
+      { upstreamId: 'cc', credentialId: 'revoked', secret: 'sk-of-nobody' },
+      operator,
+    );
+    expect(upstream!.credentials.map(({ id }) => id)).toEqual(['default', 'revoked']);
+    const one = { targets: [{ upstreamId: 'cc', upstreamModel: 'sick' }] };
+    for (let count = 0; count < 20; count += 1) await collect(inference.service, textRequest('Hi', one));
+    expect(stub.requests.filter(({ headers }) => headers.authorization === 'Bearer sk-of-nobody')).toHaveLength(1);
+    const [listed] = await eventually(async () => {
+      const found = (await health()).targets;
+      return found.length > 0 ? found : undefined;
+    });
+    expect(listed).toMatchObject({ ...one.targets[0], credentialId: 'revoked', state: TargetState.TARGET_STATE_EJECTED });
+    await inference.service.deleteCredential({ upstreamId: 'cc', credentialId: 'revoked' }, operator);
+    await expect(inference.service.deleteCredential({ upstreamId: 'cc', credentialId: 'revoked' }, operator)).rejects.toMatchObject({
+      reason: 'not_found',
+    });
+  });
+
   it('is overridden by the operator: a drained target gets no calls, not even as the last one', async () => {
     await inference.service.overrideTarget({ ...sick, mode: OverrideMode.OVERRIDE_MODE_DRAIN }, operator);
     expect(await call()).toEqual(['text']);

@@ -51,6 +51,7 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     baseUrl: stub.baseUrl,
     secretLastFour: '',
     hasSecret: false,
+    credentials: [],
     allowPrivateNetwork: true,
     enabled: true,
     wholeAnswers: false,
@@ -73,7 +74,14 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
 
   it('are added, used, listed without their secret, and removed', async () => {
     const { upstream } = await put();
-    expect(upstream).toEqual({ ...wanted(), hasSecret: true, secretLastFour: 'cret', createdAtMs: BigInt(clock.nowMs()) });
+    const setAtMs = BigInt(clock.nowMs());
+    expect(upstream).toEqual({
+      ...wanted(),
+      hasSecret: true,
+      secretLastFour: 'cret',
+      credentials: [{ id: 'default', lastFour: 'cret', setAtMs }],
+      createdAtMs: setAtMs,
+    });
     expect(finishedOf(await call()).usageReported).toBe(true);
     expect(stub.requests[0]!.headers.authorization).toBe(`Bearer ${stubApiKey}`);
     expect((await service.listUpstreams({}, operator)).upstreams.map(({ id }) => id)).toEqual(['sandbox', 'mine']);
@@ -94,6 +102,39 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     await expect(call()).rejects.toMatchObject({ reason: 'upstream_unavailable' });
     await put({ enabled: false });
     await expect(call()).rejects.toMatchObject({ reason: 'model_unavailable' });
+  });
+
+  it('keep their other credentials when the address changes on the same server, and lose them when they move to another', async () => {
+    await put();
+    const add = (credentialId: string, secret: string) => service.putCredential({ upstreamId: 'mine', credentialId, secret }, operator);
+    await add('second', 'secret-of-the-second');
+    const moved = await service.putUpstream({ upstream: wanted({ baseUrl: `${stub.baseUrl}/other` }) }, operator);
+    expect(moved.upstream!.credentials.map(({ id, lastFour }) => [id, lastFour])).toEqual([
+      ['default', 'cret'],
+      ['second', 'cond'],
+    ]);
+    await service.putUpstream({ upstream: wanted() }, operator);
+    const rows = JSON.stringify(await database.db.knex('upstream').select(), (_key, value: unknown) =>
+      value instanceof Uint8Array ? Buffer.from(value).toString() : typeof value === 'bigint' ? String(value) : value,
+    );
+    expect(rows).not.toContain('secret-of-the-second');
+    await service.deleteCredential({ upstreamId: 'mine', credentialId: 'default' }, operator);
+    await expect(call()).rejects.toMatchObject({ reason: 'upstream_unavailable' });
+    await add('second', stubApiKey);
+    clock.advance(60_000);
+    expect(finishedOf(await call()).usageReported).toBe(true);
+    const other = new URL(stub.baseUrl);
+    other.port = '9';
+    const elsewhere = await service.putUpstream({ upstream: wanted({ baseUrl: other.href }), secret: 'another-secret' }, operator);
+    expect(elsewhere.upstream!.credentials.map(({ id }) => id)).toEqual(['default']);
+    await expect(add('', 'x')).rejects.toMatchObject({ details: { field: 'credential_id' } });
+    await expect(add('third', '')).rejects.toMatchObject({ details: { field: 'secret' } });
+    await expect(add('third', 'two words')).rejects.toMatchObject({ details: { field: 'secret' } });
+    for (let count = 1; count < 32; count += 1) await add(`n${count}`, `secret-${count}`);
+    await expect(add('n32', 'secret')).rejects.toMatchObject({ reason: 'failed_precondition' });
+    await expect(service.putCredential({ upstreamId: 'nobody', credentialId: 'x', secret: 'x' }, operator)).rejects.toMatchObject({
+      reason: 'not_found',
+    });
   });
 
   it('cannot be moved to another server with the stored secret', async () => {
@@ -119,7 +160,7 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     await call();
     const rows = await database.db.knex('upstream').select();
     const everything = JSON.stringify([rows, lines, await service.listUpstreams({}, operator)], (_key, value: unknown) =>
-      typeof value === 'bigint' ? String(value) : value,
+      typeof value === 'bigint' ? String(value) : value instanceof Uint8Array ? Buffer.from(value).toString() : value,
     );
     expect(everything).not.toContain(stubApiKey);
     expect(everything).not.toContain(Buffer.from(stubApiKey).toString('base64').slice(0, 20));

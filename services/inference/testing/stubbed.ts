@@ -31,6 +31,7 @@ export async function startStubbed(changes: Partial<InferenceConfig> = {}): Prom
       baseUrl: stub.baseUrl,
       secretLastFour: '',
       hasSecret: false,
+      credentials: [],
       allowPrivateNetwork: true,
       enabled: true,
       wholeAnswers: id.endsWith('-whole'),

@@ -2,6 +2,7 @@
 import { type Upstream as UpstreamMessage, ApiFormat } from '#proto/inference/v1/inference.js';
 import { lastFour } from '#kit/secrets/secret-box.js';
 import type { UpstreamRow } from '../store.js';
+import { defaultCredentialId } from './credentials.js';
 import { createHttpUpstream } from './create-upstream.js';
 import { parseBaseUrl, withVersionSegment } from './http/base-url.js';
 import type { HttpUpstreamDeps, HttpUpstreamSettings } from './http/http-upstream.js';
@@ -80,7 +81,8 @@ function vendor(
   // The operator who sets the environment of this process may name an address inside its network.
   const baseUrl = withVersionSegment(parseBaseUrl(baseUrlText, true));
   const isVendorsOwn = /\.(openai|anthropic)\.com$/.test(new URL(baseUrl).hostname);
-  const settings = { id, baseUrl, secret, allowPrivateNetwork: !isVendorsOwn, wholeAnswers, allowedFields };
+  const credentials = [{ id: defaultCredentialId, secret, setAtMs: 0 }];
+  const settings = { id, baseUrl, credentials, allowPrivateNetwork: !isVendorsOwn, wholeAnswers, allowedFields };
   const upstream = createHttpUpstream(format, settings, deps);
   return [
     {
@@ -107,6 +109,7 @@ function shown({ id, format, baseUrl = '', secret = '', wholeAnswers, allowedFie
     apiFormat: format,
     baseUrl,
     ...secretFields,
+    credentials: secret === '' ? [] : [{ id: defaultCredentialId, lastFour: lastFour(secret), setAtMs: 0n }],
     allowPrivateNetwork: false,
     enabled: true,
     wholeAnswers,

@@ -5,6 +5,7 @@ import { fault } from '#client/errors/fault.js';
 import type { Target, Upstream as UpstreamMessage } from '#proto/inference/v1/inference.js';
 import type { SecretBox } from '#kit/secrets/secret-box.js';
 import type { UpstreamRow, UpstreamStore } from '../store.js';
+import { opened } from './credentials.js';
 import { createHttpUpstream } from './create-upstream.js';
 import type { HttpUpstreamDeps } from './http/http-upstream.js';
 import { type KnownUpstream, managedUpstreams, type RemoteUpstream } from './managed.js';
@@ -33,11 +34,6 @@ export interface ResolvedTarget {
 interface StoredUpstream extends KnownUpstream {
   /** Changes with every change of the row. */
   readonly fingerprint: string;
-}
-
-/** Returns the purpose that an upstream's sealed secret is bound to. */
-export function secretPurpose(row: Pick<UpstreamRow, 'id' | 'baseUrl'>): string {
-  return `upstream ${row.id} ${row.baseUrl}`;
 }
 
 /** Holds the upstreams, managed and stored. */
@@ -127,7 +123,7 @@ export class UpstreamRegistry {
     const fingerprint = JSON.stringify([
       row.apiFormat,
       row.baseUrl,
-      row.sealedSecret,
+      row.credentials,
       row.allowPrivateNetwork,
       row.enabled,
       row.wholeAnswers,
@@ -141,14 +137,15 @@ export class UpstreamRegistry {
   }
 
   #remote(row: UpstreamRow): RemoteUpstream | undefined {
-    const { id, baseUrl, allowPrivateNetwork, sealedSecret, apiFormat, wholeAnswers, limits, allowedFields } = row;
-    const secret = sealedSecret === undefined ? undefined : this.deps.box.open(sealedSecret, secretPurpose(row));
-    if (sealedSecret !== undefined && secret === undefined) {
+    const { id, baseUrl, allowPrivateNetwork, apiFormat, wholeAnswers, limits, allowedFields } = row;
+    const credentials = opened(row, this.deps.box);
+    if (credentials.length < row.credentials.length) {
+      const unreadable = row.credentials.filter((each) => !credentials.some((readable) => readable.id === each.id)).map((each) => each.id);
       this.deps.log.error(
-        { upstream: id },
-        'the secret of this upstream cannot be decrypted with the current key; the upstream is not used until its secret is set again',
+        { upstream: id, credentials: unreadable },
+        'secrets of this upstream cannot be decrypted with the current key; they are not used until they are set again',
       );
-      return undefined;
+      if (credentials.length === 0) return undefined;
     }
     if (!isRemoteWireFormat(apiFormat)) {
       this.deps.log.error(
@@ -157,7 +154,7 @@ export class UpstreamRegistry {
       );
       return undefined;
     }
-    return { format: apiFormat, settings: { id, baseUrl, secret, allowPrivateNetwork, wholeAnswers, limits, allowedFields }, row };
+    return { format: apiFormat, settings: { id, baseUrl, credentials, allowPrivateNetwork, wholeAnswers, limits, allowedFields }, row };
   }
 }
 
@@ -168,6 +165,7 @@ export function noTarget(): AppError {
 
 /** Returns a stored upstream as it is shown. */
 export function toMessage(row: UpstreamRow): UpstreamMessage {
-  const { sealedSecret, ...shown } = row;
-  return { ...shown, allowedFields: [...shown.allowedFields], hasSecret: sealedSecret !== undefined, managed: false };
+  const credentials = row.credentials.map(({ id, lastFour, setAtMs }) => ({ id, lastFour, setAtMs: BigInt(setAtMs) }));
+  const secret = { hasSecret: credentials.length > 0, secretLastFour: credentials[0]?.lastFour ?? '' };
+  return { ...row, ...secret, credentials, allowedFields: [...row.allowedFields], managed: false };
 }

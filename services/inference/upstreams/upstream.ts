@@ -7,9 +7,12 @@ import type {
   Target,
   ApiFormat,
 } from '#proto/inference/v1/inference.js';
+import type { UpstreamCredential } from './credentials.js';
 
 /** Holds the context of one attempt. */
 export interface Attempt {
+  /** One of the upstream's credentials. Absent: the first. */
+  readonly credential?: UpstreamCredential | undefined;
   /** The one of the request's targets that this upstream serves. */
   readonly target: Target;
   /** Aborted when the consumer disconnects or the call's total time is up; its reason is the AppError to end with. */
@@ -35,6 +38,7 @@ export interface Upstream {
   readonly providerName: string;
   /** Whether it is in our own network, so that it may learn our trace ids. */
   readonly isPrivate: boolean;
+  readonly credentials: readonly UpstreamCredential[];
   /** An answer that begins later than this, from the start of its attempt, is slow. */
   readonly slowFirstTokenMs: number;
   /** Reports whether the answer to this request arrives whole. */

@@ -10,6 +10,7 @@ import { words } from '../../render/words.js';
 import {
   CreateUpstream,
   DeleteUpstream,
+  PutCredential,
   TestUpstream,
   UpdateUpstream,
   Upstream,
@@ -116,6 +117,34 @@ export const upstreams: Area = {
           throw fault('upstream_in_use', { id, models });
         }
         await deps.peers.inference.deleteUpstream({ upstreamId: id }, context());
+      },
+    }),
+    operation({
+      method: 'PUT',
+      path: '/operator/upstreams/{id}/credentials/{credential}',
+      summary: 'Add a credential, or replace its secret.',
+      who: 'operator',
+      fieldPaths: 'brackets',
+      body: PutCredential,
+      answers: [ok(Upstream)],
+      errors: locked,
+      handle: async (call, deps) => {
+        const { id: upstreamId, credential: credentialId } = call.params;
+        await deps.peers.inference.putCredential({ upstreamId, credentialId, secret: call.body.secret }, call.context());
+        return shown(upstreamId, call, deps);
+      },
+    }),
+    operation({
+      method: 'DELETE',
+      path: '/operator/upstreams/{id}/credentials/{credential}',
+      summary: 'Remove a credential.',
+      who: 'operator',
+      answers: [ok(Upstream)],
+      errors: locked,
+      handle: async (call, deps) => {
+        const { id: upstreamId, credential: credentialId } = call.params;
+        await deps.peers.inference.deleteCredential({ upstreamId, credentialId }, call.context());
+        return shown(upstreamId, call, deps);
       },
     }),
     operation({

@@ -27,12 +27,18 @@ const UpstreamLimits = Type.Object(
   { description: 'The limits of this upstream alone.' },
 );
 
+const Credential = Type.Object(
+  { id: Text, secret_last_four: nullable(Text), set_at: nullable(Time) },
+  { description: 'A secret that requests carry. Calls use all credentials of an upstream.' },
+);
+
 export const Upstream = view('Upstream', {
   id: Text,
   api_format: Type.Enum(apiFormats),
   base_url: nullable(Text),
   has_secret: Flag,
   secret_last_four: nullable(Text, 'Null where there is no secret, or one of fewer than 12 characters.'),
+  credentials: Type.Array(Credential),
   allow_private_network: Flag,
   enabled: Flag,
   whole_answers: Flag,
@@ -84,4 +90,5 @@ export const UpdateUpstream = Type.Object({
   secret: optional(textOf(0, 1024)),
 });
 export const TestUpstream = Type.Object({ upstream_model: optional(textOf(1, 200)) });
+export const PutCredential = Type.Object({ secret: textOf(1, 1024) });
 export const DeleteUpstream = Type.Object({ force: choice(['true', 'false'], 'true: even where models are routed to it.') });

@@ -26,13 +26,15 @@ interface Changes extends Partial<HttpUpstreamSettings> {
   readonly signal?: AbortSignal;
 }
 
+const credentialOf = (secret: string) => ({ id: 'default', secret, setAtMs: 0 });
+
 function tryIt({ format = chatCompletions, model, timeoutMs = 5000, signal = never, ...settings }: Changes): Promise<UpstreamTest> {
   const remote = {
     format,
     settings: {
       id: 'mine',
       baseUrl: '',
-      secret: stubApiKey,
+      credentials: [credentialOf(stubApiKey)],
       allowPrivateNetwork: true,
       wholeAnswers: false,
       allowedFields: [],
@@ -89,7 +91,7 @@ describe('a test of an upstream that works', () => {
   it('reports that a wrong secret is refused, in the words of the upstream and without the secret', async () => {
     const secret = 'wrongkey-0123456789-abcdef';
     for (const format of [chatCompletions, messages] as const) {
-      const test = await tryIt({ baseUrl: stub.baseUrl, secret, format, model: 'text' });
+      const test = await tryIt({ baseUrl: stub.baseUrl, credentials: [credentialOf(secret)], format, model: 'text' });
       expect(words(test).slice(3)).toEqual([
         'tls skipped',
         expect.stringMatching(/^authentication failed: the secret is refused: status 401 .*Incorrect API key provided: \[redacted\]/),
@@ -99,7 +101,7 @@ describe('a test of an upstream that works', () => {
       expect(test).toMatchObject({ ok: false, failedStep: 'authentication' });
       expect(JSON.stringify(test.steps)).not.toContain('wrongk');
     }
-    expect(words(await tryIt({ baseUrl: stub.baseUrl, secret: undefined }))[4]).toMatch(
+    expect(words(await tryIt({ baseUrl: stub.baseUrl, credentials: [] }))[4]).toMatch(
       /^authentication failed: a secret is needed, and none is set/,
     );
   });
@@ -255,7 +257,7 @@ describe('a test of an upstream that does not work', () => {
         JSON.stringify({ error: { message: `no: ${request.headers.authorization} / ${secret.slice(0, 9)}… /${secret}/`, type: secret } }),
       );
     });
-    const test = await tryIt({ baseUrl, secret });
+    const test = await tryIt({ baseUrl, credentials: [credentialOf(secret)] });
     expect(found(test, 'authentication')).toContain('[redacted]');
     expect(JSON.stringify(test.steps).toLowerCase()).not.toContain('tok_ab');
   });

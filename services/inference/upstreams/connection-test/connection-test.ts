@@ -38,7 +38,7 @@ export async function testConnection(
     () => watchdog.end(new AppError('upstream_timeout', `no answer; the whole test is limited to ${timeoutMs / 1000} s`)),
     timeoutMs,
   );
-  const log = new StepLog(deps.clock, signal, (text) => operatorText(text, remote?.settings.secret));
+  const log = new StepLog(deps.clock, signal, (text) => operatorText(text, remote?.settings.credentials[0]?.secret));
   try {
     if (remote === undefined) await tryBuiltIn(log);
     else await tryRemote(remote, upstreamModel, { log, signal, deps });

@@ -48,11 +48,12 @@ export function clientOver(socket: Socket, url: URL, { headerBytesMax }: Pick<In
 /** Sends the request with the secret and evaluates the status. Raises StepFault if access is refused. */
 export async function authenticate(client: Client, { settings, wire, signal }: ListQuestion, nowMs: number): Promise<Found<ListAnswer>> {
   const { pathname } = new URL(settings.baseUrl);
+  const secret = settings.credentials[0]?.secret;
   const response = await client.request({
     method: 'GET',
     path: `${pathname.replace(/\/+$/, '')}/models`,
     headers: {
-      ...wire.headers(settings.secret, { messagesVersion: '', native: undefined }),
+      ...wire.headers(secret, { messagesVersion: '', native: undefined }),
       accept: 'application/json',
       'accept-encoding': 'identity',
       'user-agent': 'tollgate',
@@ -68,11 +69,11 @@ export async function authenticate(client: Client, { settings, wire, signal }: L
     );
   }
   if (status === 401 || status === 403) {
-    const refused = settings.secret === undefined ? 'a secret is needed, and none is set' : 'the secret is refused';
+    const refused = secret === undefined ? 'a secret is needed, and none is set' : 'the secret is refused';
     throw new StepFault(`${refused}: ${await refusalWords(answer, wire, nowMs)}`);
   }
   if (status < 200 || status >= 300) return { what: `status ${status} says nothing about the secret`, isSkipped: true, value: answer };
-  if (settings.secret === undefined) return { what: 'no secret is set, and none is required', value: answer };
+  if (secret === undefined) return { what: 'no secret is set, and none is required', value: answer };
   return { what: 'not refused (some servers check the secret only at a call)', value: answer };
 }
 

@@ -68,6 +68,7 @@ describe('what an upstream may send in place of a stream', () => {
       baseUrl,
       secretLastFour: '',
       hasSecret: false,
+      credentials: [],
       allowPrivateNetwork: true,
       enabled: true,
       wholeAnswers: false,

@@ -12,6 +12,7 @@ import type {
 import { Pool } from 'undici';
 import type { InferenceConfig } from '../../config.js';
 import { estimateInput } from '../../tokens/estimate.js';
+import type { UpstreamCredential } from '../credentials.js';
 import { nativeFor } from '../native.js';
 import type { RemoteWireFormat } from '../remote-format.js';
 import type { CallsInFlight } from '../calls-in-flight.js';
@@ -32,7 +33,7 @@ export interface HttpUpstreamSettings {
   readonly id: string;
   /** As returned by parseBaseUrl. */
   readonly baseUrl: string;
-  readonly secret: string | undefined;
+  readonly credentials: readonly UpstreamCredential[];
   readonly allowPrivateNetwork: boolean;
   /** Whether short answers are requested whole for clients that do not stream. */
   readonly wholeAnswers: boolean;
@@ -80,6 +81,7 @@ export class HttpUpstream implements Upstream {
   readonly format: RemoteWireFormat;
   readonly providerName: string;
   readonly isPrivate: boolean;
+  readonly credentials: readonly UpstreamCredential[];
   readonly slowFirstTokenMs: number;
   readonly #pool: Pool;
   readonly #basePath: string;
@@ -96,6 +98,7 @@ export class HttpUpstream implements Upstream {
     this.format = wire.format;
     this.providerName = wire.providerName;
     this.isPrivate = settings.allowPrivateNetwork;
+    this.credentials = settings.credentials;
     this.#basePath = url.pathname.replace(/\/+$/, '');
     this.#limits = limitsOf(settings.limits, config);
     this.slowFirstTokenMs = settings.limits?.slowFirstTokenMs ?? this.#limits.firstTokenTimeoutMs / 2;
@@ -202,7 +205,7 @@ export class HttpUpstream implements Upstream {
     const exchange = new Exchange();
     const headers = {
       ...attempt.traceHeaders,
-      ...this.wire.headers(this.settings.secret, request),
+      ...this.wire.headers((attempt.credential ?? this.credentials[0])?.secret, request),
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',
       'accept-encoding': 'identity',

@@ -33,6 +33,7 @@ export class Sandbox implements Upstream {
   readonly format = ApiFormat.API_FORMAT_SANDBOX;
   readonly providerName = 'tollgate_sandbox';
   readonly isPrivate = true;
+  readonly credentials = [];
   readonly slowFirstTokenMs = Number.POSITIVE_INFINITY;
 
   constructor(
