@@ -2,6 +2,7 @@
 import { callContext } from '#client/call-context.js';
 import type { HoldResponse } from '#proto/ledger/v1/ledger.js';
 import type { Key } from '#proto/auth/v1/auth.js';
+import type { Budget } from '#proto/budget/v1/budget.js';
 import type { GatewayConfig } from '../config.js';
 import type { ParsedCall } from '../formats/format.js';
 import type { GatewayPeers } from '../peers.js';
@@ -14,6 +15,8 @@ interface HeldCall {
   readonly id: string;
   readonly key: Key;
   readonly parsed: ParsedCall;
+  readonly budgets?: readonly Budget[] | undefined;
+  readonly accountTimeZone?: string | undefined;
 }
 
 interface HoldDeps {
@@ -57,7 +60,7 @@ async function requestHold(
   { peers, unknownHolds, config }: HoldDeps,
   onProvisional: (response: unknown) => void,
 ): Promise<HoldResponse> {
-  const { key } = request;
+  const { key, budgets, accountTimeZone } = request;
   try {
     const response = await peers.ledger.hold(
       {
@@ -68,6 +71,8 @@ async function requestHold(
         amountNanoUsd: quote.amountNanoUsd,
         minAmountNanoUsd: quote.minAmountNanoUsd,
         ttlMs: config.holdTtlMs,
+        budgets: budgets === undefined ? [] : (budgets as Budget[]),
+        timeZone: accountTimeZone ?? '',
       },
       callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs, onProvisional }),
     );

@@ -4,6 +4,7 @@
 // the client disconnects. The hold is durable before the client gets the first byte, the record before it gets the end.
 import { isSpanContextValid, trace } from '@opentelemetry/api';
 import type { AccountRateLimits, Key } from '#proto/auth/v1/auth.js';
+import type { Budget } from '#proto/budget/v1/budget.js';
 import type { ApiFormat, Event, GenerateResponse } from '#proto/inference/v1/inference.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { type Call, Outcome } from '#proto/metering/v1/metering.js';
@@ -36,6 +37,10 @@ export interface CallRequest {
   readonly id: string;
   readonly key: Key;
   readonly accountRateLimits?: AccountRateLimits | undefined;
+  /** The budgets that the call counts in. */
+  readonly budgets?: readonly Budget[] | undefined;
+  /** The time zone of calendar budgets; empty for UTC. */
+  readonly accountTimeZone?: string | undefined;
   /** Receives what the rate limits leave, for the headers of the answer; not called for a call without limits. */
   readonly onLimits?: (figures: readonly Figures[]) => void;
   readonly format: ApiFormat;

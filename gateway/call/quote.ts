@@ -67,7 +67,8 @@ export function affordableOutputTokens({ bound, outputCapTokens }: Quote, heldNa
  * returned unchanged.
  */
 export function explainRefusal(error: unknown, quote: Quote): unknown {
-  if (!(error instanceof AppError) || !['balance_empty', 'balance_held', 'key_limit_reached'].includes(error.reason)) return error;
+  if (!(error instanceof AppError) || !['balance_empty', 'balance_held', 'key_limit_reached', 'budget_reached'].includes(error.reason))
+    return error;
   const available = error.details['available_nano_usd'];
   if (available === undefined || !/^\d+$/.test(available)) return error;
   const tokens = affordableOutputTokens(quote, BigInt(available));

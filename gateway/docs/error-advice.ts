@@ -106,6 +106,11 @@ const money = {
     means: 'This call can cost more than what is left of the key’s limit (`limit`); `spent` and `held` are what is used of it.',
     todo: 'With `retry-after`, calls in flight hold the missing amount: retry then. Otherwise raise the limit, or request less.',
   },
+  budget_reached: {
+    means:
+      'This call can cost more than what is left of a budget (`limit`) of the key, its project or its account (`scope`) for this `period`; `spent` and `held` are what is used of it.',
+    todo: 'With `retry-after`, calls in flight hold the missing amount: retry then. Otherwise wait until `resets_at`, raise the budget, or request less.',
+  },
 };
 
 const limits = {

@@ -42,6 +42,7 @@ const told: [Reason, number, string, string, number, string][] = [
   ['balance_empty', 402, 'insufficient_quota', 'balance_empty', 402, 'billing_error'],
   ['balance_held', 402, 'insufficient_quota', 'balance_held', 402, 'billing_error'],
   ['key_limit_reached', 402, 'insufficient_quota', 'key_limit_reached', 402, 'billing_error'],
+  ['budget_reached', 402, 'insufficient_quota', 'budget_reached', 402, 'billing_error'],
   ['upstream_rejected', 400, 'invalid_request_error', 'upstream_rejected', 400, 'invalid_request_error'],
   ['rate_limited', 429, 'requests', 'rate_limit_exceeded', 429, 'rate_limit_error'],
   ['upstream_rate_limited', 429, 'requests', 'rate_limit_exceeded', 429, 'rate_limit_error'],
@@ -184,10 +185,12 @@ describe('client libraries', () => {
     for (const format of both) expect(tell(format, reason, { retryAfterMs: 5000 }).headers).toEqual({ 'x-should-retry': 'false' });
   });
 
-  it("may retry at a key's limit only if calls in flight hold the missing amount", () => {
+  it("may retry at a key's limit or a budget only if calls in flight hold the missing amount", () => {
     for (const format of both) {
-      expect(tell(format, 'key_limit_reached', {}).headers).toEqual({ 'x-should-retry': 'false' });
-      expect(tell(format, 'key_limit_reached', { retryAfterMs: 2000 }).headers).toEqual({ 'retry-after': '2', 'x-should-retry': 'true' });
+      for (const reason of ['key_limit_reached', 'budget_reached'] as const) {
+        expect(tell(format, reason, {}).headers).toEqual({ 'x-should-retry': 'false' });
+        expect(tell(format, reason, { retryAfterMs: 2000 }).headers).toEqual({ 'retry-after': '2', 'x-should-retry': 'true' });
+      }
     }
   });
 

@@ -69,6 +69,8 @@ export const reasons = {
   /** The balance would suffice, were it not for calls in flight; worth a retry. */
   balance_held: Status.FAILED_PRECONDITION,
   key_limit_reached: Status.FAILED_PRECONDITION,
+  /** A budget of the key, its project or its account is spent. */
+  budget_reached: Status.FAILED_PRECONDITION,
   /** The hold has ended (or was released before it arrived). */
   hold_closed: Status.FAILED_PRECONDITION,
   /** There is no such redemption code, or it is used, void or expired; says nothing of which, but to the account that used it. */

@@ -21,6 +21,7 @@ import { Codes } from './store/codes.js';
 import { Months } from './store/months.js';
 import { Pages } from './store/pages.js';
 import { Reads } from './store/reads.js';
+import { PathHints } from './store/path-hints.js';
 import { createStore } from './store/store.js';
 import { Sweeper } from './expiry/sweeper.js';
 
@@ -51,8 +52,15 @@ export interface LedgerModule extends ServiceModule<LedgerService> {
 export function createLedger(config: LedgerConfig, { db, clock, log, access, auth }: LedgerDeps): LedgerModule {
   const auditLog = new AuditOutbox({ db, receiver: auth, caller: 'ledger', clock, log });
   const metrics = new LedgerMetrics();
+  const hints = new PathHints();
   const lane = metrics.watchLane(
-    createOperationLane({ config, engine: db.engine, store: metrics.watchStore(createStore(db, auditLog)), clock, turn: () => db.turn() }),
+    createOperationLane({
+      config,
+      engine: db.engine,
+      store: metrics.watchStore(createStore(db, auditLog, hints)),
+      clock,
+      turn: () => db.turn(),
+    }),
   );
   const deps: RpcDeps = {
     lane,
@@ -74,7 +82,7 @@ export function createLedger(config: LedgerConfig, { db, clock, log, access, aut
   return {
     name: 'ledger',
     auditLog,
-    settleInTransaction: settleInTransaction({ clock, log, metrics }),
+    settleInTransaction: settleInTransaction({ clock, log, metrics, hints }),
     service: ledgerService(deps),
     async start() {
       await migrate(db, migrations, log);

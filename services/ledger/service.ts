@@ -14,6 +14,7 @@ import { getHold } from './rpcs/get-hold.js';
 import { batchGetHolds } from './rpcs/batch-get-holds.js';
 import { hold } from './rpcs/hold.js';
 import { batchGetBalances } from './rpcs/batch-get-balances.js';
+import { listBudgetSpend } from './rpcs/list-budget-spend.js';
 import { listEntries } from './rpcs/list-entries.js';
 import { listHolds } from './rpcs/list-holds.js';
 import { listJournal } from './rpcs/list-journal.js';
@@ -45,6 +46,7 @@ export function ledgerService(deps: RpcDeps): LedgerService {
       getBalance,
       batchGetBalances,
       listKeySpend,
+      listBudgetSpend,
       getHealth,
       getHold,
       listOpenHolds,

@@ -84,6 +84,8 @@ describe('three ledgers on one database', () => {
       amountNanoUsd,
       minAmountNanoUsd,
       ttlMs: 3_600_000,
+      budgets: [],
+      timeZone: '',
     };
     // Every tenth call is sent to two replicas, as after a lost response. One may grant what the other has just refused.
     const asked = index % 10 === 0 ? [at(index), at(index + 1)] : [at(index)];

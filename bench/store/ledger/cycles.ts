@@ -47,9 +47,11 @@ export async function runCycles(callers: readonly (() => Customer)[], doer: Doer
           amountNanoUsd: 1000n,
           minAmountNanoUsd: 1000n,
           ttlMs: 120_000,
+          budgets: [],
+          timeZone: '',
         };
         const fromMs = performance.now();
-        await granted(doer(holdOperation(request)));
+        await granted(doer(holdOperation(request, Date.now())));
         const heldMs = performance.now();
         await granted(doer(settleOperation({ holdId, accountId, keyId, costNanoUsd: 700n })));
         holds.push(heldMs - fromMs);

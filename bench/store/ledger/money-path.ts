@@ -85,7 +85,17 @@ async function oneCall(): Promise<void> {
   const id = newId('req');
   const keyLimit = { limitNanoUsd: undefined, version: 1n };
   const { hold } = await ledger.hold(
-    { holdId: id, accountId, keyId, keyLimit, amountNanoUsd: 1_000_000n, minAmountNanoUsd: 1_000_000n, ttlMs: 120_000 },
+    {
+      holdId: id,
+      accountId,
+      keyId,
+      keyLimit,
+      amountNanoUsd: 1_000_000n,
+      minAmountNanoUsd: 1_000_000n,
+      ttlMs: 120_000,
+      budgets: [],
+      timeZone: '',
+    },
     context(),
   );
   const report = RecordUsageRequest.fromPartial({

@@ -203,6 +203,15 @@ export const chineseSentences: Readonly<Record<Rule, string>> = {
     '已达到该密钥的消费上限：需要 {needed_nano_usd}，剩余 {available_nano_usd}（上限 {limit_nano_usd}，已用 {spent_nano_usd}）。请提高上限或换用其他密钥。',
   key_limit_held:
     '已达到该密钥的消费上限：需要 {needed_nano_usd}，剩余 {available_nano_usd}（上限 {limit_nano_usd}，已用 {spent_nano_usd}，进行中的调用冻结 {held_nano_usd}）。请提高上限或换用其他密钥。',
+  budget_reached: '预算不足以支付此次调用。请提高预算，或等待下一周期。',
+  budget_needed:
+    '已达到该{scope}的{period}预算：需要 {needed_nano_usd}，剩余 {available_nano_usd}（预算 {limit_nano_usd}，已用 {spent_nano_usd}）。将于 {resets_at} 重置。请提高预算或等到那时。',
+  budget_held:
+    '已达到该{scope}的{period}预算：需要 {needed_nano_usd}，剩余 {available_nano_usd}（预算 {limit_nano_usd}，已用 {spent_nano_usd}，进行中的调用冻结 {held_nano_usd}）。将于 {resets_at} 重置。请提高预算或等到那时。',
+  lifetime_budget_needed:
+    '已达到该{scope}的{period}预算：需要 {needed_nano_usd}，剩余 {available_nano_usd}（预算 {limit_nano_usd}，已用 {spent_nano_usd}）。请提高预算。',
+  lifetime_budget_held:
+    '已达到该{scope}的{period}预算：需要 {needed_nano_usd}，剩余 {available_nano_usd}（预算 {limit_nano_usd}，已用 {spent_nano_usd}，进行中的调用冻结 {held_nano_usd}）。请提高预算。',
   hold_closed: '此次调用的冻结已结束，请再试一次。',
   code_refused: '此兑换码不存在、已被使用或已失效。请与发放给您的内容核对。',
   code_throttled: '被拒绝的兑换码过多，请稍候再试。',
@@ -245,6 +254,8 @@ export const chineseSentences: Readonly<Record<Rule, string>> = {
 const chineseValues: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   role: { owner: '所有者', admin: '管理员', developer: '开发者', billing: '财务', viewer: '查看者' },
   permission: { look: '查看内容', 'change keys': '更改密钥', 'change money': '更改余额与账单', 'change members': '更改成员' },
+  scope: { account: '账户', project: '项目', key: '密钥' },
+  period: { lifetime: '总', month: '本月', week: '本周', day: '今日' },
   what: {
     account: '账户',
     batch: '批次',

@@ -56,6 +56,7 @@ export const renderings: Renderings = {
   balance_held: { ...unpaid('balance_held'), retry: 'later' },
   // Calls in flight may hold the missing amount.
   key_limit_reached: { ...unpaid('key_limit_reached'), retry: 'when-told' },
+  budget_reached: { ...unpaid('budget_reached'), retry: 'when-told' },
   hold_closed: failed(500, null, 'unsaid'),
   call_closed: failed(500, null, 'unsaid'),
 

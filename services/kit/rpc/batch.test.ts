@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { trace } from '@opentelemetry/api';
 import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import {
+  HoldRequest,
   HoldResponse,
   type LedgerService,
   LedgerServiceDefinition,
@@ -66,10 +67,7 @@ describe.each(transports)('batched calls, %s', (_, connect) => {
     });
     const [released, held] = await Promise.all([
       client.release(release('a'), context()),
-      client.hold(
-        { holdId: 'b', accountId: '', keyId: '', keyLimit: undefined, amountNanoUsd: 1n, minAmountNanoUsd: 1n, ttlMs: 1 },
-        context(),
-      ),
+      client.hold(HoldRequest.fromPartial({ holdId: 'b', amountNanoUsd: 1n, minAmountNanoUsd: 1n, ttlMs: 1 }), context()),
     ]);
     expect(released.hold!.id).toBe('a');
     expect(held.hold).toMatchObject({ id: 'b', amountNanoUsd: 9_223_372_036_854_775_807n });

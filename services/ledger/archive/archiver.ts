@@ -131,6 +131,6 @@ export class Archiver {
       log.error({ account_id: accountId, drifts: rebuild.drifts.length }, 'the books disagree, so this account is not archived');
       return undefined;
     }
-    return { accountId, afterSeq, lastSeq: end.seq, untilMs, holdIds, sums: rebuild.sums(), entries };
+    return { accountId, afterSeq, lastSeq: end.seq, untilMs, holdIds, sums: rebuild.sums(), budgetSpend: rebuild.budgetSpend(), entries };
   }
 }

@@ -1,5 +1,5 @@
 // What is free in a bucket. Pure.
-import type { AccountBucket, KeyBucket } from './model.js';
+import type { AccountBucket, BudgetBucket, KeyBucket } from './model.js';
 import { noSums } from '../statements/months.js';
 
 /** Maximum amount of one hold, cost, deposit or adjustment: far above any use, far below the 63 bits of a column. */
@@ -23,16 +23,23 @@ export function accountAvailableNanoUsd(account: Pick<AccountBucket, 'creditedNa
   return account.creditedNanoUsd - account.spentNanoUsd - account.heldNanoUsd;
 }
 
-/** Returns what a new hold can use of the key's limit; undefined when the key has none. A limit below the spend leaves nothing. */
-export function keyAvailableNanoUsd(key: KeyBucket): bigint | undefined {
-  if (key.limitNanoUsd === undefined) return undefined;
-  const availableNanoUsd = key.limitNanoUsd - key.spentNanoUsd - key.heldNanoUsd;
+/** Returns what a new hold can use of a limit; undefined when there is none. A limit below the spend leaves nothing. */
+export function limitAvailableNanoUsd({
+  limitNanoUsd,
+  spentNanoUsd,
+  heldNanoUsd,
+}: Pick<KeyBucket, 'limitNanoUsd' | 'spentNanoUsd' | 'heldNanoUsd'>): bigint | undefined {
+  if (limitNanoUsd === undefined) return undefined;
+  const availableNanoUsd = limitNanoUsd - spentNanoUsd - heldNanoUsd;
   return availableNanoUsd > 0n ? availableNanoUsd : 0n;
 }
 
-/** Returns what is free in both the account and the key. */
-export function freeInAllNanoUsd(account: AccountBucket, key: KeyBucket): bigint {
-  return least(accountAvailableNanoUsd(account), keyAvailableNanoUsd(key) ?? accountAvailableNanoUsd(account));
+/** Returns what is free in the account, the key and every hard budget. */
+export function freeInAllNanoUsd(account: AccountBucket, key: KeyBucket, budgets: readonly BudgetBucket[]): bigint {
+  let freeNanoUsd = accountAvailableNanoUsd(account);
+  freeNanoUsd = least(freeNanoUsd, limitAvailableNanoUsd(key) ?? freeNanoUsd);
+  for (const budget of budgets) freeNanoUsd = least(freeNanoUsd, limitAvailableNanoUsd(budget) ?? freeNanoUsd);
+  return freeNanoUsd;
 }
 
 /** Returns the smaller amount. */

@@ -1,6 +1,7 @@
 // The data that the ledger's rules work with: buckets, holds, operations, and the changes of an operation. Plain data, never mutated.
 import type { AuditRecord } from '#kit/audit/audit-event.js';
 import type { AppError } from '#client/errors/app-error.js';
+import type { BudgetPeriod, BudgetScope } from '#proto/budget/v1/budget.js';
 import type { Balance, DepositSource, Entry, HoldState } from '#proto/ledger/v1/ledger.js';
 
 /** Holds an account's money. */
@@ -53,6 +54,56 @@ export interface KeyBucket {
   readonly limitVersion: bigint;
 }
 
+/** Describes a budget in one period. */
+export interface PeriodBudget {
+  readonly budgetId: string;
+  readonly scope: BudgetScope;
+  /** The account, project or key. */
+  readonly ownerId: string;
+  readonly period: BudgetPeriod;
+  /** The first day of the period, such as 20261101; 0 for a lifetime. */
+  readonly start: number;
+  /** The account's zone when the ledger learnt this version. */
+  readonly timeZone: string;
+  readonly limitNanoUsd: bigint;
+  readonly isSoft: boolean;
+  /** Shares of the limit at which an alert is sent, ascending. */
+  readonly alertPercents: readonly number[];
+}
+
+/** Holds a budget on the path of a hold, as the caller knows it. */
+export interface PathBudget extends PeriodBudget {
+  /** Names the bucket: derived from the budget and the period. */
+  readonly scopeId: string;
+  readonly version: bigint;
+}
+
+/** Holds what a budget has spent in one period. */
+export interface BudgetBucket {
+  readonly accountId: string;
+  readonly scopeId: string;
+  readonly spentNanoUsd: bigint;
+  readonly heldNanoUsd: bigint;
+  /** Undefined for a soft budget, which refuses nothing. May be lower than what is spent and held; then nothing more is available. */
+  readonly limitNanoUsd: bigint | undefined;
+  readonly limitVersion: bigint;
+  /** The budget by its highest version, as JSON (see budget-text.ts): most operations do not need it. */
+  readonly budgetText: string;
+  /** The spend at which the next alert is due; undefined for none. */
+  readonly alertAtNanoUsd: bigint | undefined;
+  /** The part of the spend whose entries are archived. */
+  readonly archivedNanoUsd: bigint;
+}
+
+/** Holds an alert that a budget's spend has made due. */
+export interface DueAlert {
+  readonly accountId: string;
+  readonly scopeId: string;
+  readonly percent: number;
+  readonly spentNanoUsd: bigint;
+  readonly atMs: number;
+}
+
 /** Holds one hold as it is stored. */
 export interface HoldRecord {
   readonly id: string;
@@ -75,6 +126,8 @@ export interface HoldRecord {
   readonly refundedNanoUsd: bigint;
   /** Number of its last charge; 0 for none. */
   readonly chargeSeq: bigint;
+  /** The buckets of the budgets on its path. They stay the same however late the hold ends, so a call counts in the period in which it was held. */
+  readonly budgets: readonly string[];
 }
 
 /** Holds a deposit, adjustment or refund that was executed, found by its idempotency key. */
@@ -102,6 +155,7 @@ export interface AccountSnapshot {
   /** Undefined if nothing was ever written about this account. */
   readonly account: AccountBucket | undefined;
   readonly keys: readonly KeyBucket[];
+  readonly budgets: readonly BudgetBucket[];
   readonly openHolds: readonly HoldRecord[];
   /** Number of the last entry that the journal has or had; 0 for none. */
   readonly lastSeq: bigint;
@@ -132,6 +186,8 @@ export interface HoldOperation extends OfHold {
   readonly minAmountNanoUsd: bigint;
   readonly ttlMs: number;
   readonly fingerprint: string;
+  /** In the order in which they refuse. */
+  readonly budgets: readonly PathBudget[];
 }
 
 export interface CheckpointOperation extends OfHold {
@@ -237,6 +293,8 @@ export interface Touched {
   readonly account: AccountBucket | undefined;
   /** The key that the operation names or that its hold belongs to. */
   readonly key: KeyBucket | undefined;
+  /** The existing buckets of the budgets that the operation names or on the path of its hold. */
+  readonly budgets: readonly BudgetBucket[];
   readonly hold: HoldRecord | undefined;
   /** What was executed before under the operation's idempotency key. */
   readonly record: OperationRecord | undefined;
@@ -248,12 +306,14 @@ export interface Touched {
 export interface Changes {
   readonly account?: AccountBucket;
   readonly key?: KeyBucket;
+  readonly budgets?: readonly BudgetBucket[];
+  readonly dueAlerts?: readonly DueAlert[];
   readonly hold?: HoldRecord;
   readonly record?: OperationRecord;
   readonly entries?: readonly Entry[];
 }
 
-/** The outcome of one operation. A refusal may carry changes too: a newer key limit is kept even when the hold is refused. */
+/** The outcome of one operation. A refusal may carry changes too: a newer key limit or budget is kept even when the hold is refused. */
 export type Applied<R> = { readonly changes: Changes } & (
   | { readonly reply: R; readonly refusal?: undefined }
   | { readonly refusal: AppError }

@@ -1,8 +1,10 @@
 // The ledger's refusals, with the amounts that a caller needs to act on them. Pure.
 import { AppError } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
-import { accountAvailableNanoUsd, keyAvailableNanoUsd } from './buckets.js';
-import type { AccountBucket, KeyBucket } from './model.js';
+import { isoIn, periodBounds } from '../budgets/calendar.js';
+import { periodNames, scopeNames } from '../budgets/names.js';
+import { accountAvailableNanoUsd, limitAvailableNanoUsd } from './buckets.js';
+import type { AccountBucket, BudgetBucket, KeyBucket, PathBudget } from './model.js';
 
 /** When to retry if calls in flight hold the money: most calls end within a few seconds. */
 const heldRetryAfterMs = 2000;
@@ -33,13 +35,35 @@ export function balanceHeld(account: AccountBucket, neededNanoUsd: bigint): AppE
 export function keyLimitReached(key: KeyBucket, limitNanoUsd: bigint, neededNanoUsd: bigint): AppError {
   const details = {
     needed_nano_usd: neededNanoUsd,
-    available_nano_usd: keyAvailableNanoUsd(key) ?? 0n,
+    available_nano_usd: limitAvailableNanoUsd(key) ?? 0n,
     held_nano_usd: key.heldNanoUsd,
     limit_nano_usd: limitNanoUsd,
     spent_nano_usd: key.spentNanoUsd,
   };
   const retry = limitNanoUsd - key.spentNanoUsd >= neededNanoUsd ? { retryAfterMs: heldRetryAfterMs } : {};
   return fault(key.heldNanoUsd > 0n ? 'key_limit_held' : 'key_limit_needed', details, retry);
+}
+
+/** Returns the refusal when a budget is reached, with the budget and when its next period begins. Retryable only when calls in flight hold what is missing. */
+export function budgetReached(bucket: BudgetBucket, budget: PathBudget, limitNanoUsd: bigint, neededNanoUsd: bigint): AppError {
+  const { budgetId, scope, ownerId, period, start, timeZone } = budget;
+  const figures = {
+    needed_nano_usd: neededNanoUsd,
+    available_nano_usd: limitAvailableNanoUsd(bucket) ?? 0n,
+    held_nano_usd: bucket.heldNanoUsd,
+    limit_nano_usd: limitNanoUsd,
+    spent_nano_usd: bucket.spentNanoUsd,
+    scope: scopeNames[scope]!.name,
+    period: periodNames[period]!,
+  };
+  const named = { budget_id: budgetId, scope_id: ownerId };
+  const retry = limitNanoUsd - bucket.spentNanoUsd >= neededNanoUsd ? { retryAfterMs: heldRetryAfterMs } : {};
+  const isHeld = bucket.heldNanoUsd > 0n;
+  const bounds = periodBounds(period, timeZone, start);
+  if (bounds === undefined) return fault(isHeld ? 'lifetime_budget_held' : 'lifetime_budget_needed', figures, { details: named, ...retry });
+  const resets = { resets_at: isoIn(timeZone, bounds.untilMs) };
+  const details = { ...named, time_zone: timeZone || 'UTC' };
+  return fault(isHeld ? 'budget_held' : 'budget_needed', { ...figures, ...resets }, { details, ...retry });
 }
 
 /** Returns the refusal of an id that was executed before with different parameters. */

@@ -18,6 +18,8 @@ import { unaudited } from '../testing/lane-books.js';
 import { quietConfig, startTestLedger, type TestLedger } from '../testing/ledger.js';
 import { type Customer, fundedCustomer, holdRequest, refusalOf, settleRequest } from '../testing/requests.js';
 
+const held = (request: HoldRequest) => holdOperation(request, 0);
+
 describe.each(testEngines)('the lane of operations on %s', (engine) => {
   let ledger: TestLedger;
   let customer: Customer;
@@ -64,14 +66,14 @@ describe.each(testEngines)('the lane of operations on %s', (engine) => {
     const { holdId, accountId } = request;
     const item = { holdId, accountId, costSoFarNanoUsd: 20n, ttlMs: 60_000 };
     const outcomes = await Promise.all([
-      lane.add(holdOperation(request)),
-      lane.add(holdOperation(request)),
-      lane.add(holdOperation(holdRequest(customer, 41n))),
+      lane.add(held(request)),
+      lane.add(held(request)),
+      lane.add(held(holdRequest(customer, 41n))),
       lane.add(checkpointOperation(item, 0)),
       lane.add(settleOperation(settleRequest(customer, holdId, 35n))),
       lane.add(releaseOperation({ holdId, accountId })),
       lane.add(checkpointOperation(item, 0)),
-      lane.add(holdOperation(holdRequest(customer, 65n))),
+      lane.add(held(holdRequest(customer, 65n))),
     ]);
     expect(batches).toEqual([['hold', 'hold', 'hold', 'checkpoint', 'settle', 'release', 'checkpoint', 'hold']]);
     expect(outcomes).toMatchObject([
@@ -93,9 +95,9 @@ describe.each(testEngines)('the lane of operations on %s', (engine) => {
     const { hold } = await ledger.service.hold(holdRequest(victim, 60n));
     await poison(victim);
     const { lane, batches } = watchedLane();
-    const neighbours = Array.from({ length: 10 }, () => lane.add(holdOperation(holdRequest(customer, 10n))));
+    const neighbours = Array.from({ length: 10 }, () => lane.add(held(holdRequest(customer, 10n))));
     const refused = lane.add(settleOperation(settleRequest(victim, hold!.id, 40n)));
-    neighbours.push(...Array.from({ length: 10 }, () => lane.add(holdOperation(holdRequest(customer, 10n)))));
+    neighbours.push(...Array.from({ length: 10 }, () => lane.add(held(holdRequest(customer, 10n)))));
 
     const error = await refused.then(
       () => undefined,

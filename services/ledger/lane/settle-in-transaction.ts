@@ -5,6 +5,7 @@ import type { Logger } from '#kit/log.js';
 import type { SettleRequest } from '#proto/ledger/v1/ledger.js';
 import type { LedgerMetrics } from '../ledger-metrics.js';
 import { settleOperation } from '../requests/operations.js';
+import type { PathHints } from '../store/path-hints.js';
 import { applyOperations } from '../store/store.js';
 import { logShortfalls } from './perform.js';
 
@@ -26,11 +27,11 @@ export interface SettledInTransaction {
 export type SettleInTransaction = (tx: PlainTransaction, requests: readonly SettleRequest[]) => Promise<SettledInTransaction>;
 
 /** Returns the function over these dependencies. */
-export function settleInTransaction(deps: { clock: Clock; log: Logger; metrics: LedgerMetrics }): SettleInTransaction {
-  const { clock, log, metrics } = deps;
+export function settleInTransaction(deps: { clock: Clock; log: Logger; metrics: LedgerMetrics; hints: PathHints }): SettleInTransaction {
+  const { clock, log, metrics, hints } = deps;
   return async (tx, requests) => {
     const operations = requests.map(settleOperation);
-    const outcomes = await applyOperations(tx, operations, clock.nowMs());
+    const outcomes = await applyOperations(tx, operations, clock.nowMs(), hints);
     return {
       captured: outcomes.map((outcome) => (outcome.refusal === undefined ? outcome.reply.hold : undefined)),
       committed() {

@@ -1,10 +1,13 @@
 // The rows of one transaction in memory: operations are applied one after another, each seeing the effects of those before it.
 import { apply } from '../operations/apply.js';
 import { emptyAccount } from '../books/buckets.js';
+import { noBudgets } from '../budgets/buckets.js';
 import type {
   AccountBucket,
   Applied,
+  BudgetBucket,
   Changes,
+  DueAlert,
   HoldRecord,
   KeyBucket,
   Operation,
@@ -56,6 +59,8 @@ export class AccountRows {
   /** The one row of the account itself, under its id. */
   readonly account = new Rows<AccountBucket>();
   readonly keys = new Rows<KeyBucket>();
+  /** By scope. */
+  readonly budgets = new Rows<BudgetBucket>();
   readonly holds = new Rows<HoldRecord>();
   /** By idempotency key. */
   readonly operations = new Rows<OperationRecord>();
@@ -68,19 +73,28 @@ export class AccountRows {
     return {
       account: this.account.get(this.accountId),
       key: keyId === undefined ? undefined : this.keys.get(keyId),
+      budgets: this.budgetsOf(hold?.budgets ?? ('budgets' in operation ? operation.budgets : noBudgets)),
       hold,
       record: 'idempotencyKey' in operation ? this.operations.get(operation.idempotencyKey) : undefined,
       archivedUntilMs,
     };
   }
 
-  keep({ account, key, hold, record }: Changes): void {
+  private budgetsOf(path: readonly (string | { readonly scopeId: string })[]): readonly BudgetBucket[] {
+    if (path.length === 0) return noBudgets;
+    return path
+      .map((budget) => this.budgets.get(typeof budget === 'string' ? budget : budget.scopeId))
+      .filter((bucket) => bucket !== undefined);
+  }
+
+  keep({ account, key, budgets, hold, record }: Changes): void {
+    for (const bucket of budgets ?? noBudgets) this.budgets.put(bucket.scopeId, bucket);
     if (key !== undefined) this.keys.put(key.keyId, key);
     if (hold !== undefined) this.holds.put(hold.id, hold);
     if (record !== undefined) this.operations.put(record.idempotencyKey, record);
     if (account !== undefined) {
       this.account.put(this.accountId, account);
-    } else if ((key ?? hold) !== undefined && this.account.get(this.accountId) === undefined) {
+    } else if ((key ?? hold ?? budgets) !== undefined && this.account.get(this.accountId) === undefined) {
       // Every writer of an account's rows holds the lock of the account's bucket, or creates that bucket and so collides
       // with any other writer that does the same.
       this.account.put(this.accountId, emptyAccount(this.accountId));
@@ -92,6 +106,7 @@ export class AccountRows {
 export class WorkingSet {
   private readonly byAccount = new Map<string, AccountRows>();
   readonly entries: Entry[] = [];
+  readonly dueAlerts: DueAlert[] = [];
   /** Loaded only when a settlement names a hold that is missing. */
   archivedUntilMs: number | undefined;
 
@@ -112,6 +127,7 @@ export class WorkingSet {
     const applied = apply(rows.touchedBy(operation, this.archivedUntilMs), operation, nowMs);
     rows.keep(applied.changes);
     if (applied.changes.entries !== undefined) this.entries.push(...applied.changes.entries);
+    if (applied.changes.dueAlerts !== undefined) this.dueAlerts.push(...applied.changes.dueAlerts);
     return applied;
   }
 }

@@ -26,7 +26,8 @@ export const schema: Migration = {
     const journalKey = sql.engine === 'sqlite' ? 'slot, account_id, seq' : 'slot, account_id, seq, day';
     return [
       // scope_id is sixteen zero bytes for the account's own money (cap_nano_usd: all its credits), a key's id for its lifetime
-      // spend (no cap; a limit may be lowered below the spend, so no CHECK can hold it).
+      // spend (no cap; a limit may be lowered below the spend, so no CHECK can hold it), and a hash for the spend of a budget in one period:
+      // budget is then the budget by its newest version, as JSON, and limit_nano_usd its limit if it is hard.
       `CREATE TABLE bucket (
         slot ${slot} NOT NULL,
         account_id ${id} NOT NULL,
@@ -40,6 +41,9 @@ export const schema: Migration = {
         month ${sql.int32} NOT NULL,
         deposited_nano_usd ${sql.int64} NOT NULL,
         refunded_nano_usd ${sql.int64} NOT NULL,
+        budget ${sql.text(1000)},
+        alert_at_nano_usd ${sql.int64},
+        archived_nano_usd ${sql.int64} NOT NULL,
         PRIMARY KEY (slot, account_id, scope_id),
         CHECK (cap_nano_usd IS NULL OR spent_nano_usd + held_nano_usd <= cap_nano_usd)
       ) ${sql.tableOptions}`,
@@ -57,6 +61,7 @@ export const schema: Migration = {
         created_at_ms ${sql.int64} NOT NULL,
         expires_at_ms ${sql.int64} NOT NULL,
         fingerprint ${id},
+        budgets ${sql.longBytes},
         last_seq ${sql.int64} NOT NULL,
         refunded_nano_usd ${sql.int64} NOT NULL,
         charge_seq ${sql.int64} NOT NULL,
@@ -173,6 +178,16 @@ export const schema: Migration = {
         version ${sql.int64} NOT NULL,
         updated_at_ms ${sql.int64} NOT NULL,
         PRIMARY KEY (slot, account_id)
+      ) ${sql.tableOptions}`,
+      // Written with the charge that makes an alert of a budget due, and removed with its notifications.
+      `CREATE TABLE budget_alert (
+        slot ${slot} NOT NULL,
+        account_id ${id} NOT NULL,
+        scope_id ${id} NOT NULL,
+        percent ${sql.int32} NOT NULL,
+        spent_nano_usd ${sql.int64} NOT NULL,
+        at_ms ${sql.int64} NOT NULL,
+        PRIMARY KEY (slot, account_id, scope_id, percent)
       ) ${sql.tableOptions}`,
 
       outboxTable(sql, notificationOutbox),

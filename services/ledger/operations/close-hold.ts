@@ -4,6 +4,7 @@ import { EntryKind, HoldState } from '#proto/ledger/v1/ledger.js';
 import { emptyAccount, emptyKey } from '../books/buckets.js';
 import { entryId, post, postings } from '../books/journal.js';
 import type { Changes, HoldRecord, Touched } from '../books/model.js';
+import { bucketsOfHold, budgetChanges, moved } from '../budgets/buckets.js';
 import type { EntryText, Posting } from '../books/journal.js';
 
 /** Holds how a hold ends. Amounts are what is booked now, in addition to what its expiry may have captured; at least zero. */
@@ -19,7 +20,7 @@ export function reservedNanoUsd(hold: HoldRecord): bigint {
   return hold.state === HoldState.HOLD_STATE_OPEN ? hold.amountNanoUsd : 0n;
 }
 
-/** Returns the rows of account, key and hold after the hold has ended, with one entry per non-zero amount. */
+/** Returns the rows of account, key, budgets and hold after the hold has ended, with one entry per non-zero amount. */
 export function closeHold(touched: Touched, hold: HoldRecord, outcome: Outcome, nowMs: number): Changes & { hold: HoldRecord } {
   assert(hold.keyId !== undefined, 'A tombstone is never closed again.');
   const { captureNanoUsd = 0n, shortfallNanoUsd = 0n, correctionNanoUsd = 0n } = outcome;
@@ -39,13 +40,14 @@ export function closeHold(touched: Touched, hold: HoldRecord, outcome: Outcome, 
     account = posted.account;
     entries.push(posted.entry);
   }
+  const freed = { heldNanoUsd: -reservedNanoUsd(hold), spentNanoUsd: captureNanoUsd - correctionNanoUsd };
   return {
     account,
-    key: {
-      ...key,
-      heldNanoUsd: key.heldNanoUsd - reservedNanoUsd(hold),
-      spentNanoUsd: key.spentNanoUsd + captureNanoUsd - correctionNanoUsd,
-    },
+    key: { ...key, heldNanoUsd: key.heldNanoUsd + freed.heldNanoUsd, spentNanoUsd: key.spentNanoUsd + freed.spentNanoUsd },
+    ...budgetChanges(
+      bucketsOfHold(hold, touched.budgets).map((bucket) => moved(bucket, freed)),
+      nowMs,
+    ),
     hold: {
       ...hold,
       state: outcome.state,

@@ -10,7 +10,7 @@ import { account, accountId, adjustOperation, depositOperation, holdId, nowMs } 
 const row = outcomeRows('DA');
 
 describe('Deposit and Adjust', () => {
-  const none: Touched = { account: undefined, key: undefined, hold: undefined, record: undefined };
+  const none: Touched = { account: undefined, key: undefined, budgets: [], hold: undefined, record: undefined };
   const funded: Touched = { ...none, account: account({ creditedNanoUsd: 100n, heldNanoUsd: 30n }) };
   const overCap = { ...none, account: account({ creditedNanoUsd: creditedNanoUsdMax - 4n }) };
 

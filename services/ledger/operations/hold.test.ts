@@ -9,7 +9,7 @@ const { HOLD_STATE_OPEN, HOLD_STATE_SETTLED, HOLD_STATE_RELEASED, HOLD_STATE_EXP
 const row = outcomeRows('H');
 
 describe('Hold', () => {
-  const fresh: Touched = { account: account(), key: undefined, hold: undefined, record: undefined };
+  const fresh: Touched = { account: account(), key: undefined, budgets: [], hold: undefined, record: undefined };
 
   row('H1', 'sets the whole amount aside in the account and in the key', () => {
     const { changes } = apply(fresh, holdOperation(), nowMs);

@@ -1,8 +1,10 @@
-// Hold: sets money aside in both the account and the key, or in neither. Pure.
+// Hold: sets money aside in the account, the key and every budget on the path, or in none. Pure.
 import { HoldState } from '#proto/ledger/v1/ledger.js';
-import { accountAvailableNanoUsd, emptyAccount, emptyKey, freeInAllNanoUsd, keyAvailableNanoUsd, least } from '../books/buckets.js';
+import { accountAvailableNanoUsd, emptyAccount, emptyKey, freeInAllNanoUsd, least, limitAvailableNanoUsd } from '../books/buckets.js';
 import {
   type Applied,
+  type BudgetBucket,
+  type Changes,
   done,
   type HoldOperation,
   type HoldRecord,
@@ -11,7 +13,8 @@ import {
   refused,
   type Touched,
 } from '../books/model.js';
-import { balanceEmpty, balanceHeld, holdClosed, keyLimitReached, mismatch } from '../books/refusals.js';
+import { balanceEmpty, balanceHeld, budgetReached, holdClosed, keyLimitReached, mismatch } from '../books/refusals.js';
+import { bucketsOfPath, budgetChanges, moved, noBudgets } from '../budgets/buckets.js';
 
 /** Grants as much as is free between the minimum and the requested amount, or refuses. See the outcome table in the README. */
 export function applyHold(touched: Touched, operation: HoldOperation, nowMs: number): Applied<HoldReply> {
@@ -19,20 +22,26 @@ export function applyHold(touched: Touched, operation: HoldOperation, nowMs: num
   const account = touched.account ?? emptyAccount(operation.accountId);
   const known = touched.key ?? emptyKey(operation.accountId, operation.keyId);
   const key = withNewerLimit(known, operation);
-  // The key's row is kept on a refusal too, or a caller with an older limit could still spend. An account that never had
+  const budgets = bucketsOfPath(operation.accountId, operation.budgets, touched.budgets);
+  // Newer limits are kept on a refusal too, or a caller with an older limit could still spend. An account that never had
   // money keeps no rows, so that unknown accounts cannot fill the table.
-  const learnt = key === known || touched.account === undefined ? {} : { key };
+  const learnt = touched.account === undefined ? {} : learntOf(key === known ? undefined : key, budgets, touched.budgets, nowMs);
 
   const neededNanoUsd = operation.minAmountNanoUsd;
   const availableNanoUsd = accountAvailableNanoUsd(account);
   if (availableNanoUsd + account.heldNanoUsd < neededNanoUsd) return refused(balanceEmpty(account, neededNanoUsd), learnt);
-  const keyLeftNanoUsd = keyAvailableNanoUsd(key);
+  const keyLeftNanoUsd = limitAvailableNanoUsd(key);
   if (key.limitNanoUsd !== undefined && keyLeftNanoUsd !== undefined && keyLeftNanoUsd < neededNanoUsd) {
     return refused(keyLimitReached(key, key.limitNanoUsd, neededNanoUsd), learnt);
   }
+  const short = shortBudget(budgets, neededNanoUsd);
+  if (short !== undefined) {
+    const { bucket, limitNanoUsd, index } = short;
+    return refused(budgetReached(bucket, operation.budgets[index]!, limitNanoUsd, neededNanoUsd), learnt);
+  }
   if (availableNanoUsd < neededNanoUsd) return refused(balanceHeld(account, neededNanoUsd), learnt);
 
-  const amountNanoUsd = least(operation.amountNanoUsd, freeInAllNanoUsd(account, key));
+  const amountNanoUsd = least(operation.amountNanoUsd, freeInAllNanoUsd(account, key, budgets));
   const hold: HoldRecord = {
     id: operation.holdId,
     accountId: operation.accountId,
@@ -48,12 +57,17 @@ export function applyHold(touched: Touched, operation: HoldOperation, nowMs: num
     lastSeq: 0n,
     refundedNanoUsd: 0n,
     chargeSeq: 0n,
+    budgets: budgets.length === 0 ? noBudgets : budgets.map(({ scopeId }) => scopeId),
   };
   return done(
     { hold, replayed: false },
     {
       account: { ...account, heldNanoUsd: account.heldNanoUsd + amountNanoUsd },
       key: { ...key, heldNanoUsd: key.heldNanoUsd + amountNanoUsd },
+      ...budgetChanges(
+        budgets.map((bucket) => moved(bucket, { heldNanoUsd: amountNanoUsd })),
+        nowMs,
+      ),
       hold,
     },
   );
@@ -64,6 +78,27 @@ function repeat(hold: HoldRecord, operation: HoldOperation): Applied<HoldReply> 
   if (hold.fingerprint !== operation.fingerprint) return refused(mismatch(hold.id));
   if (hold.state === HoldState.HOLD_STATE_RELEASED) return refused(holdClosed(hold.id));
   return done({ hold, replayed: true });
+}
+
+/** Returns the first budget that lacks the amount: of those that are spent if there is one, else of those that calls in flight hold. */
+function shortBudget(
+  budgets: readonly BudgetBucket[],
+  neededNanoUsd: bigint,
+): { bucket: BudgetBucket; limitNanoUsd: bigint; index: number } | undefined {
+  let held: { bucket: BudgetBucket; limitNanoUsd: bigint; index: number } | undefined;
+  for (const [index, bucket] of budgets.entries()) {
+    const { limitNanoUsd } = bucket;
+    if (limitNanoUsd === undefined || limitAvailableNanoUsd(bucket)! >= neededNanoUsd) continue;
+    if (limitNanoUsd - bucket.spentNanoUsd < neededNanoUsd) return { bucket, limitNanoUsd, index };
+    held ??= { bucket, limitNanoUsd, index };
+  }
+  return held;
+}
+
+/** Returns the rows that a newer limit or budget changed. */
+function learntOf(key: KeyBucket | undefined, budgets: readonly BudgetBucket[], known: readonly BudgetBucket[], nowMs: number): Changes {
+  const changed = budgets.filter((bucket) => !known.includes(bucket));
+  return { ...(key === undefined ? {} : { key }), ...budgetChanges(changed, nowMs) };
 }
 
 function withNewerLimit(key: KeyBucket, operation: HoldOperation): KeyBucket {

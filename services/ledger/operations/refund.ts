@@ -4,6 +4,7 @@ import type { AppError } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
 import { HoldState } from '#proto/ledger/v1/ledger.js';
 import { emptyKey } from '../books/buckets.js';
+import { bucketsOfHold, budgetChanges, moved } from '../budgets/buckets.js';
 import { balanceAfter, entryId, post, postings } from '../books/journal.js';
 import { type Applied, type CreditReply, done, type HoldRecord, refused, type RefundOperation, type Touched } from '../books/model.js';
 import { repeat } from './credit.js';
@@ -35,6 +36,10 @@ export function applyRefund(touched: Touched, operation: RefundOperation, nowMs:
     {
       account,
       key: { ...key, spentNanoUsd: key.spentNanoUsd - amountNanoUsd },
+      ...budgetChanges(
+        bucketsOfHold(hold, touched.budgets).map((bucket) => moved(bucket, { spentNanoUsd: -amountNanoUsd })),
+        nowMs,
+      ),
       hold: { ...hold, refundedNanoUsd: hold.refundedNanoUsd + amountNanoUsd, lastSeq: entry.seq },
       record: { accountId, idempotencyKey, fingerprint, entry },
       entries: [entry],

@@ -1,6 +1,7 @@
 // Release and expire: end a hold at the cost of its last checkpoint. Pure.
 import { HoldState } from '#proto/ledger/v1/ledger.js';
 import { type Applied, done, type ExpireOperation, type HoldRecord, type ReleaseOperation, type Touched } from '../books/model.js';
+import { noBudgets } from '../budgets/buckets.js';
 import { closeHold } from './close-hold.js';
 
 /** Ends an open hold; leaves an ended one unchanged; stores a tombstone for an unknown one, so that the hold is refused when it arrives. */
@@ -40,5 +41,6 @@ function tombstone(operation: ReleaseOperation, nowMs: number): HoldRecord {
     lastSeq: 0n,
     refundedNanoUsd: 0n,
     chargeSeq: 0n,
+    budgets: noBudgets,
   };
 }

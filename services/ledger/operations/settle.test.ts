@@ -123,7 +123,11 @@ describe('Settle', () => {
       [ENTRY_KIND_CHARGE, 30n],
       [ENTRY_KIND_SHORTFALL, 20n],
     ]);
-    const nobody = apply({ account: undefined, key: undefined, hold: undefined, record: undefined }, settleOperation(50n), nowMs);
+    const nobody = apply(
+      { account: undefined, key: undefined, budgets: [], hold: undefined, record: undefined },
+      settleOperation(50n),
+      nowMs,
+    );
     expect(replyOf(nobody).hold).toMatchObject({ capturedNanoUsd: 0n, shortfallNanoUsd: 50n });
   });
 

@@ -4,6 +4,7 @@ import { AppError } from '#client/errors/app-error.js';
 import { HoldState } from '#proto/ledger/v1/ledger.js';
 import { emptyAccount, emptyKey, freeInAllNanoUsd, least } from '../books/buckets.js';
 import { type Applied, done, type HoldRecord, type HoldReply, refused, type SettleOperation, type Touched } from '../books/model.js';
+import { bucketsOfHold, noBudgets } from '../budgets/buckets.js';
 import { holdArchived, holdClosed, mismatch } from '../books/refusals.js';
 import { closeHold, reservedNanoUsd } from './close-hold.js';
 
@@ -40,7 +41,7 @@ function settle(touched: Touched, hold: HoldRecord, costNanoUsd: bigint, nowMs: 
   const account = touched.account ?? emptyAccount(hold.accountId);
   const key = touched.key ?? emptyKey(hold.accountId, hold.keyId);
   const fromHoldNanoUsd = least(dueNanoUsd, reservedNanoUsd(hold));
-  const fromFreeNanoUsd = least(dueNanoUsd - fromHoldNanoUsd, freeInAllNanoUsd(account, key));
+  const fromFreeNanoUsd = least(dueNanoUsd - fromHoldNanoUsd, freeInAllNanoUsd(account, key, bucketsOfHold(hold, touched.budgets)));
   const captureNanoUsd = fromHoldNanoUsd + fromFreeNanoUsd;
   const changes = closeHold(touched, hold, { state, captureNanoUsd, shortfallNanoUsd: dueNanoUsd - captureNanoUsd }, nowMs);
   return done({ hold: changes.hold, replayed: false }, changes);
@@ -69,6 +70,8 @@ function settleLost(touched: Touched, operation: SettleOperation, nowMs: number)
     lastSeq: 0n,
     refundedNanoUsd: 0n,
     chargeSeq: 0n,
+    // Only the lost hold knew its budgets.
+    budgets: noBudgets,
   };
   return settle(touched, lost, operation.costNanoUsd, nowMs);
 }

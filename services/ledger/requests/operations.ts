@@ -10,6 +10,7 @@ import {
   type ReleaseRequest,
   type SettleRequest,
 } from '#proto/ledger/v1/ledger.js';
+import { pathOf } from '../budgets/path.js';
 import { amountNanoUsdMax } from '../books/buckets.js';
 import { fingerprintOf } from '../books/fingerprint.js';
 import type {
@@ -25,7 +26,8 @@ import { checkedAmount, checkedId, checkedIdempotencyKey, checkedReason, checked
 
 const int64Max = 2n ** 63n - 1n;
 
-export function holdOperation(request: HoldRequest): HoldOperation {
+/** `nowMs` determines the current period of each budget. */
+export function holdOperation(request: HoldRequest, nowMs: number): HoldOperation {
   const accountId = checkedId('account_id', 'acct', request.accountId);
   const keyId = checkedId('key_id', 'key', request.keyId);
   // A call to a free model needs a hold like any other, but nothing is set aside for it.
@@ -50,7 +52,8 @@ export function holdOperation(request: HoldRequest): HoldOperation {
     amountNanoUsd,
     minAmountNanoUsd,
     ttlMs,
-    // The key's limit is left out: it is what the caller knows, not what it requests, and may have changed before a retry.
+    budgets: pathOf(request.budgets, request.timeZone, nowMs),
+    // The key's limit and the budgets are left out: they are what the caller knows, not what it requests, and may have changed before a retry.
     fingerprint: fingerprintOf([keyId, amountNanoUsd, minAmountNanoUsd, ttlMs]),
   };
 }

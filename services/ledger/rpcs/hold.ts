@@ -8,13 +8,13 @@ import { toHoldMessage } from '../requests/messages.js';
 import { holdOperation } from '../requests/operations.js';
 
 /**
- * Sends the response provisionally when the hold is granted but not yet durable. Raises balance_empty, balance_held, key_limit_reached, hold_closed, idempotency_mismatch and
+ * Sends the response provisionally when the hold is granted but not yet durable. Raises balance_empty, balance_held, key_limit_reached, budget_reached, hold_closed, idempotency_mismatch and
  * invalid_request.
  */
 export async function hold(request: HoldRequest, context: CallContext, deps: RpcDeps): Promise<HoldResponse> {
   const { onProvisional } = context;
   const tell = onProvisional && ((reply: HoldReply) => onProvisional(responseOf(reply)));
-  return responseOf(await perform(holdOperation(request), context, deps, tell));
+  return responseOf(await perform(holdOperation(request, deps.clock.nowMs()), context, deps, tell));
 }
 
 function responseOf({ hold, replayed }: HoldReply): HoldResponse {

@@ -20,6 +20,8 @@ export interface ArchivedPart {
   /** Holds to which its entries refer. */
   readonly holdIds: readonly string[];
   readonly sums: RebuildSums;
+  /** What its entries add to the spend of budgets, by the scopes of their buckets. */
+  readonly budgetSpend: ReadonlyMap<string, bigint>;
 }
 
 /** As many as MariaDB's plan for lists of keys allows; see `operationsMax`. */
@@ -60,6 +62,14 @@ export class ArchiveStore {
       for (let start = 0; start < ended.length; start += holdsPerStatement) {
         const keys = ended.slice(start, start + holdsPerStatement).map(({ id }) => [slot, bytesOf('req', id), account]);
         await tx.run(deleteHolds(keys.length), keys.flat());
+      }
+      for (const [scopeId, spentNanoUsd] of part.budgetSpend) {
+        await tx.run('UPDATE bucket SET archived_nano_usd = archived_nano_usd + ? WHERE slot = ? AND account_id = ? AND scope_id = ?', [
+          spentNanoUsd,
+          slot,
+          account,
+          Buffer.from(scopeId, 'hex'),
+        ]);
       }
       const row = [slot, account, part.lastSeq, part.untilMs, JSON.stringify(part.sums)];
       if (base === undefined) await tx.insert(baseTable, [row]);

@@ -4,23 +4,23 @@ import { textOfRows, keyedText } from '#kit/db/sql-text.js';
 import type { Values } from '#kit/db/table.js';
 import { asBytes, asNumber } from '#kit/db/values.js';
 import type { Operation } from '../books/model.js';
+import { noBudgets } from '../budgets/buckets.js';
 import { WorkingSet } from '../lane/working-set.js';
 import {
   accountScope,
   baseTable,
   bucketTable,
   bytesOf,
+  eachBucket,
   holdTable,
-  isAccountRow,
   journalTable,
   noAccount,
   operationId,
-  toAccount,
   toEntry,
   toHold,
-  toKey,
 } from './rows.js';
 import { AccountColumnsOf } from './account-columns.js';
+import type { PathHints } from './path-hints.js';
 
 type Key = readonly [slot: number, first: Buffer, second: Buffer];
 
@@ -35,13 +35,14 @@ const selectOperations = textOfRows(
 /**
  * Returns the working set of the operations. Buckets are locked first and in key order, the account's before those of its keys, so that
  * transactions wait for each other in one direction only. The holder of the lock of an account's bucket is the only writer of
- * its keys, holds, journal and operations, which therefore need no locks of their own. Holds with the ids `unsearched` are taken as absent.
+ * its keys, budgets, holds, journal and operations, which therefore need no locks of their own. Holds with the ids `unsearched` are taken as absent.
  */
 export async function loadWorkingSet(
   tx: PlainTransaction,
   operations: readonly Operation[],
   columns: AccountColumnsOf,
   unsearched: ReadonlySet<string>,
+  hints: PathHints,
 ): Promise<WorkingSet> {
   const set = new WorkingSet();
   const buckets: Key[] = [];
@@ -61,6 +62,10 @@ export async function loadWorkingSet(
     if ('keyId' in operation && operation.keyId !== undefined && isNew(operation.keyId + accountId)) {
       buckets.push([slot, account, bytesOf('key', operation.keyId)]);
     }
+    const path = operation.kind === 'hold' ? operation.budgets.map(({ scopeId }) => scopeId) : noBudgets;
+    if (operation.kind === 'hold' && path.length > 0) hints.note(accountId, operation.keyId, path);
+    for (const scopeId of operation.kind === 'settle' ? hints.of(accountId, operation.keyId) : path)
+      if (isNew(scopeId + accountId)) buckets.push([slot, account, Buffer.from(scopeId, 'hex')]);
     if ('holdId' in operation && !unsearched.has(operation.holdId) && isNew(operation.holdId + accountId))
       holds.push([slot, bytesOf('req', operation.holdId), account]);
     if ('idempotencyKey' in operation) credits.push(operation);
@@ -70,15 +75,18 @@ export async function loadWorkingSet(
     const hold = toHold(row);
     set.of(hold.accountId).holds.load(hold.id, hold);
   }
-  // When an operation does not name its key, only the hold knows it.
+  // When an operation does not name its key, only the hold knows it, and always only the hold knows its budgets.
   const ofHolds: Key[] = [];
   for (const operation of operations) {
     if (!('holdId' in operation)) continue;
     const { accountId, holdId } = operation;
-    const keyId = set.of(accountId).holds.get(holdId)?.keyId;
-    if (keyId === undefined || !isNew(keyId + accountId)) continue;
+    const hold = set.of(accountId).holds.get(holdId);
+    if (hold?.keyId === undefined) continue;
     const { slot, account_id: account } = columns.of(accountId);
-    ofHolds.push([slot, account, bytesOf('key', keyId)]);
+    if (isNew(hold.keyId + accountId)) ofHolds.push([slot, account, bytesOf('key', hold.keyId)]);
+    // A checkpoint moves no money.
+    if (operation.kind === 'checkpoint') continue;
+    for (const scopeId of hold.budgets) if (isNew(scopeId + accountId)) ofHolds.push([slot, account, Buffer.from(scopeId, 'hex')]);
   }
   if (ofHolds.length > 0) loadBuckets(set, await tx.lock(bucketTable, inOrder(tx, ofHolds)));
   if (
@@ -92,15 +100,11 @@ export async function loadWorkingSet(
 }
 
 function loadBuckets(set: WorkingSet, rows: readonly Values[]): void {
-  for (const row of rows) {
-    if (isAccountRow(row)) {
-      const account = toAccount(row);
-      set.of(account.accountId).account.load(account.accountId, account);
-    } else {
-      const key = toKey(row);
-      set.of(key.accountId).keys.load(key.keyId, key);
-    }
-  }
+  eachBucket(rows, {
+    account: (account) => set.of(account.accountId).account.load(account.accountId, account),
+    key: (key) => set.of(key.accountId).keys.load(key.keyId, key),
+    budget: (budget) => set.of(budget.accountId).budgets.load(budget.scopeId, budget),
+  });
 }
 
 /** Sorts keys on engines where others can lock rows too: a SQLite transaction has its file to itself. */

@@ -8,15 +8,15 @@ import { asBigInt, asBytes, asNumber, asText } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import { type ProcessInfo, processInfo } from '#kit/process/process-info.js';
 import type { Entry } from '#proto/ledger/v1/ledger.js';
-import type { AccountBucket, AccountSnapshot, HoldRecord, KeyBucket, RebuildSums } from '../books/model.js';
+import type { AccountBucket, AccountSnapshot, BudgetBucket, HoldRecord, KeyBucket, RebuildSums } from '../books/model.js';
 import { isOpen } from './hold-conditions.js';
 import {
   accountColumns,
   accountScope,
   bucketTable,
   bytesOf,
+  eachBucket,
   holdTable,
-  isAccountRow,
   journalTable,
   monthTable,
   noAccount,
@@ -70,9 +70,18 @@ export class Reads {
         'scope_id',
         keyIds.map((keyId) => bytesOf('key', keyId)),
       );
-    else query.whereNot({ scope_id: accountScope });
+    else query.whereNot({ scope_id: accountScope }).whereNull('budget');
     const rows: Row[] = await query;
     return rows.map((row) => toKey(bucketTable.valuesOf(row)));
+  }
+
+  /** Returns the buckets of budgets with these scopes; those that nothing was held in are left out. */
+  async budgets(accountId: string, scopeIds: readonly string[]): Promise<Map<string, BudgetBucket>> {
+    const rows: Row[] = await this.buckets(accountId).whereIn(
+      'scope_id',
+      scopeIds.map((scopeId) => Buffer.from(scopeId, 'hex')),
+    );
+    return new Map(sortedBuckets(rows).budgets.map((bucket) => [bucket.scopeId, bucket]));
   }
 
   async hold(accountId: string, holdId: string): Promise<HoldRecord | undefined> {
@@ -189,11 +198,8 @@ export class Reads {
         .where(where)
         .orderBy('month');
       const base = toBase(await tx('journal_base').select('sums').where(where).first());
-      const buckets = bucketRows.map((row) => bucketTable.valuesOf(row));
-      const account = buckets.find(isAccountRow);
       return {
-        account: account === undefined ? undefined : toAccount(account),
-        keys: buckets.filter((row) => !isAccountRow(row)).map(toKey),
+        ...sortedBuckets(bucketRows),
         openHolds: holds.map((row) => toHold(holdTable.valuesOf(row))),
         // The newest entry of the journal may be archived.
         lastSeq: most(asBigInt(last?.['seq'] ?? 0n), BigInt(base?.seq ?? 0)),
@@ -251,6 +257,17 @@ export class Reads {
       .select(...journalTable.columns)
       .where(accountColumns(accountId, this.db.engine));
   }
+}
+
+function sortedBuckets(rows: readonly Row[]): Pick<AccountSnapshot, 'account' | 'keys' | 'budgets'> {
+  let account: AccountBucket | undefined;
+  const keys: KeyBucket[] = [];
+  const budgets: BudgetBucket[] = [];
+  eachBucket(
+    rows.map((row) => bucketTable.valuesOf(row)),
+    { account: (found) => (account = found), key: (key) => keys.push(key), budget: (budget) => budgets.push(budget) },
+  );
+  return { account, keys, budgets };
 }
 
 function toBase(row: Row | undefined): RebuildSums | undefined {

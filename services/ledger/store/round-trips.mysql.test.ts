@@ -1,6 +1,8 @@
 // The round trips of a batch to the database, whatever its size. The caller of a call waits for those of its hold.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { listStatements, type StatementList } from '#kit/testing/statements.js';
+import { newId } from '#kit/id.js';
+import { Budget, BudgetPeriod, BudgetScope } from '#proto/budget/v1/budget.js';
 import { startTestLedger, type TestLedger } from '../testing/ledger.js';
 import { type Customer, fundedCustomer, holdRequest, refusalOf, settleRequest } from '../testing/requests.js';
 
@@ -31,6 +33,24 @@ it('a batch of holds costs four', async () => {
 it('a batch of settlements costs six', async () => {
   const holds = requests(10n);
   await holdAll(holds);
+  const settle = () => Promise.all(holds.map(({ holdId }) => ledger.service.settle(settleRequest(customer, holdId, 7n))));
+  expect(await statements.of(settle)).toEqual(['SELECT bucket', 'SELECT hold', 'INSERT bucket', 'INSERT hold', 'INSERT journal', 'COMMIT']);
+});
+
+it('a batch costs the same with five budgets per call, once their buckets exist', async () => {
+  const budgets = Array.from({ length: 5 }, () =>
+    Budget.fromPartial({
+      id: newId('bud'),
+      scope: BudgetScope.BUDGET_SCOPE_ACCOUNT,
+      scopeId: customer.accountId,
+      period: BudgetPeriod.BUDGET_PERIOD_MONTH,
+      limitNanoUsd: 1_000_000n,
+      version: 1n,
+    }),
+  );
+  await ledger.service.hold(holdRequest(customer, 1n, { budgets }));
+  const holds = requests(10n).map((request) => ({ ...request, budgets }));
+  expect(await statements.of(() => holdAll(holds))).toEqual(['SELECT bucket', 'INSERT bucket', 'INSERT hold', 'COMMIT']);
   const settle = () => Promise.all(holds.map(({ holdId }) => ledger.service.settle(settleRequest(customer, holdId, 7n))));
   expect(await statements.of(settle)).toEqual(['SELECT bucket', 'SELECT hold', 'INSERT bucket', 'INSERT hold', 'INSERT journal', 'COMMIT']);
 });

@@ -7,13 +7,14 @@ import { idFromBytes } from '#kit/id.js';
 import type { Entry } from '#proto/ledger/v1/ledger.js';
 import { fingerprintOf } from '../books/fingerprint.js';
 import { entryId, isOfHold, seqOfEntryId } from '../books/journal.js';
-import type { AccountBucket, HoldRecord, KeyBucket, MonthOpening, OperationRecord } from '../books/model.js';
+import type { AccountBucket, BudgetBucket, DueAlert, HoldRecord, KeyBucket, MonthOpening, OperationRecord } from '../books/model.js';
+import { noBudgets } from '../budgets/buckets.js';
 import { slotOf } from '../books/slot.js';
 
 /** The scope of the account's own money. */
 export const accountScope = Buffer.alloc(16);
 
-/** Money of accounts, and lifetime spend of keys. */
+/** Money of accounts, lifetime spend of keys, and spend of budgets by period. */
 export const bucketTable = new Table('bucket', {
   key: ['slot', 'account_id', 'scope_id'],
   changing: [
@@ -26,13 +27,16 @@ export const bucketTable = new Table('bucket', {
     'month',
     'deposited_nano_usd',
     'refunded_nano_usd',
+    'budget',
+    'alert_at_nano_usd',
+    'archived_nano_usd',
   ],
 });
 
 /** Holds in every state. */
 export const holdTable = new Table('hold', {
   key: ['slot', 'id', 'account_id'],
-  fixed: ['key_id', 'amount_nano_usd', 'created_at_ms', 'fingerprint'],
+  fixed: ['key_id', 'amount_nano_usd', 'created_at_ms', 'fingerprint', 'budgets'],
   changing: [
     'checkpoint_nano_usd',
     'captured_nano_usd',
@@ -77,6 +81,12 @@ export const monthTable = new Table('journal_month', {
 /** The kinds of entries that are not charges, so that these few can be found among the many charges. */
 export const noteTable = new Table('journal_note', { key: ['slot', 'account_id', 'seq'], fixed: ['kind'] });
 
+/** Alerts of budgets that are due and not sent yet. */
+export const dueAlertTable = new Table('budget_alert', {
+  key: ['slot', 'account_id', 'scope_id', 'percent'],
+  fixed: ['spent_nano_usd', 'at_ms'],
+});
+
 /** What archived beginnings of journals add up to; the row without an account holds the instant until which everything is archived. */
 export const baseTable = new Table('journal_base', { key: ['slot', 'account_id'], changing: ['seq', 'until_ms', 'sums'] });
 
@@ -107,9 +117,23 @@ export function accountColumns(accountId: string, engine: Engine): AccountColumn
   return { slot: slotOf(bytes, engine), account_id: bytes };
 }
 
-/** Reports whether a bucket's row is that of an account. */
-export function isAccountRow([, , scope]: Values): boolean {
-  return accountScope.equals(asBytes(scope));
+/** The place of `budget` in a bucket's row. */
+const budgetColumn = bucketTable.columns.indexOf('budget');
+
+/** Passes each row to the function for its kind. */
+export function eachBucket(
+  rows: readonly Values[],
+  to: {
+    readonly account: (account: AccountBucket) => void;
+    readonly key: (key: KeyBucket) => void;
+    readonly budget: (budget: BudgetBucket) => void;
+  },
+): void {
+  for (const row of rows) {
+    if (row[budgetColumn] !== null) to.budget(toBudget(row));
+    else if (accountScope.equals(asBytes(row[2]))) to.account(toAccount(row));
+    else to.key(toKey(row));
+  }
 }
 
 export function toAccount([, account, , cap, spent, held, seq, , , month, deposited, refunded]: Values): AccountBucket {
@@ -142,6 +166,9 @@ export function fromAccount(account: AccountBucket, { slot, account_id }: Accoun
     month,
     depositedNanoUsd,
     refundedNanoUsd,
+    null,
+    null,
+    0n,
   ];
 }
 
@@ -191,7 +218,48 @@ export function fromKey(key: KeyBucket, { slot, account_id }: AccountColumns): V
     0,
     0n,
     0n,
+    null,
+    null,
+    0n,
   ];
+}
+
+function toBudget([, account, scope, , spent, held, , limit, version, , , , budget, alertAt, archived]: Values): BudgetBucket {
+  return {
+    accountId: idFromBytes('acct', asBytes(account)),
+    scopeId: asBytes(scope).toString('hex'),
+    spentNanoUsd: asBigInt(spent),
+    heldNanoUsd: asBigInt(held),
+    limitNanoUsd: optional(limit, asBigInt),
+    limitVersion: asBigInt(version),
+    budgetText: asText(budget),
+    alertAtNanoUsd: optional(alertAt, asBigInt),
+    archivedNanoUsd: asBigInt(archived),
+  };
+}
+
+export function fromBudget(bucket: BudgetBucket, { slot, account_id }: AccountColumns): Values {
+  return [
+    slot,
+    account_id,
+    Buffer.from(bucket.scopeId, 'hex'),
+    null,
+    bucket.spentNanoUsd,
+    bucket.heldNanoUsd,
+    0n,
+    bucket.limitNanoUsd ?? null,
+    bucket.limitVersion,
+    0,
+    0n,
+    0n,
+    bucket.budgetText,
+    bucket.alertAtNanoUsd ?? null,
+    bucket.archivedNanoUsd,
+  ];
+}
+
+export function fromDueAlert(alert: DueAlert, { slot, account_id }: AccountColumns): Values {
+  return [slot, account_id, Buffer.from(alert.scopeId, 'hex'), alert.percent, alert.spentNanoUsd, alert.atMs];
 }
 
 export function toHold(row: Values): HoldRecord {
@@ -203,6 +271,7 @@ export function toHold(row: Values): HoldRecord {
     amount,
     createdAt,
     fingerprint,
+    budgets,
     checkpoint,
     captured,
     shortfall,
@@ -227,6 +296,7 @@ export function toHold(row: Values): HoldRecord {
     lastSeq: asBigInt(lastSeq),
     refundedNanoUsd: asBigInt(refunded),
     chargeSeq: asBigInt(chargeSeq),
+    budgets: optional(budgets, (value) => scopesIn(asBytes(value))) ?? noBudgets,
   };
 }
 
@@ -239,6 +309,7 @@ export function fromHold(hold: HoldRecord, { slot, account_id }: AccountColumns)
     hold.amountNanoUsd,
     hold.createdAtMs,
     hold.fingerprint === undefined ? null : Buffer.from(hold.fingerprint, 'hex'),
+    hold.budgets.length === 0 ? null : Buffer.from(hold.budgets.join(''), 'hex'),
     hold.checkpointNanoUsd,
     hold.capturedNanoUsd,
     hold.shortfallNanoUsd,
@@ -248,6 +319,12 @@ export function fromHold(hold: HoldRecord, { slot, account_id }: AccountColumns)
     hold.refundedNanoUsd,
     hold.chargeSeq,
   ];
+}
+
+/** Returns the scopes of buckets that a hold stores one after another. */
+function scopesIn(bytes: Buffer): string[] {
+  const digits = bytes.toString('hex');
+  return Array.from({ length: digits.length / 32 }, (_, index) => digits.slice(index * 32, index * 32 + 32));
 }
 
 export function toEntry(row: Values): Entry {

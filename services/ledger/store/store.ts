@@ -7,6 +7,7 @@ import type { PlainTransaction } from '#kit/db/plain-transaction.js';
 import type { Applied, CreditReply, Operation, ReplyTo } from '../books/model.js';
 import { AccountColumnsOf } from './account-columns.js';
 import { loadWorkingSet } from './load.js';
+import { PathHints } from './path-hints.js';
 import { writeChanges } from './write.js';
 
 /** Maximum number of operations per transaction: bounds how long its locks are held, and keeps MariaDB's plan for lists of keys (it changes at 500). */
@@ -33,7 +34,7 @@ export interface Executor {
 }
 
 /** Creates the store over a database. Raises the driver's errors, which the kit converts for callers (db/failures.ts). */
-export function createStore(db: Database, auditLog: AuditAppender): Executor {
+export function createStore(db: Database, auditLog: AuditAppender, hints = new PathHints()): Executor {
   return {
     async execute<O extends Operation>(
       operations: readonly O[],
@@ -43,7 +44,7 @@ export function createStore(db: Database, auditLog: AuditAppender): Executor {
       for (let collisions = 0; ; collisions += 1) {
         try {
           const unsearched = collisions === 0 ? newHolds(operations) : none;
-          return await executeOnce(db, auditLog, operations, nowMs, onApplied, unsearched);
+          return await executeOnce(db, auditLog, operations, nowMs, onApplied, unsearched, hints);
         } catch (error) {
           if (isDuplicate(error) && collisions < collisionsMax) continue;
           throw error;
@@ -60,10 +61,11 @@ async function executeOnce<O extends Operation>(
   nowMs: number,
   onApplied: ((outcomes: readonly Applied<ReplyTo<O>>[]) => void) | undefined,
   unsearched: ReadonlySet<string>,
+  hints: PathHints,
 ): Promise<Applied<ReplyTo<O>>[]> {
   let records: readonly AuditRecord[] = [];
   const apply = async (tx: PlainTransaction): Promise<Applied<ReplyTo<O>>[]> => {
-    const outcomes = await applyOperations(tx, operations, nowMs, unsearched);
+    const outcomes = await applyOperations(tx, operations, nowMs, hints, unsearched);
     records = auditRecords(operations, outcomes);
     if (records.length > 0) await auditLog.appendRecords(tx, records);
     return outcomes;
@@ -92,17 +94,18 @@ export async function applyOperations<O extends Operation>(
   tx: PlainTransaction,
   operations: readonly O[],
   nowMs: number,
+  hints: PathHints,
   unsearched: ReadonlySet<string> = none,
 ): Promise<Applied<ReplyTo<O>>[]> {
   const columns = new AccountColumnsOf(tx.engine);
-  const set = await loadWorkingSet(tx, operations, columns, unsearched);
+  const set = await loadWorkingSet(tx, operations, columns, unsearched, hints);
   const outcomes = operations.map((operation) => set.apply(operation, nowMs));
   // A refused hold is not inserted, so only a search shows whether it was granted before.
   const isRefused = ({ refusal }: Applied<unknown>, index: number): boolean => {
     const operation = operations[index]!;
     return refusal !== undefined && operation.kind === 'hold' && unsearched.has(operation.holdId);
   };
-  if (outcomes.some(isRefused)) return applyOperations(tx, operations, nowMs);
+  if (outcomes.some(isRefused)) return applyOperations(tx, operations, nowMs, hints);
   await writeChanges(tx, set, columns);
   return outcomes;
 }

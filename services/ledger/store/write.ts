@@ -6,7 +6,10 @@ import type { WorkingSet } from '../lane/working-set.js';
 import type { AccountColumnsOf } from './account-columns.js';
 import {
   bucketTable,
+  dueAlertTable,
   fromAccount,
+  fromBudget,
+  fromDueAlert,
   fromEntry,
   fromHold,
   fromKey,
@@ -42,6 +45,10 @@ export async function writeChanges(tx: PlainTransaction, set: WorkingSet, column
       (key) => newBuckets.push(fromKey(key, lead)),
       (key) => buckets.push(fromKey(key, lead)),
     );
+    rows.budgets.eachChanged(
+      (budget) => newBuckets.push(fromBudget(budget, lead)),
+      (budget) => buckets.push(fromBudget(budget, lead)),
+    );
     rows.holds.eachChanged(
       (hold) => newHolds.push(fromHold(hold, lead)),
       (hold) => holds.push(fromHold(hold, lead)),
@@ -62,6 +69,10 @@ export async function writeChanges(tx: PlainTransaction, set: WorkingSet, column
     set.entries.filter(isNoted).map((entry) => fromNoted(entry, columns.of(entry.accountId))),
   );
   await tx.insert(monthTable, openings);
+  await tx.insert(
+    dueAlertTable,
+    set.dueAlerts.map((alert) => fromDueAlert(alert, columns.of(alert.accountId))),
+  );
 }
 
 function unchangeable(): never {

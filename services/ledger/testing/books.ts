@@ -1,12 +1,13 @@
 // What random histories run on: books that execute operations, can crash and restart, and whose rows can be read.
 import type { Entry } from '#proto/ledger/v1/ledger.js';
-import type { AccountBucket, Applied, HoldRecord, KeyBucket, Operation, ReplyTo } from '../books/model.js';
+import type { AccountBucket, Applied, BudgetBucket, HoldRecord, KeyBucket, Operation, ReplyTo } from '../books/model.js';
 
 /** Holds all that is stored about one account. */
 export interface AccountRows {
   readonly accountId: string;
   readonly account: AccountBucket | undefined;
   readonly keys: readonly KeyBucket[];
+  readonly budgets: readonly BudgetBucket[];
   readonly holds: readonly HoldRecord[];
   /** In the order of their numbers. */
   readonly entries: readonly Entry[];

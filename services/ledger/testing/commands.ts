@@ -94,6 +94,7 @@ const hold = (of: fc.Arbitrary<HoldName>): fc.Arbitrary<Command> =>
       minAmountNanoUsd: amountOf(names, least),
       ttlMs: ttl,
       fingerprint: fingerprintOf([key, least, more, ttl]),
+      budgets: [],
     }));
 
 const checkpoint = (of: fc.Arbitrary<HoldName>): fc.Arbitrary<Command> =>

@@ -157,14 +157,14 @@ export class Facts {
 }
 
 /** Returns what Verify would list about these rows. */
-export function driftsOf({ accountId, account, keys, holds, entries }: AccountRows): readonly unknown[] {
+export function driftsOf({ accountId, account, keys, budgets, holds, entries }: AccountRows): readonly unknown[] {
   const rebuild = new Rebuild(accountId);
   for (const entry of entries)
     rebuild.add(
       entry,
       holds.find((hold) => hold.id === entry.reference),
     );
-  rebuild.compare({ account, keys, openHolds: holds.filter(isOpen), lastSeq: BigInt(entries.length) });
+  rebuild.compare({ account, keys, budgets, openHolds: holds.filter(isOpen), lastSeq: BigInt(entries.length) });
   return rebuild.drifts;
 }
 

@@ -5,20 +5,9 @@ import { BatchLane } from '#kit/batch-lane.js';
 import { ManualClock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import type { Row } from '#kit/db/plain-transaction.js';
-import type { Operation } from '../books/model.js';
+import type { AccountBucket, BudgetBucket, KeyBucket, Operation } from '../books/model.js';
 import { createOperationLane, type OperationLane } from '../lane/operation-lane.js';
-import {
-  accountColumns,
-  bucketTable,
-  bytesOf,
-  holdTable,
-  isAccountRow,
-  journalTable,
-  toAccount,
-  toEntry,
-  toHold,
-  toKey,
-} from '../store/rows.js';
+import { accountColumns, bucketTable, bytesOf, eachBucket, holdTable, journalTable, toEntry, toHold } from '../store/rows.js';
 import { createStore } from '../store/store.js';
 import type { AccountRows, Books, Crash, Outcome } from './books.js';
 
@@ -135,14 +124,19 @@ export class LaneBooks implements Books {
     const holdRows: Row[] = await knex('hold')
       .select(...holdTable.columns)
       .whereIn(['slot', 'id', 'account_id'], ofHolds);
-    const buckets = bucketRows.map((row) => bucketTable.valuesOf(row));
-    const accounts = new Map(
-      buckets
-        .filter(isAccountRow)
-        .map(toAccount)
-        .map((account) => [account.accountId, account]),
+    const accounts = new Map<string, AccountBucket>();
+    const keyRows: KeyBucket[] = [];
+    const budgetRows: BudgetBucket[] = [];
+    eachBucket(
+      bucketRows.map((row) => bucketTable.valuesOf(row)),
+      {
+        account: (account) => accounts.set(account.accountId, account),
+        key: (key) => keyRows.push(key),
+        budget: (budget) => budgetRows.push(budget),
+      },
     );
-    const keys = byAccount(buckets.filter((row) => !isAccountRow(row)).map(toKey));
+    const keys = byAccount(keyRows);
+    const budgets = byAccount(budgetRows);
     const entries = byAccount(entryRows.map((row) => toEntry(journalTable.valuesOf(row))));
     const holds = byAccount(holdRows.map((row) => toHold(holdTable.valuesOf(row))));
     return wanted.map(([accountIds]) =>
@@ -150,6 +144,7 @@ export class LaneBooks implements Books {
         accountId,
         account: accounts.get(accountId),
         keys: keys.get(accountId) ?? [],
+        budgets: budgets.get(accountId) ?? [],
         holds: holds.get(accountId) ?? [],
         entries: entries.get(accountId) ?? [],
       })),

@@ -1,13 +1,14 @@
 // Books in memory, for running many histories through the pure rules.
 import assert from 'node:assert/strict';
 import type { Entry } from '#proto/ledger/v1/ledger.js';
-import type { AccountBucket, HoldRecord, KeyBucket, OperationRecord } from '../books/model.js';
+import type { AccountBucket, BudgetBucket, HoldRecord, KeyBucket, OperationRecord } from '../books/model.js';
 import { type Rows, WorkingSet } from '../lane/working-set.js';
 import type { Books } from './books.js';
 
 interface Stored {
   readonly account: Map<string, AccountBucket>;
   readonly keys: Map<string, KeyBucket>;
+  readonly budgets: Map<string, BudgetBucket>;
   readonly holds: Map<string, HoldRecord>;
   readonly operations: Map<string, OperationRecord>;
 }
@@ -20,10 +21,11 @@ export function memoryBooks(): Books {
 
   function begin(): WorkingSet {
     const set = new WorkingSet();
-    for (const [accountId, { account, keys, holds, operations }] of accounts) {
+    for (const [accountId, { account, keys, budgets, holds, operations }] of accounts) {
       const rows = set.of(accountId);
       for (const row of account.values()) rows.account.load(accountId, row);
       for (const row of keys.values()) rows.keys.load(row.keyId, row);
+      for (const row of budgets.values()) rows.budgets.load(row.scopeId, row);
       for (const row of holds.values()) rows.holds.load(row.id, row);
       for (const row of operations.values()) rows.operations.load(row.idempotencyKey, row);
     }
@@ -32,9 +34,11 @@ export function memoryBooks(): Books {
 
   function commit(): void {
     for (const rows of current.accounts()) {
-      const stored = accounts.get(rows.accountId) ?? { account: new Map(), keys: new Map(), holds: new Map(), operations: new Map() };
+      const none = { account: new Map(), keys: new Map(), budgets: new Map(), holds: new Map(), operations: new Map() };
+      const stored = accounts.get(rows.accountId) ?? none;
       keep(rows.account, stored.account, (row) => row.accountId);
       keep(rows.keys, stored.keys, (row) => row.keyId);
+      keep(rows.budgets, stored.budgets, (row) => row.scopeId);
       keep(rows.holds, stored.holds, (row) => row.id);
       keep(rows.operations, stored.operations, (row) => row.idempotencyKey);
       accounts.set(rows.accountId, stored);
@@ -61,6 +65,7 @@ export function memoryBooks(): Books {
           accountId,
           account: stored?.account.get(accountId),
           keys: [...(stored?.keys.values() ?? [])],
+          budgets: [...(stored?.budgets.values() ?? [])],
           holds: [...(stored?.holds.values() ?? [])],
           entries: entries.filter((entry) => entry.accountId === accountId),
         };

@@ -42,6 +42,7 @@ export function hold(fields: Partial<HoldRecord> = {}): HoldRecord {
     lastSeq: 0n,
     refundedNanoUsd: 0n,
     chargeSeq: 0n,
+    budgets: [],
     ...fields,
   };
 }
@@ -53,6 +54,7 @@ export function touched(record: HoldRecord | undefined, fields: Partial<Touched>
   return {
     account: account({ heldNanoUsd, spentNanoUsd, seq: 9n }),
     key: key({ heldNanoUsd, spentNanoUsd }),
+    budgets: [],
     hold: record,
     record: undefined,
     ...fields,
@@ -71,6 +73,7 @@ export function holdOperation(fields: Partial<HoldOperation> = {}): HoldOperatio
     minAmountNanoUsd: 40n,
     ttlMs: 60_000,
     fingerprint: 'f1',
+    budgets: [],
     ...fields,
   };
 }

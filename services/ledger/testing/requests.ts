@@ -33,6 +33,8 @@ export function holdRequest(customer: Customer, amountNanoUsd: bigint, fields: P
     amountNanoUsd,
     minAmountNanoUsd: amountNanoUsd,
     ttlMs: 60_000,
+    budgets: [],
+    timeZone: '',
     ...fields,
   };
 }

@@ -1,7 +1,17 @@
 // Rebuilds an account's sums from its journal, entry by entry, and reports where the journal is inconsistent. Pure.
 import { BookAccount, type Entry, EntryKind, HoldState, type VerifyResponse_Drift } from '#proto/ledger/v1/ledger.js';
+import { budgetOfText } from '../budgets/budget-text.js';
+import { dateText } from '../budgets/calendar.js';
 import { effectOf, entryId, isOfHold, postings, seqOfEntryId } from '../books/journal.js';
-import type { AccountBucket, AccountSnapshot, HoldRecord, MonthOpening, RebuildSums, UnexplainedHold } from '../books/model.js';
+import type {
+  AccountBucket,
+  AccountSnapshot,
+  BudgetBucket,
+  HoldRecord,
+  MonthOpening,
+  RebuildSums,
+  UnexplainedHold,
+} from '../books/model.js';
 import { monthAt, monthText, wrapped } from '../statements/months.js';
 
 /** Maximum number of drifts listed: enough to see what is wrong, however many there are. */
@@ -23,6 +33,8 @@ export class Rebuild {
   private creditedNanoUsd = 0n;
   private spentNanoUsd = 0n;
   private readonly keySpentNanoUsd = new Map<string, bigint>();
+  /** By scope, of the added entries alone: what archived ones add up to is in the buckets. */
+  private readonly budgetSpentNanoUsd = new Map<string, bigint>();
   private readonly booksNanoUsd = new Map<BookAccount, bigint>();
   /** Where months begin in the journal, as far as the added entries show it. */
   private readonly openings: MonthOpening[] = [];
@@ -94,6 +106,7 @@ export class Rebuild {
     this.creditedNanoUsd += effect.creditedNanoUsd;
     this.spentNanoUsd += effect.spentNanoUsd;
     this.keySpentNanoUsd.set(entry.keyId, (this.keySpentNanoUsd.get(entry.keyId) ?? 0n) + effect.spentNanoUsd);
+    for (const scopeId of hold?.budgets ?? []) addTo(this.budgetSpentNanoUsd, scopeId, effect.spentNanoUsd);
     this.expectEqual(`credited after entry ${entry.seq}`, entry.creditedAfterNanoUsd, this.creditedNanoUsd);
     this.expectEqual(`spent after entry ${entry.seq}`, entry.spentAfterNanoUsd, this.spentNanoUsd);
     // The amount held at that time is in no entry; but it was never negative, nor more than there was.
@@ -104,6 +117,11 @@ export class Rebuild {
     if (isOfHold(entry.kind)) this.addToHold(entry, effect.spentNanoUsd, hold);
   }
 
+  /** Returns what the added entries add to the spend of budgets, by scope. */
+  budgetSpend(): ReadonlyMap<string, bigint> {
+    return this.budgetSpentNanoUsd;
+  }
+
   /** Compares an entry with the one that its idempotency key refers to, for a deposit, adjustment or refund: if it referred to another, a repeat would be executed again. */
   compareOperation(entry: Entry, foundSeq: bigint | undefined): void {
     this.expectEqual(`operation of entry ${entry.seq}`, foundSeq ?? 0n, entry.seq);
@@ -111,7 +129,7 @@ export class Rebuild {
 
   /** Compares the sums with what was stored at the instant up to which entries were added. */
   compare(stored: AccountSnapshot): void {
-    const { account, keys, openHolds } = stored;
+    const { account, keys, budgets, openHolds } = stored;
     this.expectEqual('seq', account?.seq ?? 0n, stored.lastSeq);
     this.expectEqual('credited', account?.creditedNanoUsd ?? 0n, this.creditedNanoUsd);
     this.expectEqual('spent', account?.spentNanoUsd ?? 0n, this.spentNanoUsd);
@@ -126,6 +144,21 @@ export class Rebuild {
       const key = keys.find((candidate) => candidate.keyId === keyId);
       this.expectEqual(`spent of ${keyId}`, key?.spentNanoUsd ?? 0n, this.keySpentNanoUsd.get(keyId) ?? 0n);
       this.expectEqual(`held of ${keyId}`, key?.heldNanoUsd ?? 0n, sum(openHolds.filter((hold) => hold.keyId === keyId)));
+    }
+    this.compareBudgets(budgets, openHolds);
+  }
+
+  /** Compares the spend of budgets. A call counts in the buckets that its hold names. */
+  private compareBudgets(budgets: readonly BudgetBucket[], openHolds: readonly HoldRecord[]): void {
+    const heldNanoUsd = new Map<string, bigint>();
+    for (const hold of openHolds) for (const scopeId of hold.budgets) addTo(heldNanoUsd, scopeId, hold.amountNanoUsd);
+    const byScope = new Map(budgets.map((bucket) => [bucket.scopeId, bucket]));
+    for (const scopeId of new Set([...byScope.keys(), ...this.budgetSpentNanoUsd.keys(), ...heldNanoUsd.keys()])) {
+      const bucket = byScope.get(scopeId);
+      const name = bucket === undefined ? `budget bucket ${scopeId}` : nameOf(bucket);
+      const spentNanoUsd = (bucket?.archivedNanoUsd ?? 0n) + (this.budgetSpentNanoUsd.get(scopeId) ?? 0n);
+      this.expectEqual(`spent of ${name}`, bucket?.spentNanoUsd ?? 0n, spentNanoUsd);
+      this.expectEqual(`held of ${name}`, bucket?.heldNanoUsd ?? 0n, heldNanoUsd.get(scopeId) ?? 0n);
     }
   }
 
@@ -227,6 +260,15 @@ export function driftOfHold({ hold, hasItsEntry }: UnexplainedHold): VerifyRespo
 function seqOfLink(entry: Entry): bigint {
   const seq = entry.linkedEntryId === '' ? 0n : seqOfEntryId(entry.linkedEntryId);
   return entry.linkedEntryId === entryId(entry.accountId, seq) ? seq : 0n;
+}
+
+function nameOf(bucket: BudgetBucket): string {
+  const { budgetId, start } = budgetOfText(bucket.budgetText);
+  return start === 0 ? budgetId : `${budgetId} from ${dateText(start)}`;
+}
+
+function addTo(sums: Map<string, bigint>, name: string, amountNanoUsd: bigint): void {
+  sums.set(name, (sums.get(name) ?? 0n) + amountNanoUsd);
 }
 
 function sum(holds: readonly HoldRecord[]): bigint {

@@ -99,6 +99,8 @@ export async function startMoney(
       amountNanoUsd: heldNanoUsd,
       minAmountNanoUsd: heldNanoUsd,
       ttlMs: 60_000,
+      budgets: [],
+      timeZone: '',
     };
     const context = callContext({ caller: 'gateway', onProvisional: () => onProvisional?.(holdId) });
     await ledger.service.hold(request, context);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { migrate } from '#kit/db/migrate.js';
 import { createTestDatabase } from '#kit/testing/database.js';
-import { BookAccount, DepositSource, EntryKind, HoldState } from '#proto/ledger/v1/ledger.js';
+import { BookAccount, DepositSource, EntryKind, type HoldRequest, HoldState } from '#proto/ledger/v1/ledger.js';
 import { migrations } from '../../migrations/index.js';
 import { adjustOperation, depositOperation, holdOperation, refundOperation } from '../../requests/operations.js';
 import type { AccountRows, Books } from '../books.js';
@@ -86,7 +86,7 @@ const requests: readonly Ask[] = [
     'hold',
     { accountId, holdId, keyId: `key_${'c'.repeat(32)}`, keyLimit: { version: 1n }, amountNanoUsd: 5n, minAmountNanoUsd: 2n, ttlMs: 5_000 },
     [{ keyId: `key_${'d'.repeat(32)}` }, { amountNanoUsd: 6n }, { minAmountNanoUsd: 3n }, { ttlMs: 6_000 }],
-    holdOperation,
+    (request: HoldRequest) => holdOperation({ ...request, budgets: [], timeZone: '' }, 0),
   ],
   [
     'deposit',
