@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { Key, KeyState } from '#proto/auth/v1/auth.js';
+import { Budget } from '#proto/budget/v1/budget.js';
 import type { ModalityNeed } from '../formats/format.js';
 import { Capability, Modality, Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
 import {
@@ -88,6 +89,8 @@ interface Play {
   choices?: number;
   format?: ApiFormat;
   limiter?: Limiter;
+  budgets?: Budget[];
+  accountTimeZone?: string;
   capabilities?: Capability[];
   /** Returns the input price that is in force at an instant, in nano-USD per million tokens. */
   inputPriceAt?: (atMs: number) => bigint;
@@ -188,6 +191,8 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
         lifetimeLimitNanoUsd: 5n,
         models: { allModels: options.permitted === undefined, modelIds: options.permitted ?? [] },
       }),
+      budgets: options.budgets,
+      accountTimeZone: options.accountTimeZone,
       format: options.format ?? ApiFormat.API_FORMAT_CHAT_COMPLETIONS,
       parsed: {
         model: 'sandbox/echo',
@@ -340,16 +345,26 @@ describe('a metered call', () => {
     expect((await play({ format, responseFormat: { format: { $case: 'jsonObject', value: {} } } })).generated).toHaveLength(1);
   });
 
-  it('calls no upstream when the hold is refused, and returns what would be affordable', async () => {
-    const { error, generated, records } = await play({
-      hold: () => {
-        throw new AppError('balance_empty', 'Empty.', { details: { available_nano_usd: '20000' } });
-      },
-    });
-    expect(error?.reason).toBe('balance_empty');
-    expect(Number(error?.details['affordable_output_tokens'])).toBeGreaterThan(0);
-    expect([generated.length, records.length]).toEqual([0, 0]);
+  it('holds against the budgets of the key, in the time zone of its account', async () => {
+    const budgets = [Budget.fromPartial({ id: newId('bud'), limitNanoUsd: 7n, version: 1n })];
+    expect((await play({ budgets, accountTimeZone: 'Asia/Shanghai' })).holds[0]).toMatchObject({ budgets, timeZone: 'Asia/Shanghai' });
+    expect((await play()).holds[0]).toMatchObject({ budgets: [], timeZone: '' });
   });
+
+  it.each(['balance_empty', 'budget_reached'] as const)(
+    'calls no upstream after %s, and returns what would be affordable',
+    async (reason) => {
+      const { error, generated, records } = await play({
+        hold: () => {
+          throw new AppError(reason, 'Empty.', { details: { available_nano_usd: '20000', resets_at: '2026-12-01T00:00:00+08:00' } });
+        },
+      });
+      expect(error?.reason).toBe(reason);
+      expect(error?.details['resets_at']).toBe('2026-12-01T00:00:00+08:00');
+      expect(Number(error?.details['affordable_output_tokens'])).toBeGreaterThan(0);
+      expect([generated.length, records.length]).toEqual([0, 0]);
+    },
+  );
 
   it('releases a hold whose response was lost, and rejects the call', async () => {
     const { error, releases, generated, holds } = await play({

@@ -32,6 +32,10 @@ const sources: readonly Source[] = [
   },
   { name: 'charging', description: 'The charge line by line, for every possible outcome of a call.' },
   {
+    name: 'budgets',
+    description: 'What an account, a project or a key may spend per month, week or day, and what happens when it is spent.',
+  },
+  {
     name: 'rate-limits',
     description: 'Limits on requests, tokens and concurrent calls: how they count, the response, the headers, how to set them.',
   },

@@ -1,6 +1,7 @@
 // What the middleware learns about a request, typed once; koa's own ctx.state is untyped.
 import type { Context } from 'koa';
 import type { AccountRateLimits, Key } from '#proto/auth/v1/auth.js';
+import type { Budget } from '#proto/budget/v1/budget.js';
 import type { Format } from '../formats/format.js';
 import type { BodyGuard } from './body-guard.js';
 
@@ -21,6 +22,10 @@ export interface RequestState {
   key?: Key;
   /** The limits that the key shares with the other keys of its account. */
   accountRateLimits?: AccountRateLimits | undefined;
+  /** The budgets of the key, its project and its account. */
+  budgets?: readonly Budget[];
+  /** The time zone of calendar budgets; empty for UTC. */
+  accountTimeZone?: string;
   /** What is called; absent for requests that are not calls. */
   endpoint?: Endpoint;
   /** The model as the caller named it, once the body is read. */

@@ -37,6 +37,8 @@ export function generate(format: Format, deps: GenerateDeps): Middleware {
       id: state.requestId,
       key: state.key!,
       accountRateLimits: state.accountRateLimits,
+      budgets: state.budgets,
+      accountTimeZone: state.accountTimeZone,
       onLimits: (figures) => ctx.set(limitHeaders(format.name, figures, deps.clock.nowMs())),
       format: formatCodes[format.name],
       parsed,

@@ -25,10 +25,12 @@ export function authenticate(keys: KeyReplica): Middleware {
     const startedAtMs = performance.now();
     for (const [index, secret] of secrets.entries()) {
       try {
-        const { key, accountRateLimits } = await keys.authenticate(secret);
+        const { key, accountRateLimits, budgets, accountTimeZone } = await keys.authenticate(secret);
         const state = stateOf(ctx);
         state.key = key;
         state.accountRateLimits = accountRateLimits;
+        state.budgets = budgets;
+        state.accountTimeZone = accountTimeZone;
         break;
       } catch (error) {
         const isLast = index === secrets.length - 1;
