@@ -18,7 +18,7 @@ import { createKeyedCalls } from './call/idempotency/keyed-calls.js';
 import { createLimiter, type LimitStore } from './limits/limiter.js';
 import { redisLimitStore } from './limits/redis-store.js';
 import { defaultLimits } from './limits/settings.js';
-import { windowMemory, WindowTable } from './limits/window-table.js';
+import { windowMemory, WindowTable } from '#kit/limits/window-table.js';
 import type { GatewayPeers } from './peers.js';
 import { createKeyReplica } from './replicas/keys.js';
 import { createModelReplica } from './replicas/models.js';
@@ -31,7 +31,7 @@ import { createUnknownHolds } from './call/unknown-holds.js';
 
 export { gatewaySettings, type GatewayConfig } from './config.js';
 export { clearOccupancy, occupancyMemory, sharedOccupancy } from './http/occupancy.js';
-export { clearWindows, type WindowMemory, windowMemory, WindowTable } from './limits/window-table.js';
+export { clearWindows, type WindowMemory, windowMemory, WindowTable } from '#kit/limits/window-table.js';
 export { adoptSpools } from './call/spool/adopt.js';
 export type { GatewayPeers } from './peers.js';
 

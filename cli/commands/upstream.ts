@@ -26,6 +26,8 @@ interface AddOptions extends SecretOptions {
   readonly idleTimeout?: number;
   readonly totalTimeout?: number;
   readonly callsMax?: number;
+  readonly rpm?: number;
+  readonly tpm?: number;
   readonly allowField?: string[];
   readonly disabled?: boolean;
   readonly replace?: boolean;
@@ -93,6 +95,10 @@ export function upstreamCommand(cli: Cli): Command {
     .option('--idle-timeout <time>', 'how long it may be silent in the middle of an answer', parseTimeLimit)
     .option('--total-timeout <time>', 'time limit of one attempt', parseTimeLimit)
     .option('--calls-max <n>', 'maximum number of calls in flight from one process', (text) => parseCount(text, 1, 100_000))
+    .option('--rpm <n>', 'requests per minute that the vendor allows each credential', (text) => parseCount(text, 1, 1_000_000))
+    .option('--tpm <n>', 'tokens per minute, input and output, that the vendor allows each credential', (text) =>
+      parseCount(text, 1, 1_000_000_000),
+    )
     .option(
       '--allow-field <names...>',
       'request fields that clients may send to it beside the published ones, for example top_a or options.num_ctx; what they cost beyond tokens is yours to pay',
@@ -117,6 +123,8 @@ export function upstreamCommand(cli: Cli): Command {
             idleTimeoutMs: options.idleTimeout,
             totalTimeoutMs: options.totalTimeout,
             callsMax: options.callsMax,
+            requestsPerMinute: options.rpm,
+            tokensPerMinute: options.tpm,
           },
           allowedFields: options.allowField ?? [],
         });

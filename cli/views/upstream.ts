@@ -71,7 +71,9 @@ export const credentialView: View<Credential> = {
 
 /** Returns the limits that the upstream has of its own, for example "first token 5m, calls 8"; empty if it has none. */
 function limitsText(limits: UpstreamLimits | undefined): string {
-  const { connectTimeoutMs, firstTokenTimeoutMs, slowFirstTokenMs, idleTimeoutMs, totalTimeoutMs, callsMax } = limits ?? {};
+  const { connectTimeoutMs, firstTokenTimeoutMs, slowFirstTokenMs, idleTimeoutMs, totalTimeoutMs } = limits ?? {};
+  const { callsMax, requestsPerMinute, tokensPerMinute } = limits ?? {};
+  const count = (name: string, value: number | undefined): string[] => (value === undefined ? [] : [`${name} ${value}`]);
   const time = (name: string, ms: number | undefined): string[] =>
     ms === undefined ? [] : [`${name} ${ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`}`];
   return [
@@ -80,7 +82,9 @@ function limitsText(limits: UpstreamLimits | undefined): string {
     ...time('slow', slowFirstTokenMs),
     ...time('idle', idleTimeoutMs),
     ...time('total', totalTimeoutMs),
-    ...(callsMax === undefined ? [] : [`calls ${callsMax}`]),
+    ...count('calls', callsMax),
+    ...count('requests/min', requestsPerMinute),
+    ...count('tokens/min', tokensPerMinute),
   ].join(', ');
 }
 

@@ -25,6 +25,8 @@ import type { GatewayThreadData } from './gateway-threads.js';
 await runThread<GatewayThreadData>((data, { log, clock, common, thread, services }) => {
   const db = openDatabase(`sqlite:${join(data.dataDir, 'inference.db')}`);
   const database: Part = { name: 'database', start: async () => undefined, stop: () => db.close() };
+  // The limits of callers and of upstreams are in one table.
+  const windows = new WindowTable(data.limits, thread);
   const inference = createInference(data.inference, {
     db,
     clock,
@@ -32,7 +34,7 @@ await runThread<GatewayThreadData>((data, { log, clock, common, thread, services
     secretKey: ensureSecretKey(join(data.dataDir, 'secret-key')),
     auth: services.client(UserServiceDefinition),
     servesCallsOnly: true,
-    shared: sharedCallsInFlight(data.callsInFlight, thread),
+    shared: { callsInFlight: sharedCallsInFlight(data.callsInFlight, thread), windows },
   });
   const own = localClient(
     InferenceServiceDefinition,
@@ -61,7 +63,7 @@ await runThread<GatewayThreadData>((data, { log, clock, common, thread, services
     log,
     drainTimeoutMs: common.drainTimeoutMs,
     spoolDir: data.spoolDir,
-    shared: { thread, occupancy: sharedOccupancy(data.occupancy, thread), limits: new WindowTable(data.limits, thread) },
+    shared: { thread, occupancy: sharedOccupancy(data.occupancy, thread), limits: windows },
   });
   return { parts: [database, inference, gateway], result: () => gateway.address() };
 });

@@ -1,58 +1,33 @@
 // What the limits of a call are: of its key, its account, and the model within its account, each set by a user or by default. Pure.
+import {
+  type Checked as WindowChecked,
+  type Figures as WindowFigures,
+  type Refusal as WindowRefusal,
+  subjectHash,
+  type WindowSubject,
+} from '#kit/limits/window-table.js';
 import type { AccountRateLimits, Key, RateLimits } from '#proto/auth/v1/auth.js';
 
 /** What a limit is about. */
 export type Scope = 'key' | 'account' | 'account_model';
 
-/** A key, an account or a model within an account whose use is limited. Undefined: without that limit. */
-export interface Subject {
+/** A key, an account or a model within an account whose use is limited. */
+export interface Subject extends WindowSubject {
   readonly scope: Scope;
   /** Names the subject among all of its kind. */
   readonly id: string;
-  /** Of the scope and the id: 64 bits, so that two subjects never share one in practice. */
-  readonly hash: readonly [number, number];
-  readonly requests: number | undefined;
-  readonly tokens: number | undefined;
-  readonly concurrent: number | undefined;
 }
 
-/** What a call counts as, apart from being one request. */
-export interface Demand {
-  /** The estimated input. */
-  readonly tokens: number;
-}
+export type { Demand } from '#kit/limits/window-table.js';
 
 /** What a subject has used of its limits. */
-export interface Figures {
-  readonly subject: Subject;
-  readonly requests: number;
-  readonly tokens: number;
-  readonly inFlight: number;
-  /** The time until nothing counts any more. */
-  readonly requestsResetMs: number;
-  readonly tokensResetMs: number;
-}
+export type Figures = WindowFigures<Subject>;
 
 /** A limit that refuses a call. */
-export interface Refusal {
-  readonly figures: Figures;
-  readonly limit: 'requests' | 'tokens' | 'concurrent';
-  readonly max: number;
-  readonly used: number;
-  readonly needed: number;
-  /** The time until the call would be admitted; undefined if it never would. */
-  readonly retryAfterMs: number | undefined;
-}
+export type Refusal = WindowRefusal<Subject>;
 
 /** The result of counting a call, with the figures of each subject after it. */
-export type Checked =
-  | { readonly figures: readonly Figures[]; readonly refusal: Refusal }
-  | {
-      readonly figures: readonly Figures[];
-      readonly refusal?: undefined;
-      /** Ends the call with the tokens that it used. To be called once. */
-      end(usedTokens: number, nowMs: number): void;
-    };
+export type Checked = WindowChecked<Subject>;
 
 /** The defaults of the operator. */
 export interface DefaultLimits {
@@ -99,20 +74,7 @@ function subject(scope: Scope, id: string, own: RateLimits | undefined, byDefaul
   const tokens = effective(own?.tokensPerMinute, byDefault?.tokensPerMinute);
   const concurrent = effective(own?.concurrentCalls, byDefault?.concurrentCalls);
   if (requests === undefined && tokens === undefined && concurrent === undefined) return undefined;
-  return { scope, id, hash: hashOf(`${scope} ${id}`), requests, tokens, concurrent };
-}
-
-/** Returns two FNV-1a hashes with different bases. */
-function hashOf(text: string): [number, number] {
-  let a = 0x811c9dc5;
-  let b = 0x2b992ddf;
-  for (let index = 0; index < text.length; index += 1) {
-    const code = text.charCodeAt(index);
-    a = Math.imul(a ^ code, 0x01000193);
-    b = Math.imul(b ^ code, 0x85ebca6b);
-    b ^= b >>> 13;
-  }
-  return [(a ^ (a >>> 16)) | 0, b | 0];
+  return { scope, id, hash: subjectHash(`${scope} ${id}`), requests, tokens, concurrent };
 }
 
 /** Returns the tokens that a prompt is estimated to have: a quarter of its bytes, which holds for English text, and a thousand per image or document. */

@@ -9,6 +9,8 @@ export const upstreamLimits = [
   { name: 'idleTimeoutMs', field: 'idle_timeout_ms', min: 10, max: 3_600_000 },
   { name: 'totalTimeoutMs', field: 'total_timeout_ms', min: 10, max: 86_400_000 },
   { name: 'callsMax', field: 'calls_max', min: 1, max: 100_000 },
+  { name: 'requestsPerMinute', field: 'requests_per_minute', min: 1, max: 1_000_000 },
+  { name: 'tokensPerMinute', field: 'tokens_per_minute', min: 1, max: 1_000_000_000 },
 ] as const satisfies readonly { name: keyof UpstreamLimits; field: string; min: number; max: number }[];
 
 /** The name of a limit in JSON. */

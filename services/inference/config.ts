@@ -102,6 +102,11 @@ export const inferenceSettings = {
       default: 10,
     },
   ),
+  paceWaitMs: duration(
+    'TOLLGATE_INFERENCE_PACE_WAIT',
+    "how long a call waits if the vendors' requests or tokens per minute are used up at all targets of its model; then it is refused with 429",
+    { minMs: 0, maxMs: 60_000, default: 2000 },
+  ),
   countTimeoutMs: duration(
     'TOLLGATE_INFERENCE_COUNT_TIMEOUT',
     "how long to wait for an upstream's own token count before it is estimated",

@@ -8,7 +8,9 @@ import type { Logger } from '#kit/log.js';
 import type { InferenceService } from '#proto/inference/v1/inference.js';
 import type { InferenceConfig } from './config.js';
 import { SecretBox } from '#kit/secrets/secret-box.js';
+import { windowMemory, WindowTable } from '#kit/limits/window-table.js';
 import { HealthReports } from './routing/health-reports.js';
+import { Pace } from './routing/pace.js';
 import { Router } from './routing/router.js';
 import { observeTargets, RoutingMetrics } from './routing/routing-metrics.js';
 import { inferenceService } from './service.js';
@@ -20,6 +22,9 @@ import { UpstreamRegistry } from './upstreams/registry.js';
 export { type InferenceConfig, inferenceSettings } from './config.js';
 export { ensureSecretKey } from '#kit/secrets/secret-key.js';
 export { callsInFlightMemory, clearCallsInFlight, sharedCallsInFlight } from './upstreams/calls-in-flight.js';
+
+/** Credentials of upstreams whose calls can be paced at the same time. */
+const pacedMax = 1024;
 
 /** The dependencies that the process provides to inference. */
 export interface InferenceDeps {
@@ -33,7 +38,7 @@ export interface InferenceDeps {
   /** Whether another instance in this process migrates the database and ships the audit events, so that this one only serves calls. */
   readonly servesCallsOnly?: boolean;
   /** Present in an instance that shares its limits with those in other threads of its process. */
-  readonly shared?: CallsInFlight;
+  readonly shared?: { readonly callsInFlight: CallsInFlight; readonly windows: WindowTable };
 }
 
 /** Creates inference over its own database. Raises invalid_request when a configured base url is malformed. */
@@ -44,10 +49,19 @@ export function createInference(
   const store = new UpstreamStore(db);
   const audit = new AuditOutbox({ db, receiver: auth, caller: 'inference', clock, log });
   const box = new SecretBox(secretKey);
-  const router = new Router({ config, clock, log, metrics: new RoutingMetrics(), random: Math.random });
+  const pace = new Pace(shared?.windows ?? new WindowTable(windowMemory(1, pacedMax), 1), clock);
+  const router = new Router({ config, clock, log, metrics: new RoutingMetrics(), pace, random: Math.random });
   const targets = new TargetStore(db);
   const onRead = async (): Promise<void> => router.apply(await targets.overrides());
-  const registry = new UpstreamRegistry({ config, clock, log, store, box, onRead, callsInFlight: shared ?? localCallsInFlight() });
+  const registry = new UpstreamRegistry({
+    config,
+    clock,
+    log,
+    store,
+    box,
+    onRead,
+    callsInFlight: shared?.callsInFlight ?? localCallsInFlight(),
+  });
   const reports = new HealthReports(router, targets, onRead, clock, log);
   const stopObserving = observeTargets(router, clock, log);
   return {

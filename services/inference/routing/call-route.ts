@@ -1,11 +1,13 @@
 // The way of one call through the targets of its model: which one is tried now, and which one next.
-import type { AppError } from '#client/errors/app-error.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fault } from '#client/errors/fault.js';
 import { ApiFormat } from '#proto/inference/v1/inference.js';
+import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { noTarget, type ResolvedTarget } from '../upstreams/registry.js';
 import type { UpstreamCredential } from '../upstreams/credentials.js';
-import { type Candidate, chooseTarget } from './choose-target.js';
+import { type Candidate, chooseTarget, isUsable } from './choose-target.js';
+import type { Paced, PacedCall } from './pace.js';
 import type { KnownCredential, KnownTarget, RoutedAttempt, Router } from './router.js';
-import type { Standing } from './target-health.js';
 import { isRetryable, pauseBeforeRetry, type Verdict, verdictOf } from './verdict.js';
 
 /** The next attempt of a call. */
@@ -26,13 +28,20 @@ export class CallRoute {
   /** The credentials that the vendor refused in this call. */
   #refused: Set<KnownCredential> | undefined;
   #attempt: RoutedAttempt | undefined;
+  /** Whether the target that was chosen last was called. */
+  #wasCalled = false;
   #hasRepeated = false;
+  #waitLeftMs: number;
+  #pacedCall: PacedCall | undefined;
+  #usage: TokenCounts | undefined;
 
-  /** `targets` must not be empty. Raises model_unavailable if all of them are drained. */
+  /** `targets` must not be empty; `tokens` is the estimated input. Raises model_unavailable if all targets are drained. */
   constructor(
     private readonly router: Router,
     private readonly targets: readonly ResolvedTarget[],
+    private readonly tokens: number,
   ) {
+    this.#waitLeftMs = router.deps.config.paceWaitMs;
     this.#known = targets.map(({ target }) => router.find(target));
     this.#untried = targets.map((_target, position) => position).filter((position) => !this.#known[position]!.isDrained);
     if (this.#untried.length === 0) throw noTarget();
@@ -50,8 +59,36 @@ export class CallRoute {
     return this.#credential?.credential;
   }
 
+  /**
+   * Waits until the vendor of the target that was chosen last admits the call by its requests and tokens per minute; undefined if nothing is
+   * paced. Raises upstream_rate_limited if that takes too long, and the signal's reason if it aborts first.
+   */
+  admit(signal: AbortSignal): Promise<void> | undefined {
+    const paced = this.#paced(this.#current, this.#credential);
+    return paced && this.#admit(paced, signal);
+  }
+
+  async #admit(paced: Paced, signal: AbortSignal): Promise<void> {
+    const { pace, metrics } = this.router.deps;
+    for (let hasWaited = false; ; hasWaited = true) {
+      const taken = pace.take(paced, this.tokens);
+      if (typeof taken !== 'number') {
+        this.#pacedCall = taken;
+        if (hasWaited) metrics.countPaced(paced.upstreamId, true);
+        return;
+      }
+      if (taken > this.#waitLeftMs) {
+        metrics.countPaced(paced.upstreamId, false);
+        throw fault('upstream_rate_limited', {}, { retryAfterMs: taken });
+      }
+      this.#waitLeftMs -= taken;
+      await pause(taken, signal);
+    }
+  }
+
   /** Begins an attempt at the target that was chosen last. */
   begin(): void {
+    this.#wasCalled = true;
     const nowMs = this.router.deps.clock.monotonicMs();
     const target = this.#known[this.#current]!;
     const known = this.#credential;
@@ -64,6 +101,11 @@ export class CallRoute {
     if (this.#attempt === undefined) return;
     const slowMs = isWhole ? Number.POSITIVE_INFINITY : this.targets[this.#current]!.upstream.slowFirstTokenMs;
     this.router.answered(this.#attempt, slowMs, this.#known);
+  }
+
+  /** Notes the usage so far. */
+  noteUsage(usage: TokenCounts | undefined): void {
+    this.#usage = usage ?? this.#usage;
   }
 
   /** Notes that the answer is complete. */
@@ -91,8 +133,8 @@ export class CallRoute {
     this.#keepOtherCredentials(error);
     const pauseMs = this.#untried.length > 0 ? 0 : this.#pauseBeforeRepeat(error, hasStatus);
     if (pauseMs === undefined) return undefined;
-    // A target that was skipped because its format cannot express the request was not called.
-    const isCall = (error as AppError).reason !== 'unsupported_field';
+    // A target was not called if its format cannot express the request, or its vendor's allowance is used up.
+    const isCall = this.#wasCalled;
     if (isCall && !this.#known[0]!.budget.take(clock.monotonicMs())) {
       metrics.countRetry(this.#known[this.#current]!.upstreamId, false);
       return undefined;
@@ -126,6 +168,9 @@ export class CallRoute {
     const attempt = this.#attempt;
     if (attempt === undefined) return;
     this.#attempt = undefined;
+    // A vendor counts no tokens of a call that it refuses.
+    this.#pacedCall?.end(this.#usage === undefined ? (verdict === 'success' || verdict === 'none' ? undefined : 0) : sumOf(this.#usage));
+    this.#pacedCall = this.#usage = undefined;
     this.router.conclude(attempt, verdict, error, this.#known);
   }
 
@@ -136,25 +181,43 @@ export class CallRoute {
     const position = chooseTarget(candidates, this.router.deps.random)?.position ?? this.#untried[0]!;
     this.#untried.splice(this.#untried.indexOf(position), 1);
     this.#current = position;
+    this.#wasCalled = false;
     this.#chooseCredential();
   }
 
   #chooseCredential(): void {
     const nowMs = this.router.deps.clock.monotonicMs();
     const left = this.#credentials(this.#current);
-    const candidates = (left.length > 0 ? left : this.#allCredentials(this.#current)).map((credential) => {
-      const { health } = credential;
-      return { credential, priority: 0, weight: 1, untilMs: health.untilMs, standing: health.standing(nowMs) };
+    const position = this.#current;
+    const candidates = (left.length > 0 ? left : this.#allCredentials(position)).map((credential) => {
+      return { credential, priority: 0, weight: 1, ...this.#standingOf(position, credential, nowMs) };
     });
     this.#credential = chooseTarget(candidates, this.router.deps.random)?.credential;
   }
 
   #candidate(position: number, nowMs: number): Candidate & { readonly position: number } {
     const { priority = position, weight = 1 } = this.targets[position]!.target;
-    const { health } = this.#known[position]!;
-    const own: Pick<Candidate, 'standing' | 'untilMs'> = { standing: health.standing(nowMs), untilMs: health.untilMs };
-    const isUsable = own.standing === 'available' || own.standing === 'trial_due';
-    return { position, priority, weight, ...(isUsable ? (bestOf(this.#credentials(position), nowMs) ?? own) : own) };
+    const own = this.#standingOf(position, undefined, nowMs);
+    const credentials = isUsable(own) ? this.#credentials(position) : [];
+    const best = bestOf(credentials.map((credential) => this.#standingOf(position, credential, nowMs))) ?? own;
+    return { position, priority, weight, ...best };
+  }
+
+  /** Returns the standing of one of several credentials of a target, or of the target itself. Without allowance, it is as good as cooling down. */
+  #standingOf(position: number, credential: KnownCredential | undefined, nowMs: number): Standing {
+    const { health } = credential ?? this.#known[position]!;
+    const own = { standing: health.standing(nowMs), untilMs: health.untilMs };
+    const paced = isUsable(own) ? this.#paced(position, credential) : undefined;
+    const waitMs = paced === undefined ? 0 : this.router.deps.pace.waitMs(paced, this.tokens);
+    return waitMs === 0 ? own : { standing: 'cooling', untilMs: nowMs + waitMs };
+  }
+
+  /** Returns what is paced when the target is called with this credential; undefined if nothing is. A target with several is paced by them. */
+  #paced(position: number, credential: KnownCredential | undefined): Paced | undefined {
+    const { allowance, credentials } = this.targets[position]!.upstream;
+    if (allowance === undefined || (credential === undefined && credentials.length > 1)) return undefined;
+    const { upstreamId } = this.#known[position]!;
+    return { upstreamId, credentialId: (credential?.credential ?? credentials[0])?.id ?? '', allowance };
   }
 
   #allCredentials(position: number): readonly KnownCredential[] {
@@ -168,20 +231,22 @@ export class CallRoute {
   }
 }
 
-const order: readonly Standing[] = ['available', 'trial_due', 'cooling', 'ejected', 'on_trial'];
+type Standing = Pick<Candidate, 'standing' | 'untilMs'>;
+
+const order = ['available', 'trial_due', 'cooling', 'ejected', 'on_trial'];
 
 /** Returns the standing of the credential that can be used first; undefined if there are none. */
-function bestOf(credentials: readonly KnownCredential[], nowMs: number): Pick<Candidate, 'standing' | 'untilMs'> | undefined {
-  let best: Pick<Candidate, 'standing' | 'untilMs'> | undefined;
-  for (const { health } of credentials) {
-    const { untilMs } = health;
-    const standing = health.standing(nowMs);
-    if (best !== undefined) {
-      const rank = order.indexOf(standing) - order.indexOf(best.standing);
-      if (rank > 0 || (rank === 0 && untilMs >= best.untilMs)) continue;
-    }
-    best = { standing, untilMs };
-    if (standing === 'available') break;
-  }
-  return best;
+function bestOf(standings: readonly Standing[]): Standing | undefined {
+  const rankOf = ({ standing }: Standing): number => order.indexOf(standing);
+  return standings.toSorted((one, other) => rankOf(one) - rankOf(other) || one.untilMs - other.untilMs)[0];
+}
+
+const sumOf = (usage: TokenCounts): number =>
+  usage.inputTokens + usage.cacheReadTokens + usage.cacheWrite5mTokens + usage.cacheWrite1hTokens + usage.outputTokens;
+
+/** Waits. Raises the signal's reason if it aborts first. */
+export async function pause(pauseMs: number, signal: AbortSignal): Promise<void> {
+  await sleep(pauseMs, undefined, { signal }).catch(() => {
+    throw signal.reason;
+  });
 }

@@ -47,7 +47,8 @@ export function ejectedMax(targets: number, sharePercent: number): number {
   return targets < 2 ? 0 : Math.min(targets, Math.max(1, Math.floor((targets * sharePercent) / 100)));
 }
 
-function isUsable({ standing }: Candidate): boolean {
+/** Reports whether a call may go there at once. */
+export function isUsable({ standing }: Pick<Candidate, 'standing'>): boolean {
   return standing === 'available' || standing === 'trial_due';
 }
 

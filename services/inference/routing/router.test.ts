@@ -4,6 +4,7 @@ import { AppError } from '#client/errors/app-error.js';
 import type { Reason } from '#rules/reasons.js';
 import { ApiFormat } from '#proto/inference/v1/inference.js';
 import { ManualClock } from '#kit/clock.js';
+import { windowMemory, WindowTable } from '#kit/limits/window-table.js';
 import { recordingLogger } from '#kit/testing/log.js';
 import { testConfig } from '../testing/fixtures.js';
 import type { UpstreamCredential } from '../upstreams/credentials.js';
@@ -11,12 +12,20 @@ import type { ResolvedTarget } from '../upstreams/registry.js';
 import { VendorRefusal } from '../upstreams/upstream-failure.js';
 import { CallRoute } from './call-route.js';
 import { Router } from './router.js';
+import { Pace } from './pace.js';
 import { RoutingMetrics } from './routing-metrics.js';
 
 function start(changes: Parameters<typeof testConfig>[0] = {}) {
   const clock = new ManualClock();
   const { log, lines } = recordingLogger('debug');
-  const router = new Router({ config: testConfig(changes), clock, log, metrics: new RoutingMetrics(), random: () => 0 });
+  const router = new Router({
+    config: testConfig(changes),
+    clock,
+    log,
+    metrics: new RoutingMetrics(),
+    pace: new Pace(new WindowTable(windowMemory(1, 64), 1), clock),
+    random: () => 0,
+  });
   /** Runs a call to these targets; `outcome` gives the error of each. Returns the targets that were tried. */
   const call = (
     names: string[],
@@ -26,7 +35,7 @@ function start(changes: Parameters<typeof testConfig>[0] = {}) {
     const targets = names.map(
       (name) => ({ target: { upstreamId: name, upstreamModel: 'm' }, upstream: { format, credentials } }) as unknown as ResolvedTarget,
     );
-    const route = new CallRoute(router, targets);
+    const route = new CallRoute(router, targets, 0);
     const tried: string[] = [];
     let target: ResolvedTarget | undefined = route.first();
     while (target !== undefined) {

@@ -6,6 +6,7 @@ import { OverrideMode, type Target, type TargetOverride } from '#proto/inference
 import type { InferenceConfig } from '../config.js';
 import type { UpstreamCredential } from '../upstreams/credentials.js';
 import { ejectedMax } from './choose-target.js';
+import type { Pace } from './pace.js';
 import { RetryBudget } from './retry-budget.js';
 import type { RoutingMetrics } from './routing-metrics.js';
 import { type AttemptTicket, type HealthRules, type Standing, TargetHealth } from './target-health.js';
@@ -17,7 +18,7 @@ const targetsMax = 10_000;
 /** The settings of routing. */
 export type RoutingConfig = Pick<
   InferenceConfig,
-  keyof HealthRules | 'ejectedPercentMax' | 'retryPauseMs' | 'retryPercent' | 'retriesPerSecondMin'
+  keyof HealthRules | 'ejectedPercentMax' | 'retryPauseMs' | 'retryPercent' | 'retriesPerSecondMin' | 'paceWaitMs'
 >;
 
 /** The dependencies of routing. */
@@ -26,6 +27,7 @@ export interface RouterDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: RoutingMetrics;
+  readonly pace: Pace;
   /** Returns a number in [0, 1). */
   readonly random: () => number;
 }

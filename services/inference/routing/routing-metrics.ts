@@ -12,6 +12,7 @@ export class RoutingMetrics {
   private readonly failures;
   private readonly ejections;
   private readonly slowAnswers;
+  private readonly paced;
   private readonly retries;
 
   constructor() {
@@ -32,6 +33,15 @@ export class RoutingMetrics {
       description: 'Further attempts after a failed one, by the upstream that they go to; refused ones by the upstream that failed.',
       unit: '{attempt}',
     });
+    this.paced = meter.createCounter('tollgate.upstream.paced', {
+      description: "Attempts that waited for the vendor's allowance of requests and tokens per minute, or were given up because of it.",
+      unit: '{attempt}',
+    });
+  }
+
+  /** Counts an attempt that waited for its vendor's allowance, or was given up. */
+  countPaced(upstream: string, isAdmitted: boolean): void {
+    this.paced.add(1, { upstream, result: isAdmitted ? 'waited' : 'refused' });
   }
 
   /** Counts a failed attempt. */

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type Clock, ManualClock } from '#kit/clock.js';
 import { ApiFormat, Upstream } from '#proto/inference/v1/inference.js';
 import { type StubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
 import type { InferenceConfig } from '../config.js';
@@ -9,8 +10,8 @@ let stub: StubUpstream;
 let inference: TestInference;
 let stop: () => Promise<void>;
 
-async function start(changes: Partial<InferenceConfig> = {}): Promise<void> {
-  ({ stub, inference, stop } = await startStubbed(changes));
+async function start(changes: Partial<InferenceConfig> = {}, clock?: Clock): Promise<void> {
+  ({ stub, inference, stop } = await startStubbed(changes, clock));
 }
 
 afterEach(() => stop());
@@ -48,9 +49,9 @@ describe('a call that takes too long', () => {
 });
 
 describe('an upstream with limits of its own', () => {
-  const limited = (limits: object) => ({
+  const limited = (limits: object, id = 'own') => ({
     upstream: Upstream.fromPartial({
-      id: 'own',
+      id,
       apiFormat: ApiFormat.API_FORMAT_CHAT_COMPLETIONS,
       baseUrl: stub.baseUrl,
       allowPrivateNetwork: true,
@@ -91,6 +92,40 @@ describe('an upstream with limits of its own', () => {
     expect(finishedOf(await collect(inference.service, ask('text', 'own'))).usageReported).toBe(true);
     over.abort();
     await first;
+  });
+
+  it('is passed over before its vendor refuses, by requests and by the tokens that were used', async () => {
+    await start({ paceWaitMs: 0 });
+    const usedOf = async (upstreamId: string, rest: Parameters<typeof ask>[2] = {}): Promise<string | undefined> => {
+      const events = eventsOf(await collect(inference.service, ask('text', upstreamId, rest)));
+      return events.map((event) => (event.$case === 'started' ? event.value.target?.upstreamId : undefined)).find((id) => id !== undefined);
+    };
+    const either = { targets: ['own', 'cc'].map((upstreamId) => ({ upstreamId, upstreamModel: 'text' })) };
+    await inference.service.putUpstream(limited({ requestsPerMinute: 2 }), operator);
+    expect([await usedOf('own', either), await usedOf('own', either), await usedOf('own', either)]).toEqual(['own', 'own', 'cc']);
+    await expect(usedOf('own')).rejects.toMatchObject({ reason: 'upstream_rate_limited', retryAfterMs: expect.any(Number) });
+    // Another credential has its own allowance.
+    await inference.service.putCredential({ upstreamId: 'own', credentialId: 'second', secret: stubApiKey }, operator);
+    expect([await usedOf('own', either), await usedOf('own', either), await usedOf('own', either)]).toEqual(['own', 'own', 'cc']);
+
+    stub.script('text', { blocks: [{ type: 'text', text: 'Hello.' }], usage: { input: 190, output: 20 } });
+    await inference.service.putUpstream(limited({ tokensPerMinute: 220 }, 'small'), operator);
+    const counted = { targets: ['small', 'cc'].map((upstreamId) => ({ upstreamId, upstreamModel: 'text' })), inputTokensMax: 200 };
+    expect([await usedOf('small', counted), await usedOf('small', counted)]).toEqual(['small', 'cc']);
+  });
+
+  it('is waited for if its allowance is used up for a short time only', async () => {
+    const clock = new ManualClock();
+    await start({}, clock);
+    await inference.service.putUpstream(limited({ requestsPerMinute: 1 }), operator);
+    await collect(inference.service, ask('text', 'own'));
+    await expect(collect(inference.service, ask('text', 'own'))).rejects.toMatchObject({ reason: 'upstream_rate_limited' });
+    clock.advance(60_000);
+    const waiting = collect(inference.service, ask('text', 'own'));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(stub.requests).toHaveLength(1);
+    clock.advance(1000);
+    expect(finishedOf(await waiting).usageReported).toBe(true);
   });
 
   it('rejects limits out of range', async () => {

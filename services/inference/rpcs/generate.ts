@@ -1,12 +1,11 @@
 // Generates one answer: tries targets until one starts to answer and, where the client has received nothing yet, until one completes its answer.
-import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
 import type { GenerateRequest, GenerateResponse } from '#proto/inference/v1/inference.js';
 import { AttemptSpan } from '../attempts/attempt-span.js';
 import { AttemptNote } from '../attempts/attempt-note.js';
 import type { RpcDeps } from '../deps.js';
-import { CallRoute } from '../routing/call-route.js';
+import { CallRoute, pause } from '../routing/call-route.js';
 import { checkGenerateRequest } from '../requests/request-rules.js';
 import type { UpstreamCredential } from '../upstreams/credentials.js';
 import { refusalFor } from '../upstreams/native.js';
@@ -20,7 +19,9 @@ export async function* generate(
   deps: RpcDeps,
 ): AsyncGenerator<GenerateResponse, void, undefined> {
   checkGenerateRequest(request);
-  const route = new CallRoute(deps.router, await deps.registry.resolve(request.targets));
+  // An estimate: a quarter of the bytes.
+  const tokens = Math.ceil(request.inputTokensMax / 4);
+  const route = new CallRoute(deps.router, await deps.registry.resolve(request.targets), tokens);
   const cameAtMs = deps.clock.monotonicMs();
   const watchdog = new Watchdog(context.signal);
   watchdog.expect('finish its answer', deps.config.totalTimeoutMs);
@@ -32,12 +33,15 @@ export async function* generate(
       try {
         const refusal = refusalFor(request, target.upstream.format);
         if (refusal !== undefined) throw refusal;
+        const admitted = route.admit(watchdog.signal);
+        if (admitted !== undefined) await admitted;
         route.begin();
         for await (const message of attempt(target, route.credential, request, watchdog.signal, note, deps)) {
           if (!hasBegun && message.accepted === undefined) {
             hasBegun = true;
             route.answered(target.upstream.answersWhole(request));
           }
+          route.noteUsage(message.usageSoFar);
           yield message;
         }
         route.succeed();
@@ -58,13 +62,6 @@ export async function* generate(
   } finally {
     watchdog.close();
   }
-}
-
-/** Waits. Raises the signal's reason if it aborts first. */
-async function pause(pauseMs: number, signal: AbortSignal): Promise<void> {
-  await sleep(pauseMs, undefined, { signal }).catch(() => {
-    throw signal.reason;
-  });
 }
 
 /** Runs one attempt in its own span. Its failure is logged here, with the details that only operators may see. */

@@ -1,4 +1,5 @@
 // Inference with the stub vendor behind it, in both wire formats: upstream "cc" and upstream "m".
+import type { Clock } from '#kit/clock.js';
 import { callContext } from '#client/call-context.js';
 import { type GenerateRequest, ApiFormat } from '#proto/inference/v1/inference.js';
 import { type StubUpstream, startStubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
@@ -16,9 +17,9 @@ export interface Stubbed {
 }
 
 /** Starts inference and the stub vendor with these settings. */
-export async function startStubbed(changes: Partial<InferenceConfig> = {}): Promise<Stubbed> {
+export async function startStubbed(changes: Partial<InferenceConfig> = {}, clock?: Clock): Promise<Stubbed> {
   const stub = await startStubUpstream();
-  const inference = await startInference(changes);
+  const inference = await startInference(changes, clock);
   for (const [id, apiFormat] of [
     ['cc', ApiFormat.API_FORMAT_CHAT_COMPLETIONS],
     ['cc-whole', ApiFormat.API_FORMAT_CHAT_COMPLETIONS],

@@ -7,6 +7,7 @@ import type {
   Target,
   ApiFormat,
 } from '#proto/inference/v1/inference.js';
+import type { Allowance } from '../routing/pace.js';
 import type { UpstreamCredential } from './credentials.js';
 
 /** Holds the context of one attempt. */
@@ -39,6 +40,8 @@ export interface Upstream {
   /** Whether it is in our own network, so that it may learn our trace ids. */
   readonly isPrivate: boolean;
   readonly credentials: readonly UpstreamCredential[];
+  /** What its vendor allows each credential. Absent: nothing is counted. */
+  readonly allowance?: Allowance | undefined;
   /** An answer that begins later than this, from the start of its attempt, is slow. */
   readonly slowFirstTokenMs: number;
   /** Reports whether the answer to this request arrives whole. */

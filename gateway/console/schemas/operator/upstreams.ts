@@ -23,6 +23,11 @@ const UpstreamLimits = Type.Object(
     idle_timeout_ms: own('From one read to the next in the middle of an answer.'),
     total_timeout_ms: own('One attempt.'),
     calls_max: own('Calls in flight from one process.'),
+    requests_per_minute: nullable(
+      Type.Integer({ minimum: 1 }),
+      'What the vendor allows each credential in 60 seconds, counted by each process. Null: not counted.',
+    ),
+    tokens_per_minute: nullable(Type.Integer({ minimum: 1 }), 'The same for tokens of input and output. Null: not counted.'),
   },
   { description: 'The limits of this upstream alone.' },
 );

@@ -12,6 +12,7 @@ import type {
 import { Pool } from 'undici';
 import type { InferenceConfig } from '../../config.js';
 import { estimateInput } from '../../tokens/estimate.js';
+import type { Allowance } from '../../routing/pace.js';
 import type { UpstreamCredential } from '../credentials.js';
 import { nativeFor } from '../native.js';
 import type { RemoteWireFormat } from '../remote-format.js';
@@ -82,6 +83,7 @@ export class HttpUpstream implements Upstream {
   readonly providerName: string;
   readonly isPrivate: boolean;
   readonly credentials: readonly UpstreamCredential[];
+  readonly allowance: Allowance | undefined;
   readonly slowFirstTokenMs: number;
   readonly #pool: Pool;
   readonly #basePath: string;
@@ -99,6 +101,9 @@ export class HttpUpstream implements Upstream {
     this.providerName = wire.providerName;
     this.isPrivate = settings.allowPrivateNetwork;
     this.credentials = settings.credentials;
+    const { requestsPerMinute, tokensPerMinute } = settings.limits ?? {};
+    const isPaced = requestsPerMinute !== undefined || tokensPerMinute !== undefined;
+    this.allowance = isPaced ? { requestsPerMinute, tokensPerMinute } : undefined;
     this.#basePath = url.pathname.replace(/\/+$/, '');
     this.#limits = limitsOf(settings.limits, config);
     this.slowFirstTokenMs = settings.limits?.slowFirstTokenMs ?? this.#limits.firstTokenTimeoutMs / 2;

@@ -1,15 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Subject } from './limits.js';
-import { clearWindows, windowMemory, WindowTable } from './window-table.js';
+import { clearWindows, windowMemory, type WindowSubject, WindowTable } from './window-table.js';
 
 const startMs = Date.parse('2027-01-15T08:00:00.250Z');
 
 let subjects = 0;
-function subject(limits: Partial<Pick<Subject, 'requests' | 'tokens' | 'concurrent'>>): Subject {
+function subject(limits: Partial<Omit<WindowSubject, 'hash'>>): WindowSubject {
   subjects += 1;
   return {
-    scope: 'key',
-    id: `key_${subjects}`,
     hash: [subjects * 7919, subjects],
     requests: undefined,
     tokens: undefined,
@@ -127,6 +124,20 @@ describe('the window of a subject', () => {
     windows.take([key], one, startMs - 5000);
     expect(windows.take([key], one, startMs - 5000).refusal).toBeDefined();
     expect(windows.take([key], one, startMs + 61_000).refusal).toBeUndefined();
+  });
+});
+
+describe('a call that is not made yet', () => {
+  it('is told how long it would have to wait, and counts nothing', () => {
+    const windows = table();
+    const vendor = subject({ requests: 2, tokens: 100 });
+    for (let count = 0; count < 5; count += 1) expect(windows.waitMs(vendor, { tokens: 60 }, startMs)).toBe(0);
+    windows.take([vendor], { tokens: 60 }, startMs);
+    expect(windows.waitMs(vendor, { tokens: 40 }, startMs)).toBe(0);
+    const waitMs = windows.waitMs(vendor, { tokens: 60 }, startMs + 10_000)!;
+    expect(windows.waitMs(vendor, { tokens: 60 }, startMs + 10_000 + waitMs)).toBe(0);
+    expect(waitMs).toBeGreaterThan(49_000);
+    expect(windows.waitMs(vendor, { tokens: 101 }, startMs)).toBeUndefined();
   });
 });
 

@@ -1,10 +1,69 @@
-// Counts requests, tokens and calls in flight of keys and accounts over the last 60 seconds, in memory that all threads of a process share.
+// Counts requests, tokens and calls in flight of whatever is limited over the last 60 seconds, in memory that all threads of a process share.
 // No clock, no await: a check takes about a microsecond.
 //
 // Each subject has one slot: a ring of buckets of half a second, their sums, and the calls in flight of each thread. The window slides: a bucket counts
 // until all of it is 60 seconds old, so that no 60 seconds admit more than the limit. A lock covers the whole table, so that a call is counted
 // against all of its subjects or against none.
-import type { Checked, Demand, Figures, Refusal, Subject } from './limits.js';
+
+/** Something whose use is limited. Undefined: without that limit. */
+export interface WindowSubject {
+  /** 64 bits of its name, so that two subjects never share one in practice. */
+  readonly hash: readonly [number, number];
+  readonly requests: number | undefined;
+  readonly tokens: number | undefined;
+  readonly concurrent: number | undefined;
+}
+
+/** What a call counts as, apart from being one request. */
+export interface Demand {
+  /** The estimated tokens. */
+  readonly tokens: number;
+}
+
+/** What a subject has used of its limits. */
+export interface Figures<S extends WindowSubject = WindowSubject> {
+  readonly subject: S;
+  readonly requests: number;
+  readonly tokens: number;
+  readonly inFlight: number;
+  /** The time until nothing counts any more. */
+  readonly requestsResetMs: number;
+  readonly tokensResetMs: number;
+}
+
+/** A limit that refuses a call. */
+export interface Refusal<S extends WindowSubject = WindowSubject> {
+  readonly figures: Figures<S>;
+  readonly limit: 'requests' | 'tokens' | 'concurrent';
+  readonly max: number;
+  readonly used: number;
+  readonly needed: number;
+  /** The time until the call would be admitted; undefined if it never would. */
+  readonly retryAfterMs: number | undefined;
+}
+
+/** The result of counting a call, with the figures of each subject after it. */
+export type Checked<S extends WindowSubject = WindowSubject> =
+  | { readonly figures: readonly Figures<S>[]; readonly refusal: Refusal<S> }
+  | {
+      readonly figures: readonly Figures<S>[];
+      readonly refusal?: undefined;
+      /** Ends the call with the tokens that it used. To be called once. */
+      end(usedTokens: number, nowMs: number): void;
+    };
+
+/** Returns two FNV-1a hashes with different bases. */
+export function subjectHash(text: string): [number, number] {
+  let a = 0x811c9dc5;
+  let b = 0x2b992ddf;
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
+    a = Math.imul(a ^ code, 0x01000193);
+    b = Math.imul(b ^ code, 0x85ebca6b);
+    b ^= b >>> 13;
+  }
+  return [(a ^ (a >>> 16)) | 0, b | 0];
+}
 
 const windowMs = 60_000;
 const bucketMs = 500;
@@ -75,13 +134,13 @@ export class WindowTable {
   }
 
   /** Counts a call against all subjects, or returns the limit that refuses it for the longest time. */
-  take(subjects: readonly Subject[], demand: Demand, nowMs: number): Checked {
+  take<S extends WindowSubject>(subjects: readonly S[], demand: Demand, nowMs: number): Checked<S> {
     this.#lock();
     try {
       const slots = subjects.map((subject) => this.#slotOf(subject, nowMs));
       const figures = subjects.map((subject, index) => this.#read(slots[index]!, subject, nowMs));
       const refusals = slots.flatMap((slot, index) => this.#refusalsOf(figures[index]!, slot, demand, nowMs));
-      if (refusals.length > 0) return { figures, refusal: refusals.reduce(longer) };
+      if (refusals.length > 0) return { figures, refusal: refusals.reduce((one, other) => longer(one, other)) };
       for (const [index, slot] of slots.entries()) {
         this.#add(slot, requestSumCell, requestsCell, this.#cells[slot + headCell]!, 1);
         this.#add(slot, tokenSumCell, tokensCell, this.#cells[slot + headCell]!, demand.tokens);
@@ -94,8 +153,20 @@ export class WindowTable {
     }
   }
 
+  /** Returns the time until a call would be admitted; 0 if it would be now, undefined if it never would. Counts nothing. */
+  waitMs(subject: WindowSubject, demand: Demand, nowMs: number): number | undefined {
+    this.#lock();
+    try {
+      const slot = this.#slotOf(subject, nowMs);
+      const refusals = this.#refusalsOf(this.#read(slot, subject, nowMs), slot, demand, nowMs);
+      return refusals.length === 0 ? 0 : refusals.reduce((one, other) => longer(one, other)).retryAfterMs;
+    } finally {
+      this.#unlock();
+    }
+  }
+
   /** Ends a call that was counted at `takenAtMs`, and corrects its tokens: fewer are taken off where they were counted, more are counted now. */
-  end(subjects: readonly Subject[], { tokens, takenAtMs }: Demand & { takenAtMs: number }, usedTokens: number, nowMs: number): void {
+  end(subjects: readonly WindowSubject[], { tokens, takenAtMs }: Demand & { takenAtMs: number }, usedTokens: number, nowMs: number): void {
     this.#lock();
     try {
       for (const subject of subjects) {
@@ -126,7 +197,7 @@ export class WindowTable {
   }
 
   /** Returns the slot of a subject, moved to the present bucket. */
-  #slotOf({ hash }: Subject, nowMs: number): number {
+  #slotOf({ hash }: WindowSubject, nowMs: number): number {
     const cells = this.#cells;
     const present = bucketOf(nowMs);
     let free = -1;
@@ -182,7 +253,7 @@ export class WindowTable {
     return sum;
   }
 
-  #read(slot: number, subject: Subject, nowMs: number): Figures {
+  #read<S extends WindowSubject>(slot: number, subject: S, nowMs: number): Figures<S> {
     return {
       subject,
       requests: this.#cells[slot + requestSumCell]!,
@@ -193,9 +264,9 @@ export class WindowTable {
     };
   }
 
-  #refusalsOf(figures: Figures, slot: number, demand: Demand, nowMs: number): Refusal[] {
+  #refusalsOf<S extends WindowSubject>(figures: Figures<S>, slot: number, demand: Demand, nowMs: number): Refusal<S>[] {
     const { requests, tokens, concurrent } = figures.subject;
-    const refusals: Refusal[] = [];
+    const refusals: Refusal<S>[] = [];
     if (requests !== undefined && figures.requests + 1 > requests) {
       const retryAfterMs = this.#freeInMs(slot, requestsCell, figures.requests + 1 - requests, nowMs);
       refusals.push({ figures, limit: 'requests', max: requests, used: figures.requests, needed: 1, retryAfterMs });
@@ -234,7 +305,7 @@ export class WindowTable {
 }
 
 /** Returns the refusal that lasts longer: a client that waits for the shorter one would be refused again. */
-const longer = (a: Refusal, b: Refusal): Refusal =>
+const longer = <S extends WindowSubject>(a: Refusal<S>, b: Refusal<S>): Refusal<S> =>
   (b.retryAfterMs ?? Number.POSITIVE_INFINITY) > (a.retryAfterMs ?? Number.POSITIVE_INFINITY) ? b : a;
 
 const bucketOf = (ms: number): number => Math.max(buckets, Math.floor((ms - epochMs) / bucketMs));
