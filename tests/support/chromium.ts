@@ -115,35 +115,35 @@ export async function settledPage(page: Page): Promise<void> {
 
 const everyRule = { type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] };
 /** The rules whose result depends on colours; they are also in `everyRule`. */
-const colourRules = { type: 'rule', values: ['color-contrast', 'link-in-text-block'] };
+const colourRules = ['color-contrast', 'link-in-text-block'];
+const axeOptions = {
+  all: { runOnly: everyRule },
+  colours: { runOnly: { type: 'rule', values: colourRules } },
+  layout: { runOnly: everyRule, rules: Object.fromEntries(colourRules.map((rule) => [rule, { enabled: false }])) },
+} as const;
 
 /**
- * Returns a description of every axe rule that the page violates, including its open dialogs. For a page that was already checked in another
- * theme, `colours` runs only the rules that depend on the theme.
+ * Returns a description of every axe rule that the page violates, including its open dialogs. For a page that was already checked, `colours`
+ * runs only the rules that depend on the theme, and `layout` the others.
  */
-export async function accessibilityFaults(page: Page, rules: 'all' | 'colours' = 'all'): Promise<string[]> {
+export async function accessibilityFaults(page: Page, rules: 'all' | 'colours' | 'layout' = 'all'): Promise<string[]> {
   // The script has half a megabyte, so it is loaded only once per page.
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe.source);
-  const violations = await page.evaluate(
-    async (runOnly) => {
-      const runner = (
-        globalThis as unknown as {
-          axe: {
-            run(
-              options: object,
-            ): Promise<{ violations: { id: string; help: string; nodes: { html: string; failureSummary?: string }[] }[] }>;
-          };
-        }
-      ).axe;
-      const result = await runner.run({ runOnly, resultTypes: ['violations'] });
-      return result.violations.map(({ id, help, nodes }) => ({
-        id,
-        help,
-        nodes: nodes.map(({ html, failureSummary }) => `${html.slice(0, 200)} ${failureSummary ?? ''}`),
-      }));
-    },
-    rules === 'all' ? everyRule : colourRules,
-  );
+  const violations = await page.evaluate(async (options) => {
+    const runner = (
+      globalThis as unknown as {
+        axe: {
+          run(options: object): Promise<{ violations: { id: string; help: string; nodes: { html: string; failureSummary?: string }[] }[] }>;
+        };
+      }
+    ).axe;
+    const result = await runner.run({ ...options, resultTypes: ['violations'] });
+    return result.violations.map(({ id, help, nodes }) => ({
+      id,
+      help,
+      nodes: nodes.map(({ html, failureSummary }) => `${html.slice(0, 200)} ${failureSummary ?? ''}`),
+    }));
+  }, axeOptions[rules]);
   return violations.map(({ id, help, nodes }) => `${id}: ${help}\n  ${nodes.slice(0, 3).join('\n  ')}`);
 }
 

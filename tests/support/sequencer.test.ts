@@ -21,16 +21,12 @@ describe('the order of test files', () => {
   });
 
   it('runs browser tests in half of the workers while there are others', () => {
-    const [wide, narrow, home] = [
-      'tests/console/every-page-wide.test.ts',
-      'tests/console/every-page-narrow.test.ts',
-      'tests/console/home.test.ts',
-    ];
-    expect(order(2, narrow!, 'tests/calls/streams.test.ts', 'tests/kill/kill.test.ts', wide!, home!)).toEqual([
-      wide,
+    const [pages, operator, home] = ['tests/console/every-page.test.ts', 'tests/console/operator.test.ts', 'tests/console/home.test.ts'];
+    expect(order(2, operator!, 'tests/calls/streams.test.ts', 'tests/kill/kill.test.ts', pages!, home!)).toEqual([
+      pages,
       'tests/kill/kill.test.ts',
       'tests/calls/streams.test.ts',
-      narrow,
+      operator,
       home,
     ]);
   });

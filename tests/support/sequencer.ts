@@ -11,8 +11,7 @@ type Test = Parameters<InstanceType<typeof TestSequencer>['sort']>[0][number];
 export const seconds: Readonly<Record<string, number>> = {
   'tests/operations/outages.test.ts': 150,
   'tests/operations/galera.test.ts': 147,
-  'tests/console/every-page-wide.test.ts': 131,
-  'tests/console/every-page-narrow.test.ts': 127,
+  'tests/console/every-page.test.ts': 140,
   'tests/kill/disk-full.test.ts': 120,
   'tests/calls/idempotency.test.ts': 107,
   'tests/kill/kill.test.ts': 101,

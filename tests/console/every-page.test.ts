@@ -1,5 +1,4 @@
-// Checks every page in both themes: no axe violation, no sideways scrolling, no logged errors; takes screenshots on request. Each width has
-// its own test file, so that they run one after the other (../support/sequencer.ts).
+// Checks every page in both themes and at every width: no axe violation, no sideways scrolling, no logged errors; takes screenshots on request.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
 import {
@@ -248,13 +247,16 @@ async function inviteSomebody(page: Page): Promise<void> {
   await page.getByRole('region', { name: 'Invitation link' }).waitFor();
 }
 
-/** Widths at which the navigation is next to the page and leaves it little room. */
+const desktop = 1280;
+const phone = 375;
+/** Widths between them, at which the navigation is next to the page and leaves it little room. */
 const widthsBetween = [1150, 1024, 800];
 const themes = ['light', 'dark'] as const;
 
-/** Checks all pages in windows of this width. */
-export function lookAtEveryPage(width: number): void {
-  describe(`every page of the console at ${width} px`, () => {
+// Every page is loaded in a wide window, which is then made narrow. `make nightly` loads it in a narrow one as well.
+describe.each(process.env['TOLLGATE_TEST_WIDTHS'] === 'all' ? [desktop, phone] : [desktop])(
+  'every page of the console, loaded at %d px',
+  (width) => {
     let system: System;
     let chromium: Browser;
     let sample: SampleAccount;
@@ -298,12 +300,14 @@ export function lookAtEveryPage(width: number): void {
         await screenshot(page, `${name}-${theme}-${width}`);
         expect({ theme, faults: await accessibilityFaults(page, theme === themes[0] ? 'all' : 'colours') }).toEqual({ theme, faults: [] });
       }
-      expect(await sidewaysScroll(page)).toBe(0);
-      for (const between of widthsBetween.filter((narrower) => narrower < width)) {
-        await page.setViewportSize({ width: between, height: 800 });
-        expect({ between, scroll: await sidewaysScroll(page) }).toEqual({ between, scroll: 0 });
+      const narrower = [...widthsBetween, phone].filter((each) => each < width);
+      expect({ width, scroll: await sidewaysScroll(page) }).toEqual({ width, scroll: 0 });
+      for (const narrow of narrower) {
+        await page.setViewportSize({ width: narrow, height: 800 });
+        expect({ narrow, scroll: await sidewaysScroll(page) }).toEqual({ narrow, scroll: 0 });
       }
+      if (narrower.length > 0) expect({ phone, faults: await accessibilityFaults(page, 'layout') }).toEqual({ phone, faults: [] });
       expect(person.faults).toEqual([]);
     });
-  });
-}
+  },
+);
