@@ -2,6 +2,7 @@
 // commander's own "error: option '…' argument '…' is invalid.".
 import { InvalidArgumentError } from 'commander';
 import { nearest } from '#kit/config/settings.js';
+import type { ModelPermission } from '#proto/auth/v1/auth.js';
 import { parseUsd } from '#rules/money.js';
 
 const dayMs = 86_400_000;
@@ -93,6 +94,11 @@ export function parseList(text: string): string[] {
     .filter((part) => part !== '');
   if (parts.length === 0) throw new InvalidArgumentError('Give one or more, separated by commas.');
   return parts;
+}
+
+/** Returns the permission for models such as "a,b", or for "all". */
+export function parseModels(text: string): ModelPermission {
+  return text === 'all' ? { allModels: true, modelIds: [] } : { allModels: false, modelIds: parseList(text) };
 }
 
 /** Returns a whole number within bounds. */

@@ -12,6 +12,7 @@ import { consoleCommand } from './commands/console.js';
 import { doctorCommand } from './commands/doctor.js';
 import { keyCommand } from './commands/key.js';
 import { memberCommand } from './commands/member.js';
+import { projectCommand } from './commands/project.js';
 import { userCommand } from './commands/user.js';
 import { ledgerCommand } from './commands/ledger.js';
 import { modelCommand } from './commands/model.js';
@@ -27,6 +28,7 @@ const nouns: readonly ((cli: Cli) => Command)[] = [
   userCommand,
   consoleCommand,
   memberCommand,
+  projectCommand,
   keyCommand,
   callerCommand,
   balanceCommand,
@@ -47,7 +49,7 @@ const nouns: readonly ((cli: Cli) => Command)[] = [
 /** Runs the CLI with these arguments (without the program's name) and returns the exit code: 0, 1 for a failure, 2 for incorrect usage. */
 export async function run(args: readonly string[], world: World): Promise<number> {
   const program = new Command('tollgate')
-    .description('Operates Tollgate: accounts, keys, balances, models and upstreams.')
+    .description('Operates Tollgate: accounts, projects, keys, balances, models and upstreams.')
     .version(world.version)
     .option('--json', 'write JSON: one object per line')
     .configureHelp({ showGlobalOptions: true })

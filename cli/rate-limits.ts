@@ -1,7 +1,6 @@
 // The options --rpm, --tpm and --concurrency, and rate limits in output.
 import type { Command } from 'commander';
 import type { AccountRateLimits, RateLimits } from '#proto/auth/v1/auth.js';
-import { CliError } from './errors.js';
 import type { Json } from './output.js';
 import { parseCount } from './parse.js';
 
@@ -29,11 +28,13 @@ const parseLimit =
   (text: string): Given =>
     text === 'default' ? text : text === 'none' ? 0 : parseCount(text, 1, max);
 
-/** Returns limits as the options change them. Throws if no option is given. */
+/** Reports whether a limit is given. */
+export function hasRateLimits({ rpm, tpm, concurrency }: RateLimitOptions): boolean {
+  return rpm !== undefined || tpm !== undefined || concurrency !== undefined;
+}
+
+/** Returns limits as the options change them. */
 export function changedRateLimits(before: RateLimits | undefined, { rpm, tpm, concurrency }: RateLimitOptions): RateLimits {
-  if (rpm === undefined && tpm === undefined && concurrency === undefined) {
-    throw new CliError('No limit is given.', { fix: 'Give --rpm, --tpm or --concurrency.', exitCode: 2 });
-  }
   const changed = (given: Given | undefined, present: number | undefined): number | undefined =>
     given === undefined ? present : given === 'default' ? undefined : given;
   return {
@@ -45,8 +46,7 @@ export function changedRateLimits(before: RateLimits | undefined, { rpm, tpm, co
 
 /** Returns the limits of something new; undefined if no option is given. */
 export function newRateLimits(options: RateLimitOptions): RateLimits | undefined {
-  const { rpm, tpm, concurrency } = options;
-  return rpm === undefined && tpm === undefined && concurrency === undefined ? undefined : changedRateLimits(undefined, options);
+  return hasRateLimits(options) ? changedRateLimits(undefined, options) : undefined;
 }
 
 /** Returns the limits of an account with those of one model, or of all models together, as the options change them. */

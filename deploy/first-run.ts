@@ -59,7 +59,7 @@ export async function ensureFirstRun(
     );
   }
   await users.putMember({ accountId, userId: await operatorId(users, operatorEmail), role: Role.ROLE_OWNER }, context);
-  const { keys } = await auth.listKeys({ accountId, pageSize: 0, pageToken: '', newestFirst: false }, context);
+  const { keys } = await auth.listKeys({ accountId, projectId: '', pageSize: 0, pageToken: '', newestFirst: false }, context);
   for (const key of keys) if (key.name === keyName) await auth.revokeKey({ keyId: key.id, accountId }, context);
   const { secret } = await auth.createKey(CreateKeyRequest.fromPartial({ accountId, name: keyName }), context);
   show({ accountId, secret, operatorEmail, startingBalanceNanoUsd });

@@ -3,11 +3,18 @@ import { Command } from 'commander';
 import { hasReason } from '#client/errors/app-error.js';
 import { type Account, AccountState, type DeepPartial, UpdateAccountRequest } from '#proto/auth/v1/auth.js';
 import type { Balance } from '#proto/ledger/v1/ledger.js';
+import { type BudgetOptions, changedBudgets, withBudgets } from '../budgets.js';
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
+import { CliError } from '../errors.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
-import { changedAccountRateLimits, newRateLimits, type RateLimitOptions, withRateLimits } from '../rate-limits.js';
+import { changedAccountRateLimits, hasRateLimits, newRateLimits, type RateLimitOptions, withRateLimits } from '../rate-limits.js';
 import { accountInListView, accountStates, accountView, accountWithBalanceView } from '../views/account.js';
+
+interface UpdateOptions extends RateLimitOptions, BudgetOptions {
+  readonly model?: string;
+  readonly timeZone?: string;
+}
 
 /** The noun `account`. */
 export function accountCommand(cli: Cli): Command {
@@ -61,15 +68,36 @@ export function accountCommand(cli: Cli): Command {
       }),
     );
 
-  withRateLimits(account.command('update <account>'))
-    .description('Change the rate limits of an account, everywhere within a second. Limits that are not given stay as they are.')
-    .option('--model <id>', 'only the limits of this model within the account')
-    .action((accountId: string, options: { model?: string } & RateLimitOptions) =>
+  withBudgets(withRateLimits(account.command('update <account>')))
+    .description(
+      'Change the limits, the budgets or the time zone of an account, everywhere within a second. What is not given stays as it is.',
+    )
+    .option('--model <id>', 'only the rate limits of this model within the account')
+    .option('--time-zone <name>', 'the time zone in which the periods of its budgets begin, such as Europe/Berlin')
+    .action((accountId: string, options: UpdateOptions) =>
       cli.withServices(async ({ auth }) => {
-        const { account: before } = await auth.getAccount({ accountId }, operatorCall());
-        const rateLimits = changedAccountRateLimits(before!.rateLimits, options.model, options);
-        const request = UpdateAccountRequest.fromPartial({ accountId, rateLimits, updateMask: ['rate_limits'] });
-        cli.out.show(accountView, (await auth.updateAccount(request, operatorCall())).account!);
+        let present = (await auth.getAccount({ accountId }, operatorCall())).account!;
+        const budgets = changedBudgets(present.budgets, options);
+        const hasLimits = hasRateLimits(options);
+        if (!hasLimits && (options.model !== undefined || (budgets === undefined && options.timeZone === undefined)))
+          throw new CliError('No change is given.', {
+            fix:
+              options.model === undefined
+                ? 'Give --rpm, --tpm, --concurrency, --budget or --time-zone.'
+                : 'Give --rpm, --tpm or --concurrency.',
+            exitCode: 2,
+          });
+        if (budgets !== undefined || options.timeZone !== undefined) {
+          const updateMask = [...(budgets === undefined ? [] : ['budgets']), ...(options.timeZone === undefined ? [] : ['time_zone'])];
+          const request = { accountId, budgets: budgets ?? [], timeZone: options.timeZone ?? '', updateMask };
+          present = (await auth.updateAccountBudgets(request, operatorCall())).account!;
+        }
+        if (hasLimits) {
+          const rateLimits = changedAccountRateLimits(present.rateLimits, options.model, options);
+          const request = UpdateAccountRequest.fromPartial({ accountId, rateLimits, updateMask: ['rate_limits'] });
+          present = (await auth.updateAccount(request, operatorCall())).account!;
+        }
+        cli.out.show(accountView, present);
       }),
     );
 

@@ -3,15 +3,21 @@ import { Command } from 'commander';
 import { type Key, KeyState, type ModelPermission, UpdateKeyRequest } from '#proto/auth/v1/auth.js';
 import type { KeyActivity } from '#proto/metering/v1/metering.js';
 import { chooseAccount, withAccount } from '../accounts.js';
+import { type BudgetOptions, changedKeyBudgets, withBudgets } from '../budgets.js';
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
+import { CliError } from '../errors.js';
 import { instant } from '../output.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
-import { parseInstant, parseLimit, parseOverlap, parseList, parsePositiveAmount } from '../parse.js';
-import { changedRateLimits, newRateLimits, type RateLimitOptions, withRateLimits } from '../rate-limits.js';
+import { parseInstant, parseLimit, parseModels, parseOverlap, parsePositiveAmount } from '../parse.js';
+import { changedRateLimits, hasRateLimits, newRateLimits, type RateLimitOptions, withRateLimits } from '../rate-limits.js';
 import { keyView, type ShownKey } from '../views/key.js';
 
-interface CreateOptions extends RateLimitOptions {
+interface UpdateOptions extends RateLimitOptions, BudgetOptions {
+  readonly project?: string;
+}
+
+interface CreateOptions extends UpdateOptions {
   readonly account?: string;
   readonly name: string;
   readonly limit?: bigint;
@@ -25,10 +31,11 @@ export function keyCommand(cli: Cli): Command {
   const key = new Command('key').description('Platform keys, with their models, limits and expiry.');
   const parseExpiry = (text: string): bigint => parseInstant(text, cli.world.nowMs(), 'ahead');
 
-  withRateLimits(withAccount(key.command('create')))
+  withBudgets(withRateLimits(withAccount(key.command('create'))))
     .description('Create a key. Its secret is shown only once.')
     .requiredOption('--name <name>', 'a name to recognise the key')
-    .option('--limit <usd>', 'the lifetime spending limit', parsePositiveAmount)
+    .option('--project <id>', 'the project of the key; the default project unless given')
+    .option('--limit <usd>', 'the lifetime spending limit, the same as --budget lifetime:<usd>', parsePositiveAmount)
     .option('--expires <when>', 'when it expires, for example 30d or 2027-01-31', parseExpiry)
     .option('--models <ids>', 'only these models, separated by commas; all current and future models by default', parseModels)
     .option('--idempotency-key <key>', 'a retry with the same key creates no second key and shows no secret')
@@ -36,12 +43,16 @@ export function keyCommand(cli: Cli): Command {
 
   withPaging(withAccount(key.command('list')))
     .description('List the keys of an account with their spending, in order of creation.')
-    .action((options: { account?: string } & PageOptions) =>
+    .option('--project <id>', 'only keys of this project')
+    .action((options: { account?: string; project?: string } & PageOptions) =>
       cli.withServices(async (services) => {
         const { auth } = services;
         const accountId = await chooseAccount(auth, options.account);
         await listPages(cli, keyView, options, async (pageSize, pageToken) => {
-          const response = await auth.listKeys({ accountId, pageSize, pageToken, newestFirst: false }, operatorCall());
+          const response = await auth.listKeys(
+            { accountId, projectId: options.project ?? '', pageSize, pageToken, newestFirst: false },
+            operatorCall(),
+          );
           return { items: await known(cli, services, accountId, response.keys), nextPageToken: response.nextPageToken };
         });
       }),
@@ -52,13 +63,14 @@ export function keyCommand(cli: Cli): Command {
     .description('Show a key with its spending.')
     .action((keyId: string) => cli.withServices(async (services) => showKey(cli, services, await findKey(services, keyId))));
 
-  withRateLimits(key.command('update <key>'))
-    .description('Change the rate limits of a key, everywhere within a second. Limits that are not given stay as they are.')
-    .action((keyId: string, options: RateLimitOptions) =>
+  withBudgets(withRateLimits(key.command('update <key>')))
+    .description('Change the limits, the budgets or the project of a key, everywhere within a second. What is not given stays as it is.')
+    .option('--project <id>', 'move the key to this project, or to the default project; its past usage remains where it is', parseProject)
+    .action((keyId: string, options: UpdateOptions) =>
       cli.withServices(async (services) => {
-        const { accountId, rateLimits: before } = await findKey(services, keyId);
-        const rateLimits = changedRateLimits(before, options);
-        const request = UpdateKeyRequest.fromPartial({ keyId, accountId, rateLimits, updateMask: ['rate_limits'] });
+        const before = await findKey(services, keyId);
+        const change = changeOf(before, options);
+        const request = UpdateKeyRequest.fromPartial({ keyId, accountId: before.accountId, ...change });
         await showKey(cli, services, (await services.auth.updateKey(request, operatorCall())).key!);
       }),
     );
@@ -120,19 +132,48 @@ export function keyCommand(cli: Cli): Command {
   return key;
 }
 
-function parseModels(text: string): ModelPermission {
-  return text === 'all' ? { allModels: true, modelIds: [] } : { allModels: false, modelIds: parseList(text) };
+const parseProject = (text: string): string => (text === 'default' ? '' : text);
+
+/** Returns what the options change of a key, with the mask of the fields. */
+function changeOf(before: Key, options: UpdateOptions): Partial<UpdateKeyRequest> {
+  const { budgets, lifetimeLimit } = changedKeyBudgets(before.budgets, options);
+  const updateMask: string[] = [];
+  const change: Partial<UpdateKeyRequest> = { updateMask };
+  if (options.project !== undefined) {
+    change.projectId = options.project;
+    updateMask.push('project_id');
+  }
+  if (hasRateLimits(options)) {
+    change.rateLimits = changedRateLimits(before.rateLimits, options);
+    updateMask.push('rate_limits');
+  }
+  if (budgets !== undefined) {
+    change.budgets = budgets;
+    updateMask.push('budgets');
+  }
+  if (lifetimeLimit !== undefined) {
+    change.lifetimeLimitNanoUsd = lifetimeLimit.nanoUsd;
+    updateMask.push('lifetime_limit_nano_usd');
+  }
+  if (updateMask.length === 0)
+    throw new CliError('No change is given.', { fix: 'Give --rpm, --tpm, --concurrency, --budget or --project.', exitCode: 2 });
+  return change;
 }
 
 function create(cli: Cli, options: CreateOptions): Promise<void> {
   return cli.withServices(async (services) => {
     const { auth } = services;
     const accountId = await chooseAccount(auth, options.account);
+    const { budgets = [], lifetimeLimit } = changedKeyBudgets([], options);
+    if (lifetimeLimit !== undefined && options.limit !== undefined)
+      throw new CliError('--limit and --budget lifetime are the same limit.', { fix: 'Give one of them.', exitCode: 2 });
     const request = {
       accountId,
+      projectId: options.project ?? '',
+      budgets,
       name: options.name,
       models: options.models,
-      lifetimeLimitNanoUsd: options.limit,
+      lifetimeLimitNanoUsd: options.limit ?? lifetimeLimit?.nanoUsd,
       expiresAtMs: options.expires,
       idempotencyKey: options.idempotencyKey ?? '',
       rateLimits: newRateLimits(options),

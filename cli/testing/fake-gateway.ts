@@ -16,10 +16,15 @@ import {
   AuthServiceDefinition,
   type CreateAccountRequest,
   type CreateKeyRequest,
+  type CreateProjectRequest,
   Key,
   KeyState,
+  type ListKeysRequest,
+  Project,
+  type UpdateAccountBudgetsRequest,
   type UpdateAccountRequest,
   type UpdateKeyRequest,
+  type UpdateProjectRequest,
 } from '#proto/auth/v1/auth.js';
 import { Notification, NotificationChannel, NotificationServiceDefinition, NotificationState } from '#proto/auth/v1/notifications.js';
 import { UserServiceDefinition, VerifyAuditLogResponse } from '#proto/auth/v1/users.js';
@@ -67,6 +72,7 @@ export const testNowMs = 1_800_000_000_000;
 /** The state of the fake services; tests read and change it. */
 export class FakeState {
   readonly accounts: Account[] = [];
+  readonly projects: Project[] = [];
   readonly keys: Key[] = [];
   readonly entries: Entry[] = [];
   readonly models: Model[] = [];
@@ -230,6 +236,44 @@ function auth(state: FakeState): object {
       account.stateReason = request.stateReason;
       return { account };
     },
+    updateAccountBudgets: async ({ accountId, budgets, timeZone, updateMask }: UpdateAccountBudgetsRequest) => {
+      const account = find(state.accounts, accountId, 'account');
+      if (updateMask?.includes('budgets') === true) account.budgets = budgets;
+      if (updateMask?.includes('time_zone') === true) account.timeZone = timeZone;
+      return { account };
+    },
+    createProject: async (request: CreateProjectRequest) => {
+      const models = request.models ?? { allModels: true, modelIds: [] };
+      const project = Project.fromPartial({ ...request, models, id: newId('proj'), createdAtMs: BigInt(testNowMs) });
+      state.projects.push(project);
+      return { project };
+    },
+    getProject: async ({ projectId }: { projectId: string }) => ({
+      project: find(state.projects, projectId, 'project'),
+      keyCount: state.keys.filter((key) => key.projectId === projectId).length,
+    }),
+    listProjects: async ({ pageSize, pageToken }: { pageSize: number; pageToken: string }) => {
+      const { page, nextPageToken } = pageOf(state.projects, pageSize, pageToken);
+      return {
+        projects: page,
+        nextPageToken,
+        keyCounts: page.map(({ id }) => state.keys.filter(({ projectId }) => projectId === id).length),
+      };
+    },
+    updateProject: async (request: UpdateProjectRequest) => {
+      const project = find(state.projects, request.projectId, 'project');
+      const has = (field: string): boolean => request.updateMask?.includes(field) === true;
+      if (has('name')) project.name = request.name;
+      if (has('models')) project.models = request.models;
+      if (has('rate_limits')) project.rateLimits = request.rateLimits;
+      if (has('budgets')) project.budgets = request.budgets;
+      return { project };
+    },
+    deleteProject: async ({ projectId }: { projectId: string }) => {
+      const project = find(state.projects, projectId, 'project');
+      project.deletedAtMs = BigInt(testNowMs);
+      return { project };
+    },
     createKey: async (request: CreateKeyRequest) => {
       const models = request.models ?? { allModels: true, modelIds: [] };
       const key = Key.fromPartial({
@@ -244,9 +288,9 @@ function auth(state: FakeState): object {
       return { key, secret: 'the-secret-wxyz' };
     },
     getKey: async ({ keyId }: { keyId: string }) => ({ key: find(state.keys, keyId, 'key') }),
-    listKeys: async ({ accountId, pageSize, pageToken }: { accountId: string; pageSize: number; pageToken: string }) => {
+    listKeys: async ({ accountId, projectId, pageSize, pageToken }: ListKeysRequest) => {
       const { page, nextPageToken } = pageOf(
-        state.keys.filter((key) => key.accountId === accountId),
+        state.keys.filter((key) => key.accountId === accountId && (projectId === '' || key.projectId === projectId)),
         pageSize,
         pageToken,
       );
@@ -261,6 +305,8 @@ function auth(state: FakeState): object {
       if (has('expires_at_ms')) key.expiresAtMs = request.expiresAtMs;
       if (has('state')) key.state = request.state;
       if (has('rate_limits')) key.rateLimits = request.rateLimits;
+      if (has('budgets')) key.budgets = request.budgets;
+      if (has('project_id')) key.projectId = request.projectId;
       return { key };
     },
     revokeKey: async ({ keyId }: { keyId: string }) => {

@@ -1,6 +1,7 @@
 // The output of accounts.
 import { type Account, AccountState } from '#proto/auth/v1/auth.js';
 import type { Balance } from '#proto/ledger/v1/ledger.js';
+import { budgetsJson, budgetsText } from '../budgets.js';
 import { type Column, instant, instantJson, usd, type View } from '../output.js';
 import { wordsOf } from '../parse.js';
 import { accountRateLimitsJson, modelRateLimitsText, rateLimitsText } from '../rate-limits.js';
@@ -17,6 +18,8 @@ export const accountView: View<Account> = {
     state: accountStates.of(account.state),
     state_reason: account.stateReason === '' ? null : account.stateReason,
     rate_limits: accountRateLimitsJson(account.rateLimits),
+    budgets: budgetsJson(account.budgets),
+    time_zone: account.timeZone,
     created_at: instantJson(account.createdAtMs),
   }),
   columns: [
@@ -32,6 +35,8 @@ export const accountView: View<Account> = {
     { title: 'because', text: (account) => account.stateReason },
     { title: 'rate limits', text: (account) => rateLimitsText(account.rateLimits?.allModels) },
     { title: 'model limits', text: (account) => modelRateLimitsText(account.rateLimits) },
+    { title: 'budgets', text: (account) => budgetsText(account.budgets) },
+    { title: 'time zone', text: (account) => account.timeZone },
     { title: 'created', text: (account) => instant(account.createdAtMs) },
   ],
 };

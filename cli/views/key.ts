@@ -2,6 +2,7 @@
 import type { Key } from '#proto/auth/v1/auth.js';
 import type { KeyActivity } from '#proto/metering/v1/metering.js';
 import { type KeyStanding, keyStateWord } from '#rules/key-state.js';
+import { budgetsJson, budgetsText } from '../budgets.js';
 import { instant, instantJson, usd, usdJson, type View } from '../output.js';
 import { rateLimitsJson, rateLimitsText } from '../rate-limits.js';
 
@@ -32,6 +33,7 @@ export const keyView: View<ShownKey> = {
   json: (item) => ({
     id: item.key.id,
     account_id: item.key.accountId,
+    project_id: item.key.projectId,
     name: item.key.name,
     last_four: item.key.lastFour,
     state: keyStateWord(item),
@@ -41,6 +43,7 @@ export const keyView: View<ShownKey> = {
     ...usdJson('held', item.spend?.heldNanoUsd ?? 0n),
     ...usdJson('remaining', remaining(item)),
     rate_limits: rateLimitsJson(item.key.rateLimits),
+    budgets: budgetsJson(item.key.budgets),
     expires_at: instantJson(item.key.expiresAtMs),
     created_at: instantJson(item.key.createdAtMs),
     revoked_at: instantJson(item.key.revokedAtMs),
@@ -67,6 +70,7 @@ export const keyView: View<ShownKey> = {
   details: [
     { title: 'key', text: ({ key }) => key.id },
     { title: 'account', text: ({ key }) => key.accountId },
+    { title: 'project', text: ({ key }) => key.projectId },
     { title: 'name', text: ({ key }) => key.name },
     { title: 'ends in', text: ({ key }) => key.lastFour },
     { title: 'state', text: keyStateWord },
@@ -74,6 +78,7 @@ export const keyView: View<ShownKey> = {
     { title: 'held', text: ({ spend }) => usd(spend?.heldNanoUsd ?? 0n) },
     { title: 'limit', text: ({ key }) => (key.lifetimeLimitNanoUsd === undefined ? 'none' : usd(key.lifetimeLimitNanoUsd)) },
     { title: 'remaining', text: (item) => (remaining(item) === undefined ? '' : usd(remaining(item)!)) },
+    { title: 'budgets', text: ({ key }) => budgetsText(key.budgets) },
     { title: 'rate limits', text: ({ key }) => rateLimitsText(key.rateLimits) },
     { title: 'models', text: ({ key }) => models(key) },
     { title: 'expires', text: ({ key }) => (key.expiresAtMs === undefined ? 'never' : instant(key.expiresAtMs)) },

@@ -3,7 +3,15 @@ import { randomBytes } from 'node:crypto';
 import { newId } from '#kit/id.js';
 import { callContext } from '#client/call-context.js';
 import { eventually } from '#kit/testing/waiting.js';
-import { AccountState, CreateAccountRequest, CreateKeyRequest, UpdateAccountRequest, UpdateKeyRequest } from '#proto/auth/v1/auth.js';
+import {
+  AccountState,
+  CreateAccountRequest,
+  CreateKeyRequest,
+  CreateProjectRequest,
+  UpdateAccountRequest,
+  UpdateKeyRequest,
+  UpdateProjectRequest,
+} from '#proto/auth/v1/auth.js';
 import { CreateCallerRequest, UpdateCallerRequest } from '#proto/auth/v1/callers.js';
 import { CreateUserRequest, RevokeSessionsRequest, Role, UpdateProfileRequest, UpdateUserRequest } from '#proto/auth/v1/users.js';
 import { ModelState } from '#proto/catalog/v1/catalog.js';
@@ -37,6 +45,7 @@ export function auditedCalls(services: TestServices): AuditedCall[] {
   const { auth, callers, users, catalog, ledger, alerts, metering, inference } = services;
   const made = {
     accountId: '',
+    projectId: '',
     keyId: '',
     userId: '',
     session: '',
@@ -132,6 +141,41 @@ export function auditedCalls(services: TestServices): AuditedCall[] {
           UpdateAccountRequest.fromPartial({ accountId: made.accountId, state: AccountState.ACCOUNT_STATE_ACTIVE, updateMask: ['state'] }),
           operator,
         ),
+      once,
+    ),
+    ofAuth(
+      'UpdateAccountBudgets',
+      'account.update',
+      () =>
+        auth.updateAccountBudgets(
+          { accountId: made.accountId, budgets: [], timeZone: 'Europe/Berlin', updateMask: ['time_zone'] },
+          operator,
+        ),
+      once,
+    ),
+    ofAuth(
+      'CreateProject',
+      'project.create',
+      async () => {
+        const request = CreateProjectRequest.fromPartial({ accountId: made.accountId, name: 'Search', idempotencyKey: 'p' });
+        made.projectId = (await auth.createProject(request, operator)).project!.id;
+      },
+      once,
+    ),
+    ofAuth(
+      'UpdateProject',
+      'project.update',
+      () =>
+        auth.updateProject(
+          UpdateProjectRequest.fromPartial({ accountId: made.accountId, projectId: made.projectId, name: 'Find', updateMask: ['name'] }),
+          operator,
+        ),
+      once,
+    ),
+    ofAuth(
+      'DeleteProject',
+      'project.delete',
+      () => auth.deleteProject({ accountId: made.accountId, projectId: made.projectId }, operator),
       once,
     ),
     ofAuth(

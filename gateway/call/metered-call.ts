@@ -3,7 +3,7 @@
 // Whatever happens, a call whose hold is durable ends in exactly one usage record: when the model is done, when anything fails, and when
 // the client disconnects. The hold is durable before the client gets the first byte, the record before it gets the end.
 import { isSpanContextValid, trace } from '@opentelemetry/api';
-import type { AccountRateLimits, Key } from '#proto/auth/v1/auth.js';
+import type { AccountRateLimits, Key, Project } from '#proto/auth/v1/auth.js';
 import type { Budget } from '#proto/budget/v1/budget.js';
 import type { ApiFormat, Event, GenerateResponse } from '#proto/inference/v1/inference.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
@@ -36,6 +36,7 @@ export interface CallRequest {
   /** The request id, which becomes the call id: req_… */
   readonly id: string;
   readonly key: Key;
+  readonly project?: Project | undefined;
   readonly accountRateLimits?: AccountRateLimits | undefined;
   /** The budgets that the call counts in. */
   readonly budgets?: readonly Budget[] | undefined;
@@ -99,7 +100,7 @@ export type CallStep =
 export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncGenerator<CallStep, void, void> {
   const startedAtMs = deps.clock.nowMs();
   const callable = deps.models.resolve(request.parsed.model, startedAtMs);
-  assertPermitted(request.key, callable.model);
+  assertPermitted(request, callable.model);
   assertReads(callable.model, request.parsed.needs);
   assertForms(callable.model, request.parsed, request.format);
   deps.recorder.assertRecording();

@@ -1,22 +1,24 @@
-// Checks that the model and the key allow a call, before any money is held.
+// Checks that the model, the key and its project allow a call, before any money is held.
 import { AppError } from '#client/errors/app-error.js';
+import { fault } from '#client/errors/fault.js';
 import { ApiFormat } from '#proto/inference/v1/inference.js';
-import type { Key } from '#proto/auth/v1/auth.js';
+import type { Key, ModelPermission, Project } from '#proto/auth/v1/auth.js';
 import { Capability, Modality, type Model } from '#proto/catalog/v1/catalog.js';
 import type { ModalityNeed, ParsedCall } from '../formats/format.js';
 import type { JsonOutline } from '../http/middleware/json-outline.js';
 import type { ModelReplica } from '../replicas/models.js';
 
-/** Throws model_not_permitted if the key may not use the model. */
-export function assertPermitted(key: Key, model: Model): void {
-  if (isPermitted(key, model)) return;
-  throw new AppError(
-    'model_not_permitted',
-    `The platform key ending in ${key.lastFour} may not use the model "${model.id}". GET /v1/models lists the models it may use.`,
-    {
-      details: { field: 'model' },
-    },
-  );
+/** A key with its project. */
+export interface PermittedCaller {
+  readonly key: Key;
+  readonly project?: Project | undefined;
+}
+
+/** Throws model_not_permitted if the key or its project may not use the model. */
+export function assertPermitted({ key, project }: PermittedCaller, model: Model): void {
+  const options = { details: { field: 'model' } };
+  if (!permits(key.models, model)) throw fault('model_not_in_key', { last_four: key.lastFour, model: model.id }, options);
+  if (!permits(project?.models, model)) throw fault('model_not_in_project', { project: project!.name, model: model.id }, options);
 }
 
 const modalityNames: Partial<Record<Modality, string>> = {
@@ -56,9 +58,12 @@ export function assertForms(model: Model, { request }: Pick<ParsedCall, 'request
   );
 }
 
-/** Reports whether the key may list and call the model. */
-export function isPermitted(key: Key, model: Model): boolean {
-  const permission = key.models;
+/** Reports whether the key and its project may list and call the model. */
+export function isPermitted({ key, project }: PermittedCaller, model: Model): boolean {
+  return permits(key.models, model) && permits(project?.models, model);
+}
+
+function permits(permission: ModelPermission | undefined, model: Model): boolean {
   return permission === undefined || permission.allModels || permission.modelIds.includes(model.id);
 }
 

@@ -1,6 +1,6 @@
 // What the middleware learns about a request, typed once; koa's own ctx.state is untyped.
 import type { Context } from 'koa';
-import type { AccountRateLimits, Key } from '#proto/auth/v1/auth.js';
+import type { AccountRateLimits, Key, Project } from '#proto/auth/v1/auth.js';
 import type { Budget } from '#proto/budget/v1/budget.js';
 import type { Format } from '../formats/format.js';
 import type { BodyGuard } from './body-guard.js';
@@ -20,6 +20,8 @@ export interface RequestState {
   bodies?: BodyGuard;
   /** Set once the key is known. */
   key?: Key;
+  /** The project of the key. */
+  project?: Project | undefined;
   /** The limits that the key shares with the other keys of its account. */
   accountRateLimits?: AccountRateLimits | undefined;
   /** The budgets of the key, its project and its account. */

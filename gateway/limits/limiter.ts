@@ -1,7 +1,7 @@
 // Admits or refuses calls by their rate limits, before any money is held.
 import { type Counter, metrics } from '@opentelemetry/api';
 import type { Clock } from '#kit/clock.js';
-import type { AccountRateLimits, Key } from '#proto/auth/v1/auth.js';
+import type { AccountRateLimits, Key, Project } from '#proto/auth/v1/auth.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { rateLimitError } from './errors.js';
 import { type Checked, type DefaultLimits, type Demand, estimatedTokens, type Figures, type Subject, subjectsOf } from './limits.js';
@@ -24,6 +24,7 @@ export interface Admission {
 /** A call that may be limited. */
 export interface CallToLimit {
   readonly key: Key;
+  readonly project?: Project | undefined;
   readonly accountRateLimits?: AccountRateLimits | undefined;
   readonly parsed: Pick<ParsedCall, 'inputTokensMax' | 'images' | 'documents'>;
   /** Receives the figures for the headers of the answer, whether or not the call is admitted. */

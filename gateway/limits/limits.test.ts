@@ -1,14 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
-import { AccountRateLimits, Key } from '#proto/auth/v1/auth.js';
+import { AccountRateLimits, Key, Project } from '#proto/auth/v1/auth.js';
 import { renderings } from '../formats/chat-completions/error.js';
 import { retryHeaders } from '../formats/error-details.js';
 import { rateLimitError } from './errors.js';
 import { limitHeaders } from './headers.js';
 import { estimatedTokens, type Figures, subjectsOf } from './limits.js';
 
-const none = { key: undefined, account: undefined, accountModel: undefined };
+const none = { key: undefined, project: undefined, account: undefined, accountModel: undefined };
 const key = (rateLimits?: object): Key =>
-  Key.fromPartial({ id: 'key_1', accountId: 'acct_1', ...(rateLimits === undefined ? {} : { rateLimits }) });
+  Key.fromPartial({ id: 'key_1', accountId: 'acct_1', projectId: 'proj_1', ...(rateLimits === undefined ? {} : { rateLimits }) });
 const limits = (requestsPerMinute?: number, tokensPerMinute?: number) => ({
   requestsPerMinute,
   tokensPerMinute,
@@ -21,18 +21,20 @@ describe('what limits a call', () => {
     expect(subjectsOf({ key: key({}), accountRateLimits: AccountRateLimits.fromPartial({}) }, 'a/model', none)).toBeUndefined();
   });
 
-  it('is set for the key, the account, and the model within the account', () => {
+  it('is set for the key, its project, the account, and the model within the account', () => {
     const accountRateLimits = AccountRateLimits.fromPartial({
       allModels: { requestsPerMinute: 600 },
       models: [{ modelId: 'a/model', limits: { tokensPerMinute: 9000 } }],
     });
-    const caller = { key: key({ requestsPerMinute: 60, concurrentCalls: 5 }), accountRateLimits };
+    const project = Project.fromPartial({ id: 'proj_1', rateLimits: { tokensPerMinute: 700 } });
+    const caller = { key: key({ requestsPerMinute: 60, concurrentCalls: 5 }), project, accountRateLimits };
     expect(subjectsOf(caller, 'a/model', none)).toMatchObject([
       { scope: 'key', requests: 60, tokens: undefined, concurrent: 5 },
+      { scope: 'project', id: 'proj_1', tokens: 700 },
       { scope: 'account_model', requests: undefined, tokens: 9000 },
       { scope: 'account', requests: 600 },
     ]);
-    expect(subjectsOf(caller, 'another/model', none)!.map(({ scope }) => scope)).toEqual(['key', 'account']);
+    expect(subjectsOf(caller, 'another/model', none)!.map(({ scope }) => scope)).toEqual(['key', 'project', 'account']);
   });
 
   it('is the default where a limit is absent, and nothing where it is 0', () => {
@@ -42,10 +44,10 @@ describe('what limits a call', () => {
     expect(subjectsOf({ key: key({ requestsPerMinute: 0, tokensPerMinute: 0 }) }, 'm', defaults)).toBeUndefined();
   });
 
-  it('is counted apart for each key, account and model', () => {
-    const defaults = { key: limits(1), account: limits(1), accountModel: limits(1) };
+  it('is counted apart for each key, project, account and model', () => {
+    const defaults = { key: limits(1), project: limits(1), account: limits(1), accountModel: limits(1) };
     const hashes = ['m', 'n'].flatMap((model) => subjectsOf({ key: key() }, model, defaults)!.map(({ hash }) => hash.join()));
-    expect(new Set(hashes).size).toBe(4);
+    expect(new Set(hashes).size).toBe(5);
   });
 
   it('takes the prompt for a quarter of its bytes', () => {

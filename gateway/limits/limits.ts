@@ -1,4 +1,4 @@
-// What the limits of a call are: of its key, its account, and the model within its account, each set by a user or by default. Pure.
+// What the limits of a call are: of its key, its project, its account, and the model within its account, each set by a user or by default. Pure.
 import {
   type Checked as WindowChecked,
   type Figures as WindowFigures,
@@ -6,12 +6,12 @@ import {
   subjectHash,
   type WindowSubject,
 } from '#kit/limits/window-table.js';
-import type { AccountRateLimits, Key, RateLimits } from '#proto/auth/v1/auth.js';
+import type { AccountRateLimits, Key, Project, RateLimits } from '#proto/auth/v1/auth.js';
 
 /** What a limit is about. */
-export type Scope = 'key' | 'account' | 'account_model';
+export type Scope = 'key' | 'project' | 'account' | 'account_model';
 
-/** A key, an account or a model within an account whose use is limited. */
+/** A key, a project, an account or a model within an account whose use is limited. */
 export interface Subject extends WindowSubject {
   readonly scope: Scope;
   /** Names the subject among all of its kind. */
@@ -32,6 +32,7 @@ export type Checked = WindowChecked<Subject>;
 /** The defaults of the operator. */
 export interface DefaultLimits {
   readonly key: RateLimits | undefined;
+  readonly project: RateLimits | undefined;
   readonly account: RateLimits | undefined;
   readonly accountModel: RateLimits | undefined;
 }
@@ -39,20 +40,23 @@ export interface DefaultLimits {
 /** Whose limits apply to a call. */
 export interface LimitedCaller {
   readonly key: Key;
+  readonly project?: Project | undefined;
   readonly accountRateLimits?: AccountRateLimits | undefined;
 }
 
 /** Returns what limits a call; undefined if nothing does. */
 export function subjectsOf(
-  { key, accountRateLimits }: LimitedCaller,
+  { key, project, accountRateLimits }: LimitedCaller,
   modelId: string,
   defaults: DefaultLimits,
 ): readonly Subject[] | undefined {
-  const { key: ofKey, account: ofAccount, accountModel: ofModel } = defaults;
+  const { key: ofKey, project: ofProject, account: ofAccount, accountModel: ofModel } = defaults;
   if (
     key.rateLimits === undefined &&
+    project?.rateLimits === undefined &&
     accountRateLimits === undefined &&
     ofKey === undefined &&
+    ofProject === undefined &&
     ofAccount === undefined &&
     ofModel === undefined
   )
@@ -60,6 +64,7 @@ export function subjectsOf(
   const own = accountRateLimits?.models.find((each) => each.modelId === modelId)?.limits;
   const subjects = [
     subject('key', key.id, key.rateLimits, ofKey),
+    subject('project', key.projectId, project?.rateLimits, ofProject),
     subject('account_model', `${key.accountId} ${modelId}`, own, ofModel),
     subject('account', key.accountId, accountRateLimits?.allModels, ofAccount),
   ].filter((each) => each !== undefined);

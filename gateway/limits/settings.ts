@@ -10,11 +10,14 @@ const requestsMax = 1_000_000;
 const tokensMax = 1_000_000_000;
 const callsMax = 1_000_000;
 
-/** Settings of the limits that apply where a key or an account has none of its own, and of the counts. */
+/** Settings of the limits that apply where a key, a project or an account has none of its own, and of the counts. */
 export const limitSettings = {
   keyRpm: limit('KEY_RPM', 'requests per minute of a key', requestsMax),
   keyTpm: limit('KEY_TPM', 'tokens per minute of a key', tokensMax),
   keyConcurrency: limit('KEY_CONCURRENCY', 'calls in flight of a key', callsMax),
+  projectRpm: limit('PROJECT_RPM', 'requests per minute of a project', requestsMax),
+  projectTpm: limit('PROJECT_TPM', 'tokens per minute of a project', tokensMax),
+  projectConcurrency: limit('PROJECT_CONCURRENCY', 'calls in flight of a project', callsMax),
   accountRpm: limit('ACCOUNT_RPM', 'requests per minute of an account', requestsMax),
   accountTpm: limit('ACCOUNT_TPM', 'tokens per minute of an account', tokensMax),
   accountConcurrency: limit('ACCOUNT_CONCURRENCY', 'calls in flight of an account', callsMax),
@@ -38,6 +41,7 @@ export const limitSettings = {
 export function defaultLimits(config: Values<typeof limitSettings>): DefaultLimits {
   return {
     key: limits(config.keyRpm, config.keyTpm, config.keyConcurrency),
+    project: limits(config.projectRpm, config.projectTpm, config.projectConcurrency),
     account: limits(config.accountRpm, config.accountTpm, config.accountConcurrency),
     accountModel: limits(config.accountModelRpm, config.accountModelTpm, config.accountModelConcurrency),
   };

@@ -9,10 +9,11 @@ import {
   type AuthenticateRequest,
   Key,
   KeyState,
+  Project,
   type WatchKeysResponse,
   WatchKeysResponse_Change,
 } from '#proto/auth/v1/auth.js';
-import { Budget } from '#proto/budget/v1/budget.js';
+import { Budget, BudgetScope } from '#proto/budget/v1/budget.js';
 import { ManualClock } from '#kit/clock.js';
 import { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
@@ -34,6 +35,9 @@ function makeSecret(): string {
   return body + sum;
 }
 
+const projectChange = (value: Project): WatchKeysResponse_Change =>
+  WatchKeysResponse_Change.fromPartial({ changed: { $case: 'project', value } });
+
 /** Auth with one key, whose pushes the test controls. */
 class FakeAuth {
   secret = makeSecret();
@@ -43,6 +47,7 @@ class FakeAuth {
   accountRateLimits: AccountRateLimits | undefined;
   budgets: Budget[] = [];
   accountTimeZone = '';
+  project = Project.fromPartial({ id: newId('proj'), version: 1n });
   lookUps = 0;
   /** Of the previous secret; undefined if there is none. */
   former: { secret: string; untilMs: bigint } | undefined;
@@ -64,10 +69,11 @@ class FakeAuth {
         secretExpiresAtMs: this.former!.untilMs,
         budgets: this.budgets,
         accountTimeZone: this.accountTimeZone,
+        project: this.project,
       };
     if (!isHashOf(this.secret)) throw new AppError('key_unknown', 'No.');
-    const { key, accountState, accountStateReason, accountRateLimits, budgets, accountTimeZone } = this;
-    return { key, accountState, accountStateReason, accountRateLimits, budgets, accountTimeZone };
+    const { key, accountState, accountStateReason, accountRateLimits, budgets, accountTimeZone, project } = this;
+    return { key, accountState, accountStateReason, accountRateLimits, budgets, accountTimeZone, project };
   }
 
   async *watchKeys(_request: object, context: CallContext): AsyncGenerator<WatchKeysResponse> {
@@ -193,35 +199,45 @@ describe('the key replica', () => {
     expect((await keys.authenticate(auth.secret)).accountRateLimits).toEqual(accountRateLimits);
   });
 
-  it.each([
-    ['its account', ({ accountId }: Key) => ({ accountId })],
-    ['its project', ({ accountId, projectId }: Key) => ({ accountId, projectId })],
-    ['the key', ({ accountId, projectId, id }: Key) => ({ accountId, projectId, keyId: id })],
-  ])('applies new budgets and a new time zone after a change for %s is pushed', async (_, changed) => {
-    auth.key.projectId = newId('proj');
-    expect((await keys.authenticate(auth.secret)).budgets).toEqual([]);
-    auth.budgets = [Budget.fromPartial({ id: newId('bud'), limitNanoUsd: 5n, version: 1n })];
-    auth.accountTimeZone = 'Asia/Shanghai';
-    expect((await keys.authenticate(auth.secret)).budgets).toEqual([]);
-    await auth.send([WatchKeysResponse_Change.fromPartial({ changed: { $case: 'budgets', value: changed(auth.key) } })]);
-    expect(await keys.authenticate(auth.secret)).toMatchObject({ budgets: auth.budgets, accountTimeZone: 'Asia/Shanghai' });
-  });
+  const month = (scope: BudgetScope, limitNanoUsd: bigint): Budget =>
+    Budget.fromPartial({ id: newId('bud'), scope, limitNanoUsd, version: 1n });
 
-  it('keeps a key whose project does not have other budgets', async () => {
-    auth.key.projectId = newId('proj');
-    await keys.authenticate(auth.secret);
-    const value = { accountId: auth.key.accountId, projectId: newId('proj') };
-    await auth.send([WatchKeysResponse_Change.fromPartial({ changed: { $case: 'budgets', value } })]);
-    await keys.authenticate(auth.secret);
+  it('applies the models, limits and budgets of a project, but no older ones', async () => {
+    expect((await keys.authenticate(auth.secret)).budgets).toEqual([]);
+    const rateLimits = { requestsPerMinute: 5, tokensPerMinute: undefined, concurrentCalls: undefined };
+    const budgets = [month(BudgetScope.BUDGET_SCOPE_PROJECT, 5n)];
+    const changed: Project = { ...auth.project, rateLimits, budgets, models: { allModels: false, modelIds: ['a'] }, version: 2n };
+    await auth.send([projectChange(changed)]);
+    expect(await keys.authenticate(auth.secret)).toMatchObject({ project: changed, budgets });
+    await auth.send([
+      projectChange({ ...changed, budgets: [], version: 1n }),
+      projectChange({ ...changed, id: newId('proj'), version: 3n }),
+    ]);
+    expect(await keys.authenticate(auth.secret)).toMatchObject({ project: changed, budgets });
     expect(auth.lookUps).toBe(1);
   });
 
-  it('applies the budgets of the project to which a key moves', async () => {
+  it('replaces the budgets of the key and of its account each for itself, and the time zone', async () => {
+    const [ofKey, ofProject, ofAccount] = [3, 2, 1].map((scope) => month(scope, 5n)) as [Budget, Budget, Budget];
+    auth.budgets = [ofKey, ofProject, ofAccount];
+    expect((await keys.authenticate(auth.secret)).budgets).toHaveLength(3);
+    const raised = { ...ofKey, limitNanoUsd: 9n, version: 2n };
+    await auth.send([
+      WatchKeysResponse_Change.fromPartial({ changed: { $case: 'key', value: { ...auth.key, budgets: [raised], version: 2n } } }),
+    ]);
+    const account = Account.fromPartial({ id: auth.key.accountId, state: auth.accountState, timeZone: 'Asia/Shanghai' });
+    await auth.send([WatchKeysResponse_Change.fromPartial({ changed: { $case: 'account', value: account } })]);
+    expect(await keys.authenticate(auth.secret)).toMatchObject({ budgets: [ofProject, raised], accountTimeZone: 'Asia/Shanghai' });
+    expect(auth.lookUps).toBe(1);
+  });
+
+  it('applies the settings of the project to which a key moves', async () => {
     await keys.authenticate(auth.secret);
-    auth.budgets = [Budget.fromPartial({ id: newId('bud'), limitNanoUsd: 5n, version: 1n })];
-    auth.key = { ...auth.key, projectId: newId('proj'), version: 2n };
+    auth.budgets = [month(BudgetScope.BUDGET_SCOPE_PROJECT, 5n)];
+    auth.project = { ...auth.project, id: newId('proj') };
+    auth.key = { ...auth.key, projectId: auth.project.id, version: 2n };
     await auth.send([WatchKeysResponse_Change.fromPartial({ changed: { $case: 'key', value: auth.key } })]);
-    expect((await keys.authenticate(auth.secret)).budgets).toEqual(auth.budgets);
+    expect(await keys.authenticate(auth.secret)).toMatchObject({ budgets: auth.budgets, project: auth.project });
   });
 
   it('refuses a key at the exact instant of its expiry', async () => {

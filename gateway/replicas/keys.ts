@@ -1,13 +1,6 @@
 // The local cache of authenticated keys, kept current by changes that auth pushes, so that admitting a call needs no RPC.
-import type {
-  AccountRateLimits,
-  AccountState,
-  AuthenticateResponse,
-  Key,
-  WatchKeysResponse,
-  WatchKeysResponse_BudgetsChange,
-} from '#proto/auth/v1/auth.js';
-import type { Budget } from '#proto/budget/v1/budget.js';
+import type { AccountRateLimits, AccountState, AuthenticateResponse, Key, Project, WatchKeysResponse } from '#proto/auth/v1/auth.js';
+import { type Budget, BudgetScope } from '#proto/budget/v1/budget.js';
 import type { Clock } from '#kit/clock.js';
 import { AppError, hasReason } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
@@ -31,6 +24,7 @@ interface Entry {
   /** Why the account is suspended. */
   accountStateReason: string;
   accountRateLimits: AccountRateLimits | undefined;
+  project: Project;
   budgets: readonly Budget[];
   accountTimeZone: string;
   /** Set if the secret was replaced by a rotation: from this instant on it is refused. */
@@ -48,13 +42,14 @@ export class UnusableKeyError extends AppError {
   }
 }
 
-/** A key that may be used, and the limits and budgets that it shares with other keys. */
+/** A key that may be used, and the permissions, limits and budgets that it shares with other keys. */
 export interface UsableKey {
   readonly key: Key;
+  readonly project: Project;
   readonly accountRateLimits: AccountRateLimits | undefined;
   /** The budgets of the key, its project and its account. */
   readonly budgets: readonly Budget[];
-  /** The time zone of the account's calendar budgets; empty for UTC. */
+  /** The IANA time zone of the account's calendar budgets. */
   readonly accountTimeZone: string;
 }
 
@@ -109,9 +104,15 @@ export function createKeyReplica(deps: {
           entry.accountState = changed.value.state;
           entry.accountStateReason = changed.value.stateReason;
           entry.accountRateLimits = changed.value.rateLimits;
+          entry.accountTimeZone = changed.value.timeZone;
+          replaceBudgets(entry, BudgetScope.BUDGET_SCOPE_ACCOUNT, changed.value.budgets);
         }
-      } else if (changed?.$case === 'budgets') {
-        for (const [hash, entry] of entries) if (hasBudgetsOf(changed.value, entry.key)) forget(hash, entry);
+      } else if (changed?.$case === 'project') {
+        for (const entry of entries.values()) {
+          if (entry.project.id !== changed.value.id || entry.project.version >= changed.value.version) continue;
+          entry.project = changed.value;
+          replaceBudgets(entry, BudgetScope.BUDGET_SCOPE_PROJECT, changed.value.budgets);
+        }
       }
     }
   }
@@ -120,10 +121,10 @@ export function createKeyReplica(deps: {
   function take(hash: string, changed: Key): void {
     const entry = entries.get(hash)!;
     if (entry.key.version >= changed.version) return;
-    // The budgets of another project are not in the change.
-    const isSameProject = entry.key.projectId === changed.projectId;
-    if (entry.key.secretVersion === changed.secretVersion && isSameProject) entry.key = changed;
-    else forget(hash, entry);
+    // The settings of another project are not in the change.
+    if (entry.key.secretVersion !== changed.secretVersion || entry.key.projectId !== changed.projectId) return forget(hash, entry);
+    entry.key = changed;
+    replaceBudgets(entry, BudgetScope.BUDGET_SCOPE_KEY, changed.budgets);
   }
 
   function forget(hash: string, { key }: Entry): void {
@@ -158,6 +159,7 @@ export function createKeyReplica(deps: {
       accountState: response.accountState,
       accountStateReason: response.accountStateReason,
       accountRateLimits: response.accountRateLimits,
+      project: response.project!,
       budgets: response.budgets,
       accountTimeZone: response.accountTimeZone,
       secretExpiresAtMs: response.secretExpiresAtMs,
@@ -217,9 +219,8 @@ export function createKeyReplica(deps: {
   };
 }
 
-/** Reports whether the budgets of this key may have changed. */
-function hasBudgetsOf({ accountId, projectId, keyId }: WatchKeysResponse_BudgetsChange, key: Key): boolean {
-  return key.accountId === accountId && (projectId === '' || key.projectId === projectId) && (keyId === '' || key.id === keyId);
+function replaceBudgets(entry: Entry, of: BudgetScope, budgets: readonly Budget[]): void {
+  entry.budgets = [...entry.budgets.filter(({ scope }) => scope !== of), ...budgets];
 }
 
 function unknownKey(): AppError {

@@ -17,7 +17,8 @@ export function countTokens({ peers, models, config }: CallDeps): Middleware {
     noteRequestedModel(ctx, body.value);
     const parsed = parseCountTokens(body.value, { version: versionOf(ctx), betas: betasOf(ctx) });
     const { model, targets } = models.resolve(parsed.model);
-    assertPermitted(stateOf(ctx).key!, model);
+    const { key, project } = stateOf(ctx);
+    assertPermitted({ key: key!, project }, model);
     assertReads(model, parsed.needs);
     const counted = await peers.inference.countTokens(
       { ...parsed.request, targets: [...targets] },

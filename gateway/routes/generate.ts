@@ -36,6 +36,7 @@ export function generate(format: Format, deps: GenerateDeps): Middleware {
     const call: Omit<CallRequest, 'disconnected'> = {
       id: state.requestId,
       key: state.key!,
+      project: state.project,
       accountRateLimits: state.accountRateLimits,
       budgets: state.budgets,
       accountTimeZone: state.accountTimeZone,

@@ -2,15 +2,15 @@
 import type { Context, Middleware } from 'koa';
 import { AppError } from '#client/errors/app-error.js';
 import { renderCatalog, renderModel, renderModelList } from '../formats/models.js';
-import { isPermitted } from '../call/model-checks.js';
+import { isPermitted, type PermittedCaller } from '../call/model-checks.js';
 import type { ModelReplica } from '../replicas/models.js';
 import { stateOf } from '../http/request-state.js';
 
 /** Lists the models that the key may call and that can be served and billed now. */
 export function listModels(models: ModelReplica): Middleware {
   return async (ctx: Context) => {
-    const key = stateOf(ctx).key!;
-    const visible = models.list().filter((model) => model.price !== undefined && models.isServed(model) && isPermitted(key, model));
+    const caller = callerOf(ctx);
+    const visible = models.list().filter((model) => model.price !== undefined && models.isServed(model) && isPermitted(caller, model));
     ctx.body = renderModelList(visible, {
       limit: first(ctx.query['limit']),
       afterId: first(ctx.query['after_id']),
@@ -22,10 +22,10 @@ export function listModels(models: ModelReplica): Middleware {
 /** Returns one model by id or alias; the id may contain slashes, raw or encoded. */
 export function getModel(models: ModelReplica): Middleware {
   return async (ctx: Context) => {
-    const key = stateOf(ctx).key!;
+    const caller = callerOf(ctx);
     const name = String(ctx['params'].id);
     const { model, price } = models.resolve(name);
-    if (!isPermitted(key, model)) {
+    if (!isPermitted(caller, model)) {
       // A key that may not use a model is not told that it exists.
       throw new AppError(
         'model_unknown',
@@ -43,6 +43,11 @@ export function getCatalog(models: ModelReplica): Middleware {
     ctx.set('cache-control', 'public, max-age=30');
     ctx.body = renderCatalog(models.list(), (model) => models.isServed(model));
   };
+}
+
+function callerOf(ctx: Context): PermittedCaller {
+  const { key, project } = stateOf(ctx);
+  return { key: key!, project };
 }
 
 function first(value: string | string[] | undefined): string | undefined {

@@ -6,12 +6,12 @@ type Grant = Exclude<(typeof accessTable)[keyof typeof accessTable]['grant'], ''
 /** What each grant allows, for those that operators give. */
 export const grantMeanings: Readonly<Record<Grant, string>> = {
   'audit.append': 'append events to the audit log, as services do',
-  'auth.accounts': 'read, create, rename, suspend and resume accounts',
+  'auth.accounts': 'read, create, rename, limit, suspend and resume accounts',
   'auth.audit': 'read and verify the audit log',
   'auth.authenticate': 'look platform keys up by the hash of their secret, and watch their changes',
   'auth.callers': 'manage callers and their grants: with it a caller can get every other grant',
   'auth.directory': 'watch the callers, as services do',
-  'auth.keys': 'read, create, change, rotate and revoke platform keys',
+  'auth.keys': 'read, create and change projects and platform keys, and rotate and revoke keys',
   'auth.sessions': 'sign users in and manage their sessions, as the gateway does',
   'auth.users': 'manage users, members and invitations',
   'catalog.publish': 'publish a price without a draft',

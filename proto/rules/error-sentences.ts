@@ -78,6 +78,11 @@ export const fieldRules = {
   some_models: 'must name at least one model, or be left out for all models',
   max_models: 'must name at most {max} models',
   distinct_models: 'must be ids of models, each once: 1 to 200 ASCII characters without spaces',
+  distinct_periods: 'must be lifetime, month, week or day, each once',
+  lifetime_of_key: 'must not be lifetime for a key; set the lifetime limit of the key instead',
+  budgets_beside_limit: 'must have fewer than {max} entries, because the lifetime limit of the key counts as one of its {max} budgets',
+  some_percents: 'must name at least one percentage, because a soft budget only sends alerts',
+  time_zone: 'must be the IANA name of a time zone, such as Europe/Berlin or UTC',
   model_name: 'must have 1 to {max} of the characters a-z 0-9 . _ : / - and begin with a letter or a digit',
 
   needs_group_by: 'needs group_by',
@@ -143,6 +148,10 @@ export const sentences = {
   failed_precondition: {
     failed_precondition: 'The present state does not allow this.',
     key_unchangeable: 'The key is revoked and cannot be changed. Create a new key.',
+    project_deleted: 'The project is deleted. Choose another project.',
+    default_project: 'The default project of an account cannot be deleted.',
+    project_in_use: 'The project has keys that are not revoked. Revoke them or move them to another project first.',
+    projects_full: 'An account can have at most {max} projects. Delete one first.',
     key_unrotatable: 'The key is revoked and cannot be rotated. Create a new key.',
     last_owner: 'An account needs at least one owner. Make another member an owner first.',
     last_operator: 'This is the last operator who can sign in. Make another user an operator first.',
@@ -194,7 +203,12 @@ export const sentences = {
     account_suspended: 'The account of this platform key is suspended. Contact the operator.',
     suspended_because: 'The account of this platform key is suspended: {why}',
   },
-  model_not_permitted: { model_not_permitted: 'This key may not use the model. Use another model, or change the models of the key.' },
+  model_not_permitted: {
+    model_not_permitted: 'This key may not use the model. Use another model, or change the models of the key.',
+    model_not_in_key: 'The platform key ending in {last_four} may not use the model "{model}". GET /v1/models lists the models it may use.',
+    model_not_in_project:
+      'The project "{project}" of this platform key may not use the model "{model}". GET /v1/models lists the models it may use.',
+  },
   peer_not_permitted: { peer_not_permitted: 'This process may not make the call.' },
   sign_in_refused: { sign_in_refused: 'Sign-in failed: the details do not match, or the link has expired.' },
   sign_in_throttled: {
@@ -262,6 +276,10 @@ export const sentences = {
     key_requests: 'This key may make {max:request} per minute and has made {used}. Try again in {seconds} s.',
     key_tokens: 'This key may use {max:token} per minute and has used {used}; this request needs about {needed}. Try again in {seconds} s.',
     key_concurrent: 'This key may have {max:call} in flight and has {used}. Try again when one has ended.',
+    project_requests: 'This project may make {max:request} per minute and has made {used}. Try again in {seconds} s.',
+    project_tokens:
+      'This project may use {max:token} per minute and has used {used}; this request needs about {needed}. Try again in {seconds} s.',
+    project_concurrent: 'This project may have {max:call} in flight and has {used}. Try again when one has ended.',
     account_requests: 'This account may make {max:request} per minute and has made {used}. Try again in {seconds} s.',
     account_tokens:
       'This account may use {max:token} per minute and has used {used}; this request needs about {needed}. Try again in {seconds} s.',

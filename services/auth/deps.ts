@@ -7,11 +7,13 @@ import type { ChangeFeed } from './change-feed.js';
 import type { AccountStore } from './store/accounts.js';
 import type { IdempotencyStore } from './store/idempotency.js';
 import type { KeyStore } from './store/keys.js';
+import type { ProjectStore } from './store/projects.js';
 
 /** Holds the dependencies that every RPC receives. */
 export interface RpcDeps {
   readonly db: Database;
   readonly accounts: AccountStore;
+  readonly projects: ProjectStore;
   readonly keys: KeyStore;
   readonly idempotency: IdempotencyStore;
   readonly audit: AuditLog;

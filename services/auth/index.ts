@@ -44,6 +44,7 @@ import { AccountStore } from './store/accounts.js';
 import { ChangeStore } from './store/changes.js';
 import { IdempotencyStore } from './store/idempotency.js';
 import { KeyStore } from './store/keys.js';
+import { ProjectStore } from './store/projects.js';
 
 export { ensureSecretKey } from '#kit/secrets/secret-key.js';
 export { type AuthConfig, authSettings } from './config.js';
@@ -129,6 +130,7 @@ export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicU
     service: authService({
       db,
       accounts,
+      projects: new ProjectStore(db),
       keys: new KeyStore(db),
       idempotency: new IdempotencyStore(db),
       audit,

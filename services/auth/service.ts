@@ -5,15 +5,21 @@ import type { AuthService } from '#proto/auth/v1/auth.js';
 import type { RpcDeps } from './deps.js';
 import { authenticate } from './rpcs/authenticate.js';
 import { createAccount } from './rpcs/create-account.js';
+import { createProject } from './rpcs/create-project.js';
 import { createKey } from './rpcs/create-key.js';
+import { deleteProject } from './rpcs/delete-project.js';
 import { getAccount } from './rpcs/get-account.js';
 import { getKey } from './rpcs/get-key.js';
+import { getProject } from './rpcs/get-project.js';
 import { listAccounts } from './rpcs/list-accounts.js';
 import { listKeys } from './rpcs/list-keys.js';
+import { listProjects } from './rpcs/list-projects.js';
 import { revokeKey } from './rpcs/revoke-key.js';
 import { rotateKey } from './rpcs/rotate-key.js';
+import { updateAccountBudgets } from './rpcs/update-account-budgets.js';
 import { updateAccount } from './rpcs/update-account.js';
 import { updateKey } from './rpcs/update-key.js';
+import { updateProject } from './rpcs/update-project.js';
 import { watchKeys } from './rpcs/watch-keys.js';
 
 /** Returns the implementation of the contract over these dependencies. */
@@ -24,6 +30,12 @@ export function authService(deps: RpcDeps): AuthService {
       getAccount,
       listAccounts,
       updateAccount,
+      updateAccountBudgets,
+      createProject,
+      getProject,
+      listProjects,
+      updateProject,
+      deleteProject,
       createKey,
       getKey,
       listKeys,

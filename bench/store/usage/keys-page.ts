@@ -82,7 +82,7 @@ export async function keysPageOf(metering: Database, accountId: string, usedKeys
   const ledgerDeps = { reads: new Reads(ledger.db) } as LedgerDeps;
   return {
     async ask(pageSize) {
-      const { keys } = await listKeys({ accountId, pageSize, pageToken: '', newestFirst: true }, context, authDeps);
+      const { keys } = await listKeys({ accountId, projectId: '', pageSize, pageToken: '', newestFirst: true }, context, authDeps);
       const ids = keys.map(({ id }) => id);
       return Promise.all([
         getAccount({ accountId }, context, authDeps),

@@ -143,9 +143,9 @@ export function createKeyedCalls(deps: CallDeps): KeyedCalls {
 }
 
 /** Refuses the answer of a model that the key may not use. Answers of a removed model remain available. */
-function assertMayReceiveAnswer({ key, parsed }: Pick<CallRequest, 'key' | 'parsed'>, { models }: CallDeps): void {
+function assertMayReceiveAnswer(request: Pick<CallRequest, 'key' | 'project' | 'parsed'>, { models }: CallDeps): void {
   try {
-    assertPermitted(key, models.find(parsed.model));
+    assertPermitted(request, models.find(request.parsed.model));
   } catch (error) {
     if (!hasReason(error, 'model_unknown')) throw error;
   }

@@ -31,7 +31,10 @@ export const keys: Area = {
       handle: async (call, deps) => {
         const { accountId, query, page } = call;
         const { items, nextPageToken } = await searchPage(keySearchOf(query), page, async (pageSize, pageToken) => {
-          const found = await deps.peers.auth.listKeys({ accountId, pageSize, pageToken, newestFirst: true }, call.context());
+          const found = await deps.peers.auth.listKeys(
+            { accountId, projectId: query.project ?? '', pageSize, pageToken, newestFirst: true },
+            call.context(),
+          );
           return { items: await rendered(found.keys, call, deps), nextPageToken: found.nextPageToken };
         });
         return { data: items, next: orNull(nextPageToken) };
@@ -152,10 +155,14 @@ export const keys: Area = {
       handle: async (call, deps) => {
         const { accountId, ctx } = call;
         const key = await ownKey(call, deps);
-        const { account } = await deps.peers.auth.getAccount({ accountId }, call.context());
+        const [{ account }, { project }] = await Promise.all([
+          deps.peers.auth.getAccount({ accountId }, call.context()),
+          deps.peers.auth.getProject({ projectId: key.projectId, accountId }, call.context()),
+        ]);
         assertUsable(key, { accountState: account!.state, accountStateReason: account!.stateReason }, deps.clock.nowMs());
         const state = stateOf(ctx);
         state.key = key;
+        state.project = project;
         state.endpoint = 'chat-completions';
         state.accountRateLimits = account!.rateLimits;
         await deps.serveCall(ctx);
@@ -171,7 +178,8 @@ async function ownKey({ accountId, params, context }: Call<'key'>, deps: Operati
 }
 
 /** Returns the keys with the account's state, the spending in the ledger and the activity in metering. */
-async function rendered(keysFound: readonly Key[], { accountId, context }: Call, deps: OperationDeps): Promise<ApiKey[]> {
+async function rendered(keysFound: readonly Key[], call: Call, deps: OperationDeps): Promise<ApiKey[]> {
+  const { accountId, context } = call;
   if (keysFound.length === 0) return [];
   const keyIds = keysFound.map(({ id }) => id);
   const [{ account }, spend, activity] = await Promise.all([

@@ -1,5 +1,6 @@
 // The words of the console's API and the values of the contracts' enums that they stand for. Pure.
 import { NotificationChannel, NotificationState } from '#proto/auth/v1/notifications.js';
+import { BudgetPeriod } from '#proto/budget/v1/budget.js';
 import { Capability, Modality, ModelState, PriceWarning_Kind, Tokenizer } from '#proto/catalog/v1/catalog.js';
 import { ApiFormat, TestResult } from '#proto/inference/v1/inference.js';
 import { TokenClass } from '#proto/inference/v1/tokens.js';
@@ -46,6 +47,7 @@ export const words = {
   alertChannel: wordsOf(NotificationChannel, 'NOTIFICATION_CHANNEL_', all.alertChannels, of<NotificationChannel>()),
   deliveryState: wordsOf(NotificationState, 'NOTIFICATION_STATE_', all.deliveryStates, of<NotificationState>()),
   outcome: wordsOf(Outcome, 'OUTCOME_', outcomes, of<Outcome>()),
+  budgetPeriod: wordsOf(BudgetPeriod, 'BUDGET_PERIOD_', all.budgetPeriods, of<BudgetPeriod>()),
   groupBy: wordsOf(GroupBy, 'GROUP_BY_', all.groupings, of<GroupBy>()),
   refusalGroupBy: wordsOf(RefusalGroupBy, 'REFUSAL_GROUP_BY_', all.refusalGroupings, of<RefusalGroupBy>()),
   driftCheck: wordsOf(DriftCheck, 'DRIFT_CHECK_', all.driftChecks, of<DriftCheck>()),

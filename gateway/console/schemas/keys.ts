@@ -37,6 +37,7 @@ export type KeyRotated = Static<typeof KeyRotated>;
 
 export const KeySearch = Type.Object({
   q: Type.Optional(Type.String({ maxLength: 200, description: 'Found in the name, the id or the last four characters.' })),
+  project: parameter('Only keys of this project, by its id.'),
   state: parameter(`Words of ${keyStateWords.join(', ')}, separated by commas.`),
 });
 

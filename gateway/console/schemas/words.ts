@@ -1,7 +1,7 @@
 // The words that the console's API uses for the values of the contracts' enums. A test compares them with the contracts.
 
 export const roles = ['owner', 'admin', 'developer', 'billing', 'viewer'] as const;
-export const permissions = ['look', 'change keys', 'change money', 'change members'] as const;
+export const permissions = ['look', 'change keys', 'change money', 'change members', 'change projects'] as const;
 
 export const entryKinds = ['deposit', 'charge', 'charge_correction', 'shortfall', 'adjustment', 'refund'] as const;
 export const holdStates = ['open', 'settled', 'released', 'expired'] as const;
@@ -9,8 +9,10 @@ export const codeStates = ['open', 'claimed', 'redeemed', 'void'] as const;
 export const alertChannels = ['mail', 'webhook'] as const;
 export const deliveryStates = ['pending', 'delivered', 'failed', 'withdrawn'] as const;
 
-export const groupings = ['key', 'model', 'day', 'outcome', 'hour'] as const;
-export const refusalGroupings = ['reason', 'key', 'model', 'day', 'hour'] as const;
+export const budgetPeriods = ['lifetime', 'month', 'week', 'day'] as const;
+
+export const groupings = ['key', 'model', 'day', 'outcome', 'hour', 'project'] as const;
+export const refusalGroupings = ['reason', 'key', 'model', 'day', 'hour', 'project'] as const;
 export const driftChecks = [
   'charge',
   'price',

@@ -6,8 +6,8 @@ const member = (id: string, role: Role) => Membership.fromPartial({ account: { i
 
 describe('what a role may do', () => {
   it.each([
-    ['owner', ['look', 'change keys', 'change money', 'change members']],
-    ['admin', ['look', 'change keys', 'change money', 'change members']],
+    ['owner', ['look', 'change keys', 'change money', 'change members', 'change projects']],
+    ['admin', ['look', 'change keys', 'change money', 'change members', 'change projects']],
     ['developer', ['look', 'change keys']],
     ['billing', ['look', 'change money']],
     ['viewer', ['look']],

@@ -11,6 +11,7 @@ const rolesOf: Readonly<Record<Permission, readonly Role[]>> = {
   'change keys': [owner, admin, developer],
   'change money': [owner, admin, billing],
   'change members': [owner, admin],
+  'change projects': [owner, admin],
 };
 
 /** The words for roles, in the console and its API. */

@@ -25,9 +25,10 @@ export function authenticate(keys: KeyReplica): Middleware {
     const startedAtMs = performance.now();
     for (const [index, secret] of secrets.entries()) {
       try {
-        const { key, accountRateLimits, budgets, accountTimeZone } = await keys.authenticate(secret);
+        const { key, project, accountRateLimits, budgets, accountTimeZone } = await keys.authenticate(secret);
         const state = stateOf(ctx);
         state.key = key;
+        state.project = project;
         state.accountRateLimits = accountRateLimits;
         state.budgets = budgets;
         state.accountTimeZone = accountTimeZone;

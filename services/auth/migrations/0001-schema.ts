@@ -5,7 +5,7 @@ export const schema: Migration = {
   name: '0001-schema',
   statements: (sql) => [
     // States are the numbers of the protobuf enums. search_name is the name in JavaScript's lower case, which may be longer than the name.
-    // rate_limits is a JSON object (requests/rate-limits.ts), or NULL for the operator's defaults.
+    // rate_limits is a JSON object (requests/rate-limits.ts), or NULL for the operator's defaults. budgets is a JSON list (requests/budgets.ts).
     `CREATE TABLE account (
       id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
       name ${sql.text(200)} NOT NULL,
@@ -13,6 +13,8 @@ export const schema: Migration = {
       state ${sql.int32} NOT NULL CHECK (state IN (1, 2)),
       state_reason ${sql.text(500)} NOT NULL DEFAULT '',
       rate_limits ${sql.longText} NULL,
+      budgets ${sql.longText} NOT NULL,
+      time_zone ${sql.text(64)} NOT NULL,
       created_at_ms ${sql.int64} NOT NULL,
       version ${sql.int64} NOT NULL,
       change_number ${sql.int64} NOT NULL
@@ -36,10 +38,27 @@ export const schema: Migration = {
     'CREATE UNIQUE INDEX caller_by_identity ON caller (identity)',
     'CREATE UNIQUE INDEX caller_by_change ON caller (change_number)',
 
-    // model_ids is a JSON list, or NULL for all current and future models.
+    // The default project of an account has the account's id. model_ids is a JSON list, or NULL for all current and future models. Deleted
+    // projects are kept for the usage that was recorded for them.
+    `CREATE TABLE project (
+      id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
+      account_id ${sql.bytes(16)} NOT NULL,
+      name ${sql.text(200)} NOT NULL,
+      model_ids ${sql.longText} NULL,
+      rate_limits ${sql.longText} NULL,
+      budgets ${sql.longText} NOT NULL,
+      created_at_ms ${sql.int64} NOT NULL,
+      deleted_at_ms ${sql.int64} NULL,
+      version ${sql.int64} NOT NULL,
+      change_number ${sql.int64} NOT NULL
+    ) ${sql.tableOptions}`,
+    'CREATE INDEX project_by_account ON project (account_id, id)',
+    'CREATE UNIQUE INDEX project_by_change ON project (change_number)',
+
     `CREATE TABLE platform_key (
       id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
       account_id ${sql.bytes(16)} NOT NULL,
+      project_id ${sql.bytes(16)} NOT NULL,
       secret_hash ${sql.bytes(32)} NOT NULL,
       secret_version ${sql.int64} NOT NULL DEFAULT 1,
       previous_secrets_expire_at_ms ${sql.int64} NULL,
@@ -48,6 +67,7 @@ export const schema: Migration = {
       model_ids ${sql.longText} NULL,
       lifetime_limit_nano_usd ${sql.int64} NULL CHECK (lifetime_limit_nano_usd > 0),
       rate_limits ${sql.longText} NULL,
+      budgets ${sql.longText} NOT NULL,
       expires_at_ms ${sql.int64} NULL,
       state ${sql.int32} NOT NULL CHECK (state IN (1, 2, 3)),
       created_at_ms ${sql.int64} NOT NULL,
@@ -57,6 +77,7 @@ export const schema: Migration = {
     ) ${sql.tableOptions}`,
     'CREATE UNIQUE INDEX platform_key_by_secret ON platform_key (secret_hash)',
     'CREATE INDEX platform_key_by_account ON platform_key (account_id, id)',
+    'CREATE INDEX platform_key_by_project ON platform_key (project_id, id)',
     'CREATE UNIQUE INDEX platform_key_by_change ON platform_key (change_number)',
 
     `CREATE TABLE idempotency (

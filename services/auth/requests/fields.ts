@@ -27,6 +27,11 @@ export function accountIdBytes(accountId: string): Buffer {
   return idBytes('account_id', 'acct', accountId);
 }
 
+/** Returns the bytes of a project id. */
+export function projectIdBytes(projectId: string): Buffer {
+  return idBytes('project_id', 'proj', projectId);
+}
+
 /** Returns the bytes of a key id. */
 export function keyIdBytes(keyId: string): Buffer {
   return idBytes('key_id', 'key', keyId);

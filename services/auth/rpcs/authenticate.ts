@@ -19,8 +19,9 @@ export async function authenticate(request: AuthenticateRequest, _context: CallC
     accountState: match.accountState,
     accountStateReason: match.accountStateReason,
     accountRateLimits: match.accountRateLimits,
+    budgets: [...match.key.budgets, ...match.project.budgets, ...match.accountBudgets],
+    accountTimeZone: match.accountTimeZone,
+    project: match.project,
     secretExpiresAtMs: match.secretExpiresAtMs,
-    budgets: [],
-    accountTimeZone: '',
   };
 }

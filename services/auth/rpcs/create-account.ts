@@ -6,6 +6,7 @@ import type { RpcDeps } from '../deps.js';
 import { checkedName } from '../requests/fields.js';
 import { found } from '../requests/found.js';
 import { accountRateLimitWords, checkedAccountRateLimits } from '../requests/rate-limits.js';
+import { defaultTimeZone } from '../requests/time-zone.js';
 import { firstOrRepeat, repeatableCall } from '../requests/repeat.js';
 
 /** Creates an account; a repeat returns the first one. Raises invalid_request and idempotency_mismatch. */
@@ -26,6 +27,8 @@ export async function createAccount(request: CreateAccountRequest, context: Call
       version: 1n,
       stateReason: '',
       rateLimits,
+      budgets: [],
+      timeZone: defaultTimeZone,
     };
     const limitsDetail = rateLimits === undefined ? {} : { rate_limits: accountRateLimitWords(rateLimits) };
     const event = { action: 'account.create', accountId: account.id, targetId: account.id, detail: { name, ...limitsDetail } };

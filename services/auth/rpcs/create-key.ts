@@ -2,15 +2,18 @@
 import type { Clock } from '#kit/clock.js';
 import { newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
-import { CreateKeyRequest, type CreateKeyResponse, type Key, KeyState } from '#proto/auth/v1/auth.js';
+import { CreateKeyRequest, type CreateKeyResponse, type Key, KeyState, type Project } from '#proto/auth/v1/auth.js';
 import type { RpcDeps } from '../deps.js';
 import { hashSecret, lastFour, mintSecret } from '../key-secret.js';
-import { accountIdBytes, checkedExpiry, checkedLifetimeLimit, checkedModels, checkedName } from '../requests/fields.js';
+import { Budget, BudgetScope } from '#proto/budget/v1/budget.js';
+import { assertKeyBudgets, budgetWords, changedBudgets, checkedKeyBudgets } from '../requests/budgets.js';
+import { accountIdBytes, checkedExpiry, checkedLifetimeLimit, checkedModels, checkedName, projectIdBytes } from '../requests/fields.js';
 import { found } from '../requests/found.js';
+import { assertOpenProject, defaultProjectId } from '../requests/own-project.js';
 import { checkedRateLimits, rateLimitWords } from '../requests/rate-limits.js';
 import { firstOrRepeat, repeatableCall } from '../requests/repeat.js';
 
-/** Creates a key; a repeat returns the first one, without its secret. Raises invalid_request, not_found and idempotency_mismatch. */
+/** Creates a key; a repeat returns the first one, without its secret. Raises invalid_request, not_found, failed_precondition and idempotency_mismatch. */
 export async function createKey(request: CreateKeyRequest, context: CallContext, deps: RpcDeps): Promise<CreateKeyResponse> {
   const { accounts, audit, clock, feed, idempotency, keys, log } = deps;
   const accountId = accountIdBytes(request.accountId);
@@ -21,9 +24,16 @@ export async function createKey(request: CreateKeyRequest, context: CallContext,
     found(await accounts.find(accountId), 'account');
     const secret = mintSecret();
     const key = newKey(checked, secret, clock);
-    const limitsDetail = key.rateLimits === undefined ? {} : { rate_limits: rateLimitWords(key.rateLimits) };
-    const event = { action: 'key.create', accountId: key.accountId, targetId: key.id, detail: { name: key.name, ...limitsDetail } };
-    if (!(await keys.add(key, hashSecret(secret), call, (tx) => audit.append(tx, context, event)))) return undefined;
+    const detail = {
+      name: key.name,
+      ...(request.projectId === '' ? {} : { project: key.projectId }),
+      ...(key.rateLimits === undefined ? {} : { rate_limits: rateLimitWords(key.rateLimits) }),
+      ...(key.budgets.length === 0 ? {} : { budgets: budgetWords(key.budgets) }),
+    };
+    const event = { action: 'key.create', accountId: key.accountId, targetId: key.id, detail };
+    const checkProject = (project: Project | undefined): void => assertOpenProject(project, key.accountId);
+    const isAdded = await keys.add({ key, secretHash: hashSecret(secret) }, call, checkProject, (tx) => audit.append(tx, context, event));
+    if (!isAdded) return undefined;
     feed.wake();
     log.info({ key_id: key.id, account_id: key.accountId }, 'key created');
     return { key, secret };
@@ -33,6 +43,9 @@ export async function createKey(request: CreateKeyRequest, context: CallContext,
 
 /** Returns the request in a canonical form, without its idempotency key, so that equivalent requests are equal. */
 function checkedRequest(request: CreateKeyRequest): CreateKeyRequest {
+  if (request.projectId !== '') projectIdBytes(request.projectId);
+  const budgets = checkedKeyBudgets(request.budgets);
+  assertKeyBudgets({ ...request, budgets });
   return {
     accountId: request.accountId,
     name: checkedName(request.name),
@@ -41,14 +54,18 @@ function checkedRequest(request: CreateKeyRequest): CreateKeyRequest {
     expiresAtMs: request.expiresAtMs,
     idempotencyKey: '',
     rateLimits: checkedRateLimits(request.rateLimits),
+    projectId: request.projectId || defaultProjectId(request.accountId),
+    budgets: budgets.map((setting) => Budget.fromPartial(setting)),
   };
 }
 
 function newKey(request: CreateKeyRequest, secret: string, clock: Clock): Key {
   const nowMs = clock.nowMs();
+  const id = newId('key', nowMs);
   return {
-    id: newId('key', nowMs),
+    id,
     accountId: request.accountId,
+    projectId: request.projectId,
     name: request.name,
     lastFour: lastFour(secret),
     models: request.models,
@@ -62,6 +79,6 @@ function newKey(request: CreateKeyRequest, secret: string, clock: Clock): Key {
     secretVersion: 1n,
     previousSecretsExpireAtMs: undefined,
     rateLimits: request.rateLimits,
-    projectId: '',
+    budgets: changedBudgets([], request.budgets, { scope: BudgetScope.BUDGET_SCOPE_KEY, scopeId: id }, nowMs),
   };
 }

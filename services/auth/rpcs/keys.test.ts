@@ -117,7 +117,7 @@ describe.each(testEngines)('keys on %s', (engine) => {
     it('by their secret, and by no other', async () => {
       const { key, secret } = await create({});
       const other = await create({});
-      expect(await authenticate(secret)).toEqual({ key, accountState: AccountState.ACCOUNT_STATE_ACTIVE, accountStateReason: '' });
+      expect(await authenticate(secret)).toMatchObject({ key, accountState: AccountState.ACCOUNT_STATE_ACTIVE, accountStateReason: '' });
       expect((await authenticate(other.secret)).key?.id).toBe(other.key.id);
       await expect(authenticate(`${secret.slice(0, -1)}-`)).rejects.toMatchObject({ reason: 'key_unknown' });
     });

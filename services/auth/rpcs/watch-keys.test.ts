@@ -6,6 +6,7 @@ import {
   KeyState,
   UpdateAccountRequest,
   UpdateKeyRequest,
+  UpdateProjectRequest,
   type WatchKeysResponse,
 } from '#proto/auth/v1/auth.js';
 import { callContext } from '#client/call-context.js';
@@ -99,7 +100,14 @@ describe.each(testEngines)('watching keys on %s', (engine) => {
     await watcher.untilReceived({ id: key.id, lifetimeLimitNanoUsd: 5n, models: { allModels: false, modelIds: ['a'] } });
     const revoked = await auth.service.revokeKey({ keyId: key.id, accountId: key.accountId }, operator);
     await watcher.untilReceived({ ...revoked.key });
-    expect(watcher.changes).toHaveLength(5);
+    const projectId = key.projectId;
+    await auth.service.updateProject(
+      UpdateProjectRequest.fromPartial({ projectId, accountId: account.id, name: 'Main', updateMask: ['name'] }),
+      operator,
+    );
+    await watcher.untilReceived({ id: projectId, name: 'Main', version: 2n });
+    // The default project is created with its account.
+    expect(watcher.changes).toHaveLength(7);
   });
 
   it('receives a change made by another replica', async () => {

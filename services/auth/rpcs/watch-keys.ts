@@ -1,4 +1,4 @@
-// WatchKeys: pushes every change of a key or an account.
+// WatchKeys: pushes every change of a key, a project or an account.
 import type { CallContext } from '#client/call-context.js';
 import type { WatchKeysRequest, WatchKeysResponse, WatchKeysResponse_Change } from '#proto/auth/v1/auth.js';
 import type { RpcDeps } from '../deps.js';

@@ -5,9 +5,11 @@ import type { AuditChange } from '#kit/audit/audit-outbox.js';
 import type { Database } from '#kit/db/open.js';
 import { idToBytes } from '#kit/id.js';
 import type { Account, AccountState } from '#proto/auth/v1/auth.js';
+import { budgetsColumn } from '../requests/budgets.js';
 import { accountRateLimitsColumn } from '../requests/rate-limits.js';
 import { nextChangeNumber } from './changes.js';
 import { createOnce, type RepeatableCall } from './idempotency.js';
+import { defaultProjectOf, insertProject } from './projects.js';
 import { accountColumns, type Row, toAccount } from './rows.js';
 
 /** Selects and orders the accounts to list. */
@@ -23,7 +25,7 @@ function searchForm(text: string): string {
   return text.normalize('NFC').toLowerCase();
 }
 
-/** Inserts an account as the change with this number, in a transaction. */
+/** Inserts an account with its default project, as the change with this number and the next, in a transaction. */
 export async function insertAccount(
   tx: Knex.Transaction,
   account: Account,
@@ -35,10 +37,13 @@ export async function insertAccount(
     search_name: searchForm(account.name),
     state: account.state,
     rate_limits: accountRateLimitsColumn(account.rateLimits),
+    budgets: budgetsColumn(account.budgets),
+    time_zone: account.timeZone,
     created_at_ms: account.createdAtMs,
     version: account.version,
     change_number: changeNumber,
   });
+  await insertProject(tx, defaultProjectOf(account), await nextChangeNumber(tx));
 }
 
 /** Stores accounts. */
@@ -112,6 +117,8 @@ export class AccountStore {
           state: after.state,
           state_reason: after.stateReason,
           rate_limits: accountRateLimitsColumn(after.rateLimits),
+          budgets: budgetsColumn(after.budgets),
+          time_zone: after.timeZone,
           version,
           change_number: changeNumber,
         });

@@ -7,9 +7,9 @@ import { asNumber } from '#kit/db/values.js';
 import type { WatchKeysResponse_Change } from '#proto/auth/v1/auth.js';
 import type { Caller } from '#proto/auth/v1/callers.js';
 import { callerColumns, toCaller } from '../callers/caller-rows.js';
-import { accountColumns, keyColumns, type Row, toAccount, toKey } from './rows.js';
+import { accountColumns, keyColumns, projectColumns, type Row, toAccount, toKey, toProject } from './rows.js';
 
-/** Holds the current state of a key, account or caller that changed, or which keys have other budgets. */
+/** Holds the current state of a key, project, account or caller that changed. */
 export interface Change {
   readonly changed?: WatchKeysResponse_Change['changed'] | { $case: 'caller'; value: Caller };
 }
@@ -56,10 +56,12 @@ export class ChangeStore {
       // A number belongs to at most one row, so the width of the range limits the number of rows.
       const upTo = Math.min(last, after + changesMax);
       const keys = await changedRows(tx, 'platform_key', keyColumns, after, upTo);
+      const projects = await changedRows(tx, 'project', projectColumns, after, upTo);
       const accounts = await changedRows(tx, 'account', accountColumns, after, upTo);
       const callers = await changedRows(tx, 'caller', callerColumns, after, upTo);
       const numbered = [
         ...keys.map((row) => ({ number: numberOf(row), change: keyChange(row) })),
+        ...projects.map((row) => ({ number: numberOf(row), change: projectChange(row) })),
         ...accounts.map((row) => ({ number: numberOf(row), change: accountChange(row) })),
         ...callers.map((row) => ({ number: numberOf(row), change: callerChange(row) })),
       ];
@@ -82,6 +84,10 @@ function numberOf(row: Row): number {
 
 function keyChange(row: Row): Change {
   return { changed: { $case: 'key', value: toKey(row) } };
+}
+
+function projectChange(row: Row): Change {
+  return { changed: { $case: 'project', value: toProject(row) } };
 }
 
 function accountChange(row: Row): Change {

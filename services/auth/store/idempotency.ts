@@ -6,7 +6,7 @@ import { asBytes } from '#kit/db/values.js';
 import type { Row } from './rows.js';
 
 /** The RPCs that may be repeated. */
-export type RepeatableMethod = 'create_account' | 'create_key';
+export type RepeatableMethod = 'create_account' | 'create_project' | 'create_key';
 
 /** Identifies a call that may be repeated. */
 export interface RepeatableCall {

@@ -5,11 +5,14 @@ import type { AuditChange } from '#kit/audit/audit-outbox.js';
 import type { Database } from '#kit/db/open.js';
 import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';
 import { idFromBytes, idToBytes } from '#kit/id.js';
-import { type AccountRateLimits, type AccountState, type Key, KeyState } from '#proto/auth/v1/auth.js';
+import { type AccountRateLimits, type AccountState, type Key, KeyState, type Project } from '#proto/auth/v1/auth.js';
+import { type Budget, BudgetScope } from '#proto/budget/v1/budget.js';
+import { budgetsIn } from '../requests/budgets.js';
 import { accountRateLimitsIn } from '../requests/rate-limits.js';
 import { nextChangeNumber } from './changes.js';
 import { createOnce, type RepeatableCall } from './idempotency.js';
-import { changeableKeyColumns, keyColumns, type Row, toKey } from './rows.js';
+import { lockedProject } from './projects.js';
+import { changeableKeyColumns, keyColumns, projectColumns, type Row, toKey, toProject } from './rows.js';
 
 /** Holds a key found by its secret. */
 export interface FoundKey {
@@ -18,6 +21,9 @@ export interface FoundKey {
   readonly accountState: AccountState;
   readonly accountStateReason: string;
   readonly accountRateLimits: AccountRateLimits | undefined;
+  readonly project: Project;
+  readonly accountBudgets: readonly Budget[];
+  readonly accountTimeZone: string;
   /** When a previous secret expires; undefined for the current secret. */
   readonly secretExpiresAtMs: bigint | undefined;
 }
@@ -32,14 +38,27 @@ export interface Rotation {
 }
 
 const qualifiedKeyColumns = keyColumns.map((column) => `platform_key.${column}`);
+const projectPrefix = 'of_project_';
+const pathColumns = [
+  'account.state as account_state',
+  'account.state_reason as account_state_reason',
+  'account.rate_limits as account_rate_limits',
+  'account.budgets as account_budgets',
+  'account.time_zone as account_time_zone',
+  ...projectColumns.map((column) => `project.${column} as ${projectPrefix}${column}`),
+];
 
 function foundKey(row: Row, secretExpiresAtMs: bigint | undefined): FoundKey {
+  const key = toKey(row);
   return {
-    key: toKey(row),
+    key,
     secretHash: asBytes(row['secret_hash']),
     accountState: asNumber(row['account_state']),
     accountStateReason: asText(row['account_state_reason']),
     accountRateLimits: optional(row['account_rate_limits'], (value) => accountRateLimitsIn(asText(value))),
+    project: toProject(row, projectPrefix),
+    accountBudgets: budgetsIn(asText(row['account_budgets']), BudgetScope.BUDGET_SCOPE_ACCOUNT, key.accountId),
+    accountTimeZone: asText(row['account_time_zone']),
     secretExpiresAtMs,
   };
 }
@@ -48,12 +67,21 @@ function foundKey(row: Row, secretExpiresAtMs: bigint | undefined): FoundKey {
 export class KeyStore {
   constructor(private readonly db: Database) {}
 
-  /** Adds a key to an existing account. Returns false, and adds nothing, when `call` is a repeat. `audit` runs in the same transaction. */
-  add(key: Key, secretHash: Buffer, call: RepeatableCall | undefined, audit: (tx: Knex.Transaction) => Promise<void>): Promise<boolean> {
+  /**
+   * Adds a key to a project. Returns false, and adds nothing, when `call` is a repeat. `check` may refuse the project by throwing. `audit`
+   * runs in the same transaction.
+   */
+  add(
+    { key, secretHash }: { key: Key; secretHash: Buffer },
+    call: RepeatableCall | undefined,
+    check: (project: Project | undefined) => void,
+    audit: (tx: Knex.Transaction) => Promise<void>,
+  ): Promise<boolean> {
     const id = idToBytes('key', key.id);
     const accountId = idToBytes('acct', key.accountId);
     assert(id !== undefined && accountId !== undefined && secretHash.length === 32);
     return createOnce(this.db, call, { id, atMs: key.createdAtMs }, async (tx) => {
+      check(await lockedProject(tx, key.projectId));
       const changeNumber = await nextChangeNumber(tx);
       await tx('platform_key').insert({
         ...changeableKeyColumns(key),
@@ -78,28 +106,25 @@ export class KeyStore {
     return row === undefined ? undefined : toKey(row);
   }
 
-  /** Returns the key with this secret hash, current or previous, and its account's state. Reads two unique indexes, or three for a previous secret. */
+  /** Returns the key with this secret hash, current or previous, with its project and its account's state. Reads three unique indexes, or four for a previous secret. */
   async findBySecretHash(secretHash: Buffer): Promise<FoundKey | undefined> {
-    const accountState = [
-      'account.state as account_state',
-      'account.state_reason as account_state_reason',
-      'account.rate_limits as account_rate_limits',
-    ];
     const present: Row | undefined = await this.db
       .knex('platform_key')
       .join('account', 'account.id', 'platform_key.account_id')
+      .join('project', 'project.id', 'platform_key.project_id')
       .where('platform_key.secret_hash', secretHash)
-      .first<Row | undefined>(['platform_key.secret_hash', ...accountState, ...qualifiedKeyColumns]);
+      .first<Row | undefined>(['platform_key.secret_hash', ...pathColumns, ...qualifiedKeyColumns]);
     if (present !== undefined) return foundKey(present, undefined);
     const former: Row | undefined = await this.db
       .knex('former_secret')
       .join('platform_key', 'platform_key.id', 'former_secret.key_id')
       .join('account', 'account.id', 'platform_key.account_id')
+      .join('project', 'project.id', 'platform_key.project_id')
       .where('former_secret.secret_hash', secretHash)
       .first<Row | undefined>([
         'former_secret.secret_hash',
         'former_secret.expires_at_ms as secret_expires_at_ms',
-        ...accountState,
+        ...pathColumns,
         ...qualifiedKeyColumns,
       ]);
     return former === undefined ? undefined : foundKey(former, asBigInt(former['secret_expires_at_ms']));
@@ -146,10 +171,15 @@ export class KeyStore {
     });
   }
 
-  /** Returns up to `limit` keys of an account, oldest or newest first, beginning after the id `after`. */
+  /** Returns up to `limit` keys of an account, or of one of its projects, oldest or newest first, beginning after the id `after`. */
   async list(
     accountId: Buffer,
-    { after, limit, isNewestFirst }: { after: Buffer | undefined; limit: number; isNewestFirst: boolean },
+    {
+      projectId,
+      after,
+      limit,
+      isNewestFirst,
+    }: { projectId: Buffer | undefined; after: Buffer | undefined; limit: number; isNewestFirst: boolean },
   ): Promise<Key[]> {
     const query = this.db
       .knex('platform_key')
@@ -157,6 +187,7 @@ export class KeyStore {
       .orderBy('id', isNewestFirst ? 'desc' : 'asc')
       .limit(limit)
       .select(...keyColumns);
+    if (projectId !== undefined) query.where({ project_id: projectId });
     if (after !== undefined) query.where('id', isNewestFirst ? '<' : '>', after);
     const rows: Row[] = await query;
     return rows.map(toKey);
@@ -175,12 +206,30 @@ export class KeyStore {
     return new Map(rows.map((row) => [idFromBytes('acct', asBytes(row['account_id'])), asNumber(row['keys'])]));
   }
 
+  /** Counts the keys of each project that are not revoked, by project id. Projects without such a key are left out. */
+  async countByProject(projectIds: readonly Buffer[]): Promise<Map<string, number>> {
+    if (projectIds.length === 0) return new Map();
+    const rows: Row[] = await this.db
+      .knex('platform_key')
+      .whereIn('project_id', [...projectIds])
+      .whereNot({ state: KeyState.KEY_STATE_REVOKED })
+      .groupBy('project_id')
+      .select('project_id')
+      .count({ keys: '*' });
+    return new Map(rows.map((row) => [idFromBytes('proj', asBytes(row['project_id'])), asNumber(row['keys'])]));
+  }
+
   /**
    * Replaces the key with the result of `change`, with the next version. If `change` returns the same object, nothing is written. `change`
-   * may run more than once, and if it throws the key is unchanged. Returns undefined when there is none. `audit` runs in the same
-   * transaction when a change was written.
+   * may run more than once, and if it throws the key is unchanged. If the key moves, `check` may refuse its new project by throwing.
+   * Returns undefined when there is no such key. `audit` runs in the same transaction when a change was written.
    */
-  change(id: Buffer, change: (key: Key) => Key, audit: AuditChange<Key>): Promise<Key | undefined> {
+  change(
+    id: Buffer,
+    change: (key: Key) => Key,
+    audit: AuditChange<Key>,
+    check: (project: Project | undefined) => void = () => undefined,
+  ): Promise<Key | undefined> {
     return this.db.transaction(async (tx) => {
       const row: Row | undefined = await tx('platform_key')
         .where({ id })
@@ -190,6 +239,7 @@ export class KeyStore {
       const before = toKey(row);
       const after = change(before);
       if (after === before) return before;
+      if (after.projectId !== before.projectId) check(await lockedProject(tx, after.projectId));
       const version = before.version + 1n;
       const changeNumber = await nextChangeNumber(tx);
       const updated = await tx('platform_key')

@@ -1,5 +1,6 @@
 // The account of a user who signs up.
 import { newId } from '#kit/id.js';
+import { defaultTimeZone } from '../requests/time-zone.js';
 import { type Account, AccountState } from '#proto/auth/v1/auth.js';
 
 /** Returns an active account with this name, not stored yet. */
@@ -12,5 +13,7 @@ export function newAccountOf(name: string, nowMs: number): Account {
     version: 1n,
     stateReason: '',
     rateLimits: undefined,
+    budgets: [],
+    timeZone: defaultTimeZone,
   };
 }

@@ -1,0 +1,114 @@
+// tollgate project: the projects of an account, which group its keys.
+import { Command } from 'commander';
+import {
+  CreateProjectRequest,
+  ListProjectsRequest,
+  type ModelPermission,
+  type Project,
+  UpdateProjectRequest,
+} from '#proto/auth/v1/auth.js';
+import { chooseAccount, withAccount } from '../accounts.js';
+import { type BudgetOptions, changedBudgets, withBudgets } from '../budgets.js';
+import type { Cli } from '../cli.js';
+import { operatorCall, type Services } from '../connect.js';
+import { CliError } from '../errors.js';
+import { listPages, type PageOptions, withPaging } from '../pages.js';
+import { parseModels } from '../parse.js';
+import { changedRateLimits, hasRateLimits, newRateLimits, type RateLimitOptions, withRateLimits } from '../rate-limits.js';
+import { projectView } from '../views/project.js';
+
+interface SettingOptions extends RateLimitOptions, BudgetOptions {
+  readonly models?: ModelPermission;
+}
+
+const modelsOption = ['--models <ids>', 'only these models, separated by commas, or all', parseModels] as const;
+
+/** The noun `project`. */
+export function projectCommand(cli: Cli): Command {
+  const project = new Command('project').description(
+    'Projects, which group the keys of an account, with models, limits and budgets of their own.',
+  );
+
+  withBudgets(withRateLimits(withAccount(project.command('create <name>'))))
+    .description('Create a project.')
+    .option(...modelsOption)
+    .option('--idempotency-key <key>', 'a retry with the same key creates no second project')
+    .action((name: string, options: SettingOptions & { account?: string; idempotencyKey?: string }) =>
+      cli.withServices(async ({ auth }) => {
+        const request = CreateProjectRequest.fromPartial({
+          accountId: await chooseAccount(auth, options.account),
+          name,
+          idempotencyKey: options.idempotencyKey ?? '',
+          budgets: changedBudgets([], options) ?? [],
+        });
+        request.models = options.models;
+        request.rateLimits = newRateLimits(options);
+        show(cli, (await auth.createProject(request, operatorCall())).project!);
+      }),
+    );
+
+  withPaging(withAccount(project.command('list')))
+    .description('List the projects of an account, in order of creation.')
+    .action((options: { account?: string } & PageOptions) =>
+      cli.withServices(async ({ auth }) => {
+        const accountId = await chooseAccount(auth, options.account);
+        await listPages(cli, projectView, options, async (pageSize, pageToken) => {
+          const request = ListProjectsRequest.fromPartial({ accountId, pageSize, pageToken, withKeyCounts: true });
+          const { projects, keyCounts, nextPageToken } = await auth.listProjects(request, operatorCall());
+          return { items: projects.map((each, index) => ({ project: each, keys: keyCounts[index] })), nextPageToken };
+        });
+      }),
+    );
+
+  project
+    .command('show <project>')
+    .description('Show a project.')
+    .action((projectId: string) =>
+      cli.withServices(async ({ auth }) => {
+        const { project: found, keyCount } = await auth.getProject({ projectId, accountId: '' }, operatorCall());
+        cli.out.show(projectView, { project: found!, keys: keyCount });
+      }),
+    );
+
+  withBudgets(withRateLimits(project.command('update <project>')))
+    .description('Change a project, everywhere within a second. What is not given stays as it is.')
+    .option('--name <name>', 'a new name')
+    .option(...modelsOption)
+    .action((projectId: string, options: SettingOptions & { name?: string }) =>
+      cli.withServices(async (services) => {
+        const before = await findProject(services, projectId);
+        const change: Partial<UpdateProjectRequest> = {};
+        if (options.name !== undefined) change.name = options.name;
+        if (options.models !== undefined) change.models = options.models;
+        if (hasRateLimits(options)) change.rateLimits = changedRateLimits(before.rateLimits, options);
+        const budgets = changedBudgets(before.budgets, options);
+        if (budgets !== undefined) change.budgets = budgets;
+        const updateMask = Object.keys(change).map((name) => (name === 'rateLimits' ? 'rate_limits' : name));
+        if (updateMask.length === 0)
+          throw new CliError('No change is given.', { fix: 'Use --help to see what can be changed.', exitCode: 2 });
+        const request = { ...UpdateProjectRequest.fromPartial({ projectId, accountId: before.accountId, updateMask }), ...change };
+        show(cli, (await services.auth.updateProject(request, operatorCall())).project!);
+      }),
+    );
+
+  project
+    .command('delete <project>')
+    .description('Delete a project whose keys are all revoked or moved. Its past usage is kept.')
+    .action((projectId: string) =>
+      cli.withServices(async (services) => {
+        const { accountId } = await findProject(services, projectId);
+        show(cli, (await services.auth.deleteProject({ projectId, accountId }, operatorCall())).project!);
+      }),
+    );
+
+  return project;
+}
+
+/** Returns a project of any account. */
+async function findProject({ auth }: Services, projectId: string): Promise<Project> {
+  return (await auth.getProject({ projectId, accountId: '' }, operatorCall())).project!;
+}
+
+function show(cli: Cli, project: Project): void {
+  cli.out.show(projectView, { project, keys: undefined });
+}

@@ -1,0 +1,52 @@
+// UpdateAccountBudgets: changes the budgets and the time zone of an account.
+import { isDeepStrictEqual } from 'node:util';
+import type { CallContext } from '#client/call-context.js';
+import { changedFields } from '#kit/audit/audit-event.js';
+import type { Account, UpdateAccountBudgetsRequest, UpdateAccountBudgetsResponse } from '#proto/auth/v1/auth.js';
+import { BudgetScope } from '#proto/budget/v1/budget.js';
+import type { RpcDeps } from '../deps.js';
+import { budgetWords, changedBudgets, checkedBudgets } from '../requests/budgets.js';
+import { accountIdBytes } from '../requests/fields.js';
+import { found } from '../requests/found.js';
+import { checkedTimeZone } from '../requests/time-zone.js';
+import { checkedUpdateMask } from '../requests/update-mask.js';
+
+const fields = ['budgets', 'time_zone'] as const;
+
+/** Changes the fields of the mask. Raises invalid_request and not_found. */
+export async function updateAccountBudgets(
+  request: UpdateAccountBudgetsRequest,
+  context: CallContext,
+  deps: RpcDeps,
+): Promise<UpdateAccountBudgetsResponse> {
+  const id = accountIdBytes(request.accountId);
+  const mask = checkedUpdateMask(request.updateMask, fields);
+  const budgets = mask.has('budgets') ? checkedBudgets(request.budgets) : undefined;
+  const timeZone = mask.has('time_zone') ? checkedTimeZone(request.timeZone) : undefined;
+
+  const change = (before: Account): Account => {
+    const owner = { scope: BudgetScope.BUDGET_SCOPE_ACCOUNT, scopeId: before.id };
+    const after: Account = {
+      ...before,
+      timeZone: timeZone ?? before.timeZone,
+      budgets: budgets === undefined ? before.budgets : changedBudgets(before.budgets, budgets, owner, deps.clock.nowMs()),
+    };
+    return isDeepStrictEqual(after, before) ? before : after;
+  };
+  const changed = await deps.accounts.change(id, change, (tx, before, after) =>
+    deps.audit.append(tx, context, {
+      action: 'account.update',
+      accountId: after.id,
+      targetId: after.id,
+      detail: { name: after.name, ...changedFields(auditDetail(before), auditDetail(after)) },
+    }),
+  );
+  const account = found(changed, 'account');
+  deps.feed.wake();
+  deps.log.info({ account_id: account.id, version: account.version.toString() }, 'account budgets updated');
+  return { account };
+}
+
+function auditDetail({ budgets, timeZone }: Account): object {
+  return { budgets: budgetWords(budgets), time_zone: timeZone };
+}
