@@ -10,6 +10,7 @@ import { refusalGroups, refusalTotalView, refusalView } from '../views/refusal.j
 
 interface FilterOptions {
   readonly account?: string;
+  readonly project?: string;
   readonly key?: string;
   readonly model?: string;
   readonly reason?: string;
@@ -73,6 +74,7 @@ function withFilter(cli: Cli, command: Command): Command {
   const parseTime = (text: string): bigint => parseInstant(text, cli.world.nowMs(), 'back');
   return command
     .option('--account <id>', 'only calls of this account')
+    .option('--project <id>', 'only calls of this project')
     .option('--key <id>', 'only calls with this key')
     .option('--model <id>', 'only calls of this model')
     .option('--reason <reason>', 'only calls refused for this reason, for example balance_empty', parseReason)
@@ -89,6 +91,7 @@ function parseReason(text: string): string {
 function filterOf(options: FilterOptions): RefusalFilter {
   return {
     accountId: options.account ?? '',
+    projectId: options.project ?? '',
     keyId: options.key ?? '',
     modelId: options.model ?? '',
     reason: options.reason ?? '',

@@ -33,11 +33,14 @@ describe('usage', () => {
       '2027-01-31',
       '--model',
       'sandbox/echo',
+      '--project',
+      'proj_1',
       '--outcome',
       'client-disconnected',
     ]);
     expect(listed.stdout).toMatch(/req_1 +sandbox\/echo +120 +30 +\$0\.000012 +350 +client_disconnected/);
     expect(gateway.state.lastRecordsRequest?.filter).toMatchObject({
+      projectId: 'proj_1',
       modelId: 'sandbox/echo',
       fromMs: BigInt(testNowMs - 12 * 3_600_000),
       untilMs: BigInt(Date.parse('2027-01-31T00:00Z')),

@@ -15,6 +15,7 @@ const totalsTimeoutMs = 120_000;
 
 interface FilterOptions {
   readonly account?: string;
+  readonly project?: string;
   readonly key?: string;
   readonly model?: string;
   readonly from?: bigint;
@@ -93,6 +94,7 @@ function withFilter(cli: Cli, command: Command): Command {
   const parseTime = (text: string): bigint => parseInstant(text, cli.world.nowMs(), 'back');
   return command
     .option('--account <id>', 'only calls of this account')
+    .option('--project <id>', 'only calls of this project')
     .option('--key <id>', 'only calls with this key')
     .option('--model <id>', 'only calls of this model')
     .option('--from <when>', 'only calls started at or after this time, for example 12h (ago) or 2027-01-31', parseTime)
@@ -103,6 +105,7 @@ function withFilter(cli: Cli, command: Command): Command {
 function filterOf(options: FilterOptions): UsageFilter {
   return {
     accountId: options.account ?? '',
+    projectId: options.project ?? '',
     keyId: options.key ?? '',
     modelId: options.model ?? '',
     fromMs: options.from ?? 0n,

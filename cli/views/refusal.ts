@@ -23,6 +23,7 @@ export const refusalView: View<Refusal> = {
   json: (refusal) => ({
     request_id: refusal.requestId,
     account_id: refusal.accountId,
+    project_id: refusal.projectId,
     key_id: refusal.keyId,
     model_id: refusal.modelId || null,
     requested_model: refusal.requestedModel || null,
@@ -49,6 +50,7 @@ export const refusalView: View<Refusal> = {
     { title: 'request', text: (refusal) => refusal.requestId },
     { title: 'refused', text: (refusal) => instant(refusal.refusedAtMs) },
     { title: 'account', text: (refusal) => refusal.accountId },
+    { title: 'project', text: (refusal) => refusal.projectId },
     { title: 'key', text: (refusal) => refusal.keyId },
     { title: 'endpoint', text: (refusal) => refusal.endpoint },
     { title: 'model', text: (refusal) => refusal.modelId },

@@ -40,6 +40,7 @@ function recordJson(record: UsageRecord): JsonObject {
   return {
     id: call?.id ?? '',
     account_id: call?.accountId ?? '',
+    project_id: call?.projectId ?? '',
     key_id: call?.keyId ?? '',
     model_id: call?.modelId ?? '',
     upstream_id: call?.upstreamId ?? '',
@@ -139,6 +140,7 @@ export const recordView: View<UsageRecord> = {
     { title: 'call', text: (record) => record.call?.id ?? '' },
     { title: 'started', text: (record) => instant(record.call?.startedAtMs) },
     { title: 'account', text: (record) => record.call?.accountId ?? '' },
+    { title: 'project', text: (record) => record.call?.projectId ?? '' },
     { title: 'key', text: (record) => record.call?.keyId ?? '' },
     { title: 'model', text: (record) => record.call?.modelId ?? '' },
     { title: 'upstream', text: ({ call }) => (call === undefined ? '' : `${call.upstreamId}:${call.upstreamModel}`) },

@@ -118,6 +118,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
   const call: Call = {
     id: request.id,
     accountId: request.key.accountId,
+    projectId: request.key.projectId,
     keyId: request.key.id,
     modelId: callable.model.id,
     upstreamId: callable.targets[0]!.upstreamId,

@@ -54,6 +54,7 @@ export const UsageRecordView = Type.Object(
     object: Type.Literal('usage_record'),
     request_id: Type.String(),
     account_id: Type.String(),
+    project_id: Type.String({ description: 'The project to which the key belonged at that time.' }),
     key_id: Type.String(),
     model: Type.String(),
     format: Type.String({ examples: ['chat-completions', 'messages'] }),
@@ -120,6 +121,7 @@ export const RefusalView = Type.Object(
     object: Type.Literal('refusal'),
     request_id: Type.String(),
     account_id: Type.String(),
+    project_id: Type.String({ description: 'The project to which the key belonged at that time.' }),
     key_id: Type.String(),
     model: nullable(Type.String({ description: 'The id in the catalog; null if the catalog has no such model.' })),
     requested_model: nullable(

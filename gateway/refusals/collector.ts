@@ -39,20 +39,24 @@ export class RefusalCollector {
   }
 
   /** Counts a refused call, and keeps the example that `describe` returns if there is room. Returns false if there was no room to count it. */
-  add(call: Pick<Refusal, 'accountId' | 'keyId' | 'modelId' | 'reason'>, refusedAtMs: number, describe: () => Refusal): boolean {
-    const { accountId, keyId, reason } = call;
+  add(
+    call: Pick<Refusal, 'accountId' | 'projectId' | 'keyId' | 'modelId' | 'reason'>,
+    refusedAtMs: number,
+    describe: () => Refusal,
+  ): boolean {
+    const { accountId, projectId, keyId, reason } = call;
     const startMs = quarterOf(refusedAtMs);
     let { modelId } = call;
-    let name = `${keyId} ${startMs} ${reason} ${modelId}`;
+    let name = `${projectId} ${keyId} ${startMs} ${reason} ${modelId}`;
     let series = this.series.get(name);
     if (series === undefined && this.series.size >= seriesMax) {
       modelId = '';
-      name = `${keyId} ${startMs} ${reason} `;
+      name = `${projectId} ${keyId} ${startMs} ${reason} `;
       series = this.series.get(name);
     }
     if (series === undefined) {
       if (this.series.size >= seriesLimit) return false;
-      series = { accountId, keyId, modelId, reason, quarterMs: BigInt(startMs), calls: 0n, examples: [] };
+      series = { accountId, projectId, keyId, modelId, reason, quarterMs: BigInt(startMs), calls: 0n, examples: [] };
       this.series.set(name, series);
     }
     series.calls += 1n;

@@ -105,14 +105,16 @@ export function createRefusals(deps: {
       refused.add(1, { reason });
       const call = {
         accountId: key.accountId,
+        projectId: key.projectId,
         keyId: key.id,
         modelId: requestedModel === '' ? '' : (models.idOf(requestedModel) ?? ''),
         reason,
       };
       const isCounted = collector.add(call, refusedAtMs, () => ({
         requestId,
-        // These four are in the series.
+        // These five are in the series.
         accountId: '',
+        projectId: '',
         keyId: '',
         modelId: '',
         reason: '',

@@ -10,6 +10,7 @@ export function renderRefusal(refusal: Refusal): Static<typeof RefusalView> {
     object: 'refusal',
     request_id: refusal.requestId,
     account_id: refusal.accountId,
+    project_id: refusal.projectId,
     key_id: refusal.keyId,
     model: orNull(refusal.modelId),
     requested_model: orNull(refusal.requestedModel),

@@ -24,6 +24,7 @@ export function renderUsageRecord(record: UsageRecord): View {
     object: 'usage_record',
     request_id: call.id,
     account_id: call.accountId,
+    project_id: call.projectId,
     key_id: call.keyId,
     model: call.modelId,
     format: word<string>(ApiFormat[call.format], 'API_FORMAT_').replace('_', '-'),

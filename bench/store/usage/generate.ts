@@ -138,6 +138,7 @@ function recordOf(
   const call = Call.fromPartial({
     id: newId('req', startedAtMs),
     accountId: account.id,
+    projectId: account.id.replace(/^acct/, 'proj'),
     keyId: pick(account.keys, random),
     modelId: price.modelId,
     upstreamId: 'vendor',

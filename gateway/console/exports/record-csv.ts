@@ -6,6 +6,7 @@ import { csvLine } from '../../pages/csv.js';
 const columns: readonly [string, (record: UsageRecord) => string | number][] = [
   ['started_at', ({ call }) => new Date(Number(call!.startedAtMs)).toISOString()],
   ['request_id', ({ call }) => call!.id],
+  ['project_id', ({ call }) => call!.projectId],
   ['key_id', ({ call }) => call!.keyId],
   ['model', ({ call }) => call!.modelId],
   ['outcome', ({ outcome }) => Outcome[outcome].replace('OUTCOME_', '').toLowerCase()],

@@ -21,6 +21,7 @@ export type RefusalTotal = Static<typeof RefusalTotal>;
 export const RefusalTotalList = allOf(RefusalTotal);
 
 const filter = {
+  project: parameter('The id of a project.'),
   key: parameter('The id of a key.'),
   model: parameter('The id of a model.'),
   reason: parameter('An error reason, such as balance_empty.'),

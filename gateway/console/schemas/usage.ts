@@ -59,6 +59,7 @@ export type TokenSums = UsageTotal['tokens'];
 export const TotalList = allOf(UsageTotal);
 
 const filter = {
+  project: parameter('The id of a project.'),
   key: parameter('The id of a key.'),
   model: parameter('The id of a model.'),
   outcome: Type.Optional(Type.Enum(outcomes, { description: 'How the calls ended.' })),

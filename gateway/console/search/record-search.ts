@@ -54,6 +54,7 @@ async function findOne(
 /** Reports whether a record of the account matches the filter. */
 export function fits({ call, outcome }: UsageRecord, filter: UsageFilter): boolean {
   return (
+    (filter.projectId === '' || call!.projectId === filter.projectId) &&
     (filter.keyId === '' || call!.keyId === filter.keyId) &&
     (filter.modelId === '' || call!.modelId === filter.modelId) &&
     (filter.fromMs === 0n || call!.startedAtMs >= filter.fromMs) &&

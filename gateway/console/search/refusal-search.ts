@@ -20,10 +20,11 @@ type Peers = { readonly metering: Pick<ConsolePeers['metering'], 'listRefusals' 
 
 /** Returns the filter for metering. Raises invalid_request with the name of the parameter. */
 export function refusalFilterOf(query: Omit<RefusalSearch, 'request_id'>, accountId: string): RefusalFilter {
-  const { key = '', model = '', reason = '' } = query;
+  const { project = '', key = '', model = '', reason = '' } = query;
   if (reason !== '' && !isReason(reason)) throw fieldFault('reason', 'known');
   return {
     accountId,
+    projectId: project,
     keyId: key,
     modelId: model,
     reason,
@@ -64,8 +65,9 @@ export async function searchRefusals(
   }
 }
 
-function fits({ keyId, modelId, reason, refusedAtMs }: Refusal, filter: RefusalFilter): boolean {
+function fits({ projectId, keyId, modelId, reason, refusedAtMs }: Refusal, filter: RefusalFilter): boolean {
   return (
+    (filter.projectId === '' || projectId === filter.projectId) &&
     (filter.keyId === '' || keyId === filter.keyId) &&
     (filter.modelId === '' || modelId === filter.modelId) &&
     (filter.reason === '' || reason === filter.reason) &&

@@ -12,6 +12,7 @@ const offsetMinutesMax = 840;
 export function usageFilterOf(query: UsageFilter, accountId: string): Filter {
   return {
     accountId,
+    projectId: query.project ?? '',
     keyId: query.key ?? '',
     modelId: query.model ?? '',
     fromMs: instantOf('from', query.from),

@@ -14,6 +14,7 @@ export function recordLine(record: UsageRecord): Record<string, unknown> {
   return {
     id: call.id,
     account_id: call.accountId,
+    project_id: call.projectId,
     key_id: call.keyId,
     model: call.modelId,
     upstream: call.upstreamId,

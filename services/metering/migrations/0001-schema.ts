@@ -13,6 +13,7 @@ export const schema: Migration = {
     `CREATE TABLE usage_record (
       id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
       account_id ${sql.bytes(16)} NOT NULL,
+      project_id ${sql.bytes(16)} NOT NULL,
       key_id ${sql.bytes(16)} NOT NULL,
       model_id ${sql.text(200)} NOT NULL,
       upstream_id ${sql.text(200)} NOT NULL,
@@ -54,9 +55,9 @@ export const schema: Migration = {
       settled_at_ms ${sql.int64},
       attempts ${sql.longText}
     ) ${sql.tableOptions}`,
-    // In page order. A page of one model or outcome is found within the index of the account: another index would cost every call a page of the
+    // In page order. A page of one model, outcome or project is found within the index of the account: another index would cost every call a page of the
     // file.
-    'CREATE INDEX usage_record_by_account ON usage_record (account_id, started_at_ms, id, model_id, outcome)',
+    'CREATE INDEX usage_record_by_account ON usage_record (account_id, started_at_ms, id, model_id, outcome, project_id)',
     'CREATE INDEX usage_record_by_key ON usage_record (account_id, key_id, started_at_ms, id)',
     'CREATE INDEX usage_record_by_start ON usage_record (started_at_ms, id)',
     `CREATE TABLE open_call (
@@ -142,6 +143,7 @@ export const schema: Migration = {
       dimensions_hash ${sql.bytes(16)} NOT NULL,
       shape ${sql.int32} NOT NULL,
       series ${sql.int32} NOT NULL,
+      project_id ${sql.bytes(16)} NOT NULL,
       key_id ${sql.bytes(16)} NOT NULL,
       model_id ${sql.text(200)} NOT NULL,
       outcome ${sql.int32} NOT NULL,
@@ -186,17 +188,19 @@ export const schema: Migration = {
     `CREATE TABLE refusal_count (
       account_id ${sql.bytes(16)} NOT NULL,
       quarter_ms ${sql.int64} NOT NULL,
+      project_id ${sql.bytes(16)} NOT NULL,
       key_id ${sql.bytes(16)} NOT NULL,
       model_id ${sql.text(200)} NOT NULL,
       reason ${sql.text(64)} NOT NULL,
       calls ${sql.int64} NOT NULL,
       examples ${sql.int64} NOT NULL,
-      PRIMARY KEY (account_id, quarter_ms, key_id, model_id, reason)
+      PRIMARY KEY (account_id, quarter_ms, project_id, key_id, model_id, reason)
     ) ${sql.tableOptions}`,
     'CREATE INDEX refusal_count_by_quarter ON refusal_count (quarter_ms)',
     `CREATE TABLE refusal (
       id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
       account_id ${sql.bytes(16)} NOT NULL,
+      project_id ${sql.bytes(16)} NOT NULL,
       key_id ${sql.bytes(16)} NOT NULL,
       model_id ${sql.text(200)} NOT NULL,
       requested_model ${sql.text(200)} NOT NULL,

@@ -36,6 +36,7 @@ export function validateCall(call: Call | undefined, field = 'call'): PricedCall
   requireThat(call !== undefined, field, 'is required');
   requireId('req', call.id, `${field}.id`);
   requireId('acct', call.accountId, `${field}.account_id`);
+  requireId('proj', call.projectId, `${field}.project_id`);
   requireId('key', call.keyId, `${field}.key_id`);
   requireThat(call.modelId !== '' && call.modelId.length <= nameCharsMax, `${field}.model_id`, `must have 1 to ${nameCharsMax} characters`);
   requireThat(call.upstreamId.length <= nameCharsMax, `${field}.upstream_id`, `must have at most ${nameCharsMax} characters`);

@@ -1,5 +1,5 @@
 // Validation of a filter over usage records.
-import { Outcome, type UsageFilter } from '#proto/metering/v1/metering.js';
+import { Outcome, UsageFilter } from '#proto/metering/v1/metering.js';
 import { isKnownOutcome } from '#rules/outcomes.js';
 import { requireId, requireThat } from './validate-call.js';
 
@@ -7,10 +7,9 @@ const modelIdCharsMax = 200;
 
 /** Returns the filter if all its present parts are well-formed; an absent one matches everything. Raises invalid_request. */
 export function validateFilter(filter: UsageFilter | undefined): UsageFilter {
-  if (filter === undefined) {
-    return { accountId: '', keyId: '', modelId: '', fromMs: 0n, untilMs: 0n, outcome: Outcome.OUTCOME_UNSPECIFIED };
-  }
+  if (filter === undefined) return UsageFilter.fromPartial({});
   if (filter.accountId !== '') requireId('acct', filter.accountId, 'filter.account_id');
+  if (filter.projectId !== '') requireId('proj', filter.projectId, 'filter.project_id');
   if (filter.keyId !== '') requireId('key', filter.keyId, 'filter.key_id');
   requireThat(filter.modelId.length <= modelIdCharsMax, 'filter.model_id', `must have at most ${modelIdCharsMax} characters`);
   requireThat(filter.fromMs >= 0n, 'filter.from_ms', 'must be zero or more');

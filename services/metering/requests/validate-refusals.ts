@@ -25,6 +25,7 @@ export function validateRefusals({ batchId, series }: RecordRefusalsRequest): Re
   return series.map((each, index) => {
     const field = `series.${index}`;
     requireId('acct', each.accountId, `${field}.account_id`);
+    requireId('proj', each.projectId, `${field}.project_id`);
     requireId('key', each.keyId, `${field}.key_id`);
     requireThat(each.modelId.length <= modelCharsMax, `${field}.model_id`, `must have at most ${modelCharsMax} characters`);
     requireReason(each.reason, `${field}.reason`);
@@ -58,6 +59,7 @@ function exampleToStore(example: Refusal, field: string): Refusal {
 /** Returns the filter if all its present parts are well-formed; an absent one matches everything. Raises invalid_request. */
 export function validateRefusalFilter(filter: RefusalFilter = RefusalFilter.fromPartial({})): RefusalFilter {
   if (filter.accountId !== '') requireId('acct', filter.accountId, 'filter.account_id');
+  if (filter.projectId !== '') requireId('proj', filter.projectId, 'filter.project_id');
   if (filter.keyId !== '') requireId('key', filter.keyId, 'filter.key_id');
   requireThat(filter.modelId.length <= modelCharsMax, 'filter.model_id', `must have at most ${modelCharsMax} characters`);
   if (filter.reason !== '') requireReason(filter.reason, 'filter.reason');

@@ -110,29 +110,33 @@ export function placesOf(shape: Shape, quarter: number): Place[] {
 /** Holds the dimensions of a series; those it does not have are empty, or 0. */
 export interface Dimensions {
   readonly shape: Shape;
+  /** Shapes with keys have projects too: a key has one series for each project in which it was used. */
+  readonly projectId: Buffer;
   readonly keyId: Buffer;
   readonly modelId: string;
   readonly outcome: number;
 }
 
-/** Stands for any key. */
-export const anyKey = Buffer.alloc(16);
+/** Stands for any key or project. */
+export const anyId = Buffer.alloc(16);
 
 /** Returns the series of each shape to which such calls belong. */
-export function dimensionsOf(keyId: Buffer, modelId: string, outcome: number): Dimensions[] {
+export function dimensionsOf({ projectId, keyId, modelId, outcome }: Omit<Dimensions, 'shape'>): Dimensions[] {
+  const ofKey = { projectId, keyId };
+  const ofAnyKey = { projectId: anyId, keyId: anyId };
   return [
-    { shape: Shape.account, keyId: anyKey, modelId: '', outcome: 0 },
-    { shape: Shape.key, keyId, modelId: '', outcome: 0 },
-    { shape: Shape.model, keyId: anyKey, modelId, outcome: 0 },
-    { shape: Shape.outcome, keyId: anyKey, modelId: '', outcome },
-    { shape: Shape.all, keyId, modelId, outcome },
-    { shape: Shape.keyModel, keyId, modelId, outcome: 0 },
-    { shape: Shape.keyOutcome, keyId, modelId: '', outcome },
-    { shape: Shape.modelOutcome, keyId: anyKey, modelId, outcome },
+    { shape: Shape.account, ...ofAnyKey, modelId: '', outcome: 0 },
+    { shape: Shape.key, ...ofKey, modelId: '', outcome: 0 },
+    { shape: Shape.model, ...ofAnyKey, modelId, outcome: 0 },
+    { shape: Shape.outcome, ...ofAnyKey, modelId: '', outcome },
+    { shape: Shape.all, ...ofKey, modelId, outcome },
+    { shape: Shape.keyModel, ...ofKey, modelId, outcome: 0 },
+    { shape: Shape.keyOutcome, ...ofKey, modelId: '', outcome },
+    { shape: Shape.modelOutcome, ...ofAnyKey, modelId, outcome },
   ];
 }
 
 /** Returns a hash that identifies the dimensions. */
-export function hashOf({ shape, keyId, modelId, outcome }: Dimensions): Buffer {
-  return createHash('sha256').update(`${shape} ${outcome} `).update(keyId).update(modelId).digest().subarray(0, 16);
+export function hashOf({ shape, projectId, keyId, modelId, outcome }: Dimensions): Buffer {
+  return createHash('sha256').update(`${shape} ${outcome} `).update(projectId).update(keyId).update(modelId).digest().subarray(0, 16);
 }

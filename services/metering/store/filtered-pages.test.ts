@@ -23,12 +23,14 @@ describe.each(testEngines)('pages of records by several things on %s', (engine) 
   let harness: Harness;
   let service: MeteringService;
   let keys: string[];
+  let projects: string[];
   const accountId = newId('acct');
 
   beforeEach(async () => {
     harness = await Harness.create(engine);
     ({ service } = await harness.replica({ foldIntervalMs: 600_000 }));
     keys = [newId('key'), newId('key'), newId('key')];
+    projects = [newId('proj'), newId('proj')];
   });
 
   afterEach(() => harness.close());
@@ -38,6 +40,7 @@ describe.each(testEngines)('pages of records by several things on %s', (engine) 
     const fromMs = below(2) === 0 ? 0n : someInstant();
     return UsageFilter.fromPartial({
       accountId,
+      projectId: below(3) === 0 ? oneOf(projects) : '',
       keyId: left === 0 || left > 5 ? '' : oneOf(keys),
       modelId: left === 1 || left === 6 ? '' : oneOf(models),
       outcome: left === 2 || left === 7 ? Outcome.OUTCOME_UNSPECIFIED : oneOf(outcomes),
@@ -59,6 +62,7 @@ describe.each(testEngines)('pages of records by several things on %s', (engine) 
   }
 
   const matches = (filter: UsageFilter, { call: made, outcome }: UsageRecord): boolean =>
+    (filter.projectId === '' || filter.projectId === made!.projectId) &&
     (filter.keyId === '' || filter.keyId === made!.keyId) &&
     (filter.modelId === '' || filter.modelId === made!.modelId) &&
     (filter.outcome === Outcome.OUTCOME_UNSPECIFIED || filter.outcome === outcome) &&
@@ -79,7 +83,13 @@ describe.each(testEngines)('pages of records by several things on %s', (engine) 
           await record(
             service,
             report({
-              call: call({ accountId, keyId: oneOf(keys), modelId: oneOf(models), startedAtMs: someInstant() }),
+              call: call({
+                accountId,
+                projectId: oneOf(projects),
+                keyId: oneOf(keys),
+                modelId: oneOf(models),
+                startedAtMs: someInstant(),
+              }),
               outcome: oneOf(outcomes),
             }),
           ),
@@ -125,7 +135,16 @@ describe.each(testEngines)('pages of records by several things on %s', (engine) 
     for (let quarter = 0; quarter < 20; quarter += 1)
       await record(
         service,
-        report({ call: call({ accountId, keyId: keys[quarter % 5 === 0 ? 1 : 0]!, modelId: models[0]!, startedAtMs: at(quarter) }) }),
+        report({
+          call: call({
+            accountId,
+            // A key that moves from project to project.
+            projectId: projects[quarter % 2]!,
+            keyId: keys[quarter % 5 === 0 ? 1 : 0]!,
+            modelId: models[0]!,
+            startedAtMs: at(quarter),
+          }),
+        }),
       );
     const filter = UsageFilter.fromPartial({ accountId, keyId: keys[1]!, modelId: models[0]! });
     const waiting = await quartersWithCalls(harness.db, filter, Infinity, 50);
@@ -141,6 +160,10 @@ describe.each(testEngines)('pages of records by several things on %s', (engine) 
     expect(
       (await quartersWithCalls(harness.db, UsageFilter.fromPartial({ accountId, modelId: models[0]! }), Infinity, 50))!.stretches,
     ).toHaveLength(20);
+    const ofProject = UsageFilter.fromPartial({ accountId, projectId: projects[0]! });
+    expect((await quartersWithCalls(harness.db, ofProject, Infinity, 50))!.stretches.map(({ fromMs }) => fromMs)).toEqual(
+      [18, 16, 14, 12, 10, 8, 6, 4, 2, 0].map(start),
+    );
     // This query can use an index.
     expect(await quartersWithCalls(harness.db, UsageFilter.fromPartial({ accountId, keyId: keys[1]! }), Infinity, 50)).toBeUndefined();
   }, 60_000);

@@ -13,7 +13,7 @@ export async function pruneRefusals(
   before: { readonly refusalsMs: number; readonly batchesMs: number },
   signal: AbortSignal,
 ): Promise<void> {
-  const key = ['account_id', 'quarter_ms', 'key_id', 'model_id', 'reason'];
+  const key = ['account_id', 'quarter_ms', 'project_id', 'key_id', 'model_id', 'reason'];
   await deleteAll(db, 'refusal_count', key, 'quarter_ms < ?', [before.refusalsMs], signal);
   await deleteAll(db, 'refusal', ['id'], 'refused_at_ms < ?', [before.refusalsMs], signal);
   await deleteAll(db, 'refusal_batch', ['id'], 'stored_at_ms < ?', [before.batchesMs], signal);

@@ -1,10 +1,10 @@
-// When calls that match a filter by model, by outcome or by several dimensions were made, newest first, according to the kept sums: so that a page of them is found
+// When calls that match a filter by project, by model, by outcome or by several dimensions were made, newest first, according to the kept sums: so that a page of them is found
 // without reading all records of the account or key.
 import type { Database } from '#kit/db/open.js';
 import { asNumber } from '#kit/db/values.js';
 import type { UsageFilter } from '#proto/metering/v1/metering.js';
 import type { Stretch } from '../rollups/plan.js';
-import { allQuartersOf, anyKey, hashOf, quarterMs } from '../rollups/shapes.js';
+import { allQuartersOf, anyId, hashOf, quarterMs } from '../rollups/shapes.js';
 import { Phase } from './rollup-steps.js';
 import { bytesOf } from './record-rows.js';
 import { filterOf, shapeOf, type Statement } from './summed-totals.js';
@@ -25,7 +25,8 @@ export interface Quarters {
  * there are very many, and if the sums do not cover all of them: for all accounts, and during the initial backfill.
  */
 export async function quartersWithCalls(db: Database, filter: UsageFilter, untilMs: number, limit: number): Promise<Quarters | undefined> {
-  if (filter.accountId === '' || (filter.modelId === '' && filter.outcome === 0)) return undefined;
+  const isIndexed = filter.modelId === '' && filter.outcome === 0 && (filter.projectId === '' || filter.keyId !== '');
+  if (filter.accountId === '' || isIndexed) return undefined;
   // The quarters at both ends may contain no matching calls.
   const { text, values } = statementOf(filter, untilMs, limit + 2);
   const rows = (await db.plainTransaction((tx) => tx.query(text, values))).map((row) => ({
@@ -54,12 +55,18 @@ export async function quartersWithCalls(db: Database, filter: UsageFilter, until
 function statementOf(filter: UsageFilter, untilMs: number, quarters: number): Statement {
   const account = bytesOf('acct', filter.accountId);
   const shape = shapeOf({ filter, columns: new Set() });
-  const hash = hashOf({
-    shape,
-    keyId: filter.keyId === '' ? anyKey : bytesOf('key', filter.keyId),
-    modelId: filter.modelId,
-    outcome: filter.outcome,
-  });
+  // A project has several keys, and a key may have been in several projects.
+  const hasSeveral = filter.keyId !== '' || filter.projectId !== '';
+  const ofFilter = filterOf(filter, 's');
+  const series = hasSeveral
+    ? {
+        text: `IN (SELECT s.series FROM usage_series s WHERE s.account_id = ? AND s.shape = ${shape}${ofFilter.text})`,
+        values: ofFilter.values,
+      }
+    : {
+        text: '= (SELECT series FROM usage_series WHERE account_id = ? AND dimensions_hash = ?)',
+        values: [hashOf({ shape, projectId: anyId, keyId: anyId, modelId: filter.modelId, outcome: filter.outcome })],
+      };
   const before = Number.isFinite(untilMs) ? untilMs : Number.MAX_SAFE_INTEGER;
   const from = Number(filter.fromMs) - (Number(filter.fromMs) % quarterMs);
   const conditions = filterOf(filter, 'r');
@@ -68,10 +75,10 @@ function statementOf(filter: UsageFilter, untilMs: number, quarters: number): St
     { text: 'SELECT 0 AS kind, phase AS bucket, 0 AS calls FROM usage_summing', values: [] },
     ...allQuartersOf(shape).map((part) => ({
       text:
-        `SELECT * FROM (SELECT 1 AS kind, bucket_ms AS bucket, calls FROM usage_sum WHERE account_id = ? AND part = ${part}` +
-        ' AND series = (SELECT series FROM usage_series WHERE account_id = ? AND dimensions_hash = ?)' +
-        ` AND bucket_ms >= ? AND bucket_ms < ? ORDER BY bucket_ms DESC LIMIT ?) AS part${part}`,
-      values: [account, account, hash, from, before, quarters],
+        `SELECT * FROM (SELECT 1 AS kind, bucket_ms AS bucket, ${hasSeveral ? 'SUM(calls) AS calls' : 'calls'} FROM usage_sum WHERE account_id = ? AND part = ${part}` +
+        ` AND series ${series.text}` +
+        ` AND bucket_ms >= ? AND bucket_ms < ?${hasSeveral ? ' GROUP BY bucket_ms' : ''} ORDER BY bucket_ms DESC LIMIT ?) AS part${part}`,
+      values: [account, account, ...series.values, from, before, quarters],
     })),
     {
       text:

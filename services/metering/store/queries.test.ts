@@ -14,6 +14,7 @@ describe.each(testEngines)('usage records on %s', (engine) => {
   let service: MeteringService;
   const accountId = newId('acct');
   const keys = [newId('key'), newId('key')];
+  const projects = [newId('proj'), newId('proj')];
   const models = ['sandbox/echo', 'sandbox/long', 'vendor/größer'];
   const outcomes = [Outcome.OUTCOME_COMPLETED, Outcome.OUTCOME_MAX_TOKENS, Outcome.OUTCOME_CLIENT_DISCONNECTED, Outcome.OUTCOME_COMPLETED];
   // Newest first, as they are to be listed.
@@ -30,6 +31,7 @@ describe.each(testEngines)('usage records on %s', (engine) => {
             // Every third starts at the same time as the previous one, so that the id must decide.
             call: call({
               accountId,
+              projectId: projects[Math.floor(index / 5) % 2]!,
               keyId: keys[index % 2]!,
               modelId: models[index % 3]!,
               startedAtMs: startedAtMs + BigInt(index - (index % 3 === 2 ? 1 : 0)) * hourMs,
@@ -75,6 +77,7 @@ describe.each(testEngines)('usage records on %s', (engine) => {
   });
 
   const filters: [string, Partial<UsageFilter>, (stored: UsageRecord) => boolean][] = [
+    ['project', { projectId: projects[0]! }, (stored) => stored.call!.projectId === projects[0]],
     ['key', { keyId: keys[0]! }, (stored) => stored.call!.keyId === keys[0]],
     ['model', { modelId: models[2]! }, (stored) => stored.call!.modelId === models[2]],
     ['outcome', { outcome: Outcome.OUTCOME_CLIENT_DISCONNECTED }, (stored) => stored.outcome === Outcome.OUTCOME_CLIENT_DISCONNECTED],
@@ -147,6 +150,7 @@ describe.each(testEngines)('usage records on %s', (engine) => {
   const groupings: [string, GroupBy, (stored: UsageRecord) => string][] = [
     ['in one', GroupBy.GROUP_BY_UNSPECIFIED, () => ''],
     ['by key', GroupBy.GROUP_BY_KEY, (stored) => stored.call!.keyId],
+    ['by project', GroupBy.GROUP_BY_PROJECT, (stored) => stored.call!.projectId],
     ['by model', GroupBy.GROUP_BY_MODEL, (stored) => stored.call!.modelId],
     ['by day', GroupBy.GROUP_BY_DAY, (stored) => new Date(Number(stored.call!.startedAtMs)).toISOString().slice(0, 10)],
     ['by hour', GroupBy.GROUP_BY_HOUR, (stored) => `${new Date(Number(stored.call!.startedAtMs)).toISOString().slice(0, 14)}00Z`],

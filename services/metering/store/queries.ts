@@ -76,6 +76,7 @@ function conditionsOf(filter: UsageFilter, after: Position | undefined): Conditi
   const conditions: Condition[] = [];
   const add = (text: string, ...values: unknown[]): void => void conditions.push({ text, values });
   if (filter.accountId !== '') add('account_id = ?', bytesOf('acct', filter.accountId));
+  if (filter.projectId !== '') add('project_id = ?', bytesOf('proj', filter.projectId));
   if (filter.keyId !== '') add('key_id = ?', bytesOf('key', filter.keyId));
   if (filter.modelId !== '') add('model_id = ?', filter.modelId);
   if (filter.outcome !== Outcome.OUTCOME_UNSPECIFIED) add('outcome = ?', filter.outcome);

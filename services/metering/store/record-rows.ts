@@ -11,6 +11,7 @@ import { attemptsOfText, attemptText } from './attempt-text.js';
 export const recordColumns = [
   'id',
   'account_id',
+  'project_id',
   'key_id',
   'model_id',
   'upstream_id',
@@ -78,6 +79,7 @@ export function recordValues({ record, free }: PricedRecord): unknown[] {
   const row: Record<(typeof recordColumns)[number], unknown> = {
     id: bytesOf('req', call.id),
     account_id: bytesOf('acct', call.accountId),
+    project_id: bytesOf('proj', call.projectId),
     key_id: bytesOf('key', call.keyId),
     model_id: call.modelId,
     upstream_id: call.upstreamId,
@@ -151,6 +153,7 @@ export function recordFromRow(row: RecordRow): UsageRecord {
     call: {
       id: idFromBytes('req', asBytes(row.id)),
       accountId: idFromBytes('acct', asBytes(row.account_id)),
+      projectId: idFromBytes('proj', asBytes(row.project_id)),
       keyId: idFromBytes('key', asBytes(row.key_id)),
       modelId: asText(row.model_id),
       upstreamId: asText(row.upstream_id),

@@ -79,6 +79,7 @@ export async function countRefusals(db: Database, filter: RefusalFilter, groupin
 function dimensionsOf(filter: RefusalFilter): Condition[] {
   const conditions: Condition[] = [];
   if (filter.accountId !== '') conditions.push(['account_id = ?', bytesOf('acct', filter.accountId)]);
+  if (filter.projectId !== '') conditions.push(['project_id = ?', bytesOf('proj', filter.projectId)]);
   if (filter.keyId !== '') conditions.push(['key_id = ?', bytesOf('key', filter.keyId)]);
   if (filter.modelId !== '') conditions.push(['model_id = ?', filter.modelId]);
   if (filter.reason !== '') conditions.push(['reason = ?', filter.reason]);
@@ -97,6 +98,8 @@ function columnOf(groupBy: RefusalGroupBy, offsetMinutes: number, alias: string)
   switch (groupBy) {
     case RefusalGroupBy.REFUSAL_GROUP_BY_REASON:
       return `reason AS ${alias}`;
+    case RefusalGroupBy.REFUSAL_GROUP_BY_PROJECT:
+      return `project_id AS ${alias}`;
     case RefusalGroupBy.REFUSAL_GROUP_BY_KEY:
       return `key_id AS ${alias}`;
     case RefusalGroupBy.REFUSAL_GROUP_BY_MODEL:
@@ -115,6 +118,8 @@ function nameOf(groupBy: RefusalGroupBy, value: unknown, offsetMinutes: number):
     case RefusalGroupBy.REFUSAL_GROUP_BY_REASON:
     case RefusalGroupBy.REFUSAL_GROUP_BY_MODEL:
       return asText(value);
+    case RefusalGroupBy.REFUSAL_GROUP_BY_PROJECT:
+      return idFromBytes('proj', asBytes(value));
     case RefusalGroupBy.REFUSAL_GROUP_BY_KEY:
       return idFromBytes('key', asBytes(value));
     case RefusalGroupBy.REFUSAL_GROUP_BY_DAY:

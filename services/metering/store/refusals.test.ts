@@ -47,6 +47,7 @@ describe.each(testEngines)('refused calls on %s', (engine) => {
   const seriesOf = (changes: Partial<Series>): Series =>
     Series.fromPartial({
       accountId: newId('acct'),
+      projectId: newId('proj'),
       keyId: newId('key'),
       modelId: 'sandbox/echo',
       reason: 'balance_empty',
@@ -75,8 +76,8 @@ describe.each(testEngines)('refused calls on %s', (engine) => {
     const shown = example(day + 5n);
     const series = seriesOf({ examples: [shown] });
     await store([series]);
-    const { accountId, keyId } = series;
-    const whole = { ...shown, accountId, keyId, modelId: 'sandbox/echo', reason: 'balance_empty' };
+    const { accountId, projectId, keyId } = series;
+    const whole = { ...shown, accountId, projectId, keyId, modelId: 'sandbox/echo', reason: 'balance_empty' };
     expect(await service.getRefusal({ requestId: shown.requestId, accountId })).toEqual({ refusal: whole });
     expect(await service.getRefusal({ requestId: shown.requestId, accountId: '' })).toEqual({ refusal: whole });
     await expect(service.getRefusal({ requestId: shown.requestId, accountId: newId('acct') })).rejects.toMatchObject({
@@ -96,11 +97,12 @@ describe.each(testEngines)('refused calls on %s', (engine) => {
     expect(await listed({ accountId })).toHaveLength(1);
   });
 
-  it('are counted by key, model, reason, hour and day, with the hours and days of any zone', async () => {
+  it('are counted by project, key, model, reason, hour and day, with the hours and days of any zone', async () => {
     const accountId = newId('acct');
     const [one, other] = [newId('key'), newId('key')];
+    const projects = new Map([one, other].map((keyId) => [keyId, newId('proj')]));
     const add = (keyId: string, modelId: string, reason: string, quarter: bigint, calls: bigint): Series =>
-      seriesOf({ accountId, keyId, modelId, reason, quarterMs: day + quarter * quarterMs, calls });
+      seriesOf({ accountId, projectId: projects.get(keyId)!, keyId, modelId, reason, quarterMs: day + quarter * quarterMs, calls });
     await store([
       add(one, 'sandbox/echo', 'balance_empty', 0n, 5n),
       add(one, 'sandbox/echo', 'balance_empty', 1n, 2n),
@@ -122,6 +124,11 @@ describe.each(testEngines)('refused calls on %s', (engine) => {
       [one, 'sandbox/echo', 7],
       [one, 3],
     ]);
+    expect(await totals({ accountId }, { groupBy: By.REFUSAL_GROUP_BY_PROJECT })).toEqual([
+      [projects.get(other), 21],
+      [projects.get(one), 10],
+    ]);
+    expect(await totals({ accountId, projectId: projects.get(one)! })).toEqual([[10]]);
     expect(await totals({ accountId }, { groupBy: By.REFUSAL_GROUP_BY_HOUR })).toEqual([
       [`${date}T00:00Z`, 10],
       [`${date}T01:00Z`, 21],

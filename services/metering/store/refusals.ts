@@ -12,7 +12,7 @@ import { bytesOf } from './record-rows.js';
 const rowsPerStatement = 100;
 
 const counts = new Table('refusal_count', {
-  key: ['account_id', 'quarter_ms', 'key_id', 'model_id', 'reason'],
+  key: ['account_id', 'quarter_ms', 'project_id', 'key_id', 'model_id', 'reason'],
   changing: ['calls', 'examples'],
 });
 
@@ -20,6 +20,7 @@ const counts = new Table('refusal_count', {
 export const refusalColumns = [
   'id',
   'account_id',
+  'project_id',
   'key_id',
   'model_id',
   'requested_model',
@@ -74,8 +75,16 @@ interface KeyedSeries {
 function mergedByKey(all: readonly Series[]): Map<string, KeyedSeries> {
   const merged = new Map<string, KeyedSeries>();
   for (const series of all) {
-    const key = [bytesOf('acct', series.accountId), Number(series.quarterMs), bytesOf('key', series.keyId), series.modelId, series.reason];
-    const name = `${series.accountId} ${series.quarterMs} ${series.keyId} ${series.reason} ${series.modelId}`;
+    const { accountId, projectId, keyId, quarterMs } = series;
+    const key = [
+      bytesOf('acct', accountId),
+      Number(quarterMs),
+      bytesOf('proj', projectId),
+      bytesOf('key', keyId),
+      series.modelId,
+      series.reason,
+    ];
+    const name = `${accountId} ${quarterMs} ${projectId} ${keyId} ${series.reason} ${series.modelId}`;
     const before = merged.get(name);
     merged.set(name, {
       key,
@@ -97,11 +106,11 @@ async function addExamples(tx: PlainTransaction, keyed: readonly KeyedSeries[]):
   const stored = new Map<string, number>();
   for (let start = 0; start < keyed.length; start += rowsPerStatement) {
     const part = keyed.slice(start, start + rowsPerStatement);
-    for (const [account, quarter, key, model, reason, , examples] of await tx.find(
+    for (const [account, quarter, project, key, model, reason, , examples] of await tx.find(
       counts,
       part.map(({ key }) => key),
     )) {
-      const name = `${idFromBytes('acct', asBytes(account))} ${asNumber(quarter)} ${idFromBytes('key', asBytes(key))} ${asText(reason)} ${asText(model)}`;
+      const name = `${idFromBytes('acct', asBytes(account))} ${asNumber(quarter)} ${idFromBytes('proj', asBytes(project))} ${idFromBytes('key', asBytes(key))} ${asText(reason)} ${asText(model)}`;
       stored.set(name, asNumber(examples));
     }
   }
@@ -140,10 +149,11 @@ async function inParts(
   }
 }
 
-function rowOf(example: Refusal, { accountId, keyId, modelId, reason }: Series): Values {
+function rowOf(example: Refusal, { accountId, projectId, keyId, modelId, reason }: Series): Values {
   return [
     bytesOf('req', example.requestId),
     bytesOf('acct', accountId),
+    bytesOf('proj', projectId),
     bytesOf('key', keyId),
     modelId,
     example.requestedModel,
@@ -164,6 +174,7 @@ export function refusalFromRow(row: Readonly<Record<string, unknown>>): Refusal 
   return {
     requestId: idFromBytes('req', asBytes(row['id'])),
     accountId: idFromBytes('acct', asBytes(row['account_id'])),
+    projectId: idFromBytes('proj', asBytes(row['project_id'])),
     keyId: idFromBytes('key', asBytes(row['key_id'])),
     modelId: asText(row['model_id']),
     requestedModel: asText(row['requested_model']),

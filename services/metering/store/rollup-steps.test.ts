@@ -40,12 +40,15 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
   let service: MeteringService;
   let accountId: string;
   let keys: string[];
+  // Keys move between them.
+  let projects: string[];
   const extra: Database[] = [];
 
   beforeEach(async () => {
     harness = await Harness.create(engine);
     accountId = newId('acct');
     keys = [newId('key'), newId('key'), newId('key')];
+    projects = [newId('proj'), newId('proj')];
   });
 
   afterEach(async () => {
@@ -53,7 +56,8 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
     for (const db of extra.splice(0)) await db.close();
   });
 
-  const someCall = () => call({ accountId, keyId: oneOf(keys), modelId: oneOf(models), startedAtMs: someInstant() });
+  const someCall = () =>
+    call({ accountId, projectId: oneOf(projects), keyId: oneOf(keys), modelId: oneOf(models), startedAtMs: someInstant() });
   const recordSome = async (): Promise<string> => {
     const made = await record(
       service,
@@ -95,6 +99,7 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
     const fromMs = below(2) === 0 ? 0n : someInstant();
     const filter = UsageFilter.fromPartial({
       accountId,
+      projectId: below(3) === 0 ? oneOf(projects) : '',
       keyId: below(3) === 0 ? oneOf(keys) : '',
       modelId: below(3) === 0 ? oneOf(models) : '',
       outcome: below(3) === 0 ? oneOf(outcomes) : Outcome.OUTCOME_UNSPECIFIED,
@@ -111,7 +116,8 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
       bytesOf('acct', accountId),
     ])) as unknown as RecordRow[];
     const records = rows.map(recordFromRow).filter(({ call: made, outcome }) => {
-      const { keyId, modelId, startedAtMs: atMs } = made!;
+      const { projectId, keyId, modelId, startedAtMs: atMs } = made!;
+      if (filter.projectId !== '' && filter.projectId !== projectId) return false;
       if (filter.keyId !== '' && filter.keyId !== keyId) return false;
       if (filter.modelId !== '' && filter.modelId !== modelId) return false;
       if (filter.outcome !== Outcome.OUTCOME_UNSPECIFIED && filter.outcome !== outcome) return false;

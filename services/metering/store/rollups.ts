@@ -9,7 +9,7 @@ const rowsPerStatement = 200;
 const knownSeriesMax = 100_000;
 
 const keyColumns = ['account_id', 'part', 'series', 'bucket_ms'] as const;
-const seriesColumns = ['account_id', 'dimensions_hash', 'shape', 'series', 'key_id', 'model_id', 'outcome'] as const;
+const seriesColumns = ['account_id', 'dimensions_hash', 'shape', 'series', 'project_id', 'key_id', 'model_id', 'outcome'] as const;
 
 const addRowsOn = (engine: 'sqlite' | 'mysql') => addText(engine, 'usage_sum', keyColumns, sumColumns);
 const addRows = { sqlite: addRowsOn('sqlite'), mysql: addRowsOn('mysql') };
@@ -19,7 +19,7 @@ const keyedId = keyedText(['r.id']);
 const quarterOf = `r.started_at_ms - r.started_at_ms % ${quarterMs}`;
 const sumQuarters = textOfRows(
   (rows) =>
-    `SELECT r.account_id, r.key_id, r.model_id, r.outcome, ${quarterOf} AS quarter, ${sumsOfRecords} FROM usage_record r WHERE ${keyedId(rows)} GROUP BY r.account_id, r.key_id, r.model_id, r.outcome, ${quarterOf}`,
+    `SELECT r.account_id, r.project_id, r.key_id, r.model_id, r.outcome, ${quarterOf} AS quarter, ${sumsOfRecords} FROM usage_record r WHERE ${keyedId(rows)} GROUP BY r.account_id, r.project_id, r.key_id, r.model_id, r.outcome, ${quarterOf}`,
 );
 const keyedSeries = keyedText(['account_id', 'dimensions_hash']);
 const selectSeries = textOfRows((rows) => `SELECT account_id, dimensions_hash, series FROM usage_series WHERE ${keyedSeries(rows)}`);
@@ -122,6 +122,7 @@ function ordered<T>(map: ReadonlyMap<number, T>): [number, T][] {
 interface QuarterSums {
   readonly quarter: number;
   readonly accountId: Buffer;
+  readonly projectId: Buffer;
   readonly keyId: Buffer;
   readonly modelId: string;
   readonly outcome: number;
@@ -136,14 +137,15 @@ async function sumsOf(tx: PlainTransaction, ids: readonly Buffer[]): Promise<Qua
   for (let start = 0; start < ids.length; start += rowsPerStatement) {
     const part = ids.slice(start, start + rowsPerStatement);
     for (const row of await tx.query(sumQuarters(part.length), part)) {
-      const [accountId, keyId, modelId, outcome] = [
+      const [accountId, projectId, keyId, modelId, outcome] = [
         asBytes(row['account_id']),
+        asBytes(row['project_id']),
         asBytes(row['key_id']),
         asText(row['model_id']),
         asNumber(row['outcome']),
       ];
-      const name = `${accountId.toString('latin1')}${keyId.toString('latin1')}${outcome} ${modelId}`;
-      quarters.push({ quarter: asNumber(row['quarter']), accountId, keyId, modelId, outcome, name, sums: sumsFromRow(row) });
+      const name = `${accountId.toString('latin1')}${projectId.toString('latin1')}${keyId.toString('latin1')}${outcome} ${modelId}`;
+      quarters.push({ quarter: asNumber(row['quarter']), accountId, projectId, keyId, modelId, outcome, name, sums: sumsFromRow(row) });
     }
   }
   return quarters;
@@ -154,8 +156,8 @@ async function lookUp(tx: PlainTransaction, unknown: readonly QuarterSums[]): Pr
   const calls = new Map(unknown.map((each) => [each.name, each]));
   const wanted = new Map<string, AccountSeries>();
   const names = new Map<string, string[]>();
-  for (const [callName, { accountId, keyId, modelId, outcome }] of calls) {
-    const series = dimensionsOf(keyId, modelId, outcome).map((each) => ({ ...each, accountId }));
+  for (const [callName, { accountId, projectId, keyId, modelId, outcome }] of calls) {
+    const series = dimensionsOf({ projectId, keyId, modelId, outcome }).map((each) => ({ ...each, accountId }));
     for (const each of series) wanted.set(nameOf(each), each);
     names.set(callName, series.map(nameOf));
   }
@@ -163,8 +165,8 @@ async function lookUp(tx: PlainTransaction, unknown: readonly QuarterSums[]): Pr
   return new Map([...names].map(([callName, series]) => [callName, series.map((name) => numbers.get(name)!)]));
 }
 
-function nameOf({ accountId, shape, keyId, modelId, outcome }: AccountSeries): string {
-  return `${accountId.toString('latin1')}${shape} ${outcome} ${keyId.toString('latin1')}${modelId}`;
+function nameOf({ accountId, shape, projectId, keyId, modelId, outcome }: AccountSeries): string {
+  return `${accountId.toString('latin1')}${shape} ${outcome} ${projectId.toString('latin1')}${keyId.toString('latin1')}${modelId}`;
 }
 
 /** Returns the numbers of series, creating those that do not exist yet. */
@@ -193,10 +195,10 @@ async function numbersOf(tx: PlainTransaction, wanted: readonly (readonly [strin
 
 /** Creates a series; they are numbered from 1 per account and shape. */
 async function make(tx: PlainTransaction, series: AccountSeries, last: Map<string, number>): Promise<number> {
-  const { accountId, shape, keyId, modelId, outcome } = series;
+  const { accountId, shape, projectId, keyId, modelId, outcome } = series;
   const owner = `${accountId.toString('latin1')}${shape}`;
   const before = last.get(owner) ?? (await lastOf(tx, accountId, shape));
-  await tx.run(insertSeries, [accountId, hashOf(series), shape, before + 1, keyId, modelId, outcome]);
+  await tx.run(insertSeries, [accountId, hashOf(series), shape, before + 1, projectId, keyId, modelId, outcome]);
   last.set(owner, before + 1);
   return before + 1;
 }

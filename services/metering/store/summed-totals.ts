@@ -21,7 +21,7 @@ const triesMax = 5;
 const noSums = sumColumns.map((column) => `0 AS ${column}`).join(', ');
 
 /** The dimensions besides time by which sums can be grouped. */
-export type DimensionColumn = 'key_id' | 'model_id' | 'outcome';
+export type DimensionColumn = 'project_id' | 'key_id' | 'model_id' | 'outcome';
 
 const shapeName = (columns: Iterable<DimensionColumn>): string => [...columns].sort().join(' ');
 const shapeByColumns = new Map(
@@ -51,6 +51,7 @@ export interface Question {
 
 /** Holds sums of one group, possibly one of several rows for the same group; what is not grouped by is null. */
 export interface GroupRow {
+  readonly project_id: unknown;
   readonly key_id: unknown;
   readonly model_id: unknown;
   readonly outcome: unknown;
@@ -60,6 +61,7 @@ export interface GroupRow {
 
 interface Series {
   readonly number: number;
+  readonly project_id: Buffer;
   readonly key_id: Buffer;
   readonly model_id: string;
   readonly outcome: number;
@@ -102,7 +104,8 @@ export async function readSummed(tx: PlainTransaction, question: Question, rowsM
 /** Returns the shape with the dimensions that this query needs. */
 export function shapeOf({ filter, columns }: Pick<Question, 'filter' | 'columns'>): Shape {
   const asked = new Set(columns);
-  if (filter.keyId !== '') asked.add('key_id');
+  // Shapes with keys have projects too.
+  if (filter.keyId !== '' || filter.projectId !== '' || asked.delete('project_id')) asked.add('key_id');
   if (filter.modelId !== '') asked.add('model_id');
   if (filter.outcome !== Outcome.OUTCOME_UNSPECIFIED) asked.add('outcome');
   return shapeByColumns.get(shapeName(asked))!;
@@ -118,10 +121,11 @@ function stateText(account: Buffer, shape: Shape): Statement {
 
 async function seriesOf(tx: PlainTransaction, account: Buffer, shape: Shape, filter: UsageFilter): Promise<Series[]> {
   const { text, values } = filterOf(filter, 's');
-  const select = `SELECT s.series, s.key_id, s.model_id, s.outcome FROM usage_series s WHERE s.account_id = ? AND s.shape = ?${text} LIMIT ${seriesMax + 1}`;
+  const select = `SELECT s.series, s.project_id, s.key_id, s.model_id, s.outcome FROM usage_series s WHERE s.account_id = ? AND s.shape = ?${text} LIMIT ${seriesMax + 1}`;
   const rows = await tx.query(select, [account, shape, ...values]);
   return rows.map((row) => ({
     number: asNumber(row['series']),
+    project_id: asBytes(row['project_id']),
     key_id: asBytes(row['key_id']),
     model_id: asText(row['model_id']),
     outcome: asNumber(row['outcome']),
@@ -131,7 +135,7 @@ async function seriesOf(tx: PlainTransaction, account: Buffer, shape: Shape, fil
 function statementOf(plan: Plan, account: Buffer, shape: Shape, series: readonly Series[], question: Question, rowsMax: number): Statement {
   const members: Statement[] = [
     {
-      text: `SELECT 0 AS kind, (SELECT COALESCE(MAX(series), 0) FROM usage_series WHERE account_id = ? AND shape = ?) AS series, NULL AS key_id, NULL AS model_id, NULL AS outcome, epoch AS bucket, ${noSums} FROM usage_summing`,
+      text: `SELECT 0 AS kind, (SELECT COALESCE(MAX(series), 0) FROM usage_series WHERE account_id = ? AND shape = ?) AS series, NULL AS project_id, NULL AS key_id, NULL AS model_id, NULL AS outcome, epoch AS bucket, ${noSums} FROM usage_summing`,
       values: [account, shape],
     },
   ];
@@ -154,7 +158,7 @@ function rollupMembers({ pieces }: Plan, account: Buffer, series: readonly Serie
   return pieces.flatMap(({ parts, fromMs, untilMs, exceptAtMs, isOneRowAGroup }) =>
     lists.map((list) => ({
       text:
-        `SELECT 1 AS kind, ${isEachAGroup ? 'series' : '? AS series'}, NULL AS key_id, NULL AS model_id, NULL AS outcome, ${bucket} AS bucket, ${isOneRowAGroup && isEachAGroup ? sumColumns.join(', ') : sumsOfRollups} FROM usage_sum` +
+        `SELECT 1 AS kind, ${isEachAGroup ? 'series' : '? AS series'}, NULL AS project_id, NULL AS key_id, NULL AS model_id, NULL AS outcome, ${bucket} AS bucket, ${isOneRowAGroup && isEachAGroup ? sumColumns.join(', ') : sumsOfRollups} FROM usage_sum` +
         ` WHERE account_id = ? AND part IN (${marks(parts)}) AND series IN (${marks(list)}) AND bucket_ms >= ? AND bucket_ms < ?` +
         (exceptAtMs === undefined ? '' : ` AND bucket_ms % ${dayMs} <> ${exceptAtMs}`) +
         (isOneRowAGroup && isEachAGroup ? '' : groupText(grouped)),
@@ -166,8 +170,9 @@ function rollupMembers({ pieces }: Plan, account: Buffer, series: readonly Serie
 
 /** Groups series that have the same values in the grouped columns. */
 function groupsOf(series: readonly Series[], columns: ReadonlySet<DimensionColumn>): Series[][] {
-  const nameOf = ({ key_id, model_id, outcome }: Series): string =>
+  const nameOf = ({ project_id, key_id, model_id, outcome }: Series): string =>
     [
+      columns.has('project_id') ? project_id.toString('hex') : '',
       columns.has('key_id') ? key_id.toString('hex') : '',
       columns.has('outcome') ? outcome : '',
       columns.has('model_id') ? model_id : '',
@@ -206,7 +211,7 @@ function edgeMember(edge: Stretch, account: Buffer, question: Question): Stateme
 export function recordSelect({ columns, grain, bucketOf }: Question): string {
   const column = (name: DimensionColumn): string => (columns.has(name) ? `r.${name} AS ${name}` : `NULL AS ${name}`);
   const bucket = grain === 'none' ? 'NULL' : bucketOf('r.started_at_ms');
-  return `SELECT 2 AS kind, NULL AS series, ${column('key_id')}, ${column('model_id')}, ${column('outcome')}, ${bucket} AS bucket, ${sumsOfRecords}`;
+  return `SELECT 2 AS kind, NULL AS series, ${column('project_id')}, ${column('key_id')}, ${column('model_id')}, ${column('outcome')}, ${bucket} AS bucket, ${sumsOfRecords}`;
 }
 
 /** Returns what `recordSelect` is grouped by. */
@@ -219,8 +224,9 @@ function groupText(groups: readonly string[]): string {
 }
 
 /** Returns the filter's conditions on the dimensions of calls. */
-export function filterOf({ keyId, modelId, outcome }: UsageFilter, table: 'r' | 's'): Statement {
+export function filterOf({ projectId, keyId, modelId, outcome }: UsageFilter, table: 'r' | 's'): Statement {
   const conditions: [string, unknown][] = [];
+  if (projectId !== '') conditions.push(['project_id', bytesOf('proj', projectId)]);
   if (keyId !== '') conditions.push(['key_id', bytesOf('key', keyId)]);
   if (modelId !== '') conditions.push(['model_id', modelId]);
   if (outcome !== Outcome.OUTCOME_UNSPECIFIED) conditions.push(['outcome', outcome]);
@@ -231,7 +237,14 @@ export function filterOf({ keyId, modelId, outcome }: UsageFilter, table: 'r' | 
 export function groupOf(row: Row, byNumber: ReadonlyMap<number, Series>, columns: ReadonlySet<DimensionColumn>): GroupRow {
   const from = row['series'] === null ? (row as Row & Record<DimensionColumn, unknown>) : byNumber.get(asNumber(row['series']))!;
   const value = (name: DimensionColumn): unknown => (columns.has(name) ? from[name] : null);
-  return { key_id: value('key_id'), model_id: value('model_id'), outcome: value('outcome'), bucket: row['bucket'], sums: sumsFromRow(row) };
+  return {
+    project_id: value('project_id'),
+    key_id: value('key_id'),
+    model_id: value('model_id'),
+    outcome: value('outcome'),
+    bucket: row['bucket'],
+    sums: sumsFromRow(row),
+  };
 }
 
 function marks(values: readonly unknown[]): string {

@@ -67,6 +67,8 @@ function plainDimensionOf(groupBy: GroupBy, offsetMinutes: number): Dimension | 
   switch (groupBy) {
     case GroupBy.GROUP_BY_KEY:
       return { column: 'key_id', nameOf: (value) => idFromBytes('key', asBytes(value)) };
+    case GroupBy.GROUP_BY_PROJECT:
+      return { column: 'project_id', nameOf: (value) => idFromBytes('proj', asBytes(value)) };
     case GroupBy.GROUP_BY_MODEL:
       return { column: 'model_id', nameOf: asText };
     case GroupBy.GROUP_BY_OUTCOME:

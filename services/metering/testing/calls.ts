@@ -29,11 +29,13 @@ export function price(changes: Partial<PriceVersion> = {}): PriceVersion {
   });
 }
 
-/** Returns a call with an account and key of its own. */
+/** Returns a call with an account and key of its own, in the default project. */
 export function call(changes: Partial<Call> = {}): Call {
+  const { accountId = newId('acct') } = changes;
   return Call.fromPartial({
     id: newId('req'),
-    accountId: newId('acct'),
+    accountId,
+    projectId: accountId.replace(/^acct/, 'proj'),
     keyId: newId('key'),
     modelId: 'sandbox/echo',
     upstreamId: 'sandbox',

@@ -5,6 +5,7 @@ import { errorOutcomes } from '#rules/outcomes.js';
 /** All possible groupings. */
 export const groupings = [
   GroupBy.GROUP_BY_UNSPECIFIED,
+  GroupBy.GROUP_BY_PROJECT,
   GroupBy.GROUP_BY_KEY,
   GroupBy.GROUP_BY_MODEL,
   GroupBy.GROUP_BY_DAY,
@@ -40,8 +41,10 @@ function localText(atMs: bigint, offset: string): string {
 }
 
 function nameOf(stored: UsageRecord, groupBy: GroupBy, offset: string): string {
-  const { keyId, modelId, startedAtMs: atMs } = stored.call!;
+  const { projectId, keyId, modelId, startedAtMs: atMs } = stored.call!;
   switch (groupBy) {
+    case GroupBy.GROUP_BY_PROJECT:
+      return projectId;
     case GroupBy.GROUP_BY_KEY:
       return keyId;
     case GroupBy.GROUP_BY_MODEL:
