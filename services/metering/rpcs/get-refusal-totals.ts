@@ -23,5 +23,5 @@ export async function getRefusalTotals(
 }
 
 function isGroupBy(value: RefusalGroupBy): boolean {
-  return value >= RefusalGroupBy.REFUSAL_GROUP_BY_UNSPECIFIED && value <= RefusalGroupBy.REFUSAL_GROUP_BY_HOUR;
+  return value >= RefusalGroupBy.REFUSAL_GROUP_BY_UNSPECIFIED && value <= RefusalGroupBy.REFUSAL_GROUP_BY_PROJECT;
 }

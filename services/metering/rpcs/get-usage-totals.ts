@@ -27,5 +27,5 @@ function validateGrouping({ groupBy, thenBy, offsetMinutes }: GetUsageTotalsRequ
 }
 
 function isGroupBy(value: GroupBy): boolean {
-  return value >= GroupBy.GROUP_BY_UNSPECIFIED && value <= GroupBy.GROUP_BY_HOUR;
+  return value >= GroupBy.GROUP_BY_UNSPECIFIED && value <= GroupBy.GROUP_BY_PROJECT;
 }

@@ -105,7 +105,8 @@ export async function readSummed(tx: PlainTransaction, question: Question, rowsM
 export function shapeOf({ filter, columns }: Pick<Question, 'filter' | 'columns'>): Shape {
   const asked = new Set(columns);
   // Shapes with keys have projects too.
-  if (filter.keyId !== '' || filter.projectId !== '' || asked.delete('project_id')) asked.add('key_id');
+  const ofProjects = asked.delete('project_id') || filter.projectId !== '';
+  if (filter.keyId !== '' || ofProjects) asked.add('key_id');
   if (filter.modelId !== '') asked.add('model_id');
   if (filter.outcome !== Outcome.OUTCOME_UNSPECIFIED) asked.add('outcome');
   return shapeByColumns.get(shapeName(asked))!;

@@ -134,8 +134,8 @@ describe.each(testEngines)('sums of usage on %s', (engine) => {
   });
 
   it.each([
-    ['group_by', { groupBy: 6 as GroupBy }],
-    ['then_by', { groupBy: GroupBy.GROUP_BY_DAY, thenBy: 6 as GroupBy }],
+    ['group_by', { groupBy: 7 as GroupBy }],
+    ['then_by', { groupBy: GroupBy.GROUP_BY_DAY, thenBy: 7 as GroupBy }],
     ['then_by', { thenBy: GroupBy.GROUP_BY_DAY }],
     ['then_by', { groupBy: GroupBy.GROUP_BY_DAY, thenBy: GroupBy.GROUP_BY_DAY }],
     ['offset_minutes', { offsetMinutes: 50 }],
