@@ -67,7 +67,7 @@ describe.each(testEngines)('on %s', (engine) => {
   });
 
   afterEach(async () => {
-    for (const table of ['bucket', 'hold', 'journal', 'op']) await test.db.knex(table).delete();
+    for (const table of ['bucket', 'hold', 'journal', 'op', 'budget_alert']) await test.db.knex(table).delete();
   });
 
   afterAll(() => test.drop());

@@ -20,7 +20,19 @@ interface Zone {
   /** The minute to which the starts apply. Local dates only change between minutes, since offsets from UTC are whole minutes. */
   minute: number;
   starts: Starts;
+  /** Made with the first refusal. */
+  time: Intl.DateTimeFormat | undefined;
+  /** By period and first day: those of the current and the last periods, as a rule. */
+  readonly bounds: Map<string, PeriodBounds>;
 }
+
+/** The instants at which a period begins and the next one does. */
+export interface PeriodBounds {
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+const boundsMax = 100;
 
 const zones = new Map<string, Zone>();
 
@@ -46,15 +58,23 @@ export function periodStart(period: BudgetPeriod, timeZone: string, atMs: number
 }
 
 /** Returns the instants at which a period begins and the next one does; undefined for a lifetime. */
-export function periodBounds(period: BudgetPeriod, timeZone: string, start: number): { fromMs: number; untilMs: number } | undefined {
+export function periodBounds(period: BudgetPeriod, timeZone: string, start: number): PeriodBounds | undefined {
   if (period === BudgetPeriod.BUDGET_PERIOD_LIFETIME || start === 0) return undefined;
   const zone = zoneOf(timeZone);
-  return { fromMs: firstInstantOf(zone, dayOf(start)), untilMs: firstInstantOf(zone, dayOf(nextStart(period, start))) };
+  const name = `${period} ${start}`;
+  let bounds = zone.bounds.get(name);
+  if (bounds === undefined) {
+    bounds = { fromMs: firstInstantOf(zone, dayOf(start)), untilMs: firstInstantOf(zone, dayOf(nextStart(period, start))) };
+    if (zone.bounds.size >= boundsMax) zone.bounds.clear();
+    zone.bounds.set(name, bounds);
+  }
+  return bounds;
 }
 
 /** Returns an instant as ISO 8601 with the offset of the zone, such as "2026-12-01T00:00:00+08:00". */
 export function isoIn(timeZone: string, atMs: number): string {
-  const parts = new Intl.DateTimeFormat('en-US', {
+  const zone = zoneOf(timeZone);
+  zone.time ??= new Intl.DateTimeFormat('en-US', {
     ...gregorian,
     timeZone: timeZone || 'UTC',
     hour: '2-digit',
@@ -62,7 +82,8 @@ export function isoIn(timeZone: string, atMs: number): string {
     second: '2-digit',
     hourCycle: 'h23',
     timeZoneName: 'longOffset',
-  }).formatToParts(atMs);
+  });
+  const parts = zone.time.formatToParts(atMs);
   const part = (type: Intl.DateTimeFormatPartTypes): string => parts.find((each) => each.type === type)?.value ?? '';
   // "GMT+08:00"; some versions of ICU write no offset as "GMT".
   const offset = part('timeZoneName').slice(3) || '+00:00';
@@ -84,6 +105,8 @@ function zoneOf(timeZone: string): Zone {
       date: new Intl.DateTimeFormat('en-US', { ...gregorian, timeZone: timeZone || 'UTC' }),
       minute: Number.NaN,
       starts: startsOf(0),
+      time: undefined,
+      bounds: new Map(),
     };
     if (zones.size >= zonesMax) zones.clear();
     zones.set(timeZone, zone);

@@ -1,10 +1,12 @@
 // Random commands to a ledger, and histories of them: a few accounts, keys and calls that interact repeatedly.
 import fc from 'fast-check';
 import { newId } from '#kit/id.js';
+import { type Budget, BudgetPeriod, BudgetScope } from '#proto/budget/v1/budget.js';
 import { DepositSource } from '#proto/ledger/v1/ledger.js';
 import { fingerprintOf } from '../books/fingerprint.js';
 import { entryId } from '../books/journal.js';
 import type { Operation } from '../books/model.js';
+import { pathOf } from '../budgets/path.js';
 import type { Crash } from './books.js';
 
 /** Holds the values that a history's numbers map to, so that it can be shrunk and run again with new ids. */
@@ -12,12 +14,14 @@ export interface Names {
   readonly accounts: readonly string[];
   readonly keys: readonly string[];
   readonly holds: readonly string[];
+  readonly budgets: readonly string[];
+  readonly project: string;
   /** The value of one unit of an amount. */
   readonly unit: bigint;
 }
 
-/** An operation that lacks only its names. The instant of an expiry is set when the history runs. */
-export type Command = (names: Names) => Operation;
+/** An operation that lacks only its names and its instant. */
+export type Command = (names: Names, nowMs: number) => Operation;
 
 /** Holds operations that arrive together, after a pause. */
 export interface Step {
@@ -37,6 +41,7 @@ export interface Step {
 /** Holds a whole history. */
 export interface History {
   readonly unit: bigint;
+  readonly startMs: number;
   readonly steps: readonly Step[];
 }
 
@@ -46,10 +51,26 @@ const holdCount = 6;
 const creditCount = 4;
 const refundCount = 8;
 
+/** The budgets that a hold can have, in another order than the one in which they refuse. */
+const budgetKinds = [
+  { scope: BudgetScope.BUDGET_SCOPE_ACCOUNT, period: BudgetPeriod.BUDGET_PERIOD_DAY },
+  { scope: BudgetScope.BUDGET_SCOPE_PROJECT, period: BudgetPeriod.BUDGET_PERIOD_WEEK },
+  { scope: BudgetScope.BUDGET_SCOPE_ACCOUNT, period: BudgetPeriod.BUDGET_PERIOD_LIFETIME },
+  { scope: BudgetScope.BUDGET_SCOPE_PROJECT, period: BudgetPeriod.BUDGET_PERIOD_MONTH },
+  { scope: BudgetScope.BUDGET_SCOPE_KEY, period: BudgetPeriod.BUDGET_PERIOD_DAY },
+] as const;
+
 /** Returns new names for one run of a history. */
 export function newNames(unit: bigint): Names {
   const make = (prefix: string, count: number): string[] => Array.from({ length: count }, () => newId(prefix));
-  return { accounts: make('acct', accountCount), keys: make('key', keyCount), holds: make('req', holdCount), unit };
+  return {
+    accounts: make('acct', accountCount),
+    keys: make('key', keyCount),
+    holds: make('req', holdCount),
+    budgets: make('bud', budgetKinds.length),
+    project: newId('proj'),
+    unit,
+  };
 }
 
 interface HoldName {
@@ -73,6 +94,24 @@ const named = (names: Names, name: HoldName): { accountId: string; holdId: strin
   holdId: names.holds[name.hold]!,
 });
 
+/** The budgets of a hold, by their kinds: none for most holds, else up to five. */
+const budgetsOfHold: fc.Arbitrary<readonly { kind: number; limit: number; version: number; soft: boolean }[]> = fc.oneof(
+  { weight: 2, arbitrary: fc.constant([]) },
+  {
+    weight: 3,
+    arbitrary: fc
+      .tuple(
+        fc.subarray([0, 1, 2, 3, 4], { minLength: 1 }),
+        fc.array(fc.record({ limit: units(120), version: units(3), soft: fc.constantFrom(false, false, false, true) }), {
+          minLength: 5,
+          maxLength: 5,
+        }),
+      )
+      .map(([kinds, all]) => kinds.map((kind) => ({ kind, ...all[kind]! }))),
+  },
+);
+const timeZone = fc.constantFrom('', '', 'Asia/Shanghai', 'America/New_York');
+
 const hold = (of: fc.Arbitrary<HoldName>): fc.Arbitrary<Command> =>
   fc
     .record({
@@ -83,8 +122,10 @@ const hold = (of: fc.Arbitrary<HoldName>): fc.Arbitrary<Command> =>
       ttlMs,
       limit: fc.option(units(120), { nil: undefined, freq: 3 }),
       version: units(3),
+      budgets: budgetsOfHold,
+      timeZone,
     })
-    .map(({ name, key, least, more, ttlMs: ttl, limit, version }) => (names) => ({
+    .map(({ name, key, least, more, ttlMs: ttl, limit, version, budgets, timeZone: zone }) => (names, nowMs) => ({
       kind: 'hold',
       ...named(names, name),
       keyId: names.keys[key]!,
@@ -94,7 +135,27 @@ const hold = (of: fc.Arbitrary<HoldName>): fc.Arbitrary<Command> =>
       minAmountNanoUsd: amountOf(names, least),
       ttlMs: ttl,
       fingerprint: fingerprintOf([key, least, more, ttl]),
-      budgets: [],
+      budgets: pathOf(
+        budgets.map((each): Budget => {
+          const { scope, period } = budgetKinds[each.kind]!;
+          const owners = {
+            [BudgetScope.BUDGET_SCOPE_ACCOUNT]: names.accounts[name.account]!,
+            [BudgetScope.BUDGET_SCOPE_PROJECT]: names.project,
+          };
+          return {
+            id: names.budgets[each.kind]!,
+            scope,
+            scopeId: scope === BudgetScope.BUDGET_SCOPE_KEY ? names.keys[key]! : owners[scope],
+            period,
+            limitNanoUsd: BigInt(each.limit),
+            soft: each.soft,
+            alertPercents: [50, 100, 150],
+            version: BigInt(each.version),
+          };
+        }),
+        zone,
+        nowMs,
+      ).map((budget) => ({ ...budget, limitNanoUsd: budget.limitNanoUsd * names.unit })),
     }));
 
 const checkpoint = (of: fc.Arbitrary<HoldName>): fc.Arbitrary<Command> =>
@@ -119,7 +180,7 @@ const release = (of: fc.Arbitrary<HoldName>): fc.Arbitrary<Command> =>
   of.map((name) => (names) => ({ kind: 'release', ...named(names, name) }));
 
 const expire = (of: fc.Arbitrary<HoldName>): fc.Arbitrary<Command> =>
-  of.map((name) => (names) => ({ kind: 'expire', ...named(names, name), expiredAtMs: 0 }));
+  of.map((name) => (names, nowMs) => ({ kind: 'expire', ...named(names, name), expiredAtMs: nowMs }));
 
 const deposit = fc
   .record({ account: accountNumber, key: fc.nat(creditCount - 1), amount: units(90, 1), promotion: fc.boolean() })
@@ -176,8 +237,11 @@ const command = fc.oneof(
 );
 
 const surroundings = {
-  // Some pauses end just when a time to live does.
-  pauseMs: fc.constantFrom(0, 0, 900, 1_000, 6_000, -1_500),
+  // Some pauses end just when a time to live does, and some turn the periods of budgets.
+  pauseMs: fc.oneof(
+    { weight: 9, arbitrary: fc.constantFrom(0, 0, 900, 1_000, 6_000, -1_500) },
+    { weight: 1, arbitrary: fc.constantFrom(86_400_000, 604_800_000) },
+  ),
   restarted: fc.constantFrom(false, false, false, false, false, false, false, true),
   crash: fc.oneof({ weight: 10, arbitrary: fc.constant(undefined) }, { weight: 2, arbitrary: fc.constantFrom<Crash[]>('before', 'after') }),
   repeated: fc.constantFrom(false, false, true),
@@ -193,10 +257,20 @@ const life = holdName.chain((name) => {
     .chain((commands) => fc.tuple(...commands.map((single) => fc.record({ ...surroundings, commands: fc.constant([single]) }))));
 });
 
+/** Instants shortly before a month turns (in UTC, in Shanghai) and before the clocks of New York go forward and back, and an ordinary one. */
+const starts = [
+  1_800_000_000_000,
+  Date.parse('2027-03-31T23:59:58Z'),
+  Date.parse('2027-02-28T15:59:58Z'),
+  Date.parse('2027-03-14T06:59:58Z'),
+  Date.parse('2027-11-07T03:59:58Z'),
+];
+
 /** A first deposit, then call lifecycles and batches of anything. */
 export const histories: fc.Arbitrary<History> = fc
   .record({
     unit,
+    startMs: fc.constantFrom(...starts),
     first: deposit,
     parts: fc.array(
       fc.oneof(
@@ -206,18 +280,18 @@ export const histories: fc.Arbitrary<History> = fc
       { minLength: 2, maxLength: 6, size: 'large' },
     ),
   })
-  .map(({ unit: one, first, parts }) => {
+  .map(({ unit: one, startMs, first, parts }) => {
     const steps = [{ pauseMs: 0, restarted: false, crash: undefined, repeated: false, cut: 0, commands: [first] }, ...parts.flat()];
-    return { unit: one, steps, [fc.toStringMethod]: () => textOf({ unit: one, steps }) };
+    return { unit: one, startMs, steps, [fc.toStringMethod]: () => textOf({ unit: one, startMs, steps }) };
   });
 
 /** Formats a history for a failure message: one step per line, its operations with readable names. */
-function textOf({ unit: one, steps }: History): string {
-  const make = (name: string, count: number): string[] => Array.from({ length: count }, (_, index) => `${name}-${index}`);
-  const names: Names = { accounts: make('account', accountCount), keys: make('key', keyCount), holds: make('hold', holdCount), unit: one };
+function textOf({ unit: one, startMs, steps }: History): string {
+  const names: Names = newNames(one);
   return steps
     .map(
-      ({ commands, ...around }) => `\n  ${fc.stringify(around)}${commands.map((build) => `\n    ${fc.stringify(build(names))}`).join('')}`,
+      ({ commands, ...around }) =>
+        `\n  ${fc.stringify(around)}${commands.map((build) => `\n    ${fc.stringify(build(names, startMs))}`).join('')}`,
     )
     .join('');
 }

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { BookAccount, type Entry, HoldState } from '#proto/ledger/v1/ledger.js';
 import type { Operation } from '../books/model.js';
+import { budgetOfText } from '../budgets/budget-text.js';
 import { Rebuild } from '../verify/rebuild.js';
 import type { AccountRows, Outcome } from './books.js';
 
@@ -10,7 +11,7 @@ type StoredHold = AccountRows['holds'][number];
 
 /** Holds what callers know of one hold. */
 interface Known {
-  granted?: { amount: bigint; keyId: string };
+  granted?: { amount: bigint; keyId: string; budgets: readonly string[] };
   /** The highest cost that was recorded, at most the amount. */
   checkpoint: bigint;
   settledCost?: bigint;
@@ -27,16 +28,30 @@ const { BOOK_ACCOUNT_CUSTOMER, BOOK_ACCOUNT_REVENUE, BOOK_ACCOUNT_REFUND, BOOK_A
 /** Holds what callers received in one history. */
 export class Facts {
   private readonly holds = new Map<string, Known>();
+  /** The highest alert of each bucket. */
+  private readonly alerts = new Map<string, number>();
   private readonly credits = new Map<string, { readonly accountId: string; readonly amount: bigint; readonly entry: Entry }>();
 
   /** Records one outcome, and throws when it is impossible by itself or contradicts an earlier one. */
   note(operation: Operation, outcome: Outcome): void {
-    const { account, key, hold: changed, entries = [] } = outcome.changes;
+    const { account, key, budgets = [], dueAlerts = [], hold: changed, entries = [] } = outcome.changes;
     if (account !== undefined) {
       const { creditedNanoUsd, spentNanoUsd, heldNanoUsd } = account;
       assert(spentNanoUsd >= 0n && heldNanoUsd >= 0n && spentNanoUsd + heldNanoUsd <= creditedNanoUsd, 'an account is below zero');
     }
-    const isWithinLimit = key === undefined || key.limitNanoUsd === undefined || key.spentNanoUsd + key.heldNanoUsd <= key.limitNanoUsd;
+    const isWithinLimit = [key, ...budgets].every(
+      (bucket) => bucket?.limitNanoUsd === undefined || bucket.spentNanoUsd + bucket.heldNanoUsd <= bucket.limitNanoUsd,
+    );
+    for (const { accountId, scopeId, percent } of dueAlerts) {
+      const alerted = this.alerts.get(`${accountId} ${scopeId}`) ?? 0;
+      assert(percent > alerted, 'an alert is due twice');
+      this.alerts.set(`${accountId} ${scopeId}`, percent);
+    }
+    for (const { accountId, scopeId, spentNanoUsd, budgetText } of budgets) {
+      const { limitNanoUsd, alertPercents } = budgetOfText(budgetText);
+      const reached = alertPercents.filter((percent) => spentNanoUsd > 0n && spentNanoUsd * 100n >= limitNanoUsd * BigInt(percent));
+      assert((this.alerts.get(`${accountId} ${scopeId}`) ?? 0) >= (reached.at(-1) ?? 0), 'an alert is missing');
+    }
     if (outcome.refusal !== undefined) {
       assert(account === undefined && changed === undefined && entries.length === 0, 'a refusal moved money');
       return;
@@ -78,7 +93,7 @@ export class Facts {
       assert(amount >= operation.minAmountNanoUsd && amount <= operation.amountNanoUsd, 'a hold has another amount');
       // A limit may be lowered below what is spent; a hold of zero is granted all the same.
       assert(isWithinLimit || amount === 0n, 'a hold exceeds the limit of its key');
-      known.granted = { amount, keyId: operation.keyId };
+      known.granted = { amount, keyId: operation.keyId, budgets: operation.budgets.map(({ scopeId }) => scopeId) };
     }
     if (operation.kind === 'settle') {
       assert(reply.hold !== undefined && known.settledCost === undefined, 'a hold was settled twice');
@@ -96,7 +111,7 @@ export class Facts {
 
   /** Throws when what is stored about an account differs from what callers received, or is inconsistent. */
   check(rows: AccountRows): void {
-    const { accountId, account, keys, holds, entries } = rows;
+    const { accountId, account, keys, budgets, holds, entries } = rows;
     checkBooks(entries);
     for (const hold of holds)
       checkHold(
@@ -131,6 +146,11 @@ export class Facts {
       const own = holds.filter((hold) => hold.keyId === key.keyId);
       assert.equal(key.spentNanoUsd, sum(own.map(spentOn)), 'what a key spent');
       assert.equal(key.heldNanoUsd, sum(own.filter(isOpen).map((hold) => hold.amountNanoUsd)), 'what a key holds');
+    }
+    for (const { scopeId, spentNanoUsd, heldNanoUsd } of budgets) {
+      const own = holds.filter((hold) => this.knownOf(accountId, hold.id).granted?.budgets.includes(scopeId));
+      assert.equal(spentNanoUsd, sum(own.map(spentOn)), 'what a budget spent');
+      assert.equal(heldNanoUsd, sum(own.filter(isOpen).map((hold) => hold.amountNanoUsd)), 'what a budget holds');
     }
     assert.deepEqual(driftsOf(rows), [], 'what Verify finds');
   }
@@ -206,6 +226,7 @@ function checkHold(hold: StoredHold, known: Known, entries: readonly Entry[]): v
   if (known.granted !== undefined) {
     assert.equal(hold.amountNanoUsd, known.granted.amount, 'the amount of a hold');
     assert.equal(hold.keyId, known.granted.keyId, 'the key of a hold');
+    assert.deepEqual(hold.budgets, known.granted.budgets, 'the budgets of a hold');
   }
   assert.equal(hold.checkpointNanoUsd, known.checkpoint, 'the checkpoint of a hold');
   if (state === HOLD_STATE_OPEN) assert(captured === 0n && shortfall === 0n && known.settledCost === undefined, 'an open hold is charged');

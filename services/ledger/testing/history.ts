@@ -2,15 +2,14 @@
 import assert from 'node:assert/strict';
 import { BookAccount, EntryKind, HoldState } from '#proto/ledger/v1/ledger.js';
 import type { Operation } from '../books/model.js';
+import { budgetOfText } from '../budgets/budget-text.js';
 import type { AccountRows, Books, Outcome } from './books.js';
 import { type History, newNames } from './commands.js';
 import { Facts } from './facts.js';
 import { type Answer, type Line, ReferenceLedger } from './reference-model.js';
 
-const startMs = 1_800_000_000_000;
-
 /** Runs a history, and throws where books and model differ or a promise is broken. Returns the resulting rows. */
-export async function runHistory(books: Books, { unit, steps }: History): Promise<readonly AccountRows[]> {
+export async function runHistory(books: Books, { unit, startMs, steps }: History): Promise<readonly AccountRows[]> {
   const names = newNames(unit);
   const reference = new ReferenceLedger();
   const facts = new Facts();
@@ -30,7 +29,7 @@ export async function runHistory(books: Books, { unit, steps }: History): Promis
 
   for (const step of steps) {
     nowMs += step.pauseMs;
-    const operations = step.commands.map((build) => at(build(names), nowMs));
+    const operations = step.commands.map((build) => build(names, nowMs));
     if (step.restarted) await books.restart();
     if (step.crash !== undefined) await send(operations, step.crash);
     await send(operations.slice(0, step.cut));
@@ -45,10 +44,6 @@ export async function runHistory(books: Books, { unit, steps }: History): Promis
   return rows;
 }
 
-function at(operation: Operation, nowMs: number): Operation {
-  return operation.kind === 'expire' ? { ...operation, expiredAtMs: nowMs } : operation;
-}
-
 const stateNames = new Map([
   [HoldState.HOLD_STATE_OPEN, 'open'],
   [HoldState.HOLD_STATE_SETTLED, 'settled'],
@@ -58,7 +53,12 @@ const stateNames = new Map([
 
 /** Returns the outcome in the terms of the reference model. */
 function answerOf(operation: Operation, outcome: Outcome): Answer {
-  if (outcome.refusal !== undefined) return { refused: outcome.refusal.reason };
+  if (outcome.refusal !== undefined) {
+    const { reason, details, retryAfterMs } = outcome.refusal;
+    return reason === 'budget_reached'
+      ? { refused: reason, budget: details['budget_id'], isHeld: retryAfterMs !== undefined }
+      : { refused: reason };
+  }
   const { reply } = outcome;
   if ('renewed' in reply) return { renewed: reply.renewed };
   if ('entry' in reply) return { creditedAfter: reply.balance.creditedNanoUsd, replayed: reply.replayed };
@@ -89,13 +89,23 @@ const kindNames = new Map<EntryKind, Line['kind']>([
 ]);
 
 /** Checks that the balances and the journal equal those of the model. */
-function compare({ accountId, account, keys, entries }: AccountRows, reference: ReferenceLedger): void {
+function compare({ accountId, account, keys, budgets, entries }: AccountRows, reference: ReferenceLedger): void {
   assert.equal(account?.creditedNanoUsd ?? 0n, reference.credited(accountId), 'credited');
   assert.equal(account?.spentNanoUsd ?? 0n, reference.spent(accountId), 'spent');
   assert.equal(account?.heldNanoUsd ?? 0n, reference.held(accountId), 'held');
   for (const key of keys) {
     assert.equal(key.spentNanoUsd, reference.spent(accountId, key.keyId), 'spent of a key');
     assert.equal(key.heldNanoUsd, reference.held(accountId, key.keyId), 'held of a key');
+  }
+  const stored = new Map<string, readonly [spent: bigint, held: bigint]>();
+  for (const bucket of budgets) {
+    const { budgetId, start } = budgetOfText(bucket.budgetText);
+    stored.set(`${budgetId} ${start}`, [bucket.spentNanoUsd, bucket.heldNanoUsd]);
+  }
+  assert.equal(stored.size, budgets.length, 'a budget has two buckets for one period');
+  for (const name of new Set([...stored.keys(), ...reference.budgetPeriods(accountId)])) {
+    const expected = [reference.budgetSpent(accountId, name), reference.budgetHeld(accountId, name)];
+    assert.deepEqual(stored.get(name) ?? [0n, 0n], expected, 'spent and held of a budget');
   }
   const lines = entries.map((entry): Line => ({
     kind: entry.debit === BookAccount.BOOK_ACCOUNT_PROMOTION ? 'promotion' : kindNames.get(entry.kind)!,

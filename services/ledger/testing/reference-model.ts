@@ -1,5 +1,6 @@
 // A second, slow and simple ledger to compare the real one with. It keeps no sums: every figure is calculated each time from the holds
 // and credits, so that it cannot share a bookkeeping mistake with the real one.
+import { BudgetPeriod, BudgetScope } from '#proto/budget/v1/budget.js';
 import { DepositSource } from '#proto/ledger/v1/ledger.js';
 import type {
   AdjustOperation,
@@ -8,6 +9,7 @@ import type {
   ExpireOperation,
   HoldOperation,
   Operation,
+  PathBudget,
   RefundOperation,
   ReleaseOperation,
   SettleOperation,
@@ -32,6 +34,8 @@ interface ModelHold {
   lastLine: number;
   /** Number of its last charge. */
   chargeLine: number;
+  /** The periods of its budgets. */
+  readonly budgets: readonly string[];
 }
 
 /** Holds a line that the journal must have. */
@@ -46,7 +50,7 @@ export interface Line {
 }
 
 /** The figures of a hold without journal entries. */
-const unbooked = { captured: 0n, shortfall: 0n, refunded: 0n, lastLine: 0, chargeLine: 0 } as const;
+const unbooked = { captured: 0n, shortfall: 0n, refunded: 0n, lastLine: 0, chargeLine: 0, budgets: [] } as const;
 
 /** Maximum sum of credits of an account. */
 const creditedMax = 9_000_000_000_000_000_000n;
@@ -59,6 +63,8 @@ export class ReferenceLedger {
   private readonly holds = new Map<string, ModelHold>();
   private readonly credits = new Map<string, { accountId: string; amount: bigint; asked: string; creditedAfter: bigint }>();
   private readonly limits = new Map<string, { limit: bigint | undefined; version: bigint }>();
+  /** By account, budget and first day of the period. */
+  private readonly budgets = new Map<string, { limit: bigint; soft: boolean; version: bigint }>();
   private readonly knownAccounts = new Set<string>();
   private readonly lines = new Map<string, Line[]>();
 
@@ -95,6 +101,37 @@ export class ReferenceLedger {
         .filter((hold) => hold.state === 'open')
         .map((hold) => hold.amount),
     );
+  }
+
+  /** Returns the names of all periods of budgets in which the account has calls: the budget and the period's first day. */
+  budgetPeriods(accountId: string): readonly string[] {
+    return this.holdsOf(accountId).flatMap(({ budgets }) => budgets);
+  }
+
+  budgetSpent(accountId: string, period: string): bigint {
+    return sum(this.holdsIn(accountId, period).map((hold) => hold.captured - hold.refunded));
+  }
+
+  budgetHeld(accountId: string, period: string): bigint {
+    return sum(
+      this.holdsIn(accountId, period)
+        .filter((hold) => hold.state === 'open')
+        .map((hold) => hold.amount),
+    );
+  }
+
+  private holdsIn(accountId: string, period: string): ModelHold[] {
+    return this.holdsOf(accountId).filter(({ budgets }) => budgets.includes(period));
+  }
+
+  /** Returns what is left of a hard budget; undefined for a soft one. */
+  private budgetLeft(accountId: string, period: string): { withoutHeld: bigint; free: bigint } | undefined {
+    const budget = this.budgets.get(`${accountId} ${period}`);
+    if (budget === undefined || budget.soft) return undefined;
+    // A limit may be lowered below the spend, which leaves nothing.
+    const atLeastNothing = (amount: bigint): bigint => (amount < 0n ? 0n : amount);
+    const left = budget.limit - this.budgetSpent(accountId, period);
+    return { withoutHeld: atLeastNothing(left), free: atLeastNothing(left - this.budgetHeld(accountId, period)) };
   }
 
   /** Returns the journal of the account, from its first line. */
@@ -143,10 +180,30 @@ export class ReferenceLedger {
     if (this.knownAccounts.has(accountId)) this.limits.set(`${accountId} ${keyId}`, newer);
     const available = this.available(accountId);
     const keyAvailable = this.keyAvailable(accountId, keyId, newer.limit);
-    if (available + this.held(accountId) < minimum) return { refused: 'balance_empty' };
-    if (keyAvailable !== undefined && keyAvailable < minimum) return { refused: 'key_limit_reached' };
-    if (available < minimum) return { refused: 'balance_held' };
-    const amount = smallest(wanted, available, keyAvailable ?? wanted);
+    const path = operation.budgets
+      .map((budget) => ({ budget, period: periodAt(budget, nowMs) }))
+      .sort((a, b) => order(a.budget) - order(b.budget));
+    const before = path.map(({ period }) => [period, this.budgets.get(`${accountId} ${period}`)] as const);
+    for (const { budget, period } of path) {
+      const { version, limitNanoUsd: limit, isSoft: soft } = budget;
+      if (version > (this.budgets.get(`${accountId} ${period}`)?.version ?? -1n))
+        this.budgets.set(`${accountId} ${period}`, { limit, soft, version });
+    }
+    const lefts = path.map(({ budget, period }) => ({ budget, left: this.budgetLeft(accountId, period) }));
+    const isKnown = this.knownAccounts.has(accountId);
+    const refuse = (answer: Answer): Answer => {
+      // An account that never had money keeps nothing.
+      if (!isKnown) for (const [period, budget] of before) if (budget === undefined) this.budgets.delete(`${accountId} ${period}`);
+      return answer;
+    };
+    if (available + this.held(accountId) < minimum) return refuse({ refused: 'balance_empty' });
+    if (keyAvailable !== undefined && keyAvailable < minimum) return refuse({ refused: 'key_limit_reached' });
+    const spent = lefts.find(({ left }) => left !== undefined && left.withoutHeld < minimum);
+    if (spent !== undefined) return refuse({ refused: 'budget_reached', budget: spent.budget.budgetId, isHeld: false });
+    const busy = lefts.find(({ left }) => left !== undefined && left.free < minimum);
+    if (busy !== undefined) return refuse({ refused: 'budget_reached', budget: busy.budget.budgetId, isHeld: true });
+    if (available < minimum) return refuse({ refused: 'balance_held' });
+    const amount = smallest(wanted, available, keyAvailable ?? wanted, ...lefts.map(({ left }) => left?.free ?? wanted));
     this.knownAccounts.add(accountId);
     this.limits.set(`${accountId} ${keyId}`, newer);
     const hold: ModelHold = {
@@ -158,6 +215,7 @@ export class ReferenceLedger {
       checkpoint: 0n,
       expiresAtMs: nowMs + operation.ttlMs,
       ...unbooked,
+      budgets: path.map(({ period }) => period),
     };
     this.holds.set(`${accountId} ${holdId}`, hold);
     return { ...outcome(hold), amount, replayed: false };
@@ -195,7 +253,8 @@ export class ReferenceLedger {
     // The cost is paid as if the hold had never existed: what it set aside and what it captured is free again, but at least that is its own.
     const own = hold.state === 'open' ? hold.amount : hold.captured;
     const limit = this.limits.get(`${accountId} ${hold.keyId}`)?.limit;
-    const free = smallest(this.available(accountId), this.keyAvailable(accountId, hold.keyId!, limit) ?? cost);
+    const frees = hold.budgets.map((period) => this.budgetLeft(accountId, period)?.free ?? cost);
+    const free = smallest(this.available(accountId), this.keyAvailable(accountId, hold.keyId!, limit) ?? cost, ...frees);
     const before = hold.captured;
     hold.captured = smallest(cost, own + free);
     hold.shortfall = cost - hold.captured;
@@ -294,6 +353,40 @@ export class ReferenceLedger {
 function kindOf(operation: DepositOperation | AdjustOperation): Line['kind'] {
   if (operation.kind === 'adjust') return 'adjustment';
   return operation.source === DepositSource.DEPOSIT_SOURCE_PROMOTION ? 'promotion' : 'deposit';
+}
+
+/** Returns the place of a budget in the order in which budgets refuse. */
+function order({ scope, period }: PathBudget): number {
+  const { BUDGET_SCOPE_KEY, BUDGET_SCOPE_PROJECT, BUDGET_SCOPE_ACCOUNT } = BudgetScope;
+  const { BUDGET_PERIOD_LIFETIME, BUDGET_PERIOD_MONTH, BUDGET_PERIOD_WEEK, BUDGET_PERIOD_DAY } = BudgetPeriod;
+  const periods = [BUDGET_PERIOD_LIFETIME, BUDGET_PERIOD_MONTH, BUDGET_PERIOD_WEEK, BUDGET_PERIOD_DAY] as const;
+  return [BUDGET_SCOPE_KEY, BUDGET_SCOPE_PROJECT, BUDGET_SCOPE_ACCOUNT].indexOf(scope) * periods.length + periods.indexOf(period as 1);
+}
+
+const weekdays = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'];
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function localDate(timeZone: string, nowMs: number): [weekday: string, date: string] {
+  let format = formats.get(timeZone);
+  if (format === undefined) {
+    const fields = { weekday: 'short', year: 'numeric', month: '2-digit', day: '2-digit' } as const;
+    format = new Intl.DateTimeFormat('en-CA', { ...fields, timeZone: timeZone === '' ? 'UTC' : timeZone });
+    formats.set(timeZone, format);
+  }
+  // "Mon, 2026-11-23", with or without a dot.
+  const [weekday, date] = format.format(nowMs).split(', ') as [string, string];
+  return [weekday.slice(0, 3), date];
+}
+
+/** Returns the name of the period of a budget at an instant: the budget and the period's first day. */
+function periodAt({ budgetId, period, timeZone }: PathBudget, nowMs: number): string {
+  if (period === BudgetPeriod.BUDGET_PERIOD_LIFETIME) return `${budgetId} 0`;
+  const [weekday, date] = localDate(timeZone, nowMs);
+  if (period === BudgetPeriod.BUDGET_PERIOD_DAY) return `${budgetId} ${date.replaceAll('-', '')}`;
+  if (period === BudgetPeriod.BUDGET_PERIOD_MONTH) return `${budgetId} ${date.slice(0, 7).replace('-', '')}01`;
+  const monday = new Date(Date.parse(date) - weekdays.indexOf(weekday) * 86_400_000).toISOString().slice(0, 10);
+  return `${budgetId} ${monday.replaceAll('-', '')}`;
 }
 
 function outcome(hold: ModelHold): Answer {

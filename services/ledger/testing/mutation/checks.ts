@@ -123,6 +123,13 @@ const ofKey =
   (rows) =>
     rows.keys.length === 0 ? undefined : { ...rows, keys: rows.keys.map((key, index) => (index === 0 ? { ...key, ...change(key) } : key)) };
 
+const ofBudget =
+  (change: (bucket: AccountRows['budgets'][number]) => object): Corrupt =>
+  (rows) =>
+    rows.budgets.length === 0
+      ? undefined
+      : { ...rows, budgets: rows.budgets.map((bucket, index) => (index === 0 ? { ...bucket, ...change(bucket) } : bucket)) };
+
 function ofFirst<T>(all: readonly T[], isMeant: (one: T) => boolean, change: (one: T) => Partial<T>): T[] | undefined {
   const meant = all.find(isMeant);
   return meant === undefined ? undefined : all.map((one) => (one === meant ? { ...one, ...change(one) } : one));
@@ -155,6 +162,8 @@ const corruptions = new Map<string, Corrupt>([
   ['held of an account', ofAccount((account) => ({ heldNanoUsd: account.heldNanoUsd + 1n }))],
   ['number of the last entry', ofAccount((account) => ({ seq: account.seq + 1n }))],
   ['spent of a key', ofKey((key) => ({ spentNanoUsd: key.spentNanoUsd + 1n }))],
+  ['spent of a budget', ofBudget((bucket) => ({ spentNanoUsd: bucket.spentNanoUsd + 1n }))],
+  ['held of a budget', ofBudget((bucket) => ({ heldNanoUsd: bucket.heldNanoUsd + 1n }))],
   ['held of a key', ofKey((key) => ({ heldNanoUsd: key.heldNanoUsd + 1n }))],
   [
     'amount of an open hold',

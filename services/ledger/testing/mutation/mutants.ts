@@ -44,6 +44,20 @@ export const mutants: readonly Mutant[] = [
     ['another hold under a used id is accepted', 'if (hold.fingerprint !== operation.fingerprint) return refused(mismatch(hold.id));', ''],
     ['a released hold is used again', 'if (hold.state === HoldState.HOLD_STATE_RELEASED) return refused(holdClosed(hold.id));', ''],
     ['a tombstone is taken for another hold', 'if (hold.fingerprint === undefined) return refused(holdClosed(hold.id));', ''],
+    ['a hold needs nothing of a budget', 'limitAvailableNanoUsd(bucket)! >= neededNanoUsd) continue;', 'bucket !== undefined) continue;'],
+    [
+      'a budget that is held is reported as spent',
+      'if (limitNanoUsd - bucket.spentNanoUsd < neededNanoUsd) return',
+      'if (bucket !== held?.bucket) return',
+    ],
+    ['the last of several budgets is named', 'held ??= { bucket, limitNanoUsd, index };', 'held = { bucket, limitNanoUsd, index };'],
+    ['a hold sets nothing aside in its budgets', 'budgets.map((bucket) => moved(bucket, { heldNanoUsd: amountNanoUsd })),', 'budgets,'],
+    [
+      'a hold forgets its budgets',
+      'budgets: budgets.length === 0 ? noBudgets : budgets.map(({ scopeId }) => scopeId),',
+      'budgets: noBudgets,',
+    ],
+    ['a refusal forgets a newer budget', '...budgetChanges(changed, nowMs) };', '};'],
     ['an older limit counts', 'if (operation.limitVersion <= key.limitVersion) return key;', ''],
     ['another limit of the same version counts', 'operation.limitVersion <= key.limitVersion', 'operation.limitVersion < key.limitVersion'],
     ['a refusal forgets the newer limit', '...(key === undefined ? {} : { key })', '...{}'],
@@ -109,6 +123,11 @@ export const mutants: readonly Mutant[] = [
       'dueNanoUsd - fromHoldNanoUsd',
     ],
     ['an excess is not taken', 'const captureNanoUsd = fromHoldNanoUsd + fromFreeNanoUsd;', 'const captureNanoUsd = fromHoldNanoUsd;'],
+    [
+      'an excess takes what is not free in a budget',
+      'freeInAllNanoUsd(account, key, bucketsOfHold(hold, touched.budgets))',
+      'freeInAllNanoUsd(account, key, [])',
+    ],
     ['the cost of a released call is accepted', 'return operation.costNanoUsd === 0n ? done', 'return operation.costNanoUsd >= 0n ? done'],
     ['the key of another hold is accepted', ' && hold.keyId !== operation.keyId) {', ' && hold.keyId === undefined) {'],
   ]),
@@ -121,6 +140,16 @@ export const mutants: readonly Mutant[] = [
       'what expiry took too much stays spent by the key and the budgets',
       'spentNanoUsd: captureNanoUsd - correctionNanoUsd',
       'spentNanoUsd: captureNanoUsd',
+    ],
+    [
+      'a call is not charged to its budgets',
+      'bucketsOfHold(hold, touched.budgets).map((bucket) => moved(bucket, freed)),',
+      'bucketsOfHold(hold, touched.budgets).map((bucket) => moved(bucket, { heldNanoUsd: freed.heldNanoUsd })),',
+    ],
+    [
+      'the budgets are not released',
+      'bucketsOfHold(hold, touched.budgets).map((bucket) => moved(bucket, freed)),',
+      'bucketsOfHold(hold, touched.budgets).map((bucket) => moved(bucket, { spentNanoUsd: freed.spentNanoUsd })),',
     ],
     [
       'a correction is linked to no charge',
@@ -164,6 +193,11 @@ export const mutants: readonly Mutant[] = [
     ['a refund is done again', 'if (repeated !== undefined) return repeated;', ''],
     ['a refund does not free the limit of the key', 'spentNanoUsd: key.spentNanoUsd - amountNanoUsd', 'spentNanoUsd: key.spentNanoUsd'],
     [
+      'a refund does not lower the spend of the budgets',
+      'bucketsOfHold(hold, touched.budgets).map((bucket) => moved(bucket, { spentNanoUsd: -amountNanoUsd })),',
+      'bucketsOfHold(hold, touched.budgets),',
+    ],
+    [
       'a hold forgets what was given back',
       'refundedNanoUsd: hold.refundedNanoUsd + amountNanoUsd',
       'refundedNanoUsd: hold.refundedNanoUsd',
@@ -184,6 +218,40 @@ export const mutants: readonly Mutant[] = [
       'let freeNanoUsd = accountAvailableNanoUsd(account);',
       'let freeNanoUsd = creditedNanoUsdMax;',
     ],
+  ]),
+  ...of('books/buckets.ts', 'model', [
+    [
+      'the limit of a budget does not count',
+      'for (const budget of budgets) freeNanoUsd = least(freeNanoUsd, limitAvailableNanoUsd(budget) ?? freeNanoUsd);',
+      '',
+    ],
+  ]),
+  ...of('budgets/buckets.ts', 'model', [
+    [
+      'an older budget counts',
+      'if (known !== undefined && budget.version <= known.limitVersion) return known;',
+      'if (known !== undefined && budget.version < 0n) return known;',
+    ],
+    ['another budget of the same version counts', 'budget.version <= known.limitVersion', 'budget.version < known.limitVersion'],
+    ['a soft budget refuses', 'budget.isSoft ? undefined : budget.limitNanoUsd', 'budget.limitNanoUsd'],
+    ['a hard budget is soft', 'budget.isSoft ? undefined : budget.limitNanoUsd', 'undefined'],
+    [
+      'a call counts in all budgets of its account',
+      'hold.budgets.length === 0 ? noBudgets : known.filter(({ scopeId }) => hold.budgets.includes(scopeId))',
+      'known.slice(0, -1)',
+    ],
+    ['an alert is due again', '{ ...budget, alertedPercent: percent }', '{ ...budget }'],
+    ['an alert is due one too late', 'spentNanoUsd >= alertAtNanoUsd', 'spentNanoUsd > alertAtNanoUsd'],
+  ]),
+  ...of('budgets/calendar.ts', 'model', [
+    ['the week begins on Sunday', '(day + 3) % 7', '(day + 4) % 7'],
+    ['a month begins on its second day', 'date - (date % 100) + 1', 'date - (date % 100) + 2'],
+    ['the time zone does not count', "{ ...gregorian, timeZone: timeZone || 'UTC' }", "{ ...gregorian, timeZone: 'UTC' }"],
+    ['a period never turns', 'if (zone.minute !== minute) {', 'if (Number.isNaN(zone.minute)) {'],
+  ]),
+  ...of('budgets/path.ts', 'model', [
+    ['budgets refuse in the order of the request', 'path.sort(inOrder)', 'path'],
+    ['the periods of a budget share a bucket', '`${budgetId} ${period} ${start}`', '`${budgetId} ${period}`'],
   ]),
   ...of('books/journal.ts', 'model', [
     ['entries share a number', 'seq: account.seq + 1n,', 'seq: account.seq,'],
@@ -242,10 +310,13 @@ export const mutants: readonly Mutant[] = [
   ]),
   ...of('store/load.ts', 'store', [
     ['the key of a hold is not loaded', 'if (ofHolds.length > 0) loadBuckets', 'if (ofHolds.length < 0) loadBuckets'],
+    ['the budgets of a hold are not loaded', 'for (const scopeId of hold.budgets) if (isNew', 'for (const scopeId of []) if (isNew'],
     ['idempotency keys are not looked for', 'if (credits.length > 0) await loadOperations', 'if (credits.length < 0) await loadOperations'],
   ]),
   ...of('store/rows.ts', 'store', [
     ['the limit of a key is not stored', 'key.limitNanoUsd ?? null', 'null'],
+    ['the limit of a budget is not stored', 'bucket.limitNanoUsd ?? null', 'null'],
+    ['the budgets of a hold are not stored', "Buffer.from(hold.budgets.join(''), 'hex')", 'null'],
     ['the version of a limit is not read', 'limitVersion: asBigInt(limitVersion)', 'limitVersion: -1n'],
     [
       'an amount is read as a number',
@@ -279,6 +350,12 @@ export const mutants: readonly Mutant[] = [
       'money that a key holds for nobody is not found',
       'this.expectEqual(`held of ${keyId}`',
       'if (keyId === undefined) this.expectEqual(`held of ${keyId}`',
+    ],
+    ['a wrong spend of a budget is not found', 'this.expectEqual(`spent of ${name}`, bucket?.spentNanoUsd ?? 0n, spentNanoUsd);', ''],
+    [
+      'money that a budget holds for nobody is not found',
+      'this.expectEqual(`held of ${name}`, bucket?.heldNanoUsd ?? 0n, heldNanoUsd.get(scopeId) ?? 0n);',
+      '',
     ],
     ['a wrong capture is not found', 'this.expectEqual(`captured of ${entry.reference}`, hold.capturedNanoUsd, sums.capturedNanoUsd);', ''],
     [
