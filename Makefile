@@ -89,7 +89,7 @@ galera-programs: distributed-programs
 test-programs: galera-programs
 	@scripts/ensure-programs.sh curl:curl openssl:openssl chromium-headless-shell:chromium-headless-shell
 	@scripts/ensure-grpcurl.sh
-	@scripts/ensure-python-grpc.sh > /dev/null
+	@scripts/ensure-python.sh > /dev/null
 
 clean: ## remove what was built, not the data
 	rm -rf dist dist.next proto/gen coverage

@@ -29,6 +29,8 @@ const unaudited: Readonly<Record<string, string>> = {
   'metering.v1.MeteringService/RefundUndeliveredAnswer': 'Metering calls Refund, which creates an event.',
   'metering.v1.MeteringService/Batch': isCall,
   'metering.v1.MeteringService/ReserveIdempotencyKey': isCall,
+  'metering.v1.MeteringService/OfferCall': isCall,
+  'metering.v1.MeteringService/JoinCall': isCall,
   'metering.v1.MeteringService/ReleaseIdempotencyKey': isCall,
   'inference.v1.InferenceService/Generate': isCall,
   'ledger.v1.PaymentService/BeginPayment': 'It changes nothing; the payment creates an account.credit event when it is completed.',

@@ -138,11 +138,20 @@ export const gatewaySettings = {
   ),
   readOnCallsMax: integer(
     'TOLLGATE_GATEWAY_READ_ON_CALLS_MAX',
-    'answers read after a disconnect at the same time; further ones are cancelled immediately',
+    'answers read after a disconnect at the same time, and calls that wait for a retry; further ones are cancelled immediately',
     {
       min: 0,
       max: 100_000,
       default: 100,
+    },
+  ),
+  retryWaitMs: duration(
+    'TOLLGATE_GATEWAY_RETRY_WAIT',
+    'how long a call goes on for the retry of an official client library that disconnected before it received anything, beyond the pause that the library makes; 0 disables this',
+    {
+      minMs: 0,
+      maxMs: 600_000,
+      default: 2000,
     },
   ),
   keepAliveIntervalMs: duration('TOLLGATE_GATEWAY_KEEP_ALIVE_INTERVAL', 'silence on a stream before a keep-alive is sent', {

@@ -14,6 +14,8 @@ import type { GatewayConfig } from './config.js';
 import { BodyGuard } from './http/body-guard.js';
 import { type Connections, watchConnections } from './http/connections.js';
 import { localOccupancy, type Occupancy } from './http/occupancy.js';
+import type { CallDeps } from './call/metered-call.js';
+import { createRetries } from './call/retries/retries.js';
 import { createKeyedCalls } from './call/idempotency/keyed-calls.js';
 import { createLimiter, type LimitStore } from './limits/limiter.js';
 import { redisLimitStore } from './limits/redis-store.js';
@@ -119,7 +121,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
   });
   const disconnectDrain = new DisconnectDrain(config);
   const unknownHolds = createUnknownHolds({ ledger: peers.ledger, clock, log, rpcTimeoutMs, holdTtlMs: config.holdTtlMs });
-  const keyedCalls = createKeyedCalls({
+  const callDeps: CallDeps = {
     peers,
     models,
     checkpoints,
@@ -130,7 +132,9 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
     config,
     clock,
     log,
-  });
+  };
+  const keyedCalls = createKeyedCalls(callDeps);
+  const retries = createRetries(callDeps);
   const refusals = createRefusals({ metering: peers.metering, models, clock, log, rpcTimeoutMs });
   const readiness = createReadiness({ peers, keys, models, recorder, clock });
   let endObserving = (): void => {};
@@ -163,18 +167,10 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
       await checkpoints.start();
       bodies = new BodyGuard(config, occupancy);
       const app = createApp({
-        peers,
-        models,
+        ...callDeps,
         keys,
-        checkpoints,
-        recorder,
-        unknownHolds,
-        limiter,
-        drain: disconnectDrain,
         keyedCalls,
-        config,
-        clock,
-        log,
+        retries,
         readiness,
         spoolState: () => spool.state(),
         isDraining: () => isDraining,
@@ -196,6 +192,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
       isDraining = true;
       endObserving();
       disconnectDrain.close();
+      retries.close();
       if (server !== undefined && connections !== undefined)
         await drain(server, () => connections!.isQuiet() && keyedCalls.count() === 0, deps.drainTimeoutMs);
       keyedCalls.stop();

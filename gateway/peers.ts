@@ -26,6 +26,8 @@ export interface GatewayPeers {
     | 'getOutbox'
     | 'reserveIdempotencyKey'
     | 'releaseIdempotencyKey'
+    | 'offerCall'
+    | 'joinCall'
   > &
     ConsolePeers['metering'];
   readonly inference: Pick<InferenceService, 'generate' | 'countTokens' | 'countUsage' | 'listUpstreams'> & ConsolePeers['inference'];

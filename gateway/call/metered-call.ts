@@ -5,7 +5,7 @@
 import { isSpanContextValid, trace } from '@opentelemetry/api';
 import type { AccountRateLimits, Key, Project } from '#proto/auth/v1/auth.js';
 import type { Budget } from '#proto/budget/v1/budget.js';
-import type { ApiFormat, Event, GenerateResponse } from '#proto/inference/v1/inference.js';
+import type { ApiFormat, Event } from '#proto/inference/v1/inference.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { type Call, Outcome } from '#proto/metering/v1/metering.js';
 import type { Clock } from '#kit/clock.js';
@@ -52,20 +52,24 @@ export interface CallRequest {
   readonly disconnected: AbortSignal;
   /** Aborts, with a reason, when the gateway cannot continue a call whose client is still connected. */
   readonly broken?: AbortSignal;
-  /** For a call with an idempotency key: collects its answer, to be kept with the record. */
+  /** For a call that may be repeated: collects its answer, to be kept with the record. */
   readonly answerSink?: AnswerSink;
 }
 
-/** Collects an answer to be kept for repeats. */
+/** Collects an answer for repeats of the request. */
 export interface AnswerSink {
-  /** The reservation under which the call was admitted. */
-  readonly keyHash: Buffer;
+  /** Whether no client received anything yet, so that the call is free if the gateway is lost now. */
+  readonly isUndelivered: boolean;
+  /** Notes the admitted call, whose `idempotencyKeyHash` it sets while a key is reserved for the call. */
+  begin(call: Call, admitted: CallStep): void;
   /** Adds the model's next events, with the usage after them. */
-  take(batch: GenerateResponse, tokens: TokenCounts): void;
+  take(batch: { readonly events: readonly Event[] }, tokens: TokenCounts): void;
   /** Drops everything taken: the answer broke off, and another target begins it again. */
   restart(): void;
-  /** Returns the answer as it is kept, with the error that ended it, if any; empty if it is too large. */
-  answer(error: AppError | undefined): Promise<Buffer>;
+  /** Returns the answer as it is kept, with the error that ended it, if any; empty if it is too large, or if nothing is charged and so nothing kept. */
+  answer(error: AppError | undefined, isFree: boolean): Promise<Buffer>;
+  /** Notes the end of the call: its record, or the error in its place. */
+  end(recorded: Recorded | undefined, error: AppError | undefined): void;
 }
 
 /** The dependencies of a call. */
@@ -131,7 +135,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
     startedAtMs: BigInt(startedAtMs),
     traceId: activeTraceId(),
     clientRequestId: request.clientRequestId,
-    idempotencyKeyHash: request.answerSink?.keyHash ?? nothing,
+    idempotencyKeyHash: nothing,
     attempts: [],
   };
   const progress = new Progress(call, startedAtMs);
@@ -163,25 +167,29 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
     reading.end();
     throw error;
   }
+  const admitted: CallStep = { kind: 'admitted', modelId: callable.model.id, outputCapTokens: held.outputCapTokens, startedAtMs };
+  const sink = request.answerSink;
+  sink?.begin(call, admitted);
   // A free call stays free if the gateway crashes before the call is recorded.
   let outcome: CallOutcome | undefined;
   const inFlight = deps.checkpoints.open({
     call,
-    tokens: () => (outcome?.free === true ? noTokens : progress.checkpoint),
+    tokens: () => (outcome?.free === true || sink?.isUndelivered === true ? noTokens : progress.checkpoint),
     onClosed: (error) => reading.abort(error),
   });
 
   let failure: unknown;
   let recorded: Recorded | undefined;
+  let error: AppError | undefined;
   try {
-    yield { kind: 'admitted', modelId: callable.model.id, outputCapTokens: held.outputCapTokens, startedAtMs };
+    yield admitted;
     for await (const batch of answer) {
       if (batch.failedAttempt !== undefined) {
         const hadBegun = progress.hasBegun;
         progress.take(batch, deps.clock.nowMs());
         reading.noteFailedAttempt();
         if (!hadBegun) continue;
-        request.answerSink?.restart();
+        sink?.restart();
         yield { kind: 'restarted' };
         continue;
       }
@@ -189,12 +197,12 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
       // For the record only: the answer has not begun.
       if (batch.accepted !== undefined) continue;
       reading.noteProgress();
-      request.answerSink?.take(batch, progress.tokens);
+      sink?.take(batch, progress.tokens);
       yield { kind: 'events', events: batch.events, tokens: progress.tokens };
     }
     if (progress.finished === undefined) throw new AppError('upstream_failed', 'The model broke off in the middle of its answer.');
-  } catch (error) {
-    failure = error;
+  } catch (cause) {
+    failure = cause;
   } finally {
     reading.end();
     // A consumer that returned at the first step has read nothing yet.
@@ -207,18 +215,20 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
     // Before the end is sent: a client that may have one call in flight sends the next one when it has received this one.
     // A client that disconnects before its call is accepted pays nothing, but its estimate stays counted.
     admission?.end(outcome.free && progress.hasDisconnected ? undefined : countedTokens(progress.tokens));
-    const storedAnswer = outcome.free ? nothing : await keptAnswerOf(request, progress, failure, deps.log);
+    const storedAnswer = sink === undefined ? nothing : await keptAnswerOf(sink, progress, failure, outcome.free, deps.log);
     const report = reportOf(progress, outcome, deps.clock.nowMs(), storedAnswer);
     const recording = deps.recorder.record({ ...report, neverCheckpointed: inFlight.reporting() });
     // The call is in flight until it is recorded, however long that takes.
     void recording.ended.then(() => inFlight.close());
-    recorded = await recording.record.catch((error: unknown) => {
-      failure = error;
+    recorded = await recording.record.catch((cause: unknown) => {
+      failure = cause;
       return undefined;
     });
+    if (recorded === undefined || (failure !== undefined && progress.finished === undefined)) error = toAppError(failure);
+    sink?.end(recorded, error);
   }
-  if (recorded === undefined || (failure !== undefined && progress.finished === undefined)) throw toAppError(failure);
-  yield { kind: 'recorded', recorded };
+  if (error !== undefined) throw error;
+  yield { kind: 'recorded', recorded: recorded! };
 }
 
 const uint32Max = 2 ** 32 - 1;
@@ -229,11 +239,16 @@ export function capOfAll(capTokens: number, choices: number): number {
 }
 
 /** Returns the answer for repeats, or nothing if it cannot be encrypted, because that must not prevent the call from being recorded. */
-async function keptAnswerOf({ id, answerSink }: CallRequest, { finished }: Progress, failure: unknown, log: Logger): Promise<Buffer> {
-  if (answerSink === undefined) return nothing;
+async function keptAnswerOf(
+  sink: AnswerSink,
+  { call, finished }: Progress,
+  failure: unknown,
+  isFree: boolean,
+  log: Logger,
+): Promise<Buffer> {
   const error = finished === undefined ? toAppError(failure ?? { name: 'AbortError' }) : undefined;
-  return answerSink.answer(error).catch((packError: unknown) => {
-    log.error({ err: packError, call_id: id }, 'the answer of a call with an idempotency key could not be encrypted, and is not stored');
+  return sink.answer(error, isFree).catch((packError: unknown) => {
+    log.error({ err: packError, call_id: call.id }, 'the answer of a call that may be repeated could not be encrypted, and is not stored');
     return nothing;
   });
 }

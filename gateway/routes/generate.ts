@@ -5,7 +5,9 @@ import { toAppError } from '#client/errors/app-error.js';
 import { formatUsd } from '#rules/money.js';
 import type { AnswerContext, Format, ParsedCall, StreamEncoder } from '../formats/format.js';
 import { fingerprintOf, idempotencyKeyOf } from '../call/idempotency/key.js';
-import type { KeyedCalls } from '../call/idempotency/keyed-calls.js';
+import type { Begun, KeyedCalls } from '../call/idempotency/keyed-calls.js';
+import type { Retries } from '../call/retries/retries.js';
+import { retryCountOf } from '../call/retries/retry-key.js';
 import { disconnectSignal } from '../http/disconnect-signal.js';
 import { readJsonBody } from '../http/middleware/json-body.js';
 import { assertFits } from '../call/model-checks.js';
@@ -26,13 +28,14 @@ const formatCodes: Record<Format['name'], ApiFormat> = {
 /** What the routes of both formats need. */
 export interface GenerateDeps extends CallDeps {
   readonly keyedCalls: KeyedCalls;
+  readonly retries: Retries;
 }
 
 /** Creates the route of one format. */
 export function generate(format: Format, deps: GenerateDeps): Middleware {
   return async (ctx: Context) => {
     const state = stateOf(ctx);
-    const { parsed, repeat } = await readCall(ctx, format, deps);
+    const { parsed, repeat, version } = await readCall(ctx, format, deps);
     const call: Omit<CallRequest, 'disconnected'> = {
       id: state.requestId,
       key: state.key!,
@@ -46,10 +49,8 @@ export function generate(format: Format, deps: GenerateDeps): Middleware {
       clientRequestId: printable(ctx.get('x-request-id')).slice(0, 128),
     };
     const calledAtMs = performance.now();
-    const { steps, callId } =
-      repeat === undefined
-        ? { steps: meteredCall({ ...call, disconnected: disconnectSignal(ctx.res) }, deps), callId: call.id }
-        : await deps.keyedCalls.begin(call, repeat);
+    const begun = repeat === undefined ? beginUnkeyed(ctx, format, call, version, deps) : deps.keyedCalls.begin(call, repeat);
+    const { steps, callId } = begun instanceof Promise ? await begun : begun;
     if (callId !== call.id) {
       state.originalId = callId;
       ctx.set({ 'idempotency-replayed': 'true', 'x-tollgate-original-request-id': callId });
@@ -68,21 +69,43 @@ export function generate(format: Format, deps: GenerateDeps): Middleware {
   };
 }
 
+/** Begins a call without an idempotency key. If its client library retries, the call may be one that it sent before. */
+function beginUnkeyed(
+  ctx: Context,
+  format: Format,
+  call: Omit<CallRequest, 'disconnected'>,
+  version: string,
+  deps: GenerateDeps,
+): Begun | Promise<Begun> {
+  const disconnected = disconnectSignal(ctx.res);
+  const retryCount = deps.config.retryWaitMs === 0 ? undefined : retryCountOf(ctx.req.headers);
+  if (retryCount === undefined) return { steps: meteredCall({ ...call, disconnected }, deps), callId: call.id };
+  return deps.retries.begin(call, {
+    retryCount,
+    disconnected,
+    format: format.name,
+    version,
+    credentials: `${ctx.get('x-api-key')} ${ctx.get('authorization')}`,
+    hasReceived: () => ctx.res.headersSent,
+    onDelivered: (note) => ctx.res.once('finish', note),
+  });
+}
+
 /** Returns the call in the body of a request, and how repeats of it are recognised if it has an idempotency key. The body itself is not kept: it may be large. */
 async function readCall(
   ctx: Context,
   format: Format,
   { config, models }: GenerateDeps,
-): Promise<{ parsed: ParsedCall; repeat?: Parameters<KeyedCalls['begin']>[1] }> {
+): Promise<{ parsed: ParsedCall; version: string; repeat?: Parameters<KeyedCalls['begin']>[1] }> {
   const body = await readJsonBody(ctx, config.bodyBytesMax, (outline) => assertFits(outline, models));
   noteRequestedModel(ctx, body.value);
   const version = versionOf(ctx);
   const headers = { accountId: stateOf(ctx).key!.accountId, version, betas: betasOf(ctx), bodyText: body.text };
   const parsed = format.parse(body.value, headers);
   const key = idempotencyKeyOf(ctx.req.headers);
-  if (key === undefined) return { parsed };
+  if (key === undefined) return { parsed, version };
   const fingerprint = fingerprintOf(body.value, version, ...(parsed.request.native?.messagesBetas ?? []));
-  return { parsed, repeat: { key, endpoint: format.name, fingerprint } };
+  return { parsed, version, repeat: { key, endpoint: format.name, fingerprint } };
 }
 
 /** Sends the whole answer at once, after it is recorded. */

@@ -32,6 +32,11 @@ export function idToBytes(prefix: string, text: string): Buffer | undefined {
   return isId(prefix, text) ? Buffer.from(text.slice(prefix.length + 1), 'hex') : undefined;
 }
 
+/** Returns when an id was created. */
+export function idTimeMs(prefix: string, id: string): number {
+  return Number.parseInt(id.slice(prefix.length + 1, prefix.length + 13), 16);
+}
+
 /** Returns the id for 16 bytes from a database. */
 export function idFromBytes(prefix: string, bytes: Uint8Array): string {
   return `${prefix}_${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')}`;

@@ -7,6 +7,7 @@ import type { Access } from '#kit/rpc/access/access.js';
 import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { MeteringConfig } from './config.js';
 import type { KeyLane } from './keyed-calls/key-lane.js';
+import type { LeaseGrace } from './leases/lease-grace.js';
 import type { LedgerOutage } from './settlement/ledger-outage.js';
 import type { MeteringMetrics } from './metering-metrics.js';
 import type { OutboxWorker } from './settlement/outbox-worker.js';
@@ -25,6 +26,7 @@ export interface RpcDeps {
   readonly outage: LedgerOutage;
   readonly records: RecordLane;
   readonly keys: KeyLane;
+  readonly grace: LeaseGrace;
   readonly outbox: OutboxWorker;
   readonly reconcile: ReconcileDeps;
   readonly metrics: MeteringMetrics;

@@ -68,7 +68,7 @@ export function createMetering(config: MeteringConfig, deps: MeteringDeps): Serv
   const rollupWorker = new RollupWorker({ config, ...deps });
   return {
     name: 'metering',
-    service: meteringService({ config, ...deps, outage, records, keys, outbox, reconcile, metrics, audit }),
+    service: meteringService({ config, ...deps, outage, records, keys, grace, outbox, reconcile, metrics, audit }),
     async start() {
       await migrate(db, migrations, deps.log);
       audit.start();

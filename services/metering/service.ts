@@ -3,6 +3,8 @@ import { bindRpcs } from '#kit/rpc/bind-rpcs.js';
 import type { MeteringService } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from './deps.js';
 import { refundUndeliveredAnswer } from './rpcs/refund-undelivered-answer.js';
+import { joinCall } from './rpcs/join-call.js';
+import { offerCall } from './rpcs/offer-call.js';
 import { releaseIdempotencyKey } from './rpcs/release-idempotency-key.js';
 import { reserveIdempotencyKey } from './rpcs/reserve-idempotency-key.js';
 import { checkpointUsage } from './rpcs/checkpoint-usage.js';
@@ -50,6 +52,8 @@ export function meteringService(deps: RpcDeps): MeteringService {
       closeSettlement,
       reserveIdempotencyKey,
       releaseIdempotencyKey,
+      offerCall,
+      joinCall,
     },
     deps,
   );

@@ -1,8 +1,10 @@
 // Calls with an Idempotency-Key: whatever happens, one call upstream that costs anything, one record of it and one charge.
+import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
@@ -13,6 +15,7 @@ import { modes, startSystem, type System } from '../support/system.js';
 import type { Script } from '../upstream/script.js';
 import { startStubUpstream, stubApiKey, type StubUpstream } from '../upstream/stub-upstream.js';
 
+const run = promisify(execFile);
 const paths = ['/v1/chat/completions', '/v1/messages'] as const;
 const credit = 1_000_000_000n;
 const answerBytesMax = 20_000;
@@ -396,6 +399,59 @@ describe.each(modes)('an idempotency key, %s', (mode) => {
     expect(rows.filter((row) => row.charge_nano_usd !== '0')).toHaveLength(1);
     expect(customer.upstreamCalls()).toBe(2);
   });
+
+  /** Answers later than the libraries below wait for it, but within their retries. */
+  const late: Script = { ...plain, fault: { kind: 'slow-headers', delayMs: 2500 } };
+  const patience = { timeout: 1000, maxRetries: 4 };
+
+  it.each([false, true])(
+    'is not needed by the official libraries for Node, whose retries join the call: stream %s',
+    async (stream) => {
+      const customer = await Customer.create(late);
+      const openai = new OpenAI({ baseURL: `${system.baseUrl}/v1`, apiKey: customer.secret, ...patience });
+      const anthropic = new Anthropic({ baseURL: system.baseUrl, apiKey: customer.secret, ...patience });
+      const body = { model: customer.model, messages: customer.messages, max_tokens: 200 };
+      const heard = stream
+        ? [
+            (await openai.chat.completions.stream(body).finalChatCompletion()).choices[0]!.message.content,
+            await anthropic.messages.stream(body).finalText(),
+          ]
+        : [(await openai.chat.completions.create(body)).choices[0]!.message.content, (await anthropic.messages.create(body)).content];
+      expect(JSON.stringify(heard).match(/Hello from the stub upstream/g)).toHaveLength(2);
+      expect(customer.upstreamCalls()).toBe(2);
+      expect((await customer.books(2)).map(({ outcome }) => outcome)).toEqual(['completed', 'completed']);
+    },
+    60_000,
+  );
+
+  it('is not needed by the official libraries for Python, whose retries join the call', async () => {
+    const customer = await Customer.create(late);
+    const { stdout } = await run('.toolchain/python/bin/python', [
+      '-c',
+      `
+import anthropic, openai
+body = dict(model="${customer.model}", max_tokens=200, messages=[{"role": "user", "content": "${customer.messages[0].content}"}])
+one = openai.OpenAI(base_url="${system.baseUrl}/v1", api_key="${customer.secret}", timeout=1, max_retries=4)
+print(one.chat.completions.create(**body).choices[0].message.content)
+other = anthropic.Anthropic(base_url="${system.baseUrl}", api_key="${customer.secret}", timeout=1, max_retries=4)
+answer = other.messages.with_raw_response.create(**body)
+print(answer.parse().content[0].text, answer.headers["idempotency-replayed"])
+`,
+    ]);
+    expect(stdout).toBe('Hello from the stub upstream.\nHello from the stub upstream. true\n');
+    expect(customer.upstreamCalls()).toBe(2);
+    await customer.books(2);
+  }, 60_000);
+
+  it('is not needed to stop a call whose client does not come back: it is charged once, as after a disconnect', async () => {
+    const customer = await Customer.create({ ...plain, fault: { kind: 'slow-headers', delayMs: 30_000 } });
+    const openai = new OpenAI({ baseURL: `${system.baseUrl}/v1`, apiKey: customer.secret, timeout: 500, maxRetries: 1 });
+    await expect(openai.chat.completions.create({ model: customer.model, messages: customer.messages })).rejects.toBeInstanceOf(
+      OpenAI.APIConnectionTimeoutError,
+    );
+    expect(customer.upstreamCalls()).toBe(1);
+    expect((await customer.books(1))[0]).toMatchObject({ outcome: 'client_disconnected' });
+  }, 60_000);
 
   it('leaves books that are right', async () => {
     expect(await system.json('ledger', 'verify')).toMatchObject({ ok: true, sum_nano_usd: '0', drifts: [], open_holds: 0 });

@@ -54,7 +54,7 @@ describe('the page for internal callers', () => {
   });
 
   it('reads a balance and an error with Python', async () => {
-    const { stdout: python } = await run('sh', ['scripts/ensure-python-grpc.sh']);
+    const { stdout: python } = await run('sh', ['scripts/ensure-python.sh']);
     writeFileSync(join(folder, 'program.py'), block('python'));
     const { stdout } = await run(python.trim(), ['program.py'], { cwd: folder, env });
     expect(stdout).toMatch(/^available \d+\nrefused INVALID_REQUEST \{.*'field': 'account_id'.*\}\n$/);

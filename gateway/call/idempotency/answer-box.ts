@@ -1,10 +1,12 @@
 // How a kept answer is stored: compressed, then encrypted with a secret derived from the caller's key (AES-256-GCM).
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
-import { deflateRaw, inflateRaw } from 'node:zlib';
+import { deflateRaw, deflateRawSync, inflateRaw } from 'node:zlib';
 
 const nonceBytes = 12;
 const tagBytes = 16;
+/** A shorter answer is compressed in less time than another thread takes to begin. */
+const longBytes = 4096;
 const cipherName = 'aes-256-gcm';
 
 const deflated = promisify(deflateRaw);
@@ -14,7 +16,8 @@ const inflated = promisify<Buffer, { maxOutputLength: number }, Buffer>(inflateR
 export async function seal(plain: Buffer, secret: Buffer): Promise<Buffer> {
   const nonce = randomBytes(nonceBytes);
   const cipher = createCipheriv(cipherName, secret, nonce);
-  const body = Buffer.concat([cipher.update(await deflated(plain)), cipher.final()]);
+  const packed = plain.length < longBytes ? deflateRawSync(plain) : await deflated(plain);
+  const body = Buffer.concat([cipher.update(packed), cipher.final()]);
   return Buffer.concat([nonce, cipher.getAuthTag(), body]);
 }
 

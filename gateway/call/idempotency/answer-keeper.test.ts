@@ -42,7 +42,7 @@ async function keep(parts: readonly Event[][], error?: AppError, max = bytesMax)
   parts.forEach((events, index) =>
     keeper.take(GenerateResponse.fromPartial({ events }), index === 0 ? TokenCounts.fromPartial({ inputTokens: 9 }) : tokens),
   );
-  return keeper.answer(error);
+  return keeper.answer(error, false);
 }
 
 async function replay(answer: Buffer, using = secret): Promise<{ steps: CallStep[]; error: unknown }> {
@@ -104,7 +104,7 @@ describe('a kept answer', () => {
     keeper.take(GenerateResponse.fromPartial({ events: [...begun, delta('x'.repeat(2001))] }), tokens);
     keeper.restart();
     keeper.take(GenerateResponse.fromPartial({ events: [...begun, delta('y'), finished] }), tokens);
-    const { steps } = await replay(await keeper.answer(undefined));
+    const { steps } = await replay(await keeper.answer(undefined, false));
     expect(steps.flatMap((step) => (step.kind === 'events' ? step.events : []))).toEqual([...begun, delta('y'), finished]);
   });
 

@@ -1,8 +1,8 @@
 // Collects the answer of a call with an idempotency key as it arrives, and replays it as the same steps. What is kept are the
 // events: the formats' encoders are pure, so that the same events, ids and counts produce the same bytes.
-import type { GenerateResponse } from '#proto/inference/v1/inference.js';
+import type { Event } from '#proto/inference/v1/inference.js';
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
-import { StoredAnswer, type UsageRecord } from '#proto/metering/v1/metering.js';
+import { type Call, StoredAnswer, type UsageRecord } from '#proto/metering/v1/metering.js';
 import type { AppError } from '#client/errors/app-error.js';
 import { fromRpcStatus, toRpcStatus } from '#client/errors/rpc-status.js';
 import type { AnswerSink, CallStep } from '../metered-call.js';
@@ -14,6 +14,8 @@ const eventsPerStep = 100;
 
 /** Collects one answer. */
 export class AnswerKeeper implements AnswerSink {
+  /** Its client gets what was generated even if it disconnects: the answer is kept. */
+  readonly isUndelivered = false;
   // The concatenated encodings of a message's parts are an encoding of the message.
   private parts: Buffer[] = [];
   private bytes = 0;
@@ -22,14 +24,20 @@ export class AnswerKeeper implements AnswerSink {
 
   /** `bytesMax` limits the size of the kept answer. */
   constructor(
-    readonly keyHash: Buffer,
+    private readonly keyHash: Buffer,
     private readonly secret: Buffer,
     private readonly bytesMax: number,
   ) {}
 
-  take({ events }: GenerateResponse, tokens: TokenCounts): void {
+  begin(call: Call): void {
+    call.idempotencyKeyHash = this.keyHash;
+  }
+
+  take({ events }: { readonly events: readonly Event[] }, tokens: TokenCounts): void {
     if (this.isTooLarge || (this.hasTokens && events.length === 0)) return;
-    const part = Buffer.from(StoredAnswer.encode({ events, firstTokens: this.hasTokens ? undefined : tokens, error: undefined }).finish());
+    const part = Buffer.from(
+      StoredAnswer.encode({ events: events as Event[], firstTokens: this.hasTokens ? undefined : tokens, error: undefined }).finish(),
+    );
     this.hasTokens = true;
     this.bytes += part.length;
     this.parts.push(part);
@@ -44,12 +52,14 @@ export class AnswerKeeper implements AnswerSink {
     this.hasTokens = this.isTooLarge = false;
   }
 
-  async answer(error: AppError | undefined): Promise<Buffer> {
-    if (this.isTooLarge) return Buffer.alloc(0);
+  async answer(error: AppError | undefined, isFree: boolean): Promise<Buffer> {
+    if (this.isTooLarge || isFree) return Buffer.alloc(0);
     const end =
       error === undefined ? [] : [StoredAnswer.encode({ events: [], firstTokens: undefined, error: toRpcStatus(error) }).finish()];
     return seal(Buffer.concat([...this.parts, ...end]), this.secret);
   }
+
+  end(): void {}
 }
 
 /** Returns the steps of a kept call with this many parallel answers. Throws the error that ended it, if any. */

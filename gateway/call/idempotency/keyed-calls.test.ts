@@ -1,166 +1,44 @@
 import { describe, expect, it } from '@jest/globals';
-import { Key, KeyState } from '#proto/auth/v1/auth.js';
-import { Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
-import { ApiFormat, Event, GenerateRequest, type GenerateResponse, StopReason } from '#proto/inference/v1/inference.js';
-import { TokenCounts } from '#proto/inference/v1/tokens.js';
-import { Hold, type HoldRequest } from '#proto/ledger/v1/ledger.js';
+import type { Model } from '#proto/catalog/v1/catalog.js';
 import {
   type ReleaseIdempotencyKeyRequest,
   type ReserveIdempotencyKeyRequest,
   type ReserveIdempotencyKeyResponse,
   ReserveIdempotencyKeyResponse_Cause as Cause,
   Outcome,
-  type RecordUsageRequest,
   UsageRecord,
 } from '#proto/metering/v1/metering.js';
-import { systemClock } from '#kit/clock.js';
-import { parseSettings } from '#kit/config/settings.js';
 import { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
-import { createLogger } from '#kit/log.js';
-import type { CallContext } from '#client/call-context.js';
-import { createCheckpoints } from '../checkpoints.js';
-import { gatewaySettings } from '../../config.js';
-import type { CallDeps, CallStep } from '../metered-call.js';
-import type { GatewayPeers } from '../../peers.js';
-import { DisconnectDrain } from '../drain-after-disconnect.js';
-import { createRecorder } from '../recorder.js';
-import { fullSpool } from '../testing/full-spool.js';
-import { createUnknownHolds } from '../unknown-holds.js';
+import { batch, callWorld, output, type Play as CallPlay, read, started } from '../testing/call-world.js';
 import { createKeyedCalls, type KeyedCalls } from './keyed-calls.js';
 
-const event = (value: object): Event => Event.fromPartial({ event: value } as Parameters<typeof Event.fromPartial>[0]);
-const started = event({ $case: 'started', value: { target: { upstreamId: 'u', upstreamModel: 'm' } } });
-const output = [
-  event({ $case: 'blockStart', value: { index: 0, block: { $case: 'text', value: {} } } }),
-  event({ $case: 'blockDelta', value: { index: 0, delta: { $case: 'text', value: 'hi' } } }),
-];
-const finished = event({
-  $case: 'finished',
-  value: { stopReason: StopReason.STOP_REASON_END, usage: { inputTokens: 10, outputTokens: 5 }, usageReported: true },
-});
-const batch = (...events: Event[]): GenerateResponse => ({
-  events,
-  usageSoFar: TokenCounts.fromPartial({ inputTokens: 10, outputTokens: 3 }),
-});
-const model = Model.fromPartial({ id: 'm', contextLimitTokens: 10_000, outputLimitTokens: 1000 });
-
-/** The behaviour of the fake services; each function may throw. */
-interface Play {
+interface Play extends CallPlay {
   begin?: (request: ReserveIdempotencyKeyRequest) => ReserveIdempotencyKeyResponse['result'];
-  hold?: () => void;
-  generate?: (context: CallContext) => AsyncIterable<GenerateResponse>;
-  permitted?: string[];
   find?: () => Model;
 }
 
 /** Returns keyed calls over fake services, and what the fakes received. */
 function world(play: Play = {}) {
-  const seen = {
-    begun: [] as ReserveIdempotencyKeyRequest[],
-    abandoned: [] as ReleaseIdempotencyKeyRequest[],
-    records: [] as RecordUsageRequest[],
-    generated: 0,
-  };
-  const peers = {
-    ledger: {
-      async hold(request: HoldRequest) {
-        play.hold?.();
-        return { hold: Hold.fromPartial({ id: request.holdId, amountNanoUsd: request.amountNanoUsd }), replayed: false };
-      },
-      release: async () => ({ hold: undefined }),
-    },
+  const begun: ReserveIdempotencyKeyRequest[] = [];
+  const abandoned: ReleaseIdempotencyKeyRequest[] = [];
+  const { deps, seen, request } = callWorld({
+    ...play,
     metering: {
-      async reserveIdempotencyKey(request: ReserveIdempotencyKeyRequest) {
-        seen.begun.push(request);
-        return { result: play.begin === undefined ? { $case: 'reserved', value: {} } : play.begin(request) };
+      async reserveIdempotencyKey(asked) {
+        begun.push(asked);
+        return { result: play.begin === undefined ? { $case: 'reserved', value: {} } : play.begin(asked) };
       },
-      async releaseIdempotencyKey(request: ReleaseIdempotencyKeyRequest) {
-        seen.abandoned.push(request);
+      async releaseIdempotencyKey(asked) {
+        abandoned.push(asked);
         return {};
       },
-      async recordUsage(request: RecordUsageRequest) {
-        seen.records.push(request);
-        return {
-          record: UsageRecord.fromPartial({ call: request.call!, tokens: request.tokens!, chargeNanoUsd: request.free ? 0n : 7n }),
-          replayed: false,
-        };
-      },
     },
-    inference: {
-      async *generate(_request: GenerateRequest, context: CallContext) {
-        seen.generated += 1;
-        if (play.generate !== undefined) return yield* play.generate(context);
-        yield batch(started, ...output);
-        yield batch(finished);
-      },
-    },
-  } as unknown as GatewayPeers;
-  const config = parseSettings(gatewaySettings, {});
-  const log = createLogger({ name: 'test', level: 'silent' });
-  const price = PriceVersion.fromPartial({ id: newId('price'), inputNanoUsdPerMtok: 100_000_000n, outputNanoUsdPerMtok: 400_000_000n });
-  const deps: CallDeps = {
-    peers,
-    models: {
-      resolve: () => ({ model, price, targets: [{ upstreamId: 'u', upstreamModel: 'm' }] }),
-      find: play.find ?? (() => model),
-    } as unknown as CallDeps['models'],
-    checkpoints: createCheckpoints({ metering: peers.metering, log, intervalMs: 1000, rpcTimeoutMs: 100 }),
-    recorder: createRecorder(
-      { metering: peers.metering, clock: systemClock, log, rpcTimeoutMs: 100, spoolAfterMs: 100, patienceMs: 300, persistenceMs: 600 },
-      () => fullSpool,
-    ),
-    unknownHolds: createUnknownHolds({ ledger: peers.ledger, clock: systemClock, log, rpcTimeoutMs: 100, holdTtlMs: 1000 }),
-    limiter: { admit: () => undefined },
-    drain: new DisconnectDrain(config),
-    config,
-    clock: systemClock,
-    log,
-  };
-  const key = Key.fromPartial({
-    id: newId('key'),
-    accountId: newId('acct'),
-    state: KeyState.KEY_STATE_ACTIVE,
-    models: { allModels: play.permitted === undefined, modelIds: play.permitted ?? [] },
   });
   const calls = createKeyedCalls(deps);
   const begin = (streaming = true): ReturnType<KeyedCalls['begin']> =>
-    calls.begin(
-      {
-        id: newId('req'),
-        key,
-        format: ApiFormat.API_FORMAT_MESSAGES,
-        parsed: {
-          model: 'm',
-          streaming,
-          maxOutputTokens: 100,
-          request: GenerateRequest.fromPartial({}),
-          includeUsage: false,
-          inputTokensMax: 50,
-          images: 0,
-          documents: 0,
-          needs: [],
-          droppedFields: [],
-        },
-        clientRequestId: '',
-      },
-      { key: 'order-1', endpoint: 'messages', fingerprint: Buffer.alloc(32, 1) },
-    );
-  return { calls, begin, seen };
-}
-
-async function read(steps: AsyncIterable<CallStep>): Promise<{ kinds: string[]; events: Event[]; error?: AppError }> {
-  const kinds: string[] = [];
-  const events: Event[] = [];
-  try {
-    for await (const step of steps) {
-      kinds.push(step.kind);
-      if (step.kind === 'events') events.push(...step.events);
-    }
-    return { kinds, events };
-  } catch (error) {
-    return { kinds, events, error: error as AppError };
-  }
+    calls.begin(request(streaming), { key: 'order-1', endpoint: 'messages', fingerprint: Buffer.alloc(32, 1) });
+  return { calls, begin, seen: Object.assign(seen, { begun, abandoned }) };
 }
 
 const refusalOf = (call: Promise<unknown>): Promise<AppError> =>
@@ -226,7 +104,7 @@ describe('a call with an idempotency key', () => {
 
   it.each<[string, NonNullable<ReserveIdempotencyKeyResponse['result']>, object]>([
     ['another request had', { $case: 'mismatch', value: { callId: 'req_1' } }, { reason: 'idempotency_mismatch' }],
-    ['a running call has', { $case: 'inProgress', value: { callId: 'req_1' } }, { reason: 'idempotency_in_progress', retryAfterMs: 2000 }],
+    ['a running call has', { $case: 'inProgress', value: { callId: 'req_1' } }, { reason: 'idempotency_in_progress' }],
     [
       'a call without a kept answer had',
       { $case: 'answerUnavailable', value: { callId: 'req_1', cause: Cause.CAUSE_TOO_LARGE } },
@@ -236,6 +114,19 @@ describe('a call with an idempotency key', () => {
     const { begin, seen } = world({ begin: () => outcome });
     expect(await refusalOf(begin())).toMatchObject({ ...refusal, details: { field: 'idempotency-key', original_request_id: 'req_1' } });
     expect([seen.generated, seen.abandoned]).toEqual([0, []]);
+  });
+
+  it('is told to come back when the running call is likely to have ended: after as long again as it has run', async () => {
+    for (const [ranMs, retryAfterMs] of [
+      [500, 2000],
+      [9000, 9000],
+      [90_000, 30_000],
+    ] as const) {
+      const callId = newId('req', Date.now() - ranMs);
+      const { begin } = world({ begin: () => ({ $case: 'inProgress', value: { callId } }) });
+      const waitMs = (await refusalOf(begin())).retryAfterMs!;
+      expect(Math.round(waitMs / 1000)).toBe(retryAfterMs / 1000);
+    }
   });
 
   it('gets no stored answer of a model that its platform key may not use, but does of a removed model', async () => {

@@ -3,12 +3,14 @@
 import { ReserveIdempotencyKeyResponse_Cause as Cause, type ReserveIdempotencyKeyResponse } from '#proto/metering/v1/metering.js';
 import { AppError, hasReason } from '#client/errors/app-error.js';
 import { callContext } from '#client/call-context.js';
+import { idTimeMs } from '#kit/id.js';
 import { type CallDeps, type CallRequest, type CallStep, meteredCall } from '../metered-call.js';
 import { assertPermitted } from '../model-checks.js';
 import { AnswerKeeper, replayedCall } from './answer-keeper.js';
 import { answerSecretOf, keyHashOf } from './key.js';
 
 const retryAfterMs = 2000;
+const retryAfterMsMax = 30_000;
 
 /** A key as received, and its request. */
 export interface KeyUse {
@@ -67,7 +69,7 @@ export function createKeyedCalls(deps: CallDeps): KeyedCalls {
 
   async function abandon(callId: string, accountId: string, keyHash: Buffer): Promise<void> {
     try {
-      await metering.releaseIdempotencyKey({ callId, accountId, keyHash }, rpc());
+      await metering.releaseIdempotencyKey({ callId, accountId, keyHash, ended: false }, rpc());
     } catch (error) {
       log.warn({ err: error, call_id: callId }, 'an idempotency key could not be released; it can be used again when its lease expires');
     }
@@ -117,7 +119,7 @@ export function createKeyedCalls(deps: CallDeps): KeyedCalls {
             `The call of this Idempotency-Key, ${outcome.value.callId}, is in progress. Repeat the request to get its answer.`,
             {
               details: particulars(outcome.value.callId),
-              retryAfterMs,
+              retryAfterMs: likelyRestMs(outcome.value.callId, deps.clock.nowMs()),
             },
           );
         case 'mismatch':
@@ -142,8 +144,16 @@ export function createKeyedCalls(deps: CallDeps): KeyedCalls {
   };
 }
 
+/** Returns how long a running call is likely to take: as long again as it has taken so far. */
+function likelyRestMs(callId: string, nowMs: number): number {
+  return Math.min(Math.max(nowMs - idTimeMs('req', callId), retryAfterMs), retryAfterMsMax);
+}
+
 /** Refuses the answer of a model that the key may not use. Answers of a removed model remain available. */
-function assertMayReceiveAnswer(request: Pick<CallRequest, 'key' | 'project' | 'parsed'>, { models }: CallDeps): void {
+export function assertMayReceiveAnswer(
+  request: Pick<CallRequest, 'key' | 'project' | 'parsed'>,
+  { models }: Pick<CallDeps, 'models'>,
+): void {
   try {
     assertPermitted(request, models.find(request.parsed.model));
   } catch (error) {

@@ -9,7 +9,7 @@ import type { MeteringConfig } from '../config.js';
 import type { LeaseGrace } from '../leases/lease-grace.js';
 import { isRunning } from '../store/expired-keys.js';
 import { keptBytesOf, keptBytesOfAll } from '../store/stored-answers.js';
-import { deleteKey, insertKey, type KeyRow, KeyState, lockKey } from '../store/keyed-calls.js';
+import { deleteKey, insertKeptKey, insertKey, type KeyRow, KeyState, lockKey } from '../store/keyed-calls.js';
 
 const keysPerTransactionMax = 50;
 const queueMax = 10_000;
@@ -17,11 +17,18 @@ const queueMax = 10_000;
 const sumAgeMsMax = 5000;
 
 /** A call that requests a key. */
-export type KeyRequest = Pick<KeyRow, 'accountId' | 'keyHash' | 'fingerprint' | 'callId'>;
+export interface KeyRequest extends Pick<KeyRow, 'accountId' | 'keyHash' | 'fingerprint' | 'callId'> {
+  /** For a call that is offered to a retry: it replaces one that has ended. */
+  readonly offer?: {
+    readonly keptMs: number;
+    /** Empty while the call runs. */
+    readonly answer: Buffer;
+  };
+}
 
 /** The outcome of a request: the key, or what prevents its reservation. */
 export type KeyOutcome =
-  | { readonly kind: 'begun' }
+  | { readonly kind: 'begun'; readonly isAwaited: boolean }
   | { readonly kind: 'full'; readonly error: AppError }
   | { readonly kind: 'taken'; readonly by: KeyRow };
 
@@ -34,25 +41,34 @@ export function createKeyLane(deps: { config: MeteringConfig; db: Database; cloc
   let sum = { bytes: 0, atMs: Number.NEGATIVE_INFINITY };
 
   async function begin(tx: PlainTransaction, request: KeyRequest, nowMs: number): Promise<KeyOutcome> {
-    const { accountId, keyHash, callId } = request;
+    const { accountId, keyHash, callId, offer, ...rest } = request;
     const key = await lockKey(tx, accountId, keyHash);
     if (key !== undefined) {
       // A repeat of the same request, whose response was lost.
-      if (key.callId.equals(callId)) return { kind: 'begun' };
-      if (await isTaken(tx, key, nowMs)) return { kind: 'taken', by: key };
+      if (key.callId.equals(callId)) return { kind: 'begun', isAwaited: key.awaitedUntilMs > nowMs };
+      const isReplaced = offer !== undefined && key.state !== KeyState.running;
+      if (!isReplaced && (await isTaken(tx, key, nowMs))) return { kind: 'taken', by: key };
       // From here on the call that had the key can be neither checkpointed nor recorded.
       await deleteKey(tx, key);
     }
     const error = await lackOfRoom(tx, accountId, nowMs);
     if (error !== undefined) return { kind: 'full', error };
-    await insertKey(tx, {
-      ...request,
+    const keptMs = offer?.keptMs ?? config.keptAnswerTtlMs;
+    const row: KeyRow = {
+      ...rest,
+      accountId,
+      keyHash,
+      callId,
       state: KeyState.running,
       leaseUntilMs: nowMs + config.leaseMs,
-      expiresAtMs: nowMs + config.keptAnswerTtlMs,
+      expiresAtMs: nowMs + keptMs,
       keptBytes: 0,
-    });
-    return { kind: 'begun' };
+      keptMs,
+      awaitedUntilMs: 0,
+    };
+    if (offer === undefined || offer.answer.length === 0) await insertKey(tx, row);
+    else await insertKeptKey(tx, row, offer.answer);
+    return { kind: 'begun', isAwaited: false };
   }
 
   async function isTaken(tx: PlainTransaction, key: KeyRow, nowMs: number): Promise<boolean> {

@@ -91,12 +91,22 @@ describe.each(testEngines)('calls under idempotency keys on %s', (engine) => {
     const first = keyedCall();
     await begin(first);
     const second = repeatOf(first);
-    await service.releaseIdempotencyKey({ accountId: second.accountId, keyHash: second.idempotencyKeyHash, callId: second.id });
+    await service.releaseIdempotencyKey({
+      accountId: second.accountId,
+      keyHash: second.idempotencyKeyHash,
+      callId: second.id,
+      ended: false,
+    });
     expect((await begin(second)).$case).toBe('inProgress');
-    await service.releaseIdempotencyKey({ accountId: first.accountId, keyHash: first.idempotencyKeyHash, callId: first.id });
+    await service.releaseIdempotencyKey({ accountId: first.accountId, keyHash: first.idempotencyKeyHash, callId: first.id, ended: false });
     expect((await begin(second)).$case).toBe('reserved');
     await record(service, ended(second));
-    await service.releaseIdempotencyKey({ accountId: second.accountId, keyHash: second.idempotencyKeyHash, callId: second.id });
+    await service.releaseIdempotencyKey({
+      accountId: second.accountId,
+      keyHash: second.idempotencyKeyHash,
+      callId: second.id,
+      ended: false,
+    });
     expect((await begin(repeatOf(first))).$case).toBe('completed');
   });
 

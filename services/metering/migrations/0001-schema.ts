@@ -116,6 +116,8 @@ export const schema: Migration = {
       lease_until_ms ${sql.int64} NOT NULL,
       expires_at_ms ${sql.int64} NOT NULL,
       kept_bytes ${sql.int64} NOT NULL,
+      kept_ms ${sql.int64} NOT NULL,
+      awaited_until_ms ${sql.int64} NOT NULL,
       PRIMARY KEY (account_id, key_hash)
     ) ${sql.tableOptions}`,
     'CREATE INDEX idempotency_key_by_expiry ON idempotency_key (expires_at_ms)',

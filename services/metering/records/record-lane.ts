@@ -49,5 +49,5 @@ export function createRecordLane(deps: {
 
 /** Returns the instants of a record that is stored now. */
 export function recordInstants({ outboxClaimMs, keptAnswerTtlMs }: MeteringConfig, nowMs: number): RecordInstants {
-  return { claimedUntilMs: nowMs + outboxClaimMs, keptUntilMs: nowMs + keptAnswerTtlMs, promisedSinceMs: nowMs - keptAnswerTtlMs };
+  return { claimedUntilMs: nowMs + outboxClaimMs, nowMs, promisedSinceMs: nowMs - keptAnswerTtlMs };
 }

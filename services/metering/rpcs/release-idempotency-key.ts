@@ -1,4 +1,4 @@
-// ReleaseIdempotencyKey: releases the key of a call that was refused before any request to an upstream.
+// ReleaseIdempotencyKey: releases the key of a call that was refused before any request to an upstream, or of an offered call.
 import type { CallContext } from '#client/call-context.js';
 import type { ReleaseIdempotencyKeyRequest, ReleaseIdempotencyKeyResponse } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
@@ -15,6 +15,6 @@ export async function releaseIdempotencyKey(
   requireId('acct', request.accountId, 'account_id');
   requireId('req', request.callId, 'call_id');
   requireHash(request.keyHash, 'key_hash');
-  await abandonKey(db, bytesOf('acct', request.accountId), request.keyHash, bytesOf('req', request.callId));
+  await abandonKey(db, bytesOf('acct', request.accountId), request.keyHash, bytesOf('req', request.callId), request.ended);
   return {};
 }

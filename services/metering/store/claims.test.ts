@@ -12,7 +12,7 @@ import { claimDue } from './outbox.js';
 import { findRecord } from './records.js';
 
 const leaseUntilMs = 0;
-const instants = { claimedUntilMs: 0, keptUntilMs: 0, promisedSinceMs: 0 };
+const instants = { claimedUntilMs: 0, nowMs: 0, promisedSinceMs: 0 };
 
 function openCall(lastSeenAtMs: number): OpenCall {
   return { call: validateCall(call()), tokens: tokens({ inputTokens: 100 }), lastSeenAtMs };

@@ -23,8 +23,8 @@ const replaceLost = `UPDATE usage_record SET ${recordColumns.map((column) => `${
 export interface RecordInstants {
   /** Its settlement is claimed by this replica until then. */
   readonly claimedUntilMs: number;
-  /** Its response is kept until then. */
-  readonly keptUntilMs: number;
+  /** Its response is kept from then on. */
+  readonly nowMs: number;
   /** Of calls that started since then, at most one may be charged under a key. */
   readonly promisedSinceMs: number;
 }
@@ -75,7 +75,7 @@ export async function insertRecords(
     await markPending(tx, records.map(namesOf));
     const unsettled = records.filter((_, index) => settled.settlements[index] === undefined);
     if (unsettled.length > 0) await enqueueSettlements(tx, unsettled, instants.claimedUntilMs);
-    for (const record of records) await closeKey(tx, record, instants.keptUntilMs);
+    for (const record of records) await closeKey(tx, record, instants.nowMs);
     return settled;
   });
   committed();
@@ -103,7 +103,7 @@ export async function insertLostRecord(
     await tx.insert(recordTable, [[...recordValues(record), ...settledValues(undefined)]]);
     await markPending(tx, [namesOf(record)]);
     await deferSettlement(tx, record, settledAtMs);
-    await closeKey(tx, record, instants.keptUntilMs);
+    await closeKey(tx, record, instants.nowMs);
     return true;
   });
 }
@@ -125,7 +125,7 @@ export async function replaceLostRecord(db: Database, record: PricedRecord, inst
       ]);
       if (rows === 0) return false;
       if (!(await replaceDeferred(tx, record, instants.claimedUntilMs))) throw new SettledMeanwhile();
-      await closeKey(tx, record, instants.keptUntilMs);
+      await closeKey(tx, record, instants.nowMs);
       return true;
     })
     .catch((error: unknown) => {

@@ -27,9 +27,13 @@ export interface KeyRow {
   readonly leaseUntilMs: number;
   readonly expiresAtMs: number;
   readonly keptBytes: number;
+  /** How long the response is kept. */
+  readonly keptMs: number;
+  /** Until when a retry counts as waiting for an offered call. */
+  readonly awaitedUntilMs: number;
 }
 
-const columns = 'account_id, key_hash, fingerprint, call_id, state, lease_until_ms, expires_at_ms, kept_bytes';
+const columns = 'account_id, key_hash, fingerprint, call_id, state, lease_until_ms, expires_at_ms, kept_bytes, kept_ms, awaited_until_ms';
 const byKey = 'account_id = ? AND key_hash = ?';
 const byCall = `${byKey} AND call_id = ?`;
 const keysPerStatementMax = 200;
@@ -60,14 +64,35 @@ export function keyFromRow(row: Readonly<Record<string, unknown>>): KeyRow {
     leaseUntilMs: asNumber(row['lease_until_ms']),
     expiresAtMs: asNumber(row['expires_at_ms']),
     keptBytes: asNumber(row['kept_bytes']),
+    keptMs: asNumber(row['kept_ms']),
+    awaitedUntilMs: asNumber(row['awaited_until_ms']),
   };
 }
 
 /** Reserves a free key. Raises the driver's duplicate error when another replica was faster. */
 export async function insertKey(tx: PlainTransaction, key: KeyRow): Promise<void> {
-  const { accountId, keyHash, fingerprint, callId, state, leaseUntilMs, expiresAtMs, keptBytes } = key;
-  const values = [accountId, keyHash, fingerprint, callId, state, leaseUntilMs, expiresAtMs, keptBytes];
-  await tx.run(`INSERT INTO idempotency_key (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, values);
+  const { accountId, keyHash, fingerprint, callId, state, leaseUntilMs, expiresAtMs, keptBytes, keptMs, awaitedUntilMs } = key;
+  const values = [accountId, keyHash, fingerprint, callId, state, leaseUntilMs, expiresAtMs, keptBytes, keptMs, awaitedUntilMs];
+  await tx.run(`INSERT INTO idempotency_key (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, values);
+}
+
+/** Inserts a key with the response of its call, which is on record. */
+export async function insertKeptKey(tx: PlainTransaction, key: KeyRow, answer: Buffer): Promise<void> {
+  const keptBytes = rowBytes + answer.length;
+  await insertKey(tx, { ...key, state: KeyState.kept, keptBytes });
+  await putAnswer(tx, key.accountId, key.callId, answer);
+  await addKept(tx, key.accountId, 1, keptBytes);
+}
+
+/** Returns the row of a key without locking it. */
+export async function findKey(tx: PlainTransaction, accountId: Buffer, keyHash: Buffer): Promise<KeyRow | undefined> {
+  const [row] = await tx.query(`SELECT ${columns} FROM idempotency_key WHERE ${byKey}`, [accountId, keyHash]);
+  return row === undefined ? undefined : keyFromRow(row);
+}
+
+/** Notes that a retry waits for the running call that has the key. */
+export async function awaitKey(tx: PlainTransaction, { accountId, keyHash, callId }: KeyRow, untilMs: number): Promise<void> {
+  await tx.run(`UPDATE idempotency_key SET awaited_until_ms = ? WHERE ${byCall}`, [untilMs, accountId, keyHash, callId]);
 }
 
 /** Deletes a key, with everything stored under it. Its row is locked. */
@@ -82,12 +107,16 @@ async function forgetAnswer(tx: PlainTransaction, key: KeyRow): Promise<void> {
   await addKept(tx, key.accountId, -1, -key.keptBytes);
 }
 
-/** Deletes a key whose call was never sent upstream; returns false when the key is not reserved for this call. */
-export async function abandonKey(db: Database, accountId: Buffer, keyHash: Buffer, callId: Buffer): Promise<boolean> {
-  return db.plainTransaction(
-    async (tx) =>
-      (await tx.run(`DELETE FROM idempotency_key WHERE ${byCall} AND state = ${KeyState.running}`, [accountId, keyHash, callId])) === 1,
-  );
+/** Deletes a key that is reserved for this call; one whose call has ended only with `ended`. */
+export async function abandonKey(db: Database, accountId: Buffer, keyHash: Buffer, callId: Buffer, ended: boolean): Promise<void> {
+  await db.plainTransaction(async (tx) => {
+    if (!ended) {
+      await tx.run(`DELETE FROM idempotency_key WHERE ${byCall} AND state = ${KeyState.running}`, [accountId, keyHash, callId]);
+      return;
+    }
+    const key = await lockKey(tx, accountId, keyHash);
+    if (key?.callId.equals(callId) === true) await deleteKey(tx, key);
+  });
 }
 
 /** Renews the leases of running calls; returns the ids of those that do not (or no longer) have their keys. They must end. */
@@ -120,7 +149,7 @@ export async function lockKeysOf(tx: PlainTransaction, all: readonly PricedCall[
  * Updates the key of a call that is being recorded, in the same transaction, after `lockKeysOf`. A record may replace
  * the one of a lost call.
  */
-export async function closeKey(tx: PlainTransaction, { record, free, storedAnswer }: PricedRecord, keptUntilMs: number): Promise<void> {
+export async function closeKey(tx: PlainTransaction, { record, free, storedAnswer }: PricedRecord, nowMs: number): Promise<void> {
   const { call, tokens, outcome } = record;
   if (!isKeyed(call)) return;
   const [accountId, keyHash, callId] = keyAndCallOf(call);
@@ -135,7 +164,7 @@ export async function closeKey(tx: PlainTransaction, { record, free, storedAnswe
   const keptBytes = rowBytes + storedAnswer.length;
   await tx.run(`UPDATE idempotency_key SET state = ?, expires_at_ms = ?, kept_bytes = ? WHERE ${byKey}`, [
     state,
-    keptUntilMs,
+    nowMs + key.keptMs,
     keptBytes,
     accountId,
     keyHash,

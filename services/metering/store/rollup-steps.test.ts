@@ -132,7 +132,7 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
 
   /** Simulates a gateway that vanishes with a call; sometimes it comes back and reports it. */
   async function loseOne(): Promise<void> {
-    const instants = { claimedUntilMs: Number.MAX_SAFE_INTEGER, keptUntilMs: 0, promisedSinceMs: 0 };
+    const instants = { claimedUntilMs: Number.MAX_SAFE_INTEGER, nowMs: 0, promisedSinceMs: 0 };
     const lost = { call: validateCall(someCall()), tokens: tokens({ inputTokens: 7 }), lastSeenAtMs: harness.clock.nowMs() };
     const ended = {
       call: lost.call,

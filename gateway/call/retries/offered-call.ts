@@ -1,0 +1,262 @@
+// A call of a client library that retries. If its client disconnects before it received anything, the call goes on for a moment and is
+// offered to the retry: to one that this gateway receives directly, to one that another gateway receives through metering.
+import type { Call } from '#proto/metering/v1/metering.js';
+import type { Event } from '#proto/inference/v1/inference.js';
+import type { TokenCounts } from '#proto/inference/v1/tokens.js';
+import type { AppError } from '#client/errors/app-error.js';
+import { AnswerKeeper } from '../idempotency/answer-keeper.js';
+import type { AnswerSink, CallStep } from '../metered-call.js';
+import type { Recorded } from '../recorder.js';
+import { pauseBeforeRetryMs } from './retry-key.js';
+
+const nothing = Buffer.alloc(0);
+/** How often a call asks whether a retry at another gateway still waits for it. */
+const awaitedIntervalMs = 1000;
+
+/** A client of a call, the one that began it or one whose request repeats it. */
+export interface RetryingClient {
+  readonly retryCount: number;
+  readonly disconnected: AbortSignal;
+  /** Reports whether a part of the answer was sent. */
+  hasReceived(): boolean;
+}
+
+/** Where calls are offered. */
+export interface Offers {
+  /** Makes the call known to retries; returns false if there are too many. */
+  add(call: OfferedCall): boolean;
+  remove(call: OfferedCall): void;
+  /** Offers the call to other gateways, with its answer if it has ended. Does not throw. */
+  offer(call: OfferedCall, answer: Buffer): Promise<{ readonly offered: boolean; readonly awaited: boolean }>;
+  /** Ends the offer to other gateways. */
+  withdraw(call: OfferedCall): void;
+  readonly later: Later;
+}
+
+/** Calls back after a time; returns a function that prevents it. */
+export type Later = (ms: number, act: () => void) => () => void;
+
+/** What identifies an offered call; computed only when its client has disconnected. */
+export interface OfferKey {
+  /** The key under which retries find the call in this gateway. */
+  readonly key: string;
+  readonly keyHash: Buffer;
+  readonly secret: Buffer;
+}
+
+/** One such call. */
+export class OfferedCall implements AnswerSink {
+  readonly #gone = new AbortController();
+  #key: OfferKey | undefined;
+  #call: Call | undefined;
+  #admitted: CallStep | undefined;
+  /** What came so far, as long as a retry may need it. */
+  #steps: CallStep[] = [];
+  #isKept = true;
+  #clients = 0;
+  /** Of the client that disconnected last. */
+  #retryCount = 0;
+  #isShared = false;
+  #isDelivered = false;
+  #offering: Promise<boolean> | undefined;
+  #isOffered = false;
+  #isWithdrawn = false;
+  #stopWaiting: () => void = () => undefined;
+  #isRecording = false;
+  #end: { readonly recorded: Recorded | undefined; readonly error: AppError | undefined } | undefined;
+  #wake: (() => void) | undefined;
+  #woken: Promise<void> | undefined;
+
+  constructor(
+    readonly id: string,
+    readonly accountId: string,
+    private readonly client: RetryingClient,
+    private readonly streaming: boolean,
+    private readonly keyOf: () => OfferKey,
+    private readonly offers: Offers,
+    private readonly limits: { readonly retryWaitMs: number; readonly keptAnswerBytesMax: number },
+  ) {
+    this.#attach(client);
+  }
+
+  /** Aborts when the call has no client any more: it disconnected, and no retry came. */
+  get disconnected(): AbortSignal {
+    return this.#gone.signal;
+  }
+
+  get key(): OfferKey {
+    return (this.#key ??= this.keyOf());
+  }
+
+  get isUndelivered(): boolean {
+    return this.#clients === 0 && !this.#isDelivered;
+  }
+
+  /** Whether a client waits for the answer. */
+  get hasClient(): boolean {
+    return this.#clients > 0;
+  }
+
+  /** Whether other gateways know the call. */
+  get isOffered(): boolean {
+    return this.#isOffered;
+  }
+
+  begin(call: Call, admitted: CallStep): void {
+    this.#call = call;
+    this.#admitted = admitted;
+    if (this.#clients === 0) this.#waitForRetry();
+  }
+
+  take({ events }: { readonly events: readonly Event[] }, tokens: TokenCounts): void {
+    if (!this.#isKept) return;
+    if (!this.#isShared && this.streaming && this.client.hasReceived()) {
+      this.#isKept = false;
+      this.#steps = [];
+      return;
+    }
+    this.#add({ kind: 'events', events, tokens });
+  }
+
+  restart(): void {
+    this.#add({ kind: 'restarted' });
+  }
+
+  async answer(error: AppError | undefined, isFree: boolean): Promise<Buffer> {
+    this.#isRecording = true;
+    this.#stopWaiting();
+    // The record must name the reservation, or must not.
+    if (this.#offering !== undefined) await this.#offering;
+    return this.#isOffered ? this.#keptAnswer(error, isFree) : nothing;
+  }
+
+  end(recorded: Recorded | undefined, error: AppError | undefined): void {
+    this.#end = { recorded, error };
+    this.#stopWaiting();
+    this.offers.remove(this);
+    if (this.#isWithdrawn) this.offers.withdraw(this);
+    if (this.#clients === 0) void this.#offerEnded();
+    this.#wake?.();
+  }
+
+  /** Returns the steps of the call from its beginning, for a retry. */
+  join(client: RetryingClient): AsyncGenerator<CallStep, void, void> {
+    this.#stopWaiting();
+    this.#isShared = true;
+    this.#attach(client);
+    return this.#follow();
+  }
+
+  /** Ends the call unless a client waits for it. */
+  abandon(): void {
+    if (this.#clients === 0 && !this.#isRecording) this.#giveUp();
+  }
+
+  async *#follow(): AsyncGenerator<CallStep, void, void> {
+    const admitted = this.#admitted;
+    if (admitted === undefined) throw new Error('A call was joined before it was admitted.');
+    yield admitted;
+    for (let next = 0; ;) {
+      while (next < this.#steps.length) yield this.#steps[next++]!;
+      if (this.#end !== undefined) break;
+      this.#woken ??= new Promise<void>((resolve) => {
+        this.#wake = () => {
+          this.#wake = this.#woken = undefined;
+          resolve();
+        };
+      });
+      await this.#woken;
+    }
+    const { recorded, error } = this.#end;
+    if (error !== undefined) throw error;
+    yield { kind: 'recorded', recorded: recorded! };
+  }
+
+  #add(step: CallStep): void {
+    this.#steps.push(step);
+    this.#wake?.();
+  }
+
+  #attach(client: RetryingClient): void {
+    this.#clients += 1;
+    const leave = (): void => this.#leave(client);
+    if (client.disconnected.aborted) leave();
+    else client.disconnected.addEventListener('abort', leave, { once: true });
+  }
+
+  #leave(client: RetryingClient): void {
+    this.#clients -= 1;
+    if (this.streaming && client.hasReceived()) this.#isDelivered = true;
+    if (this.#clients > 0) return;
+    if (this.#end !== undefined) return void this.#offerEnded();
+    this.#retryCount = client.retryCount;
+    // Before its admission it cannot be joined.
+    if (this.#call !== undefined && !this.#isRecording) this.#waitForRetry();
+  }
+
+  #waitForRetry(): void {
+    if (this.#isDelivered || !this.offers.add(this)) return this.#giveUp();
+    this.#isShared = true;
+    this.#offering ??= this.#offer();
+    this.#waitFor(pauseBeforeRetryMs(this.#retryCount) + this.limits.retryWaitMs);
+  }
+
+  #waitFor(ms: number): void {
+    this.#stopWaiting = this.offers.later(ms, () => void this.#check());
+  }
+
+  async #offer(): Promise<boolean> {
+    const { offered } = await this.offers.offer(this, nothing);
+    if (!offered) return false;
+    // It gave up meanwhile.
+    if (this.#gone.signal.aborted) this.#isWithdrawn = true;
+    else {
+      this.#isOffered = true;
+      this.#call!.idempotencyKeyHash = this.key.keyHash;
+    }
+    return true;
+  }
+
+  /** Ends the call if no retry came. */
+  async #check(): Promise<void> {
+    if (await this.#offering) {
+      const { awaited } = await this.offers.offer(this, nothing);
+      if (awaited && this.#clients === 0 && !this.#isRecording) {
+        return this.#waitFor(awaitedIntervalMs);
+      }
+    }
+    this.abandon();
+  }
+
+  #giveUp(): void {
+    this.#stopWaiting();
+    this.offers.remove(this);
+    if (this.#isOffered) {
+      // Withdrawn when the call has ended: a checkpoint that is under way may still name the reservation.
+      this.#isOffered = false;
+      this.#isWithdrawn = true;
+      this.#call!.idempotencyKeyHash = nothing;
+    }
+    this.#gone.abort();
+  }
+
+  /** Offers the answer of a call whose client disconnected while the call was recorded. */
+  async #offerEnded(): Promise<void> {
+    const { recorded, error } = this.#end!;
+    if (this.#isOffered || this.#isWithdrawn || this.#isDelivered || this.#gone.signal.aborted) return;
+    if (recorded === undefined || error !== undefined) return;
+    this.#isOffered = true;
+    const answer = await this.#keptAnswer(undefined, false);
+    if (answer.length > 0) await this.offers.offer(this, answer);
+  }
+
+  #keptAnswer(error: AppError | undefined, isFree: boolean): Promise<Buffer> {
+    const { keyHash, secret } = this.key;
+    const keeper = new AnswerKeeper(keyHash, secret, this.limits.keptAnswerBytesMax);
+    for (const step of this.#steps) {
+      if (step.kind === 'restarted') keeper.restart();
+      if (step.kind === 'events') keeper.take(step, step.tokens);
+    }
+    return keeper.answer(error, isFree);
+  }
+}

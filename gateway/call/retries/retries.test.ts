@@ -1,0 +1,407 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { GenerateResponse } from '#proto/inference/v1/inference.js';
+import { GenerateRequest } from '#proto/inference/v1/inference.js';
+import { type JoinCallResponse, Outcome, type RecordUsageRequest, UsageRecord } from '#proto/metering/v1/metering.js';
+import { AppError } from '#client/errors/app-error.js';
+import { failureOf } from '#kit/testing/waiting.js';
+import { batch, callWorld, finished, output, type Play, read, started } from '../testing/call-world.js';
+import { type Random, seeded } from '../../../tests/kill/random.js';
+import type { Later } from './offered-call.js';
+import { createRetries, type RequestClient } from './retries.js';
+
+/** Time that passes only when told to. */
+class VirtualTime {
+  private nowMs = 0;
+  private readonly timers = new Set<{ readonly atMs: number; readonly act: () => void }>();
+
+  readonly later: Later = (ms, act) => {
+    const timer = { atMs: this.nowMs + ms, act };
+    this.timers.add(timer);
+    return () => void this.timers.delete(timer);
+  };
+
+  wait(ms: number): Promise<undefined> {
+    return new Promise((resolve) => void this.later(ms, () => resolve(undefined)));
+  }
+
+  async pass(ms: number): Promise<void> {
+    const untilMs = this.nowMs + ms;
+    await turn();
+    for (let next = this.next(); next !== undefined && next.atMs <= untilMs; next = this.next()) await this.run(next);
+    this.nowMs = untilMs;
+  }
+
+  async until<T>(promise: Promise<T>): Promise<T> {
+    let isOver = false;
+    const over = promise.finally(() => void (isOver = true));
+    for (await turn(); !isOver; await turn()) {
+      const next = this.next();
+      if (next !== undefined) await this.run(next);
+    }
+    return over;
+  }
+
+  private next() {
+    return [...this.timers].toSorted((a, b) => a.atMs - b.atMs)[0];
+  }
+
+  private async run(timer: { readonly atMs: number; readonly act: () => void }): Promise<void> {
+    this.nowMs = timer.atMs;
+    this.timers.delete(timer);
+    timer.act();
+    // What it causes: a few steps through generators and fake RPCs.
+    for (let turns = 0; turns < 3; turns += 1) await turn();
+  }
+}
+
+/** What metering knows of offered calls, for any number of gateways. */
+class OfferStore {
+  readonly keys = new Map<
+    string,
+    { callId: string; state: 'running' | 'kept'; record?: UsageRecord; answer?: Buffer; isAwaited: boolean }
+  >();
+  readonly released: string[] = [];
+
+  constructor(
+    private readonly time = new VirtualTime(),
+    private readonly delayMs = 0,
+  ) {}
+
+  readonly rpcs: NonNullable<Play['metering']> = {
+    offerCall: async ({ keyHash, callId, answer }) => {
+      await this.delay();
+      const key = keyHash.toString('hex');
+      const known = this.keys.get(key);
+      if (known?.callId === callId) return { offered: true, awaited: known.isAwaited };
+      if (known?.state === 'running') return { offered: false, awaited: false };
+      const record = this.records.find(({ call }) => call!.id === callId);
+      this.keys.set(key, { callId, state: answer.length > 0 ? 'kept' : 'running', ...(record && { record }), answer, isAwaited: false });
+      return { offered: true, awaited: false };
+    },
+    joinCall: async ({ keyHash }): Promise<JoinCallResponse> => {
+      await this.delay();
+      const known = this.keys.get(keyHash.toString('hex'));
+      if (known === undefined) return { result: undefined };
+      known.isAwaited = true;
+      if (known.state === 'running') return { result: { $case: 'inProgress', value: { callId: known.callId } } };
+      return { result: { $case: 'completed', value: { record: known.record!, answer: known.answer! } } };
+    },
+    releaseIdempotencyKey: async ({ keyHash, callId, ended }) => {
+      const key = keyHash.toString('hex');
+      if (!ended || this.keys.get(key)?.callId !== callId) return {};
+      this.keys.delete(key);
+      this.released.push(callId);
+      return {};
+    },
+  };
+  readonly records: UsageRecord[] = [];
+
+  /** Stores a record with its answer, as metering does in one transaction. */
+  readonly record = async (request: RecordUsageRequest): Promise<void> => {
+    await this.delay();
+    const { call, tokens, storedAnswer, free } = request;
+    const record = UsageRecord.fromPartial({ call: call!, tokens: tokens!, chargeNanoUsd: free ? 0n : 7n, outcome: request.outcome });
+    this.records.push(record);
+    const key = call!.idempotencyKeyHash.toString('hex');
+    const known = this.keys.get(key);
+    if (known?.callId !== call!.id) return;
+    if (free) this.keys.delete(key);
+    else Object.assign(known, { state: 'kept', record, answer: storedAnswer });
+  };
+
+  charged(): UsageRecord[] {
+    return this.records.filter(({ chargeNanoUsd }) => chargeNanoUsd > 0n);
+  }
+
+  private async delay(): Promise<void> {
+    if (this.delayMs > 0) await this.time.wait(this.delayMs);
+  }
+}
+
+/** An upstream that answers when it is told to. */
+class Upstream {
+  private release: (() => void) | undefined;
+  readonly #open = new Promise<void>((resolve) => (this.release = resolve));
+
+  answer(): void {
+    this.release!();
+  }
+
+  readonly generate = async function* (this: Upstream, context: { signal: AbortSignal }): AsyncGenerator<GenerateResponse> {
+    yield { events: [], accepted: {} } as unknown as GenerateResponse;
+    await Promise.race([
+      this.#open,
+      new Promise((_resolve, reject) => context.signal.addEventListener('abort', () => reject(context.signal.reason as Error))),
+    ]);
+    yield batch(started, ...output);
+    yield batch(finished);
+  }.bind(this);
+}
+
+/** A client library: its attempts, each of which may disconnect. */
+function attempt(retryCount: number, changes: Partial<RequestClient> = {}) {
+  const gone = new AbortController();
+  let received = false;
+  const delivered: (() => void)[] = [];
+  const client: RequestClient = {
+    retryCount,
+    disconnected: gone.signal,
+    hasReceived: () => received,
+    format: 'messages',
+    version: '2023-06-01',
+    credentials: 'sk-tg-1',
+    onDelivered: (note) => void delivered.push(note),
+    ...changes,
+  };
+  return {
+    client,
+    leave: () => gone.abort(),
+    receive: () => void (received = true),
+    finish: () => delivered.forEach((note) => note()),
+  };
+}
+
+/** One gateway over the store. */
+function gateway(store: OfferStore, play: Play = {}, time = new VirtualTime()) {
+  const world = callWorld({ metering: store.rpcs, record: store.record, ...play });
+  return { ...world, retries: createRetries(world.deps, time.later) };
+}
+
+describe('a retry of a client library', () => {
+  let store: OfferStore;
+  let upstream: Upstream;
+
+  beforeEach(() => {
+    store = new OfferStore();
+    upstream = new Upstream();
+  });
+
+  it.each([
+    ['whole', false],
+    ['streamed', true],
+  ])('gets the %s answer of the call that it repeats, which is charged once', async (_how, streaming) => {
+    const { retries, request, seen } = gateway(store, upstream);
+    const first = attempt(0);
+    const begun = await retries.begin(request(streaming), first.client);
+    const original = read(begun.steps);
+    await turn();
+    first.leave();
+    await turn();
+    const second = attempt(1);
+    const joined = await retries.begin(request(streaming), second.client);
+    expect(joined.callId).toBe(begun.callId);
+    upstream.answer();
+    expect(await read(joined.steps)).toMatchObject({
+      kinds: ['admitted', 'events', 'events', 'recorded'],
+      events: [started, ...output, finished],
+    });
+    await original;
+    second.finish();
+    await turn();
+    expect(seen.generated).toBe(1);
+    expect(store.charged()).toMatchObject([{ outcome: Outcome.OUTCOME_COMPLETED }]);
+    expect(store.released).toEqual([begun.callId]);
+  });
+
+  it('gets the answer from another gateway, and also if the call has ended before it came', async () => {
+    const [one, other] = [gateway(store, upstream), gateway(store)];
+    const first = attempt(0);
+    const { steps, callId } = await one.retries.begin(one.request(false), first.client);
+    const original = read(steps);
+    await turn();
+    first.leave();
+    upstream.answer();
+    const { events } = await original;
+    const retried = { ...other.request(false), key: one.request().key };
+    const joined = await other.retries.begin(retried, attempt(1).client);
+    expect([joined.callId, (await read(joined.steps)).events]).toEqual([callId, events]);
+    expect([other.seen.generated, store.charged().length]).toEqual([0, 1]);
+  });
+
+  it('gets the answer of a call whose client disconnected while it was being recorded', async () => {
+    let endRecording = (): void => undefined;
+    const recording = new Promise<void>((resolve) => (endRecording = resolve));
+    const { retries, request, seen } = gateway(store, {
+      record: async (report) => {
+        await recording;
+        await store.record(report);
+      },
+    });
+    const first = attempt(0);
+    const { steps, callId } = await retries.begin(request(false), first.client);
+    const original = read(steps);
+    for (let turns = 0; turns < 5; turns += 1) await turn();
+    first.leave();
+    endRecording();
+    const { events } = await original;
+    for (let turns = 0; turns < 5; turns += 1) await turn();
+    const joined = await retries.begin(request(false), attempt(1).client);
+    expect([joined.callId, (await read(joined.steps)).events]).toEqual([callId, events]);
+    expect([seen.generated, store.charged().length]).toEqual([1, 1]);
+  });
+
+  it.each<[string, number, Partial<RequestClient>]>([
+    ['a first attempt', 0, {}],
+    ['a request with another platform key', 1, { credentials: 'sk-tg-2' }],
+    ['a request in another version of the format', 1, { version: '2026-10-21' }],
+    ['a request in another format', 1, { format: 'chat-completions' }],
+  ])('is not %s', async (_what, retryCount, changes) => {
+    const { retries, request, seen } = gateway(store, upstream);
+    const first = attempt(0);
+    const original = read((await retries.begin(request(), first.client)).steps);
+    await turn();
+    first.leave();
+    await turn();
+    const other = await retries.begin(request(), attempt(retryCount, changes).client);
+    upstream.answer();
+    await Promise.all([read(other.steps), original]);
+    expect(seen.generated).toBe(2);
+  });
+
+  it('is not a request with another body', async () => {
+    const { retries, request, seen } = gateway(store, upstream);
+    const first = attempt(0);
+    const original = read((await retries.begin(request(), first.client)).steps);
+    await turn();
+    first.leave();
+    const other = request();
+    const changed = { ...other, parsed: { ...other.parsed, request: GenerateRequest.fromPartial({ choices: 2 }) } };
+    const begun = await retries.begin(changed, attempt(1).client);
+    upstream.answer();
+    await Promise.all([read(begun.steps), original]);
+    expect(seen.generated).toBe(2);
+  });
+
+  it('runs as a new call if its client had received a part of the stream', async () => {
+    const { retries, request, seen } = gateway(store);
+    const first = attempt(0);
+    const { steps } = await retries.begin(request(), first.client);
+    await steps.next();
+    await steps.next();
+    first.receive();
+    first.leave();
+    await read(steps);
+    await read((await retries.begin(request(), attempt(1).client)).steps);
+    expect(seen.generated).toBe(2);
+    expect(store.keys.size).toBe(0);
+  });
+
+  it('of identical requests at the same time: each gets the answer of its own call', async () => {
+    const { retries, request, seen } = gateway(store, upstream);
+    const firsts = [attempt(0), attempt(0), attempt(0)];
+    const originals = [];
+    for (const { client } of firsts) originals.push(await retries.begin(request(), client));
+    const ended = originals.map(({ steps }) => read(steps));
+    await turn();
+    for (const { leave } of firsts) leave();
+    await turn();
+    const joined = [];
+    for (let index = 0; index < 3; index += 1) joined.push(await retries.begin(request(), attempt(1).client));
+    upstream.answer();
+    await Promise.all([...ended, ...joined.map(({ steps }) => read(steps))]);
+    expect(new Set(joined.map(({ callId }) => callId))).toEqual(new Set(originals.map(({ callId }) => callId)));
+    expect([seen.generated, store.charged().length]).toEqual([3, 3]);
+  });
+
+  it('is not admitted while metering cannot tell whether it repeats a call', async () => {
+    const { retries, request, seen } = gateway(store, {
+      metering: { ...store.rpcs, joinCall: () => Promise.reject(new AppError('service_unavailable', 'Away.')) },
+    });
+    const refused = await failureOf(Promise.resolve(retries.begin(request(), attempt(1).client)));
+    expect(refused).toMatchObject({ reason: 'service_unavailable', retryAfterMs: 1000 });
+    expect(seen.generated).toBe(0);
+  });
+
+  it('finds no call while the gateway stops: calls without a client end at once', async () => {
+    const { retries, request } = gateway(store, { ...upstream, settings: { TOLLGATE_GATEWAY_READ_ON_TIME: '0ms' } });
+    const first = attempt(0);
+    const original = read((await retries.begin(request(), first.client)).steps);
+    await turn();
+    first.leave();
+    await turn();
+    retries.close();
+    await original;
+    expect(store.records).toMatchObject([{ outcome: Outcome.OUTCOME_CLIENT_DISCONNECTED }]);
+    expect(store.keys.size).toBe(0);
+  });
+
+  it('that does not come leaves the call to the rule of disconnects, without an offer', async () => {
+    const time = new VirtualTime();
+    const { retries, request } = gateway(store, { ...upstream, settings: { TOLLGATE_GATEWAY_READ_ON_TIME: '0ms' } }, time);
+    const first = attempt(0);
+    const original = read((await retries.begin(request(), first.client)).steps);
+    await turn();
+    first.leave();
+    await time.pass(2499);
+    expect([store.records.length, store.keys.size]).toEqual([0, 1]);
+    await time.pass(1);
+    await original;
+    expect(store.records).toMatchObject([{ outcome: Outcome.OUTCOME_CLIENT_DISCONNECTED, chargeNanoUsd: 7n }]);
+    expect(store.keys.size).toBe(0);
+  });
+
+  it('that waits at another gateway keeps the call going', async () => {
+    const time = new VirtualTime();
+    const [one, other] = [gateway(store, upstream, time), gateway(store, {}, time)];
+    const first = attempt(0);
+    const original = read((await one.retries.begin(one.request(), first.client)).steps);
+    await turn();
+    first.leave();
+    const joining = other.retries.begin({ ...other.request(), key: one.request().key }, attempt(1).client) as Promise<{ callId: string }>;
+    await time.pass(20_000);
+    expect(store.records).toEqual([]);
+    upstream.answer();
+    await original;
+    await time.pass(1000);
+    expect((await joining).callId).toBe(store.charged()[0]!.call!.id);
+    expect([other.seen.generated, store.charged().length]).toEqual([0, 1]);
+  });
+
+  it('is charged once, whenever its clients disconnect and whichever gateway it reaches', async () => {
+    const runs = Number(process.env['TOLLGATE_TEST_RUNS'] ?? 30);
+    for (let run = 0; run < runs; run += 1)
+      expect([run, await retriedCall(seeded(run))]).toEqual([run, { end: 'recorded', charged: ['completed'], offers: 0 }]);
+  }, 60_000);
+});
+
+/** Makes a call of a client that disconnects and retries at random, through two gateways; returns how it ended. */
+async function retriedCall(random: Random): Promise<object> {
+  const time = new VirtualTime();
+  const store = new OfferStore(time, random.integer(0, 40));
+  const answersAfterMs = random.integer(0, 4000);
+  const generate = async function* (context: { signal: AbortSignal }): AsyncGenerator<GenerateResponse> {
+    yield { events: [], accepted: {} } as unknown as GenerateResponse;
+    await new Promise<void>((resolve, reject) => {
+      time.later(answersAfterMs, resolve);
+      context.signal.addEventListener('abort', () => reject(context.signal.reason as Error));
+    });
+    yield batch(started, ...output);
+    yield batch(finished);
+  };
+  const gateways = [gateway(store, { generate }, time), gateway(store, { generate }, time)];
+  const { key } = gateways[0]!.request();
+  const ended = (async () => {
+    for (let retryCount = 0; ; retryCount += 1) {
+      const { retries, request } = random.pick(gateways);
+      const { client, leave, finish } = attempt(retryCount);
+      const answered = (async () => read((await retries.begin({ ...request(false), key }, client)).steps))().catch(() => undefined);
+      // The last attempt is patient.
+      const left = retryCount === 4 ? new Promise<undefined>(() => undefined) : time.wait(random.integer(0, 1500));
+      const answer = await Promise.race([answered, left]);
+      if (answer !== undefined) {
+        finish();
+        return answer.kinds.at(-1);
+      }
+      leave();
+      await time.wait(random.integer(375, 500) * 2 ** retryCount);
+    }
+  })();
+  const end = await time.until(ended);
+  await time.pass(6000);
+  return {
+    end,
+    charged: store.charged().map(({ outcome }) => (outcome === Outcome.OUTCOME_COMPLETED ? 'completed' : outcome)),
+    offers: store.keys.size,
+  };
+}

@@ -1,0 +1,106 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { randomBytes } from 'node:crypto';
+import { type Call, type JoinCallResponse, type MeteringService, Outcome, type RecordUsageRequest } from '#proto/metering/v1/metering.js';
+import { testEngines } from '#kit/testing/database.js';
+import { call, report, tokens } from '../testing/calls.js';
+import { checkpoint, Harness, record } from '../testing/harness.js';
+
+const leaseMs = 30_000;
+const keptMs = 60_000;
+const answer = Buffer.from('the answer');
+const none = Buffer.alloc(0);
+const used = tokens({ inputTokens: 100, outputTokens: 50 });
+
+describe.each(testEngines)('calls that are offered to retries on %s', (engine) => {
+  let harness: Harness;
+  let service: MeteringService;
+  let keyHash: Buffer;
+  let first: Call;
+
+  beforeEach(async () => {
+    harness = await Harness.create(engine);
+    ({ service } = await harness.replica({ leaseMs }));
+    // Past the grace period after a start, in which no call is considered lost.
+    harness.clock.advance(leaseMs);
+    keyHash = randomBytes(32);
+    first = call({ idempotencyKeyHash: keyHash });
+  });
+
+  afterEach(() => harness.close());
+
+  const offer = (of: Call, stored = none) =>
+    service.offerCall({ accountId: of.accountId, keyHash: of.idempotencyKeyHash, callId: of.id, keptMs, answer: stored });
+  const join = async (of = first): Promise<JoinCallResponse['result']> =>
+    (await service.joinCall({ accountId: of.accountId, keyHash: of.idempotencyKeyHash })).result;
+  const ended = (of: Call, changes: Partial<RecordUsageRequest> = {}): RecordUsageRequest =>
+    report({ call: of, tokens: used, storedAnswer: answer, ...changes });
+  const other = (): Call => call({ accountId: first.accountId, idempotencyKeyHash: keyHash });
+
+  it('are found while they run, and then with their answer for as long as it is kept', async () => {
+    expect(await join()).toBeUndefined();
+    expect(await offer(first)).toEqual({ offered: true, awaited: false });
+    expect(await join()).toEqual({ $case: 'inProgress', value: { callId: first.id } });
+    await record(service, ended(first));
+    expect(await join()).toMatchObject({ $case: 'completed', value: { answer, record: { call: { id: first.id } } } });
+    harness.clock.advance(keptMs);
+    expect(await join()).toBeUndefined();
+  });
+
+  it('learn for a few seconds that a retry waits for them', async () => {
+    await offer(first);
+    await join();
+    expect(await offer(first)).toEqual({ offered: true, awaited: true });
+    harness.clock.advance(3000);
+    expect(await offer(first)).toEqual({ offered: true, awaited: false });
+  });
+
+  it('are found with an answer that is offered after their record', async () => {
+    await record(service, ended({ ...first, idempotencyKeyHash: none }, { storedAnswer: none }));
+    await offer(first, answer);
+    expect(await join()).toMatchObject({ $case: 'completed', value: { answer } });
+  });
+
+  it('replace a call that has ended, but not one that runs', async () => {
+    await offer(first);
+    const second = other();
+    expect(await offer(second)).toEqual({ offered: false, awaited: false });
+    await record(service, ended(first));
+    expect(await offer(second)).toEqual({ offered: true, awaited: false });
+    expect(await join()).toEqual({ $case: 'inProgress', value: { callId: second.id } });
+  });
+
+  it('are forgotten when their answer was delivered, with nothing left of it', async () => {
+    await offer(first);
+    await record(service, ended(first));
+    await service.releaseIdempotencyKey({ accountId: first.accountId, keyHash, callId: other().id, ended: true });
+    expect((await join())?.$case).toBe('completed');
+    await service.releaseIdempotencyKey({ accountId: first.accountId, keyHash, callId: first.id, ended: true });
+    expect(await join()).toBeUndefined();
+    expect(await harness.db.knex('stored_answer').select('call_id')).toEqual([]);
+    const [total] = await harness.db.knex('kept_total').select('answers', 'bytes');
+    expect([Number(total.answers), Number(total.bytes)]).toEqual([0, 0]);
+  });
+
+  it('are not found when they failed free of charge, or when their gateway was lost', async () => {
+    await offer(first);
+    await record(service, ended(first, { outcome: Outcome.OUTCOME_UPSTREAM_ERROR_BEFORE_OUTPUT, free: true, storedAnswer: none }));
+    expect(await join()).toBeUndefined();
+    await offer(other());
+    harness.clock.advance(leaseMs);
+    expect(await join()).toBeUndefined();
+  });
+
+  it('are found for as long as their gateway checkpoints them', async () => {
+    await offer(first);
+    for (let lease = 0; lease < 3; lease += 1) {
+      harness.clock.advance(leaseMs - 1000);
+      await checkpoint(service, { call: first, tokens: used });
+    }
+    expect((await join())?.$case).toBe('inProgress');
+  });
+
+  it('belong to one account', async () => {
+    await offer(first);
+    expect(await join(call({ idempotencyKeyHash: keyHash }))).toBeUndefined();
+  });
+});
