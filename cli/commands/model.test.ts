@@ -27,6 +27,7 @@ describe('models', () => {
         outputLimitTokens: 100,
         inputModalities: [Modality.MODALITY_TEXT, Modality.MODALITY_IMAGE],
         imageTokensMax: 1600,
+        prefixAffinity: true,
         outputModalities: [Modality.MODALITY_TEXT],
         capabilities: [Capability.CAPABILITY_TOOLS, Capability.CAPABILITY_PROMPT_CACHE],
         tokenizer: Tokenizer.TOKENIZER_O200K,

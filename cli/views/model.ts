@@ -61,6 +61,7 @@ function modelJson(model: Model): JsonObject {
       ...(target.weight === undefined ? {} : { weight: target.weight }),
     })),
     image_tokens_max: model.imageTokensMax,
+    prefix_affinity: model.prefixAffinity ?? true,
     tokenizer: modelWords.tokenizer.of(model.tokenizer),
     state: modelWords.state.of(model.state),
     aliases: model.aliases,
@@ -99,6 +100,7 @@ export const modelView: View<Model> = {
       title: 'targets',
       text: (model) => model.targets.map(targetText).join(', ') || 'none',
     },
+    { title: 'prefix affinity', text: (model) => (model.prefixAffinity === false ? 'off' : 'on') },
     {
       title: 'input',
       text: (model) =>

@@ -1,5 +1,5 @@
 // The output of usage records and totals.
-import { ApiFormat } from '#proto/inference/v1/inference.js';
+import { ApiFormat, TargetChoice } from '#proto/inference/v1/inference.js';
 import { TokenClass } from '#proto/inference/v1/tokens.js';
 import {
   type Attempt,
@@ -81,6 +81,8 @@ function recordJson(record: UsageRecord): JsonObject {
       reason: attempt.reason || null,
       http_status: attempt.httpStatus || null,
       upstream_request_id: attempt.upstreamRequestId || null,
+      chosen_by: attempt.choice === TargetChoice.TARGET_CHOICE_PREFIX ? 'prefix' : 'weight',
+      credential: attempt.credentialId ?? null,
     })),
     trace_id: call?.traceId || null,
     client_request_id: call?.clientRequestId || null,
@@ -102,12 +104,14 @@ function attemptsText({ call }: UsageRecord): string {
   return each.join('; ');
 }
 
-function outcomeText({ answered, reason, durationMs, httpStatus, upstreamRequestId }: Attempt): string {
+function outcomeText({ answered, reason, durationMs, httpStatus, upstreamRequestId, choice, credentialId }: Attempt): string {
   const outcome = answered ? (reason === '' ? 'answered' : 'broke off') : reason === '' ? 'was in progress' : 'failed';
   const particulars = [
     reason,
     httpStatus === 0 ? '' : `status ${httpStatus}`,
     upstreamRequestId === '' ? '' : `their ${upstreamRequestId}`,
+    choice === TargetChoice.TARGET_CHOICE_PREFIX ? 'chosen by prefix' : '',
+    credentialId === undefined ? '' : `credential ${credentialId}`,
   ].filter((part) => part !== '');
   return `${outcome}${durationMs === undefined ? '' : ` after ${durationMs} ms`}${particulars.length === 0 ? '' : ` (${particulars.join(', ')})`}`;
 }

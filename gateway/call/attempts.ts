@@ -20,24 +20,26 @@ export class AttemptLog {
   }
 
   /** Notes that an attempt failed, or that its answer broke off; the next target, if there is one, is tried now. */
-  fail({ target, next, offsetMs, durationMs, reason, httpStatus, upstreamRequestId }: FailedAttempt): void {
+  fail(failed: FailedAttempt): void {
+    const { target, next, offsetMs, durationMs, reason, httpStatus, upstreamRequestId } = failed;
     // This is the one that has been tried since the previous one failed.
     const answered = this.#open()?.answered === true;
     if (this.#open() !== undefined) this.attempts.pop();
     const began = this.#offset(offsetMs);
-    this.#add({ ...attemptAt(target, began), answered, durationMs, reason, httpStatus, upstreamRequestId });
+    this.#add({ ...attemptAt(target, began), answered, durationMs, reason, httpStatus, upstreamRequestId, ...chosen(failed) });
     if (next !== undefined) this.#add(attemptAt(next, this.#offset(offsetMs + durationMs)));
   }
 
   /** Notes that an attempt began to answer. */
-  answer({ target, upstreamRequestId }: Started): void {
+  answer(started: Started): void {
+    const { target, upstreamRequestId } = started;
     this.#upstreamRequestId = upstreamRequestId;
     if (this.attempts.length === 0) {
-      this.#add({ ...attemptAt(target, this.#offset(0)), answered: true });
+      this.#add({ ...attemptAt(target, this.#offset(0)), answered: true, ...chosen(started) });
       return;
     }
     const attempt = this.#open();
-    if (attempt !== undefined) Object.assign(attempt, { answered: true, upstreamRequestId });
+    if (attempt !== undefined) Object.assign(attempt, { answered: true, upstreamRequestId, ...chosen(started) });
   }
 
   /** Notes the end of the call: the current attempt failed with it, unless the client or an internal error ended the call. */
@@ -72,6 +74,11 @@ const failures: readonly Outcome[] = [
   Outcome.OUTCOME_TIMEOUT,
   Outcome.OUTCOME_GATEWAY_ERROR,
 ];
+
+/** Returns why a target was chosen and the credential, where either is known. */
+function chosen({ choice, credentialId }: Pick<Started, 'choice' | 'credentialId'>): Pick<Attempt, 'choice' | 'credentialId'> {
+  return { ...(choice ? { choice } : {}), ...(credentialId === undefined ? {} : { credentialId }) };
+}
 
 function attemptAt(target: Started['target'], offsetMs: number): Attempt {
   const { upstreamId = '', upstreamModel = '' } = target ?? {};

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { TargetChoice } from '#proto/inference/v1/inference.js';
 import { Attempt, UsageRecord } from '#proto/metering/v1/metering.js';
 import { renderAttempts } from './attempts.js';
 
@@ -24,6 +25,12 @@ describe('attempts', () => {
       { upstream: { id: 'vendor', model: 'm-1' }, http_status: 401, upstream_request_id: 'req_1' },
       { upstream: { id: 'vendor', model: 'm-1' }, http_status: null, upstream_request_id: null },
     ]);
+  });
+
+  it('show why a target was chosen, and its credential, to operators only', () => {
+    const chosen = attempts({ ...failed, choice: TargetChoice.TARGET_CHOICE_PREFIX, credentialId: 'second' });
+    expect(renderAttempts(chosen, true)).toMatchObject([{ chosen_by: 'prefix', credential: 'second' }]);
+    expect(JSON.stringify(renderAttempts(chosen))).not.toMatch(/prefix|second/);
   });
 
   it.each([

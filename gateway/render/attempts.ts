@@ -1,4 +1,5 @@
 // Renders the upstream attempts of a call as JSON: their outcomes for every reader of the record, their upstreams for operators only.
+import { TargetChoice } from '#proto/inference/v1/inference.js';
 import type { Attempt, UsageRecord } from '#proto/metering/v1/metering.js';
 import type { attemptOutcomes } from '../formats/account-schema.js';
 
@@ -6,6 +7,8 @@ interface OperatorFields {
   readonly upstream: { readonly id: string; readonly model: string };
   readonly http_status: number | null;
   readonly upstream_request_id: string | null;
+  readonly chosen_by: 'weight' | 'prefix';
+  readonly credential: string | null;
 }
 
 /** An attempt as JSON. */
@@ -36,10 +39,12 @@ function outcomeOf({ answered, reason }: Attempt): (typeof attemptOutcomes)[numb
   return reason === '' ? 'abandoned' : 'failed';
 }
 
-function operatorFields({ upstreamId, upstreamModel, httpStatus, upstreamRequestId }: Attempt): OperatorFields {
+function operatorFields({ upstreamId, upstreamModel, httpStatus, upstreamRequestId, choice, credentialId }: Attempt): OperatorFields {
   return {
     upstream: { id: upstreamId, model: upstreamModel },
     http_status: httpStatus === 0 ? null : httpStatus,
     upstream_request_id: upstreamRequestId === '' ? null : upstreamRequestId,
+    chosen_by: choice === TargetChoice.TARGET_CHOICE_PREFIX ? 'prefix' : 'weight',
+    credential: credentialId ?? null,
   };
 }

@@ -31,6 +31,7 @@ export function modelDetail(model: Model): object {
     tokenizer: tokenizer(model.tokenizer),
     state: state(model.state),
     image_tokens_max: model.imageTokensMax,
+    prefix_affinity: model.prefixAffinity ?? true,
     aliases: model.aliases,
   };
 }

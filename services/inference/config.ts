@@ -102,6 +102,11 @@ export const inferenceSettings = {
       default: 10,
     },
   ),
+  affinityBytesMin: integer(
+    'TOLLGATE_INFERENCE_AFFINITY_BYTES_MIN',
+    'size of a prompt, in bytes, from which calls whose prompts begin alike go to the same target; vendors cache prompts of about this size and more',
+    { min: 0, max: 1 << 30, default: 4096 },
+  ),
   paceWaitMs: duration(
     'TOLLGATE_INFERENCE_PACE_WAIT',
     "how long a call waits if the vendors' requests or tokens per minute are used up at all targets of its model; then it is refused with 429",

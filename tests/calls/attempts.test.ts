@@ -284,6 +284,8 @@ describe.each(modes)('attempts at upstreams, %s', (mode) => {
         upstream: { id: 'spare', model: 'text' },
         http_status: null,
         upstream_request_id: null,
+        chosen_by: 'weight',
+        credential: null,
       },
     ]);
     const { data } = await operator.get<{ data: object[] }>(`${account}/usage/records`);

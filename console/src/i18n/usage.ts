@@ -179,6 +179,8 @@ export const usageText = dictionary(
     attempt_abandoned: 'Under way when the call ended',
     attemptTimes: ({ after, took }: { after: string; took: string }) => `Began after ${after}, took ${took}`,
     attemptReason: 'Why',
+    chosenByPrefix: 'Chosen because earlier calls with the same beginning of the prompt went there.',
+    credential: 'Credential',
     theirRequestId: 'The upstream’s request id',
     copyTheirId: 'Copy this id',
 
@@ -378,6 +380,8 @@ export const usageText = dictionary(
     attempt_abandoned: '调用结束时仍在进行',
     attemptTimes: ({ after, took }) => `${after} 后开始，用时 ${took}`,
     attemptReason: '原因',
+    chosenByPrefix: '因提示词开头相同的先前调用也发往此处而选中。',
+    credential: '凭据',
     theirRequestId: '上游的请求 ID',
     copyTheirId: '复制此 ID',
 

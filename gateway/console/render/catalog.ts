@@ -81,6 +81,7 @@ export function renderModelFields(model: Model): Required<ModelFields> & { id: s
     tokenizer: words.tokenizer.of(model.tokenizer),
     state: words.modelState.of(model.state),
     image_tokens_max: model.imageTokensMax,
+    prefix_affinity: model.prefixAffinity ?? true,
     aliases: model.aliases,
   };
 }

@@ -25,6 +25,7 @@ export const schema: Migration = {
       targets ${sql.longText} NOT NULL,
       aliases ${sql.longText} NOT NULL,
       image_tokens_max ${sql.int64} NOT NULL,
+      prefix_affinity ${sql.int32} NOT NULL,
       tokenizer ${sql.int32} NOT NULL,
       state ${sql.int32} NOT NULL,
       origin ${sql.text(20)} NOT NULL,

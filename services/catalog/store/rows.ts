@@ -45,6 +45,7 @@ export const modelColumns = [
   'origin',
   'created_at_ms',
   'image_tokens_max',
+  'prefix_affinity',
 ] as const;
 
 /** The columns of `price_version`, in the order of the table. */
@@ -96,6 +97,7 @@ export function modelFromRow(row: Row): StoredModel {
       state: asNumber(row['state']) as ModelState,
       createdAtMs: asBigInt(row['created_at_ms']),
       imageTokensMax: asNumber(row['image_tokens_max']),
+      prefixAffinity: asNumber(row['prefix_affinity']) === 1,
     }),
   };
 }
@@ -119,6 +121,7 @@ export function modelToRow({ model, origin }: StoredModel): Row {
     origin,
     created_at_ms: model.createdAtMs,
     image_tokens_max: model.imageTokensMax,
+    prefix_affinity: model.prefixAffinity === false ? 0 : 1,
   };
 }
 

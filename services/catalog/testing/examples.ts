@@ -26,6 +26,7 @@ export function exampleModel(fields: DeepPartial<Model> = {}): Model {
     capabilities: [Capability.CAPABILITY_TOOLS],
     targets: [{ upstreamId: 'acme', upstreamModel: 'small-1' }],
     imageTokensMax: 1600,
+    prefixAffinity: true,
     tokenizer: Tokenizer.TOKENIZER_O200K,
     state: ModelState.MODEL_STATE_ACTIVE,
     aliases: ['small'],

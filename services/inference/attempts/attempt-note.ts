@@ -1,7 +1,7 @@
 // Reports an attempt that failed.
 import type { Clock } from '#kit/clock.js';
 import { toAppError } from '#client/errors/app-error.js';
-import type { GenerateResponse, Target } from '#proto/inference/v1/inference.js';
+import type { FailedAttempt, GenerateResponse, Target } from '#proto/inference/v1/inference.js';
 import type { ResponseHead } from '../upstreams/upstream.js';
 
 /** Records one attempt, starting now. */
@@ -29,7 +29,7 @@ export class AttemptNote {
   }
 
   /** Returns the message that reports the failure and the target tried next. It gives only the reason, because callers may see it. */
-  failed(error: unknown, next: Target | undefined): GenerateResponse {
+  failed(error: unknown, chosen: Pick<FailedAttempt, 'choice' | 'credentialId'>, next: Target | undefined): GenerateResponse {
     const failedAttempt = {
       target: this.target,
       offsetMs: Math.trunc(this.#beganAtMs - this.cameAtMs),
@@ -37,6 +37,7 @@ export class AttemptNote {
       reason: toAppError(error).reason,
       httpStatus: this.#head?.status ?? 0,
       upstreamRequestId: this.#head?.requestId ?? '',
+      ...chosen,
       ...(next === undefined ? {} : { next }),
     };
     return { events: [], usageSoFar: undefined, failedAttempt };

@@ -1,12 +1,13 @@
 // The way of one call through the targets of its model: which one is tried now, and which one next.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fault } from '#client/errors/fault.js';
-import { ApiFormat } from '#proto/inference/v1/inference.js';
+import { ApiFormat, type GenerateRequest, TargetChoice } from '#proto/inference/v1/inference.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { noTarget, type ResolvedTarget } from '../upstreams/registry.js';
 import type { UpstreamCredential } from '../upstreams/credentials.js';
 import { type Candidate, chooseTarget, isUsable } from './choose-target.js';
 import type { Paced, PacedCall } from './pace.js';
+import { draw, prefixHash } from './prefix-hash.js';
 import type { KnownCredential, KnownTarget, RoutedAttempt, Router } from './router.js';
 import { isRetryable, pauseBeforeRetry, type Verdict, verdictOf } from './verdict.js';
 
@@ -16,6 +17,9 @@ export interface NextAttempt {
   /** How long to wait before it. */
   readonly pauseMs: number;
 }
+
+/** What of a request matters for its route. */
+export type RoutedRequest = Pick<GenerateRequest, 'inputTokensMax' | 'affinityScope' | 'prompt'>;
 
 /** Routes one call. */
 export class CallRoute {
@@ -31,16 +35,23 @@ export class CallRoute {
   /** Whether the target that was chosen last was called. */
   #wasCalled = false;
   #hasRepeated = false;
+  readonly #tokens: number;
   #waitLeftMs: number;
   #pacedCall: PacedCall | undefined;
   #usage: TokenCounts | undefined;
 
-  /** `targets` must not be empty; `tokens` is the estimated input. Raises model_unavailable if all targets are drained. */
+  /** The hash of the beginning of the prompt, once it is needed; null if the call has no affinity. */
+  #prefix: number | null | undefined;
+  #choice = TargetChoice.TARGET_CHOICE_UNSPECIFIED;
+
+  /** `targets` must not be empty. Raises model_unavailable if all of them are drained. */
   constructor(
     private readonly router: Router,
     private readonly targets: readonly ResolvedTarget[],
-    private readonly tokens: number,
+    private readonly request: RoutedRequest,
   ) {
+    // An estimate: a quarter of the bytes.
+    this.#tokens = Math.ceil(request.inputTokensMax / 4);
     this.#waitLeftMs = router.deps.config.paceWaitMs;
     this.#known = targets.map(({ target }) => router.find(target));
     this.#untried = targets.map((_target, position) => position).filter((position) => !this.#known[position]!.isDrained);
@@ -59,6 +70,11 @@ export class CallRoute {
     return this.#credential?.credential;
   }
 
+  /** Why that target was chosen; undefined: by priority and weight. */
+  get choice(): TargetChoice | undefined {
+    return this.#choice || undefined;
+  }
+
   /**
    * Waits until the vendor of the target that was chosen last admits the call by its requests and tokens per minute; undefined if nothing is
    * paced. Raises upstream_rate_limited if that takes too long, and the signal's reason if it aborts first.
@@ -71,7 +87,7 @@ export class CallRoute {
   async #admit(paced: Paced, signal: AbortSignal): Promise<void> {
     const { pace, metrics } = this.router.deps;
     for (let hasWaited = false; ; hasWaited = true) {
-      const taken = pace.take(paced, this.tokens);
+      const taken = pace.take(paced, this.#tokens);
       if (typeof taken !== 'number') {
         this.#pacedCall = taken;
         if (hasWaited) metrics.countPaced(paced.upstreamId, true);
@@ -178,7 +194,10 @@ export class CallRoute {
   #choose(): void {
     const nowMs = this.router.deps.clock.monotonicMs();
     const candidates = this.#untried.length < 2 ? [] : this.#untried.map((position) => this.#candidate(position, nowMs));
-    const position = chooseTarget(candidates, this.router.deps.random)?.position ?? this.#untried[0]!;
+    const chosen = chooseTarget(candidates, this.router.deps.random);
+    const position = chosen?.position ?? this.#untried[0]!;
+    const isByPrefix = chosen?.draw !== undefined && isUsable(chosen);
+    this.#choice = isByPrefix ? TargetChoice.TARGET_CHOICE_PREFIX : TargetChoice.TARGET_CHOICE_UNSPECIFIED;
     this.#untried.splice(this.#untried.indexOf(position), 1);
     this.#current = position;
     this.#wasCalled = false;
@@ -190,9 +209,11 @@ export class CallRoute {
     const left = this.#credentials(this.#current);
     const position = this.#current;
     const candidates = (left.length > 0 ? left : this.#allCredentials(position)).map((credential) => {
-      return { credential, priority: 0, weight: 1, ...this.#standingOf(position, credential, nowMs) };
+      return { credential, priority: 0, weight: 1, draw: this.#draw(credential), ...this.#standingOf(position, credential, nowMs) };
     });
-    this.#credential = chooseTarget(candidates, this.router.deps.random)?.credential;
+    const chosen = chooseTarget(candidates, this.router.deps.random);
+    this.#credential = chosen?.credential;
+    if (chosen?.draw !== undefined && isUsable(chosen)) this.#choice = TargetChoice.TARGET_CHOICE_PREFIX;
   }
 
   #candidate(position: number, nowMs: number): Candidate & { readonly position: number } {
@@ -200,7 +221,20 @@ export class CallRoute {
     const own = this.#standingOf(position, undefined, nowMs);
     const credentials = isUsable(own) ? this.#credentials(position) : [];
     const best = bestOf(credentials.map((credential) => this.#standingOf(position, credential, nowMs))) ?? own;
-    return { position, priority, weight, ...best };
+    const known = this.#known[position]!;
+    const { latencyMs } = known.health;
+    return { position, priority, weight, latencyMs, badShare: known.health.badShare(nowMs), draw: this.#draw(known), ...best };
+  }
+
+  /** Returns the draw of a target or credential for the beginning of the prompt; undefined if the call has no affinity. */
+  #draw({ hash }: { readonly hash: number }): number | undefined {
+    if (this.#prefix === undefined) {
+      const { affinityScope, inputTokensMax, prompt } = this.request;
+      // Its bytes are at most this.
+      const isLong = inputTokensMax >= this.router.deps.config.affinityBytesMin;
+      this.#prefix = affinityScope !== undefined && prompt !== undefined && isLong ? prefixHash(affinityScope, prompt) : null;
+    }
+    return this.#prefix === null ? undefined : draw(this.#prefix, hash);
   }
 
   /** Returns the standing of one of several credentials of a target, or of the target itself. Without allowance, it is as good as cooling down. */
@@ -208,7 +242,7 @@ export class CallRoute {
     const { health } = credential ?? this.#known[position]!;
     const own = { standing: health.standing(nowMs), untilMs: health.untilMs };
     const paced = isUsable(own) ? this.#paced(position, credential) : undefined;
-    const waitMs = paced === undefined ? 0 : this.router.deps.pace.waitMs(paced, this.tokens);
+    const waitMs = paced === undefined ? 0 : this.router.deps.pace.waitMs(paced, this.#tokens);
     return waitMs === 0 ? own : { standing: 'cooling', untilMs: nowMs + waitMs };
   }
 

@@ -10,33 +10,78 @@ export interface Candidate {
   /** When its ejection or cooldown ends. */
   readonly untilMs: number;
   readonly standing: Standing;
+  /** The recent time to the first token; undefined if it is not known. */
+  readonly latencyMs?: number | undefined;
+  /** The share of its recent calls that failed or began late. */
+  readonly badShare?: number;
+  /** Its number in (0, 1) for the beginning of the prompt. Undefined: calls are distributed by weight. */
+  readonly draw?: number | undefined;
 }
 
 /**
- * Returns the candidate to call next. It is chosen by weight from the usable candidates of the first priority that has any. If no candidate is
- * usable, it is the cooling one whose cooldown ends first; if none is cooling, the ejected one whose ejection ends first. An attempt that may fail
- * is better than no attempt. `random` is in [0, 1).
+ * Returns the candidate to call next among the usable ones of the first priority that has any: the one that draws highest by its `draw` if the
+ * candidates have draws, otherwise the healthier and faster of two that are chosen by weight. If none is usable, the cooling one that is
+ * available first, and then the ejected one, because a target that may fail is better than none. `random` is in [0, 1).
  */
 export function chooseTarget<C extends Candidate>(candidates: readonly C[], random: () => number): C | undefined {
   if (candidates.length < 2) return candidates[0];
   let first = Number.POSITIVE_INFINITY;
   let total = 0;
+  let count = 0;
   for (const candidate of candidates) {
     const { priority, weight } = candidate;
     if (!isUsable(candidate) || priority > first) continue;
     total = priority < first ? weight : total + weight;
+    count = priority < first ? 1 : count + 1;
     first = priority;
   }
   if (first === Number.POSITIVE_INFINITY) return lastResort(candidates);
-  let left = random() * total;
+  const highest = highestDraw(candidates, first);
+  if (highest !== undefined) return highest;
+  const one = byWeight(candidates, first, random() * total);
+  if (count < 2) return one;
+  // With replacement, so that the worse one is still called, and its figures stay current.
+  const other = byWeight(candidates, first, random() * total);
+  return isBetter(other!, one!) ? other : one;
+}
+
+function byWeight<C extends Candidate>(candidates: readonly C[], priority: number, at: number): C | undefined {
+  let left = at;
   let chosen: C | undefined;
   for (const candidate of candidates) {
-    if (!isUsable(candidate) || candidate.priority !== first) continue;
+    if (!isUsable(candidate) || candidate.priority !== priority) continue;
     chosen = candidate;
     left -= candidate.weight;
     if (left < 0) break;
   }
   return chosen;
+}
+
+/** Chooses by weighted rendezvous hashing: when a candidate comes or goes, only its own calls move. */
+function highestDraw<C extends Candidate>(candidates: readonly C[], priority: number): C | undefined {
+  let chosen: C | undefined;
+  let highest = 0;
+  for (const candidate of candidates) {
+    if (candidate.draw === undefined || !isUsable(candidate) || candidate.priority !== priority) continue;
+    const score = -candidate.weight / Math.log(candidate.draw);
+    if (chosen !== undefined && score <= highest) continue;
+    chosen = candidate;
+    highest = score;
+  }
+  return chosen;
+}
+
+/** Less than this difference is chance. */
+const marginRatio = 1.25;
+/** A failure costs the call another attempt. */
+const failureCost = 4;
+
+/** Reports whether the first one's recent calls failed less or began sooner, by a clear margin. */
+function isBetter(one: Candidate, other: Candidate): boolean {
+  const costOf = ({ badShare = 0 }: Candidate): number => 1 + failureCost * badShare;
+  const areKnown = one.latencyMs !== undefined && other.latencyMs !== undefined;
+  const latency = areKnown ? (one.latencyMs! + 1) / (other.latencyMs! + 1) : 1;
+  return latency * (costOf(one) / costOf(other)) * marginRatio < 1;
 }
 
 /**

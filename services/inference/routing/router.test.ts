@@ -35,7 +35,7 @@ function start(changes: Parameters<typeof testConfig>[0] = {}) {
     const targets = names.map(
       (name) => ({ target: { upstreamId: name, upstreamModel: 'm' }, upstream: { format, credentials } }) as unknown as ResolvedTarget,
     );
-    const route = new CallRoute(router, targets, 0);
+    const route = new CallRoute(router, targets, { inputTokensMax: 0, affinityScope: undefined, prompt: undefined });
     const tried: string[] = [];
     let target: ResolvedTarget | undefined = route.first();
     while (target !== undefined) {

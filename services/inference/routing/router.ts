@@ -1,5 +1,6 @@
 // Knows the health of all targets that this process (or thread) has called.
 import type { Clock } from '#kit/clock.js';
+import { subjectHash } from '#kit/limits/window-table.js';
 import type { Logger } from '#kit/log.js';
 import { toAppError } from '#client/errors/app-error.js';
 import { OverrideMode, type Target, type TargetOverride } from '#proto/inference/v1/inference.js';
@@ -18,7 +19,7 @@ const targetsMax = 10_000;
 /** The settings of routing. */
 export type RoutingConfig = Pick<
   InferenceConfig,
-  keyof HealthRules | 'ejectedPercentMax' | 'retryPauseMs' | 'retryPercent' | 'retriesPerSecondMin' | 'paceWaitMs'
+  keyof HealthRules | 'ejectedPercentMax' | 'retryPauseMs' | 'retryPercent' | 'retriesPerSecondMin' | 'paceWaitMs' | 'affinityBytesMin'
 >;
 
 /** The dependencies of routing. */
@@ -38,6 +39,8 @@ interface Judged {
   readonly upstreamModel: string;
   /** Empty for the target itself. */
   readonly credentialId: string;
+  /** Of its name, for draws. */
+  readonly hash: number;
   readonly health: TargetHealth;
   /** The reason of the last failure; empty if there was none. */
   lastReason: string;
@@ -66,6 +69,11 @@ export interface KnownTarget extends Judged {
   isDrained: boolean;
   /** When the override was set that was applied last. */
   overriddenAtMs: bigint;
+}
+
+function hashOf(...names: readonly string[]): number {
+  const [high, low] = subjectHash(names.join(' '));
+  return high ^ low;
 }
 
 /** Routes calls. */
@@ -105,7 +113,15 @@ export class Router {
             const known = present.find((each) => each.credential.id === id && each.credential.setAtMs === setAtMs);
             // The vendor does not accept it, or does: there is no need for several failures.
             const health = known?.health ?? new TargetHealth({ ...this.deps.config, failuresMax: 1 });
-            return { upstreamId, upstreamModel, credentialId: id, credential, health, lastReason: known?.lastReason ?? '' };
+            return {
+              upstreamId,
+              upstreamModel,
+              credentialId: id,
+              hash: hashOf(upstreamId, upstreamModel, id),
+              credential,
+              health,
+              lastReason: known?.lastReason ?? '',
+            };
           });
     return target.credentials;
   }
@@ -156,7 +172,9 @@ export class Router {
       credential.known.health.answer(credential.ticket, nowMs);
       this.#noteChange(credential.known, before, nowMs);
     }
-    const isSlow = nowMs - ticket.startedAtMs > slowMs;
+    const latencyMs = nowMs - ticket.startedAtMs;
+    if (slowMs < Number.POSITIVE_INFINITY) health.noteLatency(latencyMs);
+    const isSlow = latencyMs > slowMs;
     if (!isSlow && !health.isEjected) return;
     const before = health.standing(nowMs);
     if (isSlow) {
@@ -227,6 +245,7 @@ export class Router {
       upstreamId,
       upstreamModel,
       credentialId: '',
+      hash: hashOf(upstreamId, upstreamModel, ''),
       credentials: [],
       credentialList: undefined,
       health: new TargetHealth(config),

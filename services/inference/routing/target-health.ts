@@ -37,10 +37,17 @@ export interface AttemptTicket {
 const cooldownBaseMs = 1000;
 const cooldownMaxMs = 30_000;
 
+/** How much one answer counts in the average of their latency. */
+const latencyShare = 0.2;
+/** Fewer calls say nothing about a target's share of failures. */
+const shareCallsMin = 5;
+
 /** Holds the health of one target. */
 export class TargetHealth {
   /** Failures since the last answer that was complete. */
   failures = 0;
+  /** The recent time to the first token, a moving average; undefined before the first answer. */
+  latencyMs: number | undefined;
   /** Why it was ejected the last time. */
   cause: EjectionReason = 'consecutive_failures';
   readonly #window: OutcomeWindow;
@@ -71,6 +78,18 @@ export class TargetHealth {
   /** Reports whether it is ejected, including while it is on trial. */
   get isEjected(): boolean {
     return this.#isEjected;
+  }
+
+  /** Notes the time to the first token of an answer. */
+  noteLatency(ms: number): void {
+    this.latencyMs = this.latencyMs === undefined ? ms : this.latencyMs + (ms - this.latencyMs) * latencyShare;
+  }
+
+  /** Returns the share of its recent calls that failed or began late; 0 if there were too few to tell. */
+  badShare(nowMs: number): number {
+    this.#window.advance(nowMs);
+    const { total, bad } = this.#window;
+    return total < shareCallsMin ? 0 : bad / total;
   }
 
   /** Returns when its ejection or cooldown ends; in the past if it has neither. */

@@ -19,9 +19,7 @@ export async function* generate(
   deps: RpcDeps,
 ): AsyncGenerator<GenerateResponse, void, undefined> {
   checkGenerateRequest(request);
-  // An estimate: a quarter of the bytes.
-  const tokens = Math.ceil(request.inputTokensMax / 4);
-  const route = new CallRoute(deps.router, await deps.registry.resolve(request.targets), tokens);
+  const route = new CallRoute(deps.router, await deps.registry.resolve(request.targets), request);
   const cameAtMs = deps.clock.monotonicMs();
   const watchdog = new Watchdog(context.signal);
   watchdog.expect('finish its answer', deps.config.totalTimeoutMs);
@@ -30,6 +28,7 @@ export async function* generate(
     for (;;) {
       let hasBegun = false;
       const note = new AttemptNote(target.target, cameAtMs, deps.clock);
+      const chosen = { choice: route.choice, credentialId: route.credential?.id };
       try {
         const refusal = refusalFor(request, target.upstream.format);
         if (refusal !== undefined) throw refusal;
@@ -40,6 +39,8 @@ export async function* generate(
           if (!hasBegun && message.accepted === undefined) {
             hasBegun = true;
             route.answered(target.upstream.answersWhole(request));
+            const first = message.events[0]?.event;
+            if (first?.$case === 'started') Object.assign(first.value, chosen);
           }
           route.noteUsage(message.usageSoFar);
           yield message;
@@ -51,7 +52,7 @@ export async function* generate(
         // The client of a whole answer has received nothing yet.
         const isOver = (hasBegun && request.streaming) || watchdog.hasEnded;
         const next = isOver ? undefined : route.next(error, note.hasStatus);
-        if ((next !== undefined || !hasBegun) && !context.signal.aborted) yield note.failed(error, next?.resolved.target);
+        if ((next !== undefined || !hasBegun) && !context.signal.aborted) yield note.failed(error, chosen, next?.resolved.target);
         if (next === undefined) throw error;
         if (next.pauseMs > 0) await pause(next.pauseMs, watchdog.signal);
         target = next.resolved;

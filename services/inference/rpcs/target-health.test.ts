@@ -1,8 +1,8 @@
 // What operators see and decide about targets.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '#kit/testing/waiting.js';
-import { EjectionCause, OverrideMode, TargetState } from '#proto/inference/v1/inference.js';
-import type { StubUpstream } from '../../../tests/upstream/stub-upstream.js';
+import { EjectionCause, OverrideMode, type Started, TargetChoice, TargetState } from '#proto/inference/v1/inference.js';
+import { type StubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
 import { collect, eventsOf, type TestInference, textRequest } from '../testing/fixtures.js';
 import { operator, startStubbed } from '../testing/stubbed.js';
 
@@ -81,6 +81,34 @@ describe('the health of targets', () => {
     await expect(inference.service.deleteCredential({ upstreamId: 'cc', credentialId: 'revoked' }, operator)).rejects.toMatchObject({
       reason: 'not_found',
     });
+  });
+
+  it('keeps the calls of a conversation at one target while it is available, and at one credential', async () => {
+    stub.script('sick', { blocks: [{ type: 'text', text: 'Hello.' }] });
+    for (const credentialId of ['b', 'c', 'd'])
+      await inference.service.putCredential({ upstreamId: 'cc', credentialId, secret: stubApiKey }, operator);
+    const both = targets.map((target) => ({ ...target, priority: 0 }));
+    const route = async (text: string, hasAffinity = true) => {
+      const request = textRequest(text, { targets: both, affinityScope: hasAffinity ? 'acct_1' : undefined, inputTokensMax: 5000 });
+      const started = eventsOf(await collect(inference.service, request)).find(({ $case }) => $case === 'started')!.value as Started;
+      return [started.target!.upstreamId, started.credentialId, started.choice];
+    };
+    const used = new Set<unknown>();
+    for (let conversation = 0; conversation < 12; conversation += 1) {
+      const first = await route(`Conversation ${conversation}`);
+      expect(await route(`Conversation ${conversation}`)).toEqual(first);
+      expect(first[2]).toBe(TargetChoice.TARGET_CHOICE_PREFIX);
+      used.add(first.slice(0, 2).join(' '));
+    }
+    expect(used.size).toBeGreaterThan(2);
+    const one = await route('Conversation 1');
+    const upstreamModel = targets.find(({ upstreamId }) => upstreamId === one[0])!.upstreamModel;
+    await inference.service.overrideTarget(
+      { upstreamId: String(one[0]), upstreamModel, mode: OverrideMode.OVERRIDE_MODE_EJECT, ejectForMs: 60_000 },
+      operator,
+    );
+    expect((await route('Conversation 1'))[0]).not.toBe(one[0]);
+    expect((await route('Conversation 1', false))[2]).toBeUndefined();
   });
 
   it('is overridden by the operator: a drained target gets no calls, not even as the last one', async () => {

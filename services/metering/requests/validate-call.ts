@@ -66,9 +66,10 @@ export function validateCall(call: Call | undefined, field = 'call'): PricedCall
 
 /** Returns an attempt as it may be stored: text that is too long is cut, and malformed ids are dropped, because neither must cause the loss of a record. */
 function attemptToStore(attempt: Attempt): Attempt {
-  const { upstreamId, upstreamModel, reason, upstreamRequestId } = attempt;
+  const { upstreamId, upstreamModel, reason, upstreamRequestId, credentialId } = attempt;
   return {
     ...attempt,
+    ...(credentialId === undefined ? {} : { credentialId: credentialId.slice(0, nameCharsMax) }),
     upstreamId: upstreamId.slice(0, nameCharsMax),
     upstreamModel: upstreamModel.slice(0, nameCharsMax),
     reason: /^\w{0,64}$/.test(reason) ? reason : 'internal',

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { idToBytes, newId } from '#kit/id.js';
 import { callContext } from '#client/call-context.js';
 import { testEngines } from '#kit/testing/database.js';
+import { TargetChoice } from '#proto/inference/v1/inference.js';
 import { type Attempt, Outcome, type MeteringService, type RecordUsageRequest, UsageSource } from '#proto/metering/v1/metering.js';
 import { call, price, report, tokens } from '../testing/calls.js';
 import { checkpoint, find, Harness, outboxOf, record, until } from '../testing/harness.js';
@@ -71,6 +72,7 @@ describe.each(testEngines)('a recorded call on %s', (engine) => {
         ],
         '[[41,1,"unsupported_field",0],[41,1]]',
       ],
+      [[{ ...answered, choice: TargetChoice.TARGET_CHOICE_PREFIX, credentialId: 'second' }], '[[41,0,"",null,0,"","","",1,"second"]]'],
     ];
     for (const [attempts, text] of cases) {
       const stored = await record(service, report({ call: call({ attempts }) }));

@@ -14,6 +14,8 @@ type Parts = [
   upstreamId?: string,
   upstreamModel?: string,
   requestId?: string,
+  choice?: number,
+  credentialId?: string,
 ];
 
 /** Returns what is stored; null for no attempts. */
@@ -28,7 +30,8 @@ export function attemptsOfText(text: string | undefined, call: Upstream): Attemp
 }
 
 function partsOf(attempt: Attempt, call: Upstream): Parts {
-  const { offsetMs, answered, reason, durationMs, httpStatus, upstreamId, upstreamModel, upstreamRequestId } = attempt;
+  const { offsetMs, answered, reason, durationMs, httpStatus, upstreamId, upstreamModel, upstreamRequestId, choice, credentialId } =
+    attempt;
   const isOwn = upstreamId === call.upstreamId && upstreamModel === call.upstreamModel;
   const parts: Parts = [
     offsetMs,
@@ -39,6 +42,8 @@ function partsOf(attempt: Attempt, call: Upstream): Parts {
     isOwn ? '' : upstreamId,
     isOwn ? '' : upstreamModel,
     upstreamRequestId,
+    choice ?? 0,
+    credentialId ?? '',
   ];
   // A duration of 0 is not the default: a missing one means until the end of the call.
   while (parts.length > 1 && !parts.at(-1) && !(parts.length === 4 && parts[3] === 0)) parts.pop();
@@ -55,6 +60,8 @@ function attemptOf(
     upstreamId = '',
     upstreamModel = '',
     upstreamRequestId = '',
+    choice = 0,
+    credentialId = '',
   ]: Parts,
   call: Upstream,
 ): Attempt {
@@ -68,5 +75,7 @@ function attemptOf(
     reason,
     httpStatus,
     upstreamRequestId,
+    ...(choice === 0 ? {} : { choice }),
+    ...(credentialId === '' ? {} : { credentialId }),
   };
 }

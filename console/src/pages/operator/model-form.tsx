@@ -37,6 +37,7 @@ const blank: ModelFields = {
   tokenizer: 'o200k',
   state: 'active',
   image_tokens_max: 0,
+  prefix_affinity: true,
   aliases: [],
 };
 

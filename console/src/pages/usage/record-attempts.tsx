@@ -38,7 +38,7 @@ export function RecordAttempts({ record }: { record: UsageRecordDetail }) {
 
 function Row({ attempt, callStartedAt }: { attempt: Attempt; callStartedAt: string }) {
   const t = useText(usageText);
-  const { outcome, reason, upstream, http_status: status, upstream_request_id: theirId } = attempt;
+  const { outcome, reason, upstream, http_status: status, upstream_request_id: theirId, credential } = attempt;
   const after = durationText(Date.parse(attempt.started_at) - Date.parse(callStartedAt));
   return (
     <li className="mb-3 pl-1">
@@ -55,6 +55,12 @@ function Row({ attempt, callStartedAt }: { attempt: Attempt; callStartedAt: stri
             <code>{reason}</code>
           </a>
           {status != null && ` · HTTP ${status}`}
+        </Line>
+      )}
+      {attempt.chosen_by === 'prefix' && <p className="text-sm">{t.chosenByPrefix}</p>}
+      {credential != null && (
+        <Line name={t.credential}>
+          <code>{credential}</code>
         </Line>
       )}
       {theirId != null && (

@@ -148,6 +148,7 @@ function changed(model: Model, body: UpdateModel): Model {
     tokenizer: maybe(body.tokenizer, model.tokenizer, words.tokenizer.value),
     state: maybe(body.state, model.state, words.modelState.value),
     imageTokensMax: body.image_tokens_max ?? model.imageTokensMax,
+    prefixAffinity: body.prefix_affinity ?? model.prefixAffinity,
     aliases: body.aliases ?? model.aliases,
   };
 }

@@ -88,6 +88,7 @@ const modelFields = {
   tokenizer: Type.Enum(tokenizers),
   state: Type.Enum(modelStates),
   image_tokens_max: Count,
+  prefix_affinity: Flag,
   aliases: Type.Array(Text),
 };
 const servedFields = {
@@ -146,6 +147,9 @@ const modelBody = {
   tokenizer: Type.Enum(tokenizers),
   state: Type.Enum(modelStates),
   image_tokens_max: Tokens,
+  prefix_affinity: Type.Boolean({
+    description: 'Calls whose prompts begin alike go to the same target as long as it is healthy, because it has the beginning cached.',
+  }),
   aliases: Type.Array(textOf(0, 200), { maxItems: 50 }),
 };
 
@@ -171,6 +175,7 @@ export const CreateModel = Type.Object({
     provider: Type.Optional(modelBody.provider),
     capabilities: Type.Optional(modelBody.capabilities),
     image_tokens_max: Type.Optional(modelBody.image_tokens_max),
+    prefix_affinity: Type.Optional(modelBody.prefix_affinity),
     aliases: Type.Optional(modelBody.aliases),
     state: Type.Optional(modelBody.state),
   }),
