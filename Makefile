@@ -43,13 +43,13 @@ WORKERS = $(shell echo $$(($$(nproc) * 2)))
 check: packages ## the fast loop: format, lint, types, import rules, unit tests on SQLite; few runs of what is random, no campaigns
 	@$(MAKE) --no-print-directory static & checks=$$!; TOLLGATE_TEST_HISTORIES=25 TOLLGATE_TEST_RUNS=10 $(JEST) --selectProjects unit --maxWorkers=$(WORKERS) $(PATIENTLY) --testPathIgnorePatterns '\.mysql\.test\.ts$$' $(NOT_IN_CHECK); tests=$$?; wait $$checks && exit $$tests
 
-# Unit tests wait for MariaDB and whole systems for their own processes for part of the time, so two cores run four files. The checks of the
+# Unit tests wait for MariaDB and whole systems for their own processes for part of the time, so two cores run five files. The checks of the
 # sources run beside the unit tests. tests/support/sequencer.ts has the order.
 test: test-programs packages ## everything: unit tests on SQLite and MariaDB, end-to-end tests in both modes
 	@$(MAKE) --no-print-directory static & checks=$$!; \
-	$(MAKE) --no-print-directory built && TOLLGATE_TEST_MYSQL=1 $(JEST) --selectProjects unit --maxWorkers=4 $(PATIENTLY); \
+	$(MAKE) --no-print-directory built && TOLLGATE_TEST_MYSQL=1 $(JEST) --selectProjects unit --maxWorkers=5 $(PATIENTLY); \
 	tests=$$?; wait $$checks && exit $$tests
-	@$(JEST) --selectProjects e2e --maxWorkers=4
+	@$(JEST) --selectProjects e2e --maxWorkers=5
 
 nightly: test-programs packages built ## the long forms of the tests, an hour or so: 200 kills, 10 rounds on Galera, every fault at every vendor, 100,000 ledger histories, every mutant of the money path, the whole console on MariaDB
 	@TOLLGATE_TEST_BROWSER_MODES=all TOLLGATE_TEST_WIDTHS=all TOLLGATE_TEST_SCREENS=1 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/console/

@@ -7,13 +7,13 @@ import { chat, settled } from '../support/calls.js';
 import { accessibilityFaults, newMember, type Page, screenshot, sidewaysScroll, startChromium } from '../support/chromium.js';
 import { addUser, Browser } from '../support/console.js';
 import { eventually } from '../support/process.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { browserModes, startSystem, type System } from '../support/system.js';
 
 const password = 'correct horse battery';
 const owner = { email: 'owner@example.com', password };
 const viewer = { email: 'viewer@example.com', password };
 
-describe.each(modes)('home, %s', (mode) => {
+describe.each(browserModes)('home, %s', (mode) => {
   let system: System;
   let chromium: Chromium;
   let api: Browser;

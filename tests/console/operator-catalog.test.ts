@@ -5,7 +5,7 @@ import { chat, get } from '../support/calls.js';
 import { addUser } from '../support/console.js';
 import { accessibilityFaults, newMember, type Person, settledPage, startChromium } from '../support/chromium.js';
 import { eventually } from '../support/process.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { browserModes, startSystem, type System } from '../support/system.js';
 import { startStubUpstream, stubApiKey, type StubUpstream } from '../upstream/stub-upstream.js';
 
 const who = { email: 'operator@example.com', password: 'correct horse battery' };
@@ -13,7 +13,7 @@ const who = { email: 'operator@example.com', password: 'correct horse battery' }
 /** Returns the open dialog; toasts have the role of dialogs too. */
 const popup = (page: Page): Locator => page.locator('[role=dialog]:not([aria-modal=false])');
 
-describe.each(modes)('an operator’s catalog in the browser, %s', (mode) => {
+describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode) => {
   let system: System;
   let stub: StubUpstream;
   let chromium: Chromium;

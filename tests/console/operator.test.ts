@@ -6,14 +6,14 @@ import { accessibilityFaults, newMember, newPerson, type Person, settledPage, st
 import { addUser } from '../support/console.js';
 import { suspendLedger } from '../support/ledger-unavailable.js';
 import { eventually } from '../support/process.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { browserModes, startSystem, type System } from '../support/system.js';
 
 const who = { email: 'operator@example.com', password: 'correct horse battery' };
 
 /** Returns the open dialog; toasts have the role of dialogs too. */
 const popup = (page: Page): Locator => page.locator('[role=dialog]:not([aria-modal=false])');
 
-describe.each(modes)('an operator in the browser, %s', (mode) => {
+describe.each(browserModes)('an operator in the browser, %s', (mode) => {
   let system: System;
   let chromium: Chromium;
   let operator: Person;

@@ -16,7 +16,7 @@ import { seeded } from './random.js';
 import { runSchedule } from './schedule.js';
 import { footprints, ownFaults } from './survivors.js';
 
-const killsWanted = Number(process.env['TOLLGATE_TEST_KILLS'] ?? 21);
+const killsWanted = Number(process.env['TOLLGATE_TEST_KILLS'] ?? 15);
 const seed = Number(process.env['TOLLGATE_TEST_SEED'] ?? Math.floor(Math.random() * 1e9));
 const callers = 12;
 const leaseMs = 3000;
