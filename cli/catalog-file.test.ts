@@ -14,6 +14,7 @@ const model = Model.fromPartial({
   state: ModelState.MODEL_STATE_ACTIVE,
   targets: [{ upstreamId: 'acme', upstreamModel: 'one' }],
   aliases: ['one'],
+  prefixAffinity: true,
 });
 const price = PriceVersion.fromPartial({
   modelId: 'acme/one',
