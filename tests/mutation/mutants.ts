@@ -81,9 +81,14 @@ export const mutants: readonly Mutant[] = [
   ),
   ...of(
     'gateway/call/metered-call.ts',
-    [call],
+    [call, 'gateway/call/retries/retries.test.ts'],
     [
-      ['what is free is charged in checkpoints', 'outcome?.free === true ? noTokens : progress.checkpoint', 'progress.checkpoint'],
+      ['what is free is charged in checkpoints', 'outcome?.free === true || sink', 'sink'],
+      [
+        'what no client received is charged in checkpoints',
+        'outcome?.free === true || sink?.isUndelivered === true ?',
+        'outcome?.free === true ?',
+      ],
       ['the price is that of now', 'deps.models.resolve(request.parsed.model, startedAtMs)', 'deps.models.resolve(request.parsed.model)'],
       ['the cap of one answer is the cap of all', 'capTokens * Math.max(1, choices)', 'capTokens'],
       ['the cap is not what is affordable', 'maxOutputTokens: held.outputCapTokens,', 'maxOutputTokens: 1_000_000,'],
@@ -104,7 +109,7 @@ export const mutants: readonly Mutant[] = [
         'if (outcome.code !== Outcome.OUTCOME_CLIENT_DISCONNECTED && !outcome.free)',
       ],
       ['another target is tried after a disconnect', 'reading.noteFailedAttempt();', ''],
-      ['a key may use any model', 'assertPermitted(request.key, callable.model);', ''],
+      ['a key may use any model', 'assertPermitted(request, callable.model);', ''],
       ['calls run while nothing can be recorded', 'deps.recorder.assertRecording();', ''],
     ],
   ),

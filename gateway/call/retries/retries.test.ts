@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { GenerateResponse } from '#proto/inference/v1/inference.js';
 import { GenerateRequest } from '#proto/inference/v1/inference.js';
@@ -175,6 +175,27 @@ describe('a retry of a client library', () => {
   beforeEach(() => {
     store = new OfferStore();
     upstream = new Upstream();
+  });
+
+  it('leaves its call free if the gateway is lost while no client waits', async () => {
+    const world = gateway(store, {
+      async *generate({ signal }) {
+        yield batch(started, ...output);
+        await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
+      },
+    });
+    const open = jest.spyOn(world.deps.checkpoints, 'open');
+    const first = attempt(0);
+    void read((await world.retries.begin(world.request(false), first.client)).steps);
+    await turn();
+    const outputSoFar = () => open.mock.calls[0]![0].tokens().outputTokens;
+    expect(outputSoFar()).toBe(3);
+    first.leave();
+    expect(outputSoFar()).toBe(0);
+    const second = attempt(1);
+    void read((await world.retries.begin(world.request(false), second.client)).steps);
+    expect(outputSoFar()).toBe(3);
+    world.retries.close();
   });
 
   it.each([
