@@ -256,13 +256,13 @@ export const sentences = {
   budget_reached: {
     budget_reached: 'A budget does not cover the call. Raise the budget, or wait for its next period.',
     budget_needed:
-      'The budget of this {scope} for the {period} is reached: {needed_nano_usd} is needed and {available_nano_usd} is left of {limit_nano_usd}, with {spent_nano_usd} spent. It resets at {resets_at}. Raise the budget or wait until then.',
+      'This call does not fit the budget of the {scope} for this {period}: it needs {needed_nano_usd}, and {available_nano_usd} of {limit_nano_usd} is left, with {spent_nano_usd} spent. The budget resets at {resets_at}. Raise it or wait until then.',
     budget_held:
-      'The budget of this {scope} for the {period} is reached: {needed_nano_usd} is needed and {available_nano_usd} is left of {limit_nano_usd}, with {spent_nano_usd} spent and {held_nano_usd} held by calls in flight. It resets at {resets_at}. Raise the budget or wait until then.',
+      'This call does not fit the budget of the {scope} for this {period}: it needs {needed_nano_usd}, and {available_nano_usd} of {limit_nano_usd} is left, with {spent_nano_usd} spent and {held_nano_usd} held by calls in flight. The budget resets at {resets_at}. Raise it or wait until then.',
     lifetime_budget_needed:
-      'The {period} budget of this {scope} is reached: {needed_nano_usd} is needed and {available_nano_usd} is left of {limit_nano_usd}, with {spent_nano_usd} spent. Raise the budget.',
+      'This call does not fit the {period} budget of the {scope}: it needs {needed_nano_usd}, and {available_nano_usd} of {limit_nano_usd} is left, with {spent_nano_usd} spent. Raise the budget.',
     lifetime_budget_held:
-      'The {period} budget of this {scope} is reached: {needed_nano_usd} is needed and {available_nano_usd} is left of {limit_nano_usd}, with {spent_nano_usd} spent and {held_nano_usd} held by calls in flight. Raise the budget.',
+      'This call does not fit the {period} budget of the {scope}: it needs {needed_nano_usd}, and {available_nano_usd} of {limit_nano_usd} is left, with {spent_nano_usd} spent and {held_nano_usd} held by calls in flight. Raise the budget.',
   },
   hold_closed: { hold_closed: 'The hold of this call has ended. Try again.' },
   code_refused: { code_refused: 'The code does not exist, was used, or is no longer valid.' },
