@@ -11,9 +11,10 @@ export function addHealthCommands(upstream: Command, cli: Cli): void {
   upstream
     .command('health')
     .description('List the targets of models that are ejected, cooling down or drained, in each process.')
-    .action(() =>
+    .option('--all', 'include those in service, which processes begin to report at the first request: repeat it after a few seconds')
+    .action(({ all }: { all?: boolean }) =>
       cli.withServices(async ({ inference }) =>
-        cli.out.list(targetHealthView, targetStandings(await inference.listTargetHealth({}, operatorCall()))),
+        cli.out.list(targetHealthView, targetStandings(await inference.listTargetHealth({ withAvailable: all }, operatorCall()))),
       ),
     );
 

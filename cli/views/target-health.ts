@@ -24,8 +24,13 @@ export interface TargetStanding {
   /** Why it is ejected; empty if it is not. */
   readonly cause: string;
   readonly failures: number;
+  /** 0 if it never changed its state. */
+  readonly sinceMs: bigint;
+  readonly latencyMs?: number | undefined;
+  readonly recentCalls: number;
+  readonly recentFailures: number;
   readonly reason: string;
-  /** 0 for a drained target. */
+  /** 0 for a target that is drained or in service. */
   readonly untilMs: bigint;
   readonly instance: string;
 }
@@ -40,6 +45,9 @@ export function targetStandings({ targets, overrides }: ListTargetHealthResponse
       state: 'drained',
       cause: '',
       failures: 0,
+      sinceMs: target.setAtMs,
+      recentCalls: 0,
+      recentFailures: 0,
       reason: '',
       untilMs: 0n,
       instance: 'all',
@@ -54,7 +62,7 @@ function causeOf(cause: EjectionCause): string {
 
 /** One of them. */
 export const targetHealthView: View<TargetStanding> = {
-  json: ({ upstreamId, upstreamModel, credentialId, state, cause, failures, reason, untilMs, instance }) => ({
+  json: ({ upstreamId, upstreamModel, credentialId, state, cause, failures, reason, sinceMs, untilMs, instance, ...recent }) => ({
     upstream_id: upstreamId,
     upstream_model: upstreamModel,
     credential: credentialId === '' ? null : credentialId,
@@ -62,7 +70,11 @@ export const targetHealthView: View<TargetStanding> = {
     cause: cause === '' ? null : cause,
     failures,
     reason: reason === '' ? null : reason,
+    since: sinceMs === 0n ? null : instantJson(sinceMs),
     until: untilMs === 0n ? null : instantJson(untilMs),
+    latency_ms: recent.latencyMs ?? null,
+    recent_calls: recent.recentCalls,
+    recent_failures: recent.recentFailures,
     process: instance,
   }),
   columns: [
@@ -71,8 +83,10 @@ export const targetHealthView: View<TargetStanding> = {
     { title: 'credential', text: ({ credentialId }) => credentialId },
     { title: 'state', text: ({ state }) => state },
     { title: 'why', text: ({ cause }) => cause.replaceAll('_', ' ') },
-    { title: 'until', text: ({ untilMs }) => (untilMs === 0n ? 'returned' : instant(untilMs)) },
+    { title: 'until', text: ({ state, untilMs }) => (untilMs !== 0n ? instant(untilMs) : state === 'drained' ? 'returned' : '') },
     { title: 'failures', text: ({ failures }) => String(failures), align: 'right' },
+    { title: 'recent', text: ({ recentCalls, recentFailures }) => `${recentFailures} of ${recentCalls}`, align: 'right' },
+    { title: 'first token', text: ({ latencyMs }) => (latencyMs === undefined ? '' : `${latencyMs}ms`), align: 'right' },
     { title: 'last failure', text: ({ reason }) => reason },
     { title: 'process', text: ({ instance }) => instance },
   ],

@@ -81,6 +81,14 @@ export interface ConsolePeers {
   >;
   readonly inference: Pick<
     InferenceService,
-    'getHealth' | 'listUpstreams' | 'putUpstream' | 'putCredential' | 'deleteCredential' | 'deleteUpstream' | 'testUpstream'
+    | 'getHealth'
+    | 'listUpstreams'
+    | 'putUpstream'
+    | 'putCredential'
+    | 'deleteCredential'
+    | 'listTargetHealth'
+    | 'overrideTarget'
+    | 'deleteUpstream'
+    | 'testUpstream'
   >;
 }

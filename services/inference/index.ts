@@ -52,7 +52,12 @@ export function createInference(
   const pace = new Pace(shared?.windows ?? new WindowTable(windowMemory(1, pacedMax), 1), clock);
   const router = new Router({ config, clock, log, metrics: new RoutingMetrics(), pace, random: Math.random });
   const targets = new TargetStore(db);
-  const onRead = async (): Promise<void> => router.apply(await targets.overrides());
+  const reports: HealthReports = new HealthReports(router, targets, () => onRead(), clock, log);
+  const onRead = async (): Promise<void> => {
+    const { overrides, watchedUntilMs } = await targets.overrides();
+    router.apply(overrides);
+    reports.watch(watchedUntilMs);
+  };
   const registry = new UpstreamRegistry({
     config,
     clock,
@@ -62,7 +67,6 @@ export function createInference(
     onRead,
     callsInFlight: shared?.callsInFlight ?? localCallsInFlight(),
   });
-  const reports = new HealthReports(router, targets, onRead, clock, log);
   const stopObserving = observeTargets(router, clock, log);
   return {
     name: 'inference',

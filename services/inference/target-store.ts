@@ -2,28 +2,49 @@
 import type { Knex } from 'knex';
 import type { Database } from '#kit/db/open.js';
 import { asBytes, asNumber, asBigInt, asText } from '#kit/db/values.js';
-import { ListTargetHealthResponse, type TargetHealth, type TargetOverride } from '#proto/inference/v1/inference.js';
+import { ListTargetHealthResponse, OverrideMode, type TargetHealth, type TargetOverride } from '#proto/inference/v1/inference.js';
 
 const overridesMax = 1000;
 const instancesMax = 1000;
+
+/** The row of `target_override` that is no override: until when an operator watches the health of targets. Every process reads it with the others. */
+const watched = { upstream_id: '', upstream_model: '' };
+
+/** What operators decided, and until when one of them watches. */
+export interface Overrides {
+  readonly overrides: TargetOverride[];
+  readonly watchedUntilMs: number;
+}
 
 /** Stores overrides, and the reports of all processes. */
 export class TargetStore {
   constructor(private readonly db: Database) {}
 
   /** Returns the overrides of all targets. */
-  async overrides(): Promise<TargetOverride[]> {
+  async overrides(): Promise<Overrides> {
     const rows = await this.db.query(
       `SELECT upstream_id, upstream_model, mode, until_ms, set_at_ms FROM target_override ORDER BY upstream_id, upstream_model LIMIT ${overridesMax}`,
       [],
     );
-    return rows.map((row) => ({
+    const all = rows.map((row) => ({
       upstreamId: asText(row['upstream_id']),
       upstreamModel: asText(row['upstream_model']),
       mode: asNumber(row['mode']),
       untilMs: asBigInt(row['until_ms']),
       setAtMs: asBigInt(row['set_at_ms']),
     }));
+    const overrides = all.filter(({ upstreamId }) => upstreamId !== '');
+    return { overrides, watchedUntilMs: Number(all.find(({ upstreamId }) => upstreamId === '')?.untilMs ?? 0n) };
+  }
+
+  /** Notes that an operator watches the health of all targets until then. */
+  async watch(nowMs: number, untilMs: number): Promise<void> {
+    const row = { mode: OverrideMode.OVERRIDE_MODE_UNSPECIFIED, until_ms: untilMs, set_at_ms: nowMs };
+    await this.db
+      .knex('target_override')
+      .insert({ ...watched, ...row })
+      .onConflict(Object.keys(watched))
+      .merge(row);
   }
 
   /** Sets the override of a target in place of the previous one. `audit` runs in the same transaction. */

@@ -186,16 +186,81 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
     // An edit sends only the changed fields, so that it does not revert another operator's changes.
     await page.getByRole('tab', { name: 'Details and targets' }).click();
     await page.getByLabel('Aliases').fill('fast');
+    await page.getByLabel('Priority').fill('2');
+    await page.getByLabel('Weight').fill('7');
+    await page.getByLabel('Send calls whose prompts begin alike to the same target').uncheck();
     await operator.context.request.patch('console/api/operator/models/acme/fast', {
       data: { model: { description: 'Quick.' } },
       headers: { 'x-tollgate-console': '1' },
     });
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('The model is saved').waitFor();
-    expect(await system.json('model', 'show', 'fast')).toMatchObject({ id: 'acme/fast', description: 'Quick.', aliases: ['fast'] });
+    expect(await system.json('model', 'show', 'fast')).toMatchObject({
+      id: 'acme/fast',
+      description: 'Quick.',
+      aliases: ['fast'],
+      targets: [{ upstream_id: 'acme', upstream_model: 'text', priority: 2, weight: 7 }],
+      prefix_affinity: false,
+    });
+
+    // The health of its target, which an operator drains and returns; a second credential; limits.
+    await page.goto(`${system.baseUrl}/console/operator/upstreams`);
+    const health = card.getByRole('table', { name: 'Health of the targets of acme' });
+    const target = health.getByRole('row', { name: /^text/ }).first();
+    const call = async () => (await chat(system, system.firstKey, { model: 'acme/fast', max_tokens: 20 })).status;
+    await eventually(async () => {
+      expect(await call()).toBe(200);
+      return /In service.*0 of \d+/s.test(await target.innerText()) ? true : undefined;
+    }, 30_000);
+    const decide = async (name: string) => {
+      await target.getByRole('button', { name: 'Actions for the target text' }).click();
+      await page.getByRole('menuitem', { name }).click();
+    };
+    await decide('Drain');
+    await popup(page).getByText('not even as the last target').waitFor();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await popup(page).getByRole('button', { name: 'Drain' }).click();
+    await target.getByText('Drained').waitFor();
+    await eventually(async () => ((await call()) === 503 ? true : undefined));
+    await decide('Return to service');
+    await target.getByText('In service').waitFor();
+    await eventually(async () => ((await call()) === 200 ? true : undefined));
+
+    await card.getByRole('button', { name: 'Actions for acme' }).click();
+    await page.getByRole('menuitem', { name: 'Add a credential' }).click();
+    await dialog.getByLabel('Name').fill('second');
+    await dialog.getByLabel('Secret').fill('sk-revoked-0123456789');
+    await dialog.getByRole('button', { name: 'Add a credential' }).click();
+    await card
+      .getByRole('table', { name: 'Credentials of acme' })
+      .getByRole('row', { name: /^second.*…6789/ })
+      .waitFor();
+    await eventually(async () => {
+      expect(await call()).toBe(200);
+      return /Ejected/.test(await health.getByRole('row', { name: /credential second/ }).innerText()) ? true : undefined;
+    }, 30_000);
+    stub.takeRefused();
+    await card.getByRole('button', { name: 'Actions for the credential second' }).click();
+    await page.getByRole('menuitem', { name: 'Remove' }).click();
+    await popup(page).getByRole('button', { name: 'Remove' }).click();
+    await card.getByRole('table', { name: 'Credentials of acme' }).waitFor({ state: 'detached' });
+
+    await card.getByRole('button', { name: 'Edit', exact: true }).click();
+    await dialog.getByText('Limits of this upstream').click();
+    await dialog.getByLabel('Requests per minute that the vendor allows').fill('600');
+    await dialog.getByLabel('To connect, in ms').fill('1');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.locator('[aria-invalid=true]').waitFor();
+    await dialog.getByLabel('To connect, in ms').fill('');
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(await system.json('upstream', 'show', 'acme')).toMatchObject({
+      limits: { requests_per_minute: 600, connect_timeout_ms: null },
+      credentials: [{ id: 'default' }],
+    });
 
     // The upstream cannot be deleted while the model uses it, and the page says so in advance.
-    await page.goto(`${system.baseUrl}/console/operator/upstreams`);
     await card.getByRole('button', { name: 'Actions for acme' }).click();
     await page.getByRole('menuitem', { name: 'Delete' }).click();
     await popup(page).getByText('acme/fast').waitFor();

@@ -16,6 +16,7 @@ import type {
   WarningKind,
   WholeModel,
 } from '../../../gateway/console/schemas/operator/catalog.js';
+import type { OverrideMode, RoutedTarget } from '../../../gateway/console/schemas/operator/targets.js';
 import type { Upstream, UpstreamFields, UpstreamTest } from '../../../gateway/console/schemas/operator/upstreams.js';
 import { api, apiUrl, type Page } from './client.js';
 
@@ -28,7 +29,9 @@ export type {
   ModelFields,
   ModelState,
   OperatorModel,
+  OverrideMode,
   Price,
+  RoutedTarget,
   TokenClass,
   TypicalCall,
   Upstream,
@@ -49,6 +52,7 @@ export const catalogKeys = {
   models: ['operator-catalog', 'models'] as const,
   model: (id: string) => ['operator-catalog', 'model', id] as const,
   upstreams: ['operator-catalog', 'upstreams'] as const,
+  targets: ['operator-catalog', 'targets'] as const,
 };
 
 export const listModels = (signal?: AbortSignal) => api.get<Page<OperatorModel>>('/operator/models', { signal });
@@ -70,6 +74,14 @@ export const createUpstream = (id: string, upstream: UpstreamFields, secret: str
 /** Without a secret the current one is kept; an empty one removes it. */
 export const updateUpstream = (id: string, upstream: Partial<UpstreamFields>, secret?: string) =>
   api.patch<Upstream>(`/operator/upstreams/${id}`, { body: { upstream, ...(secret === undefined ? {} : { secret }) } });
+const credentialPath = (id: string, name: string): string => `/operator/upstreams/${id}/credentials/${encodeURIComponent(name)}`;
+/** Adds the credential, or replaces its secret. */
+export const putCredential = (id: string, name: string, secret: string) =>
+  api.put<Upstream>(credentialPath(id, name), { body: { secret } });
+export const deleteCredential = (id: string, name: string) => api.delete<Upstream>(credentialPath(id, name));
+export const listTargets = (signal?: AbortSignal) => api.get<Page<RoutedTarget>>('/operator/targets', { signal });
+export const overrideTarget = (upstreamId: string, upstreamModel: string, mode: OverrideMode) =>
+  api.post<RoutedTarget>('/operator/targets/override', { body: { upstream_id: upstreamId, upstream_model: upstreamModel, mode } });
 export const deleteUpstream = (id: string) => api.delete<undefined>(`/operator/upstreams/${id}`);
 export const testUpstream = (id: string, upstreamModel: string | null) =>
   api.post<UpstreamTest>(`/operator/upstreams/${id}/test`, { body: { upstream_model: upstreamModel } });

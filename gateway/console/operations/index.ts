@@ -12,6 +12,7 @@ import { health } from './operator/health.js';
 import { models } from './operator/models.js';
 import { money } from './operator/money.js';
 import { prices } from './operator/prices.js';
+import { targets } from './operator/targets.js';
 import { upstreams } from './operator/upstreams.js';
 import { users } from './operator/users.js';
 import { payments } from './payments.js';
@@ -38,6 +39,7 @@ export const areas: readonly Area[] = [
   models,
   prices,
   upstreams,
+  targets,
   codes,
   health,
 ];

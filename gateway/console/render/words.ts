@@ -2,7 +2,7 @@
 import { NotificationChannel, NotificationState } from '#proto/auth/v1/notifications.js';
 import { BudgetPeriod } from '#proto/budget/v1/budget.js';
 import { Capability, Modality, ModelState, PriceWarning_Kind, Tokenizer } from '#proto/catalog/v1/catalog.js';
-import { ApiFormat, TestResult } from '#proto/inference/v1/inference.js';
+import { ApiFormat, EjectionCause, OverrideMode, TargetState, TestResult } from '#proto/inference/v1/inference.js';
 import { TokenClass } from '#proto/inference/v1/tokens.js';
 import { EntryKind, HoldState, RedemptionCodeState } from '#proto/ledger/v1/ledger.js';
 import { DriftCheck, GroupBy, Outcome, RefusalGroupBy } from '#proto/metering/v1/metering.js';
@@ -57,6 +57,9 @@ export const words = {
   tokenizer: wordsOf(Tokenizer, 'TOKENIZER_', all.tokenizers, of<Tokenizer>()),
   tokenClass: wordsOf(TokenClass, 'TOKEN_CLASS_', all.tokenClasses, of<TokenClass>()),
   priceWarning: wordsOf(PriceWarning_Kind, 'KIND_', all.priceWarnings, of<PriceWarning_Kind>()),
+  targetState: wordsOf(TargetState, 'TARGET_STATE_', all.targetStates, of<TargetState>()),
+  ejectionCause: wordsOf(EjectionCause, 'EJECTION_CAUSE_', all.ejectionCauses, of<EjectionCause>()),
+  overrideMode: wordsOf(OverrideMode, 'OVERRIDE_MODE_', all.overrideModes, of<OverrideMode>()),
   apiFormat: wordsOf(ApiFormat, 'API_FORMAT_', all.apiFormats, of<ApiFormat>()),
   testResult: wordsOf(TestResult, 'TEST_RESULT_', all.testResults, of<TestResult>()),
 };

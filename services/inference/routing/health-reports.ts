@@ -25,8 +25,11 @@ const causes: Record<EjectionReason, EjectionCause> = {
 export class HealthReports {
   readonly #instance = randomBytes(6).toString('hex');
   #cancel: (() => void) | undefined;
+  #isPlanned = false;
+  #isReporting = false;
   #writing: Promise<void> = Promise.resolve();
   #isStopped = false;
+  #watchedUntilMs = 0;
 
   constructor(
     private readonly router: Router,
@@ -37,6 +40,13 @@ export class HealthReports {
     private readonly log: Logger,
   ) {
     router.onChange = () => this.#plan(250);
+  }
+
+  /** Reports the available targets too until then, because an operator watches. */
+  watch(untilMs: number): void {
+    this.#watchedUntilMs = untilMs;
+    // A report itself reads until when it is watched.
+    if (this.#isWatched && !this.#isPlanned && !this.#isReporting) this.#plan(0);
   }
 
   /** Removes the report of this process. */
@@ -50,28 +60,58 @@ export class HealthReports {
   #plan(afterMs: number): void {
     if (this.#isStopped) return;
     this.#cancel?.();
+    this.#isPlanned = true;
     this.#cancel = afterAbout(afterMs, () => {
+      this.#isPlanned = false;
       this.#writing = this.#writing.then(() => this.#report());
     });
   }
 
   async #report(): Promise<void> {
+    this.#isReporting = true;
     await this.refresh().catch((error: unknown) => this.log.warn({ err: error }, 'the overrides of targets cannot be read'));
-    const targets = this.#unavailable();
+    this.#isReporting = false;
+    const targets = this.#targets();
     if (targets.length > 0) this.#plan(repeatMs);
     await this.#write(targets);
   }
 
-  #unavailable(): TargetHealth[] {
+  get #isWatched(): boolean {
+    return this.clock.nowMs() < this.#watchedUntilMs;
+  }
+
+  /** Returns the targets that are out of service, or all while an operator watches. */
+  #targets(): TargetHealth[] {
     const [monotonicMs, wallMs] = [this.clock.monotonicMs(), this.clock.nowMs()];
+    const wall = (atMs: number): bigint => BigInt(Math.round(wallMs + atMs - monotonicMs));
     return [...this.router.all()].flatMap(({ upstreamId, upstreamModel, credentialId, health, lastReason }) => {
       const isCooling = health.standing(monotonicMs) === 'cooling';
-      if (!health.isEjected && !isCooling) return [];
-      const state = isCooling ? TargetState.TARGET_STATE_COOLING : TargetState.TARGET_STATE_EJECTED;
-      const untilMs = BigInt(Math.round(wallMs + health.untilMs - monotonicMs));
-      const { failures } = health;
-      const cause = isCooling ? EjectionCause.EJECTION_CAUSE_UNSPECIFIED : causes[health.cause];
-      return [{ upstreamId, upstreamModel, credentialId, state, failures, reason: lastReason, untilMs, instance: this.#instance, cause }];
+      const isOut = health.isEjected || isCooling;
+      if (!isOut && !this.#isWatched) return [];
+      const { failures, latencyMs } = health;
+      const { calls, bad } = health.recent(monotonicMs);
+      const sinceMs = health.sinceMs(monotonicMs);
+      return [
+        {
+          upstreamId,
+          upstreamModel,
+          credentialId,
+          state: !isOut
+            ? TargetState.TARGET_STATE_AVAILABLE
+            : isCooling
+              ? TargetState.TARGET_STATE_COOLING
+              : TargetState.TARGET_STATE_EJECTED,
+          cause: health.isEjected ? causes[health.cause] : EjectionCause.EJECTION_CAUSE_UNSPECIFIED,
+          sinceMs: sinceMs === undefined ? 0n : wall(sinceMs),
+          untilMs: isOut ? wall(health.untilMs) : 0n,
+          failures,
+          reason: lastReason,
+          ...(latencyMs === undefined ? {} : { latencyMs: Math.round(latencyMs) }),
+          recentCalls: calls,
+          recentFailures: bad,
+          instance: this.#instance,
+        },
+      ];
     });
   }
 

@@ -60,6 +60,7 @@ export class TargetHealth {
   #untilMs = 0;
   /** Counts all ejections, so that the answers of calls that began earlier are recognised. */
   #ejection = 0;
+  #sinceMs: number | undefined;
   /** How many times the base the next ejection lasts, less one. */
   #severity = 0;
   #returnedAtMs = 0;
@@ -87,9 +88,20 @@ export class TargetHealth {
 
   /** Returns the share of its recent calls that failed or began late; 0 if there were too few to tell. */
   badShare(nowMs: number): number {
+    const { calls, bad } = this.recent(nowMs);
+    return calls < shareCallsMin ? 0 : bad / calls;
+  }
+
+  /** Returns when it came into its present state; undefined if it never changed. */
+  sinceMs(nowMs: number): number | undefined {
+    const hasCooled = !this.#isEjected && this.#coolUntilMs <= nowMs && this.#coolUntilMs > (this.#sinceMs ?? Number.NEGATIVE_INFINITY);
+    return hasCooled ? this.#coolUntilMs : this.#sinceMs;
+  }
+
+  /** Returns the recent calls, and those of them that failed or began late. */
+  recent(nowMs: number): { readonly calls: number; readonly bad: number } {
     this.#window.advance(nowMs);
-    const { total, bad } = this.#window;
-    return total < shareCallsMin ? 0 : bad / total;
+    return { calls: this.#window.total, bad: this.#window.bad };
   }
 
   /** Returns when its ejection or cooldown ends; in the past if it has neither. */
@@ -138,6 +150,7 @@ export class TargetHealth {
     // A vendor that limits the rate works.
     this.answer(ticket, nowMs);
     this.#refusals += 1;
+    if (this.standing(nowMs) !== 'cooling') this.#sinceMs = nowMs;
     const waitMs = retryAfterMs ?? Math.min(cooldownMaxMs, cooldownBaseMs * 2 ** Math.min(10, this.#refusals - 1));
     this.#coolUntilMs = Math.max(this.#coolUntilMs, nowMs + waitMs);
   }
@@ -155,6 +168,7 @@ export class TargetHealth {
     this.#isEjected = true;
     this.#isOnTrial = false;
     this.#untilMs = nowMs + forMs;
+    this.#sinceMs = nowMs;
   }
 
   /** Returns the target to service and forgets its failures, because the operator says so. */
@@ -208,6 +222,6 @@ export class TargetHealth {
 
   #return(nowMs: number): void {
     this.#isEjected = this.#isOnTrial = false;
-    this.#returnedAtMs = nowMs;
+    this.#returnedAtMs = this.#sinceMs = nowMs;
   }
 }

@@ -1,14 +1,28 @@
-// Lists the targets that are out of service, and the overrides of operators.
+// Lists the targets that are out of service, or all, and the overrides of operators.
 import type { CallContext } from '#client/call-context.js';
-import type { ListTargetHealthRequest, ListTargetHealthResponse } from '#proto/inference/v1/inference.js';
+import { type ListTargetHealthRequest, type ListTargetHealthResponse, TargetState } from '#proto/inference/v1/inference.js';
 import type { RpcDeps } from '../deps.js';
 import { reportValidMs } from '../routing/health-reports.js';
 
+/** For this time after a request, processes report their available targets too. */
+const watchMs = 30_000;
+
 /** Implements InferenceService.ListTargetHealth. */
 export async function listTargetHealth(
-  _request: ListTargetHealthRequest,
+  { withAvailable }: ListTargetHealthRequest,
   _context: CallContext,
-  { targets, clock }: RpcDeps,
+  { targets, registry, clock }: RpcDeps,
 ): Promise<ListTargetHealthResponse> {
-  return { targets: await targets.health(clock.nowMs() - reportValidMs), overrides: await targets.overrides() };
+  const nowMs = clock.nowMs();
+  const { overrides, watchedUntilMs } = await targets.overrides();
+  if (withAvailable === true && watchedUntilMs < nowMs + watchMs / 2) {
+    await targets.watch(nowMs, nowMs + watchMs);
+    // This process reports at once, the others at their next call.
+    await registry.reload();
+  }
+  const health = await targets.health(nowMs - reportValidMs);
+  return {
+    targets: withAvailable === true ? health : health.filter(({ state }) => state !== TargetState.TARGET_STATE_AVAILABLE),
+    overrides,
+  };
 }

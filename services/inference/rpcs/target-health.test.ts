@@ -30,7 +30,7 @@ async function call(): Promise<unknown[]> {
   return stub.requests.slice(before).map(({ body }) => body['model']);
 }
 
-const health = () => inference.service.listTargetHealth({}, operator);
+const health = (withAvailable?: boolean) => inference.service.listTargetHealth({ withAvailable }, operator);
 
 describe('the health of targets', () => {
   it('is listed while a target is ejected', async () => {
@@ -109,6 +109,19 @@ describe('the health of targets', () => {
     );
     expect((await route('Conversation 1'))[0]).not.toBe(one[0]);
     expect((await route('Conversation 1', false))[2]).toBeUndefined();
+  });
+
+  it('is listed with the recent calls and their latency while an operator watches', async () => {
+    for (let count = 0; count < 3; count += 1) await collect(inference.service, textRequest('Hi', { targets: targets.slice(1) }));
+    const listed = await eventually(async () => {
+      const found = (await health(true)).targets;
+      return found.length > 0 ? found : undefined;
+    });
+    expect(listed).toEqual([
+      expect.objectContaining({ ...targets[1], state: TargetState.TARGET_STATE_AVAILABLE, recentCalls: 3, recentFailures: 0, untilMs: 0n }),
+    ]);
+    expect(listed[0]!.latencyMs).toBeGreaterThanOrEqual(0);
+    expect(await health()).toEqual({ targets: [], overrides: [] });
   });
 
   it('is overridden by the operator: a drained target gets no calls, not even as the last one', async () => {

@@ -232,6 +232,14 @@ function ModelForm({ initial, error, busy, submit, onSubmit, known = [], childre
       />
       <Targets targets={fields.targets} onChange={(targets) => put({ targets })} at={at} />
       <div className="sm:col-span-2">
+        <CheckField
+          label={t.prefixAffinity}
+          hint={t.prefixAffinityHint}
+          checked={fields.prefix_affinity}
+          onChange={(prefix_affinity) => put({ prefix_affinity })}
+        />
+      </div>
+      <div className="sm:col-span-2">
         <FormError error={error} fields={[...shown, ...known.map((name) => `model.${name}`)]} />
         <Button type="submit" look="primary" busy={busy}>
           {submit}
@@ -291,6 +299,9 @@ function Choices<W extends string>({
   );
 }
 
+/** Returns the number that was typed; undefined for none, which means the default. */
+const numberOf = (value: string): number | undefined => (value === '' ? undefined : Math.trunc(Number(value)));
+
 function Targets({
   targets,
   onChange,
@@ -315,7 +326,7 @@ function Targets({
       <ol className="flex flex-col gap-3">
         {targets.map((target, index) => (
           <li key={index} className="flex items-start gap-2">
-            <div className="grid flex-1 gap-2 sm:grid-cols-2">
+            <div className="grid flex-1 gap-2 sm:grid-cols-[2fr_2fr_1fr_1fr]">
               <SelectField
                 label={t.upstream}
                 value={target.upstream_id}
@@ -329,6 +340,26 @@ function Targets({
                 onChange={(event) => put(index, { upstream_model: event.target.value })}
                 error={at(`targets[${index}].upstream_model`)}
                 spellCheck={false}
+              />
+              <TextField
+                label={t.priority}
+                type="number"
+                min={0}
+                step={1}
+                placeholder={String(index)}
+                value={target.priority ?? ''}
+                onChange={(event) => put(index, { priority: numberOf(event.target.value) })}
+                error={at(`targets[${index}].priority`)}
+              />
+              <TextField
+                label={t.weight}
+                type="number"
+                min={1}
+                step={1}
+                placeholder="1"
+                value={target.weight ?? ''}
+                onChange={(event) => put(index, { weight: numberOf(event.target.value) })}
+                error={at(`targets[${index}].weight`)}
               />
             </div>
             <IconButton

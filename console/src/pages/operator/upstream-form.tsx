@@ -11,6 +11,7 @@ import { CheckField, SelectField, TextField } from '../../ui/field.js';
 import { fieldError, FormError } from '../../ui/notice.js';
 import { Segmented } from '../../ui/segmented.js';
 import { toast } from '../../ui/toast.js';
+import { UpstreamLimits } from './upstream-limits.js';
 import { formFaults } from './form-faults.js';
 import { errorWordsAtField } from '../../i18n/error-text.js';
 
@@ -23,6 +24,7 @@ const blank: UpstreamFields = {
   enabled: true,
   whole_answers: false,
   allowed_fields: [],
+  limits: {},
 };
 
 export function UpstreamDialog({ upstream, onClose }: { upstream?: Upstream; onClose: () => void }) {
@@ -152,6 +154,7 @@ export function UpstreamDialog({ upstream, onClose }: { upstream?: Upstream; onC
           error={at('allowed_fields')}
           spellCheck={false}
         />
+        <UpstreamLimits limits={fields.limits ?? {}} onChange={(limits) => put({ limits })} at={at} />
         <CheckField label={t.use} checked={fields.enabled} onChange={(enabled) => put({ enabled })} />
         <FormError error={save.error} fields={[...shown, 'secret']} />
       </form>
@@ -159,7 +162,15 @@ export function UpstreamDialog({ upstream, onClose }: { upstream?: Upstream; onC
   );
 }
 
-function fieldsOf({ api_format, base_url, allow_private_network, enabled, whole_answers, allowed_fields }: Upstream): UpstreamFields {
+function fieldsOf({
+  api_format,
+  base_url,
+  allow_private_network,
+  enabled,
+  whole_answers,
+  allowed_fields,
+  limits,
+}: Upstream): UpstreamFields {
   return {
     api_format: api_format === 'messages' ? 'messages' : 'chat_completions',
     base_url: base_url ?? '',
@@ -167,5 +178,6 @@ function fieldsOf({ api_format, base_url, allow_private_network, enabled, whole_
     enabled,
     whole_answers,
     allowed_fields,
+    limits,
   };
 }

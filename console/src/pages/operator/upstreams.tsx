@@ -4,6 +4,7 @@ import { Plus } from 'lucide-react';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { catalogKeys, deleteUpstream, listUpstreams, updateUpstream, type Upstream } from '../../api/operator-catalog.js';
+import { targetsText } from '../../i18n/operator-targets.js';
 import { upstreamsText } from '../../i18n/operator-upstreams.js';
 import { useText } from '../../i18n/text.js';
 import { Badge } from '../../ui/badge.js';
@@ -14,10 +15,12 @@ import { FormError, Notice } from '../../ui/notice.js';
 import { ActionMenu } from '../../ui/menu.js';
 import { Fetched } from '../../ui/query.js';
 import { toast } from '../../ui/toast.js';
+import { CredentialDialog, UpstreamCredentials } from './upstream-credentials.js';
 import { UpstreamDialog } from './upstream-form.js';
+import { UpstreamTargets } from './upstream-targets.js';
 import { TestDialog, TestResult } from './upstream-test.js';
 
-type Asked = 'edit' | 'test' | 'disable' | 'delete';
+type Asked = 'edit' | 'test' | 'disable' | 'delete' | 'credential';
 
 export default function Upstreams() {
   const t = useText(upstreamsText);
@@ -51,6 +54,7 @@ export default function Upstreams() {
 
 function UpstreamCard({ upstream }: { upstream: Upstream }) {
   const t = useText(upstreamsText);
+  const targets = useText(targetsText);
   const [asked, setAsked] = useState<Asked>();
   const change = useEnable(upstream, () => setAsked(undefined));
   const { id, enabled, locked, models } = upstream;
@@ -79,6 +83,7 @@ function UpstreamCard({ upstream }: { upstream: Upstream }) {
                 <ActionMenu
                   label={t.actionsOf({ id })}
                   actions={[
+                    { label: targets.addCredential, onSelect: () => setAsked('credential') },
                     {
                       label: enabled ? t.disable : t.enable,
                       onSelect: () => (enabled && offered.length > 0 ? setAsked('disable') : change.mutate()),
@@ -97,9 +102,12 @@ function UpstreamCard({ upstream }: { upstream: Upstream }) {
         )}
         <FormError error={change.error} />
         <What upstream={upstream} />
+        <UpstreamCredentials upstream={upstream} />
+        <UpstreamTargets upstreamId={id} />
         <TestResult test={upstream.last_test} />
       </section>
       {asked === 'test' && <TestDialog upstream={upstream} onClose={close} />}
+      {asked === 'credential' && <CredentialDialog upstreamId={id} onClose={close} />}
       {asked === 'edit' && <UpstreamDialog upstream={upstream} onClose={close} />}
       <ConfirmDialog
         open={asked === 'disable'}
