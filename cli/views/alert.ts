@@ -2,7 +2,7 @@
 import { type Notification, NotificationChannel, NotificationState } from '#proto/auth/v1/notifications.js';
 import type { GetAlertResponse } from '#proto/ledger/v1/alerts.js';
 import { parseUsd } from '#rules/money.js';
-import { instant, instantJson, usd, usdJson, type View } from '../output.js';
+import { instant, instantJson, type Json, usd, usdJson, type View } from '../output.js';
 import { wordsOf } from '../parse.js';
 
 const channels = wordsOf<NotificationChannel>(NotificationChannel, 'NOTIFICATION_CHANNEL_');
@@ -51,16 +51,45 @@ export const alertView: View<AlertNow> = {
 };
 
 /** The event of an alert's notifications (docs/alerts.md). */
-interface AlertEvent {
-  readonly id: string;
-  readonly type: string;
-  readonly threshold_usd: string;
-  readonly settled_usd: string;
-  readonly available_usd: string;
-}
+type AlertEvent = { readonly id: string } & (
+  | {
+      readonly type: 'balance.low' | 'balance.low.test';
+      readonly threshold_usd: string;
+      readonly settled_usd: string;
+      readonly available_usd: string;
+    }
+  | {
+      readonly type: 'budget.reached';
+      readonly budget_id: string;
+      readonly scope: string;
+      readonly scope_id: string;
+      readonly period: string;
+      readonly percent: number;
+      readonly limit_usd: string;
+      readonly spent_usd: string;
+    }
+);
 
 const eventOf = ({ eventJson }: Notification): AlertEvent => JSON.parse(eventJson) as AlertEvent;
 const isTest = (notification: Notification): boolean => eventOf(notification).type === 'balance.low.test';
+
+function whatOf(event: AlertEvent): string {
+  if (event.type === 'budget.reached') return `${event.percent}% of the budget of the ${event.scope} (${event.period})`;
+  return event.type === 'balance.low.test' ? 'test' : 'low balance';
+}
+
+function figuresJson(event: AlertEvent): { [name: string]: Json } {
+  if (event.type === 'budget.reached') {
+    const { budget_id, scope, scope_id, period, percent, limit_usd, spent_usd } = event;
+    const amounts = { ...usdJson('limit', parseUsd(limit_usd)!), ...usdJson('spent', parseUsd(spent_usd)!) };
+    return { budget_id, scope, scope_id, period, percent, ...amounts };
+  }
+  return {
+    ...usdJson('threshold', parseUsd(event.threshold_usd)!),
+    ...usdJson('settled', parseUsd(event.settled_usd)!),
+    ...usdJson('available', parseUsd(event.available_usd)!),
+  };
+}
 
 /** One message to one destination. */
 export const deliveryView: View<Notification> = {
@@ -76,9 +105,7 @@ export const deliveryView: View<Notification> = {
       state: states.of(notification.state),
       attempts: notification.attempts,
       outcome: notification.lastResult,
-      ...usdJson('threshold', parseUsd(event.threshold_usd)!),
-      ...usdJson('settled', parseUsd(event.settled_usd)!),
-      ...usdJson('available', parseUsd(event.available_usd)!),
+      ...figuresJson(event),
       created_at: instantJson(notification.createdAtMs),
       next_attempt_at: maybeJson(notification.nextAttemptAtMs),
       ended_at: maybeJson(notification.endedAtMs),
@@ -86,7 +113,7 @@ export const deliveryView: View<Notification> = {
   },
   columns: [
     { title: 'time', text: ({ createdAtMs }) => instant(createdAtMs) },
-    { title: 'what', text: (notification) => (isTest(notification) ? 'test' : 'low balance') },
+    { title: 'what', text: (notification) => whatOf(eventOf(notification)) },
     { title: 'by', text: ({ channel }) => channels.of(channel) },
     { title: 'to', text: ({ destination }) => destination },
     { title: 'state', text: ({ state }) => states.of(state) },

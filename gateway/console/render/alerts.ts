@@ -47,7 +47,20 @@ export function renderLow({ alert, low }: GetAlertResponse): Pick<BalanceNow, 'l
 }
 
 /** The event of an alert's notifications (docs/alerts.md). */
-type AlertEvent = Pick<Delivery, 'id' | 'threshold_usd' | 'settled_usd' | 'available_usd'> & { readonly type: string };
+type AlertEvent = { readonly id: string } & (
+  | ({ readonly type: 'balance.low' | 'balance.low.test' } & Pick<Delivery, 'threshold_usd' | 'settled_usd' | 'available_usd'>)
+  | ({ readonly type: 'budget.reached'; readonly budget_id: string } & Omit<NonNullable<Delivery['budget']>, 'id'>)
+);
+
+function figuresOf(event: AlertEvent): Pick<Delivery, 'threshold_usd' | 'settled_usd' | 'available_usd' | 'budget'> {
+  if (event.type !== 'budget.reached') {
+    const { threshold_usd, settled_usd, available_usd } = event;
+    return { threshold_usd, settled_usd, available_usd, budget: null };
+  }
+  const { budget_id: id, scope, scope_id, period, percent, limit_usd, spent_usd } = event;
+  const budget = { id, scope, scope_id, period, percent, limit_usd, spent_usd };
+  return { threshold_usd: null, settled_usd: null, available_usd: null, budget };
+}
 
 /** Renders one message to one destination; without `isWhole` only the host of a webhook is included. */
 export function renderDelivery(notification: Notification, isWhole: boolean): Delivery {
@@ -62,9 +75,7 @@ export function renderDelivery(notification: Notification, isWhole: boolean): De
     state: words.deliveryState.of(notification.state),
     attempts: notification.attempts,
     outcome: notification.lastResult,
-    threshold_usd: event.threshold_usd,
-    settled_usd: event.settled_usd,
-    available_usd: event.available_usd,
+    ...figuresOf(event),
     created_at: instant(notification.createdAtMs),
     next_attempt_at: instant(notification.nextAttemptAtMs),
     ended_at: instant(notification.endedAtMs),

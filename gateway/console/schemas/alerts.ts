@@ -28,6 +28,17 @@ export type AlertNow = Static<typeof AlertNow>;
 export const AlertSaved = Type.Object({ alert: Alert, webhook_secret: nullable(Text, 'Only in the answer that creates it.') });
 export type AlertSaved = Static<typeof AlertSaved>;
 
+/** The budget of an alert of a budget. */
+const AlertedBudget = view('AlertedBudget', {
+  id: Text,
+  scope: Type.Enum(['account', 'project', 'key']),
+  scope_id: Text,
+  period: Type.Enum(['lifetime', 'month', 'week', 'day']),
+  percent: Count,
+  limit_usd: Usd,
+  spent_usd: Usd,
+});
+
 /** One message to one destination. */
 export const Delivery = view('AlertDelivery', {
   id: Text,
@@ -38,9 +49,10 @@ export const Delivery = view('AlertDelivery', {
   state: Type.Enum(deliveryStates),
   attempts: Count,
   outcome: Type.String({ description: 'Of the last attempt, in words.' }),
-  threshold_usd: Usd,
-  settled_usd: Usd,
-  available_usd: Usd,
+  threshold_usd: nullable(Usd, 'Null for an alert of a budget, as are the next two.'),
+  settled_usd: nullable(Usd),
+  available_usd: nullable(Usd),
+  budget: nullable(AlertedBudget, 'Null for a low-balance alert.'),
   created_at: nullable(Time),
   next_attempt_at: nullable(Time),
   ended_at: nullable(Time),

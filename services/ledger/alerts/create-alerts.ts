@@ -11,6 +11,7 @@ import { migrations } from '../migrations/index.js';
 import { Reads } from '../store/reads.js';
 import type { AlertDeps } from './deps.js';
 import { createNotificationOutbox, type Notifications } from './notification-outbox.js';
+import { DueAlertStore } from './budgets/due-alerts.js';
 import { alertService } from './service.js';
 import { AlertStore } from './store/alerts.js';
 import { AlertWatcher } from './watcher.js';
@@ -40,6 +41,7 @@ export function createAlerts(
   const outbox = createNotificationOutbox({ db, box, notifications, log });
   const deps: AlertDeps = {
     alerts: new AlertStore(db, outbox),
+    dueAlerts: new DueAlertStore(db),
     outbox,
     notifications,
     reads,

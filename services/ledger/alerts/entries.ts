@@ -10,16 +10,29 @@ export function notificationsOf(
   happened: { money: Money; isTest: boolean; nowMs: number; publicUrl: string | undefined; newEntryId: (nowMs: number) => string },
 ): NotificationEntry[] {
   const { money, isTest, nowMs, publicUrl, newEntryId } = happened;
-  const { accountId, thresholdNanoUsd, emails, webhookUrl, sealedSecret = '' } = alert;
+  const { accountId, thresholdNanoUsd } = alert;
   const event: AlertEvent = { id: newId('evt', nowMs), accountId, isTest, thresholdNanoUsd, ...money, atMs: nowMs };
-  const json = eventJson(event);
+  const message = { eventJson: eventJson(event), mail: mailText(event, publicUrl), once: isTest, newEntryId: () => newEntryId(nowMs) };
+  return notificationsTo(alert, message);
+}
+
+/** Returns one notification of this message per destination. The secret of a webhook is still encrypted. */
+export function notificationsTo(
+  { accountId, emails, webhookUrl, sealedSecret = '' }: AlertRecord,
+  {
+    eventJson: json,
+    mail,
+    once,
+    newEntryId,
+  }: { eventJson: string; mail: { subject: string; text: string }; once: boolean; newEntryId: () => string },
+): NotificationEntry[] {
   const entry = (destination: string, content: NonNullable<NewNotification['content']>): NotificationEntry => ({
-    id: newEntryId(nowMs),
+    id: newEntryId(),
     accountId,
-    entry: { $case: 'notification', value: { destination, eventJson: json, once: isTest, content } },
+    entry: { $case: 'notification', value: { destination, eventJson: json, once, content } },
   });
   return [
-    ...emails.map((email) => entry(email, { $case: 'mail', value: mailText(event, publicUrl) })),
+    ...emails.map((email) => entry(email, { $case: 'mail', value: mail })),
     ...(webhookUrl === '' ? [] : [entry(webhookUrl, { $case: 'webhook', value: { secret: sealedSecret } })]),
   ];
 }

@@ -1,6 +1,9 @@
-// The background job that checks the balances of accounts with an alert. Each check reads a bounded page of alerts by key, each with its
-// account's bucket, and the next check continues where it ended: the cost of a check does not grow with the number of accounts or alerts.
+// The background job that checks the balances of accounts with an alert, and sends the alerts of budgets that are due. Each check reads a bounded
+// page of alerts by key, each with its account's bucket, and the next check continues where it ended: the cost of a check does not grow with the
+// number of accounts or alerts.
 import { repeat } from '#kit/repeat.js';
+import type { DuePlace } from './budgets/due-alerts.js';
+import { sendDue } from './budgets/send-due.js';
 import type { AlertDeps } from './deps.js';
 import { notificationsOf } from './entries.js';
 import { stepOf } from './hysteresis.js';
@@ -13,6 +16,7 @@ const alertsPerLook = 500;
 /** Checks balances periodically until it is stopped. */
 export class AlertWatcher {
   private place: AlertPlace | undefined;
+  private duePlace: DuePlace | undefined;
   private stopRepeating: () => Promise<void> = async () => {};
 
   constructor(private readonly deps: AlertDeps) {}
@@ -31,11 +35,12 @@ export class AlertWatcher {
     return this.stopRepeating();
   }
 
-  /** Checks one page of alerts. */
+  /** Checks one page of alerts, and sends one page of due alerts of budgets. */
   async look(): Promise<void> {
     const { watched, end } = await this.deps.alerts.watched(this.place, alertsPerLook);
     this.place = end;
     for (const each of watched) await this.follow(each);
+    this.duePlace = await sendDue(this.duePlace, this.deps);
   }
 
   private async follow({ alert, money }: Watched): Promise<void> {

@@ -102,7 +102,11 @@ export function Deliveries() {
                 rowKey={({ id }) => id}
                 columns={[
                   { name: t.time, cell: ({ created_at }) => <When at={created_at} /> },
-                  { name: t.what, cell: ({ test }) => (test ? t.whatTest : t.whatLow) },
+                  {
+                    name: t.what,
+                    cell: ({ test, budget }) =>
+                      budget === null ? (test ? t.whatTest : t.whatLow) : t[`${budget.scope}Budget`]({ percent: budget.percent }),
+                  },
                   { name: t.destination, className: 'wrap-anywhere', cell: ({ destination }) => destination },
                   { name: t.state, cell: ({ state }) => <StateBadge state={state} /> },
                   { name: t.tries, numeric: true, cell: ({ attempts }) => attempts },

@@ -125,6 +125,31 @@ export class AlertStore {
     });
   }
 
+  /**
+   * Creates notifications to an account's destinations and counts them, unless the alert was changed since it was read. `claim` runs in the same
+   * transaction; nothing is sent if it returns false, because another process has sent them.
+   */
+  async send(
+    { accountId, version, hourBeganMs, hourMessages }: AlertRecord,
+    entries: readonly NotificationEntry[],
+    claim: (tx: Knex.Transaction) => Promise<boolean>,
+  ): Promise<boolean> {
+    const unchanged = new Error('Another process was first.');
+    return this.inTransaction(async (tx) => {
+      if (!(await claim(tx))) return false;
+      if (!(await this.step(tx, accountId, version, { hour_began_ms: hourBeganMs, hour_messages: hourMessages }))) throw unchanged;
+      await this.outbox.add(tx, entries);
+      return true;
+    }).catch((error: unknown) => {
+      if (error === unchanged) return false;
+      throw error;
+    });
+  }
+
+  inTransaction<T>(work: (tx: Knex.Transaction) => Promise<T>): Promise<T> {
+    return this.db.transaction(work);
+  }
+
   /** Rearms a fired alert, unless it was changed since it was read. */
   async rearm({ accountId, version }: AlertRecord): Promise<boolean> {
     return this.step(this.db.knex, accountId, version, { fired: 0 });

@@ -11,6 +11,7 @@ import type { AlertService } from '#proto/ledger/v1/alerts.js';
 import { migrations } from '../../migrations/index.js';
 import { Reads } from '../../store/reads.js';
 import { startTestLedger, type TestLedger } from '../../testing/ledger.js';
+import { DueAlertStore } from '../budgets/due-alerts.js';
 import type { AlertDeps } from '../deps.js';
 import { createNotificationOutbox, notificationOutbox, type Notifications } from '../notification-outbox.js';
 import { alertService } from '../service.js';
@@ -88,6 +89,7 @@ export async function startTestAlerts(engine: Engine): Promise<TestAlerts> {
     const outbox = createNotificationOutbox({ db, box, notifications: notifier, log });
     const deps: AlertDeps = {
       alerts: new AlertStore(db, outbox),
+      dueAlerts: new DueAlertStore(db),
       outbox,
       notifications: notifier,
       reads: new Reads(db),

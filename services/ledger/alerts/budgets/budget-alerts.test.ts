@@ -1,0 +1,135 @@
+// Alerts of budgets over a real database: due with the charge that reaches a share of the limit, and sent once.
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { newId } from '#kit/id.js';
+import { testEngines } from '#kit/testing/database.js';
+import { Budget, BudgetPeriod, BudgetScope } from '#proto/budget/v1/budget.js';
+import { PutAlertRequest } from '#proto/ledger/v1/alerts.js';
+import { type Customer, fundedCustomer, holdRequest, refundRequest, settleRequest } from '../../testing/requests.js';
+import { hourMs, messagesPerHourMax } from '../model.js';
+import { startTestAlerts, type TestAlerts } from '../testing/alerts.js';
+
+const usd = 1_000_000_000n;
+const hook = 'https://hooks.example.com/budgets';
+
+describe.each(testEngines)('alerts of budgets on %s', (engine) => {
+  let alerts: TestAlerts;
+  let customer: Customer;
+  let budget: Budget;
+
+  beforeEach(async () => {
+    alerts = await startTestAlerts(engine);
+    customer = await fundedCustomer(alerts.ledger.service, 1_000n * usd);
+    budget = Budget.fromPartial({
+      id: newId('bud'),
+      scope: BudgetScope.BUDGET_SCOPE_PROJECT,
+      scopeId: newId('proj'),
+      period: BudgetPeriod.BUDGET_PERIOD_MONTH,
+      limitNanoUsd: 10n * usd,
+      alertPercents: [50, 80, 100, 150],
+      soft: true,
+      version: 1n,
+    });
+  });
+  afterEach(() => alerts.stop());
+
+  /** The low-balance alert is off; its destinations are those of budgets too. */
+  const put = (emails = ['ada@example.com']) =>
+    alerts.service.putAlert(
+      PutAlertRequest.fromPartial({ accountId: customer.accountId, enabled: false, thresholdNanoUsd: usd, emails, webhookUrl: hook }),
+    );
+  const spend = async (amountNanoUsd: bigint, budgets = [budget]): Promise<string> => {
+    const request = holdRequest(customer, amountNanoUsd, { budgets, timeZone: 'Asia/Shanghai' });
+    const { hold } = await alerts.ledger.service.hold(request);
+    await alerts.ledger.service.settle(settleRequest(customer, hold!.id, amountNanoUsd));
+    return hold!.id;
+  };
+  const look = async (): Promise<void> => {
+    await alerts.watcher.look();
+    await alerts.shipped();
+  };
+  const percents = (): unknown[] => alerts.notifier.webhooks.map(({ event }) => event['percent']);
+
+  it('report the budget and its period to every destination of the account', async () => {
+    const { webhookSecret } = await put(['ada@example.com', 'bob@example.com']);
+    await spend(4n * usd);
+    await look();
+    expect(alerts.notifier.sent).toEqual([]);
+    await spend(usd);
+    await look();
+    expect(alerts.notifier.mails.map(({ to }) => to)).toEqual(['ada@example.com', 'bob@example.com']);
+    expect(alerts.notifier.mails[0]!.subject).toBe('50% of a monthly budget spent: $5 of $10');
+    expect(alerts.notifier.mails[0]!.text).toContain(
+      `The monthly budget of project ${budget.scopeId} of account ${customer.accountId} has reached 50%: $5 of $10 is spent.\n` +
+        'It is a soft budget: no calls are refused.\nIt resets at 2027-02-01T00:00:00+08:00.',
+    );
+    expect(alerts.notifier.webhooks).toEqual([
+      {
+        url: hook,
+        secret: webhookSecret,
+        event: {
+          type: 'budget.reached',
+          account_id: customer.accountId,
+          budget_id: budget.id,
+          scope: 'project',
+          scope_id: budget.scopeId,
+          period: 'month',
+          period_start: '2027-01-01',
+          resets_at: '2027-02-01T00:00:00+08:00',
+          soft: true,
+          percent: 50,
+          limit_usd: '10',
+          spent_usd: '5',
+          at: new Date(alerts.ledger.clock.nowMs()).toISOString(),
+          id: expect.stringMatching(/^evt_/),
+        },
+      },
+    ]);
+  });
+
+  it('are sent once per share and period, however many processes send them and whatever is refunded', async () => {
+    await put();
+    const holdId = await spend(9n * usd);
+    const replica = await alerts.replica();
+    await Promise.all([alerts.watcher.look(), replica.watcher.look()]);
+    await look();
+    expect(percents()).toEqual([80]);
+    await alerts.ledger.service.refund(refundRequest(customer, holdId, 9n * usd));
+    await spend(9n * usd);
+    await look();
+    expect(percents()).toEqual([80]);
+    await spend(7n * usd);
+    await look();
+    expect(percents()).toEqual([80, 150]);
+    alerts.ledger.clock.advance(31 * 24 * hourMs);
+    await spend(5n * usd);
+    await look();
+    expect(percents()).toEqual([80, 150, 50]);
+  });
+
+  it('are not sent, now or later, for an account without a destination', async () => {
+    await spend(5n * usd);
+    await look();
+    await put();
+    await look();
+    expect(alerts.notifier.sent).toEqual([]);
+    await spend(3n * usd);
+    await look();
+    expect(percents()).toEqual([80]);
+  });
+
+  it('wait for the next hour when the account has no messages left, and do not hold up other accounts', async () => {
+    await put(Array.from({ length: 9 }, (_, at) => `u${at}@example.com`));
+    for (let tests = 0; tests < messagesPerHourMax / 10; tests += 1) await alerts.service.testAlert({ accountId: customer.accountId });
+    alerts.notifier.entries.clear();
+    await spend(5n * usd);
+    const first = customer;
+    customer = await fundedCustomer(alerts.ledger.service, 100n * usd);
+    await put();
+    await spend(8n * usd, [{ ...budget, id: newId('bud') }]);
+    await look();
+    expect(alerts.notifier.webhooks.map(({ event }) => event['account_id'])).toEqual([customer.accountId]);
+    alerts.ledger.clock.advance(hourMs + 1);
+    await look();
+    expect(alerts.notifier.webhooks.map(({ event }) => event['account_id'])).toEqual([customer.accountId, first.accountId]);
+  });
+});
