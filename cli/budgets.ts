@@ -1,8 +1,11 @@
-// The options --budget and --alert-at, and budgets in output.
+// The options --budget and --alert-at, and budgets in output with what is spent of them.
 import { type Command, InvalidArgumentError } from 'commander';
+import { hasReason } from '#client/errors/app-error.js';
 import { Budget, BudgetPeriod } from '#proto/budget/v1/budget.js';
+import type { BudgetSpend } from '#proto/ledger/v1/ledger.js';
+import { operatorCall, type Services } from './connect.js';
 import { CliError } from './errors.js';
-import { type Json, usd, usdJson } from './output.js';
+import { instant, instantJson, type Json, usd, usdJson } from './output.js';
 import { parseCount, parseList, parsePositiveAmount, wordsOf } from './parse.js';
 
 const periods = wordsOf<BudgetPeriod>(BudgetPeriod, 'BUDGET_PERIOD_');
@@ -92,24 +95,60 @@ export function changedKeyBudgets(before: readonly Budget[], options: BudgetOpti
   };
 }
 
-/** Returns budgets as text such as "$25 per month, $1 per day (alerts only)"; "none" if there is none. */
-export function budgetsText(budgets: readonly Budget[]): string {
-  const one = ({ period, limitNanoUsd, soft, alertPercents }: Budget): string => {
+/** What is spent of budgets, by their ids; undefined while the ledger is unavailable. */
+export type SpendOfBudgets = ReadonlyMap<string, BudgetSpend> | undefined;
+
+/** Returns what is spent of budgets of an account. */
+export async function spendOfBudgets({ auth, ledger }: Services, accountId: string, budgets: readonly Budget[]): Promise<SpendOfBudgets> {
+  if (budgets.length === 0) return new Map();
+  const { account } = await auth.getAccount({ accountId }, operatorCall());
+  try {
+    const request = { accountId, budgets: [...budgets], timeZone: account!.timeZone };
+    const response = await ledger.listBudgetSpend(request, operatorCall());
+    return new Map(response.budgets.map((spend) => [spend.budgetId, spend]));
+  } catch (error) {
+    if (hasReason(error, 'service_unavailable', 'deadline_exceeded', 'overloaded')) return undefined;
+    throw error;
+  }
+}
+
+/** Returns budgets as text such as "$25 per month ($3 spent, $22 left, resets 2027-02-01 00:00:00Z; alerts at 80, 100 %)"; "none" if there is none. */
+export function budgetsText(budgets: readonly Budget[], spend?: SpendOfBudgets): string {
+  const one = ({ id, period, limitNanoUsd, soft, alertPercents }: Budget): string => {
     const unit = period === BudgetPeriod.BUDGET_PERIOD_LIFETIME ? 'in its lifetime' : `per ${periods.of(period)}`;
     const alerts = alertPercents.length === 0 ? [] : [`alerts at ${alertPercents.join(', ')} %`];
-    const notes = [...(soft ? ['soft'] : []), ...alerts];
+    const notes = [...spendNotes(spend?.get(id)), ...(soft ? ['soft'] : []), ...alerts];
     return `${usd(limitNanoUsd)} ${unit}${notes.length === 0 ? '' : ` (${notes.join('; ')})`}`;
   };
   return budgets.length === 0 ? 'none' : budgets.map(one).join(', ');
 }
 
-/** Returns budgets as JSON. */
-export function budgetsJson(budgets: readonly Budget[]): Json {
-  return budgets.map(({ id, period, limitNanoUsd, soft, alertPercents }) => ({
-    id,
-    period: periods.of(period),
-    ...usdJson('limit', limitNanoUsd),
-    soft,
-    alert_at: alertPercents,
-  }));
+function spendNotes(spend: BudgetSpend | undefined): string[] {
+  if (spend === undefined) return [];
+  const { spentNanoUsd, heldNanoUsd, leftNanoUsd, untilMs } = spend;
+  const parts = [
+    `${usd(spentNanoUsd)} spent`,
+    ...(heldNanoUsd === 0n ? [] : [`${usd(heldNanoUsd)} held`]),
+    `${usd(leftNanoUsd)} left`,
+    ...(untilMs === 0n ? [] : [`resets ${instant(untilMs)}`]),
+  ];
+  return [parts.join(', ')];
+}
+
+/** Returns budgets as JSON; null for what is not known of their spend. */
+export function budgetsJson(budgets: readonly Budget[], spend?: SpendOfBudgets): Json {
+  return budgets.map(({ id, period, limitNanoUsd, soft, alertPercents }) => {
+    const used = spend?.get(id);
+    return {
+      id,
+      period: periods.of(period),
+      ...usdJson('limit', limitNanoUsd),
+      ...usdJson('spent', used?.spentNanoUsd),
+      ...usdJson('held', used?.heldNanoUsd),
+      ...usdJson('left', used?.leftNanoUsd),
+      resets_at: instantJson(used?.untilMs),
+      soft,
+      alert_at: alertPercents,
+    };
+  });
 }

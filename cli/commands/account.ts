@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { hasReason } from '#client/errors/app-error.js';
 import { type Account, AccountState, type DeepPartial, UpdateAccountRequest } from '#proto/auth/v1/auth.js';
 import type { Balance } from '#proto/ledger/v1/ledger.js';
-import { type BudgetOptions, changedBudgets, withBudgets } from '../budgets.js';
+import { type BudgetOptions, changedBudgets, spendOfBudgets, withBudgets } from '../budgets.js';
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';
@@ -61,10 +61,11 @@ export function accountCommand(cli: Cli): Command {
     .command('show <account>')
     .description('Show an account with its balance.')
     .action((accountId: string) =>
-      cli.withServices(async ({ auth, ledger }) => {
-        const response = await auth.getAccount({ accountId }, operatorCall());
-        const [balance] = (await balancesOf([response.account!], ledger)) ?? [];
-        cli.out.show(accountWithBalanceView, { account: response.account!, balance });
+      cli.withServices(async (services) => {
+        const { account: found } = await services.auth.getAccount({ accountId }, operatorCall());
+        const [balance] = (await balancesOf([found!], services.ledger)) ?? [];
+        const spend = await spendOfBudgets(services, accountId, found!.budgets);
+        cli.out.show(accountWithBalanceView, { account: found!, balance, spend });
       }),
     );
 

@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { type Key, KeyState, type ModelPermission, UpdateKeyRequest } from '#proto/auth/v1/auth.js';
 import type { KeyActivity } from '#proto/metering/v1/metering.js';
 import { chooseAccount, withAccount } from '../accounts.js';
-import { type BudgetOptions, changedKeyBudgets, withBudgets } from '../budgets.js';
+import { type BudgetOptions, changedKeyBudgets, spendOfBudgets, withBudgets } from '../budgets.js';
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';
@@ -222,11 +222,14 @@ async function showKey(cli: Cli, services: Services, key: Key): Promise<void> {
 /** Maximum number of keys whose last use metering returns at once. */
 const activityKeysMax = 200;
 
-async function known(cli: Cli, { auth, ledger, metering }: Services, accountId: string, keys: readonly Key[]): Promise<ShownKey[]> {
+async function known(cli: Cli, services: Services, accountId: string, keys: readonly Key[]): Promise<ShownKey[]> {
   if (keys.length === 0) return [];
+  const { auth, ledger, metering } = services;
   const keyIds = keys.map((key) => key.id);
   const { account } = await auth.getAccount({ accountId }, operatorCall());
   const spends = (await ledger.listKeySpend({ accountId, keyIds }, operatorCall())).keys;
+  const budgets = keys.flatMap((key) => key.budgets);
+  const budgetSpend = await spendOfBudgets(services, accountId, budgets);
   const activities: KeyActivity[] = [];
   for (let start = 0; start < keyIds.length; start += activityKeysMax) {
     const page = keyIds.slice(start, start + activityKeysMax);
@@ -237,6 +240,7 @@ async function known(cli: Cli, { auth, ledger, metering }: Services, accountId: 
     spend: spends.find(({ keyId }) => keyId === key.id),
     activity: activities.find(({ keyId }) => keyId === key.id),
     accountState: account!.state,
+    budgetSpend,
     nowMs: cli.world.nowMs(),
   }));
 }

@@ -24,7 +24,7 @@ describe('projects', () => {
         models: ['a', 'b'],
         rate_limits: { rpm: 60, tpm: null, concurrency: null },
         budgets: [
-          { period: 'month', limit_usd: '25', soft: false, alert_at: [90, 100] },
+          { period: 'month', limit_usd: '25', spent_usd: '1.5', left_usd: '23.5', soft: false, alert_at: [90, 100] },
           { period: 'day', limit_usd: '2', soft: true, alert_at: [90, 100] },
         ],
       },
@@ -34,7 +34,7 @@ describe('projects', () => {
     expect(await tollgateJson(gateway, ['project', 'list'])).toMatchObject([{ id, keys: 1 }]);
     await tollgate(gateway, ['project', 'update', id, '--budget', 'day:none', '--tpm', '1000', '--name', 'Find']);
     expect((await tollgate(gateway, ['project', 'show', id])).stdout).toMatch(
-      /name +Find\n(.*\n)+budgets +\$25 per month \(alerts at 90, 100 %\)\nrate limits +60 rpm, 1000 tpm\nmodels +a,b\n/,
+      /name +Find\n(.*\n)+budgets +\$25 per month \(\$1.5 spent, \$23.5 left, resets 2027-01-16 08:00:00Z; alerts at 90, 100 %\)\nrate limits +60 rpm, 1000 tpm\nmodels +a,b\n/,
     );
     expect((await tollgate(gateway, ['project', 'update', id])).code).toBe(2);
     expect(await tollgateJson(gateway, ['project', 'delete', id])).toMatchObject([{ id, state: 'deleted' }]);
@@ -81,7 +81,7 @@ describe('budgets', () => {
       ],
     });
     expect((await tollgate(gateway, ['account', 'show', id])).stdout).toMatch(
-      /budgets +\$100 in its lifetime, \$1 per day\ntime zone +Europe\/Berlin\n/,
+      /budgets +\$100 in its lifetime \(\$1.5 spent, \$98.5 left.*\), \$1 per day .*\ntime zone +Europe\/Berlin\n/,
     );
     expect(await tollgate(gateway, ['account', 'update', id, '--model', 'm', '--budget', 'day:2'])).toMatchObject({ code: 2 });
   });

@@ -8,7 +8,7 @@ import {
   UpdateProjectRequest,
 } from '#proto/auth/v1/auth.js';
 import { chooseAccount, withAccount } from '../accounts.js';
-import { type BudgetOptions, changedBudgets, withBudgets } from '../budgets.js';
+import { type BudgetOptions, changedBudgets, spendOfBudgets, withBudgets } from '../budgets.js';
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';
@@ -34,7 +34,8 @@ export function projectCommand(cli: Cli): Command {
     .option(...modelsOption)
     .option('--idempotency-key <key>', 'a retry with the same key creates no second project')
     .action((name: string, options: SettingOptions & { account?: string; idempotencyKey?: string }) =>
-      cli.withServices(async ({ auth }) => {
+      cli.withServices(async (services) => {
+        const { auth } = services;
         const request = CreateProjectRequest.fromPartial({
           accountId: await chooseAccount(auth, options.account),
           name,
@@ -43,30 +44,33 @@ export function projectCommand(cli: Cli): Command {
         });
         request.models = options.models;
         request.rateLimits = newRateLimits(options);
-        show(cli, (await auth.createProject(request, operatorCall())).project!);
+        await show(cli, services, (await auth.createProject(request, operatorCall())).project!);
       }),
     );
 
   withPaging(withAccount(project.command('list')))
     .description('List the projects of an account, in order of creation.')
     .action((options: { account?: string } & PageOptions) =>
-      cli.withServices(async ({ auth }) => {
+      cli.withServices(async (services) => {
+        const { auth } = services;
         const accountId = await chooseAccount(auth, options.account);
         await listPages(cli, projectView, options, async (pageSize, pageToken) => {
           const request = ListProjectsRequest.fromPartial({ accountId, pageSize, pageToken, withKeyCounts: true });
           const { projects, keyCounts, nextPageToken } = await auth.listProjects(request, operatorCall());
-          return { items: projects.map((each, index) => ({ project: each, keys: keyCounts[index] })), nextPageToken };
+          const budgets = projects.flatMap((each) => each.budgets);
+          const spend = await spendOfBudgets(services, accountId, budgets);
+          return { items: projects.map((each, index) => ({ project: each, keys: keyCounts[index], spend })), nextPageToken };
         });
       }),
     );
 
   project
     .command('show <project>')
-    .description('Show a project.')
+    .description('Show a project with what is spent of its budgets.')
     .action((projectId: string) =>
-      cli.withServices(async ({ auth }) => {
-        const { project: found, keyCount } = await auth.getProject({ projectId, accountId: '' }, operatorCall());
-        cli.out.show(projectView, { project: found!, keys: keyCount });
+      cli.withServices(async (services) => {
+        const { project: found, keyCount } = await services.auth.getProject({ projectId, accountId: '' }, operatorCall());
+        await show(cli, services, found!, keyCount);
       }),
     );
 
@@ -87,7 +91,7 @@ export function projectCommand(cli: Cli): Command {
         if (updateMask.length === 0)
           throw new CliError('No change is given.', { fix: 'Use --help to see what can be changed.', exitCode: 2 });
         const request = { ...UpdateProjectRequest.fromPartial({ projectId, accountId: before.accountId, updateMask }), ...change };
-        show(cli, (await services.auth.updateProject(request, operatorCall())).project!);
+        await show(cli, services, (await services.auth.updateProject(request, operatorCall())).project!);
       }),
     );
 
@@ -97,7 +101,7 @@ export function projectCommand(cli: Cli): Command {
     .action((projectId: string) =>
       cli.withServices(async (services) => {
         const { accountId } = await findProject(services, projectId);
-        show(cli, (await services.auth.deleteProject({ projectId, accountId }, operatorCall())).project!);
+        await show(cli, services, (await services.auth.deleteProject({ projectId, accountId }, operatorCall())).project!);
       }),
     );
 
@@ -109,6 +113,7 @@ async function findProject({ auth }: Services, projectId: string): Promise<Proje
   return (await auth.getProject({ projectId, accountId: '' }, operatorCall())).project!;
 }
 
-function show(cli: Cli, project: Project): void {
-  cli.out.show(projectView, { project, keys: undefined });
+async function show(cli: Cli, services: Services, project: Project, keys?: number): Promise<void> {
+  const spend = await spendOfBudgets(services, project.accountId, project.budgets);
+  cli.out.show(projectView, { project, keys, spend });
 }

@@ -26,6 +26,7 @@ import {
   type UpdateKeyRequest,
   type UpdateProjectRequest,
 } from '#proto/auth/v1/auth.js';
+import type { Budget } from '#proto/budget/v1/budget.js';
 import { Notification, NotificationChannel, NotificationServiceDefinition, NotificationState } from '#proto/auth/v1/notifications.js';
 import { UserServiceDefinition, VerifyAuditLogResponse } from '#proto/auth/v1/users.js';
 import { CatalogServiceDefinition, Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
@@ -41,6 +42,7 @@ import {
   EntryKind,
   Hold,
   LedgerServiceDefinition,
+  type ListBudgetSpendRequest,
   RedemptionCode,
   RedemptionCodeState,
   type RefundRequest,
@@ -204,6 +206,8 @@ function pageOf<T>(items: readonly T[], size: number, token: string): { page: T[
   return { page: items.slice(start, start + size), nextPageToken: start + size < items.length ? String(start + size) : '' };
 }
 
+const withIds = (budgets: readonly Budget[]): Budget[] => budgets.map((budget) => ({ ...budget, id: `bud_${budget.period}` }));
+
 function auth(state: FakeState): object {
   return {
     createAccount: async ({ name, rateLimits }: CreateAccountRequest, context: CallContext) => {
@@ -238,13 +242,19 @@ function auth(state: FakeState): object {
     },
     updateAccountBudgets: async ({ accountId, budgets, timeZone, updateMask }: UpdateAccountBudgetsRequest) => {
       const account = find(state.accounts, accountId, 'account');
-      if (updateMask?.includes('budgets') === true) account.budgets = budgets;
+      if (updateMask?.includes('budgets') === true) account.budgets = withIds(budgets);
       if (updateMask?.includes('time_zone') === true) account.timeZone = timeZone;
       return { account };
     },
     createProject: async (request: CreateProjectRequest) => {
       const models = request.models ?? { allModels: true, modelIds: [] };
-      const project = Project.fromPartial({ ...request, models, id: newId('proj'), createdAtMs: BigInt(testNowMs) });
+      const project = Project.fromPartial({
+        ...request,
+        budgets: withIds(request.budgets),
+        models,
+        id: newId('proj'),
+        createdAtMs: BigInt(testNowMs),
+      });
       state.projects.push(project);
       return { project };
     },
@@ -266,7 +276,7 @@ function auth(state: FakeState): object {
       if (has('name')) project.name = request.name;
       if (has('models')) project.models = request.models;
       if (has('rate_limits')) project.rateLimits = request.rateLimits;
-      if (has('budgets')) project.budgets = request.budgets;
+      if (has('budgets')) project.budgets = withIds(request.budgets);
       return { project };
     },
     deleteProject: async ({ projectId }: { projectId: string }) => {
@@ -305,7 +315,7 @@ function auth(state: FakeState): object {
       if (has('expires_at_ms')) key.expiresAtMs = request.expiresAtMs;
       if (has('state')) key.state = request.state;
       if (has('rate_limits')) key.rateLimits = request.rateLimits;
-      if (has('budgets')) key.budgets = request.budgets;
+      if (has('budgets')) key.budgets = withIds(request.budgets);
       if (has('project_id')) key.projectId = request.projectId;
       return { key };
     },
@@ -408,6 +418,16 @@ function ledger(state: FakeState): object {
       if (state.balancesFault !== undefined) throw state.balancesFault;
       return { balances: accountIds.map((accountId) => balanceOf(state, accountId)) };
     },
+    listBudgetSpend: async ({ budgets }: ListBudgetSpendRequest) => ({
+      budgets: budgets.map(({ id, limitNanoUsd }) => ({
+        budgetId: id,
+        fromMs: BigInt(testNowMs),
+        untilMs: BigInt(testNowMs + 86_400_000),
+        spentNanoUsd: 1_500_000_000n,
+        heldNanoUsd: 0n,
+        leftNanoUsd: limitNanoUsd - 1_500_000_000n,
+      })),
+    }),
     listKeySpend: async ({ keyIds }: { keyIds: string[] }) => ({
       keys: keyIds.map((keyId) => ({ keyId, spentNanoUsd: 1_500_000_000n, heldNanoUsd: 0n, limitNanoUsd: undefined })),
     }),

@@ -1,7 +1,7 @@
 // The output of accounts.
 import { type Account, AccountState } from '#proto/auth/v1/auth.js';
 import type { Balance } from '#proto/ledger/v1/ledger.js';
-import { budgetsJson, budgetsText } from '../budgets.js';
+import { budgetsJson, budgetsText, type SpendOfBudgets } from '../budgets.js';
 import { type Column, instant, instantJson, usd, type View } from '../output.js';
 import { wordsOf } from '../parse.js';
 import { accountRateLimitsJson, modelRateLimitsText, rateLimitsText } from '../rate-limits.js';
@@ -46,13 +46,22 @@ export interface AccountWithBalance {
   readonly account: Account;
   /** Undefined while the ledger is unavailable. */
   readonly balance: Balance | undefined;
+  /** Absent: it was not read. */
+  readonly spend?: SpendOfBudgets;
 }
 
 /** An account and its balance; the balance's account id is omitted. */
 export const accountWithBalanceView: View<AccountWithBalance> = {
-  json: ({ account, balance }) => ({ ...accountView.json(account), balance: balance === undefined ? null : balanceView.json(balance) }),
+  json: ({ account, balance, spend }) => ({
+    ...accountView.json(account),
+    budgets: budgetsJson(account.budgets, spend),
+    balance: balance === undefined ? null : balanceView.json(balance),
+  }),
   columns: [
-    ...accountView.details!.map((column): Column<AccountWithBalance> => ({ ...column, text: ({ account }) => column.text(account) })),
+    ...accountView.details!.map((column): Column<AccountWithBalance> => ({
+      ...column,
+      text: ({ account, spend }) => (column.title === 'budgets' ? budgetsText(account.budgets, spend) : column.text(account)),
+    })),
     ...balanceView.columns.slice(1).map((column): Column<AccountWithBalance> => ({
       ...column,
       text: ({ balance }) => (balance === undefined ? '?' : column.text(balance)),

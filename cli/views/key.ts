@@ -2,7 +2,7 @@
 import type { Key } from '#proto/auth/v1/auth.js';
 import type { KeyActivity } from '#proto/metering/v1/metering.js';
 import { type KeyStanding, keyStateWord } from '#rules/key-state.js';
-import { budgetsJson, budgetsText } from '../budgets.js';
+import { budgetsJson, budgetsText, type SpendOfBudgets } from '../budgets.js';
 import { instant, instantJson, usd, usdJson, type View } from '../output.js';
 import { rateLimitsJson, rateLimitsText } from '../rate-limits.js';
 
@@ -10,6 +10,7 @@ import { rateLimitsJson, rateLimitsText } from '../rate-limits.js';
 export interface ShownKey extends KeyStanding {
   /** Absent: it was never used. */
   readonly activity: KeyActivity | undefined;
+  readonly budgetSpend: SpendOfBudgets;
 }
 
 function remaining({ key, spend }: ShownKey): bigint | undefined {
@@ -43,7 +44,7 @@ export const keyView: View<ShownKey> = {
     ...usdJson('held', item.spend?.heldNanoUsd ?? 0n),
     ...usdJson('remaining', remaining(item)),
     rate_limits: rateLimitsJson(item.key.rateLimits),
-    budgets: budgetsJson(item.key.budgets),
+    budgets: budgetsJson(item.key.budgets, item.budgetSpend),
     expires_at: instantJson(item.key.expiresAtMs),
     created_at: instantJson(item.key.createdAtMs),
     revoked_at: instantJson(item.key.revokedAtMs),
@@ -78,7 +79,7 @@ export const keyView: View<ShownKey> = {
     { title: 'held', text: ({ spend }) => usd(spend?.heldNanoUsd ?? 0n) },
     { title: 'limit', text: ({ key }) => (key.lifetimeLimitNanoUsd === undefined ? 'none' : usd(key.lifetimeLimitNanoUsd)) },
     { title: 'remaining', text: (item) => (remaining(item) === undefined ? '' : usd(remaining(item)!)) },
-    { title: 'budgets', text: ({ key }) => budgetsText(key.budgets) },
+    { title: 'budgets', text: ({ key, budgetSpend }) => budgetsText(key.budgets, budgetSpend) },
     { title: 'rate limits', text: ({ key }) => rateLimitsText(key.rateLimits) },
     { title: 'models', text: ({ key }) => models(key) },
     { title: 'expires', text: ({ key }) => (key.expiresAtMs === undefined ? 'never' : instant(key.expiresAtMs)) },

@@ -1,14 +1,15 @@
 // The output of projects.
 import type { Project } from '#proto/auth/v1/auth.js';
-import { budgetsJson, budgetsText } from '../budgets.js';
+import { budgetsJson, budgetsText, type SpendOfBudgets } from '../budgets.js';
 import { instant, instantJson, type View } from '../output.js';
 import { rateLimitsJson, rateLimitsText } from '../rate-limits.js';
 
-/** A project with the number of its keys that are not revoked. */
+/** A project with the number of its keys that are not revoked, and what is spent of its budgets. */
 export interface ShownProject {
   readonly project: Project;
   /** Undefined where it was not counted. */
   readonly keys: number | undefined;
+  readonly spend: SpendOfBudgets;
 }
 
 const models = ({ project }: ShownProject): string =>
@@ -26,7 +27,7 @@ export const projectView: View<ShownProject> = {
     is_default: shown.project.isDefault,
     models: shown.project.models?.allModels === true ? 'all' : (shown.project.models?.modelIds ?? []),
     rate_limits: rateLimitsJson(shown.project.rateLimits),
-    budgets: budgetsJson(shown.project.budgets),
+    budgets: budgetsJson(shown.project.budgets, shown.spend),
     ...(shown.keys === undefined ? {} : { keys: shown.keys }),
     created_at: instantJson(shown.project.createdAtMs),
     deleted_at: instantJson(shown.project.deletedAtMs),
@@ -36,7 +37,7 @@ export const projectView: View<ShownProject> = {
     { title: 'name', text: ({ project }) => project.name },
     { title: 'state', text: state },
     { title: 'keys', text: keys, align: 'right' },
-    { title: 'budgets', text: ({ project }) => budgetsText(project.budgets) },
+    { title: 'budgets', text: ({ project, spend }) => budgetsText(project.budgets, spend) },
     { title: 'rate limits', text: ({ project }) => rateLimitsText(project.rateLimits) },
     { title: 'models', text: models },
   ],
@@ -46,7 +47,7 @@ export const projectView: View<ShownProject> = {
     { title: 'name', text: ({ project }) => project.name },
     { title: 'state', text: state },
     { title: 'keys', text: keys },
-    { title: 'budgets', text: ({ project }) => budgetsText(project.budgets) },
+    { title: 'budgets', text: ({ project, spend }) => budgetsText(project.budgets, spend) },
     { title: 'rate limits', text: ({ project }) => rateLimitsText(project.rateLimits) },
     { title: 'models', text: models },
     { title: 'created', text: ({ project }) => instant(project.createdAtMs) },

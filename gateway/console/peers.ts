@@ -41,6 +41,7 @@ export interface ConsolePeers {
     LedgerService,
     | 'getBalance'
     | 'listKeySpend'
+    | 'listBudgetSpend'
     | 'getHold'
     | 'listOpenHolds'
     | 'listEntries'

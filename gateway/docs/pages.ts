@@ -39,7 +39,7 @@ const sources: readonly Source[] = [
     name: 'rate-limits',
     description: 'Limits on requests, tokens and concurrent calls: how they count, the response, the headers, how to set them.',
   },
-  { name: 'projects', description: 'Projects and budgets: how keys are grouped, and what a key, a project or an account may spend.' },
+  { name: 'projects', description: 'Projects: keys that share models, limits and budgets, and how to set budgets.' },
   { name: 'refusals', description: 'Why a call was refused: found by request id, listed and counted.' },
   { name: 'idempotency', description: 'How to retry a call safely with the Idempotency-Key header.' },
   { name: 'console', description: 'The console: users, sign-in, roles, and what an operator sets up for them.' },

@@ -26,6 +26,12 @@ const Count = Type.Integer({ minimum: 0 });
 const Time = Type.String({ description: 'RFC 3339.' });
 const nullable = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S) => Type.Union([schema, Type.Null()]);
 
+const LimitOrDefault = nullable(Count);
+const KeyRateLimits = Type.Object(
+  { requests_per_minute: LimitOrDefault, tokens_per_minute: LimitOrDefault, concurrent_calls: LimitOrDefault },
+  { description: 'null: the default of the installation; 0: no limit.' },
+);
+
 /** The body of GET /v1/key. */
 export const KeyView = Type.Object(
   {
@@ -34,6 +40,15 @@ export const KeyView = Type.Object(
     name: Type.String(),
     last_four: Type.String(),
     account_id: Type.String(),
+    project: Type.Object(
+      {
+        id: Type.String(),
+        name: Type.String(),
+        models: nullable(Type.Array(Type.String(), { description: 'null: all current and future models.' })),
+        rate_limits: KeyRateLimits,
+      },
+      { description: 'A call needs the permission of the key and of its project, and counts against the limits of both.' },
+    ),
     state: Type.Enum(keyStateWords, {
       description: 'Calls are served while it is active or rotating (previous secrets remain valid).',
     }),
@@ -43,6 +58,20 @@ export const KeyView = Type.Object(
     spent_usd: Usd,
     held_usd: Usd,
     remaining_usd: nullable(Usd),
+    rate_limits: KeyRateLimits,
+    budgets: Type.Array(
+      Type.Object({
+        scope: Type.Enum(['key', 'project', 'account']),
+        period: Type.Enum(['lifetime', 'month', 'week', 'day']),
+        limit_usd: Usd,
+        soft: Type.Boolean({ description: 'Calls are admitted even when the budget is spent; only alerts are sent.' }),
+        spent_usd: Usd,
+        held_usd: Usd,
+        left_usd: Usd,
+        resets_at: nullable(Time),
+      }),
+      { description: 'The budgets of the key, its project and its account, each of which can refuse a call.' },
+    ),
     balance: Type.Object({ credited_usd: Usd, spent_usd: Usd, held_usd: Usd, available_usd: Usd }),
   },
   { title: 'Key' },

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { Key, KeyState } from '#proto/auth/v1/auth.js';
-import { Balance, KeySpend } from '#proto/ledger/v1/ledger.js';
+import { Key, KeyState, Project } from '#proto/auth/v1/auth.js';
+import { Budget } from '#proto/budget/v1/budget.js';
+import { Balance, BudgetSpend, KeySpend } from '#proto/ledger/v1/ledger.js';
 import { TokenClass } from '#proto/inference/v1/tokens.js';
 import { Outcome, Refusal, UsageRecord, UsageSource } from '#proto/metering/v1/metering.js';
 import { renderKey } from '../render/key.js';
@@ -87,8 +88,11 @@ describe('the OpenAPI document', () => {
 
   it('describes keys and usage records correctly', () => {
     const key = Key.fromPartial({ id: 'key_1', state: KeyState.KEY_STATE_ACTIVE, lifetimeLimitNanoUsd: 5n, expiresAtMs: 1n });
-    expectToMatch(KeyView, renderKey(key, Balance.fromPartial({}), KeySpend.fromPartial({}), 0));
-    expectToMatch(KeyView, renderKey(Key.fromPartial({}), Balance.fromPartial({}), undefined, 0));
+    const [balance, project] = [Balance.fromPartial({}), Project.fromPartial({ id: 'proj_1', models: { modelIds: ['m'] } })];
+    const budgets = [2, 1].map((period) => Budget.fromPartial({ id: `bud_${period}`, scope: 1, period, limitNanoUsd: 5n }));
+    const spent = budgets.map(({ id }, index) => BudgetSpend.fromPartial({ budgetId: id, untilMs: BigInt(index) }));
+    expectToMatch(KeyView, renderKey({ key, project, budgets }, { balance, key: KeySpend.fromPartial({}), budgets: spent }, 0));
+    expectToMatch(KeyView, renderKey({ key: Key.fromPartial({}), project, budgets: [] }, { balance, key: undefined, budgets: [] }, 0));
     const record = {
       call: { id: 'req_1' },
       outcome: Outcome.OUTCOME_COMPLETED,

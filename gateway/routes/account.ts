@@ -10,17 +10,20 @@ import { renderRefusal } from '../render/refusal.js';
 import { renderUsageRecordAlone } from '../render/usage.js';
 import { stateOf } from '../http/request-state.js';
 
-/** Returns the limits, spent, held and remaining amounts of the calling key, and the balance of its account. */
+/** Returns the limits, spent, held and remaining amounts of the calling key, its project, the budgets that it counts in, and the balance of its account. */
 export function getKey({ peers, config, clock }: CallDeps): Middleware {
   return async (ctx: Context) => {
-    const key = stateOf(ctx).key!;
+    const { key: ofState, project, budgets = [], accountTimeZone: timeZone = '' } = stateOf(ctx);
+    const key = ofState!;
+    const { accountId } = key;
     const context = callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs });
-    const [{ balance }, { keys }] = await Promise.all([
-      peers.ledger.getBalance({ accountId: key.accountId }, context),
-      peers.ledger.listKeySpend({ accountId: key.accountId, keyIds: [key.id] }, context),
+    const [{ balance }, { keys }, { budgets: spend }] = await Promise.all([
+      peers.ledger.getBalance({ accountId }, context),
+      peers.ledger.listKeySpend({ accountId, keyIds: [key.id] }, context),
+      budgets.length === 0 ? { budgets: [] } : peers.ledger.listBudgetSpend({ accountId, budgets: [...budgets], timeZone }, context),
     ]);
     ctx.set('cache-control', 'no-store');
-    ctx.body = renderKey(key, balance!, keys[0], clock.nowMs());
+    ctx.body = renderKey({ key, project: project!, budgets }, { balance: balance!, key: keys[0], budgets: spend }, clock.nowMs());
   };
 }
 

@@ -17,6 +17,7 @@ import { upstreams } from './operator/upstreams.js';
 import { users } from './operator/users.js';
 import { payments } from './payments.js';
 import { profile } from './profile.js';
+import { projects } from './projects.js';
 import { refusals } from './refusals.js';
 import { signIn } from './sign-in.js';
 import { usage } from './usage.js';
@@ -24,6 +25,7 @@ import { usage } from './usage.js';
 export const areas: readonly Area[] = [
   signIn,
   profile,
+  projects,
   keys,
   usage,
   refusals,

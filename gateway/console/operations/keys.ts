@@ -4,9 +4,11 @@ import { CreateKeyRequest, type Key, KeyState, UpdateKeyRequest } from '#proto/a
 import { parseUsd } from '#rules/money.js';
 import { stateOf } from '../../http/request-state.js';
 import { assertUsable } from '../../replicas/usable-key.js';
+import { spendOf } from '../budget-spend.js';
 import { updateMaskOf } from '../table/update-mask.js';
 import type { OperationDeps } from '../deps.js';
 import { keySearchOf, searchPage } from '../search/key-search.js';
+import { budgetsOf } from '../render/budgets.js';
 import { renderConsoleKey } from '../render/keys.js';
 import { rateLimitsOf } from '../render/rate-limits.js';
 import { orNull } from '../render/values.js';
@@ -54,6 +56,8 @@ export const keys: Area = {
           CreateKeyRequest.fromPartial({
             accountId,
             name: body.name,
+            projectId: body.project_id ?? '',
+            budgets: budgetsOf(body.budgets ?? []),
             ...(body.models == null ? {} : { models: { modelIds: body.models } }),
             ...(body.limit_usd == null ? {} : { lifetimeLimitNanoUsd: limitNanoUsd(body.limit_usd) }),
             ...(body.expires_at == null ? {} : { expiresAtMs: expiryMs(body.expires_at, deps.clock.nowMs()) }),
@@ -76,7 +80,7 @@ export const keys: Area = {
     operation({
       method: 'PATCH',
       path: '/accounts/{account}/keys/{key}',
-      summary: 'Change a key: absent fields are unchanged; null removes the limits, the expiry or the restriction to models.',
+      summary: 'Change a key: absent fields are unchanged; null removes the limits, the budgets, the expiry or the restriction to models.',
       who: 'change keys',
       body: UpdateKey,
       answers: [ok(ApiKey)],
@@ -89,6 +93,8 @@ export const keys: Area = {
             keyId: before.id,
             accountId,
             name: body.name ?? '',
+            projectId: body.project_id ?? '',
+            budgets: budgetsOf(body.budgets ?? []),
             models: body.models === null ? { allModels: true } : { modelIds: body.models ?? [] },
             ...(typeof body.limit_usd === 'string' ? { lifetimeLimitNanoUsd: limitNanoUsd(body.limit_usd) } : {}),
             ...(typeof body.expires_at === 'string' ? { expiresAtMs: expiryMs(body.expires_at, deps.clock.nowMs()) } : {}),
@@ -101,6 +107,8 @@ export const keys: Area = {
               expires_at: 'expires_at_ms',
               state: 'state',
               rate_limits: 'rate_limits',
+              project_id: 'project_id',
+              budgets: 'budgets',
             }),
           }),
           call.context(),
@@ -165,6 +173,8 @@ export const keys: Area = {
         state.project = project;
         state.endpoint = 'chat-completions';
         state.accountRateLimits = account!.rateLimits;
+        state.budgets = [...key.budgets, ...project!.budgets, ...account!.budgets];
+        state.accountTimeZone = account!.timeZone;
         await deps.serveCall(ctx);
       },
     }),
@@ -182,10 +192,12 @@ async function rendered(keysFound: readonly Key[], call: Call, deps: OperationDe
   const { accountId, context } = call;
   if (keysFound.length === 0) return [];
   const keyIds = keysFound.map(({ id }) => id);
-  const [{ account }, spend, activity] = await Promise.all([
+  const budgets = keysFound.flatMap((key) => key.budgets);
+  const [{ account }, spend, activity, budgetSpend] = await Promise.all([
     deps.peers.auth.getAccount({ accountId }, context()),
     deps.peers.ledger.listKeySpend({ accountId, keyIds }, context()),
     deps.peers.metering.batchGetKeyActivity({ accountId, keyIds }, context()),
+    spendOf(budgets, call, deps),
   ]);
   const nowMs = deps.clock.nowMs();
   return keysFound.map((key) =>
@@ -194,6 +206,7 @@ async function rendered(keysFound: readonly Key[], call: Call, deps: OperationDe
       spend: spend.keys.find(({ keyId }) => keyId === key.id),
       activity: activity.keys.find(({ keyId }) => keyId === key.id),
       accountState: account!.state,
+      budgetSpend,
       nowMs,
     }),
   );

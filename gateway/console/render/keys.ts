@@ -1,8 +1,10 @@
 // Keys with their spending and activity as JSON. Amounts are decimal-string USD. Pure.
+import type { BudgetSpend } from '#proto/ledger/v1/ledger.js';
 import type { KeyActivity } from '#proto/metering/v1/metering.js';
 import { type KeyStanding, keyStateWord } from '#rules/key-state.js';
 import { formatUsd } from '#rules/money.js';
 import type { ApiKey } from '../schemas/keys.js';
+import { renderBudgets } from './budgets.js';
 import { renderRateLimits } from './rate-limits.js';
 import { instant, maybe } from './values.js';
 
@@ -10,17 +12,20 @@ import { instant, maybe } from './values.js';
 export interface ConsoleKey extends KeyStanding {
   /** Absent: the key was never used. */
   readonly activity: KeyActivity | undefined;
+  /** Undefined while the ledger is unavailable. */
+  readonly budgetSpend: readonly BudgetSpend[] | undefined;
 }
 
 /** Renders a key with its spending and its last use. */
 export function renderConsoleKey(standing: ConsoleKey): ApiKey {
-  const { key, spend, activity } = standing;
+  const { key, spend, activity, budgetSpend } = standing;
   const spent = spend?.spentNanoUsd ?? 0n;
   const held = spend?.heldNanoUsd ?? 0n;
   const limit = key.lifetimeLimitNanoUsd;
   const remaining = limit === undefined ? undefined : limit - spent - held;
   return {
     id: key.id,
+    project_id: key.projectId,
     name: key.name,
     last_four: key.lastFour,
     state: keyStateWord(standing),
@@ -30,6 +35,7 @@ export function renderConsoleKey(standing: ConsoleKey): ApiKey {
     held_usd: formatUsd(held),
     remaining_usd: maybe(remaining, (left) => formatUsd(left < 0n ? 0n : left)),
     rate_limits: renderRateLimits(key.rateLimits),
+    budgets: renderBudgets(key.budgets, budgetSpend),
     expires_at: maybe(key.expiresAtMs, instant),
     created_at: instant(key.createdAtMs),
     revoked_at: maybe(key.revokedAtMs, instant),

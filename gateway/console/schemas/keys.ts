@@ -1,12 +1,14 @@
 // API keys of an account.
 import { type Static, Type } from 'typebox';
 import { keyStateWords } from '#rules/key-state-words.js';
+import { Budget, BudgetsBody } from './budgets.js';
 import { RateLimits, RateLimitsBody } from './rate-limits.js';
 import { brokenAs, Instant, listOf, Name, nullable, optional, parameter, Text, Time, Usd, UsdBody, view } from './shapes.js';
 
 /** A key without its secret. */
 export const ApiKey = view('Key', {
   id: Text,
+  project_id: Text,
   name: Text,
   last_four: Text,
   state: Type.Enum(keyStateWords, {
@@ -18,6 +20,7 @@ export const ApiKey = view('Key', {
   held_usd: Usd,
   remaining_usd: nullable(Usd, 'Null: the key has no limit.'),
   rate_limits: RateLimits,
+  budgets: Type.Array(Budget, { description: 'Beside the limit of the lifetime.' }),
   expires_at: nullable(Time),
   created_at: Time,
   revoked_at: nullable(Time),
@@ -41,7 +44,8 @@ export const KeySearch = Type.Object({
   state: parameter(`Words of ${keyStateWords.join(', ')}, separated by commas.`),
 });
 
-const Models = Type.Array(
+/** Ids of models in a body. */
+export const Models = Type.Array(
   Type.String({ pattern: '^[\\x21-\\x7e]{1,200}$', description: 'An id from GET /v1/models.', ...brokenAs('model_ids') }),
   {
     minItems: 1,
@@ -51,19 +55,23 @@ const Models = Type.Array(
 
 export const CreateKey = Type.Object({
   name: Name,
+  project_id: Type.Optional(Text),
   models: optional(Models),
   limit_usd: optional(UsdBody),
   rate_limits: optional(RateLimitsBody),
+  budgets: optional(BudgetsBody),
   expires_at: optional(Instant),
 });
 export type CreateKey = Static<typeof CreateKey>;
 
-/** Absent fields are unchanged; null removes the limits, the expiry or the restriction to models. Rate limits are replaced together. */
+/** Absent fields are unchanged; null removes the limits, the budgets, the expiry or the restriction to models. Rate limits and budgets are replaced together. */
 export const UpdateKey = Type.Object({
   name: Type.Optional(Name),
+  project_id: Type.Optional(Text),
   models: optional(Models),
   limit_usd: optional(UsdBody),
   rate_limits: optional(RateLimitsBody),
+  budgets: optional(BudgetsBody),
   expires_at: optional(Instant),
   state: Type.Optional(Type.Enum(['active', 'disabled'])),
 });

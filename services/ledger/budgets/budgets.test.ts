@@ -221,7 +221,7 @@ describe.each(testEngines)('budgets on %s', (engine) => {
 
   it.each<[string, string, (customer: Customer) => { budgets?: Budget[]; timeZone?: string }]>([
     ['an unknown time zone', 'time_zone', (customer) => ({ budgets: [budgetOf(customer, 1n)], timeZone: 'Mars/Olympus' })],
-    ['more than five budgets', 'budgets', (customer) => ({ budgets: Array.from({ length: 6 }, () => budgetOf(customer, 1n)) })],
+    ['more than six budgets', 'budgets', (customer) => ({ budgets: Array.from({ length: 7 }, () => budgetOf(customer, 1n)) })],
     [
       'a budget twice',
       'budgets[1].id',

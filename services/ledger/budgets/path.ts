@@ -9,8 +9,8 @@ import { noBudgets } from './buckets.js';
 import { isTimeZone, periodStart } from './calendar.js';
 import { scopeNames } from './names.js';
 
-/** Two each of account, project and key, of which the key's lifetime limit is one. */
-export const pathBudgetsMax = 5;
+/** Two each of account, project and key; the lifetime limit of a key, which is none of them, counts as one of its two. */
+export const pathBudgetsMax = 6;
 const percentsMax = 20;
 const percentMax = 1000;
 

@@ -1,0 +1,138 @@
+// Projects of an account, and the budgets of the account itself.
+import { CreateProjectRequest, ListProjectsRequest, UpdateAccountBudgetsRequest, UpdateProjectRequest } from '#proto/auth/v1/auth.js';
+import { spendOf } from '../budget-spend.js';
+import type { OperationDeps } from '../deps.js';
+import { budgetsOf, renderBudgets } from '../render/budgets.js';
+import { renderProject } from '../render/projects.js';
+import { rateLimitsOf } from '../render/rate-limits.js';
+import { orNull } from '../render/values.js';
+import { AccountBudgets, UpdateAccountBudgets } from '../schemas/budgets.js';
+import { CreateProject, Project, ProjectList, UpdateProject } from '../schemas/projects.js';
+import { type Area, type Call, created, done, ok, operation } from '../table/operation.js';
+import { updateMaskOf } from '../table/update-mask.js';
+
+export const projects: Area = {
+  title: 'Projects and budgets',
+  description: 'The projects of an account, which group its keys, and the budgets of the account itself.',
+  operations: [
+    operation({
+      method: 'GET',
+      path: '/accounts/{account}/projects',
+      summary: 'List the projects in order of creation, deleted ones included.',
+      who: 'look',
+      paged: true,
+      answers: [ok(ProjectList)],
+      handle: async (call, deps) => {
+        const { accountId, page, context } = call;
+        const request = ListProjectsRequest.fromPartial({ accountId, ...page, withKeyCounts: true });
+        const { projects: found, keyCounts, nextPageToken } = await deps.peers.auth.listProjects(request, context());
+        const budgets = found.flatMap((project) => project.budgets);
+        const spend = await spendOf(budgets, call, deps);
+        return { data: found.map((project, index) => renderProject(project, spend, keyCounts[index]!)), next: orNull(nextPageToken) };
+      },
+    }),
+    operation({
+      method: 'POST',
+      path: '/accounts/{account}/projects',
+      summary: 'Create a project.',
+      who: 'change projects',
+      idempotency: 'A repeat creates no second project.',
+      body: CreateProject,
+      answers: [created(Project)],
+      errors: { failed_precondition: 'The account has as many projects as it may have.' },
+      handle: async (call, deps) => {
+        const { accountId, body, idempotencyKey, context } = call;
+        const request = CreateProjectRequest.fromPartial({
+          accountId,
+          name: body.name,
+          ...(body.models == null ? {} : { models: { modelIds: body.models } }),
+          ...(body.rate_limits == null ? {} : { rateLimits: rateLimitsOf(body.rate_limits) }),
+          budgets: budgetsOf(body.budgets ?? []),
+          idempotencyKey,
+        });
+        const { project } = await deps.peers.auth.createProject(request, context());
+        return shown(project!.id, call, deps);
+      },
+    }),
+    operation({
+      method: 'GET',
+      path: '/accounts/{account}/projects/{project}',
+      summary: 'Show a project.',
+      who: 'look',
+      answers: [ok(Project)],
+      handle: (call, deps) => shown(call.params.project, call, deps),
+    }),
+    operation({
+      method: 'PATCH',
+      path: '/accounts/{account}/projects/{project}',
+      summary: 'Change a project: absent fields are unchanged; null removes the restriction to models, the limits or the budgets.',
+      who: 'change projects',
+      body: UpdateProject,
+      answers: [ok(Project)],
+      errors: { failed_precondition: 'The project is deleted.' },
+      handle: async (call, deps) => {
+        const { accountId, body, params, context } = call;
+        const request = UpdateProjectRequest.fromPartial({
+          projectId: params.project,
+          accountId,
+          name: body.name ?? '',
+          models: body.models === null ? { allModels: true } : { modelIds: body.models ?? [] },
+          ...(body.rate_limits == null ? {} : { rateLimits: rateLimitsOf(body.rate_limits) }),
+          budgets: budgetsOf(body.budgets ?? []),
+          updateMask: updateMaskOf(body, { name: 'name', models: 'models', rate_limits: 'rate_limits', budgets: 'budgets' }),
+        });
+        await deps.peers.auth.updateProject(request, context());
+        return shown(params.project, call, deps);
+      },
+    }),
+    operation({
+      method: 'DELETE',
+      path: '/accounts/{account}/projects/{project}',
+      summary: 'Delete a project. Its past usage is kept.',
+      who: 'change projects',
+      answers: [done()],
+      errors: { failed_precondition: 'The project has keys that are not revoked, or is the default project.' },
+      handle: async ({ accountId, params, context }, deps) => {
+        await deps.peers.auth.deleteProject({ projectId: params.project, accountId }, context());
+      },
+    }),
+    operation({
+      method: 'GET',
+      path: '/accounts/{account}/budgets',
+      summary: 'Show the budgets of the account, and the time zone in which the periods of all of its budgets begin.',
+      who: 'look',
+      answers: [ok(AccountBudgets)],
+      handle: async (call, deps) => {
+        const { account } = await deps.peers.auth.getAccount({ accountId: call.accountId }, call.context());
+        const { budgets, timeZone } = account!;
+        return { budgets: renderBudgets(budgets, await spendOf(budgets, call, deps)), time_zone: timeZone };
+      },
+    }),
+    operation({
+      method: 'PATCH',
+      path: '/accounts/{account}/budgets',
+      summary: 'Change the budgets or the time zone of the account: absent fields are unchanged; null removes the budgets.',
+      who: 'change projects',
+      body: UpdateAccountBudgets,
+      answers: [ok(AccountBudgets)],
+      handle: async (call, deps) => {
+        const { accountId, body, context } = call;
+        const request = UpdateAccountBudgetsRequest.fromPartial({
+          accountId,
+          budgets: budgetsOf(body.budgets ?? []),
+          timeZone: body.time_zone ?? '',
+          updateMask: updateMaskOf(body, { budgets: 'budgets', time_zone: 'time_zone' }),
+        });
+        const { account } = await deps.peers.auth.updateAccountBudgets(request, context());
+        const { budgets, timeZone } = account!;
+        return { budgets: renderBudgets(budgets, await spendOf(budgets, call, deps)), time_zone: timeZone };
+      },
+    }),
+  ],
+};
+
+async function shown(projectId: string, call: Call, deps: OperationDeps): Promise<Project> {
+  const { accountId, context } = call;
+  const { project, keyCount } = await deps.peers.auth.getProject({ projectId, accountId }, context());
+  return renderProject(project!, await spendOf(project!.budgets, call, deps), keyCount);
+}

@@ -1,0 +1,28 @@
+// Projects of an account.
+import { type Static, Type } from 'typebox';
+import { Budgets, BudgetsBody } from './budgets.js';
+import { Models } from './keys.js';
+import { RateLimits, RateLimitsBody } from './rate-limits.js';
+import { listOf, Name, nullable, optional, Text, Time, view } from './shapes.js';
+
+export const Project = view('Project', {
+  id: Text,
+  name: Text,
+  is_default: Type.Boolean({ description: 'Keys are created in this project unless another is named.' }),
+  models: nullable(Type.Array(Text), 'A call needs the permission of its key and of its project. Null: all present and future models.'),
+  rate_limits: RateLimits,
+  budgets: Budgets,
+  keys: Type.Integer({ minimum: 0, description: 'Keys that are not revoked.' }),
+  created_at: Time,
+  deleted_at: nullable(Time, 'A deleted project is kept for its usage.'),
+});
+export type Project = Static<typeof Project>;
+export const ProjectList = listOf(Project);
+
+const settings = { models: optional(Models), rate_limits: optional(RateLimitsBody), budgets: optional(BudgetsBody) };
+export const CreateProject = Type.Object({ name: Name, ...settings });
+export type CreateProject = Static<typeof CreateProject>;
+
+/** Absent fields are unchanged; null removes the restriction to models, the limits or the budgets. Limits and budgets are replaced together. */
+export const UpdateProject = Type.Object({ name: Type.Optional(Name), ...settings });
+export type UpdateProject = Static<typeof UpdateProject>;

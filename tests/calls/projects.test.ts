@@ -1,0 +1,109 @@
+// Projects: their models and limits apply to all of their keys, within a second, and usage stays with the project in which it was recorded.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { chat, createKey, get, settled } from '../support/calls.js';
+import { eventually } from '../support/process.js';
+import { modes, startSystem, type System } from '../support/system.js';
+
+interface Total {
+  readonly name: string;
+  readonly calls: number;
+  readonly charge_nano_usd: string;
+}
+
+describe.each(modes)('projects, %s', (mode) => {
+  let system: System;
+  let accountId: string;
+
+  beforeAll(async () => {
+    system = await startSystem(mode);
+    ({ id: accountId } = await system.json<{ id: string }>('account', 'create', 'Acme'));
+    await system.cli('balance', 'deposit', '5', '--account', accountId);
+  });
+
+  afterAll(() => system?.stop());
+
+  const newProject = async (name: string, ...options: string[]): Promise<string> =>
+    (await system.json<{ id: string }>('project', 'create', name, '--account', accountId, ...options)).id;
+  const keyIn = (project: string) => createKey(system, 'laptop', '--account', accountId, '--project', project);
+  async function refused(answer: Response, status: number): Promise<Record<string, unknown>> {
+    expect(answer.status).toBe(status);
+    return ((await answer.json()) as { error: Record<string, unknown> }).error;
+  }
+  const untilStatus = (secret: string, status: number) =>
+    eventually(async () => ((await chat(system, secret)).status === status ? true : undefined));
+
+  it('limit all of their keys together, to their models, and a change applies within a second', async () => {
+    const project = await newProject('Limited', '--rpm', '1');
+    const keys = await Promise.all([keyIn(project), keyIn(project)]);
+    const first = await chat(system, keys[0]!.secret);
+    await first.text();
+    expect([first.status, first.headers.get('x-ratelimit-limit-requests')]).toEqual([200, '1']);
+    expect(await refused(await chat(system, keys[1]!.secret), 429)).toMatchObject({
+      scope: 'project',
+      limit: 'requests_per_minute',
+      max: '1',
+      message: expect.stringMatching(/^This project may make 1 request per minute and has made 1\./),
+    });
+
+    await system.cli('project', 'update', project, '--rpm', 'none', '--models', 'sandbox/reason');
+    const changedAtMs = Date.now();
+    await untilStatus(keys[1]!.secret, 403);
+    expect(Date.now() - changedAtMs).toBeLessThan(2000);
+    expect(await refused(await chat(system, keys[0]!.secret), 403)).toMatchObject({
+      reason: 'model_not_permitted',
+      message: expect.stringContaining('The project "Limited"'),
+    });
+    const listed = (await (await get(system, '/v1/models', keys[0]!.secret)).json()) as { data: { id: string }[] };
+    expect(listed.data.map(({ id }) => id)).toEqual(['sandbox/reason']);
+    await system.cli('project', 'update', project, '--models', 'all');
+    await untilStatus(keys[0]!.secret, 200);
+  });
+
+  it('keep the usage of a key that moves to another project', async () => {
+    const [before, after] = [await newProject('Before'), await newProject('After', '--models', 'sandbox/reason')];
+    const { id, secret } = await keyIn(before);
+    for (let call = 0; call < 2; call += 1) await (await chat(system, secret)).text();
+    await system.cli('key', 'update', id, '--project', after);
+    await untilStatus(secret, 403);
+    await system.cli('project', 'update', after, '--models', 'all');
+    await untilStatus(secret, 200);
+    const { rows } = await settled(system, accountId, 3);
+    const ofKey = rows.filter(({ key_id: keyId }) => keyId === id) as unknown as { project_id: string; charge_nano_usd: string }[];
+    const chargeOf = (project: string): string =>
+      String(ofKey.filter((row) => row.project_id === project).reduce((sum, row) => sum + BigInt(row.charge_nano_usd), 0n));
+    const totals = (await system.cli('usage', 'totals', '--account', accountId, '--key', id, '--by', 'project', '--json'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Total);
+    expect(totals.map(({ name, calls, charge_nano_usd: charge }) => [name, calls, charge])).toEqual(
+      expect.arrayContaining([
+        [before, 2, chargeOf(before)],
+        [after, ofKey.length - 2, chargeOf(after)],
+      ]),
+    );
+    expect(totals).toHaveLength(2);
+    await expect(system.cli('project', 'delete', after)).rejects.toThrow('keys that are not revoked');
+    expect(await system.json('project', 'delete', before)).toMatchObject({ name: 'Before', state: 'deleted' });
+  });
+
+  it('have budgets, which their keys see with what is spent', async () => {
+    const project = await newProject('Budgeted', '--budget', 'month:1', '--budget', 'day:0.5:soft');
+    const { secret } = await keyIn(project);
+    await (await chat(system, secret)).text();
+    await settled(system, accountId);
+    const key = (await (await get(system, '/v1/key', secret)).json()) as { project: object; budgets: Record<string, string>[] };
+    expect(key.project).toMatchObject({ id: project, name: 'Budgeted', models: null });
+    expect(key.budgets).toMatchObject([
+      { scope: 'project', period: 'month', limit_usd: '1', soft: false, resets_at: expect.stringMatching(/-01T00:00:00.000Z$/) },
+      { scope: 'project', period: 'day', limit_usd: '0.5', soft: true },
+    ]);
+    expect(Number(key.budgets[0]!['spent_usd'])).toBeGreaterThan(0);
+    expect(await system.json('project', 'show', project)).toMatchObject({
+      budgets: [{ period: 'month', spent_usd: key.budgets[0]!['spent_usd'] }, { period: 'day' }],
+    });
+    await system.cli('project', 'update', project, '--budget', 'month:0.000000001');
+    await untilStatus(secret, 402);
+    await system.cli('project', 'update', project, '--budget', 'month:none');
+    await untilStatus(secret, 200);
+  });
+});
