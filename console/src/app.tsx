@@ -32,6 +32,8 @@ const accountPages: Readonly<Record<string, ComponentType>> = {
   '': lazy(() => import('./pages/home/home.js')),
   '/keys': lazy(() => import('./pages/keys/keys.js')),
   '/keys/:key': lazy(() => import('./pages/keys/key.js')),
+  '/projects': lazy(() => import('./pages/projects/projects.js')),
+  '/projects/:project': lazy(() => import('./pages/projects/project.js')),
   '/usage': lazy(() => import('./pages/usage/overview.js')),
   '/usage/records/:record?': lazy(() => import('./pages/usage/records.js')),
   '/usage/refusals': lazy(() => import('./pages/refusals/refusals.js')),
@@ -206,7 +208,7 @@ function OfAccount({ children }: { children: ReactNode }) {
             name,
             suspended: state === 'suspended',
             role: 'owner',
-            permissions: ['look', 'change keys', 'change money', 'change members'],
+            permissions: ['look', 'change keys', 'change money', 'change members', 'change projects'],
           }}
         >
           {children}

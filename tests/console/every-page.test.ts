@@ -75,6 +75,16 @@ const views: readonly View[] = [
   { name: 'audit', path: ofAccount('/audit') },
 
   { name: 'home', path: ofAccount('') },
+  { name: 'projects', path: ofAccount('/projects') },
+  {
+    name: 'projects-create',
+    path: ofAccount('/projects'),
+    async act(page) {
+      await page.getByRole('button', { name: 'Create project' }).click();
+      await page.getByRole('button', { name: 'Add a budget' }).click();
+    },
+  },
+  { name: 'project', path: ({ accountId, projectId }) => `/accounts/${accountId}/projects/${projectId}` },
   { name: 'keys', path: ofAccount('/keys') },
   {
     name: 'keys-menu',

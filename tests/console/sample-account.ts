@@ -9,6 +9,7 @@ import type { System } from '../support/system.js';
 export interface SampleAccount {
   readonly accountId: string;
   readonly owner: { readonly email: string; readonly password: string };
+  readonly projectId: string;
   readonly keyId: string;
   readonly secret: string;
   /** Request id of a call that was charged. */
@@ -44,7 +45,20 @@ export async function createSampleAccount(system: System): Promise<SampleAccount
   const browser = new Browser(system);
   await browser.signIn(owner.email, password);
   const make = (body: object) => browser.must<{ key: { id: string }; secret: string }>('POST', `/accounts/${accountId}/keys`, body, 201);
-  const { key, secret } = await make({ name: 'production server', limit_usd: '10' });
+  const { id: projectId } = await browser.must<{ id: string }>(
+    'POST',
+    `/accounts/${accountId}/projects`,
+    {
+      name: 'Search',
+      budgets: [
+        { period: 'month', limit_usd: '50', alert_at: [50, 80, 100] },
+        { period: 'day', limit_usd: '5', soft: true, alert_at: [100] },
+      ],
+    },
+    201,
+  );
+  const budgets = [{ period: 'month', limit_usd: '20', alert_at: [80] }];
+  const { key, secret } = await make({ name: 'production server', project_id: projectId, limit_usd: '10', budgets });
   const { key: disabled } = await make({
     name: 'old laptop',
     models: ['sandbox/echo', 'sandbox/story'],
@@ -80,7 +94,7 @@ export async function createSampleAccount(system: System): Promise<SampleAccount
   await refused.text();
   await settled(system, accountId);
   await system.cli('price', 'draft', 'sandbox/story', '--input', '0.35', '--output', '2.5', '--cache-read', '0');
-  return { accountId, owner, keyId: key.id, secret, requestId, thirdTimeId, invitationToken };
+  return { accountId, owner, projectId, keyId: key.id, secret, requestId, thirdTimeId, invitationToken };
 }
 
 /** Calls a model whose first upstream is unreachable and whose second rejects the call. Returns the request id. */

@@ -21,6 +21,7 @@ export type { CreateKey };
 export interface KeySearch {
   readonly q?: string;
   readonly state?: string;
+  readonly project?: string;
   readonly limit?: number;
   readonly cursor?: string | null;
 }
@@ -28,8 +29,8 @@ export interface KeySearch {
 const keysOf = (accountId: string): string => `/accounts/${accountId}/keys`;
 
 /** Newest first. A page may be short although more pages follow. */
-export const listKeys = (accountId: string, { q, state, limit, cursor }: KeySearch, signal?: AbortSignal): Promise<Page<ApiKey>> =>
-  api.get(keysOf(accountId), { query: { q, state, limit, cursor }, signal });
+export const listKeys = (accountId: string, { q, state, project, limit, cursor }: KeySearch, signal?: AbortSignal): Promise<Page<ApiKey>> =>
+  api.get(keysOf(accountId), { query: { q, state, project, limit, cursor }, signal });
 
 export const getKey = (accountId: string, keyId: string, signal?: AbortSignal): Promise<ApiKey> =>
   api.get(`${keysOf(accountId)}/${keyId}`, { signal });

@@ -4,6 +4,7 @@ import {
   BookOpen,
   Building2,
   ChartColumn,
+  FolderKanban,
   Gauge,
   House,
   KeyRound,
@@ -42,6 +43,7 @@ export function accountNavigation(account: AccountInUse): NavigationItem[] {
   return [
     { text: 'home', to: account.path('/'), icon: House, inBar: true, shortcut: 'h' },
     { text: 'keys', to: account.path('/keys'), icon: KeyRound, inBar: true, shortcut: 'k' },
+    { text: 'projects', to: account.path('/projects'), icon: FolderKanban, shortcut: 'j' },
     { text: 'usage', to: account.path('/usage'), icon: ChartColumn, inBar: true, shortcut: 'u' },
     { text: 'records', to: account.path('/usage/records'), icon: ListTree, shortcut: 'r' },
     { text: 'billing', to: account.path('/billing'), icon: Wallet, inBar: true, shortcut: 'b' },

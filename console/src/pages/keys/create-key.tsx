@@ -11,19 +11,29 @@ import { useAccount } from '../../session/account.js';
 import { Button } from '../../ui/button.js';
 import { Dialog } from '../../ui/dialog.js';
 import { FormError } from '../../ui/notice.js';
+import { projectsKey } from '../projects/queries.js';
 import { KeyFields, shownFields } from './key-fields.js';
 import { emptyForm, faultsOf, type KeyForm, type KeyFormFaults, newKeyOf } from './key-form.js';
 import { keysKey } from './queries.js';
 
 const formId = 'create-key';
 
-export function CreateKeyDialog({ onClose, onCreated }: { onClose: () => void; onCreated: (created: KeyRotated) => void }) {
+/** `project` is chosen to begin with; empty for the default project. */
+export function CreateKeyDialog({
+  project = '',
+  onClose,
+  onCreated,
+}: {
+  project?: string;
+  onClose: () => void;
+  onCreated: (created: KeyRotated) => void;
+}) {
   const account = useAccount();
   const zone = useZone();
   const [t, common] = [useText(keysText), useText(commonText)];
   const client = useQueryClient();
   const nameRef = useRef<HTMLInputElement>(null);
-  const [form, setForm] = useState<KeyForm>(emptyForm);
+  const [form, setForm] = useState<KeyForm>({ ...emptyForm, project });
   const [faults, setFaults] = useState<KeyFormFaults>({});
   // One idempotency key while the form is unchanged: a request sent twice, by a double click or a retry, creates one key.
   const repeat = useRef({ key: newIdempotencyKey(), form });
@@ -32,6 +42,7 @@ export function CreateKeyDialog({ onClose, onCreated }: { onClose: () => void; o
     mutationFn: () => createKey(account.id, newKeyOf(form, zone, Date.now()), repeat.current.key),
     onSuccess: (created) => {
       void client.invalidateQueries({ queryKey: keysKey(account.id) });
+      void client.invalidateQueries({ queryKey: projectsKey(account.id) });
       onCreated(created);
     },
     onSettled: () => (isSending.current = false),

@@ -4,14 +4,20 @@ import { isAbout } from '../../api/keys.js';
 import { useTime, zoneName } from '../../format/time.js';
 import { errorWordsAtField } from '../../i18n/error-text.js';
 import { keysText } from '../../i18n/keys.js';
+import { projectsText } from '../../i18n/projects.js';
 import { rateLimitsText } from '../../i18n/rate-limits.js';
 import { useText } from '../../i18n/text.js';
 import { Disclosure } from '../../ui/disclosure.js';
 import { SelectField, TextField } from '../../ui/field.js';
 import { Segmented } from '../../ui/segmented.js';
-import { expiryChoices, expiryOf, type KeyForm, type KeyFormFaults } from './key-form.js';
+import { BudgetFields } from '../projects/budget-fields.js';
+import { useProjects } from '../projects/queries.js';
+import { budgetsLeft, expiryChoices, expiryOf, type KeyForm, type KeyFormFaults } from './key-form.js';
 import { ModelPicker } from './model-picker.js';
 import { RateLimitFields } from './rate-limit-fields.js';
+
+/** The lifetime budget of a key is its limit. */
+const keyPeriods = ['month', 'week', 'day'] as const;
 
 /** `faults` are those found here, `error` is what the API refused. */
 export function KeyFields({
@@ -32,6 +38,8 @@ export function KeyFields({
   const t = useText(keysText);
   const rateLimits = useText(rateLimitsText);
   const time = useTime();
+  const names = useText(projectsText);
+  const projects = useProjects().data?.filter(({ id, deleted_at }) => deleted_at === null || id === form.project) ?? [];
   const change = (changes: Partial<KeyForm>) => onChange({ ...form, ...changes });
   const refused = (field: string): string | undefined => (isAbout(error, field) ? errorWordsAtField(error) : undefined);
   const nameError = faults.name === undefined ? refused('name') : t.faultMissing;
@@ -55,8 +63,24 @@ export function KeyFields({
         value={form.name}
         onChange={(event) => change({ name: event.target.value })}
       />
+      {projects.length > 1 && (
+        <SelectField
+          label={names.project}
+          error={refused('project_id')}
+          value={form.project === '' ? (projects[0]?.id ?? '') : form.project}
+          onChange={(project) => change({ project })}
+          options={projects.map(({ id, name }) => ({ value: id, label: name }))}
+        />
+      )}
       <Disclosure
-        open={isUnfolded || limitError !== undefined || faults.rate_limits !== undefined || expiryError !== undefined}
+        open={
+          isUnfolded ||
+          faults.budgets !== undefined ||
+          refused('budgets') !== undefined ||
+          limitError !== undefined ||
+          faults.rate_limits !== undefined ||
+          expiryError !== undefined
+        }
         summary={<Summary title={t.limits} hint={t.limitsHint} />}
       >
         <div className="flex flex-col gap-4">
@@ -68,6 +92,14 @@ export function KeyFields({
             inputMode="decimal"
             value={form.limit}
             onChange={(event) => change({ limit: event.target.value })}
+          />
+          <BudgetFields
+            rows={form.budgets}
+            onChange={(budgets) => change({ budgets })}
+            isChecked={faults.budgets !== undefined}
+            error={refused('budgets')}
+            periods={keyPeriods}
+            max={budgetsLeft(form)}
           />
           <RateLimitFields form={form.rateLimits} onChange={(rateLimits) => change({ rateLimits })} faults={faults.rate_limits ?? []} />
           <p className="-mt-2 text-sm text-soft">{rateLimits.hint}</p>
@@ -122,4 +154,4 @@ function Summary({ title, hint }: { title: string; hint: string }) {
 }
 
 /** The fields whose errors stand beside them. */
-export const shownFields = ['name', 'limit_usd', 'expires_at', 'models'];
+export const shownFields = ['name', 'project_id', 'budgets', 'limit_usd', 'expires_at', 'models'];

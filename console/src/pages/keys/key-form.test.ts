@@ -7,7 +7,9 @@ const form = (changes: Partial<KeyForm>): KeyForm => ({ ...emptyForm, name: 'ser
 const key = (changes: Partial<ApiKey>): ApiKey =>
   ({
     name: 'server',
+    project_id: 'proj_1',
     limit_usd: '5',
+    budgets: [{ period: 'month', limit_usd: '2', soft: false, alert_at: [80, 100] }],
     rate_limits: { rpm: 60, tpm: null, concurrency: 0 },
     expires_at: '2027-01-31T12:34:56.789Z',
     models: ['a', 'b'],
@@ -33,6 +35,12 @@ describe('the form of a key', () => {
       name: 'server',
       rate_limits: { rpm: 60, tpm: null, concurrency: 0 },
     });
+    const row = { row: 0, period: 'day', limit: ' $1', soft: true, alerts: '80 %, 100' } as const;
+    expect(newKeyOf(form({ project: 'proj_1', budgets: [row] }), 'utc', nowMs)).toEqual({
+      name: 'server',
+      project_id: 'proj_1',
+      budgets: [{ period: 'day', limit_usd: '1', soft: true, alert_at: [80, 100] }],
+    });
     // Models that were chosen and then put away are not sent.
     expect(newKeyOf({ ...filled, access: 'all' }, 'utc', nowMs)).not.toHaveProperty('models');
   });
@@ -54,6 +62,9 @@ describe('the form of a key', () => {
     [{ expiry: 'custom', expiresAt: '' }, { expires_at: 'form' }],
     [{ expiry: 'custom', expiresAt: '2026-11-22T12:00' }, { expires_at: 'past' }],
     [{ access: 'some' }, { models: 'none' }],
+    [{ budgets: [{ row: 0, period: 'month', limit: '0', soft: false, alerts: '' }] }, { budgets: 'form' }],
+    [{ budgets: [{ row: 0, period: 'month', limit: '5', soft: false, alerts: 'half' }] }, { budgets: 'form' }],
+    [{ budgets: [{ row: 0, period: 'month', limit: '5', soft: true, alerts: '' }] }, { budgets: 'form' }],
   ])('finds the fault in %j', (changes, faults) => {
     expect(faultsOf(form(changes), 'utc', nowMs)).toEqual(faults);
   });
@@ -66,6 +77,11 @@ describe('the form of a key', () => {
     expect(changesOf(before, { ...before, limit: ' 5' }, 'utc', nowMs)).toEqual({});
     expect(changesOf(before, { ...before, rateLimits: { rpm: '', tpm: '', concurrency: '0' } }, 'utc', nowMs)).toEqual({
       rate_limits: { rpm: null, tpm: null, concurrency: 0 },
+    });
+    expect(changesOf(before, { ...before, project: 'proj_2' }, 'utc', nowMs)).toEqual({ project_id: 'proj_2' });
+    expect(changesOf(before, { ...before, budgets: [] }, 'utc', nowMs)).toEqual({ budgets: [] });
+    expect(changesOf(before, { ...before, budgets: [{ ...before.budgets[0]!, limit: '3' }] }, 'utc', nowMs)).toEqual({
+      budgets: [{ period: 'month', limit_usd: '3', soft: false, alert_at: [80, 100] }],
     });
     expect(changesOf(before, { ...before, expiry: 'never' }, 'utc', nowMs)).toEqual({ expires_at: null });
     expect(changesOf(before, { ...before, access: 'all' }, 'utc', nowMs)).toEqual({ models: null });

@@ -9,6 +9,7 @@ import {
   rateLimitsOf,
   sameRateLimits,
 } from '../../format/rate-limits.js';
+import { type BudgetRow, budgetRowsOf, budgetsMax, budgetsOf, hasBudgetFaults, sameBudgets } from '../../format/budgets.js';
 import type { Zone } from '../../format/time.js';
 
 /** Days until the expiry, or none, or an instant of one's own. */
@@ -18,8 +19,11 @@ export type ExpiryChoice = (typeof expiryChoices)[number];
 /** The current state of the form. */
 export interface KeyForm {
   readonly name: string;
+  /** The id of a project; empty for the default project. */
+  readonly project: string;
   /** As it was typed. */
   readonly limit: string;
+  readonly budgets: readonly BudgetRow[];
   readonly rateLimits: RateLimitForm;
   readonly expiry: ExpiryChoice;
   /** Of `custom`: date and time in the zone in use, as the browser's control has it. */
@@ -32,6 +36,7 @@ export interface KeyForm {
 export interface KeyFormFaults {
   readonly name?: 'missing';
   readonly limit_usd?: 'form' | 'zero';
+  readonly budgets?: 'form';
   readonly rate_limits?: readonly RateLimitName[];
   readonly expires_at?: 'form' | 'past';
   readonly models?: 'none';
@@ -39,7 +44,9 @@ export interface KeyFormFaults {
 
 export const emptyForm: KeyForm = {
   name: '',
+  project: '',
   limit: '',
+  budgets: [],
   rateLimits: emptyRateLimits,
   expiry: 'never',
   expiresAt: '',
@@ -53,7 +60,9 @@ const dayMs = 86_400_000;
 export function formOf(key: ApiKey, zone: Zone): KeyForm {
   return {
     name: key.name,
+    project: key.project_id,
     limit: key.limit_usd ?? '',
+    budgets: budgetRowsOf(key.budgets),
     rateLimits: rateLimitFormOf(key.rate_limits),
     expiry: key.expires_at === null ? 'never' : 'custom',
     expiresAt: key.expires_at === null ? '' : controlText(new Date(key.expires_at), zone),
@@ -84,6 +93,7 @@ export function faultsOf(form: KeyForm, zone: Zone, nowMs: number): KeyFormFault
         : /^[0.]+$/.test(limit)
           ? { limit_usd: 'zero' }
           : {}),
+    ...(hasBudgetFaults(form.budgets) ? { budgets: 'form' } : {}),
     ...(rateLimits.length === 0 ? {} : { rate_limits: rateLimits }),
     ...(expiry === undefined ? { expires_at: 'form' } : expiry !== null && expiry.getTime() <= nowMs ? { expires_at: 'past' } : {}),
     ...(form.access === 'some' && form.models.length === 0 ? { models: 'none' } : {}),
@@ -96,6 +106,8 @@ export function newKeyOf(form: KeyForm, zone: Zone, nowMs: number): CreateKey {
   const expiry = expiryOf(form, zone, nowMs);
   return {
     name: form.name.trim(),
+    ...(form.project === '' ? {} : { project_id: form.project }),
+    ...(form.budgets.length === 0 ? {} : { budgets: budgetsOf(form.budgets) }),
     ...(limit === null ? {} : { limit_usd: limit }),
     ...(sameRateLimits(form.rateLimits, emptyRateLimits) ? {} : { rate_limits: rateLimitsOf(form.rateLimits) }),
     ...(expiry == null ? {} : { expires_at: expiry.toISOString() }),
@@ -109,12 +121,17 @@ export function changesOf(before: KeyForm, after: KeyForm, zone: Zone, nowMs: nu
     names.some((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
   return {
     ...(differs('name') ? { name: after.name.trim() } : {}),
+    ...(differs('project') ? { project_id: after.project } : {}),
+    ...(sameBudgets(before.budgets, after.budgets) ? {} : { budgets: budgetsOf(after.budgets) }),
     ...(limitOf(before) === limitOf(after) ? {} : { limit_usd: limitOf(after) }),
     ...(sameRateLimits(before.rateLimits, after.rateLimits) ? {} : { rate_limits: rateLimitsOf(after.rateLimits) }),
     ...(differs('expiry', 'expiresAt') ? { expires_at: expiryOf(after, zone, nowMs)?.toISOString() ?? null } : {}),
     ...(differs('access', 'models') ? { models: after.access === 'all' ? null : [...after.models] } : {}),
   };
 }
+
+/** How many budgets a key may have beside its limit, which counts as one. */
+export const budgetsLeft = (form: KeyForm): number => budgetsMax - (limitOf(form) === null ? 0 : 1);
 
 /** Null is no limit. Users also type `$5`. */
 function limitOf({ limit }: KeyForm): string | null {

@@ -1,4 +1,4 @@
-// The recent usage of a key.
+// The recent usage of a key or a project.
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { listRecords } from '../../api/usage.js';
@@ -23,16 +23,19 @@ const range = '30d';
 const recordsShown = 5;
 const sumsMs = 10_000;
 
-export function KeyUsage({ keyId }: { keyId: string }) {
+/** What is looked at. */
+type Filter = { readonly key: string } | { readonly project: string };
+const queryOf = (filter: Filter): string => new URLSearchParams({ ...filter }).toString();
+
+export function UsageOf({ filter }: { filter: Filter }) {
   const account = useAccount();
   const t = useText(keysText);
   const zone = useZone();
   const offsetAt = useOffsetAt();
   const count = useNumber();
   const query = useQuery({
-    queryKey: ['usage', account.id, 'of-key', keyId, zone],
-    queryFn: ({ signal }) =>
-      fetchOverview(account.id, { ...readView(''), key: keyId, group: 'key', grain: 'day' }, range, offsetAt, signal),
+    queryKey: ['usage', account.id, 'of', filter, zone],
+    queryFn: ({ signal }) => fetchOverview(account.id, { ...readView(''), ...filter, group: 'key', grain: 'day' }, range, offsetAt, signal),
     refetchInterval: sumsMs,
   });
   return (
@@ -40,7 +43,7 @@ export function KeyUsage({ keyId }: { keyId: string }) {
       <Section
         title={t.usage30}
         actions={
-          <Link className="link" to={account.path(`/usage?range=${range}&key=${keyId}`)}>
+          <Link className="link" to={account.path(`/usage?range=${range}&${queryOf(filter)}`)}>
             {t.allUsage}
           </Link>
         }
@@ -59,7 +62,7 @@ export function KeyUsage({ keyId }: { keyId: string }) {
           )}
         </Fetched>
       </Section>
-      <LatestCalls keyId={keyId} />
+      <LatestCalls filter={filter} />
     </>
   );
 }
@@ -84,14 +87,14 @@ function SpendByDay({ chart: { ids, slots } }: { chart: OverviewSlots }) {
   );
 }
 
-function LatestCalls({ keyId }: { keyId: string }) {
+function LatestCalls({ filter }: { filter: Filter }) {
   const account = useAccount();
   const t = useText(keysText);
   const query = useQuery({
-    queryKey: ['usage', account.id, 'latest', keyId],
-    queryFn: ({ signal }) => listRecords(account.id, { key: keyId, limit: recordsShown }, signal),
+    queryKey: ['usage', account.id, 'latest', filter],
+    queryFn: ({ signal }) => listRecords(account.id, { ...filter, limit: recordsShown }, signal),
     refetchInterval: liveMs,
   });
-  const all = { name: t.allRecords, path: `/usage/records?key=${keyId}` };
+  const all = { name: t.allRecords, path: `/usage/records?${queryOf(filter)}` };
   return <NewestRecords query={query} title={t.latestCalls} none={t.noCalls} all={all} columns={t} />;
 }

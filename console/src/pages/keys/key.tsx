@@ -4,6 +4,8 @@ import { useState } from 'react';
 import { Link, useParams, useSearchParams } from 'wouter';
 import { type ApiKey, getKey } from '../../api/keys.js';
 import { keysText } from '../../i18n/keys.js';
+import { budgetsText } from '../../i18n/budgets.js';
+import { projectsText } from '../../i18n/projects.js';
 import { rateLimitsText } from '../../i18n/rate-limits.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
@@ -14,8 +16,10 @@ import { Card, Facts, PageHeader, Section, Stat, Stats } from '../../ui/layout.j
 import { ErrorNotice } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
 import { Usd, When } from '../../ui/values.js';
+import { BudgetBars } from '../projects/budget-bars.js';
+import { useProjectName } from '../projects/queries.js';
 import { isOff, type OpenAction, useToggle } from './key-actions.js';
-import { KeyUsage } from './key-usage.js';
+import { UsageOf } from './key-usage.js';
 import { KeyStateBadge, LimitBar, ModelChips, useStateMeaning } from './key-words.js';
 import { ChangeKey, RevealKey } from './lazy-dialogs.js';
 import { keyKey } from './queries.js';
@@ -51,7 +55,8 @@ function ToKeys() {
 
 function Key({ apiKey }: { apiKey: ApiKey }) {
   const account = useAccount();
-  const [t, rateLimits] = [useText(keysText), useText(rateLimitsText)];
+  const [t, rateLimits, projects, budgets] = [useText(keysText), useText(rateLimitsText), useText(projectsText), useText(budgetsText)];
+  const projectName = useProjectName();
   const meaning = useStateMeaning();
   const toggle = useToggle();
   const [params, setParams] = useSearchParams();
@@ -103,6 +108,13 @@ function Key({ apiKey }: { apiKey: ApiKey }) {
           <LimitBar spent={apiKey.spent_usd} held={apiKey.held_usd} limit={apiKey.limit_usd} remaining={apiKey.remaining_usd} />
         )}
       </Section>
+      {apiKey.budgets.length > 0 && (
+        <Section title={budgets.title}>
+          <Card>
+            <BudgetBars budgets={apiKey.budgets} />
+          </Card>
+        </Section>
+      )}
       <Section title={t.overview}>
         <Card>
           <Facts
@@ -115,6 +127,12 @@ function Key({ apiKey }: { apiKey: ApiKey }) {
                 </span>,
               ],
               [t.endsIn, <code key="hint">…{apiKey.last_four}</code>],
+              [
+                projects.project,
+                <Link key="project" className="link" to={account.path(`/projects/${apiKey.project_id}`)}>
+                  {projectName(apiKey.project_id)}
+                </Link>,
+              ],
               [t.models, <ModelChips key="models" models={apiKey.models} all />],
               [rateLimits.title, <RateLimitWords key="rates" limits={apiKey.rate_limits} />],
               [t.created, <When key="created" at={apiKey.created_at} />],
@@ -127,7 +145,7 @@ function Key({ apiKey }: { apiKey: ApiKey }) {
           />
         </Card>
       </Section>
-      <KeyUsage keyId={apiKey.id} />
+      <UsageOf filter={{ key: apiKey.id }} />
       <ChangeKey open={shown} onClose={close} onRevealed={setRevealed} />
       {revealed !== undefined && <RevealKey key={revealed.secret} revealed={revealed} onClose={() => setRevealed(undefined)} />}
     </>

@@ -6,6 +6,7 @@ import { Link, useSearchParams } from 'wouter';
 import { type ApiKey, keyStates, listKeys } from '../../api/keys.js';
 import { commonText } from '../../i18n/common.js';
 import { keysText } from '../../i18n/keys.js';
+import { projectsText } from '../../i18n/projects.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
 import { Button } from '../../ui/button.js';
@@ -16,6 +17,7 @@ import { ErrorNotice, Loading, Notice } from '../../ui/notice.js';
 import { QueryFault } from '../../ui/query.js';
 import { DataTable } from '../../ui/table.js';
 import { When } from '../../ui/values.js';
+import { useProjects } from '../projects/queries.js';
 import { type OpenAction, useKeyMenu, useToggle } from './key-actions.js';
 import { KeyStateBadge, ModelChips, Spend, useStateMeaning } from './key-words.js';
 import { ChangeKey, CreateKey, RevealKey } from './lazy-dialogs.js';
@@ -64,16 +66,18 @@ export default function KeysPage() {
   return (
     <>
       <PageHeader title={t.title} description={mayChange ? t.about : t.mayNot} actions={createButton} />
-      <Search q={params.get('q') ?? ''} state={params.get('state') ?? ''} set={set} />
+      <Search q={params.get('q') ?? ''} state={params.get('state') ?? ''} project={params.get('project') ?? ''} set={set} />
       <KeyList
         q={params.get('q') ?? ''}
         state={params.get('state') ?? ''}
+        project={params.get('project') ?? ''}
         onClear={() => setParams({}, { replace: true })}
         create={createButton}
         open={setOpen}
       />
       {isCreating && (
         <CreateKey
+          project={params.get('project') ?? ''}
           onClose={() => set('create', '')}
           onCreated={(created) => {
             set('create', '');
@@ -87,8 +91,9 @@ export default function KeysPage() {
   );
 }
 
-function Search({ q, state, set }: { q: string; state: string; set: (name: string, value: string) => void }) {
-  const t = useText(keysText);
+function Search({ q, state, project, set }: { q: string; state: string; project: string; set: (name: string, value: string) => void }) {
+  const [t, names] = [useText(keysText), useText(projectsText)];
+  const projects = useProjects().data?.filter(({ id, deleted_at }) => deleted_at === null || id === project) ?? [];
   const [text, setText] = useState(q);
   // The address follows what is typed after a moment, and the field follows the address when that changes by itself.
   const [known, setKnown] = useState(q);
@@ -126,6 +131,15 @@ function Search({ q, state, set }: { q: string; state: string; set: (name: strin
           ...keyStates.map((each) => ({ value: each, label: t[each] })),
         ]}
       />
+      {projects.length > 1 && (
+        <SelectField
+          label={names.project}
+          hideLabel
+          value={project}
+          onChange={(value) => set('project', value)}
+          options={[{ value: '', label: t.anyProject }, ...projects.map(({ id, name }) => ({ value: id, label: name }))]}
+        />
+      )}
     </form>
   );
 }
@@ -133,21 +147,26 @@ function Search({ q, state, set }: { q: string; state: string; set: (name: strin
 interface ListProps {
   readonly q: string;
   readonly state: string;
+  readonly project: string;
   readonly onClear: () => void;
   readonly create: React.ReactNode;
   readonly open: (action: OpenAction) => void;
 }
 
-function KeyList({ q, state, onClear, create, open }: ListProps) {
+function KeyList({ q, state, project, onClear, create, open }: ListProps) {
   const account = useAccount();
   const [t, common] = [useText(keysText), useText(commonText)];
   const toggle = useToggle();
   const menu = useKeyMenu(open, toggle);
   const meaning = useStateMeaning();
   const query = useInfiniteQuery({
-    queryKey: [...keysKey(account.id), 'list', q, state],
+    queryKey: [...keysKey(account.id), 'list', q, state, project],
     queryFn: ({ pageParam, signal }) =>
-      listKeys(account.id, { q, state: state === 'all' ? '' : state === '' ? inUse : state, limit: pageSize, cursor: pageParam }, signal),
+      listKeys(
+        account.id,
+        { q, state: state === 'all' ? '' : state === '' ? inUse : state, project, limit: pageSize, cursor: pageParam },
+        signal,
+      ),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next,
     refetchInterval: refetchMs,
@@ -218,7 +237,7 @@ function KeyList({ q, state, onClear, create, open }: ListProps) {
         </Card>
       ) : query.hasNextPage ? (
         <Notice>{t.searching}</Notice>
-      ) : q === '' && state === '' ? (
+      ) : q === '' && state === '' && project === '' ? (
         <Empty title={t.none} action={create}>
           {t.noneHint}
         </Empty>

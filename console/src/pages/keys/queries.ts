@@ -2,6 +2,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { ApiKey } from '../../api/keys.js';
 import { listCatalog } from '../../api/models.js';
+import { projectsKey } from '../projects/queries.js';
 import { useAccount } from '../../session/account.js';
 
 /** All that is fetched of an account's keys. */
@@ -19,5 +20,6 @@ export function useKeyChanged(): (key: ApiKey) => void {
   return (key) => {
     client.setQueryData(keyKey(accountId, key.id), key);
     void client.invalidateQueries({ queryKey: keysKey(accountId) });
+    void client.invalidateQueries({ queryKey: projectsKey(accountId) });
   };
 }

@@ -8,6 +8,7 @@ import { ZoneChoice } from '../../shell/choices.js';
 import { Button } from '../../ui/button.js';
 import { TextField } from '../../ui/field.js';
 import { Segmented } from '../../ui/segmented.js';
+import { useProjectName } from '../projects/queries.js';
 import { useOutcomeName } from './outcome.js';
 import { FilterDialog } from './filter-dialog.js';
 import { useKeyNames, useView } from './use-view.js';
@@ -91,10 +92,17 @@ function Chips({ shown, ids }: { shown: Range; ids: boolean }) {
   const t = useText(usageText);
   const time = useTime();
   const { nameOf } = useKeyNames();
+  const projectName = useProjectName();
   const outcomeName = useOutcomeName();
   const [view, change] = useView();
   const valueOf = (part: FilterPart): string =>
-    part === 'key' ? nameOf(view.key) : part === 'outcome' ? outcomeName(view.outcome) : view[part];
+    part === 'project'
+      ? projectName(view.project)
+      : part === 'key'
+        ? nameOf(view.key)
+        : part === 'outcome'
+          ? outcomeName(view.outcome)
+          : view[part];
   const parts = filterParts.filter((part) => view[part] !== '' && (ids || part !== 'requestId'));
   if (parts.length === 0 && typeof shown === 'string') return null;
   return (
@@ -114,7 +122,7 @@ function Chips({ shown, ids }: { shown: Range; ids: boolean }) {
       ))}
       {parts.length > 1 && (
         <li>
-          <Button look="ghost" onClick={() => change({ key: '', model: '', outcome: '', requestId: '' })}>
+          <Button look="ghost" onClick={() => change({ project: '', key: '', model: '', outcome: '', requestId: '' })}>
             {t.clearFilters}
           </Button>
         </li>

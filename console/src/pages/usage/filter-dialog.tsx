@@ -1,4 +1,4 @@
-// Chooses the filter of usage: days, key, model and outcome.
+// Chooses the filter of usage: days, project, key, model and outcome.
 import { type FormEvent, useId, useState } from 'react';
 import { outcomes } from '../../api/usage.js';
 import { commonText } from '../../i18n/common.js';
@@ -8,6 +8,7 @@ import { useText } from '../../i18n/text.js';
 import { Button } from '../../ui/button.js';
 import { Dialog } from '../../ui/dialog.js';
 import { SelectField, TextField } from '../../ui/field.js';
+import { useProjectName, useProjects } from '../projects/queries.js';
 import { useOutcomeName } from './outcome.js';
 import { useCalledModels, useKeyNames, useView, useZoneName } from './use-view.js';
 import { boundsOf, daysOfBounds, type Range, rangeOfDays } from './view.js';
@@ -20,9 +21,11 @@ export function FilterDialog({ shown, widest, onClose }: { shown: Range; widest:
   const zoneName = useZoneName();
   const outcomeName = useOutcomeName();
   const { keys, nameOf } = useKeyNames();
+  const projects = useProjects().data ?? [];
+  const projectName = useProjectName();
   const [view, change] = useView();
   const [before] = useState(() => daysOfBounds(boundsOf(shown, Date.now(), offsetAt), offsetAt));
-  const [chosen, setChosen] = useState({ ...before, key: view.key, model: view.model, outcome: view.outcome });
+  const [chosen, setChosen] = useState({ ...before, project: view.project, key: view.key, model: view.model, outcome: view.outcome });
   const models = useCalledModels() ?? [];
   const set = (part: Partial<typeof chosen>) => setChosen({ ...chosen, ...part });
   const dayFault = chosen.first !== '' && chosen.last !== '' && chosen.last < chosen.first ? t.dayOrder : undefined;
@@ -30,11 +33,11 @@ export function FilterDialog({ shown, widest, onClose }: { shown: Range; widest:
   function apply(event: FormEvent): void {
     event.preventDefault();
     if (dayFault !== undefined) return;
-    const { first, last, key, model, outcome } = chosen;
+    const { first, last, project, key, model, outcome } = chosen;
     // If the days are unchanged, the range stays unchanged too, because it may begin within a day.
     const isSame = first === before.first && last === before.last;
     const range = isSame ? view.range : first === '' && last === '' ? widest : rangeOfDays(first, last, offsetAt);
-    change({ range, key, model, outcome });
+    change({ range, project, key, model, outcome });
     onClose();
   }
 
@@ -54,6 +57,17 @@ export function FilterDialog({ shown, widest, onClose }: { shown: Range; widest:
       }
     >
       <form id={form} onSubmit={apply} className="grid gap-4">
+        <SelectField
+          label={t.project}
+          value={chosen.project}
+          onChange={(project) => set({ project })}
+          options={optionsOf(
+            t.anyProject,
+            chosen.project,
+            projects.map(({ id }) => id),
+            projectName,
+          )}
+        />
         <SelectField
           label={t.key}
           value={chosen.key}

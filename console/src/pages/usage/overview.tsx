@@ -15,6 +15,7 @@ import { Fetched } from '../../ui/query.js';
 import { Segmented } from '../../ui/segmented.js';
 import { type Column, DataTable } from '../../ui/table.js';
 import { Bar, Usd } from '../../ui/values.js';
+import { useProjectName } from '../projects/queries.js';
 import { useOutcomeName } from './outcome.js';
 import { allTokens, shareText } from './figures.js';
 import { FilterBar } from './filter-bar.js';
@@ -225,6 +226,7 @@ function OutcomesLink({ to, children }: { to: string; children: ReactNode }) {
 /** Returns a function that names groups of this kind. */
 function useGroupName(group: Grouping): (name: string) => string {
   const { nameOf } = useKeyNames();
+  const projectName = useProjectName();
   const outcomeName = useOutcomeName();
-  return group === 'key' ? nameOf : group === 'outcome' ? outcomeName : (name) => name;
+  return group === 'project' ? projectName : group === 'key' ? nameOf : group === 'outcome' ? outcomeName : (name) => name;
 }

@@ -16,6 +16,7 @@ import { Facts, PageHeader, Section } from '../../ui/layout.js';
 import { Notice } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
 import { When } from '../../ui/values.js';
+import { useProjectName } from '../projects/queries.js';
 import { OutcomeBadge } from './outcome.js';
 import { RefusedInstead } from '../refusals/refusal-table.js';
 import { RecordAttempts } from './record-attempts.js';
@@ -99,11 +100,18 @@ function TheCall({ record }: { record: UsageRecord }) {
   const account = useAccount();
   const count = useNumber();
   const { nameOf } = useKeyNames();
+  const projectName = useProjectName();
   return (
     <Section title={t.theCall}>
       <Facts
         facts={[
           [t.started, <When key="started" at={record.started_at} style="full" />],
+          [
+            t.project,
+            <Link key="project" className="link" to={account.path(`/projects/${record.project_id}`)}>
+              {projectName(record.project_id)}
+            </Link>,
+          ],
           [
             t.key,
             <Link key="key" className="link" to={account.path(`/keys/${record.key_id}`)}>

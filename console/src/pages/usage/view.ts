@@ -13,7 +13,7 @@ export interface CustomRange {
 
 export type Range = Preset | 'all' | CustomRange;
 
-export const groupings = ['model', 'key', 'outcome'] as const;
+export const groupings = ['model', 'project', 'key', 'outcome'] as const;
 export type Grouping = (typeof groupings)[number];
 export const measures = ['spend', 'calls', 'tokens', 'errors'] as const;
 export type Measure = (typeof measures)[number];
@@ -24,6 +24,7 @@ export type Grain = (typeof grains)[number];
 export interface UsageView {
   /** Undefined for the page's default. */
   readonly range: Range | undefined;
+  readonly project: string;
   readonly key: string;
   readonly model: string;
   readonly outcome: string;
@@ -36,7 +37,7 @@ export interface UsageView {
 }
 
 /** The parts that filter calls; each has a chip that removes it. */
-export const filterParts = ['key', 'model', 'outcome', 'requestId'] as const;
+export const filterParts = ['project', 'key', 'model', 'outcome', 'requestId'] as const;
 export type FilterPart = (typeof filterParts)[number];
 
 const dayMs = 86_400_000;
@@ -52,6 +53,7 @@ export function readView(search: string): UsageView {
   const [from, until] = [instantOf(text('from')), instantOf(text('until'))];
   return {
     range: oneOf<Preset | 'all'>([...presets, 'all'], 'range') ?? (from === '' && until === '' ? undefined : { from, until }),
+    project: text('project'),
     key: text('key'),
     model: text('model'),
     outcome: text('outcome'),
@@ -70,6 +72,7 @@ export function writeView(view: UsageView): string {
     ['range', typeof range === 'string' ? range : ''],
     ['from', custom.from],
     ['until', custom.until],
+    ['project', view.project],
     ['key', view.key],
     ['model', view.model],
     ['outcome', view.outcome],
@@ -124,9 +127,10 @@ export function daysOfBounds({ fromMs, untilMs }: Bounds, offsetAt: OffsetAt): {
 export function filterOf(
   view: UsageView,
   { fromMs, untilMs }: Bounds,
-): { key?: string; model?: string; outcome?: string; from?: string; until?: string } {
-  const { key, model, outcome } = view;
+): { project?: string; key?: string; model?: string; outcome?: string; from?: string; until?: string } {
+  const { project, key, model, outcome } = view;
   return {
+    ...(project === '' ? {} : { project }),
     ...(key === '' ? {} : { key }),
     ...(model === '' ? {} : { model }),
     ...(outcome === '' ? {} : { outcome }),

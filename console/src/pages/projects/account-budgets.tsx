@@ -1,0 +1,128 @@
+// The budgets of the account itself, and the time zone in which the periods of all budgets begin.
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { isAbout } from '../../api/keys.js';
+import { type AccountBudgets, getAccountBudgets, updateAccountBudgets } from '../../api/projects.js';
+import { type BudgetRow, budgetRowsOf, budgetsOf, hasBudgetFaults, sameBudgets } from '../../format/budgets.js';
+import { budgetsText } from '../../i18n/budgets.js';
+import { commonText } from '../../i18n/common.js';
+import { errorWordsAtField } from '../../i18n/error-text.js';
+import { useText } from '../../i18n/text.js';
+import { useAccount } from '../../session/account.js';
+import { Button } from '../../ui/button.js';
+import { Dialog } from '../../ui/dialog.js';
+import { Field } from '../../ui/field.js';
+import { Card, Facts, Section } from '../../ui/layout.js';
+import { FormError } from '../../ui/notice.js';
+import { Fetched } from '../../ui/query.js';
+import { toast } from '../../ui/toast.js';
+import { BudgetBars } from './budget-bars.js';
+import { BudgetFields } from './budget-fields.js';
+import { accountBudgetsKey, useProjectsChanged } from './queries.js';
+
+const refetchMs = 5000;
+const formId = 'account-budgets';
+const zonesId = 'time-zones';
+
+/** Shows them, and changes them for owners and admins. */
+export function AccountBudgetSection() {
+  const account = useAccount();
+  const t = useText(budgetsText);
+  const [isEditing, setEditing] = useState(false);
+  const query = useQuery({
+    queryKey: accountBudgetsKey(account.id),
+    queryFn: ({ signal }) => getAccountBudgets(account.id, signal),
+    refetchInterval: refetchMs,
+  });
+  return (
+    <Section
+      title={t.ofAccount}
+      description={t.ofAccountHint}
+      actions={account.can('change projects') && query.data !== undefined && <Button onClick={() => setEditing(true)}>{t.edit}</Button>}
+    >
+      <Fetched query={query}>
+        {(present) => (
+          <>
+            <Card className="flex flex-col gap-4">
+              <BudgetBars budgets={present.budgets} />
+              <Facts facts={[[t.timeZone, present.time_zone]]} />
+            </Card>
+            {isEditing && <EditDialog present={present} onClose={() => setEditing(false)} />}
+          </>
+        )}
+      </Fetched>
+    </Section>
+  );
+}
+
+function EditDialog({ present, onClose }: { present: AccountBudgets; onClose: () => void }) {
+  const account = useAccount();
+  const [t, common] = [useText(budgetsText), useText(commonText)];
+  const [before] = useState(() => budgetRowsOf(present.budgets));
+  const [rows, setRows] = useState<readonly BudgetRow[]>(before);
+  const [timeZone, setTimeZone] = useState(present.time_zone);
+  const [isChecked, setChecked] = useState(false);
+  const changed = useProjectsChanged();
+  const saving = useMutation({
+    mutationFn: () =>
+      updateAccountBudgets(account.id, {
+        ...(sameBudgets(before, rows) ? {} : { budgets: budgetsOf(rows) }),
+        time_zone: timeZone.trim(),
+      }),
+    onSuccess: () => {
+      changed();
+      toast(t.saved);
+      onClose();
+    },
+  });
+  const refused = (field: string): string | undefined => (isAbout(saving.error, field) ? errorWordsAtField(saving.error) : undefined);
+
+  function submit(event: FormEvent): void {
+    event.preventDefault();
+    setChecked(true);
+    if (!hasBudgetFaults(rows) && !saving.isPending) saving.mutate();
+  }
+
+  return (
+    <Dialog
+      open
+      wide
+      onClose={onClose}
+      title={t.editTitle}
+      footer={
+        <>
+          <Button onClick={onClose}>{common.cancel}</Button>
+          <Button type="submit" form={formId} look="primary" busy={saving.isPending}>
+            {common.save}
+          </Button>
+        </>
+      }
+    >
+      <form id={formId} onSubmit={submit} noValidate className="flex flex-col gap-5">
+        {!['budgets', 'time_zone'].some((field) => isAbout(saving.error, field)) && <FormError error={saving.error} />}
+        <BudgetFields rows={rows} onChange={setRows} isChecked={isChecked} error={refused('budgets')} />
+        <Field label={t.timeZone} hint={t.timeZoneHint} error={refused('time_zone')}>
+          {(ids) => (
+            <>
+              <input
+                {...ids}
+                className="control"
+                type="text"
+                autoComplete="off"
+                list={zonesId}
+                value={timeZone}
+                maxLength={64}
+                onChange={(event) => setTimeZone(event.target.value)}
+              />
+              <datalist id={zonesId}>
+                {['UTC', ...Intl.supportedValuesOf('timeZone')].map((zone) => (
+                  <option key={zone} value={zone} />
+                ))}
+              </datalist>
+            </>
+          )}
+        </Field>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,69 @@
+// Budgets with what is spent, held and left of them, and when they reset.
+import type { Budget } from '../../api/projects.js';
+import { shareOf, usdText } from '../../format/money.js';
+import { useTime } from '../../format/time.js';
+import { budgetsText } from '../../i18n/budgets.js';
+import { useText } from '../../i18n/text.js';
+import { Badge } from '../../ui/badge.js';
+import { Bar } from '../../ui/values.js';
+
+const names = { month: 'perMonth', week: 'perWeek', day: 'perDay', lifetime: 'perLifetime' } as const;
+
+/** One bar per budget. `brief` leaves out the alerts. */
+export function BudgetBars({ budgets, brief = false }: { budgets: readonly Budget[]; brief?: boolean }) {
+  const t = useText(budgetsText);
+  if (budgets.length === 0) return <span className="text-soft">{t.none}</span>;
+  return (
+    <ul className={brief ? 'flex min-w-40 flex-col gap-2' : 'grid gap-4 sm:grid-cols-2'}>
+      {budgets.map((budget) => (
+        <li key={budget.id} className="flex min-w-0 flex-col gap-1">
+          <BudgetBar budget={budget} brief={brief} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function BudgetBar({ budget, brief }: { budget: Budget; brief: boolean }) {
+  const t = useText(budgetsText);
+  const time = useTime();
+  const { limit_usd: limit, spent_usd: spent, held_usd: held, left_usd: left } = budget;
+  const isKnown = spent !== null && held !== null && left !== null;
+  // The ledger says what is left; the bar is the other part.
+  const share = isKnown ? 1 - shareOf(left, limit) : 0;
+  return (
+    <>
+      <span className="flex flex-wrap items-center gap-2">
+        <span className={brief ? 'text-sm text-soft' : 'font-medium'}>{t[names[budget.period]]}</span>
+        {budget.soft && <Badge tone="info">{t.soft}</Badge>}
+      </span>
+      {isKnown ? (
+        <>
+          <Bar
+            share={share}
+            label={t.share({ percent: Math.round(share * 100), spent: usdText(spent), held: usdText(held), limit: usdText(limit) })}
+          />
+          <span className="text-sm">
+            {t.spent({ spent: usdText(spent), limit: usdText(limit) })}{' '}
+            <span className="text-soft">
+              {held !== '0' && `· ${t.held({ held: usdText(held) })} `}· {t.left({ left: usdText(left) })}
+            </span>
+          </span>
+        </>
+      ) : (
+        <span className="text-sm">
+          {usdText(limit)} <span className="text-soft">· {t.unknown}</span>
+        </span>
+      )}
+      {budget.resets_at !== null && <span className="text-sm text-soft">{t.resets({ when: time.minute(budget.resets_at) })}</span>}
+      {!brief && (
+        <span className="text-sm text-soft">
+          {[
+            budget.soft ? t.soft : t.hard,
+            ...(budget.alert_at.length === 0 ? [] : [t.alertsAt({ percents: budget.alert_at.join(', ') })]),
+          ].join(' · ')}
+        </span>
+      )}
+    </>
+  );
+}

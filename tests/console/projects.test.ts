@@ -1,0 +1,130 @@
+// Projects and budgets in a real browser: an owner creates a project, puts a key into it, and sees what is spent of its budgets.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Browser as Chromium, Locator, Page } from 'playwright-core';
+import { chat, settled } from '../support/calls.js';
+import { accessibilityFaults, newMember, type Person, settledPage, startChromium } from '../support/chromium.js';
+import { addUser } from '../support/console.js';
+import { browserModes, startSystem, type System } from '../support/system.js';
+
+const password = 'correct horse battery';
+const owner = { email: 'owner@example.com', password };
+const developer = { email: 'developer@example.com', password };
+
+/** Returns the open dialog; toasts have the role of dialogs too. */
+const popup = (page: Page): Locator => page.locator('[role=dialog]:not([aria-modal=false])');
+
+describe.each(browserModes)('projects in the console, %s', (mode) => {
+  let system: System;
+  let chromium: Chromium;
+  let accountId: string;
+  const people: Person[] = [];
+
+  beforeAll(async () => {
+    [system, chromium] = await Promise.all([startSystem(mode), startChromium()]);
+    ({ id: accountId } = await system.json<{ id: string }>('account', 'create', 'Acme'));
+    await system.cli('balance', 'deposit', '5', '--account', accountId);
+    for (const [{ email }, role] of [
+      [owner, 'owner'],
+      [developer, 'developer'],
+    ] as const) {
+      await addUser(system, email, password);
+      await system.cli('member', 'put', email, '--role', role, '--account', accountId);
+    }
+  });
+
+  afterAll(async () => {
+    for (const person of people) await person.close();
+    await chromium?.close();
+    await system?.stop();
+  });
+
+  async function signedIn(who: typeof owner): Promise<Person> {
+    const person = await newMember(chromium, system, who);
+    people.push(person);
+    return person;
+  }
+
+  it('are created with a budget, hold keys, and show what is spent, held and left', async () => {
+    const person = await signedIn(owner);
+    const page = await person.open(`/accounts/${accountId}/projects`);
+    await page.getByRole('link', { name: 'Default' }).waitFor();
+    await page.getByRole('button', { name: 'Create project' }).click();
+    const form = popup(page);
+    await form.getByRole('button', { name: 'Add a budget' }).click();
+    await form.getByLabel('Limit in USD').fill('nothing');
+    await form.getByRole('button', { name: 'Create project' }).click();
+    await form.getByText('Enter a name.').waitFor();
+    await form.getByText('Enter an amount above 0, for example 25 or 0.5.').waitFor();
+    await settledPage(page);
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await form.getByLabel('Name').fill('Search');
+    await form.getByLabel('Limit in USD').fill('2');
+    await form.getByLabel('Requests per minute').fill('600');
+    await form.getByRole('button', { name: 'Create project' }).click();
+    await form.waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'Search' }).click();
+    await page.getByText('Budget of the month').waitFor();
+    await page.getByText('$0.00 of $2.00 spent').waitFor();
+
+    await page.getByRole('link', { name: 'Create key' }).click();
+    await popup(page).getByLabel('Name').fill('crawler');
+    await popup(page).getByRole('button', { name: 'Create key' }).click();
+    const secret = (await page.getByTestId('secret').textContent())!;
+    await (await chat(system, secret)).text();
+    await settled(system, accountId, 1);
+    const projects = (await system.cli('project', 'list', '--account', accountId, '--json')).trim().split('\n');
+    const { id } = JSON.parse(projects[1]!) as { id: string };
+
+    const other = await person.open(`/accounts/${accountId}/projects/${id}`);
+    await other.getByRole('link', { name: 'crawler' }).waitFor();
+    await other.getByText(/^\$0\.00\d+ of \$2\.00 spent/).waitFor();
+    await other.getByText(/^Resets /).waitFor();
+    await settledPage(other);
+    expect(await accessibilityFaults(other)).toEqual([]);
+    await other.getByRole('link', { name: 'Show usage' }).click();
+    await other.getByText('Project: Search').waitFor();
+
+    const deletion = await person.open(`/accounts/${accountId}/projects/${id}`);
+    await deletion.getByRole('button', { name: 'Delete' }).click();
+    await popup(deletion).getByRole('button', { name: 'Delete' }).click();
+    await popup(deletion).getByText('The project has keys that are not revoked.', { exact: false }).waitFor();
+    expect(person.faults.filter((fault) => !fault.includes('400'))).toEqual([]);
+  });
+
+  it('share the budgets and the time zone of the account, which owners change', async () => {
+    const person = await signedIn(owner);
+    const page = await person.open(`/accounts/${accountId}/projects`);
+    await page.getByRole('button', { name: 'Edit budgets' }).click();
+    const form = popup(page);
+    await form.getByLabel('Time zone').fill('Mars/Olympus');
+    await form.getByRole('button', { name: 'Add a budget' }).click();
+    await form.getByLabel('Limit in USD').fill('100');
+    await form.getByLabel('Do not refuse calls; only send alerts').check();
+    await form.getByRole('button', { name: 'Save' }).click();
+    await form.getByText('IANA', { exact: false }).waitFor();
+    await form.getByLabel('Time zone').fill('Asia/Shanghai');
+    await form.getByRole('button', { name: 'Save' }).click();
+    await form.waitFor({ state: 'detached' });
+    await page.getByText('Asia/Shanghai').waitFor();
+    await page.getByText('Alerts only').first().waitFor();
+    expect(await system.json('account', 'show', accountId)).toMatchObject({
+      time_zone: 'Asia/Shanghai',
+      budgets: [{ period: 'month', limit_usd: '100', soft: true, alert_at: [50, 80, 100] }],
+    });
+  });
+
+  it('are shown to developers, who choose the project of their keys', async () => {
+    const person = await signedIn(developer);
+    const page = await person.open(`/accounts/${accountId}/projects`);
+    await page.getByRole('link', { name: 'Search' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Create project' }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'Edit budgets' }).count()).toBe(0);
+    const keys = await person.open(`/accounts/${accountId}/keys?create`);
+    await popup(keys).getByLabel('Name').fill('notebook');
+    await popup(keys).getByLabel('Project').selectOption({ label: 'Search' });
+    await popup(keys).getByRole('button', { name: 'Create key' }).click();
+    await keys.getByTestId('secret').waitFor();
+    expect(await system.cli('key', 'list', '--account', accountId, '--json')).toContain('notebook');
+    expect(person.faults).toEqual([]);
+  });
+});
