@@ -12,7 +12,7 @@ import { MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
 import { batchClient } from './batch/batch-client.js';
 import type { BatchLog } from './batch/batch-stream.js';
 import { type CallContext, callContext } from './call-context.js';
-import type { ServiceOf } from './definition.js';
+import { type ClientOf, handlerOf, methodsOf, type ServiceDefinition, type ServiceOf } from './definition.js';
 import { dialGrpc, type GrpcConnection } from './grpc/grpc-client.js';
 import type { Tls } from './tls.js';
 
@@ -48,16 +48,16 @@ export interface ConnectOptions {
 
 /** The clients of an installation. They raise `TollgateError`. */
 export interface Tollgate {
-  readonly auth: ServiceOf<typeof AuthServiceDefinition>;
-  readonly callers: ServiceOf<typeof CallerServiceDefinition>;
-  readonly users: ServiceOf<typeof UserServiceDefinition>;
-  readonly notifications: ServiceOf<typeof NotificationServiceDefinition>;
-  readonly catalog: ServiceOf<typeof CatalogServiceDefinition>;
-  readonly inference: ServiceOf<typeof InferenceServiceDefinition>;
-  readonly ledger: ServiceOf<typeof LedgerServiceDefinition>;
-  readonly alerts: ServiceOf<typeof AlertServiceDefinition>;
-  readonly payments: ServiceOf<typeof PaymentServiceDefinition>;
-  readonly metering: ServiceOf<typeof MeteringServiceDefinition>;
+  readonly auth: ClientOf<typeof AuthServiceDefinition>;
+  readonly callers: ClientOf<typeof CallerServiceDefinition>;
+  readonly users: ClientOf<typeof UserServiceDefinition>;
+  readonly notifications: ClientOf<typeof NotificationServiceDefinition>;
+  readonly catalog: ClientOf<typeof CatalogServiceDefinition>;
+  readonly inference: ClientOf<typeof InferenceServiceDefinition>;
+  readonly ledger: ClientOf<typeof LedgerServiceDefinition>;
+  readonly alerts: ClientOf<typeof AlertServiceDefinition>;
+  readonly payments: ClientOf<typeof PaymentServiceDefinition>;
+  readonly metering: ClientOf<typeof MeteringServiceDefinition>;
   /** Closes every connection. Calls in flight fail with cancelled. */
   close(): void;
 }
@@ -80,39 +80,59 @@ export function connect(options: ConnectOptions): Tollgate {
     return connection;
   }
 
+  const complete = <D extends ServiceDefinition>(process: keyof Processes, definition: D): ClientOf<D> =>
+    completing(definition, to(process).client(definition));
+
   function ledger(): Tollgate['ledger'] {
     const client = to('ledger').client(LedgerServiceDefinition);
-    if (options.batch !== true) return client;
+    if (options.batch !== true) return completing(LedgerServiceDefinition, client);
     const operations = ['hold', 'checkpoint', 'settle', 'release'] as const;
     const batched = batchClient(LedgerServiceDefinition, client, { method: 'batch', operations, caller, log });
     closers.push(batched.close);
-    return batched.client;
+    return completing(LedgerServiceDefinition, batched.client);
   }
 
   function metering(): Tollgate['metering'] {
     const client = to('metering').client(MeteringServiceDefinition);
-    if (options.batch !== true) return client;
+    if (options.batch !== true) return completing(MeteringServiceDefinition, client);
     const batched = batchClient(MeteringServiceDefinition, client, { method: 'batch', operations: ['recordUsage'], caller, log });
     closers.push(batched.close);
-    return batched.client;
+    return completing(MeteringServiceDefinition, batched.client);
   }
 
   return lazy({
-    auth: () => to('auth').client(AuthServiceDefinition),
-    callers: () => to('auth').client(CallerServiceDefinition),
-    users: () => to('auth').client(UserServiceDefinition),
-    notifications: () => to('auth').client(NotificationServiceDefinition),
-    catalog: () => to('catalog').client(CatalogServiceDefinition),
-    inference: () => to('inference').client(InferenceServiceDefinition),
+    auth: () => complete('auth', AuthServiceDefinition),
+    callers: () => complete('auth', CallerServiceDefinition),
+    users: () => complete('auth', UserServiceDefinition),
+    notifications: () => complete('auth', NotificationServiceDefinition),
+    catalog: () => complete('catalog', CatalogServiceDefinition),
+    inference: () => complete('inference', InferenceServiceDefinition),
     ledger,
-    alerts: () => to('ledger').client(AlertServiceDefinition),
-    payments: () => to('ledger').client(PaymentServiceDefinition),
+    alerts: () => complete('ledger', AlertServiceDefinition),
+    payments: () => complete('ledger', PaymentServiceDefinition),
     metering,
     close: () => () => {
       for (const close of closers) close();
       for (const connection of connections.values()) connection.close();
     },
   });
+}
+
+/** Returns the client with requests that may leave out fields. */
+function completing<D extends ServiceDefinition>(definition: D, client: ServiceOf<D>): ClientOf<D> {
+  const methods = methodsOf(definition).map((info) => {
+    const send = handlerOf(client, info);
+    const { requestType, requestStream } = info.definition;
+    const complete = (request: unknown): unknown => requestType.fromPartial(request as never);
+    const method = (request: unknown, context: CallContext) =>
+      send(requestStream ? completed(request as AsyncIterable<unknown>, complete) : complete(request), context);
+    return [info.key, method];
+  });
+  return Object.fromEntries(methods) as ClientOf<D>;
+}
+
+async function* completed(requests: AsyncIterable<unknown>, complete: (request: unknown) => unknown): AsyncGenerator {
+  for await (const request of requests) yield complete(request);
 }
 
 /** Returns an object whose properties are created when they are first read. */

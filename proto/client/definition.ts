@@ -8,6 +8,8 @@ export interface MessageType {
   /** `writer` must be empty; `finish` empties it again. */
   encode(message: never, writer?: BinaryWriter): { finish(): Uint8Array };
   decode(bytes: Uint8Array): unknown;
+  /** Returns the message with the defaults of proto3 where fields are missing. */
+  fromPartial(message: never): unknown;
 }
 
 /** One RPC. */
@@ -49,6 +51,20 @@ type MethodOf<M extends MethodDefinition> = {
 
 /** The generated interface of a definition: `ServiceOf<typeof LedgerServiceDefinition>` is the shape of `LedgerService`. */
 export type ServiceOf<D extends ServiceDefinition> = { [K in keyof D['methods']]: MethodOf<D['methods'][K]> };
+
+type PartialOf<T> = T extends { fromPartial(message: infer Partial): unknown } ? Partial : never;
+
+type PartialRequestOf<M extends MethodDefinition> = M['requestStream'] extends true
+  ? AsyncIterable<PartialOf<M['requestType']>>
+  : PartialOf<M['requestType']>;
+
+/**
+ * The client of a definition. Requests may leave out any field, which then has its default of proto3, so that a new field of the contract does
+ * not break a caller's build.
+ */
+export type ClientOf<D extends ServiceDefinition> = {
+  [K in keyof D['methods']]: (request: PartialRequestOf<D['methods'][K]>, context?: CallContext) => ResponseOf<D['methods'][K]>;
+};
 
 /** An untyped unary method. */
 export type UnaryHandler = (request: unknown, context: CallContext) => Promise<unknown>;

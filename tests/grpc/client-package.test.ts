@@ -18,10 +18,10 @@ const [address, ca, cert, key] = JSON.parse(process.argv[2]!);
 const tollgate = connect({ address, caller: 'operator', batch: true, ...(ca === undefined ? {} : { tls: readTls({ ca, cert, key }) }) });
 const { auth, ledger } = tollgate;
 
-const { account } = await auth.createAccount({ name: 'Packed', rateLimits: undefined, idempotencyKey: '' });
+const { account } = await auth.createAccount({ name: 'Packed' });
 const accountId = account!.id;
 const { key: made } = await auth.createKey(
-  { accountId, name: 'k', models: undefined, lifetimeLimitNanoUsd: undefined, expiresAtMs: undefined, rateLimits: undefined, idempotencyKey: 'k1' },
+  { accountId, name: 'k', idempotencyKey: 'k1' },
   callOptions({ timeoutMs: 5000 }),
 );
 const deposit = { idempotencyKey: 'd1', accountId, amountNanoUsd: 1_000_000_000n, source: DepositSource.DEPOSIT_SOURCE_CASH, reason: 'test' };
@@ -31,7 +31,7 @@ const { replayed } = await ledger.deposit(deposit);
 const holdId = 'req_' + Date.now().toString(16).padStart(12, '0') + '7' + '0'.repeat(3) + '8' + '0'.repeat(15);
 const amountNanoUsd = 400_000_000n;
 const { hold } = await ledger.hold({
-  holdId, accountId, keyId: made!.id, keyLimit: { limitNanoUsd: undefined, version: made!.version },
+  holdId, accountId, keyId: made!.id, keyLimit: { version: made!.version },
   amountNanoUsd, minAmountNanoUsd: amountNanoUsd, ttlMs: 60_000,
 });
 const settled = await ledger.settle({ holdId, accountId, costNanoUsd: 250_000_000n, keyId: made!.id });
@@ -40,7 +40,7 @@ const balance: Balance = (await ledger.getBalance({ accountId })).balance!;
 let refused: unknown;
 try {
   await ledger.hold({
-    holdId: holdId.slice(0, -1) + '1', accountId, keyId: made!.id, keyLimit: { limitNanoUsd: undefined, version: made!.version },
+    holdId: holdId.slice(0, -1) + '1', accountId, keyId: made!.id, keyLimit: { version: made!.version },
     amountNanoUsd: 10n ** 15n, minAmountNanoUsd: 10n ** 15n, ttlMs: 60_000,
   });
 } catch (error) {

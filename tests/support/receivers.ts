@@ -31,7 +31,12 @@ export async function startMailServer(): Promise<MailServer> {
     },
     async onData(stream, session, done) {
       let raw = '';
-      for await (const chunk of stream) raw += String(chunk);
+      try {
+        for await (const chunk of stream) raw += String(chunk);
+      } catch {
+        // The sender was killed in the middle of the mail.
+        return;
+      }
       mails.push({ to: session.envelope.rcptTo.map(({ address }) => address), raw });
       done(null, 'queued as 7');
     },

@@ -4,11 +4,6 @@ import type { Project } from '#proto/auth/v1/auth.js';
 import { accountIdBytes, projectIdBytes } from './fields.js';
 import { found } from './found.js';
 
-/** Returns the id of an account's default project, which has the digits of the account's id. */
-export function defaultProjectId(accountId: string): string {
-  return accountId.replace(/^acct_/, 'proj_');
-}
-
 /** Holds the id of the project, and a check that the account owns it. */
 export interface OwnProject {
   readonly id: Buffer;

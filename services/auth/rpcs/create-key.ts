@@ -9,7 +9,8 @@ import { Budget, BudgetScope } from '#proto/budget/v1/budget.js';
 import { assertKeyBudgets, budgetWords, changedBudgets, checkedKeyBudgets } from '../requests/budgets.js';
 import { accountIdBytes, checkedExpiry, checkedLifetimeLimit, checkedModels, checkedName, projectIdBytes } from '../requests/fields.js';
 import { found } from '../requests/found.js';
-import { assertOpenProject, defaultProjectId } from '../requests/own-project.js';
+import { defaultProjectId } from '#rules/default-project.js';
+import { assertOpenProject } from '../requests/own-project.js';
 import { checkedRateLimits, rateLimitWords } from '../requests/rate-limits.js';
 import { firstOrRepeat, repeatableCall } from '../requests/repeat.js';
 

@@ -11,7 +11,8 @@ import { assertKeyBudgets, budgetWords, changedBudgets, checkedKeyBudgets } from
 import { checkedExpiry, checkedLifetimeLimit, checkedModels, checkedName, invalidField, projectIdBytes } from '../requests/fields.js';
 import { found } from '../requests/found.js';
 import { ownKey } from '../requests/own-key.js';
-import { assertOpenProject, defaultProjectId } from '../requests/own-project.js';
+import { defaultProjectId } from '#rules/default-project.js';
+import { assertOpenProject } from '../requests/own-project.js';
 import { checkedRateLimits, rateLimitWords } from '../requests/rate-limits.js';
 import { checkedUpdateMask } from '../requests/update-mask.js';
 

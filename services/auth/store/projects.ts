@@ -6,7 +6,7 @@ import type { Database } from '#kit/db/open.js';
 import { asNumber } from '#kit/db/values.js';
 import { idToBytes } from '#kit/id.js';
 import { type Account, KeyState, type Project } from '#proto/auth/v1/auth.js';
-import { defaultProjectId } from '../requests/own-project.js';
+import { defaultProjectId } from '#rules/default-project.js';
 import { nextChangeNumber } from './changes.js';
 import { createOnce, type RepeatableCall } from './idempotency.js';
 import { changeableProjectColumns, projectColumns, type Row, toProject } from './rows.js';

@@ -4,7 +4,7 @@ import { idFromBytes, idToBytes } from '#kit/id.js';
 import type { Account, Key, ModelPermission, Project } from '#proto/auth/v1/auth.js';
 import { BudgetScope } from '#proto/budget/v1/budget.js';
 import { budgetsColumn, budgetsIn } from '../requests/budgets.js';
-import { defaultProjectId } from '../requests/own-project.js';
+import { defaultProjectId } from '#rules/default-project.js';
 import { accountRateLimitsIn, rateLimitsColumn, rateLimitsIn } from '../requests/rate-limits.js';
 
 /** A row as the driver returns it. */

@@ -18,6 +18,7 @@ export interface ProbeService {
 const Probe = {
   encode: (message: Probe) => ({ finish: () => new TextEncoder().encode(JSON.stringify(message)) }),
   decode: (bytes: Uint8Array) => JSON.parse(new TextDecoder().decode(bytes)) as Probe,
+  fromPartial: (message: Probe) => message,
 };
 
 const method = <const S extends boolean, const R extends boolean = false>(

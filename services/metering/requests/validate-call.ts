@@ -1,4 +1,5 @@
 // Validation of what callers send: rejected with invalid_request, naming the field, before anything is stored.
+import { defaultProjectId } from '#rules/default-project.js';
 import { AppError } from '#client/errors/app-error.js';
 import { isId } from '#kit/id.js';
 import { ApiFormat } from '#proto/inference/v1/inference.js';
@@ -36,7 +37,8 @@ export function validateCall(call: Call | undefined, field = 'call'): PricedCall
   requireThat(call !== undefined, field, 'is required');
   requireId('req', call.id, `${field}.id`);
   requireId('acct', call.accountId, `${field}.account_id`);
-  requireId('proj', call.projectId, `${field}.project_id`);
+  const projectId = call.projectId || defaultProjectId(call.accountId);
+  requireId('proj', projectId, `${field}.project_id`);
   requireId('key', call.keyId, `${field}.key_id`);
   requireThat(call.modelId !== '' && call.modelId.length <= nameCharsMax, `${field}.model_id`, `must have 1 to ${nameCharsMax} characters`);
   requireThat(call.upstreamId.length <= nameCharsMax, `${field}.upstream_id`, `must have at most ${nameCharsMax} characters`);
@@ -58,6 +60,7 @@ export function validateCall(call: Call | undefined, field = 'call'): PricedCall
   );
   return {
     ...call,
+    projectId,
     price,
     clientRequestId: call.clientRequestId.slice(0, clientRequestIdCharsMax),
     attempts: call.attempts.slice(0, attemptsMax).map(attemptToStore),
