@@ -63,7 +63,7 @@ describe.each(browserModes)('projects in the console, %s', (mode) => {
     await form.getByRole('button', { name: 'Create project' }).click();
     await form.waitFor({ state: 'detached' });
     await page.getByRole('link', { name: 'Search' }).click();
-    await page.getByText('Budget of the month').waitFor();
+    await page.getByText('Monthly budget').waitFor();
     await page.getByText('$0.00 of $2.00 spent').waitFor();
 
     await page.getByRole('link', { name: 'Create key' }).click();
