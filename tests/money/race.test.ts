@@ -1,5 +1,5 @@
-// A thousand concurrent calls on one account and twenty keys near their limits, over three ledger processes on one MariaDB: never is more
-// granted than is available, and no call is refused that could have been paid.
+// A thousand concurrent calls on one account and twenty keys near their limits, with up to five budgets each, over three ledger processes on one
+// MariaDB: never is more granted than is available, and no call is refused that could have been paid.
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,6 +8,7 @@ import { AppError, hasReason } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
 import { callContext, type CallContext } from '#client/call-context.js';
 import { dialGrpc, type GrpcConnection } from '#client/grpc/grpc-client.js';
+import { type Budget, BudgetPeriod, BudgetScope } from '#proto/budget/v1/budget.js';
 import { DepositSource, type Hold, HoldState, LedgerServiceDefinition, type LedgerService } from '#proto/ledger/v1/ledger.js';
 import { startMariadb, type Mariadb } from '../../deploy/distributed/mariadb/mariadb.js';
 import { type Child, eventually, freePort, startScript } from '../support/process.js';
@@ -18,7 +19,10 @@ jest.setTimeout(300_000);
 const replicaCount = 3;
 const callCount = 1_000;
 const keyCount = 20;
-const refusals = ['balance_empty', 'balance_held', 'key_limit_reached'] as const;
+const projectCount = 4;
+const refusals = ['balance_empty', 'balance_held', 'key_limit_reached', 'budget_reached'] as const;
+/** The dates of these zones always differ, so that each day is another period. */
+const [west, east] = ['Etc/GMT+12', 'Pacific/Kiritimati'];
 // Much longer than a call takes when a thousand wait, so that a slow machine does not fail the test.
 const timeoutMs = 240_000;
 
@@ -74,6 +78,7 @@ describe('three ledgers on one database', () => {
     index: number,
     amountNanoUsd: bigint,
     minAmountNanoUsd = amountNanoUsd,
+    { budgets, timeZone }: { budgets: Budget[]; timeZone: string } = { budgets: [], timeZone: '' },
   ): Promise<Hold> {
     const { keyId, limitNanoUsd } = keys[index % keyCount]!;
     const request = {
@@ -84,8 +89,8 @@ describe('three ledgers on one database', () => {
       amountNanoUsd,
       minAmountNanoUsd,
       ttlMs: 3_600_000,
-      budgets: [],
-      timeZone: '',
+      budgets,
+      timeZone,
     };
     // Every tenth call is sent to two replicas, as after a lost response. One may grant what the other has just refused.
     const asked = index % 10 === 0 ? [at(index), at(index + 1)] : [at(index)];
@@ -98,13 +103,17 @@ describe('three ledgers on one database', () => {
   }
 
   /** Requests all holds concurrently. Returns those that were granted, and how many were refused for which reason. */
-  async function askAll(of: Customer, amountNanoUsd: bigint): Promise<{ granted: Hold[]; reasons: Record<string, number> }> {
+  async function askAll(
+    of: Customer,
+    amountNanoUsd: bigint,
+    pathOf?: (index: number) => { budgets: Budget[]; timeZone: string },
+  ): Promise<{ granted: Hold[]; reasons: Record<string, number> }> {
     const granted: Hold[] = [];
     const reasons: Record<string, number> = {};
     await Promise.all(
       Array.from({ length: callCount }, async (_, index) => {
         try {
-          granted.push(await askHold(of, index, amountNanoUsd));
+          granted.push(await askHold(of, index, amountNanoUsd, amountNanoUsd, pathOf?.(index)));
         } catch (error) {
           if (!hasReason(error, ...refusals)) throw error;
           reasons[error.reason] = (reasons[error.reason] ?? 0) + 1;
@@ -213,6 +222,118 @@ describe('three ledgers on one database', () => {
     expect(refusedCount).toBeGreaterThan(callCount / 20);
     expect(lives.length).toBeGreaterThan(callCount / 5);
   }
+
+  const budgetOf = (scope: BudgetScope, scopeId: string, period: BudgetPeriod, limitNanoUsd: bigint): Budget => ({
+    id: newId('bud'),
+    scope,
+    scopeId,
+    period,
+    limitNanoUsd,
+    soft: false,
+    alertPercents: [50, 100],
+    version: 1n,
+  });
+
+  /** Returns the budgets of each key: two of the account, two of its project and one of its own, so that a path has seven buckets. */
+  function budgetsOf(
+    of: Customer,
+    limits: { account: bigint; day: bigint; project: (project: number) => bigint; key: bigint },
+  ): Budget[][] {
+    const { BUDGET_SCOPE_ACCOUNT, BUDGET_SCOPE_PROJECT, BUDGET_SCOPE_KEY } = BudgetScope;
+    const { BUDGET_PERIOD_LIFETIME, BUDGET_PERIOD_MONTH, BUDGET_PERIOD_DAY } = BudgetPeriod;
+    const ofAccount = [
+      budgetOf(BUDGET_SCOPE_ACCOUNT, of.accountId, BUDGET_PERIOD_LIFETIME, limits.account),
+      budgetOf(BUDGET_SCOPE_ACCOUNT, of.accountId, BUDGET_PERIOD_DAY, limits.day),
+    ];
+    const ofProjects = Array.from({ length: projectCount }, (_, project) => {
+      const projectId = newId('proj');
+      return [
+        budgetOf(BUDGET_SCOPE_PROJECT, projectId, BUDGET_PERIOD_LIFETIME, limits.project(project)),
+        budgetOf(BUDGET_SCOPE_PROJECT, projectId, BUDGET_PERIOD_MONTH, 1_000_000n),
+      ];
+    });
+    return of.keys.map(({ keyId }, key) => [
+      ...ofAccount,
+      ...ofProjects[key % projectCount]!,
+      budgetOf(BUDGET_SCOPE_KEY, keyId, BUDGET_PERIOD_LIFETIME, limits.key),
+    ]);
+  }
+
+  const spendOf = async (of: Customer, budgets: Budget[], timeZone: string) =>
+    (await at(1).listBudgetSpend({ accountId: of.accountId, budgets, timeZone }, asOperator())).budgets;
+
+  it('grant exactly as many equal holds as the budgets on paths of seven buckets afford', async () => {
+    const of = await customer(1_000_000n, () => 100_000n);
+    // Each project affords 20, 21, 22 or 23 holds, and is one nano-dollar short of one more.
+    const paths = budgetsOf(of, { account: 900_000n, day: 900_000n, project: (project) => BigInt(project + 21) * 100n - 1n, key: 90_000n });
+    const { granted, reasons } = await askAll(of, 100n, (index) => ({ budgets: paths[index % keyCount]!, timeZone: '' }));
+    expect({ granted: granted.length, reasons }).toEqual({ granted: 86, reasons: { budget_reached: callCount - 86 } });
+    const held = await Promise.all(paths.slice(0, projectCount).map(async (path) => (await spendOf(of, path, ''))[2]!.heldNanoUsd));
+    expect(held).toEqual([2_000n, 2_100n, 2_200n, 2_300n]);
+    await expectSound(of, 86);
+  });
+
+  it('never overspend a budget while periods turn, budgets change, and charges of earlier periods are refunded', async () => {
+    const of = await customer(1_000_000n, () => 8_000n);
+    const limits = { account: 40_000n, day: 15_000n, project: () => 9_000n, key: 2_500n };
+    const paths = budgetsOf(of, limits);
+    const spent = new Map<string, bigint>();
+    const count = (path: readonly Budget[], zone: string, byNanoUsd: bigint): void => {
+      for (const { id, period } of path) {
+        const name = period === BudgetPeriod.BUDGET_PERIOD_DAY ? `${id} ${zone}` : id;
+        spent.set(name, (spent.get(name) ?? 0n) + byNanoUsd);
+      }
+    };
+    const beganAt = await Promise.all([west, east].map(async (zone) => (await spendOf(of, paths[0]!, zone))[1]!.fromMs));
+    let next = 0;
+    let grantedCount = 0;
+    const caller = async (): Promise<void> => {
+      for (let index = next++; index < callCount; index = next++) {
+        const zone = index < callCount / 3 || index % 5 === 0 ? west : east;
+        const path = paths[index % keyCount]!;
+        // The limits of the account change twice under load; a gateway that still has an older version must not matter.
+        const version = index % 7 === 0 ? 1n : 1n + BigInt(Math.floor((index * 3) / callCount));
+        const limitNanoUsd = [limits.account, 20_000n, 30_000n][Number(version) - 1]!;
+        const budgets = [{ ...path[0]!, version, limitNanoUsd }, ...path.slice(1)];
+        const wanted = BigInt(40 + ((index * 37) % 160));
+        const { keyId } = of.keys[index % keyCount]!;
+        try {
+          const { id: holdId, accountId, amountNanoUsd } = await askHold(of, index, wanted, wanted / 2n, { budgets, timeZone: zone });
+          const costNanoUsd = (amountNanoUsd * BigInt((index * 53) % 150)) / 100n;
+          const { hold } = await at(index + 2).settle({ holdId, accountId, keyId, costNanoUsd }, asOperator());
+          expect(hold!.capturedNanoUsd + hold!.shortfallNanoUsd).toBe(costNanoUsd);
+          grantedCount += 1;
+          let netNanoUsd = hold!.capturedNanoUsd;
+          if (index % 6 === 0 && netNanoUsd > 1n) {
+            const amount = netNanoUsd / 2n;
+            const request = { idempotencyKey: newId('refund'), accountId, holdId, amountNanoUsd: amount, reason: 'a race' };
+            await at(index + 1).refund(request, asOperator());
+            netNanoUsd -= amount;
+          }
+          count(path, zone, netNanoUsd);
+        } catch (error) {
+          if (!hasReason(error, ...refusals)) throw error;
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: 100 }, caller));
+    for (const [at, zone] of [west, east].entries()) {
+      for (const path of paths) {
+        for (const [index, { spentNanoUsd, heldNanoUsd, fromMs }] of (await spendOf(of, path, zone)).entries()) {
+          const { id, period, limitNanoUsd } = path[index]!;
+          expect(heldNanoUsd).toBe(0n);
+          // A real midnight was reached meanwhile.
+          if (period === BudgetPeriod.BUDGET_PERIOD_DAY && fromMs !== beganAt[at]) continue;
+          expect(spentNanoUsd).toBe(spent.get(period === BudgetPeriod.BUDGET_PERIOD_DAY ? `${id} ${zone}` : id) ?? 0n);
+          expect(spentNanoUsd).toBeLessThanOrEqual(limitNanoUsd);
+        }
+      }
+    }
+    await expectSound(of, 0);
+    // The test proves nothing unless budgets refused calls and admitted others.
+    expect(grantedCount).toBeGreaterThan(callCount / 10);
+    expect(grantedCount).toBeLessThan(callCount);
+  });
 
   it('refuse only what cannot be paid, with all calls at once', () => raceOfLives(callCount));
 

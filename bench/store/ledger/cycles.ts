@@ -1,5 +1,6 @@
 // Callers that hold and settle in a closed loop: each begins its next cycle as soon as the last one is durable.
 import { newId } from '#kit/id.js';
+import type { Budget } from '#proto/budget/v1/budget.js';
 import type { Operation } from '#services/ledger/books/model.js';
 import { holdOperation, settleOperation } from '#services/ledger/requests/operations.js';
 import type { Customer } from './books.ts';
@@ -27,8 +28,16 @@ export function callersOf(customers: readonly Customer[], callers: number): (() 
   return Array.from({ length: callers }, () => () => customers[Math.floor(Math.random() * customers.length)]!);
 }
 
+/** Returns the budgets on the path of a call. */
+export type BudgetsOf = (customer: Customer) => Budget[];
+
 /** Runs the callers for this many seconds. Throws errors of a cycle, and refusals too, because there is enough money for all. */
-export async function runCycles(callers: readonly (() => Customer)[], doer: Doer, seconds: number): Promise<Measured> {
+export async function runCycles(
+  callers: readonly (() => Customer)[],
+  doer: Doer,
+  seconds: number,
+  budgetsOf: BudgetsOf = () => [],
+): Promise<Measured> {
   const holds: number[] = [];
   const settles: number[] = [];
   const startedAtMs = performance.now();
@@ -37,7 +46,8 @@ export async function runCycles(callers: readonly (() => Customer)[], doer: Doer
   await Promise.all(
     callers.map(async (nextCustomer) => {
       while (performance.now() < endAtMs) {
-        const { accountId, keyId } = nextCustomer();
+        const customer = nextCustomer();
+        const { accountId, keyId } = customer;
         const holdId = newId('req');
         const request = {
           holdId,
@@ -47,8 +57,8 @@ export async function runCycles(callers: readonly (() => Customer)[], doer: Doer
           amountNanoUsd: 1000n,
           minAmountNanoUsd: 1000n,
           ttlMs: 120_000,
-          budgets: [],
-          timeZone: '',
+          budgets: budgetsOf(customer),
+          timeZone: 'Asia/Shanghai',
         };
         const fromMs = performance.now();
         await granted(doer(holdOperation(request, Date.now())));
