@@ -20,30 +20,28 @@ describe.each(formats)('a %s body', (_name, parse) => {
     }
   });
 
-  it('cannot have a vendor run what costs more than tokens, whatever its spelling', () => {
-    const types = ['openrouter:web_search', 'Web_Search', 'web_fetch', 'code_execution_20250825', 'mcp_toolset'];
-    for (const type of types) expect(() => parse({ tools: [{ type, name: 'x' }] })).toThrow('cost more than tokens');
+  it('leaves to the upstream whether a vendor may run what costs more than tokens, whatever its spelling', () => {
+    const types = ['openrouter:web_search', 'Web_Search', 'web_fetch', 'code_execution_20250825', 'mcp_toolset', 'invented_tomorrow'];
+    for (const type of types) {
+      const { vendorTools } = parse({
+        tools: [
+          { type, name: 'x' },
+          { type, name: 'y' },
+        ],
+      }).request.native!;
+      expect(vendorTools).toEqual([{ field: expect.stringMatching(/^tools(\.0|\[0\])\.type$/), type }]);
+    }
+    const many = Array.from({ length: 17 }, (_, index) => ({ type: `web_search_${index}`, name: `x${index}` }));
+    expect(() => parse({ tools: many })).toThrow('at most 16 types of tools that a vendor runs');
     expect(() => parse({ plugins: [{ id: 'web' }] })).toThrow('costs more than tokens');
-  });
-
-  it('may have a tool that searches the tools', () => {
-    expect(() => parse({ tools: [{ type: 'tool_search_tool_regex_20251119', name: 'x' }] })).not.toThrow();
   });
 });
 
-it.each([
-  'builtin_function',
-  'browser_search',
-  'web_search_premium',
-  'document_library',
-  'image_generation',
-  'retrieval',
-  'googleSearch',
-  'collections_search',
-])('a chat-completions tool of type %s is refused, because its vendor runs it', (type) => {
-  expect(() => parseChatCompletions({ model: 'm', messages, tools: [{ type, function: { name: '$web_search' } }] })).toThrow(
-    'cost more than tokens',
-  );
+it('a messages body may have tools that the client runs, and the search among its tools', () => {
+  for (const type of ['bash_20250124', 'computer_toolset_20260801', 'tool_search_tool_regex_20251119']) {
+    const { request } = parseMessages({ model: 'm', max_tokens: 9, messages, tools: [{ type, name: 'x' }] }, {});
+    expect(request.native!.vendorTools).toEqual([]);
+  }
 });
 
 describe('a messages block without a common form', () => {

@@ -2,13 +2,15 @@
 // format can honour, and how much of it has no common form.
 import type { TObject, TSchema } from 'typebox';
 import { Modality } from '#proto/catalog/v1/catalog.js';
-import type { NativeRequest_Refusal as Refusal } from '#proto/inference/v1/inference.js';
+import type { NativeRequest_Refusal as Refusal, NativeRequest_VendorTool as VendorTool } from '#proto/inference/v1/inference.js';
+import { fieldError } from './body-reader.js';
 import { DroppedFields, ignoredKeyword, nativeOnlyKeyword } from './fields.js';
 import type { ModalityNeed } from './format.js';
 import { isKnownInOtherCase } from './native-fields.js';
 
 // One refusal is enough to skip a target and to tell the caller why; a hostile body could have thousands.
 const refusalsMax = 8;
+const vendorToolsMax = 16;
 /** The tokens that a vendor puts before the model for a tool whose schema is implied by its type. */
 const impliedToolTokens = 2048;
 
@@ -20,6 +22,8 @@ export class Demands {
   readonly droppedElsewhere = new DroppedFields();
   /** Fields that only upstreams of the caller's format can honour; at most 8. */
   readonly refusedElsewhere: Refusal[] = [];
+  /** The types of tools that a vendor may run, each with its first field. */
+  readonly vendorTools: VendorTool[] = [];
   /** The modalities beside text that the model must read, each with the first field that needs it. */
   readonly needs: ModalityNeed[] = [];
   images = 0;
@@ -53,6 +57,14 @@ export class Demands {
   addImpliedTool(tool: unknown): void {
     this.foreignTokensMax += impliedToolTokens;
     this.addForeign(tool);
+  }
+
+  /** Notes a tool that only an upstream may receive whose operator allows its type. Raises unsupported_field for too many types. */
+  addVendorTool(field: string, type: string): void {
+    if (this.vendorTools.some((tool) => tool.type === type)) return;
+    if (this.vendorTools.length >= vendorToolsMax)
+      throw fieldError('unsupported_field', field, `a request can have at most ${vendorToolsMax} types of tools that a vendor runs`);
+    this.vendorTools.push({ field, type });
   }
 
   /** Refuses a field on upstreams of other formats; the text completes "<field>: …" and names the fix. */

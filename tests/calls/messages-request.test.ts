@@ -96,7 +96,7 @@ describe('a messages request', () => {
     expect(requests()).toEqual([]);
   });
 
-  it('tells which flags change the price, and is another request with other flags', async () => {
+  it('tells which flags cost more than tokens, and is another request with other flags', async () => {
     stage.play('messages', { blocks: [{ type: 'text', text: 'Fine.' }] });
     const body = { model: stage.model('messages'), max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] };
     const keyed = (flags: string): Promise<Response> =>
@@ -104,7 +104,7 @@ describe('a messages request', () => {
     const first = await keyed('context-1m-2025-08-07,effort-2025-11-24');
     expect([first.status, first.headers.get('x-tollgate-dropped-params')]).toEqual([200, 'anthropic-beta.context-1m-2025-08-07']);
     await first.text();
-    expect((await keyed('effort-2025-11-24')).headers.get('idempotency-replayed')).toBe('true');
+    expect((await keyed('context-1m-2025-08-07,effort-2025-11-24')).headers.get('idempotency-replayed')).toBe('true');
     expect((await keyed('effort-2025-11-24,claude-code-20250219')).status).toBe(422);
   });
 

@@ -318,15 +318,17 @@ describe('requests', () => {
     }
   });
 
-  it('both versions of the messages format, and beta flags', async () => {
+  it('both versions of the messages format, and the beta flags that cost nothing but tokens', async () => {
+    const betas = 'effort-2025-11-24,new-thing-2026-11-01';
     for (const path of from('messages')) {
       for (const version of ['2023-06-01', '2026-10-21']) {
         gateway.answer(path.upstream, { ...scriptsByModel['text']!, usage });
-        const outcome = await gateway.call(path, bodyFor(path), { 'anthropic-version': version, 'anthropic-beta': 'new-thing-2026-11-01' });
+        const outcome = await gateway.call(path, bodyFor(path), { 'anthropic-version': version, 'anthropic-beta': betas });
         await onPath(path, () => {
           expect(outcome.seen.text).toBe(hello);
           if (isNative(path))
-            expect(outcome.sent!.headers).toMatchObject({ 'anthropic-version': version, 'anthropic-beta': 'new-thing-2026-11-01' });
+            expect(outcome.sent!.headers).toMatchObject({ 'anthropic-version': version, 'anthropic-beta': 'effort-2025-11-24' });
+          if (isNative(path)) expect(droppedIn(outcome)).toEqual(['anthropic-beta.new-thing-2026-11-01']);
         });
       }
     }

@@ -41,6 +41,7 @@ export function nativeChatCompletions(body: ChatCompletionRequest, demands: Dema
     messagesBetas: [],
     droppedElsewhere: demands.droppedElsewhere.names,
     refusedElsewhere: demands.refusedElsewhere,
+    vendorTools: demands.vendorTools,
   };
 }
 

@@ -6,10 +6,6 @@ import { assertNoFileIds, cacheTtl } from './content.js';
 import type { ChatCompletionRequest } from './schema.js';
 import type { FunctionToolParam, ToolChoiceParam, ToolParam } from './tool-schema.js';
 
-// Tools that the vendor runs: they are charged per call, add unbounded input, or access the account at the vendor.
-const serverTools =
-  /(?<!tool_?)search|web_?fetch|code_?(execution|interpreter)|^mcp|url_?context|google|^builtin|retrieval|image_?generation|document_?library|^connector/i;
-
 const only = 'choose a model behind an upstream of the chat-completions format';
 
 /** Translates the function tools; others reach only upstreams of this format. Raises invalid_request or unsupported_field. */
@@ -46,14 +42,8 @@ function translateTool(param: FunctionToolParam, demands: Demands): Tool {
 }
 
 function passToolOn(param: Exclude<ToolParam, FunctionToolParam>, path: string, demands: Demands): void {
-  const type = String(param.type);
-  if (param.type !== 'custom' && serverTools.test(type)) {
-    throw fieldError(
-      'unsupported_field',
-      `${path}.type`,
-      'tools that a vendor runs are not supported, because they cost more than tokens; run it on your side and describe it as a function',
-    );
-  }
+  // All but functions and custom tools may be run by the vendor, who charges by the call, adds unbounded input, or uses its own account.
+  if (param.type !== 'custom') demands.addVendorTool(`${path}.type`, String(param.type));
   assertNoFileIds(param, path);
   demands.addImpliedTool(param);
   demands.refuseElsewhere(`${path}.type`, `the model supports only tools of type "function"; describe it as one, or ${only}`);

@@ -37,6 +37,7 @@ export function nativeMessages(
     messagesBetas,
     droppedElsewhere: demands.droppedElsewhere.names,
     refusedElsewhere: demands.refusedElsewhere,
+    vendorTools: demands.vendorTools,
   };
 }
 

@@ -493,7 +493,7 @@ describe('a tool', () => {
       'code_execution_20260521',
       'mcp_toolset',
       'advisor_20260301',
-    ].map((type): [string, object, Outcome] => [type, { type, name: 'x' }, { reason: 'unsupported_field', field: 'tools.0.type' }]),
+    ].map((type): [string, object, Outcome] => [type, { type, name: 'x' }, { parts, refusedElsewhere: ['tools.0.type'] }]),
     ['without a schema', { name: 'f' }, { reason: 'invalid_request', field: 'tools.0.input_schema' }],
     ['of the caller’s without a schema', { type: 'custom', name: 'f' }, { reason: 'invalid_request', field: 'tools.0.input_schema' }],
     [

@@ -7,7 +7,6 @@ import { ignoredKeyword } from '../fields.js';
 import { type FormatHeaders, type ModalityNeed, type ParsedCall, unfilledRequest } from '../format.js';
 import { inputTokensMax } from '../input-bound.js';
 import { isKnownInOtherCase } from '../native-fields.js';
-import { passableBetas } from './betas.js';
 import { markLast, translateMessages, translateSystem } from './conversation.js';
 import { nativeMessages, oursToSay } from './native.js';
 import { Reading, version2026 } from './reading.js';
@@ -110,7 +109,7 @@ function readCommon(
   if (automatic !== undefined) markLast(prompt.messages, automatic);
   const reasoning = translateReasoning(body, reading);
   const responseFormat = translateFormat(body, reading);
-  const native = nativeMessages(body, ignored, others, passableBetas(betas, demands.dropped), demands, { body, text: bodyText });
+  const native = nativeMessages(body, ignored, others, [...new Set(betas)], demands, { body, text: bodyText });
   return { prompt, reasoning, responseFormat, native, messagesVersion: version, demands };
 }
 

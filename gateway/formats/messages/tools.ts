@@ -4,8 +4,8 @@ import { fieldError } from '../body-reader.js';
 import { assertNoFileIds, type Reading } from './reading.js';
 import { CustomTool, type CustomToolParam, type ToolChoiceParam, type ToolParam } from './tool-schema.js';
 
-// Tools that the vendor runs: they are charged per call, or add unbounded input.
-const serverTools = /(^|[^a-z])(web_?search|web_?fetch|code_?execution|mcp|advisor)([^a-z]|$)/i;
+/** Tools that the client runs, and the search among its own tools: they cost nothing but tokens. A vendor charges others by the call, or adds unbounded input. */
+const costTokensOnly = /^(bash|text_editor|memory|computer|computer_toolset|browser|browser_toolset|tool_search_tool_(bm25|regex))_\d{8}$/;
 
 /** Translates the tools that the caller describes; others reach only upstreams of this format. Raises invalid_request or unsupported_field. */
 export function translateTools(params: readonly ToolParam[], reading: Reading): Tool[] {
@@ -43,13 +43,7 @@ function translateTool(param: CustomToolParam, cacheTtl: string | undefined, rea
 
 function passToolOn(param: Exclude<ToolParam, CustomToolParam>, path: string, { demands }: Reading): void {
   const type = param.type as unknown as string;
-  if (serverTools.test(type)) {
-    throw fieldError(
-      'unsupported_field',
-      `${path}.type`,
-      'tools that a vendor runs are not supported, because they cost more than tokens; run it on your side and describe it with name and input_schema',
-    );
-  }
+  if (!costTokensOnly.test(type)) demands.addVendorTool(`${path}.type`, type);
   assertNoFileIds(param, path);
   demands.addImpliedTool(param);
   demands.refuseElsewhere(

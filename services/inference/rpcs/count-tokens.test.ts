@@ -77,6 +77,7 @@ describe('counting tokens', () => {
       otherFieldsJson: '',
       droppedElsewhere: [],
       refusedElsewhere: [],
+      vendorTools: [],
     };
     expect(await count('m', { native })).toEqual({ inputTokens: '[{"role":"user","content":"Hello"}]'.length, estimated: false });
     expect(stub.requests[0]!.body).toEqual({ model: 'x', ...(JSON.parse(fieldsJson) as object) });
@@ -91,6 +92,7 @@ describe('counting tokens', () => {
       otherFieldsJson: '',
       droppedElsewhere: [],
       refusedElsewhere: [{ field: 'tools.0', text: 'only there' }],
+      vendorTools: [],
     };
     const targets = ['cc', 'm'].map((upstreamId) => ({ upstreamId, upstreamModel: 'x' }));
     expect((await count('cc', { native, targets })).estimated).toBe(false);

@@ -124,6 +124,7 @@ describe('attempts', () => {
       otherFieldsJson: '',
       droppedElsewhere: [],
       refusedElsewhere: [{ field: 'container', text: 'is not known here' }],
+      vendorTools: [],
     };
     const { failed, words } = await told({ native, targets: [targetOf('text'), targetOf('text', 'm')] });
     expect(failed).toEqual([

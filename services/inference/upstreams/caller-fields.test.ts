@@ -37,6 +37,54 @@ const costly = {
   invented_tomorrow: { deep: [1] },
 };
 
+describe('tools that a vendor runs', () => {
+  const sending = (wire: ReturnType<typeof chatCompletionsWire>, ...types: string[]) => {
+    const vendorTools = types.map((type, index) => ({ field: `tools[${index}].type`, type }));
+    return () =>
+      wire.generateBody(textRequest('Hi', { native: { format: wire.format, fieldsJson: '{"messages":[]}', vendorTools } }), 'm', true);
+  };
+
+  it('reach an upstream whose operator allows their type, and no other', () => {
+    const allowed = messagesWire('u', 'https://api.anthropic.com/v1', ['tools.web_search_20250305']);
+    expect(sending(allowed, 'web_search_20250305')).not.toThrow();
+    expect(sending(allowed, 'web_search_20250305', 'web_search_20260318')).toThrow(
+      'tools[1].type: tools of the type "web_search_20260318"',
+    );
+    for (const wire of Object.values(wires)) expect(sending(wire, 'web_search')).toThrow('cost more than tokens');
+  });
+
+  it('are a matter of their own format: another one is sent no such tool', () => {
+    const native = { format: chat, fieldsJson: '{}', vendorTools: [{ field: 'tools[0].type', type: 'web_search' }] };
+    expect(() => wires.anthropic.generateBody(textRequest('Hi', { native }), 'm', true)).not.toThrow();
+  });
+});
+
+describe('beta flags', () => {
+  const flags = [
+    'claude-code-20250219',
+    'context-1m-2025-08-07',
+    'effort-2025-11-24',
+    'mcp-client-2025-11-20',
+    'effort',
+    'tomorrow-2027-01-01',
+  ];
+  const asking = textRequest('Hi', {
+    native: { format: ApiFormat.API_FORMAT_MESSAGES, fieldsJson: '{"messages":[]}', messagesBetas: flags },
+  });
+
+  it('reach an upstream if they cost nothing but tokens, or if its operator allows them; others are named', () => {
+    expect(wires.anthropic.headers(undefined, asking)['anthropic-beta']).toBe('claude-code-20250219,effort-2025-11-24');
+    expect(wires.anthropic.generateBody(asking, 'm', true).dropped).toEqual([
+      'anthropic-beta.context-1m-2025-08-07',
+      'anthropic-beta.mcp-client-2025-11-20',
+      'anthropic-beta.effort',
+      'anthropic-beta.tomorrow-2027-01-01',
+    ]);
+    const allowing = messagesWire('u', 'https://api.anthropic.com/v1', ['anthropic-beta.context-1m-2025-08-07']);
+    expect(allowing.headers(undefined, asking)['anthropic-beta']).toBe('claude-code-20250219,context-1m-2025-08-07,effort-2025-11-24');
+  });
+});
+
 describe("a caller's request fields beside the published ones", () => {
   it.each(Object.keys(wires) as (keyof typeof wires)[])(
     'that cost more than tokens do not reach an upstream of kind %s, and are named',

@@ -3,6 +3,7 @@ import { newId } from '#kit/id.js';
 import { ApiFormat } from '#proto/inference/v1/inference.js';
 import { compatibleServers, publishedOnly, withCallerFields, withOperatorFields } from '../caller-fields.js';
 import type { Wire } from '../http/wire.js';
+import { assertToolsAllowed } from '../vendor-tools.js';
 import { responseError } from './error.js';
 import { flavourOf } from './flavour.js';
 import { chatCompletionsBody } from './request.js';
@@ -19,8 +20,10 @@ export function chatCompletionsWire(upstreamId: string, baseUrl: string, allowed
     providerName: flavour.isOpenAi ? 'openai' : upstreamId,
     generatePath: '/chat/completions',
     headers: (secret): Record<string, string> => (secret === undefined ? {} : { authorization: `Bearer ${secret}` }),
-    generateBody: (request, model, streams) =>
-      withCallerFields(chatCompletionsBody(request, model, flavour, streams), request, format, rules),
+    generateBody(request, model, streams) {
+      assertToolsAllowed(request, format, allowedFields);
+      return withCallerFields(chatCompletionsBody(request, model, flavour, streams), request, format, rules);
+    },
     decoder: (request, answer) =>
       new ChatCompletionsDecoder({
         ...answer,

@@ -92,14 +92,15 @@ describe('the headers of a messages upstream', () => {
     const native = {
       format: ApiFormat.API_FORMAT_MESSAGES,
       fieldsJson: '{}',
-      messagesBetas: ['a-2026-01-01', 'b'],
+      messagesBetas: ['effort-2025-11-24', 'claude-code-20250219'],
       otherFieldsJson: '',
       droppedElsewhere: [],
       refusedElsewhere: [],
+      vendorTools: [],
     };
     expect(wire.headers('key', { messagesVersion: '2026-10-21', native })).toEqual({
       'anthropic-version': '2026-10-21',
-      'anthropic-beta': 'a-2026-01-01,b',
+      'anthropic-beta': 'effort-2025-11-24,claude-code-20250219',
       'x-api-key': 'key',
     });
     expect(wire.headers(undefined, { messagesVersion: '', native: undefined })).toEqual({ 'anthropic-version': '2023-06-01' });
