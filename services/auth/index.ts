@@ -107,6 +107,7 @@ export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicU
     mailBudget,
     mails: new UserMails({ hasMailServer: mailer !== undefined, publicUrl, budget: mailBudget, notifier, clock, log }),
     notifier,
+    box,
     actorTokens: new ActorTokens(signingKeys, clock),
     identityProvider: identityProvider ?? createOidc(config, { clock, log }),
     lifetimes: config,

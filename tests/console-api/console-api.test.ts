@@ -292,7 +292,6 @@ describe.each(modes)('the console’s API, %s', (mode) => {
       account_name: 'Acme',
       email: 'new@example.com',
       role: 'developer',
-      is_known: false,
     });
     await newcomer.must('POST', '/invitation/accept', { token, name: 'New', password }, 204);
     expect(await newcomer.get('/me')).toMatchObject({ accounts: [{ id: accountId, role: 'developer' }] });

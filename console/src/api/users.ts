@@ -30,7 +30,8 @@ export const signIn = (body: { email: string; password: string }): Promise<void>
 export const signInByLink = (token: string): Promise<void> => api.post('/session/link', { body: { token } });
 export const requestPasswordReset = (email: string): Promise<void> => api.post('/password-reset', { body: { email } });
 export const resetPassword = (body: { token: string; new_password: string }): Promise<void> => api.post('/password-reset/finish', { body });
-export const signUp = (body: SignUp): Promise<{ account_id: string }> => api.post('/sign-up', { body });
+export const signUp = (body: SignUp): Promise<{ account_id: string | null }> => api.post('/sign-up', { body });
+export const finishSignUp = (token: string): Promise<{ account_id: string }> => api.post('/sign-up/finish', { body: { token } });
 
 /** Returns the address at which a browser starts signing in with the identity provider. `page` is where it returns to, for example `/settings`. */
 export const oidcUrl = (page: string): string => apiUrl('/oidc/start', { to: page.replace(/^\/+/, '') });

@@ -1,12 +1,13 @@
 // How users sign up, sign in and sign out.
 import type { Context } from 'koa';
-import { RevokeSessionsRequest, type SignedIn } from '#proto/auth/v1/users.js';
+import { RevokeSessionsRequest, type SignedIn, SignUpRequest } from '#proto/auth/v1/users.js';
 import { renderInvitation } from '../render/users.js';
 import { OfferedInvitation } from '../schemas/members.js';
 import {
   AcceptInvitation,
   FinishOidc,
   LinkToken,
+  FinishSignUp,
   RequestPasswordReset,
   ResetPassword,
   SignedUp,
@@ -85,10 +86,25 @@ export const signIn: Area = {
       who: 'anyone',
       body: SignUp,
       answers: [created(SignedUp, signedInAnswer)],
-      errors: { not_found: 'Sign-up is closed.', already_exists: 'The address is in use.' },
+      errors: { not_found: 'Sign-up is closed.', already_exists: 'The address is in use; only where no mail can be sent.' },
       handle: async ({ ctx, body, context }, deps) => {
         const { email, name, password, account_name: accountName } = body;
-        const request = { email, name, password, accountName, client: clientOf(ctx) };
+        const request = { email, name, password, accountName, client: clientOf(ctx), token: '' };
+        const { signedIn, account } = await deps.peers.users.signUp(request, context('patient'));
+        if (signedIn !== undefined) begin(ctx, signedIn);
+        return { account_id: account?.id ?? null };
+      },
+    }),
+    operation({
+      method: 'POST',
+      path: '/sign-up/finish',
+      summary: 'Finish a sign-up with the token of the mailed link, once: a user, an account that the user owns, and a session.',
+      who: 'anyone',
+      body: FinishSignUp,
+      answers: [created(SignedUp, signedInAnswer)],
+      errors: { sign_in_refused: 'The link was used, has expired or never existed.' },
+      handle: async ({ ctx, body, context }, deps) => {
+        const request = SignUpRequest.fromPartial({ token: body.token, client: clientOf(ctx) });
         const { signedIn, account } = await deps.peers.users.signUp(request, context('patient'));
         begin(ctx, signedIn);
         return { account_id: account!.id };
@@ -129,8 +145,8 @@ export const signIn: Area = {
       body: LinkToken,
       answers: [ok(OfferedInvitation)],
       handle: async ({ body, context }, { peers }) => {
-        const { invitation, userExists } = await peers.users.getInvitation(body, context('patient'));
-        return { ...renderInvitation(invitation!), is_known: userExists };
+        const { invitation } = await peers.users.getInvitation(body, context('patient'));
+        return renderInvitation(invitation!);
       },
     }),
     operation({

@@ -74,7 +74,7 @@ export function renderMember({ user, role, joinedAtMs }: MemberMessage): Member 
 }
 
 /** Renders an invitation without its link. */
-export function renderInvitation(invitation: InvitationMessage): Omit<OfferedInvitation, 'is_known'> {
+export function renderInvitation(invitation: InvitationMessage): OfferedInvitation {
   return {
     id: invitation.id,
     account_id: invitation.accountId,

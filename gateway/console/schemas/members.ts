@@ -40,11 +40,7 @@ export const InvitationCreated = Type.Object({ invitation: OpenInvitation, token
 export type InvitationCreated = Static<typeof InvitationCreated>;
 
 /** An invitation as its link shows it. */
-export const OfferedInvitation = view(
-  'OfferedInvitation',
-  { ...invitationFields, is_known: Flag },
-  'is_known: a user with this address has a password here already.',
-);
+export const OfferedInvitation = view('OfferedInvitation', invitationFields);
 export type OfferedInvitation = Static<typeof OfferedInvitation>;
 
 /** The fields of an audit event. */

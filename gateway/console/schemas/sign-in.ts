@@ -9,12 +9,15 @@ export const SignInOptions = view('SignInOptions', {
 });
 export type SignInOptions = Static<typeof SignInOptions>;
 
-export const SignedUp = Type.Object({ account_id: Text });
+export const SignedUp = Type.Object({
+  account_id: nullable(Text, 'Null: a mail was sent to the address, the same whether or not a user has it; its link finishes the sign-up.'),
+});
 
 export const SignIn = Type.Object({ email: Email, password: Password });
 export const SignUp = Type.Object({ email: Email, name: Name, password: Password, account_name: Name });
 export type SignUp = Static<typeof SignUp>;
 export const LinkToken = Type.Object({ token: Token });
+export const FinishSignUp = Type.Object({ token: Type.String({ minLength: 1, maxLength: 4000 }) });
 export const AcceptInvitation = Type.Object({ token: Token, name: optional(Name), password: optional(Password) });
 export type AcceptInvitation = Static<typeof AcceptInvitation>;
 export const RequestPasswordReset = Type.Object({ email: Email });

@@ -1,6 +1,7 @@
 // The dependencies of the RPCs about users.
 import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
+import type { SecretBox } from '#kit/secrets/secret-box.js';
 import type { Logger } from '#kit/log.js';
 import type { ActorTokens } from '../actors/actor-tokens.js';
 import type { AccountStore } from '../store/accounts.js';
@@ -48,6 +49,8 @@ export interface UserDeps {
   readonly mailBudget: MailBudget;
   readonly mails: UserMails;
   readonly notifier: Notifier;
+  /** Seals what the links of mails hold. */
+  readonly box: SecretBox;
   readonly actorTokens: ActorTokens;
   /** Undefined: no user can sign in with an identity. */
   readonly identityProvider: OidcProvider | undefined;

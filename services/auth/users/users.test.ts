@@ -255,7 +255,6 @@ describe.each(testEngines)('users on %s', (engine) => {
     const [superseded, token] = [await ask('new@example.com'), await ask('new@example.com')];
     await expect(accept(superseded)).rejects.toMatchObject({ reason: 'not_found' });
     expect(await auth.users.getInvitation({ token }, operator)).toMatchObject({
-      userExists: false,
       invitation: { accountName: 'Home', email: 'new@example.com' },
     });
     const { signedIn } = await accept(token);
@@ -267,6 +266,14 @@ describe.each(testEngines)('users on %s', (engine) => {
     await add('friend@example.com');
     const friend = await ask('friend@example.com');
     await expect(accept(friend, 'wrong guess')).rejects.toMatchObject({ reason: 'sign_in_refused' });
+    // The same for an address that no user has, or the link would tell the inviter who has an account.
+    const stranger = await ask('stranger@example.com');
+    for (const token of [friend, stranger]) {
+      expect(Object.keys(await auth.users.getInvitation({ token }, operator))).toEqual(['invitation']);
+      const asKnown = { token, name: '', password: 'wrong guess', client: client(), sessionId: '' };
+      await expect(auth.users.acceptInvitation(asKnown, operator)).rejects.toMatchObject({ reason: 'sign_in_refused' });
+      await expect(accept(token, 'short')).rejects.toMatchObject({ reason: 'invalid_request', details: { field: 'password' } });
+    }
     const before = (await auth.users.listUsers({ email: 'friend@example.com', search: '', pageSize: 0, pageToken: '' }, operator))
       .users[0]!;
     await auth.users.putMember({ accountId: home.id, userId: before.id, role: Role.ROLE_ADMIN }, operator);
@@ -275,6 +282,7 @@ describe.each(testEngines)('users on %s', (engine) => {
     expect(
       (await auth.users.listMembers({ accountId: home.id }, operator)).members.find(({ user: each }) => each!.id === before.id)!.role,
     ).toBe(Role.ROLE_ADMIN);
+    await accept(stranger);
     const revoked = await ask('late@example.com');
     const { invitations } = await auth.users.listInvitations({ accountId: home.id }, operator);
     expect(invitations.map(({ email }) => email)).toEqual(['late@example.com']);

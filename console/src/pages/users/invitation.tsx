@@ -1,4 +1,5 @@
-// An invitation to an account: a new user chooses a name and a password, an existing user signs in.
+// An invitation to an account: a new user chooses a name and a password, an existing user signs in. The page does not know which of them
+// it shows itself to, because the link does not prove whose address it is.
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useLocation } from 'wouter';
@@ -69,10 +70,11 @@ function Acceptance({ token, invitation }: { token: string; invitation: OfferedI
     },
     onError: () => setPassword(''),
   });
+  const [isKnown, setIsKnown] = useState(false);
   const isSelf = present?.email === invitation.email;
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    accept.mutate({ token, ...(invitation.is_known ? {} : { name }), ...(isSelf ? {} : { password }) });
+    accept.mutate({ token, ...(isSelf || isKnown ? {} : { name }), ...(isSelf ? {} : { password }) });
   };
   return (
     <>
@@ -83,8 +85,8 @@ function Acceptance({ token, invitation }: { token: string; invitation: OfferedI
       {present !== undefined && !isSelf && <Notice tone="warn">{t.invitationOther({ email: present.email })}</Notice>}
       <SignInFault error={accept.error} fields={['name', 'password']} />
       <form onSubmit={submit} className="flex flex-col gap-4">
-        <p>{isSelf ? t.invitationSession({ email: invitation.email }) : invitation.is_known ? t.invitationKnown : t.invitationNew}</p>
-        {!invitation.is_known && (
+        <p>{isSelf ? t.invitationSession({ email: invitation.email }) : isKnown ? t.invitationKnown : t.invitationNew}</p>
+        {!isSelf && !isKnown && (
           <TextField
             label={t.name}
             name="name"
@@ -102,12 +104,12 @@ function Acceptance({ token, invitation }: { token: string; invitation: OfferedI
             <input type="email" name="email" autoComplete="username" value={invitation.email} readOnly hidden />
             <TextField
               label={t.password}
-              hint={invitation.is_known ? undefined : t.passwordHint}
+              hint={isKnown ? undefined : t.passwordHint}
               type="password"
               name="password"
-              autoComplete={invitation.is_known ? 'current-password' : 'new-password'}
+              autoComplete={isKnown ? 'current-password' : 'new-password'}
               required
-              minLength={invitation.is_known ? undefined : 10}
+              minLength={isKnown ? undefined : 10}
               value={password}
               onChange={(event) => setPassword(event.target.value)}
               error={fieldError(accept.error, 'password')}
@@ -118,7 +120,14 @@ function Acceptance({ token, invitation }: { token: string; invitation: OfferedI
           {t.accept}
         </Button>
       </form>
-      {invitation.is_known && !isSelf && provider !== null && (
+      {!isSelf && (
+        <p className="mt-6">
+          <Button look="ghost" onClick={() => setIsKnown(!isKnown)}>
+            {isKnown ? t.invitationIsNew : t.invitationIsKnown}
+          </Button>
+        </p>
+      )}
+      {isKnown && !isSelf && provider !== null && (
         <p className="mt-6 text-sm text-soft">{t.invitationByProvider({ name: provider.name })}</p>
       )}
     </>

@@ -3,13 +3,13 @@ import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { ApiError } from '../../api/client.js';
-import { signUp } from '../../api/users.js';
+import { finishSignUp, signUp } from '../../api/users.js';
 import { signInText } from '../../i18n/sign-in.js';
 import { useText } from '../../i18n/text.js';
 import { Button, ButtonLink } from '../../ui/button.js';
 import { TextField } from '../../ui/field.js';
 import { Empty, PageHeader } from '../../ui/layout.js';
-import { fieldError } from '../../ui/notice.js';
+import { fieldError, Notice } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
 import { arrive } from './arrive.js';
 import { SignInFault } from './fault.js';
@@ -18,6 +18,8 @@ import { useSignInOptions } from './sign-in.js';
 export default function SignUp() {
   const t = useText(signInText);
   const options = useSignInOptions();
+  const [token] = useState(() => location.hash.slice(1));
+  if (token !== '') return <Finish token={token} />;
   return (
     <>
       <PageHeader title={t.signUpTitle} />
@@ -36,13 +38,36 @@ export default function SignUp() {
   );
 }
 
+/** What the mailed link opens. A button finishes the sign-up, so that programs that follow the links of mails do not. */
+function Finish({ token }: { token: string }) {
+  const t = useText(signInText);
+  const [, go] = useLocation();
+  const finish = useMutation({
+    mutationFn: finishSignUp,
+    async onSuccess() {
+      await arrive();
+      go('/', { replace: true });
+    },
+  });
+  return (
+    <>
+      <PageHeader title={t.signUpFinish} description={t.signUpFinishHint} />
+      <SignInFault error={finish.error} refused={t.linkEnded} />
+      <Button look="primary" className="w-full" busy={finish.isPending} onClick={() => finish.mutate(token)}>
+        {t.signUp}
+      </Button>
+    </>
+  );
+}
+
 function SignUpForm() {
   const t = useText(signInText);
   const [, go] = useLocation();
   const [fields, setFields] = useState({ name: '', email: '', account_name: '', password: '' });
   const come = useMutation({
     mutationFn: signUp,
-    async onSuccess() {
+    async onSuccess({ account_id: accountId }) {
+      if (accountId === null) return;
       await arrive();
       go('/', { replace: true });
     },
@@ -53,6 +78,13 @@ function SignUpForm() {
     come.mutate(fields);
   };
   const isTaken = come.error instanceof ApiError && come.error.code === 'already_exists';
+  if (come.data?.account_id === null) {
+    return (
+      <Notice tone="good" live title={t.signUpMailed}>
+        {t.signUpMailedHint({ email: fields.email.trim() })}
+      </Notice>
+    );
+  }
   return (
     <>
       <SignInFault error={come.error} fields={['name', 'email', 'account_name', 'password']} />

@@ -26,6 +26,7 @@ describe('an invitation by mail', () => {
     byEmail: 'ada@example.com',
     link: 'https://ai.example.com/console/invitation#token',
     expiresAtMs: Date.UTC(2027, 0, 31, 12),
+    isKnown: false,
   };
 
   it('names the inviter, the account and the expiry, and contains exactly one link', () => {
@@ -34,6 +35,11 @@ describe('an invitation by mail', () => {
     expect(text).toContain('Ada (ada@example.com) invites you to the account "Acme X-Evil 1" as billing.');
     expect(text).toContain('until 2027-01-31 12:00 UTC:\nhttps://ai.example.com/console/invitation#token\n');
     expect(text.match(/https?:/g)).toHaveLength(1);
+  });
+
+  it('says whether its reader has a password here, which the page does not', () => {
+    expect(invitationLetter(about).text).toContain('You are new here: choose a name and a password');
+    expect(invitationLetter({ ...about, isKnown: true }).text).toContain('You have a password here already');
   });
 
   it('does not contain an unverified address of the inviter', () => {

@@ -30,6 +30,8 @@ export function invitationLetter(about: {
   byEmail: string | undefined;
   link: string;
   expiresAtMs: number;
+  /** Whether a user has the address, which only this mail says. */
+  isKnown: boolean;
 }): Letter {
   const account = plainName(about.accountName);
   const by = `${plainName(about.byName)}${about.byEmail === undefined ? '' : ` (${about.byEmail})`}`;
@@ -40,6 +42,10 @@ export function invitationLetter(about: {
       '',
       `Accept, until ${instant(about.expiresAtMs)}:`,
       about.link,
+      '',
+      about.isKnown
+        ? 'You have a password here already: choose "I have a password here" on the page.'
+        : 'You are new here: choose a name and a password on the page.',
       '',
       'The link works once. If you do not expect it, do nothing: nobody learns whether you read this, and the invitation ends by itself.',
     ),
@@ -57,6 +63,35 @@ export function resetLetter({ name, link, expiresAtMs }: { name: string; link: s
       link,
       '',
       'The link works once, and signs you out everywhere else. If it was not you, do nothing: without the link nobody can change your password.',
+    ),
+  };
+}
+
+/** A link that finishes a sign-up. The name is not used: anyone may have written it. */
+export function signUpLetter({ link, expiresAtMs }: { link: string; expiresAtMs: number }): Letter {
+  return {
+    subject: 'Finish your sign-up',
+    text: lines(
+      'This address was used to sign up. If that was you, finish it here:',
+      link,
+      '',
+      `The link works until ${instant(expiresAtMs)}, once. If it was not you, do nothing: without the link, no account is created.`,
+    ),
+  };
+}
+
+/** Tells the user of an address that it was used to sign up again. */
+export function knownAddressLetter({ signIn, forgot }: { signIn: string; forgot: string }): Letter {
+  return {
+    subject: 'You already have an account',
+    text: lines(
+      'This address was used to sign up, but you already have an account. Sign in here:',
+      signIn,
+      '',
+      'If you have forgotten your password:',
+      forgot,
+      '',
+      'If it was not you, do nothing: nothing was changed.',
     ),
   };
 }

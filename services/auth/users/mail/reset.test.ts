@@ -3,8 +3,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jes
 import { type Mail, MailFailure, type Mailer } from '#kit/mail/mailer.js';
 import { testEngines } from '#kit/testing/database.js';
 import { NotificationState } from '#proto/auth/v1/notifications.js';
-import { type Client, CreateUserRequest, type SignedIn, SignUpRequest, UpdateUserRequest, type User } from '#proto/auth/v1/users.js';
-import { identityResponse, operator, startTestAuth, type TestAuth } from '../../testing/auth.js';
+import { type Client, CreateUserRequest, Role, type SignedIn, UpdateUserRequest, type User } from '#proto/auth/v1/users.js';
+import { identityResponse, newAccount, operator, startTestAuth, type TestAuth } from '../../testing/auth.js';
 import { resetLifeMs, resetsPerHourMax } from '../rpcs/request-password-reset.js';
 import { mailWindowMs } from '../store/mail-budget.js';
 import { attemptsMax, failuresMax } from '../throttle.js';
@@ -151,8 +151,15 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
   });
 
   it('signs in a user who is locked out, and disconnects identities that others connected through an unverified address', async () => {
-    const { signedIn } = await auth.users.signUp(
-      SignUpRequest.fromPartial({ email: 'victim@example.com', name: 'Not the victim', password, accountName: 'A', client: client() }),
+    const host = await add('host@example.com');
+    const account = await newAccount(auth.service, 'Host');
+    await auth.users.putMember({ accountId: account.id, userId: host.id, role: Role.ROLE_OWNER }, operator);
+    const invitation = { accountId: account.id, email: 'victim@example.com', role: Role.ROLE_VIEWER, invitedByUserId: host.id };
+    const { token: invited } = await auth.users.createInvitation(invitation, operator);
+    await arrived(1);
+    mails = [];
+    const { signedIn } = await auth.users.acceptInvitation(
+      { token: invited, name: 'Not the victim', password, client: client(), sessionId: '' },
       operator,
     );
     const mallorys = identityResponse({

@@ -9,6 +9,8 @@ export function stillWanted({ members, sessions, resets, clock }: Pick<UserDeps,
     invitation: (id) => members.isOpen(idToBytes('inv', id)!, clock.nowMs()),
     link: (hash) => sessions.hasLink(Buffer.from(hash, 'hex'), clock.nowMs()),
     reset: async (hash) => (await resets.find(Buffer.from(hash, 'hex'), clock.nowMs())) !== undefined,
+    // The subject is when the link expires.
+    'sign-up': async (expiresAtMs) => Number(expiresAtMs) > clock.nowMs(),
   };
   return (dependsOn: string): Promise<boolean> => {
     const [kind, subject] = dependsOn.split(' ') as [UserMail['kind'], string];

@@ -43,7 +43,10 @@ export async function acceptInvitation(
   return { signedIn: await beginSession(user, client, false, context, deps) };
 }
 
-/** Returns the user with the address after checking their password or session; for an unknown address a new user and the hash of their password. */
+/**
+ * Returns the user with the address after checking their password or session; for an unknown address a new user and the hash of their password. A request
+ * without a name is from a user who has a password here, and one with a name must be fit for a new user, whether or not the address is known.
+ */
 async function invited(
   { email, invitedByUserId }: Invitation,
   { name, password, sessionId }: AcceptInvitationRequest,
@@ -51,11 +54,20 @@ async function invited(
   deps: UserDeps,
 ): Promise<{ user: User; newPassword?: string }> {
   const { users, clock } = deps;
+  const isNew = name !== '';
+  if (isNew) {
+    checkedName(name);
+    checkedPassword(password);
+  }
   const known = await users.findByEmail(email);
   if (known !== undefined) {
     if (sessionId !== '' && (await isSessionOf(known.user, sessionId, deps))) return { user: known.user };
     if (!(await checkPassword({ email, address, userId: known.user.id }, password, known.password, deps))) throw signInRefused();
     return { user: known.user };
+  }
+  if (!isNew) {
+    await checkPassword({ email, address, userId: undefined }, password, undefined, deps);
+    throw signInRefused();
   }
   const nowMs = clock.nowMs();
   // Members see the links of the invitations that they create, so the inviter could accept one themselves. The address counts as verified only
@@ -72,7 +84,7 @@ async function invited(
     createdAtMs: BigInt(nowMs),
     emailVerified,
   };
-  return { user, newPassword: await hashPassword(checkedPassword(password)) };
+  return { user, newPassword: await hashPassword(password) };
 }
 
 async function isSessionOf(user: User, sessionId: string, { sessions, clock }: UserDeps): Promise<boolean> {

@@ -44,7 +44,7 @@ export async function createInvitation(
     expiresAtMs: BigInt(nowMs + lifetimes.invitationMs),
     ...mailStateOf(undefined),
   };
-  const mail = await compose(invitation, token, deps);
+  const mail = await compose(invitation, token, known !== undefined, deps);
   await db.transaction(async (tx) => {
     await members.invite(tx, invitation, hash);
     if (mail !== undefined) await notifier.add(tx, mail);
@@ -56,7 +56,12 @@ export async function createInvitation(
 }
 
 /** Returns the mail of an invitation; undefined if no mail can be sent. */
-async function compose(invitation: Invitation, token: string, { users, mails }: UserDeps): Promise<OutgoingNotification | undefined> {
+async function compose(
+  invitation: Invitation,
+  token: string,
+  isKnown: boolean,
+  { users, mails }: UserDeps,
+): Promise<OutgoingNotification | undefined> {
   const page = mails.address('/invitation');
   if (page === undefined) return undefined;
   const inviter = (await users.find(idToBytes('user', invitation.invitedByUserId)!))?.user;
@@ -67,6 +72,7 @@ async function compose(invitation: Invitation, token: string, { users, mails }: 
     byEmail: inviter?.emailVerified === true ? inviter.email : undefined,
     link: `${page}#${token}`,
     expiresAtMs: Number(invitation.expiresAtMs),
+    isKnown,
   });
   return mails.compose({
     // The store finds the state of the mail by the id of the invitation.

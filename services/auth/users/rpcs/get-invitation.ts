@@ -9,8 +9,8 @@ import { hashToken } from '../token.js';
 export async function getInvitation(
   request: GetInvitationRequest,
   _context: CallContext,
-  { members, users, clock }: UserDeps,
+  { members, clock }: UserDeps,
 ): Promise<GetInvitationResponse> {
   const invitation = found(await members.findInvitation(hashToken(request.token), clock.nowMs()), 'invitation');
-  return { invitation, userExists: (await users.findByEmail(invitation.email)) !== undefined };
+  return { invitation };
 }

@@ -1,24 +1,46 @@
-// SignUp: adds a user with an account that they own.
+// SignUp: adds a user with an account that they own, once the user has shown that the address is theirs, where mail can be sent.
 import { fault, fieldFault } from '#client/errors/fault.js';
 import { newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
-import type { SignUpRequest, SignUpResponse } from '#proto/auth/v1/users.js';
+import type { Client, SignUpRequest, SignUpResponse } from '#proto/auth/v1/users.js';
 import { checkedName } from '../../requests/fields.js';
 import { provenActor } from '../audit-details.js';
-import { beginSession } from '../begin-session.js';
+import { beginSession, signInRefused } from '../begin-session.js';
 import type { UserDeps } from '../deps.js';
 import { checkedClient, checkedEmail, checkedPassword } from '../fields.js';
+import { knownAddressLetter, signUpLetter } from '../mail/mail-templates.js';
 import { newAccountOf } from '../new-account.js';
 import { hashPassword } from '../password.js';
 import { unlessDuplicate } from '../store/identities.js';
 import { emailTaken } from '../store/users.js';
 import { addressScope, attemptsMax, takeAttempt } from '../throttle.js';
 
-/** Raises not_found where sign-up is disabled, invalid_request, already_exists, sign_in_throttled and overloaded. */
+/** How long a mailed link can be used, in milliseconds. */
+export const signUpLifeMs = 24 * 3_600_000;
+/** Most mails about sign-ups to one address within an hour. */
+const mailsPerHourMax = 3;
+const purpose = 'sign-up';
+
+/** What a mailed link holds, sealed: nothing is stored before the link is used. */
+interface Wanted {
+  readonly email: string;
+  readonly name: string;
+  readonly accountName: string;
+  /** Hashed. */
+  readonly password: string;
+  readonly expiresAtMs: number;
+}
+
+/** Raises not_found where sign-up is disabled, invalid_request, sign_in_refused for a token that cannot be used, sign_in_throttled, overloaded, and, where no mail can be sent, already_exists. */
 export async function signUp(request: SignUpRequest, context: CallContext, deps: UserDeps): Promise<SignUpResponse> {
-  const { audit, db, identities, config, clock, log } = deps;
+  const { config, clock, mails } = deps;
   if (!config.signUp) throw fault('no_sign_up', {}, { details: { what: 'path' } });
   const client = checkedClient(request.client);
+  if (request.token !== '') {
+    const signedUp = await add(opened(request.token, deps), true, client, context, deps);
+    if (signedUp === undefined) throw signInRefused();
+    return signedUp;
+  }
   const email = checkedEmail(request.email);
   const name = checkedName(request.name);
   const accountName = checkedAccountName(request.accountName);
@@ -27,6 +49,26 @@ export async function signUp(request: SignUpRequest, context: CallContext, deps:
   await takeAttempt(scope, attemptsMax.signUp, deps);
   // Hashed whether or not the address is free, so that the response takes equally long.
   const password = await hashPassword(request.password);
+  const wanted: Wanted = { email, name, accountName, password, expiresAtMs: clock.nowMs() + signUpLifeMs };
+  const page = mails.address('/sign-up');
+  if (page !== undefined) {
+    mails.inBackground(() => mailLink(wanted, page, deps));
+    return { signedIn: undefined, account: undefined };
+  }
+  const signedUp = await add(wanted, false, client, context, deps);
+  if (signedUp === undefined) throw emailTaken();
+  return signedUp;
+}
+
+/** Adds the user with their account and begins a session; returns undefined if the address belongs to another user. */
+async function add(
+  { email, name, accountName, password }: Wanted,
+  emailVerified: boolean,
+  client: Client,
+  context: CallContext,
+  deps: UserDeps,
+): Promise<SignUpResponse | undefined> {
+  const { audit, db, identities, clock, log } = deps;
   const nowMs = clock.nowMs();
   const user = {
     id: newId('user', nowMs),
@@ -36,7 +78,7 @@ export async function signUp(request: SignUpRequest, context: CallContext, deps:
     isDisabled: false,
     hasPassword: true,
     createdAtMs: BigInt(nowMs),
-    emailVerified: false,
+    emailVerified,
   };
   const account = newAccountOf(accountName, nowMs);
   const isAdded = await unlessDuplicate(() =>
@@ -46,9 +88,36 @@ export async function signUp(request: SignUpRequest, context: CallContext, deps:
       await audit.append(tx, context, { action: 'account.sign_up', accountId: account.id, targetId: user.id, detail: { email }, actor });
     }),
   );
-  if (!isAdded) throw emailTaken();
+  if (!isAdded) return undefined;
   log.info({ user_id: user.id, account_id: account.id }, 'signed up');
   return { signedIn: await beginSession(user, client, false, context, deps), account };
+}
+
+/** Mails the link, or, to the user of a known address, that they have an account. */
+async function mailLink(wanted: Wanted, page: string, { box, db, users, mails, notifier, clock, log }: UserDeps): Promise<void> {
+  const { email, expiresAtMs } = wanted;
+  const isKnown = (await users.findByEmail(email)) !== undefined;
+  const token = Buffer.from(box.seal(JSON.stringify(wanted), purpose), 'base64').toString('base64url');
+  const mail = await mails.compose({
+    id: newId('ntf', clock.nowMs()),
+    kind: 'sign-up',
+    subject: String(expiresAtMs),
+    to: email,
+    letter: isKnown
+      ? knownAddressLetter({ signIn: mails.address('/sign-in')!, forgot: mails.address('/forgot')! })
+      : signUpLetter({ link: `${page}#${token}`, expiresAtMs }),
+    budgets: new Map([[`person ${email}`, mailsPerHourMax]]),
+  });
+  if (mail.refusal !== undefined) return;
+  await db.transaction((tx) => notifier.add(tx, mail));
+  log.info({ is_known: isKnown }, 'a sign-up was answered by mail');
+}
+
+function opened(token: string, { box, clock }: UserDeps): Wanted {
+  const text = box.open(Buffer.from(token, 'base64url').toString('base64'), purpose);
+  const wanted = text === undefined ? undefined : (JSON.parse(text) as Wanted);
+  if (wanted === undefined || wanted.expiresAtMs <= clock.nowMs()) throw signInRefused();
+  return wanted;
 }
 
 function checkedAccountName(name: string): string {
