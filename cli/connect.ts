@@ -51,7 +51,10 @@ export async function connect(config: CliConfig): Promise<Services> {
     const known = connections.get(address);
     if (known !== undefined) return known;
     // Only its own user can open a single process's socket, which identifies the caller well enough.
-    const connection = dialGrpc(address, config.mode === 'single' || config.tls === undefined ? { caller } : { caller, tls: config.tls });
+    const connection = dialGrpc(
+      address,
+      config.mode === 'single' || config.tls === undefined ? { caller } : { caller, service: name, tls: config.tls },
+    );
     connections.set(address, connection);
     return connection;
   };

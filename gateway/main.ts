@@ -34,16 +34,17 @@ await runProcess({
     const records = { method: 'batch', operations: ['recordUsage'], caller: 'gateway', log } as const;
     const gateway = createGateway(config.gateway, {
       peers: {
-        auth: host.dial(peers.auth).client(AuthServiceDefinition),
-        users: host.dial(peers.auth).client(UserServiceDefinition),
-        callers: host.dial(peers.auth).client(CallerServiceDefinition),
-        notifications: host.dial(peers.auth).client(NotificationServiceDefinition),
-        catalog: host.dial(peers.catalog).client(CatalogServiceDefinition),
-        ledger: batchClient(LedgerServiceDefinition, host.dial(peers.ledger).client(LedgerServiceDefinition), holds).client,
-        alerts: host.dial(peers.ledger).client(AlertServiceDefinition),
-        payments: host.dial(peers.ledger).client(PaymentServiceDefinition),
-        metering: batchClient(MeteringServiceDefinition, host.dial(peers.metering).client(MeteringServiceDefinition), records).client,
-        inference: host.dial(peers.inference).client(InferenceServiceDefinition),
+        auth: host.dial('auth', peers.auth).client(AuthServiceDefinition),
+        users: host.dial('auth', peers.auth).client(UserServiceDefinition),
+        callers: host.dial('auth', peers.auth).client(CallerServiceDefinition),
+        notifications: host.dial('auth', peers.auth).client(NotificationServiceDefinition),
+        catalog: host.dial('catalog', peers.catalog).client(CatalogServiceDefinition),
+        ledger: batchClient(LedgerServiceDefinition, host.dial('ledger', peers.ledger).client(LedgerServiceDefinition), holds).client,
+        alerts: host.dial('ledger', peers.ledger).client(AlertServiceDefinition),
+        payments: host.dial('ledger', peers.ledger).client(PaymentServiceDefinition),
+        metering: batchClient(MeteringServiceDefinition, host.dial('metering', peers.metering).client(MeteringServiceDefinition), records)
+          .client,
+        inference: host.dial('inference', peers.inference).client(InferenceServiceDefinition),
       },
       clock,
       log,

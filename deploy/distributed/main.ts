@@ -162,7 +162,8 @@ async function firstRunOver(
   address: string,
 ): Promise<{ firstRun: FirstRun; link: ConsoleLink } | undefined> {
   const options = { caller: 'operator', tls: readTls(certificate) };
-  const [auth, ledger] = [dialGrpc(addresses.auth, options), dialGrpc(addresses.ledger, options)];
+  const auth = dialGrpc(addresses.auth, { ...options, service: 'auth' });
+  const ledger = dialGrpc(addresses.ledger, { ...options, service: 'ledger' });
   const users = auth.client(UserServiceDefinition);
   let firstRun: FirstRun | undefined;
   try {

@@ -75,7 +75,14 @@ export function connect(options: ConnectOptions): Tollgate {
     if (target === undefined) throw new TypeError(`connect: address.${process} is missing.`);
     const connection =
       connections.get(target) ??
-      dialGrpc(target, { caller, attempts, ...(tls === undefined ? {} : { tls }), ...(timeoutMs === undefined ? {} : { timeoutMs }) });
+      dialGrpc(target, {
+        caller,
+        attempts,
+        ...(tls === undefined ? {} : { tls }),
+        ...(timeoutMs === undefined ? {} : { timeoutMs }),
+        // Behind one address there may be a proxy.
+        ...(typeof address === 'string' ? {} : { service: process }),
+      });
     connections.set(target, connection);
     return connection;
   }

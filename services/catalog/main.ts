@@ -17,7 +17,7 @@ await runService({
   },
   build(config, { log, clock, dial }) {
     const database = databasePart(config.databaseUrl, log);
-    const toAuth = dial(config.authAddress);
+    const toAuth = dial('auth', config.authAddress);
     const auth = toAuth.client(UserServiceDefinition);
     const callers = toAuth.client(CallerServiceDefinition);
     const catalog = createCatalog(config, { db: database.db, clock, log, auth });

@@ -24,7 +24,7 @@ await runService({
   },
   build(config, { log, clock, dial }) {
     const database = databasePart(config.databaseUrl, log);
-    const toAuth = dial(config.authAddress);
+    const toAuth = dial('auth', config.authAddress);
     const auth = toAuth.client(UserServiceDefinition);
     const callers = toAuth.client(CallerServiceDefinition);
     const secretKey = ensureSecretKey(config.secretKeyPath);

@@ -30,7 +30,7 @@ await runService({
   },
   build(config, { log, clock, dial, access }) {
     const database = databasePart(config.databaseUrl, log);
-    const toAuth = dial(config.authAddress);
+    const toAuth = dial('auth', config.authAddress);
     const auth = toAuth.client(UserServiceDefinition);
     const callers = toAuth.client(CallerServiceDefinition);
     const ledger = createLedger(config, { db: database.db, clock, log, access, auth });

@@ -27,11 +27,11 @@ await runService({
     const onOneStream = { method: 'batch', operations: ['settle', 'release'], caller: 'metering', log } as const;
     const ledger = batchClient(
       LedgerServiceDefinition,
-      host.dial(config.ledgerAddress).client(LedgerServiceDefinition),
+      host.dial('ledger', config.ledgerAddress).client(LedgerServiceDefinition),
       onOneStream,
     ).client;
-    const catalog = host.dial(config.catalogAddress).client(CatalogServiceDefinition);
-    const toAuth = host.dial(config.authAddress);
+    const catalog = host.dial('catalog', config.catalogAddress).client(CatalogServiceDefinition);
+    const toAuth = host.dial('auth', config.authAddress);
     const auth = toAuth.client(UserServiceDefinition);
     const callers = toAuth.client(CallerServiceDefinition);
     const metering = createMetering(config, { db: database.db, clock, log, access, ledger, catalog, auth });

@@ -141,6 +141,17 @@ describe('processes started one by one', () => {
       await expect(reflected(withoutOwn, { listServices: '' })).rejects.toThrow(/UNAVAILABLE/);
     });
 
+    it('does not talk to a server that has the certificate of another service', async () => {
+      const meant = (service: string) => {
+        const connection = dialGrpc(addresses.ledger, { caller: 'operator', service, tls: tlsOf('operator') });
+        connections.push(connection);
+        const context = callContext({ caller: 'operator', timeoutMs: 5000 });
+        return connection.client(LedgerServiceDefinition).getBalance({ accountId: 'acct_00000000000000000000000000000000' }, context);
+      };
+      await expect(meant('ledger')).resolves.toMatchObject({});
+      await expect(meant('metering')).rejects.toMatchObject({ reason: 'service_unavailable' });
+    });
+
     it('can use health checks and reflection', async () => {
       await checkHealth(dial(tlsOf('gateway')), LedgerServiceDefinition.fullName, { caller: 'gateway', timeoutMs: 5000 });
       const { ca, cert, key } = tlsOf('operator');

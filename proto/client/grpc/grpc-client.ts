@@ -22,6 +22,7 @@ import {
 } from '../definition.js';
 import { actorKey, callerKey, commonChannelOptions, fromServiceError } from './grpc-wire.js';
 import { injectTraceContext } from '../traceparent.js';
+import { serverIdentityCheck } from './server-identity.js';
 import { pump } from './stream-pump.js';
 import type { Tls } from '../tls.js';
 
@@ -30,6 +31,8 @@ export interface DialGrpcOptions {
   /** The name under which this process calls; under TLS the certificate identifies it instead. */
   caller: string;
   tls?: Tls;
+  /** The service that the server's certificate must name, under TLS; absent: any server of the authority with a certificate for its host. */
+  service?: string;
   /** The deadline of a unary call whose context has none; 30 s by default. */
   timeoutMs?: number;
   /**
@@ -67,8 +70,9 @@ const retryWaitMs = 50;
 
 /** Returns a connection to "host:port", "unix:/path" or a list of them in grpc-js's target syntax. Does not wait for the server. */
 export function dialGrpc(address: string, options: DialGrpcOptions): GrpcConnection {
-  const { tls } = options;
-  const channelCredentials = tls === undefined ? credentials.createInsecure() : credentials.createSsl(tls.ca, tls.key, tls.cert);
+  const { tls, service } = options;
+  const verify = service === undefined ? {} : { checkServerIdentity: serverIdentityCheck(service) };
+  const channelCredentials = tls === undefined ? credentials.createInsecure() : credentials.createSsl(tls.ca, tls.key, tls.cert, verify);
   const channel = new Client(address, channelCredentials, channelOptions);
   return {
     client<D extends ServiceDefinition>(definition: D): ServiceOf<D> {

@@ -29,7 +29,10 @@ export function commonSettings(name: string) {
     otelServiceName: text('OTEL_SERVICE_NAME', 'service.name of spans and metrics', { default: `tollgate-${name}` }),
     instanceId: text('TOLLGATE_INSTANCE_ID', 'identifies this replica in telemetry', { default: hostname() }),
     tlsCa: optionalText('TOLLGATE_TLS_CA', 'PEM file of the certificate authority of the installation'),
-    tlsCert: optionalText('TOLLGATE_TLS_CERT', "PEM file of this process's certificate; its common name is the process's name"),
+    tlsCert: optionalText(
+      'TOLLGATE_TLS_CERT',
+      "PEM file of this process's certificate; its common name is the process's name, which clients check",
+    ),
     tlsKey: optionalText('TOLLGATE_TLS_KEY', "PEM file of this process's private key"),
     trustNetwork: flag('TOLLGATE_TRUST_NETWORK', 'accept callers without certificates on addresses that are not loopback', {
       default: false,

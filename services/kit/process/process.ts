@@ -17,7 +17,7 @@ export interface ProcessHost {
   /** The process's certificates, if it has any. */
   readonly tls: Tls | undefined;
   /** Opens a connection with this process's name and certificates; it is closed when everything has stopped. */
-  dial(address: string, options?: Pick<DialGrpcOptions, 'timeoutMs' | 'attempts'>): GrpcConnection;
+  dial(service: string, address: string, options?: Pick<DialGrpcOptions, 'timeoutMs' | 'attempts'>): GrpcConnection;
   /** Adds the metrics of threads to those that this process serves to Prometheus. */
   addMetrics(source: () => Promise<ScopeMetrics[]>): void;
 }
@@ -62,8 +62,8 @@ export async function runProcess<G extends SettingGroups>(options: ProcessOption
     clock: systemClock,
     common,
     tls,
-    dial(address, dialOptions) {
-      const connection = dialGrpc(address, { ...dialOptions, caller: options.name, tls });
+    dial(service, address, dialOptions) {
+      const connection = dialGrpc(address, { ...dialOptions, caller: options.name, service, tls });
       connections.push(connection);
       return connection;
     },

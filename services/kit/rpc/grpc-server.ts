@@ -83,7 +83,7 @@ export async function serveGrpc(options: ServeGrpcOptions): Promise<GrpcServer> 
   const port = await new Promise<number>((resolve, reject) => {
     server.bindAsync(address, credentialsFor(tls), (error, boundPort) => (error === null ? resolve(boundPort) : reject(error)));
   });
-  // Only the operator can open the socket.
+  // Only the operator can open the socket. Processes have an umask that creates it with this mode, so that it is never open to others.
   if (socketPath !== undefined) chmodSync(socketPath, 0o600);
 
   let isStopping = false;

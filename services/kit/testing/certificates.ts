@@ -38,6 +38,8 @@ export function createTestAuthority(): TestAuthority {
         `/CN=${commonName}`,
         '-addext',
         names,
+        '-addext',
+        'extendedKeyUsage=clientAuth,serverAuth',
         '-keyout',
         key,
         '-out',
