@@ -7,6 +7,6 @@ own="$root/.toolchain/python"
 works() { "$own/bin/python" -c 'import grpc, grpc_reflection, google.rpc.status_pb2, openai, anthropic' 2>/dev/null; }
 if ! works; then
   mkdir -p "$root/.toolchain"
-  python3 -m venv "$own" >&2 && "$own/bin/pip" install --quiet --disable-pip-version-check grpcio grpcio-reflection grpcio-status openai anthropic >&2
+  python3 -m venv "$own" >&2 && "$own/bin/python" -m pip install --quiet --disable-pip-version-check grpcio grpcio-reflection grpcio-status openai anthropic >&2
 fi
 works && echo "$own/bin/python"

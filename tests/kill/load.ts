@@ -18,6 +18,10 @@ const pauseMsAfterFailure = 150;
 /** The share of calls with an Idempotency-Key, which are retried until they return a full answer. */
 const keyedShare = 0.4;
 const attemptsMax = 8;
+/** The share of the other calls that are made as by the official client libraries: with a time limit, and retries that join the call. */
+const retriedShare = 0.3;
+const retriesMax = 3;
+const patienceMsMax = 600;
 
 /** Starts the callers. They use the keys in turn, and each makes its own sequence of random calls. */
 export function startLoad(options: {
@@ -30,10 +34,25 @@ export function startLoad(options: {
   const { baseUrl, secrets, kinds, callers, random } = options;
   const outcomes: Outcome[] = [];
   let isOver = false;
+  /** Makes a call as a client library with a short time limit, which sends it again with the same body; the last attempt has no limit. */
+  const retry = async (kind: CallKind, secret: string, own: Random): Promise<void> => {
+    for (let retryCount = 0; retryCount <= retriesMax; retryCount += 1) {
+      const limit = retryCount === retriesMax ? {} : { patienceMs: own.integer(1, patienceMsMax) };
+      const outcome = await makeCall(baseUrl, secret, kind, { retryCount, ...limit, readsToEnd: true });
+      outcomes.push(outcome);
+      // Libraries also repeat after failed connections and server errors.
+      if (outcome.how === 'whole' || outcome.how === 'errored' || outcome.deltas > 0 || isOver) return;
+      await sleep(own.integer(375, 500) * 2 ** retryCount);
+    }
+  };
   const caller = async (index: number, own: Random): Promise<void> => {
     while (!isOver) {
       const kind = own.pick(kinds);
       const key = own.happens(keyedShare) ? { idempotencyKey: randomUUID() } : {};
+      if (key.idempotencyKey === undefined && own.happens(retriedShare)) {
+        await retry(kind, secrets[index % secrets.length]!, own);
+        continue;
+      }
       for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
         const outcome = await makeCall(baseUrl, secrets[index % secrets.length]!, kind, { ...key, readsToEnd: attempt > 1 });
         outcomes.push(outcome);

@@ -46,6 +46,10 @@ const callMsMax = 120_000;
 /** Options of a call in addition to its kind. */
 export interface CallOptions {
   readonly idempotencyKey?: string;
+  /** Sent as the official client libraries announce their retries. */
+  readonly retryCount?: number;
+  /** The client disconnects if nothing has arrived after this time. */
+  readonly patienceMs?: number;
   /** Whether the answer is read to its end even if its kind disconnects early. */
   readonly readsToEnd?: boolean;
 }
@@ -55,7 +59,7 @@ export function makeCall(
   baseUrl: string,
   secret: string,
   kind: CallKind,
-  { idempotencyKey, readsToEnd = false }: CallOptions = {},
+  { idempotencyKey, retryCount, patienceMs, readsToEnd = false }: CallOptions = {},
 ): Promise<Outcome> {
   const clientId = randomUUID();
   const beganAtMs = Date.now();
@@ -98,6 +102,7 @@ export function makeCall(
       authorization: `Bearer ${secret}`,
       'x-request-id': clientId,
       ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+      ...(retryCount === undefined ? {} : { 'x-stainless-retry-count': String(retryCount) }),
       ...(isMessages ? { 'anthropic-version': '2023-06-01' } : {}),
     };
     const sent = request(`${baseUrl}${kind.path}`, { method: 'POST', agent: false, headers }, (incoming) => {
@@ -119,9 +124,18 @@ export function makeCall(
       isHung = true;
       sent.destroy();
     }, callMsMax);
+    const impatience =
+      patienceMs === undefined
+        ? undefined
+        : setTimeout(() => {
+            if (response !== undefined) return;
+            hasDisconnected = true;
+            sent.destroy();
+          }, patienceMs);
     // The last of all events, with or without a response.
     sent.on('close', () => {
       clearTimeout(timer);
+      clearTimeout(impatience);
       setImmediate(finish);
     });
     sent.end(body);
