@@ -69,7 +69,7 @@ export function createApp(deps: AppDeps): Koa {
     const answered = generate(format, deps);
     return (ctx: Context, next: Next) => inFormat(ctx, () => keyed(ctx, () => admitted(ctx, () => answered(ctx, next))));
   };
-  const counted = countRate(deps.config.countsPerMinuteMax);
+  const counted = countRate(deps.config.countsPerMinuteMax, deps.limiter);
   const calls = new Map<string, Middleware>();
 
   const router = new Router();

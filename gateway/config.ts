@@ -29,7 +29,7 @@ export const gatewaySettings = {
   ),
   countsPerMinuteMax: integer(
     'TOLLGATE_GATEWAY_COUNTS_PER_MINUTE_MAX',
-    'token counts (count_tokens) per key, minute and gateway thread before further ones are refused with 429',
+    'token counts (count_tokens) per key and minute before further ones are refused with 429; gateways without Redis count by themselves',
     { min: 1, max: 10_000_000, default: 600 },
   ),
   callsMax: integer('TOLLGATE_GATEWAY_CALLS_MAX', 'calls in flight before new ones are refused with 503', {

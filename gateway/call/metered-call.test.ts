@@ -88,7 +88,7 @@ interface Play {
   responseFormat?: ResponseFormat;
   choices?: number;
   format?: ApiFormat;
-  limiter?: Limiter;
+  limiter?: Pick<Limiter, 'admit'>;
   budgets?: Budget[];
   accountTimeZone?: string;
   capabilities?: Capability[];
@@ -222,7 +222,7 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
       recorder: options.isRecordingUnavailable === true ? { ...recorder, assertRecording: refuse } : recorder,
       drain: new DisconnectDrain({ readOnTimeMs: 30, readOnTokensMax: 10, readOnCallsMax: 1, ...options.drain }),
       unknownHolds: createUnknownHolds({ ledger: peers.ledger, clock: systemClock, log, rpcTimeoutMs: 100, holdTtlMs: 1000 }),
-      limiter: options.limiter ?? { admit: () => undefined },
+      limiter: { admit: () => undefined, admitReplay: async () => undefined, admitCount: async () => undefined, ...options.limiter },
       config,
       clock,
       log,

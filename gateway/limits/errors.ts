@@ -6,6 +6,12 @@ import type { Refusal } from './limits.js';
 
 const limitNames = { requests: 'requests_per_minute', tokens: 'tokens_per_minute', concurrent: 'concurrent_calls' } as const;
 
+/** Returns the error of a request to count tokens. */
+export function countRateError({ max, used, retryAfterMs = 1000 }: Refusal): AppError {
+  const details = { scope: 'key', limit: 'count_tokens_per_minute', max: String(max), used: String(used), needed: '1' };
+  return fault('key_counts', { max, seconds: retryAfterSeconds(retryAfterMs) }, { details, retryAfterMs });
+}
+
 /** Returns the error, which names the limit and its figures. */
 export function rateLimitError({ figures, limit, max, used, needed, retryAfterMs }: Refusal, modelId: string): AppError {
   const { scope } = figures.subject;

@@ -3,8 +3,17 @@ import { type Counter, metrics } from '@opentelemetry/api';
 import type { Clock } from '#kit/clock.js';
 import type { AccountRateLimits, Key, Project } from '#proto/auth/v1/auth.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
-import { rateLimitError } from './errors.js';
-import { type Checked, type DefaultLimits, type Demand, estimatedTokens, type Figures, type Subject, subjectsOf } from './limits.js';
+import { countRateError, rateLimitError } from './errors.js';
+import {
+  type Checked,
+  countSubject,
+  type DefaultLimits,
+  type Demand,
+  estimatedTokens,
+  type Figures,
+  type Subject,
+  subjectsOf,
+} from './limits.js';
 import type { ParsedCall } from '../formats/format.js';
 
 /** Counts calls against their limits: in this process, or in Redis for several. */
@@ -35,6 +44,10 @@ export interface CallToLimit {
 export interface Limiter {
   /** Returns undefined for a call without limits. Throws rate_limited. */
   admit(call: CallToLimit, modelId: string): Admission | undefined | Promise<Admission>;
+  /** Counts the replay of an answer as a request without tokens. Throws rate_limited. */
+  admitReplay(call: CallToLimit, modelId: string): Promise<void>;
+  /** Counts a request to count tokens, of which a key may make so many per minute, apart from its calls. Throws rate_limited. */
+  admitCount(keyId: string, countsPerMinuteMax: number): Promise<void>;
 }
 
 /** Creates the limiter. */
@@ -60,14 +73,23 @@ export function createLimiter({ store, defaults, clock }: { store: LimitStore; d
       },
     };
   };
+  const admit: Limiter['admit'] = (call, modelId) => {
+    const subjects = subjectsOf(call, modelId, defaults);
+    if (subjects === undefined) return undefined;
+    const demand = { tokens: estimatedTokens(call.parsed) };
+    const checked = store.take(subjects, demand, clock.nowMs());
+    if (checked instanceof Promise) return checked.then((done) => decide(call, modelId, demand, done));
+    return decide(call, modelId, demand, checked);
+  };
   return {
-    admit(call, modelId) {
-      const subjects = subjectsOf(call, modelId, defaults);
-      if (subjects === undefined) return undefined;
-      const demand = { tokens: estimatedTokens(call.parsed) };
-      const checked = store.take(subjects, demand, clock.nowMs());
-      if (checked instanceof Promise) return checked.then((done) => decide(call, modelId, demand, done));
-      return decide(call, modelId, demand, checked);
+    admit,
+    async admitReplay(call, modelId) {
+      (await admit({ ...call, parsed: { inputTokensMax: 0, images: 0, documents: 0 } }, modelId))?.end(0);
+    },
+    async admitCount(keyId, countsPerMinuteMax) {
+      const checked = await store.take([countSubject(keyId, countsPerMinuteMax)], { tokens: 0 }, clock.nowMs());
+      if (checked.refusal !== undefined) throw countRateError(checked.refusal);
+      checked.end(0, clock.nowMs());
     },
   };
 }

@@ -82,6 +82,12 @@ function subject(scope: Scope, id: string, own: RateLimits | undefined, byDefaul
   return { scope, id, hash: subjectHash(`${scope} ${id}`), requests, tokens, concurrent };
 }
 
+/** Returns the subject of a key that may have tokens counted so often per minute. */
+export function countSubject(keyId: string, countsPerMinuteMax: number): Subject {
+  const id = `counts ${keyId}`;
+  return { scope: 'key', id, hash: subjectHash(`key ${id}`), requests: countsPerMinuteMax, tokens: undefined, concurrent: undefined };
+}
+
 /** Returns the tokens that a prompt is estimated to have: a quarter of its bytes, which holds for English text, and a thousand per image or document. */
 export function estimatedTokens({
   inputTokensMax,

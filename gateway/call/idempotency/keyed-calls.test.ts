@@ -6,6 +6,7 @@ import {
   type ReserveIdempotencyKeyResponse,
   ReserveIdempotencyKeyResponse_Cause as Cause,
   Outcome,
+  type RecordUsageRequest,
   UsageRecord,
 } from '#proto/metering/v1/metering.js';
 import { AppError } from '#client/errors/app-error.js';
@@ -63,6 +64,25 @@ describe('a call with an idempotency key', () => {
     expect(again.callId).toBe(callId);
     expect(await read(again.steps)).toMatchObject({ events: told.events });
     expect(second.seen).toMatchObject({ generated: 0, records: [] });
+  });
+
+  it('is counted as a request when its answer is replayed, and not replayed beyond the limit', async () => {
+    const first = world();
+    await read((await first.begin()).steps);
+    const [{ call, tokens, storedAnswer }] = first.seen.records as [RecordUsageRequest];
+    const record = UsageRecord.fromPartial({ call: call!, tokens: tokens! });
+    const admitted: string[] = [];
+    const { begin } = world({
+      begin: () => ({ $case: 'completed', value: { record, answer: storedAnswer } }),
+      limiter: {
+        async admitReplay(_call, modelId) {
+          if (admitted.push(modelId) > 1) throw new AppError('rate_limited', 'Slow down.');
+        },
+      },
+    });
+    await read((await begin()).steps);
+    expect((await refusalOf(begin())).reason).toBe('rate_limited');
+    expect(admitted).toEqual(['m', 'm']);
   });
 
   it('releases its key when it is rejected before a model was called', async () => {

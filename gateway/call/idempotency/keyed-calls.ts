@@ -107,7 +107,8 @@ export function createKeyedCalls(deps: CallDeps): KeyedCalls {
         }
         case 'completed': {
           const { record, answer } = outcome.value;
-          const callId = record!.call!.id;
+          const { id: callId, modelId } = record!.call!;
+          await deps.limiter.admitReplay(call, modelId);
           return {
             steps: replayedCall(record!, call.parsed.request.choices, answer, answerSecretOf(key, callId), config.keptAnswerBytesMax),
             callId,

@@ -46,6 +46,7 @@ export interface Play {
   generate?: (context: CallContext) => AsyncIterable<GenerateResponse>;
   record?: (request: RecordUsageRequest) => Promise<void>;
   permitted?: string[];
+  limiter?: Partial<CallDeps['limiter']>;
   find?: () => Model;
   /** Further RPCs of metering. */
   metering?: Partial<GatewayPeers['metering']>;
@@ -100,7 +101,7 @@ export function callWorld(play: Play = {}) {
       () => fullSpool,
     ),
     unknownHolds: createUnknownHolds({ ledger: peers.ledger, clock: systemClock, log, rpcTimeoutMs: 100, holdTtlMs: 1000 }),
-    limiter: { admit: () => undefined },
+    limiter: { admit: () => undefined, admitReplay: async () => undefined, admitCount: async () => undefined, ...play.limiter },
     drain: new DisconnectDrain(config),
     config,
     clock: systemClock,
