@@ -28,6 +28,7 @@ describe('models', () => {
         inputModalities: [Modality.MODALITY_TEXT, Modality.MODALITY_IMAGE],
         imageTokensMax: 1600,
         prefixAffinity: true,
+        hedgeAfterMs: 800,
         outputModalities: [Modality.MODALITY_TEXT],
         capabilities: [Capability.CAPABILITY_TOOLS, Capability.CAPABILITY_PROMPT_CACHE],
         tokenizer: Tokenizer.TOKENIZER_O200K,

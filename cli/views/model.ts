@@ -62,6 +62,7 @@ function modelJson(model: Model): JsonObject {
     })),
     image_tokens_max: model.imageTokensMax,
     prefix_affinity: model.prefixAffinity ?? true,
+    hedge_after_ms: model.hedgeAfterMs ?? null,
     tokenizer: modelWords.tokenizer.of(model.tokenizer),
     state: modelWords.state.of(model.state),
     aliases: model.aliases,
@@ -100,6 +101,7 @@ export const modelView: View<Model> = {
       title: 'targets',
       text: (model) => model.targets.map(targetText).join(', ') || 'none',
     },
+    { title: 'hedge', text: (model) => (model.hedgeAfterMs === undefined ? 'off' : `after ${model.hedgeAfterMs} ms`) },
     { title: 'prefix affinity', text: (model) => (model.prefixAffinity === false ? 'off' : 'on') },
     {
       title: 'input',

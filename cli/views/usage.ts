@@ -13,6 +13,8 @@ import {
 import { type Column, instant, instantJson, type JsonObject, usd, usdJson, type View } from '../output.js';
 import { wordsOf } from '../parse.js';
 
+const choices = wordsOf<TargetChoice>(TargetChoice, 'TARGET_CHOICE_');
+
 /** The words for the metering service's enums. */
 export const usageWords = {
   outcome: wordsOf<Outcome>(Outcome, 'OUTCOME_'),
@@ -81,7 +83,7 @@ function recordJson(record: UsageRecord): JsonObject {
       reason: attempt.reason || null,
       http_status: attempt.httpStatus || null,
       upstream_request_id: attempt.upstreamRequestId || null,
-      chosen_by: attempt.choice === TargetChoice.TARGET_CHOICE_PREFIX ? 'prefix' : 'weight',
+      chosen_by: attempt.choice ? choices.of(attempt.choice) : 'weight',
       credential: attempt.credentialId ?? null,
     })),
     trace_id: call?.traceId || null,
@@ -110,7 +112,7 @@ function outcomeText({ answered, reason, durationMs, httpStatus, upstreamRequest
     reason,
     httpStatus === 0 ? '' : `status ${httpStatus}`,
     upstreamRequestId === '' ? '' : `their ${upstreamRequestId}`,
-    choice === TargetChoice.TARGET_CHOICE_PREFIX ? 'chosen by prefix' : '',
+    choice ? `chosen by ${choices.of(choice)}` : '',
     credentialId === undefined ? '' : `credential ${credentialId}`,
   ].filter((part) => part !== '');
   return `${outcome}${durationMs === undefined ? '' : ` after ${durationMs} ms`}${particulars.length === 0 ? '' : ` (${particulars.join(', ')})`}`;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { FailedAttempt, Started, type Target } from '#proto/inference/v1/inference.js';
+import { FailedAttempt, Started, type Target, TargetChoice } from '#proto/inference/v1/inference.js';
 import { type Attempt, Outcome } from '#proto/metering/v1/metering.js';
 import { AttemptLog, attemptsMax } from './attempts.js';
 
@@ -53,6 +53,25 @@ describe('the attempts of a call', () => {
       attempt('a', { ...failure, offsetMs: 15, upstreamRequestId: 'req_a' }),
       attempt('b', { offsetMs: 36, durationMs: 4, reason: 'upstream_timeout' }),
       attempt('c', { offsetMs: 40, answered: true, upstreamRequestId: 'req_c' }),
+    ]);
+  });
+
+  it('include both of a hedged call, each from its own beginning, whichever answered first', () => {
+    const won = log();
+    won.log.fail(failed('a', 'b', { offsetMs: 0, durationMs: 70, reason: 'cancelled', httpStatus: 0, nextOffsetMs: 50 }));
+    won.log.answer({ ...started('b'), choice: TargetChoice.TARGET_CHOICE_HEDGE });
+    expect(won.attempts.map(({ upstreamId, offsetMs, choice, answered }) => [upstreamId, offsetMs, choice, answered])).toEqual([
+      ['a', 5, undefined, false],
+      ['b', 55, TargetChoice.TARGET_CHOICE_HEDGE, true],
+    ]);
+    const lost = log();
+    lost.log.fail(
+      failed('b', 'a', { offsetMs: 50, durationMs: 20, reason: 'cancelled', nextOffsetMs: 0, choice: TargetChoice.TARGET_CHOICE_HEDGE }),
+    );
+    lost.log.answer(started('a'));
+    expect(lost.attempts.map(({ upstreamId, offsetMs, answered }) => [upstreamId, offsetMs, answered])).toEqual([
+      ['b', 55, false],
+      ['a', 5, true],
     ]);
   });
 

@@ -19,7 +19,7 @@ export class AttemptLog {
     this.#askedAfterMs = afterMs;
   }
 
-  /** Notes that an attempt failed, or that its answer broke off; the next target, if there is one, is tried now. */
+  /** Notes that an attempt failed, lost to another one, or that its answer broke off; the next target, if there is one, is tried now, or since earlier. */
   fail(failed: FailedAttempt): void {
     const { target, next, offsetMs, durationMs, reason, httpStatus, upstreamRequestId } = failed;
     // This is the one that has been tried since the previous one failed.
@@ -27,7 +27,7 @@ export class AttemptLog {
     if (this.#open() !== undefined) this.attempts.pop();
     const began = this.#offset(offsetMs);
     this.#add({ ...attemptAt(target, began), answered, durationMs, reason, httpStatus, upstreamRequestId, ...chosen(failed) });
-    if (next !== undefined) this.#add(attemptAt(next, this.#offset(offsetMs + durationMs)));
+    if (next !== undefined) this.#add(attemptAt(next, this.#offset(failed.nextOffsetMs ?? offsetMs + durationMs)));
   }
 
   /** Notes that an attempt began to answer. */

@@ -154,6 +154,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
         targets: [...callable.targets],
         maxOutputTokens: held.outputCapTokens,
         inputTokensMax: held.inputTokensMax,
+        hedgeAfterMs: callable.targets.length > 1 ? callable.model.hedgeAfterMs : undefined,
         affinityScope: callable.model.prefixAffinity === false ? undefined : call.accountId,
       },
       context,

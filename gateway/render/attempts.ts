@@ -7,7 +7,7 @@ interface OperatorFields {
   readonly upstream: { readonly id: string; readonly model: string };
   readonly http_status: number | null;
   readonly upstream_request_id: string | null;
-  readonly chosen_by: 'weight' | 'prefix';
+  readonly chosen_by: ReturnType<typeof chosenBy>;
   readonly credential: string | null;
 }
 
@@ -39,12 +39,17 @@ function outcomeOf({ answered, reason }: Attempt): (typeof attemptOutcomes)[numb
   return reason === '' ? 'abandoned' : 'failed';
 }
 
+function chosenBy(choice: TargetChoice | undefined): 'weight' | 'prefix' | 'hedge' {
+  if (choice === TargetChoice.TARGET_CHOICE_HEDGE) return 'hedge';
+  return choice === TargetChoice.TARGET_CHOICE_PREFIX ? 'prefix' : 'weight';
+}
+
 function operatorFields({ upstreamId, upstreamModel, httpStatus, upstreamRequestId, choice, credentialId }: Attempt): OperatorFields {
   return {
     upstream: { id: upstreamId, model: upstreamModel },
     http_status: httpStatus === 0 ? null : httpStatus,
     upstream_request_id: upstreamRequestId === '' ? null : upstreamRequestId,
-    chosen_by: choice === TargetChoice.TARGET_CHOICE_PREFIX ? 'prefix' : 'weight',
+    chosen_by: chosenBy(choice),
     credential: credentialId ?? null,
   };
 }

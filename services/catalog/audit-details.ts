@@ -32,6 +32,7 @@ export function modelDetail(model: Model): object {
     state: state(model.state),
     image_tokens_max: model.imageTokensMax,
     prefix_affinity: model.prefixAffinity ?? true,
+    hedge_after_ms: model.hedgeAfterMs,
     aliases: model.aliases,
   };
 }

@@ -30,6 +30,7 @@ interface Attempt {
   readonly upstream?: { readonly id: string; readonly model: string };
   readonly http_status?: number | null;
   readonly upstream_request_id?: string | null;
+  readonly chosen_by?: string;
 }
 
 /** What is the same in every place that shows an attempt. */
@@ -87,6 +88,10 @@ describe.each(modes)('attempts at upstreams, %s', (mode) => {
         ['broken', 'cut'],
         ['spare', 'text'],
       ],
+      hedged: [
+        ['broken', 'slow-headers'],
+        ['spare', 'text'],
+      ],
       one: [['spare', 'text']],
       'passed-over': [
         ['broken', 'text'],
@@ -96,6 +101,7 @@ describe.each(modes)('attempts at upstreams, %s', (mode) => {
     for (const [name, targets] of Object.entries(models)) {
       await addModel(system, `test/${name}`, '', '', {
         targets: targets.map(([upstream_id, upstream_model]) => ({ upstream_id, upstream_model })),
+        ...(name === 'hedged' ? { hedge_after_ms: 100 } : {}),
       });
     }
     await eventually(async () =>
@@ -118,7 +124,7 @@ describe.each(modes)('attempts at upstreams, %s', (mode) => {
   });
 
   /** The record of a call, as each of them sees it; what all see is the same. */
-  async function recordOf(response: Response): Promise<{ seen: Shown; byOperator: Shown }> {
+  async function recordOf(response: Response, { overlap = false } = {}): Promise<{ seen: Shown; byOperator: Shown }> {
     const id = response.headers.get('x-request-id')!;
     const seen = await eventually(async () => {
       const found = await get(system, `/v1/usage/${id}`, system.firstKey);
@@ -143,7 +149,7 @@ describe.each(modes)('attempts at upstreams, %s', (mode) => {
       ({ started_at, duration_ms }) => [Date.parse(started_at), Date.parse(started_at) + duration_ms] as const,
     );
     for (const [index, [began]] of spans.entries())
-      expect(began).toBeGreaterThanOrEqual(spans[index - 1]?.[1] ?? Date.parse(seen.started_at));
+      expect(began).toBeGreaterThanOrEqual((overlap ? undefined : spans[index - 1]?.[1]) ?? Date.parse(seen.started_at));
     expect(spans.at(-1)?.[1] ?? 0).toBeLessThanOrEqual(Date.parse(seen.started_at) + seen.duration_ms);
     return { seen, byOperator };
   }
@@ -242,6 +248,18 @@ describe.each(modes)('attempts at upstreams, %s', (mode) => {
       ['broken', 'broke_off', 'upstream_failed', 200],
       ['spare', 'answered', null, null],
     ]);
+    expect(seen).toMatchObject({ outcome: 'completed', charge_usd: costOf(seen) });
+  });
+
+  it.each([true, false])('include both of a hedged call, of which only the one that answered is charged (streamed: %s)', async (stream) => {
+    const response = await chat(system, system.firstKey, { model: 'test/hedged', stream });
+    expect(await response.text()).toContain('Hello fr');
+    const { seen, byOperator } = await recordOf(response, { overlap: true });
+    expect(byOperator.attempts.map(inShort)).toEqual([
+      ['broken', 'failed', 'cancelled', null],
+      ['spare', 'answered', null, null],
+    ]);
+    expect(byOperator.attempts.map(({ chosen_by }) => chosen_by)).toEqual(['weight', 'hedge']);
     expect(seen).toMatchObject({ outcome: 'completed', charge_usd: costOf(seen) });
   });
 

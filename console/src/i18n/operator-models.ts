@@ -153,6 +153,9 @@ export const modelsText = dictionary(
       'Those of the lowest priority number are used first; without numbers, in this order. Targets of the same priority share the calls by weight. The next is tried when one fails before its first token.',
     priority: 'Priority',
     weight: 'Weight',
+    hedgeAfter: 'Call a second target when the first token is late, after ms',
+    hedgeAfterHint:
+      'The first of the two to answer wins, and only its answer is charged; what the vendor bills for the other is your expense. Empty: never.',
     prefixAffinity: 'Send calls whose prompts begin alike to the same target',
     prefixAffinityHint: 'While it is healthy, because it has the beginning cached. For prompts of about 1000 tokens and more.',
     upstream: 'Upstream',
@@ -319,6 +322,8 @@ export const modelsText = dictionary(
     routesHint: '优先级数字最小的先用；未填数字时按此顺序。同一优先级的目标按权重分担调用。首个 token 之前失败时尝试下一个。',
     priority: '优先级',
     weight: '权重',
+    hedgeAfter: '首个 token 迟到时同时调用第二个目标（毫秒后）',
+    hedgeAfterHint: '先应答者获胜，只对其应答收费；供应商对另一个收取的费用由您承担。留空：从不。',
     prefixAffinity: '将开头相同的提示词发往同一目标',
     prefixAffinityHint: '在其健康时，因为它缓存了开头部分。适用于约 1000 个 token 及以上的提示词。',
     upstream: '上游',

@@ -82,6 +82,7 @@ export function renderModelFields(model: Model): Required<ModelFields> & { id: s
     state: words.modelState.of(model.state),
     image_tokens_max: model.imageTokensMax,
     prefix_affinity: model.prefixAffinity ?? true,
+    hedge_after_ms: model.hedgeAfterMs ?? null,
     aliases: model.aliases,
   };
 }

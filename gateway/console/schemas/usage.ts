@@ -17,8 +17,9 @@ export const AttemptView = view('Attempt', {
     nullable(Text, 'The upstream’s own id of the request; not kept of a call’s only attempt if that succeeded. For operators only.'),
   ),
   chosen_by: Type.Optional(
-    Type.Enum(['weight', 'prefix'], {
-      description: 'prefix: the target that has the beginning of the prompt cached, if any has. For operators only.',
+    Type.Enum(['weight', 'prefix', 'hedge'], {
+      description:
+        'prefix: the target that has the beginning of the prompt cached, if any has. hedge: the first token of another target was late. For operators only.',
     }),
   ),
   credential: Type.Optional(nullable(Text, 'The upstream’s credential; null if it has a single one. For operators only.')),

@@ -26,6 +26,7 @@ export const schema: Migration = {
       aliases ${sql.longText} NOT NULL,
       image_tokens_max ${sql.int64} NOT NULL,
       prefix_affinity ${sql.int32} NOT NULL,
+      hedge_after_ms ${sql.int64},
       tokenizer ${sql.int32} NOT NULL,
       state ${sql.int32} NOT NULL,
       origin ${sql.text(20)} NOT NULL,

@@ -42,6 +42,8 @@ describe('a model', () => {
     ['targets[0].weight', { targets: [{ ...target, weight: 1001 }] }],
     ['image_tokens_max', { imageTokensMax: 1_000_001 }],
     ['image_tokens_max', { imageTokensMax: -1 }],
+    ['hedge_after_ms', { hedgeAfterMs: 49 }],
+    ['hedge_after_ms', { hedgeAfterMs: 600_001 }],
     ['tokenizer', { tokenizer: Tokenizer.TOKENIZER_UNSPECIFIED }],
     ['state', { state: ModelState.MODEL_STATE_UNSPECIFIED }],
     ['aliases', { aliases: Array.from({ length: 17 }, (_, index) => `alias-${index}`) }],

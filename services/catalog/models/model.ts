@@ -21,6 +21,7 @@ const weightMax = 1000;
 const aliasesMax = 16;
 const limitTokensMax = 100_000_000;
 const imageTokensMaxMax = 1_000_000;
+const hedgeAfterMs = { min: 50, max: 600_000 };
 
 /** Returns everything wrong with a model, in the order of its fields; empty when it is valid. `price` and `created_at_ms` are not checked. */
 export function modelFaults(model: Model): Fault[] {
@@ -47,6 +48,8 @@ export function modelFaults(model: Model): Fault[] {
     'range_or_zero',
     { min: 1, max: imageTokensMaxMax },
   );
+  const { hedgeAfterMs: afterMs = hedgeAfterMs.min } = model;
+  expect(afterMs >= hedgeAfterMs.min && afterMs <= hedgeAfterMs.max, 'hedge_after_ms', 'range', hedgeAfterMs);
   expect(knownTokenizers.has(model.tokenizer), 'tokenizer', 'known');
   expect(knownStates.has(model.state), 'state', 'known');
   expect(model.aliases.length <= aliasesMax, 'aliases', 'max_items', { max: aliasesMax });

@@ -46,6 +46,7 @@ export const modelColumns = [
   'created_at_ms',
   'image_tokens_max',
   'prefix_affinity',
+  'hedge_after_ms',
 ] as const;
 
 /** The columns of `price_version`, in the order of the table. */
@@ -98,6 +99,7 @@ export function modelFromRow(row: Row): StoredModel {
       createdAtMs: asBigInt(row['created_at_ms']),
       imageTokensMax: asNumber(row['image_tokens_max']),
       prefixAffinity: asNumber(row['prefix_affinity']) === 1,
+      hedgeAfterMs: optional(row['hedge_after_ms'], asNumber),
     }),
   };
 }
@@ -122,6 +124,7 @@ export function modelToRow({ model, origin }: StoredModel): Row {
     created_at_ms: model.createdAtMs,
     image_tokens_max: model.imageTokensMax,
     prefix_affinity: model.prefixAffinity === false ? 0 : 1,
+    hedge_after_ms: model.hedgeAfterMs ?? null,
   };
 }
 

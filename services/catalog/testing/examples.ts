@@ -27,6 +27,7 @@ export function exampleModel(fields: DeepPartial<Model> = {}): Model {
     targets: [{ upstreamId: 'acme', upstreamModel: 'small-1' }],
     imageTokensMax: 1600,
     prefixAffinity: true,
+    hedgeAfterMs: 2000,
     tokenizer: Tokenizer.TOKENIZER_O200K,
     state: ModelState.MODEL_STATE_ACTIVE,
     aliases: ['small'],

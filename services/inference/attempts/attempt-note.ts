@@ -4,6 +4,9 @@ import { toAppError } from '#client/errors/app-error.js';
 import type { FailedAttempt, GenerateResponse, Target } from '#proto/inference/v1/inference.js';
 import type { ResponseHead } from '../upstreams/upstream.js';
 
+/** Why the target of an attempt was chosen, and with which credential it was called. */
+export type Chosen = Pick<FailedAttempt, 'choice' | 'credentialId'>;
+
 /** Records one attempt, starting now. */
 export class AttemptNote {
   readonly #beganAtMs: number;
@@ -28,17 +31,26 @@ export class AttemptNote {
     return this.#head !== undefined;
   }
 
-  /** Returns the message that reports the failure and the target tried next. It gives only the reason, because callers may see it. */
-  failed(error: unknown, chosen: Pick<FailedAttempt, 'choice' | 'credentialId'>, next: Target | undefined): GenerateResponse {
+  /** When it started, relative to the arrival of the request. */
+  get offsetMs(): number {
+    return Math.trunc(this.#beganAtMs - this.cameAtMs);
+  }
+
+  /**
+   * Returns the message that reports the failure and the target tried next, at `nextOffsetMs` if that was before the failure. It gives only
+   * the reason, because callers may see it.
+   */
+  failed(error: unknown, chosen: Chosen, next: Target | undefined, nextOffsetMs?: number): GenerateResponse {
     const failedAttempt = {
       target: this.target,
-      offsetMs: Math.trunc(this.#beganAtMs - this.cameAtMs),
+      offsetMs: this.offsetMs,
       durationMs: Math.trunc(this.clock.monotonicMs() - this.#beganAtMs),
       reason: toAppError(error).reason,
       httpStatus: this.#head?.status ?? 0,
       upstreamRequestId: this.#head?.requestId ?? '',
       ...chosen,
       ...(next === undefined ? {} : { next }),
+      ...(nextOffsetMs === undefined ? {} : { nextOffsetMs }),
     };
     return { events: [], usageSoFar: undefined, failedAttempt };
   }

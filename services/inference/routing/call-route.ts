@@ -49,9 +49,18 @@ export class CallRoute {
     private readonly router: Router,
     private readonly targets: readonly ResolvedTarget[],
     private readonly request: RoutedRequest,
+    origin?: CallRoute,
   ) {
     // An estimate: a quarter of the bytes.
     this.#tokens = Math.ceil(request.inputTokensMax / 4);
+    if (origin !== undefined) {
+      this.#known = origin.#known;
+      this.#untried = origin.#untried;
+      this.#refused = origin.#refused ??= new Set();
+      this.#prefix = origin.#prefix;
+      this.#waitLeftMs = 0;
+      return;
+    }
     this.#waitLeftMs = router.deps.config.paceWaitMs;
     this.#known = targets.map(({ target }) => router.find(target));
     this.#untried = targets.map((_target, position) => position).filter((position) => !this.#known[position]!.isDrained);
@@ -62,6 +71,30 @@ export class CallRoute {
   /** Returns the target to try first. */
   first(): ResolvedTarget {
     this.#choose();
+    return this.target;
+  }
+
+  /**
+   * Returns the route of a second attempt at the same time, at another target that is usable now; undefined if there is none, or the model's
+   * budget for retries is used up.
+   */
+  hedge(): CallRoute | undefined {
+    const { clock, metrics, random } = this.router.deps;
+    const nowMs = clock.monotonicMs();
+    const chosen = chooseTarget(this.#untried.map((position) => this.#candidate(position, nowMs)).filter(isUsable), random);
+    if (chosen === undefined) return undefined;
+    const { upstreamId } = this.#known[chosen.position]!;
+    const isWithinBudget = this.#known[0]!.budget.take(nowMs);
+    metrics.countRetry(upstreamId, isWithinBudget);
+    if (!isWithinBudget) return undefined;
+    const second = new CallRoute(this.router, this.targets, this.request, this);
+    second.#take(chosen.position);
+    second.#choice = TargetChoice.TARGET_CHOICE_HEDGE;
+    return second;
+  }
+
+  /** The target that was chosen last. */
+  get target(): ResolvedTarget {
     return this.targets[this.#current]!;
   }
 
@@ -134,6 +167,15 @@ export class CallRoute {
     this.#conclude(verdictOf(error), error);
   }
 
+  /** Notes that another attempt answered first, so that this one takes longer than until now. */
+  lose(): void {
+    if (this.#attempt !== undefined) {
+      const { target, ticket } = this.#attempt;
+      target.health.noteLatency(this.router.deps.clock.monotonicMs() - ticket.startedAtMs);
+    }
+    this.end();
+  }
+
   /** Notes that the attempt ended without a verdict, unless it has one. */
   end(): void {
     this.#conclude('none', undefined);
@@ -198,6 +240,10 @@ export class CallRoute {
     const position = chosen?.position ?? this.#untried[0]!;
     const isByPrefix = chosen?.draw !== undefined && isUsable(chosen);
     this.#choice = isByPrefix ? TargetChoice.TARGET_CHOICE_PREFIX : TargetChoice.TARGET_CHOICE_UNSPECIFIED;
+    this.#take(position);
+  }
+
+  #take(position: number): void {
     this.#untried.splice(this.#untried.indexOf(position), 1);
     this.#current = position;
     this.#wasCalled = false;

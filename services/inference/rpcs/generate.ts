@@ -3,14 +3,15 @@ import { AppError } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
 import type { GenerateRequest, GenerateResponse } from '#proto/inference/v1/inference.js';
 import { AttemptSpan } from '../attempts/attempt-span.js';
-import { AttemptNote } from '../attempts/attempt-note.js';
+import { AttemptNote, type Chosen } from '../attempts/attempt-note.js';
+import { race, type Run } from '../attempts/race.js';
 import type { RpcDeps } from '../deps.js';
 import { CallRoute, pause } from '../routing/call-route.js';
 import { checkGenerateRequest } from '../requests/request-rules.js';
 import type { UpstreamCredential } from '../upstreams/credentials.js';
 import { refusalFor } from '../upstreams/native.js';
 import type { ResolvedTarget } from '../upstreams/registry.js';
-import { Watchdog } from '../upstreams/watchdog.js';
+import { callOver, Watchdog } from '../upstreams/watchdog.js';
 
 /** Implements InferenceService.Generate. */
 export async function* generate(
@@ -19,28 +20,35 @@ export async function* generate(
   deps: RpcDeps,
 ): AsyncGenerator<GenerateResponse, void, undefined> {
   checkGenerateRequest(request);
-  const route = new CallRoute(deps.router, await deps.registry.resolve(request.targets), request);
+  const first = new CallRoute(deps.router, await deps.registry.resolve(request.targets), request);
   const cameAtMs = deps.clock.monotonicMs();
   const watchdog = new Watchdog(context.signal);
   watchdog.expect('finish its answer', deps.config.totalTimeoutMs);
-  let target = route.first();
+  const call: RunningCall = { request, cameAtMs, watchdog, deps };
+  first.first();
+  let route = first;
   try {
     for (;;) {
       let hasBegun = false;
-      const note = new AttemptNote(target.target, cameAtMs, deps.clock);
-      const chosen = { choice: route.choice, credentialId: route.credential?.id };
+      let run = new AttemptRun(route, call);
       try {
-        const refusal = refusalFor(request, target.upstream.format);
-        if (refusal !== undefined) throw refusal;
-        const admitted = route.admit(watchdog.signal);
-        if (admitted !== undefined) await admitted;
-        route.begin();
-        for await (const message of attempt(target, route.credential, request, watchdog.signal, note, deps)) {
+        await run.begin();
+        const { hedgeAfterMs } = request;
+        let pending: GenerateResponse | undefined;
+        if (hedgeAfterMs !== undefined) {
+          const result = yield* race(run, hedgeAfterMs, () => startHedge(route, call));
+          ({ run } = result);
+          ({ route } = run);
+          if (result.first === undefined) throw result.error;
+          pending = result.first;
+        }
+        for (;;) {
+          const message = pending ?? (await run.messages.next()).value;
+          if (message === undefined) break;
+          pending = undefined;
           if (!hasBegun && message.accepted === undefined) {
             hasBegun = true;
-            route.answered(target.upstream.answersWhole(request));
-            const first = message.events[0]?.event;
-            if (first?.$case === 'started') Object.assign(first.value, chosen);
+            run.answered(message);
           }
           route.noteUsage(message.usageSoFar);
           yield message;
@@ -48,20 +56,96 @@ export async function* generate(
         route.succeed();
         return;
       } catch (error) {
-        route.fail(error);
+        run.fail(error);
         // The client of a whole answer has received nothing yet.
         const isOver = (hasBegun && request.streaming) || watchdog.hasEnded;
-        const next = isOver ? undefined : route.next(error, note.hasStatus);
-        if ((next !== undefined || !hasBegun) && !context.signal.aborted) yield note.failed(error, chosen, next?.resolved.target);
+        const next = isOver ? undefined : route.next(error, run.note.hasStatus);
+        if ((next !== undefined || !hasBegun) && !context.signal.aborted) yield run.note.failed(error, run.chosen, next?.resolved.target);
         if (next === undefined) throw error;
         if (next.pauseMs > 0) await pause(next.pauseMs, watchdog.signal);
-        target = next.resolved;
       } finally {
-        route.end();
+        await run.end();
       }
     }
   } finally {
     watchdog.close();
+  }
+}
+
+/** What all attempts of a call share. */
+interface RunningCall {
+  readonly request: GenerateRequest;
+  readonly cameAtMs: number;
+  readonly watchdog: Watchdog;
+  readonly deps: RpcDeps;
+}
+
+/** One attempt of a call at the target that its route chose. */
+class AttemptRun implements Run {
+  readonly target: ResolvedTarget;
+  readonly note: AttemptNote;
+  readonly chosen: Chosen;
+  messages: AsyncGenerator<GenerateResponse, void, undefined>;
+  /** Ends this attempt alone; only where there may be two at the same time. */
+  readonly #own: Watchdog | undefined;
+
+  constructor(
+    readonly route: CallRoute,
+    private readonly call: RunningCall,
+  ) {
+    const { request, cameAtMs, watchdog, deps } = call;
+    this.target = route.target;
+    this.note = new AttemptNote(this.target.target, cameAtMs, deps.clock);
+    this.chosen = { choice: route.choice, credentialId: route.credential?.id };
+    this.#own = request.hedgeAfterMs === undefined ? undefined : new Watchdog(watchdog.signal);
+    this.messages = attempt(this.target, route.credential, request, (this.#own ?? watchdog).signal, this.note, deps);
+  }
+
+  /** Begins the attempt, once its vendor's allowance admits it. Raises unsupported_field if the format cannot express the request. */
+  async begin(): Promise<void> {
+    const { request, watchdog } = this.call;
+    const refusal = refusalFor(request, this.target.upstream.format);
+    if (refusal !== undefined) throw refusal;
+    const admitted = this.route.admit(watchdog.signal);
+    if (admitted !== undefined) await admitted;
+    this.route.begin();
+  }
+
+  /** Notes the first message of the answer. */
+  answered(message: GenerateResponse): void {
+    this.route.answered(this.target.upstream.answersWhole(this.call.request));
+    const first = message.events[0]?.event;
+    if (first?.$case === 'started') Object.assign(first.value, this.chosen);
+  }
+
+  fail(error: unknown): void {
+    this.route.fail(error);
+  }
+
+  cancel(): void {
+    this.#own?.end(callOver);
+    this.route.lose();
+  }
+
+  /** Ends the attempt, unless it has ended. */
+  async end(): Promise<void> {
+    await this.messages.return();
+    this.#own?.close();
+    this.route.end();
+  }
+}
+
+/** Begins a second attempt at another target; undefined if none can be called now. */
+async function startHedge(route: CallRoute, call: RunningCall): Promise<AttemptRun | undefined> {
+  const second = route.hedge();
+  if (second === undefined) return undefined;
+  const run = new AttemptRun(second, call);
+  try {
+    await run.begin();
+    return run;
+  } catch {
+    await run.end();
+    return undefined;
   }
 }
 

@@ -38,6 +38,7 @@ const blank: ModelFields = {
   state: 'active',
   image_tokens_max: 0,
   prefix_affinity: true,
+  hedge_after_ms: null,
   aliases: [],
 };
 
@@ -231,6 +232,17 @@ function ModelForm({ initial, error, busy, submit, onSubmit, known = [], childre
         spellCheck={false}
       />
       <Targets targets={fields.targets} onChange={(targets) => put({ targets })} at={at} />
+      <TextField
+        label={t.hedgeAfter}
+        hint={t.hedgeAfterHint}
+        type="number"
+        min={50}
+        step={1}
+        className="sm:col-span-2"
+        value={fields.hedge_after_ms ?? ''}
+        onChange={(event) => put({ hedge_after_ms: numberOf(event.target.value) ?? null })}
+        error={at('hedge_after_ms')}
+      />
       <div className="sm:col-span-2">
         <CheckField
           label={t.prefixAffinity}

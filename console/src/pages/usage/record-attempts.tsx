@@ -58,6 +58,7 @@ function Row({ attempt, callStartedAt }: { attempt: Attempt; callStartedAt: stri
         </Line>
       )}
       {attempt.chosen_by === 'prefix' && <p className="text-sm">{t.chosenByPrefix}</p>}
+      {attempt.chosen_by === 'hedge' && <p className="text-sm">{t.chosenByHedge}</p>}
       {credential != null && (
         <Line name={t.credential}>
           <code>{credential}</code>

@@ -149,6 +149,7 @@ function changed(model: Model, body: UpdateModel): Model {
     state: maybe(body.state, model.state, words.modelState.value),
     imageTokensMax: body.image_tokens_max ?? model.imageTokensMax,
     prefixAffinity: body.prefix_affinity ?? model.prefixAffinity,
+    hedgeAfterMs: body.hedge_after_ms === undefined ? model.hedgeAfterMs : (body.hedge_after_ms ?? undefined),
     aliases: body.aliases ?? model.aliases,
   };
 }

@@ -89,6 +89,7 @@ const modelFields = {
   state: Type.Enum(modelStates),
   image_tokens_max: Count,
   prefix_affinity: Flag,
+  hedge_after_ms: nullable(Count),
   aliases: Type.Array(Text),
 };
 const servedFields = {
@@ -147,6 +148,10 @@ const modelBody = {
   tokenizer: Type.Enum(tokenizers),
   state: Type.Enum(modelStates),
   image_tokens_max: Tokens,
+  hedge_after_ms: nullable(
+    Tokens,
+    'When no first token has arrived after this time, a second target is called as well, and the first to answer wins. Null: never.',
+  ),
   prefix_affinity: Type.Boolean({
     description: 'Calls whose prompts begin alike go to the same target as long as it is healthy, because it has the beginning cached.',
   }),
@@ -176,6 +181,7 @@ export const CreateModel = Type.Object({
     capabilities: Type.Optional(modelBody.capabilities),
     image_tokens_max: Type.Optional(modelBody.image_tokens_max),
     prefix_affinity: Type.Optional(modelBody.prefix_affinity),
+    hedge_after_ms: Type.Optional(modelBody.hedge_after_ms),
     aliases: Type.Optional(modelBody.aliases),
     state: Type.Optional(modelBody.state),
   }),
