@@ -1,5 +1,6 @@
 // The response to a caller who cannot afford a call: how much is affordable, whether to retry, and which limit applies.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { parseUsd } from '#rules/money.js';
 import { createKey, post, settled } from '../support/calls.js';
 import { eventually } from '../support/process.js';
 import { modes, startSystem, type System } from '../support/system.js';
@@ -119,6 +120,43 @@ describe.each(modes)('a call that cannot be afforded, %s', (mode) => {
       await settled(system, accountId, 1);
       await eventually(async () => ((await ask(secret, 50)).status === 200 ? true : undefined));
     });
+  });
+
+  it('reports in both formats which budget is reached and when it resets, and is admitted again once the budget is raised', async () => {
+    const { id: accountId } = await system.json<{ id: string }>('account', 'create', 'budgets');
+    await system.cli('balance', 'deposit', '1', '--account', accountId);
+    await system.cli('account', 'update', accountId, '--budget', 'lifetime:0.9', '--time-zone', 'Asia/Shanghai');
+    const project = (await system.json<{ id: string }>('project', 'create', 'Budgeted', '--account', accountId, '--budget', 'day:0.0002'))
+      .id;
+    const { secret } = await createKey(system, 'key', '--account', accountId, '--project', project, '--budget', 'month:0.0001:soft');
+    for (const path of Object.values(paths)) {
+      const body = { model: 'sandbox/story', max_tokens: 8000, messages: [{ role: 'user', content: 'tokens=5' }] };
+      const response = await post(system, path, secret, body);
+      expect([response.status, response.headers.get('retry-after'), response.headers.get('x-should-retry')]).toEqual([402, null, 'false']);
+      const { error } = (await response.json()) as { error: Record<string, string> };
+      expect(error).toMatchObject({
+        code: 'budget_reached',
+        reason: 'budget_reached',
+        scope: 'project',
+        scope_id: project,
+        period: 'day',
+        limit: '0.0002',
+        spent: '0',
+        held: '0',
+        available: '0.0002',
+        resets_at: expect.stringMatching(/T00:00:00\+08:00$/),
+        time_zone: 'Asia/Shanghai',
+      });
+      expect(Date.parse(error['resets_at']!) - Date.now()).toBeLessThanOrEqual(86_400_000);
+      expect(Number(error['affordable_output_tokens'])).toBeGreaterThan(0);
+    }
+    await system.cli('project', 'update', project, '--budget', 'day:0.5');
+    const body = { model: 'sandbox/story', max_tokens: 8000, messages: [{ role: 'user', content: 'tokens=5' }] };
+    await eventually(async () => ((await post(system, paths['chat-completions'], secret, body)).status === 200 ? true : undefined));
+    const { rows } = await settled(system, accountId, 1);
+    const charged = rows.reduce((sum, { charge_nano_usd: charge }) => sum + BigInt(charge), 0n);
+    const spent = (await system.json<{ budgets: { spent_usd: string }[] }>('project', 'show', project)).budgets[0]!.spent_usd;
+    expect(parseUsd(spent)).toBe(charged);
   });
 
   it('is admitted with the cap that the balance or the key affords if the caller set none, and reports that cap', async () => {
