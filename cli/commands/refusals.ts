@@ -2,20 +2,15 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { type RefusalFilter, RefusalGroupBy } from '#proto/metering/v1/metering.js';
 import { isReason } from '#rules/reasons.js';
+import { type CallFilterOptions, callFilterOf, withCallFilter } from '../call-filter.js';
 import type { Cli } from '../cli.js';
 import { operatorCall } from '../connect.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
-import { parseInstant, parseOffset } from '../parse.js';
+import { parseOffset } from '../parse.js';
 import { refusalGroups, refusalTotalView, refusalView } from '../views/refusal.js';
 
-interface FilterOptions {
-  readonly account?: string;
-  readonly project?: string;
-  readonly key?: string;
-  readonly model?: string;
+interface FilterOptions extends CallFilterOptions {
   readonly reason?: string;
-  readonly from?: bigint;
-  readonly until?: bigint;
 }
 
 /** The noun `refusals`. */
@@ -71,15 +66,11 @@ export function refusalsCommand(cli: Cli): Command {
 }
 
 function withFilter(cli: Cli, command: Command): Command {
-  const parseTime = (text: string): bigint => parseInstant(text, cli.world.nowMs(), 'back');
-  return command
-    .option('--account <id>', 'only calls of this account')
-    .option('--project <id>', 'only calls of this project')
-    .option('--key <id>', 'only calls with this key')
-    .option('--model <id>', 'only calls of this model')
-    .option('--reason <reason>', 'only calls refused for this reason, for example balance_empty', parseReason)
-    .option('--from <when>', 'only calls refused at or after this time, for example 12h (ago) or 2027-01-31', parseTime)
-    .option('--until <when>', 'only calls refused before this time', parseTime);
+  return withCallFilter(cli, command, 'refused').option(
+    '--reason <reason>',
+    'only calls refused for this reason, for example balance_empty',
+    parseReason,
+  );
 }
 
 function parseReason(text: string): string {
@@ -89,13 +80,5 @@ function parseReason(text: string): string {
 }
 
 function filterOf(options: FilterOptions): RefusalFilter {
-  return {
-    accountId: options.account ?? '',
-    projectId: options.project ?? '',
-    keyId: options.key ?? '',
-    modelId: options.model ?? '',
-    reason: options.reason ?? '',
-    fromMs: options.from ?? 0n,
-    untilMs: options.until ?? 0n,
-  };
+  return { ...callFilterOf(options), reason: options.reason ?? '' };
 }

@@ -2,24 +2,19 @@
 import { Command } from 'commander';
 import { AppError } from '#client/errors/app-error.js';
 import { Outcome, GroupBy, type UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
+import { type CallFilterOptions, callFilterOf, withCallFilter } from '../call-filter.js';
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
 import { usd, usdJson } from '../output.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
-import { parseInstant, parseOffset } from '../parse.js';
+import { parseOffset } from '../parse.js';
 import { nestedTotalView, recordView, totalView, usageWords } from '../views/usage.js';
 import { addUnsettledCommands } from './unsettled.js';
 
 // Sums over long periods read many records.
 const totalsTimeoutMs = 120_000;
 
-interface FilterOptions {
-  readonly account?: string;
-  readonly project?: string;
-  readonly key?: string;
-  readonly model?: string;
-  readonly from?: bigint;
-  readonly until?: bigint;
+interface FilterOptions extends CallFilterOptions {
   readonly outcome?: Outcome;
 }
 
@@ -91,25 +86,13 @@ async function refundedOf({ call, settlement }: UsageRecord, ledger: Services['l
 }
 
 function withFilter(cli: Cli, command: Command): Command {
-  const parseTime = (text: string): bigint => parseInstant(text, cli.world.nowMs(), 'back');
-  return command
-    .option('--account <id>', 'only calls of this account')
-    .option('--project <id>', 'only calls of this project')
-    .option('--key <id>', 'only calls with this key')
-    .option('--model <id>', 'only calls of this model')
-    .option('--from <when>', 'only calls started at or after this time, for example 12h (ago) or 2027-01-31', parseTime)
-    .option('--until <when>', 'only calls started before this time', parseTime)
-    .option('--outcome <outcome>', `only calls with this outcome: ${usageWords.outcome.all.join(', ')}`, usageWords.outcome.parse);
+  return withCallFilter(cli, command, 'started').option(
+    '--outcome <outcome>',
+    `only calls with this outcome: ${usageWords.outcome.all.join(', ')}`,
+    usageWords.outcome.parse,
+  );
 }
 
 function filterOf(options: FilterOptions): UsageFilter {
-  return {
-    accountId: options.account ?? '',
-    projectId: options.project ?? '',
-    keyId: options.key ?? '',
-    modelId: options.model ?? '',
-    fromMs: options.from ?? 0n,
-    untilMs: options.until ?? 0n,
-    outcome: options.outcome ?? Outcome.OUTCOME_UNSPECIFIED,
-  };
+  return { ...callFilterOf(options), outcome: options.outcome ?? Outcome.OUTCOME_UNSPECIFIED };
 }
