@@ -102,6 +102,7 @@ async function oneCall(): Promise<void> {
     call: {
       id,
       accountId,
+      projectId: accountId.replace(/^acct/, 'proj'),
       keyId,
       modelId: 'bench/model',
       upstreamId: 'bench',
