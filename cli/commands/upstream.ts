@@ -28,6 +28,7 @@ interface AddOptions extends SecretOptions {
   readonly callsMax?: number;
   readonly rpm?: number;
   readonly tpm?: number;
+  readonly probeInterval?: number;
   readonly allowField?: string[];
   readonly disabled?: boolean;
   readonly replace?: boolean;
@@ -95,6 +96,11 @@ export function upstreamCommand(cli: Cli): Command {
     .option('--idle-timeout <time>', 'how long it may be silent in the middle of an answer', parseTimeLimit)
     .option('--total-timeout <time>', 'time limit of one attempt', parseTimeLimit)
     .option('--calls-max <n>', 'maximum number of calls in flight from one process', (text) => parseCount(text, 1, 100_000))
+    .option(
+      '--probe-interval <time>',
+      'request its list of models about this often while a target is ejected, to learn when it works again (never)',
+      parseTimeLimit,
+    )
     .option('--rpm <n>', 'requests per minute that the vendor allows each credential', (text) => parseCount(text, 1, 1_000_000))
     .option('--tpm <n>', 'tokens per minute, input and output, that the vendor allows each credential', (text) =>
       parseCount(text, 1, 1_000_000_000),
@@ -125,6 +131,7 @@ export function upstreamCommand(cli: Cli): Command {
             callsMax: options.callsMax,
             requestsPerMinute: options.rpm,
             tokensPerMinute: options.tpm,
+            probeIntervalMs: options.probeInterval,
           },
           allowedFields: options.allowField ?? [],
         });

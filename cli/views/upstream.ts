@@ -72,7 +72,7 @@ export const credentialView: View<Credential> = {
 /** Returns the limits that the upstream has of its own, for example "first token 5m, calls 8"; empty if it has none. */
 function limitsText(limits: UpstreamLimits | undefined): string {
   const { connectTimeoutMs, firstTokenTimeoutMs, slowFirstTokenMs, idleTimeoutMs, totalTimeoutMs } = limits ?? {};
-  const { callsMax, requestsPerMinute, tokensPerMinute } = limits ?? {};
+  const { callsMax, requestsPerMinute, tokensPerMinute, probeIntervalMs } = limits ?? {};
   const count = (name: string, value: number | undefined): string[] => (value === undefined ? [] : [`${name} ${value}`]);
   const time = (name: string, ms: number | undefined): string[] =>
     ms === undefined ? [] : [`${name} ${ms % 1000 === 0 ? `${ms / 1000}s` : `${ms}ms`}`];
@@ -85,6 +85,7 @@ function limitsText(limits: UpstreamLimits | undefined): string {
     ...count('calls', callsMax),
     ...count('requests/min', requestsPerMinute),
     ...count('tokens/min', tokensPerMinute),
+    ...time('probe', probeIntervalMs),
   ].join(', ');
 }
 

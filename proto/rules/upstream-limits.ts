@@ -11,6 +11,7 @@ export const upstreamLimits = [
   { name: 'callsMax', field: 'calls_max', min: 1, max: 100_000 },
   { name: 'requestsPerMinute', field: 'requests_per_minute', min: 1, max: 1_000_000 },
   { name: 'tokensPerMinute', field: 'tokens_per_minute', min: 1, max: 1_000_000_000 },
+  { name: 'probeIntervalMs', field: 'probe_interval_ms', min: 1000, max: 3_600_000 },
 ] as const satisfies readonly { name: keyof UpstreamLimits; field: string; min: number; max: number }[];
 
 /** The name of a limit in JSON. */

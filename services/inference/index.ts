@@ -11,6 +11,7 @@ import { SecretBox } from '#kit/secrets/secret-box.js';
 import { windowMemory, WindowTable } from '#kit/limits/window-table.js';
 import { HealthReports } from './routing/health-reports.js';
 import { Pace } from './routing/pace.js';
+import { Probes } from './routing/probes.js';
 import { Router } from './routing/router.js';
 import { observeTargets, RoutingMetrics } from './routing/routing-metrics.js';
 import { inferenceService } from './service.js';
@@ -67,6 +68,7 @@ export function createInference(
     onRead,
     callsInFlight: shared?.callsInFlight ?? localCallsInFlight(),
   });
+  const probes = new Probes(router, (id) => registry.present(id), clock);
   const stopObserving = observeTargets(router, clock, log);
   return {
     name: 'inference',
@@ -80,6 +82,7 @@ export function createInference(
     },
     async stop() {
       stopObserving();
+      probes.stop();
       await reports.stop();
       await registry.close();
       await audit.stop();

@@ -59,7 +59,7 @@ export const targetsText = dictionary(
     removedNow: 'The credential is removed',
 
     limits: 'Limits of this upstream',
-    limitsHint: 'Empty: the setting of all upstreams.',
+    limitsHint: 'Empty: the setting of all upstreams; for the figures of the vendor and the probe, none.',
     limit_connect_timeout_ms: 'To connect, in ms',
     limit_first_token_timeout_ms: 'To the first token or the whole answer, in ms',
     limit_slow_first_token_ms: 'First token counts as slow after, in ms',
@@ -68,6 +68,7 @@ export const targetsText = dictionary(
     limit_calls_max: 'Calls in flight from one process',
     limit_requests_per_minute: 'Requests per minute that the vendor allows',
     limit_tokens_per_minute: 'Tokens per minute that the vendor allows',
+    limit_probe_interval_ms: 'While a target is ejected, probe every, in ms',
   },
   {
     title: '目标及其健康状况',
@@ -126,7 +127,7 @@ export const targetsText = dictionary(
     removedNow: '凭据已移除',
 
     limits: '此上游的限制',
-    limitsHint: '留空：使用所有上游的设置。',
+    limitsHint: '留空：使用所有上游的设置；供应商数值与探测留空则不启用。',
     limit_connect_timeout_ms: '连接时限（毫秒）',
     limit_first_token_timeout_ms: '首个 token 或整个回答的时限（毫秒）',
     limit_slow_first_token_ms: '首个 token 超过此时间视为过慢（毫秒）',
@@ -135,5 +136,6 @@ export const targetsText = dictionary(
     limit_calls_max: '单个进程的并发调用数',
     limit_requests_per_minute: '供应商允许的每分钟请求数',
     limit_tokens_per_minute: '供应商允许的每分钟 token 数',
+    limit_probe_interval_ms: '目标被剔除期间的探测间隔（毫秒）',
   },
 );

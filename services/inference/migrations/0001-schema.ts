@@ -21,6 +21,7 @@ export const schema: Migration = {
       calls_max ${sql.int64},
       requests_per_minute ${sql.int64},
       tokens_per_minute ${sql.int64},
+      probe_interval_ms ${sql.int64},
       allowed_fields ${sql.text(3072)} NOT NULL,
       created_at_ms ${sql.int64} NOT NULL
     ) ${sql.tableOptions}`,

@@ -39,7 +39,7 @@ export class HealthReports {
     private readonly clock: Clock,
     private readonly log: Logger,
   ) {
-    router.onChange = () => this.#plan(250);
+    router.onChange(() => this.#plan(250));
   }
 
   /** Reports the available targets too until then, because an operator watches. */

@@ -80,10 +80,18 @@ function hashOf(...names: readonly string[]): number {
 export class Router {
   readonly #targets = new Map<string, Map<string, KnownTarget>>();
   #count = 0;
-  /** Called when a target becomes available or unavailable. */
-  onChange = (): void => {};
+  readonly #listeners: (() => void)[] = [];
 
   constructor(readonly deps: RouterDeps) {}
+
+  /** Calls `listener` when a target becomes available or unavailable. */
+  onChange(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  #changed(): void {
+    for (const listener of this.#listeners) listener();
+  }
 
   /** Returns what is known about a target. */
   find({ upstreamId, upstreamModel }: Target): KnownTarget {
@@ -141,7 +149,7 @@ export class Router {
       else if (mode !== OverrideMode.OVERRIDE_MODE_DRAIN) continue;
       const fields = { upstream: upstreamId, upstream_model: upstreamModel, mode: OverrideMode[mode] };
       log.info(fields, 'upstream target overridden by the operator');
-      this.onChange();
+      this.#changed();
     }
   }
 
@@ -223,7 +231,7 @@ export class Router {
     const { log, metrics } = this.deps;
     const after = health.standing(nowMs);
     if (after === before) return;
-    this.onChange();
+    this.#changed();
     const fields = { upstream: upstreamId, upstream_model: upstreamModel, ...(credentialId === '' ? {} : { credential: credentialId }) };
     const subject = credentialId === '' ? 'upstream target' : 'upstream credential';
     const forMs = Math.round(health.untilMs - nowMs);

@@ -170,6 +170,22 @@ describe('the health of a target', () => {
     expect([health.standing(7999), health.standing(8000)]).toEqual(['cooling', 'available']);
   });
 
+  it('delays its trial while a probe fails, but not for ever, and makes it due once the probe succeeds, until a trial fails', () => {
+    const health = ejected();
+    health.noteProbe(false, 50, 90);
+    expect([health.standing(150), health.standing(190)]).toEqual(['ejected', 'trial_due']);
+    health.noteProbe(false, 50, 185);
+    expect(health.untilMs).toBe(250);
+    health.noteProbe(true, 50, 200);
+    expect(health.standing(200)).toBe('trial_due');
+    fail(health, 200);
+    health.noteProbe(true, 50, 210);
+    expect(health.standing(210)).toBe('ejected');
+    health.eject(300, 1000, 'operator');
+    health.noteProbe(true, 50, 310);
+    expect(health.standing(310)).toBe('ejected');
+  });
+
   it('returns it when the operator says so', () => {
     const health = ejected();
     health.reset(10);

@@ -160,6 +160,23 @@ export class TargetHealth {
     if (ticket.isTrial && ticket.ejection === this.#ejection) this.#isOnTrial = false;
   }
 
+  /** Reports whether a probe may decide when the trial is due: not while the operator ejected it, or a trial runs. */
+  get isProbed(): boolean {
+    return this.#isEjected && !this.#isOnTrial && this.cause !== 'operator';
+  }
+
+  /**
+   * Notes the result of a probe of an ejected target. While it fails, the trial is not due before the next probe, after `intervalMs`, but at
+   * the latest after the longest ejection: the calls may work although the probes do not. Once it succeeds, the trial is due at once, unless one
+   * has failed since: then a probe says too little.
+   */
+  noteProbe(isOk: boolean, intervalMs: number, nowMs: number): void {
+    if (!this.isProbed) return;
+    const latestMs = (this.#sinceMs ?? nowMs) + this.rules.ejectionMaxMs;
+    if (!isOk) this.#untilMs = Math.max(this.#untilMs, Math.min(latestMs, nowMs + 2 * intervalMs));
+    else if (this.cause !== 'failed_trial') this.#untilMs = Math.min(this.#untilMs, nowMs);
+  }
+
   /** Ejects the target for this time. */
   eject(nowMs: number, forMs: number, cause: EjectionReason): void {
     this.cause = cause;

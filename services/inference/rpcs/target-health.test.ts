@@ -124,6 +124,15 @@ describe('the health of targets', () => {
     expect(await health()).toEqual({ targets: [], overrides: [] });
   });
 
+  it('is learned from a probe where the upstream has one: the trial is due as soon as its server works', async () => {
+    const { upstreams } = await inference.service.listUpstreams({}, operator);
+    const upstream = { ...upstreams.find(({ id }) => id === 'cc')!, limits: { probeIntervalMs: 1000 } };
+    await inference.service.putUpstream({ upstream }, operator);
+    expect([await call(), await call(), await call()]).toEqual([['sick', 'text'], ['sick', 'text'], ['text']]);
+    stub.script('sick', { blocks: [{ type: 'text', text: 'Hello.' }] });
+    await eventually(async () => ((await call())[0] === 'sick' ? true : undefined));
+  });
+
   it('is overridden by the operator: a drained target gets no calls, not even as the last one', async () => {
     await inference.service.overrideTarget({ ...sick, mode: OverrideMode.OVERRIDE_MODE_DRAIN }, operator);
     expect(await call()).toEqual(['text']);

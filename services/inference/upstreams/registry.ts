@@ -76,6 +76,12 @@ export class UpstreamRegistry {
     return known;
   }
 
+  /** Returns an enabled upstream as it was read last; undefined if there is none. */
+  present(id: string): Upstream | undefined {
+    const known = this.#managed.get(id) ?? this.#stored.get(id);
+    return known?.shown.enabled === true ? known.upstream : undefined;
+  }
+
   /** Reports whether the upstream is built in or configured. */
   isManaged(id: string): boolean {
     return this.#managed.has(id);

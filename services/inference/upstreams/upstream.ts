@@ -54,6 +54,10 @@ export interface Upstream {
   generate(request: GenerateRequest, attempt: Attempt): AsyncGenerator<GenerateResponse, void, undefined>;
   /** Counts input tokens; the count is an estimate if the upstream has none of its own. */
   countTokens(request: CountTokensRequest, attempt: Attempt): Promise<CountTokensResponse>;
+  /** How often it is probed while a target of it is ejected. Absent: never. */
+  readonly probeIntervalMs?: number | undefined;
+  /** Reports whether its server works, by a cheap request; undefined if the response does not say. */
+  probe?(signal: AbortSignal): Promise<boolean | undefined>;
   /** Lets calls in flight finish, then closes all connections. */
   close(): Promise<void>;
 }

@@ -16,6 +16,7 @@ const names = [
   'calls_max',
   'requests_per_minute',
   'tokens_per_minute',
+  'probe_interval_ms',
 ] as const satisfies readonly (keyof Limits)[];
 
 export function UpstreamLimits({

@@ -27,6 +27,10 @@ const UpstreamLimits = Type.Object(
       Type.Integer({ minimum: 1 }),
       'What the vendor allows each credential in 60 seconds, counted by each process. Null: not counted.',
     ),
+    probe_interval_ms: nullable(
+      Type.Integer({ minimum: 1 }),
+      'How often its list of models is requested while a target is ejected, to learn when it works again. Null: never.',
+    ),
     tokens_per_minute: nullable(Type.Integer({ minimum: 1 }), 'The same for tokens of input and output. Null: not counted.'),
   },
   { description: 'The limits of this upstream alone.' },

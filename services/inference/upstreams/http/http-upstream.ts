@@ -84,6 +84,7 @@ export class HttpUpstream implements Upstream {
   readonly isPrivate: boolean;
   readonly credentials: readonly UpstreamCredential[];
   readonly allowance: Allowance | undefined;
+  readonly probeIntervalMs: number | undefined;
   readonly slowFirstTokenMs: number;
   readonly #pool: Pool;
   readonly #basePath: string;
@@ -101,7 +102,8 @@ export class HttpUpstream implements Upstream {
     this.providerName = wire.providerName;
     this.isPrivate = settings.allowPrivateNetwork;
     this.credentials = settings.credentials;
-    const { requestsPerMinute, tokensPerMinute } = settings.limits ?? {};
+    const { requestsPerMinute, tokensPerMinute, probeIntervalMs } = settings.limits ?? {};
+    this.probeIntervalMs = probeIntervalMs;
     const isPaced = requestsPerMinute !== undefined || tokensPerMinute !== undefined;
     this.allowance = isPaced ? { requestsPerMinute, tokensPerMinute } : undefined;
     this.#basePath = url.pathname.replace(/\/+$/, '');
@@ -177,6 +179,24 @@ export class HttpUpstream implements Upstream {
     if (native !== undefined) return { inputTokens: native, estimated: false };
     const readable = { prompt: request.prompt!, responseFormat: request.responseFormat };
     return { inputTokens: await estimateInput(readable, attempt.target.upstreamModel), estimated: true };
+  }
+
+  /** Requests the list of models. A server that has none works too; one that refuses the list may still accept calls. */
+  async probe(signal: AbortSignal): Promise<boolean | undefined> {
+    try {
+      const headers = this.wire.headers(this.credentials[0]?.secret, { messagesVersion: '', native: undefined });
+      const path = `${this.#basePath}/models`;
+      const { statusCode, body } = await this.#pool.request({
+        method: 'GET',
+        path,
+        headers: { ...headers, accept: 'application/json', 'user-agent': 'tollgate' },
+        signal,
+      });
+      await body.dump({ limit: this.deps.config.errorBodyBytesMax, signal });
+      return [401, 402, 403, 429].includes(statusCode) ? undefined : statusCode < 500;
+    } catch {
+      return false;
+    }
   }
 
   close(): Promise<void> {
