@@ -1,7 +1,7 @@
 // Projects and budgets in a real browser: an owner creates a project, puts a key into it, and sees what is spent of its budgets.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser as Chromium, Locator, Page } from 'playwright-core';
-import { chat, settled } from '../support/calls.js';
+import { chat, createKey, settled } from '../support/calls.js';
 import { accessibilityFaults, newMember, type Person, settledPage, startChromium } from '../support/chromium.js';
 import { addUser } from '../support/console.js';
 import { browserModes, startSystem, type System } from '../support/system.js';
@@ -83,6 +83,13 @@ describe.each(browserModes)('projects in the console, %s', (mode) => {
     expect(await accessibilityFaults(other)).toEqual([]);
     await other.getByRole('link', { name: 'Show usage' }).click();
     await other.getByText('Project: Search').waitFor();
+
+    const { secret: ofDefault } = await createKey(system, 'elsewhere', '--account', accountId);
+    await (await chat(system, ofDefault)).text();
+    await settled(system, accountId, 2);
+    const statement = await person.open(`/accounts/${accountId}/billing/statements/${new Date().toISOString().slice(0, 7)}`);
+    const byProject = statement.getByRole('table', { name: 'Charges by project' });
+    for (const name of ['Search', 'Default']) await byProject.getByRole('row', { name: new RegExp(`^${name} 1 \\$0\\.00`) }).waitFor();
 
     const deletion = await person.open(`/accounts/${accountId}/projects/${id}`);
     await deletion.getByRole('button', { name: 'Delete' }).click();

@@ -1,7 +1,9 @@
 // A month of an account: how its balance came about, line by line, each charge with its usage record.
+import { useQuery } from '@tanstack/react-query';
 import { Download, Printer } from 'lucide-react';
 import { Link, useParams, useSearchParams } from 'wouter';
 import { getStatement, type Line, lineKinds, type Statement, statementCsvUrl } from '../../api/billing.js';
+import { getTotals } from '../../api/usage.js';
 import { usdText } from '../../format/money.js';
 import { billingText } from '../../i18n/billing.js';
 import { commonText } from '../../i18n/common.js';
@@ -16,6 +18,7 @@ import { Notice } from '../../ui/notice.js';
 import { Segmented } from '../../ui/segmented.js';
 import { DataTable } from '../../ui/table.js';
 import { Usd, When } from '../../ui/values.js';
+import { useProjectName } from '../projects/queries.js';
 import { billingKey, Effect, KeyLink, Listed, RequestLink, useMonth } from './parts.js';
 
 export default function StatementPage() {
@@ -59,6 +62,7 @@ export default function StatementPage() {
         {(pages) => (
           <>
             <Figures statement={pages[0]!.statement} />
+            <ByProject statement={pages[0]!.statement} />
             <Section
               title={t.lines}
               actions={
@@ -76,6 +80,42 @@ export default function StatementPage() {
         )}
       </Listed>
     </>
+  );
+}
+
+/** What the calls of the month cost by project; nothing for an account that uses only one. */
+function ByProject({ statement: { month, from, until } }: { statement: Statement }) {
+  const t = useText(billingText);
+  const account = useAccount();
+  const number = useNumber();
+  const projectName = useProjectName();
+  const { data } = useQuery({
+    queryKey: ['usage', account.id, 'by-project', month],
+    queryFn: ({ signal }) => getTotals(account.id, { from, until, group_by: 'project' }, signal),
+  });
+  if (data === undefined || data.data.length < 2) return null;
+  return (
+    <Section title={t.byProject} description={t.byProjectHint}>
+      <Card flush className="max-w-2xl">
+        <DataTable
+          caption={t.byProject}
+          rows={data.data}
+          rowKey={({ name }) => name ?? ''}
+          columns={[
+            {
+              name: t.project,
+              cell: ({ name }) => (
+                <Link to={account.path(`/projects/${name}`)} className="link wrap-anywhere">
+                  {projectName(name ?? '')}
+                </Link>
+              ),
+            },
+            { name: t.calls, numeric: true, cell: ({ calls }) => number(calls) },
+            { name: t.charges, numeric: true, cell: ({ charge_usd: charge }) => <Usd value={charge} /> },
+          ]}
+        />
+      </Card>
+    </Section>
   );
 }
 
