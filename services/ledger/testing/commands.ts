@@ -58,6 +58,7 @@ const budgetKinds = [
   { scope: BudgetScope.BUDGET_SCOPE_ACCOUNT, period: BudgetPeriod.BUDGET_PERIOD_LIFETIME },
   { scope: BudgetScope.BUDGET_SCOPE_PROJECT, period: BudgetPeriod.BUDGET_PERIOD_MONTH },
   { scope: BudgetScope.BUDGET_SCOPE_KEY, period: BudgetPeriod.BUDGET_PERIOD_DAY },
+  { scope: BudgetScope.BUDGET_SCOPE_KEY, period: BudgetPeriod.BUDGET_PERIOD_MONTH },
 ] as const;
 
 /** Returns new names for one run of a history. */
@@ -94,17 +95,17 @@ const named = (names: Names, name: HoldName): { accountId: string; holdId: strin
   holdId: names.holds[name.hold]!,
 });
 
-/** The budgets of a hold, by their kinds: none for most holds, else up to five. */
+/** The budgets of a hold, by their kinds: none for some holds, else up to all. */
 const budgetsOfHold: fc.Arbitrary<readonly { kind: number; limit: number; version: number; soft: boolean }[]> = fc.oneof(
   { weight: 2, arbitrary: fc.constant([]) },
   {
     weight: 3,
     arbitrary: fc
       .tuple(
-        fc.subarray([0, 1, 2, 3, 4], { minLength: 1 }),
+        fc.subarray([...budgetKinds.keys()], { minLength: 1 }),
         fc.array(fc.record({ limit: units(120), version: units(3), soft: fc.constantFrom(false, false, false, true) }), {
-          minLength: 5,
-          maxLength: 5,
+          minLength: budgetKinds.length,
+          maxLength: budgetKinds.length,
         }),
       )
       .map(([kinds, all]) => kinds.map((kind) => ({ kind, ...all[kind]! }))),
