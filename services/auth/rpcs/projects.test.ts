@@ -151,6 +151,18 @@ describe.each(testEngines)('projects on %s', (engine) => {
     await expect(remove(byDefault.id)).rejects.toMatchObject({ details: { rule: 'default_project' } });
   });
 
+  it('are never deleted under a key that is created in them or moves to them at the same time', async () => {
+    const { key: moving } = await newKey(auth.service, account);
+    for (let round = 0; round < 8; round += 1) {
+      const project = await newProject({ name: `race ${round}` });
+      const put = round % 2 === 0 ? () => newKey(auth.service, account, { projectId: project.id }) : () => move(moving.id, project.id);
+      const [removed, added] = await Promise.allSettled([remove(project.id), put()]);
+      expect([removed.status, added.status].toSorted()).toEqual(['fulfilled', 'rejected']);
+      const { project: now, keyCount } = await auth.service.getProject({ projectId: project.id, accountId: account.id }, operator);
+      expect([now!.deletedAtMs === undefined, keyCount]).toEqual(removed.status === 'fulfilled' ? [false, 0] : [true, 1]);
+    }
+  });
+
   it('of another account are not found', async () => {
     const other = await newAccount(auth.service, 'Other');
     const project = await newProject();
