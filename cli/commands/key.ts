@@ -34,7 +34,7 @@ export function keyCommand(cli: Cli): Command {
   withBudgets(withRateLimits(withAccount(key.command('create'))))
     .description('Create a key. Its secret is shown only once.')
     .requiredOption('--name <name>', 'a name to recognise the key')
-    .option('--project <id>', 'the project of the key; the default project unless given')
+    .option('--project <id>', 'the project of the key, or default; the default project unless given', parseProject)
     .option('--limit <usd>', 'the lifetime spending limit, the same as --budget lifetime:<usd>', parsePositiveAmount)
     .option('--expires <when>', 'when it expires, for example 30d or 2027-01-31', parseExpiry)
     .option('--models <ids>', 'only these models, separated by commas; all current and future models by default', parseModels)

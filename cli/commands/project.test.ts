@@ -46,6 +46,9 @@ describe('projects', () => {
     await tollgate(gateway, ['key', 'create', '--name', 'laptop', '--project', one]);
     const keyId = gateway.state.keys[0]!.id;
     expect(await tollgateJson(gateway, ['key', 'update', keyId, '--project', two])).toMatchObject([{ project_id: two }]);
+    expect(await tollgateJson(gateway, ['key', 'update', keyId, '--project', 'default'])).toMatchObject([{ project_id: '' }]);
+    await tollgate(gateway, ['key', 'update', keyId, '--project', two]);
+    expect(await tollgateJson(gateway, ['key', 'create', '--name', 'desktop', '--project', 'default'])).toMatchObject([{ project_id: '' }]);
     expect(await tollgateJson(gateway, ['key', 'list', '--project', one])).toEqual([]);
     expect(await tollgateJson(gateway, ['key', 'list', '--project', two])).toMatchObject([{ id: keyId }]);
   });
