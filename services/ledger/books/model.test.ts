@@ -23,10 +23,10 @@ const asked = process.env['TOLLGATE_TEST_HISTORIES'];
 const askedSeed = process.env['TOLLGATE_TEST_SEED'];
 const seed = askedSeed === undefined ? Math.trunc(Math.random() * 2 ** 31) : Number(askedSeed);
 
-/** Histories of some 25 operations each: 5,000 through lane, store and databases, in addition to those through the rules alone. `make nightly` runs 200,000. */
+/** Histories of some 25 operations each: 3,500 through lane, store and databases, in addition to those through the rules alone. `make nightly` runs 200,000. */
 const runs =
   asked === undefined
-    ? { memory: 2_500, sqlite: 3_000, mysql: 2_000 }
+    ? { memory: 1_500, sqlite: 2_000, mysql: 1_500 }
     : { memory: Number(asked), sqlite: Number(asked), mysql: Number(asked) };
 /** Histories that run at the same time on one database, and so share transactions. */
 const streams = askedSeed === undefined ? 100 : 1;
