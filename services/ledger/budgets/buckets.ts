@@ -1,4 +1,5 @@
 // What happens to the buckets of budgets: a newer version, a charge, an alert that becomes due. Pure.
+import { creditedNanoUsdMax } from '../books/buckets.js';
 import type { BudgetBucket, Changes, DueAlert, HoldRecord, PathBudget } from '../books/model.js';
 import { budgetOfText, type StoredBudget, textOfBudget } from './budget-text.js';
 
@@ -76,10 +77,12 @@ function withNewerBudget(accountId: string, known: BudgetBucket | undefined, bud
 
 function withBudget(bucket: BudgetBucket, budget: StoredBudget): BudgetBucket {
   const next = budget.alertPercents.find((percent) => percent > budget.alertedPercent);
+  const atNanoUsd = next === undefined ? undefined : alertAt(budget.limitNanoUsd, next);
   return {
     ...bucket,
     limitNanoUsd: budget.isSoft ? undefined : budget.limitNanoUsd,
     budgetText: textOfBudget(budget),
-    alertAtNanoUsd: next === undefined ? undefined : alertAt(budget.limitNanoUsd, next),
+    // No account can spend more than its credits, and a column could not hold ten times the highest limit.
+    alertAtNanoUsd: atNanoUsd !== undefined && atNanoUsd <= creditedNanoUsdMax ? atNanoUsd : undefined,
   };
 }
