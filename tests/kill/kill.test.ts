@@ -75,8 +75,8 @@ describe.each(modes)('a system whose processes are killed and stopped under load
   it('gives the same answer for each kind of call, and charges tokens × price', async () => {
     const undisturbed = async (kind: CallKind): Promise<void> => {
       let outcome = await makeCall(system.baseUrl, secrets[0]!, kind, { readsToEnd: true });
-      // Models that were just added may be unavailable for a moment.
-      for (let tries = 0; outcome.how === 'refused' && tries < 10; tries += 1) {
+      // Each gateway thread reads the list of upstreams once a second, so a model with a new upstream may be unavailable for that long.
+      for (let tries = 0; outcome.how === 'refused' && outcome.reason === 'model_unavailable' && tries < 10; tries += 1) {
         await new Promise((resolve) => setTimeout(resolve, 500));
         outcome = await makeCall(system.baseUrl, secrets[0]!, kind, { readsToEnd: true });
       }

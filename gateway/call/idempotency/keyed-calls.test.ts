@@ -136,7 +136,7 @@ describe('a call with an idempotency key', () => {
     expect([seen.generated, seen.abandoned]).toEqual([0, []]);
   });
 
-  it('is told to come back when the running call is likely to have ended: after as long again as it has run', async () => {
+  it('gets a retry-after equal to the time that the call has run so far, but at least 2 and at most 30 seconds', async () => {
     for (const [ranMs, retryAfterMs] of [
       [500, 2000],
       [9000, 9000],

@@ -119,7 +119,7 @@ class OfferStore {
   }
 }
 
-/** An upstream that answers when it is told to. */
+/** An upstream that accepts a call at once and sends its answer when the test calls `answer`. */
 class Upstream {
   private release: (() => void) | undefined;
   readonly #open = new Promise<void>((resolve) => (this.release = resolve));

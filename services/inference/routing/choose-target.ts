@@ -19,9 +19,10 @@ export interface Candidate {
 }
 
 /**
- * Returns the candidate to call next among the usable ones of the first priority that has any: the one that draws highest by its `draw` if the
- * candidates have draws, otherwise the healthier and faster of two that are chosen by weight. If none is usable, the cooling one that is
- * available first, and then the ejected one, because a target that may fail is better than none. `random` is in [0, 1).
+ * Returns the candidate to call next. Only the usable candidates of the first priority that has any are compared. If they have draws, the
+ * highest draw, adjusted by weight, wins. Otherwise two are chosen at random by weight, and the healthier and faster of the two wins. If no
+ * candidate is usable, returns the cooling candidate whose cooldown ends first, or else the ejected candidate whose ejection ends first: a
+ * target that may fail is better than none. Returns undefined if there are no candidates. `random` returns numbers in [0, 1).
  */
 export function chooseTarget<C extends Candidate>(candidates: readonly C[], random: () => number): C | undefined {
   if (candidates.length < 2) return candidates[0];

@@ -127,8 +127,8 @@ describe('the window of a subject', () => {
   });
 });
 
-describe('a call that is not made yet', () => {
-  it('is told how long it would have to wait, and counts nothing', () => {
+describe('waitMs', () => {
+  it('returns how long a call would have to wait without counting the call', () => {
     const windows = table();
     const vendor = subject({ requests: 2, tokens: 100 });
     for (let count = 0; count < 5; count += 1) expect(windows.waitMs(vendor, { tokens: 60 }, startMs)).toBe(0);

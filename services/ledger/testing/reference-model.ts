@@ -193,7 +193,10 @@ export class ReferenceLedger {
     const isKnown = this.knownAccounts.has(accountId);
     const refuse = (answer: Answer): Answer => {
       // An account that never had money keeps nothing.
-      if (!isKnown) for (const [period, budget] of before) if (budget === undefined) this.budgets.delete(`${accountId} ${period}`);
+      if (isKnown) return answer;
+      for (const [period, budget] of before) {
+        if (budget === undefined) this.budgets.delete(`${accountId} ${period}`);
+      }
       return answer;
     };
     if (available + this.held(accountId) < minimum) return refuse({ refused: 'balance_empty' });
