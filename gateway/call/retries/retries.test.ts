@@ -59,7 +59,7 @@ class VirtualTime {
 class OfferStore {
   readonly keys = new Map<
     string,
-    { callId: string; state: 'running' | 'kept'; record?: UsageRecord; answer?: Buffer; isAwaited: boolean }
+    { callId: string; state: 'running' | 'kept'; record?: UsageRecord; answer?: Buffer; isAwaited: boolean; isDelivered?: boolean }
   >();
   readonly released: string[] = [];
 
@@ -89,8 +89,11 @@ class OfferStore {
     },
     releaseIdempotencyKey: async ({ keyHash, callId, ended }) => {
       const key = keyHash.toString('hex');
-      if (!ended || this.keys.get(key)?.callId !== callId) return {};
-      this.keys.delete(key);
+      const known = this.keys.get(key);
+      if (known?.callId !== callId || (!ended && known.state !== 'running')) return {};
+      // The key of a call that is not on record yet stays reserved for its record.
+      if (ended && known.state === 'running') known.isDelivered = true;
+      else this.keys.delete(key);
       this.released.push(callId);
       return {};
     },
@@ -101,12 +104,13 @@ class OfferStore {
   readonly record = async (request: RecordUsageRequest): Promise<void> => {
     await this.delay();
     const { call, tokens, storedAnswer, free } = request;
-    const record = UsageRecord.fromPartial({ call: call!, tokens: tokens!, chargeNanoUsd: free ? 0n : 7n, outcome: request.outcome });
-    this.records.push(record);
     const key = call!.idempotencyKeyHash.toString('hex');
     const known = this.keys.get(key);
-    if (known?.callId !== call!.id) return;
-    if (free) this.keys.delete(key);
+    if (key !== '' && known?.callId !== call!.id) throw new AppError('call_closed', 'The call does not have its key.');
+    const record = UsageRecord.fromPartial({ call: call!, tokens: tokens!, chargeNanoUsd: free ? 0n : 7n, outcome: request.outcome });
+    this.records.push(record);
+    if (known === undefined) return;
+    if (free || known.isDelivered === true) this.keys.delete(key);
     else Object.assign(known, { state: 'kept', record, answer: storedAnswer });
   };
 

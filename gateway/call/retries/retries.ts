@@ -60,15 +60,16 @@ export function createRetries(deps: CallDeps, later: Later = byTimer): Retries {
         return { offered: false, awaited: false };
       }
     },
-    withdraw: ({ id, accountId, key }) => void release(id, accountId, key.keyHash),
+    withdraw: ({ id, accountId, key }) => void release(id, accountId, key.keyHash, false),
     later,
   };
 
-  async function release(callId: string, accountId: string, keyHash: Buffer): Promise<void> {
+  /** Releases the key of a call whose answer was delivered, or of a call that is recorded without its key. */
+  async function release(callId: string, accountId: string, keyHash: Buffer, wasDelivered: boolean): Promise<void> {
     try {
-      await metering.releaseIdempotencyKey({ callId, accountId, keyHash, ended: true }, rpc());
+      await metering.releaseIdempotencyKey({ callId, accountId, keyHash, ended: wasDelivered }, rpc());
     } catch (error) {
-      log.warn({ err: error, call_id: callId }, 'the answer of a retried call could not be deleted; it expires');
+      log.warn({ err: error, call_id: callId }, 'the key of a retried call could not be released; it expires');
     }
   }
 
@@ -103,7 +104,7 @@ export function createRetries(deps: CallDeps, later: Later = byTimer): Retries {
       const running = runningCallOf(retryKey);
       if (running !== undefined) {
         client.onDelivered(() => {
-          if (running.isOffered) void release(running.id, accountId, keyHash);
+          if (running.isOffered) void release(running.id, accountId, keyHash, true);
         });
         return { steps: running.join(client), callId: running.id };
       }
@@ -112,7 +113,7 @@ export function createRetries(deps: CallDeps, later: Later = byTimer): Retries {
       if (result.$case === 'completed') {
         const { record, answer } = result.value;
         const callId = record!.call!.id;
-        client.onDelivered(() => void release(callId, accountId, keyHash));
+        client.onDelivered(() => void release(callId, accountId, keyHash, true));
         const { choices } = call.parsed.request;
         const steps = replayedCall(record!, choices, answer, answerSecretOf(retryKey, callId), config.keptAnswerBytesMax);
         return { steps, callId };

@@ -54,6 +54,7 @@ export function createKeyLane(deps: { config: MeteringConfig; db: Database; cloc
     const error = await lackOfRoom(tx, accountId, nowMs);
     if (error !== undefined) return { kind: 'full', error };
     const keptMs = offer?.keptMs ?? config.keptAnswerTtlMs;
+    const hasEnded = offer !== undefined && offer.answer.length > 0;
     const row: KeyRow = {
       ...rest,
       accountId,
@@ -61,13 +62,14 @@ export function createKeyLane(deps: { config: MeteringConfig; db: Database; cloc
       callId,
       state: KeyState.running,
       leaseUntilMs: nowMs + config.leaseMs,
-      expiresAtMs: nowMs + keptMs,
+      // Long enough for a report that waits in a gateway's spool until metering is available again: it needs its key.
+      expiresAtMs: nowMs + (hasEnded ? keptMs : config.keptAnswerTtlMs),
       keptBytes: 0,
       keptMs,
       awaitedUntilMs: 0,
     };
-    if (offer === undefined || offer.answer.length === 0) await insertKey(tx, row);
-    else await insertKeptKey(tx, row, offer.answer);
+    if (hasEnded) await insertKeptKey(tx, row, offer.answer);
+    else await insertKey(tx, row);
     return { kind: 'begun', isAwaited: false };
   }
 

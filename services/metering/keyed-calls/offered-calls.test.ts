@@ -4,6 +4,7 @@ import { type Call, type JoinCallResponse, type MeteringService, Outcome, type R
 import { testEngines } from '#kit/testing/database.js';
 import { call, report, tokens } from '../testing/calls.js';
 import { checkpoint, Harness, record } from '../testing/harness.js';
+import { deleteExpiredKeys } from '../store/expired-keys.js';
 
 const leaseMs = 30_000;
 const keptMs = 60_000;
@@ -79,6 +80,31 @@ describe.each(testEngines)('calls that are offered to retries on %s', (engine) =
     expect(await harness.db.knex('stored_answer').select('call_id')).toEqual([]);
     const [total] = await harness.db.knex('kept_total').select('answers', 'bytes');
     expect([Number(total.answers), Number(total.bytes)]).toEqual([0, 0]);
+  });
+
+  it('are recorded when their answer was delivered before their report arrived, and nothing is kept', async () => {
+    await offer(first);
+    await service.releaseIdempotencyKey({ accountId: first.accountId, keyHash, callId: first.id, ended: true });
+    expect((await join())?.$case).toBe('inProgress');
+    expect(await record(service, ended(first))).toMatchObject({ call: { id: first.id } });
+    expect(await join()).toBeUndefined();
+    expect(await harness.db.knex('stored_answer').select('call_id')).toEqual([]);
+    const [total] = await harness.db.knex('kept_total').select('answers', 'bytes');
+    expect(total === undefined ? 0 : Number(total.answers)).toBe(0);
+  });
+
+  it('are recorded when their report waits in a spool for longer than answers are kept', async () => {
+    await offer(first);
+    harness.clock.advance(10 * keptMs);
+    await deleteExpiredKeys(harness.db, harness.clock.nowMs(), 24 * 3_600_000, 100);
+    expect(await record(service, ended(first))).toMatchObject({ call: { id: first.id } });
+  });
+
+  it('are in progress while only their answer is known, and their report waits in a spool', async () => {
+    await offer(first, answer);
+    expect(await join()).toEqual({ $case: 'inProgress', value: { callId: first.id } });
+    await record(service, ended({ ...first, idempotencyKeyHash: none }, { storedAnswer: none }));
+    expect((await join())?.$case).toBe('completed');
   });
 
   it('are not found when they failed free of charge, or when their gateway was lost', async () => {

@@ -34,5 +34,8 @@ export async function joinCall(request: JoinCallRequest, _context: CallContext, 
 
 async function completed(callId: string, key: KeyRow, { db }: RpcDeps): Promise<JoinCallResponse['result']> {
   const [record, answer] = [await findRecord(db, callId), await findAnswer(db, key.accountId, key.callId)];
-  return record === undefined || answer === undefined ? undefined : { $case: 'completed', value: { record, answer } };
+  if (answer === undefined) return undefined;
+  // The answer was offered while the report waits in the gateway's spool.
+  if (record === undefined) return { $case: 'inProgress', value: { callId } };
+  return { $case: 'completed', value: { record, answer } };
 }

@@ -2,7 +2,7 @@
 import type { CallContext } from '#client/call-context.js';
 import type { ReleaseIdempotencyKeyRequest, ReleaseIdempotencyKeyResponse } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
-import { abandonKey } from '../store/keyed-calls.js';
+import { abandonKey, forgetKey } from '../store/keyed-calls.js';
 import { bytesOf } from '../store/record-rows.js';
 import { requireHash, requireId } from '../requests/validate-call.js';
 
@@ -15,6 +15,7 @@ export async function releaseIdempotencyKey(
   requireId('acct', request.accountId, 'account_id');
   requireId('req', request.callId, 'call_id');
   requireHash(request.keyHash, 'key_hash');
-  await abandonKey(db, bytesOf('acct', request.accountId), request.keyHash, bytesOf('req', request.callId), request.ended);
+  const release = request.ended ? forgetKey : abandonKey;
+  await release(db, bytesOf('acct', request.accountId), request.keyHash, bytesOf('req', request.callId));
   return {};
 }

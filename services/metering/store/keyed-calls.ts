@@ -27,7 +27,7 @@ export interface KeyRow {
   readonly leaseUntilMs: number;
   readonly expiresAtMs: number;
   readonly keptBytes: number;
-  /** How long the response is kept. */
+  /** How long the response is kept after the call; 0 if it was delivered before its record arrived. */
   readonly keptMs: number;
   /** Until when a retry counts as waiting for an offered call. */
   readonly awaitedUntilMs: number;
@@ -107,15 +107,20 @@ async function forgetAnswer(tx: PlainTransaction, key: KeyRow): Promise<void> {
   await addKept(tx, key.accountId, -1, -key.keptBytes);
 }
 
-/** Deletes a key that is reserved for this call; one whose call has ended only with `ended`. */
-export async function abandonKey(db: Database, accountId: Buffer, keyHash: Buffer, callId: Buffer, ended: boolean): Promise<void> {
+/** Deletes a key that is reserved for this call, unless the call has ended. */
+export async function abandonKey(db: Database, accountId: Buffer, keyHash: Buffer, callId: Buffer): Promise<void> {
+  const text = `DELETE FROM idempotency_key WHERE ${byCall} AND state = ${KeyState.running}`;
+  await db.plainTransaction((tx) => tx.run(text, [accountId, keyHash, callId]));
+}
+
+/** Deletes the key of a call that has ended, with its response. If the call is not on record yet, the key is deleted with the record. */
+export async function forgetKey(db: Database, accountId: Buffer, keyHash: Buffer, callId: Buffer): Promise<void> {
   await db.plainTransaction(async (tx) => {
-    if (!ended) {
-      await tx.run(`DELETE FROM idempotency_key WHERE ${byCall} AND state = ${KeyState.running}`, [accountId, keyHash, callId]);
-      return;
-    }
     const key = await lockKey(tx, accountId, keyHash);
-    if (key?.callId.equals(callId) === true) await deleteKey(tx, key);
+    if (key?.callId.equals(callId) !== true) return;
+    if (key.state !== KeyState.running) return deleteKey(tx, key);
+    // The report is on its way, perhaps in a gateway's spool. Without its key it would be rejected, and the call never charged.
+    await tx.run(`UPDATE idempotency_key SET kept_ms = 0 WHERE ${byCall}`, [accountId, keyHash, callId]);
   });
 }
 
@@ -159,6 +164,7 @@ export async function closeKey(tx: PlainTransaction, { record, free, storedAnswe
   const wasUsed = tokens.outputTokens > 0 || record.chargeNanoUsd > 0n;
   // A call that cost nothing and delivered nothing leaves its key free, so that a repeat is a new attempt.
   if (free || (isLost && !wasUsed)) return deleteKey(tx, key);
+  if (key.keptMs === 0 && !isLost) return deleteKey(tx, key);
   await forgetAnswer(tx, key);
   const state = isLost ? KeyState.gatewayLost : storedAnswer.length === 0 ? KeyState.tooLarge : KeyState.kept;
   const keptBytes = rowBytes + storedAnswer.length;
