@@ -24,7 +24,7 @@ export default defineConfig({
     chunkSizeWarningLimit: 1000,
     rolldownOptions: {
       // What most pages share is one file: twenty small ones would compress worse.
-      output: { advancedChunks: { groups: [{ name: 'shared', test: /console[\\/]src[\\/](ui|format)[\\/]/, minShareCount: 20 }] } },
+      output: { codeSplitting: { groups: [{ name: 'shared', test: /console[\\/]src[\\/](ui|format)[\\/]/, minShareCount: 20 }] } },
       // Libraries mark their modules for servers that render React; there is none here.
       onLog: (level, log, report) => (log.code === 'MODULE_LEVEL_DIRECTIVE' ? undefined : report(level, log)),
     },
