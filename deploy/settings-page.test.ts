@@ -2,6 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { mailSettings } from '#kit/mail/settings.js';
 import { commonSettings } from '#kit/config/common.js';
+import { otelLibrarySettings } from '#kit/config/otel/library-settings.js';
+import { otelSettings } from '#kit/config/otel/settings.js';
 import { gatewaySettings } from '../gateway/index.js';
 import { authSettings } from '../services/auth/index.js';
 import { catalogSettings } from '../services/catalog/index.js';
@@ -15,9 +17,8 @@ import { grpcSettings, inProcessSettings, singleSettings } from './single/config
 const path = new URL('../docs/configuration.md', import.meta.url);
 
 const service = (name: string): string => `Read by the single process and by the ${name} process.`;
-const { instanceId, ...common } = commonSettings('<process>');
-// The default is the host name, which differs between machines.
-const everyProcess = { ...common, instanceId: { ...instanceId, default: 'the host name' } };
+const ofTelemetry = new Set<string>(Object.keys(otelSettings));
+const everyProcess = Object.fromEntries(Object.entries(commonSettings('<process>')).filter(([name]) => !ofTelemetry.has(name)));
 const { firstPort, database, restartDelayMs } = distributedSettings;
 
 const page = settingsPage([
@@ -47,7 +48,14 @@ const page = settingsPage([
     readBy: 'Read by the single process and by the process of auth, which sends all mail. Plain text, to one recipient at a time.',
     settings: mailSettings,
   },
-  { title: 'Every process', readBy: 'Logs, telemetry, certificates and shutdown.', settings: everyProcess },
+  { title: 'Every process', readBy: 'Logs, metrics, certificates and shutdown.', settings: everyProcess },
+  {
+    title: 'OpenTelemetry',
+    readBy:
+      'Read by every process. These are the variables of the OpenTelemetry specification; a variable of the specification that is not supported is an error. ' +
+      '[Tracing](tracing.md) describes what is sent.',
+    settings: { ...otelSettings, ...otelLibrarySettings },
+  },
 ]);
 
 describe('docs/configuration.md', () => {

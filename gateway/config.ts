@@ -1,5 +1,6 @@
 // Settings of the gateway.
 import { duration, flag, integer, optionalText, type Settings, text, type Values } from '#kit/config/settings.js';
+import { traceUrl } from '#kit/config/trace-url.js';
 import { formatUsd, parseUsd } from '#rules/money.js';
 import { limitSettings } from './limits/settings.js';
 
@@ -195,13 +196,7 @@ export const gatewaySettings = {
     default: undefined,
     parse: baseUrl,
   },
-  traceUrl: {
-    env: 'TOLLGATE_GATEWAY_TRACE_URL',
-    description:
-      "where the console's usage records link to their traces, for example https://traces.example.com/trace/{trace_id}; if unset, they show only the id",
-    default: undefined,
-    parse: traceUrl,
-  },
+  traceUrl,
   confirmAboveNanoUsd: {
     env: 'TOLLGATE_GATEWAY_CONFIRM_ABOVE_USD',
     description:
@@ -223,14 +218,6 @@ function baseUrl(value: string): string {
     throw new Error('must be an address such as https://ai.example.com');
   }
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
-}
-
-/** Parses an address that contains the placeholder of the trace id. */
-function traceUrl(value: string): string {
-  if (!value.includes('{trace_id}') || !/^https?:\/\//.test(value) || !URL.canParse(value.replaceAll('{trace_id}', '0'))) {
-    throw new Error('must be an address with {trace_id} in it, such as https://traces.example.com/trace/{trace_id}');
-  }
-  return value;
 }
 
 /** The parsed settings of the gateway. */

@@ -1,9 +1,26 @@
 // The trace context of outgoing calls. It is sent when the process has @opentelemetry/api; the client package works without it.
+import type { TextMapGetter, TextMapPropagator } from '@opentelemetry/api';
+
 const api = await import('@opentelemetry/api').catch(() => undefined);
+
+// By default the one that the process registered globally.
+let propagator: Pick<TextMapPropagator, 'inject' | 'extract'> | undefined = api?.propagation;
+
+/** Replaces what carries trace context between processes; undefined: what is registered globally does. */
+export function propagateWith(replacement: TextMapPropagator | undefined): void {
+  propagator = replacement ?? api?.propagation;
+}
 
 /** Adds the active trace context to the metadata of a call. */
 export function injectTraceContext(metadata: { set(key: string, value: string): void }): void {
-  api?.propagation.inject(api.context.active(), metadata, { set: (carrier, key, value) => carrier.set(key, value) });
+  if (api !== undefined) propagator?.inject(api.context.active(), metadata, { set: (carrier, key, value) => carrier.set(key, value) });
+}
+
+/** Runs the function in the trace that a carrier names, and in no other. */
+export function inTraceOf<Carrier, T>(carrier: Carrier, getter: TextMapGetter<Carrier>, run: () => T): T {
+  return api === undefined || propagator === undefined
+    ? run()
+    : api.context.with(propagator.extract(api.ROOT_CONTEXT, carrier, getter), run);
 }
 
 /** Returns the active traceparent (https://www.w3.org/TR/trace-context/#traceparent-header); empty when it is not sampled. */

@@ -18,6 +18,12 @@ it('writes an error without the statement and the values that a driver adds to i
   expect(JSON.parse(lines[0]!)).toMatchObject({ msg: 'failed', err: { message: 'The table is full', errno: 1114 } });
 });
 
+it('writes the level as a word and the time in UTC', () => {
+  const lines: string[] = [];
+  createLogger({ name: 'test', level: 'info' }, { write: (line) => void lines.push(line) }).warn('late');
+  expect(JSON.parse(lines[0]!)).toMatchObject({ level: 'warn', time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/), msg: 'late' });
+});
+
 it('writes the lines that still wait when the process exits', () => {
   const program = `
     import { createLogger } from './services/kit/log.js';

@@ -1,12 +1,24 @@
-// Logging: JSON lines by pino, with the trace id of the active span and with secrets redacted.
+// Logging: JSON lines by pino, with the trace id of the active span and with secrets redacted. Levels are words and times are ISO 8601 in UTC.
 import { isSpanContextValid, trace } from '@opentelemetry/api';
-import { pino, type DestinationStream, type Logger, stdSerializers } from 'pino';
+import { pino, type DestinationStream, type Logger, stdSerializers, stdTimeFunctions } from 'pino';
 import { afterAbout } from './shared-timers.js';
 
 export type { Logger };
 
 /** The levels that a process can be set to. */
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+
+/** One of them. */
+export type LogLevel = (typeof logLevels)[number];
+
+/** Receives every line that is written to standard output. */
+let forward: ((line: string) => void) | undefined;
+
+/** Passes every line of this thread that is written to standard output to a function too. Returns a function that ends this. */
+export function forwardLines(receive: (line: string) => void): () => void {
+  forward = receive;
+  return () => (forward = undefined);
+}
 
 /** Maximum buffer for lines while the reader of standard output does not keep up; further lines are dropped. */
 const waitingBytesMax = 8 * 1024 * 1024;
@@ -53,6 +65,7 @@ function standardOutput(): DestinationStream {
       if (waiting.length + line.length > writtenBytesMax) pass();
       if (waiting === '') cancelWait = afterAbout(waitMsMax, pass);
       waiting += line;
+      forward?.(line);
       if (this.lastLevel >= urgentLevel) pass();
     },
   } as DestinationStream & { lastLevel: number };
@@ -67,14 +80,13 @@ function withoutStatement(error: Error): unknown {
 }
 
 /** Returns a logger for a process. Lines go to standard output unless `destination` is given. */
-export function createLogger(
-  options: { name: string; level: (typeof logLevels)[number] },
-  destination: DestinationStream = standardOutput(),
-): Logger {
+export function createLogger(options: { name: string; level: LogLevel }, destination: DestinationStream = standardOutput()): Logger {
   return pino(
     {
       name: options.name,
       level: options.level,
+      formatters: { level: (label) => ({ level: label }) },
+      timestamp: stdTimeFunctions.isoTime,
       serializers: { err: withoutStatement },
       redact: {
         paths: [

@@ -57,7 +57,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
   beforeAll(async () => {
     receiver = await startOtlpReceiver();
     system = await startSystem(mode, {
-      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint,
+      ...receiver.env,
       TOLLGATE_GATEWAY_TRACE_URL: 'https://traces.example.com/t/{trace_id}?from=console',
     });
     chromium = await startChromium();

@@ -38,8 +38,7 @@ describe('a distributed system that loses a process', () => {
   beforeAll(async () => {
     receiver = await startOtlpReceiver();
     system = await startSystem('distributed', {
-      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint,
-      OTEL_BSP_SCHEDULE_DELAY: '200',
+      ...receiver.env,
       TOLLGATE_DISTRIBUTED_RESTART_DELAY: `${restartMs}ms`,
       // Short, so that the calls of a lost gateway are closed within the test, yet longer than any outage here.
       TOLLGATE_METERING_LEASE: '10s',

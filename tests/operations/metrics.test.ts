@@ -19,7 +19,7 @@ describe.each(modes)('metrics, %s', (mode) => {
     receiver = await startOtlpReceiver();
     for (const name of processes) addresses[name] = `127.0.0.1:${await freePort()}`;
     system = await startSystem(mode, {
-      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint,
+      ...receiver.env,
       OTEL_METRIC_EXPORT_INTERVAL: '300',
       TOLLGATE_METERING_RECONCILE_INTERVAL: '1s',
       TOLLGATE_METERING_RECONCILE_PATIENCE: '200ms',

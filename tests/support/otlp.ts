@@ -1,17 +1,42 @@
-// A receiver of OTLP/HTTP traces and metrics in JSON, for tests. https://opentelemetry.io/docs/specs/otlp/#otlphttp
+// A receiver of OTLP/HTTP traces, metrics and logs in JSON, for tests. https://opentelemetry.io/docs/specs/otlp/#otlphttp
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** A received span. */
 export interface ReceivedSpan {
   readonly service: string;
+  /** The attributes of the process that sent it. */
+  readonly resource: Readonly<Record<string, unknown>>;
   readonly traceId: string;
   readonly spanId: string;
   /** Empty for a root span. */
   readonly parentSpanId: string;
   readonly name: string;
+  readonly kind: SpanKind;
   readonly startNano: bigint;
   readonly endNano: bigint;
+  readonly attributes: Readonly<Record<string, unknown>>;
+  readonly isError: boolean;
+  readonly events: readonly ReceivedEvent[];
+  /** The ids of the spans that it is linked to. */
+  readonly links: readonly string[];
+}
+
+/** What a span stands for. */
+export type SpanKind = 'internal' | 'server' | 'client';
+
+/** An event of a span. */
+export interface ReceivedEvent {
+  readonly name: string;
+  readonly attributes: Readonly<Record<string, unknown>>;
+}
+
+/** A received log line. */
+export interface ReceivedLine {
+  readonly service: string;
+  readonly severity: string;
+  readonly message: string;
+  readonly traceId: string;
   readonly attributes: Readonly<Record<string, unknown>>;
 }
 
@@ -29,7 +54,10 @@ export interface ReceivedSeries {
 /** A running receiver. */
 export interface OtlpReceiver {
   readonly endpoint: string;
+  /** The settings with which a Tollgate sends to it. */
+  readonly env: Record<string, string>;
   readonly spans: ReceivedSpan[];
+  readonly lines: ReceivedLine[];
   /** Returns the latest value of each series. */
   series(): ReceivedSeries[];
   stop(): Promise<void>;
@@ -49,11 +77,22 @@ interface ExportRequest {
         spanId: string;
         parentSpanId?: string;
         name: string;
+        kind: number;
         startTimeUnixNano: string;
         endTimeUnixNano: string;
         attributes: KeyValue[];
+        status?: { code?: number };
+        events?: { name: string; attributes: KeyValue[] }[];
+        links?: { spanId: string }[];
       }[];
     }[];
+  }[];
+}
+
+interface LogsRequest {
+  resourceLogs: {
+    resource: { attributes: KeyValue[] };
+    scopeLogs: { logRecords: { severityText: string; body: Record<string, unknown>; traceId?: string; attributes: KeyValue[] }[] }[];
   }[];
 }
 
@@ -71,47 +110,37 @@ interface DataPoint {
   count?: string | number;
 }
 
+const kinds: readonly SpanKind[] = ['internal', 'internal', 'server', 'client'];
+
 const valuesOf = (attributes: KeyValue[]): Record<string, unknown> =>
   Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
 
 /** Starts a receiver on a free loopback port. */
 export async function startOtlpReceiver(): Promise<OtlpReceiver> {
   const spans: ReceivedSpan[] = [];
+  const lines: ReceivedLine[] = [];
   const latest = new Map<string, ReceivedSeries>();
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
+      const received: unknown = JSON.parse(Buffer.concat(chunks).toString());
       if (request.url === '/v1/metrics') {
-        for (const each of seriesOf(JSON.parse(Buffer.concat(chunks).toString()) as MetricsRequest)) {
+        for (const each of seriesOf(received as MetricsRequest)) {
           latest.set(JSON.stringify([each.service, each.instance, each.name, each.attributes]), each);
         }
-        response.setHeader('content-type', 'application/json').end('{}');
-        return;
-      }
-      const { resourceSpans } = JSON.parse(Buffer.concat(chunks).toString()) as ExportRequest;
-      for (const { resource, scopeSpans } of resourceSpans) {
-        const service = String(valuesOf(resource.attributes)['service.name']);
-        for (const span of scopeSpans.flatMap((scope) => scope.spans)) {
-          spans.push({
-            service,
-            traceId: span.traceId,
-            spanId: span.spanId,
-            parentSpanId: span.parentSpanId ?? '',
-            name: span.name,
-            startNano: BigInt(span.startTimeUnixNano),
-            endNano: BigInt(span.endTimeUnixNano),
-            attributes: valuesOf(span.attributes),
-          });
-        }
-      }
+      } else if (request.url === '/v1/logs') lines.push(...linesOf(received as LogsRequest));
+      else spans.push(...spansOf(received as ExportRequest));
       response.setHeader('content-type', 'application/json').end('{}');
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
-    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    endpoint,
+    env: { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json', OTEL_BSP_SCHEDULE_DELAY: '200' },
     spans,
+    lines,
     series: () => [...latest.values()],
     stop: () =>
       new Promise((resolve) => {
@@ -119,6 +148,43 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
         server.closeAllConnections();
       }),
   };
+}
+
+function spansOf({ resourceSpans }: ExportRequest): ReceivedSpan[] {
+  return resourceSpans.flatMap(({ resource, scopeSpans }) => {
+    const ofResource = valuesOf(resource.attributes);
+    return scopeSpans.flatMap((scope) =>
+      scope.spans.map((span) => ({
+        service: String(ofResource['service.name']),
+        resource: ofResource,
+        traceId: span.traceId,
+        spanId: span.spanId,
+        parentSpanId: span.parentSpanId ?? '',
+        name: span.name,
+        kind: kinds[span.kind] ?? 'internal',
+        startNano: BigInt(span.startTimeUnixNano),
+        endNano: BigInt(span.endTimeUnixNano),
+        attributes: valuesOf(span.attributes),
+        isError: span.status?.code === 2,
+        events: (span.events ?? []).map(({ name, attributes }) => ({ name, attributes: valuesOf(attributes) })),
+        links: (span.links ?? []).map(({ spanId }) => spanId),
+      })),
+    );
+  });
+}
+
+function linesOf({ resourceLogs }: LogsRequest): ReceivedLine[] {
+  return resourceLogs.flatMap(({ resource, scopeLogs }) =>
+    scopeLogs.flatMap(({ logRecords }) =>
+      logRecords.map(({ severityText, body, traceId, attributes }) => ({
+        service: String(valuesOf(resource.attributes)['service.name']),
+        severity: severityText,
+        message: String(Object.values(body)[0]),
+        traceId: traceId ?? '',
+        attributes: valuesOf(attributes),
+      })),
+    ),
+  );
 }
 
 function seriesOf({ resourceMetrics }: MetricsRequest): ReceivedSeries[] {

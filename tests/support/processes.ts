@@ -25,6 +25,7 @@ export function killOne(system: System, name: ProcessName): () => Promise<void> 
 export function startedSince(system: System, name: ProcessName, sinceMs: number): number | undefined {
   const lines = readFileSync(join(system.dataDir, 'logs', `${name}.log`), 'utf8').split('\n');
   const line = lines.findLast((each) => each.includes('"msg":"started"'));
-  const { time } = JSON.parse(line ?? '{"time":0}') as { time: number };
-  return time > sinceMs ? time : undefined;
+  if (line === undefined) return undefined;
+  const startedAtMs = Date.parse((JSON.parse(line) as { time: string }).time);
+  return startedAtMs > sinceMs ? startedAtMs : undefined;
 }

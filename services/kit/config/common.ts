@@ -2,7 +2,8 @@
 import { hostname } from 'node:os';
 import { logLevels } from '../log.js';
 import { type Tls, readTls } from '#client/tls.js';
-import { ConfigError, duration, flag, integer, oneOf, optionalText, text, type Values } from './settings.js';
+import { ConfigError, duration, flag, integer, oneOf, optionalText, type Values } from './settings.js';
+import { otelSettings } from './otel/settings.js';
 
 /** Returns the settings for logs, telemetry, certificates and shutdown. `name` is the name of the process: "ledger". */
 export function commonSettings(name: string) {
@@ -13,10 +14,7 @@ export function commonSettings(name: string) {
       logLevels,
       { default: 'info' },
     ),
-    otlpEndpoint: optionalText(
-      'OTEL_EXPORTER_OTLP_ENDPOINT',
-      'base URL of an OTLP/HTTP receiver for traces and metrics; if unset, none are sent',
-    ),
+    ...otelSettings,
     otelMetricsIntervalMs: integer('OTEL_METRIC_EXPORT_INTERVAL', 'how often metrics are sent, in milliseconds', {
       min: 100,
       max: 3_600_000,
@@ -26,8 +24,10 @@ export function commonSettings(name: string) {
       `TOLLGATE_${name.toUpperCase()}_METRICS_LISTEN`,
       'host:port where this process serves its metrics to Prometheus at GET /metrics; if unset, it serves none',
     ),
-    otelServiceName: text('OTEL_SERVICE_NAME', 'service.name of spans and metrics', { default: `tollgate-${name}` }),
-    instanceId: text('TOLLGATE_INSTANCE_ID', 'identifies this replica in telemetry', { default: hostname() }),
+    instanceId: optionalText(
+      'TOLLGATE_INSTANCE_ID',
+      'identifies this replica in telemetry; if unset, service.instance.id of OTEL_RESOURCE_ATTRIBUTES, or the host name',
+    ),
     tlsCa: optionalText('TOLLGATE_TLS_CA', 'PEM file of the certificate authority of the installation'),
     tlsCert: optionalText(
       'TOLLGATE_TLS_CERT',
@@ -48,6 +48,17 @@ export function commonSettings(name: string) {
 
 /** The values of `commonSettings`. */
 export type CommonConfig = Values<ReturnType<typeof commonSettings>>;
+
+/** Returns what names the process called `name`, and its replica, in telemetry. */
+export function identityOf(
+  name: string,
+  { otelServiceName, otelResourceAttributes: attributes, instanceId }: CommonConfig,
+): { readonly serviceName: string; readonly instanceId: string } {
+  return {
+    serviceName: otelServiceName ?? attributes['service.name'] ?? `tollgate-${name}`,
+    instanceId: instanceId ?? attributes['service.instance.id'] ?? hostname(),
+  };
+}
 
 /** Returns the certificates, or undefined when none are set. Raises ConfigError when only some are set or a file cannot be read. */
 export function tlsOf(config: Pick<CommonConfig, 'tlsCa' | 'tlsCert' | 'tlsKey'>): Tls | undefined {

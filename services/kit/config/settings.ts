@@ -167,7 +167,7 @@ const misspeltDistanceMax = 2;
 function unknownNames(known: readonly string[], env: Environment, ownPrefixes: readonly string[]): string[] {
   const faults: string[] = [];
   for (const name of Object.keys(env)) {
-    if (known.includes(name) || !name.startsWith('TOLLGATE_') || name.startsWith(testPrefix)) continue;
+    if (known.includes(name) || !/^(TOLLGATE|OTEL)_/.test(name) || name.startsWith(testPrefix)) continue;
     const best = nearest(name, known);
     const isOwn = ownPrefixes.some((prefix) => name.startsWith(prefix));
     if (isOwn || editDistance(name, best) <= misspeltDistanceMax) faults.push(`${name} is not a known setting; did you mean ${best}?`);

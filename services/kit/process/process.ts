@@ -1,7 +1,10 @@
 // The lifecycle of a process: configuration, logs and telemetry first, then its parts in order; on a signal everything stops in
 // reverse, within a time limit.
 import { type Clock, systemClock } from '../clock.js';
-import { type CommonConfig, commonSettings, tlsOf } from '../config/common.js';
+import { type CommonConfig, commonSettings, identityOf, tlsOf } from '../config/common.js';
+import { otelLibrarySettings } from '../config/otel/library-settings.js';
+import { checkOtel } from '../config/otel/settings.js';
+import { unusedOtelNames } from '../config/otel/unused-names.js';
 import { ConfigError, type Environment, type GroupValues, parseGroups, type SettingGroups } from '../config/settings.js';
 import { type Part, startInOrder } from '../lifecycle.js';
 import { createLogger, type Logger } from '../log.js';
@@ -49,13 +52,14 @@ export async function runProcess<G extends SettingGroups>(options: ProcessOption
   const log = createLogger({ name: options.name, level: common.logLevel });
   endOnUncaught(log);
   const telemetry = await startTelemetry({
-    serviceName: common.otelServiceName,
-    instanceId: common.instanceId,
-    otlpEndpoint: common.otlpEndpoint,
+    ...identityOf(options.name, common),
+    otel: common,
     metricsIntervalMs: common.otelMetricsIntervalMs,
     metricsListen: common.metricsListen,
     log,
   });
+  const unused = unusedOtelNames(env);
+  if (unused.length > 0) log.warn({ variables: unused }, 'these variables of OpenTelemetry have no effect here');
   const connections: GrpcConnection[] = [];
   const host: ProcessHost = {
     log,
@@ -90,8 +94,10 @@ export async function runProcess<G extends SettingGroups>(options: ProcessOption
 
 function readConfig<G extends SettingGroups>(options: ProcessOptions<G>, env: Environment) {
   try {
-    const { common, ...groups } = parseGroups({ ...options.settings, common: commonSettings(options.name) }, env, options.ownPrefixes);
+    const ofEvery = { common: commonSettings(options.name), libraries: otelLibrarySettings };
+    const { common, libraries: _libraries, ...groups } = parseGroups({ ...options.settings, ...ofEvery }, env, options.ownPrefixes);
     const commonConfig = common as CommonConfig;
+    checkOtel(commonConfig);
     return { common: commonConfig, groups: groups as unknown as GroupValues<G>, tls: tlsOf(commonConfig) };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;

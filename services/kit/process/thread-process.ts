@@ -2,7 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { toAppError } from '#client/errors/app-error.js';
 import { type Clock, systemClock } from '../clock.js';
-import type { CommonConfig } from '../config/common.js';
+import { type CommonConfig, identityOf } from '../config/common.js';
 import { type Part, startInOrder } from '../lifecycle.js';
 import { createLogger, type Logger } from '../log.js';
 import { dialThread, type ThreadConnection } from '../rpc/thread/thread-client.js';
@@ -37,10 +37,11 @@ export async function runThread<Data>(build: (data: Data, host: ThreadHost) => T
   const report = (message: ThreadReport): void => parentPort!.postMessage(message);
   const log = createLogger({ name: processName, level: common.logLevel }).child({ thread });
   endOnUncaught(log);
+  const { serviceName, instanceId } = identityOf(processName, common);
   const telemetry = await startTelemetry({
-    serviceName: common.otelServiceName,
-    instanceId: `${common.instanceId}-${caller}-${thread}`,
-    otlpEndpoint: common.otlpEndpoint,
+    serviceName,
+    instanceId: `${instanceId}-${caller}-${thread}`,
+    otel: common,
     metricsIntervalMs: common.otelMetricsIntervalMs,
     metricsListen: undefined,
     isCollected: common.metricsListen !== undefined,

@@ -11,7 +11,7 @@ import {
   type UntypedServiceImplementation,
   type Metadata,
 } from '@grpc/grpc-js';
-import { context as activeContext, propagation, type TextMapGetter } from '@opentelemetry/api';
+import type { TextMapGetter } from '@opentelemetry/api';
 import { AppError, toAppError } from '#client/errors/app-error.js';
 import type { Logger } from '../log.js';
 import type { CallContext } from '#client/call-context.js';
@@ -32,6 +32,7 @@ import { operator } from './access/access.js';
 import { RequestStream } from './request-stream.js';
 import type { ServedService } from './served-service.js';
 import { pump } from '#client/grpc/stream-pump.js';
+import { inTraceOf } from '#client/traceparent.js';
 import type { Tls } from '#client/tls.js';
 import { removeStaleSocket } from './unix-socket.js';
 
@@ -158,7 +159,7 @@ function serveUnary(info: MethodInfo, handler: UnaryHandler, serving: Serving): 
       call.removeAllListeners('cancelled');
       return response;
     };
-    inTraceOf(call, work).then(
+    inTraceOf(call.metadata, metadataGetter, work).then(
       (response) => answer(null, response),
       (error: unknown) => answer(failure(error, info, serving.log)),
     );
@@ -183,7 +184,7 @@ function serveStream(info: MethodInfo, handler: StreamHandler, serving: Serving)
       await pump(responses, call, abort.signal, (response) => encodeResponse(info, response));
       call.removeAllListeners('cancelled');
     };
-    inTraceOf(call, work)
+    inTraceOf(call.metadata, metadataGetter, work)
       .then(
         () => call.end(),
         (error: unknown) => call.emit('error', failure(error, info, serving.log)),
@@ -216,10 +217,6 @@ function contextOf(call: ServerCall, signal: AbortSignal, { tls, isOpen, unnamed
     ...(Number.isFinite(deadlineMs) ? { deadlineMs } : {}),
     ...(actorToken === undefined ? {} : { actorToken: String(actorToken) }),
   };
-}
-
-function inTraceOf<T>(call: ServerCall, work: () => Promise<T>): Promise<T> {
-  return activeContext.with(propagation.extract(activeContext.active(), call.metadata, metadataGetter), work);
 }
 
 /** Returns the status that grpc-js sends for a failed call. */

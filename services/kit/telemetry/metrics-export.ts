@@ -1,22 +1,14 @@
 // The OpenTelemetry SDK for metrics: sent over OTLP/HTTP, or served as text to a scraper. telemetry.ts loads it when either is configured.
 import { metrics } from '@opentelemetry/api';
-import { OTLPExporterBase } from '@opentelemetry/otlp-exporter-base';
-import { convertLegacyHttpOptions, createOtlpHttpExportDelegate } from '@opentelemetry/otlp-exporter-base/node-http';
-import { JsonMetricsSerializer, MetricsExporterMetricsHelper } from '@opentelemetry/otlp-transformer';
 import type { Resource } from '@opentelemetry/resources';
-import {
-  MeterProvider,
-  MetricReader,
-  PeriodicExportingMetricReader,
-  type PushMetricExporter,
-  type ResourceMetrics,
-} from '@opentelemetry/sdk-metrics';
+import { MeterProvider, MetricReader, PeriodicExportingMetricReader, type ResourceMetrics } from '@opentelemetry/sdk-metrics';
+import { metricExporter, type OtlpTarget } from './otlp.js';
 import type { Telemetry } from './sdk.js';
 
 /** Where metrics go. */
 export interface MetricsOptions {
-  /** Base url of an OTLP/HTTP receiver; absent: nowhere. */
-  readonly otlpEndpoint: string | undefined;
+  /** An OTLP/HTTP receiver; absent: nowhere. */
+  readonly target: OtlpTarget | undefined;
   readonly exportIntervalMs: number;
 }
 
@@ -30,11 +22,11 @@ export interface Metrics extends Telemetry {
 export function startMetrics(options: MetricsOptions, resource: Resource): Metrics {
   const scraped = new ScrapedReader();
   const readers: MetricReader[] = [scraped];
-  if (options.otlpEndpoint !== undefined) {
-    const { exportIntervalMs } = options;
+  const { target, exportIntervalMs } = options;
+  if (target !== undefined) {
     readers.push(
       new PeriodicExportingMetricReader({
-        exporter: otlpExporter(options.otlpEndpoint),
+        exporter: metricExporter(target),
         exportIntervalMillis: exportIntervalMs,
         exportTimeoutMillis: Math.min(exportIntervalMs, 10_000),
       }),
@@ -55,14 +47,4 @@ export function startMetrics(options: MetricsOptions, resource: Resource): Metri
 class ScrapedReader extends MetricReader {
   protected override async onShutdown(): Promise<void> {}
   protected override async onForceFlush(): Promise<void> {}
-}
-
-// The exporter's own package adds only options that we do not need (temporality is cumulative, as in Prometheus).
-function otlpExporter(otlpEndpoint: string): PushMetricExporter {
-  const http = convertLegacyHttpOptions({ url: `${otlpEndpoint.replace(/\/$/, '')}/v1/metrics` }, 'METRICS', 'v1/metrics', {
-    'Content-Type': 'application/json',
-  });
-  return new OTLPExporterBase(
-    createOtlpHttpExportDelegate(http, JsonMetricsSerializer, 'otlp_http_metric_exporter', MetricsExporterMetricsHelper, undefined),
-  );
 }

@@ -1,19 +1,23 @@
-// The OpenTelemetry SDK for traces (W3C context, batches over OTLP/HTTP), and what traces and metrics share. telemetry.ts loads it
-// when tracing or metrics are configured.
-import { context, diag, DiagLogLevel, propagation, trace } from '@opentelemetry/api';
+// The OpenTelemetry SDK: the resource and the propagators of all telemetry, and traces. telemetry.ts loads it when anything is sent or served.
+import { context, diag, DiagLogLevel, propagation, type TextMapPropagator, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
-import { W3CTraceContextPropagator } from '@opentelemetry/core';
-import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
-import { type Resource, resourceFromAttributes } from '@opentelemetry/resources';
+import { CompositePropagator, W3CBaggagePropagator, W3CTraceContextPropagator } from '@opentelemetry/core';
+import { defaultResource, type Resource, resourceFromAttributes } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor, type SpanProcessor } from '@opentelemetry/sdk-trace-base';
+import { propagateWith } from '#client/traceparent.js';
+import { type OtelConfig, otlpTargetOf, type Propagator } from '../config/otel/settings.js';
 import type { Logger } from '../log.js';
+import { tollgateVersion } from '../process/version.js';
+import { spanExporter } from './otlp.js';
+import { samplerOf } from './traces/sampler.js';
 
-/** The process that sends spans and metrics, and where export failures are logged. */
+/** The process that sends telemetry, and where export failures are logged. */
 export interface TelemetryOptions {
-  /** Their service.name, for example "tollgate-ledger". */
+  /** Its service.name, for example "tollgate-ledger". */
   serviceName: string;
   /** Distinguishes replicas: service.instance.id. */
   instanceId: string;
+  otel: OtelConfig;
   log: Logger;
 }
 
@@ -26,10 +30,10 @@ export interface Telemetry {
 // A collector that hangs must not keep a process from ending.
 const flushMsMax = 5000;
 
-/** Registers the SDK globally, sending to the OTLP/HTTP receiver at this base url. */
-export function startSdk(options: TelemetryOptions, otlpEndpoint: string): Telemetry {
-  const exporter = new OTLPTraceExporter({ url: `${otlpEndpoint.replace(/\/$/, '')}/v1/traces` });
-  return register(options, new BatchSpanProcessor(exporter));
+/** Registers the SDK for traces globally, if they are sent; its queue is configured by OTEL_BSP_…. */
+export function startTraces(options: Pick<TelemetryOptions, 'serviceName' | 'instanceId' | 'otel'>): Telemetry {
+  const target = otlpTargetOf('traces', options.otel);
+  return target === undefined ? { stop: async () => undefined } : register(options, new BatchSpanProcessor(spanExporter(target)));
 }
 
 /** Logs the SDK's own errors: without this an exporter that cannot reach its collector fails silently. */
@@ -51,23 +55,43 @@ export async function endWithin(work: Promise<unknown>): Promise<void> {
   await Promise.race([work, new Promise((resolve) => setTimeout(resolve, flushMsMax).unref())]);
 }
 
-/** Returns the resource of the spans and metrics. */
-export function resourceOf({ serviceName, instanceId }: Pick<TelemetryOptions, 'serviceName' | 'instanceId'>): Resource {
-  return resourceFromAttributes({ 'service.name': serviceName, 'service.instance.id': instanceId });
+/** Returns the resource of all telemetry. What names the process wins over OTEL_RESOURCE_ATTRIBUTES. */
+export function resourceOf({ serviceName, instanceId, otel }: Pick<TelemetryOptions, 'serviceName' | 'instanceId' | 'otel'>): Resource {
+  return defaultResource()
+    .merge(resourceFromAttributes({ 'service.version': tollgateVersion, ...otel.otelResourceAttributes }))
+    .merge(resourceFromAttributes({ 'service.name': serviceName, 'service.instance.id': instanceId }));
 }
 
-/** Registers a tracer provider with this processor, W3C propagation and context that follows promises. */
-export function register(options: Pick<TelemetryOptions, 'serviceName' | 'instanceId'>, processor: SpanProcessor): Telemetry {
-  const provider = new BasicTracerProvider({ resource: resourceOf(options), spanProcessors: [processor] });
+/** Registers a tracer provider with this processor, propagation, and context that follows promises. */
+export function register(options: Pick<TelemetryOptions, 'serviceName' | 'instanceId' | 'otel'>, processor: SpanProcessor): Telemetry {
+  const { otel } = options;
+  const provider = new BasicTracerProvider({
+    resource: resourceOf(options),
+    spanProcessors: [processor],
+    sampler: samplerOf(otel),
+    spanLimits: { linkCountLimit: otel.otelSpanLinksMax },
+  });
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
-  propagation.setGlobalPropagator(new W3CTraceContextPropagator());
+  // What clients and upstreams are told is configurable; between our own processes a trace must not break.
+  propagation.setGlobalPropagator(propagatorOf(otel.otelPropagators));
+  propagateWith(propagatorOf(['tracecontext', 'baggage']));
   trace.setGlobalTracerProvider(provider);
   return {
     async stop() {
       await endWithin(provider.shutdown());
       trace.disable();
       propagation.disable();
+      propagateWith(undefined);
       context.disable();
     },
   };
+}
+
+const propagators = {
+  tracecontext: () => new W3CTraceContextPropagator(),
+  baggage: () => new W3CBaggagePropagator(),
+} as const satisfies Record<Propagator, () => TextMapPropagator>;
+
+function propagatorOf(names: readonly Propagator[]): TextMapPropagator {
+  return new CompositePropagator({ propagators: names.map((name) => propagators[name]()) });
 }

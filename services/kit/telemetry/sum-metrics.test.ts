@@ -8,7 +8,7 @@ import { countersOf, sumMetrics } from './sum-metrics.js';
 
 /** Returns the metrics of a thread that has served requests of these durations, in seconds, and has calls in flight. */
 async function threadWith(seconds: readonly number[], inFlight: number): Promise<ScopeMetrics[]> {
-  const running = startMetrics({ otlpEndpoint: undefined, exportIntervalMs: 60_000 }, resourceFromAttributes({}));
+  const running = startMetrics({ target: undefined, exportIntervalMs: 60_000 }, resourceFromAttributes({}));
   const meter = (metrics.getMeterProvider() as MeterProvider).getMeter('test');
   const histogram = meter.createHistogram('request.duration', { unit: 's', advice: { explicitBucketBoundaries: [1] } });
   const counter = meter.createCounter('requests');

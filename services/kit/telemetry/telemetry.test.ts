@@ -6,10 +6,11 @@ import { metrics, trace } from '@opentelemetry/api';
 import { observeGauges } from './metrics.js';
 import { startTelemetry } from './telemetry.js';
 import { recordingLogger } from '../testing/log.js';
+import { otelOf } from '../testing/traces.js';
 import { failureOf } from '../testing/waiting.js';
 
 const { log, lines } = recordingLogger();
-const common = { serviceName: 'tollgate-probe', instanceId: 'replica-7', metricsIntervalMs: 60_000, log };
+const common = { serviceName: 'tollgate-probe', instanceId: 'replica-7', otel: otelOf(), metricsIntervalMs: 60_000, log };
 
 describe('telemetry', () => {
   it('sends what is buffered when it stops', async () => {
@@ -23,20 +24,24 @@ describe('telemetry', () => {
       });
     });
     await new Promise<void>((resolve) => collector.listen(0, '127.0.0.1', resolve));
-    const otlpEndpoint = `http://127.0.0.1:${(collector.address() as AddressInfo).port}/`;
-    const telemetry = await startTelemetry({ ...common, otlpEndpoint, metricsListen: undefined });
+    const otel = otelOf({
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(collector.address() as AddressInfo).port}/`,
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=staging,service.name=ignored',
+    });
+    const telemetry = await startTelemetry({ ...common, otel, metricsListen: undefined });
     trace.getTracer('test').startSpan('the last thing it did').end();
     metrics.getMeter('test').createCounter('the.last.count').add(3);
     await telemetry.stop();
     collector.close();
     expect(received.map(({ path }) => path).toSorted()).toEqual(['/v1/metrics', '/v1/traces']);
     const bodyOf = (path: string): string => received.find((each) => each.path === path)!.body;
-    for (const text of ['the last thing it did', 'tollgate-probe', 'replica-7']) expect(bodyOf('/v1/traces')).toContain(text);
-    for (const text of ['the.last.count', 'tollgate-probe', 'replica-7']) expect(bodyOf('/v1/metrics')).toContain(text);
+    for (const text of ['the last thing it did', 'tollgate-probe', 'replica-7', 'staging']) expect(bodyOf('/v1/traces')).toContain(text);
+    for (const text of ['the.last.count', 'tollgate-probe', 'replica-7', 'staging']) expect(bodyOf('/v1/metrics')).toContain(text);
   });
 
   it('serves metrics to Prometheus in its text format', async () => {
-    const telemetry = await startTelemetry({ ...common, otlpEndpoint: undefined, metricsListen: '127.0.0.1:0' });
+    const telemetry = await startTelemetry({ ...common, metricsListen: '127.0.0.1:0' });
     const address = String(lines.findLast(({ msg }) => msg === 'showing metrics')!['address']);
     const meter = metrics.getMeter('test');
     meter
@@ -60,7 +65,7 @@ describe('telemetry', () => {
     const scrape = async (): Promise<string[]> => (await (await fetch(`http://${address}/metrics`)).text()).split('\n');
     expect(await scrape()).toEqual(
       expect.arrayContaining([
-        'target_info{service_name="tollgate-probe",service_instance_id="replica-7"} 1',
+        expect.stringMatching(/^target_info\{.*service_name="tollgate-probe",.*service_instance_id="replica-7"/),
         '# HELP tollgate_probe_calls_total Calls.\\nAll of them.',
         '# TYPE tollgate_probe_calls_total counter',
         'tollgate_probe_calls_total{outcome="a \\"quoted\\" one"} 2',
@@ -83,13 +88,13 @@ describe('telemetry', () => {
   });
 
   it('does not start when metrics cannot be served', async () => {
-    const wrong = await failureOf(startTelemetry({ ...common, otlpEndpoint: undefined, metricsListen: '9464' }));
+    const wrong = await failureOf(startTelemetry({ ...common, metricsListen: '9464' }));
     expect(wrong).toMatchObject({ reason: 'failed_precondition', message: expect.stringContaining('host:port') });
   });
 
   it('records nothing without an endpoint', async () => {
     metrics.disable();
-    const telemetry = await startTelemetry({ ...common, otlpEndpoint: undefined, metricsListen: undefined });
+    const telemetry = await startTelemetry({ ...common, metricsListen: undefined });
     expect(trace.getTracer('test').startSpan('nothing').isRecording()).toBe(false);
     await telemetry.stop();
   });

@@ -1,6 +1,7 @@
 // Turns telemetry on for a process. All code uses the OpenTelemetry API, which does nothing until the SDK is started here;
-// without an endpoint and without an address for Prometheus, the SDK is not even loaded.
+// without a receiver and without an address for Prometheus, the SDK is not even loaded.
 import type { ScopeMetrics } from '@opentelemetry/sdk-metrics';
+import { otlpTargetOf } from '../config/otel/settings.js';
 import type { Telemetry, TelemetryOptions } from './sdk.js';
 
 export type { ScopeMetrics };
@@ -14,14 +15,11 @@ export interface ProcessTelemetry extends Telemetry {
 }
 
 /**
- * Starts what is configured. The sampler, headers and batch limits come from the OTEL_… environment. Raises failed_precondition when it
- * cannot listen on `metricsListen`.
+ * Starts what is configured. Raises failed_precondition when it cannot listen on `metricsListen`.
  */
 export async function startTelemetry(
   options: TelemetryOptions & {
-    /** Base url of an OTLP/HTTP receiver, for example http://localhost:4318; absent: nothing is sent. */
-    otlpEndpoint: string | undefined;
-    /** How often metrics are sent there. */
+    /** How often metrics are sent. */
     metricsIntervalMs: number;
     /** host:port where Prometheus can scrape GET /metrics; absent: not served. */
     metricsListen: string | undefined;
@@ -29,16 +27,22 @@ export async function startTelemetry(
     isCollected?: boolean;
   },
 ): Promise<ProcessTelemetry> {
-  const { otlpEndpoint, metricsListen, isCollected = false, log } = options;
-  if (otlpEndpoint === undefined && metricsListen === undefined && !isCollected)
+  const { otel, metricsListen, isCollected = false, log } = options;
+  const [logs, metricsTarget] = [otlpTargetOf('logs', otel), otlpTargetOf('metrics', otel)];
+  const isSent = [otlpTargetOf('traces', otel), metricsTarget, logs].some((target) => target !== undefined);
+  if (otel.otelDisabled || (!isSent && metricsListen === undefined && !isCollected))
     return { stop: async () => {}, collect: async () => [], addSource: () => undefined };
-  const { endWithin, resourceOf, startSdk, tellFaults } = await import('./sdk.js');
+  const { endWithin, resourceOf, startTraces, tellFaults } = await import('./sdk.js');
   const { startMetrics } = await import('./metrics-export.js');
   tellFaults(log);
   const started: Telemetry[] = [];
   const sources: (() => Promise<ScopeMetrics[]>)[] = [];
-  if (otlpEndpoint !== undefined) started.push(startSdk(options, otlpEndpoint));
-  const metrics = startMetrics({ otlpEndpoint, exportIntervalMs: options.metricsIntervalMs }, resourceOf(options));
+  started.push(startTraces(options));
+  if (logs !== undefined) {
+    const { startLogs } = await import('./logs-export.js');
+    started.push(startLogs(logs, otel, resourceOf(options)));
+  }
+  const metrics = startMetrics({ target: metricsTarget, exportIntervalMs: options.metricsIntervalMs }, resourceOf(options));
   started.push(metrics);
   if (metricsListen !== undefined) {
     const { serveMetrics } = await import('./prometheus.js');

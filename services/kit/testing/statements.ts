@@ -1,7 +1,6 @@
 // Lists the statements that work sends to a database: on MySQL each is a round trip.
 import { trace } from '@opentelemetry/api';
-import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
-import { register } from '../telemetry/sdk.js';
+import { recordTraces } from './traces.js';
 
 /** Lists statements. There can be one per test file. */
 export interface StatementList {
@@ -14,21 +13,20 @@ const table = /\b(?:FROM|INTO|UPDATE) (\w+)/;
 
 /** Starts to trace this process. */
 export function listStatements(): StatementList {
-  const spans = new InMemorySpanExporter();
-  const telemetry = register({ serviceName: 'test', instanceId: '1' }, new SimpleSpanProcessor(spans));
+  const traces = recordTraces();
   return {
     async of(work) {
-      spans.reset();
+      traces.reset();
       await trace.getTracer('test').startActiveSpan('work', async (span) => {
         await work();
         span.end();
       });
-      return spans
-        .getFinishedSpans()
+      return traces
+        .spans()
         .map(({ attributes }) => String(attributes['db.query.text'] ?? ''))
         .filter((text) => text !== '')
         .map((text) => [text.split(' ', 1)[0], table.exec(text)?.[1]].join(' ').trim());
     },
-    stop: () => telemetry.stop(),
+    stop: () => traces.stop(),
   };
 }

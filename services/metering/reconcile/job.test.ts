@@ -106,7 +106,7 @@ describe.each(testEngines)('the reconcile job on %s', (engine) => {
       { check: DriftCheck.DRIFT_CHECK_CHARGE, callId: id, accountId: customer.accountId },
     ]);
     expect(told('the books disagree')).toMatchObject([
-      { level: 50, check: 'DRIFT_CHECK_CHARGE', call_id: id, stored: '200000', expected: '220000' },
+      { level: 'error', check: 'DRIFT_CHECK_CHARGE', call_id: id, stored: '200000', expected: '220000' },
     ]);
     // Long after its call has left the window of the recent runs.
     money.clock.advance(1_000_000);

@@ -1,11 +1,12 @@
 // Serves service objects to another thread.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { MessagePort } from 'node:worker_threads';
-import { context as activeContext, defaultTextMapGetter, propagation, ROOT_CONTEXT } from '@opentelemetry/api';
+import { defaultTextMapGetter } from '@opentelemetry/api';
 import { AppError, toAppError } from '#client/errors/app-error.js';
 import { type CallContext, consumerLeft } from '#client/call-context.js';
 import { handlerOf, type MethodInfo, methodsOf, type StreamHandler, type UnaryHandler } from '#client/definition.js';
 import { pump } from '#client/grpc/stream-pump.js';
+import { inTraceOf } from '#client/traceparent.js';
 import type { Logger } from '../../log.js';
 import type { ServedService } from '../served-service.js';
 import { RequestStream } from '../request-stream.js';
@@ -88,7 +89,7 @@ export function serveThread(port: MessagePort, options: ServeThreadOptions): Thr
       if (calls.has(id)) link.send([Kind.provisional, id, packResponse(info, response)]);
     };
     const context = { ...contextOf(header, call.abort.signal), ...(header.wantsProvisional === true ? { onProvisional } : {}) };
-    inTraceOf(header, async () => {
+    const serve = async (): Promise<void> => {
       try {
         const request = call.requests?.read ?? unpackRequest(info, packed!);
         if (info.definition.responseStream) {
@@ -105,7 +106,9 @@ export function serveThread(port: MessagePort, options: ServeThreadOptions): Thr
         calls.delete(id);
         call.requests?.arriving.end();
       }
-    });
+    };
+    if (header.trace === undefined) void serve();
+    else void inTraceOf(header.trace, defaultTextMapGetter, serve);
   }
 
   function openCall(id: number, info: MethodInfo): OpenCall {
@@ -144,11 +147,6 @@ export function serveThread(port: MessagePort, options: ServeThreadOptions): Thr
       link.close();
     },
   };
-}
-
-function inTraceOf({ trace }: CallHeader, work: () => Promise<void>): void {
-  if (trace === undefined) void work();
-  else void activeContext.with(propagation.extract(ROOT_CONTEXT, trace, defaultTextMapGetter), work);
 }
 
 function failureOf({ reason, message, details, retryAfterMs }: AppError): Failure {

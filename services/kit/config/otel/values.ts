@@ -1,0 +1,72 @@
+// Kinds of settings that OpenTelemetry's variables have. An integer of its specification has 31 bits, and times are in milliseconds.
+import { accessSync, constants } from 'node:fs';
+import { integer, type Setting } from '../settings.js';
+
+const integerMax = 2 ** 31 - 1;
+
+/** A setting whose value `parse` returns; its errors complete "NAME …". */
+export function parsed<T>(
+  env: string,
+  description: string,
+  standard: T,
+  parse: (text: string) => T,
+  options: { secret?: boolean; show?: (value: T) => string } = {},
+): Setting<T> {
+  return { env, description, default: standard, parse, ...options };
+}
+
+/** A number of things. */
+export function count(env: string, description: string, standard: number, min = 1): Setting<number> {
+  return integer(env, description, { min, max: integerMax, default: standard });
+}
+
+/** The same without a default. */
+export function optionalCount(env: string, description: string): Setting<number | undefined> {
+  return { ...integer(env, description, { min: 0, max: integerMax }), default: undefined };
+}
+
+/** A variable of the specification that is not supported; setting it is an error. */
+export function refused(env: string, instead: string): Setting<undefined> {
+  return parsed(env, `not supported: ${instead}`, undefined, () => {
+    throw new Error(`is not supported: ${instead}`);
+  });
+}
+
+/** Returns the address as it is. */
+export function addressOf(text: string): string {
+  const url = URL.parse(text);
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') throw new Error('must be an address such as "http://localhost:4318"');
+  return text;
+}
+
+/** Returns the path, if the file can be read. */
+export function fileOf(text: string): string {
+  try {
+    accessSync(text, constants.R_OK);
+  } catch {
+    throw new Error('must be the path of a file that this process can read');
+  }
+  return text;
+}
+
+/** Returns pairs as in "key=value,key=value", whose values may be percent-encoded. */
+export function pairsOf(text: string): Readonly<Record<string, string>> {
+  const wrong = 'must be pairs such as "key=value,key=value", with "," and "=" percent-encoded in values';
+  const pairs = text.split(',').filter((pair) => pair.trim() !== '');
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const parts = pair.split('=');
+      const [key = '', value = ''] = parts.map((part) => part.trim());
+      if (parts.length !== 2 || key === '' || !isDecodable(key + value)) throw new Error(wrong);
+      return [decodeURIComponent(key), decodeURIComponent(value)];
+    }),
+  );
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    return decodeURIComponent(text) !== undefined;
+  } catch {
+    return false;
+  }
+}

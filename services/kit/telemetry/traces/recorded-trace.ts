@@ -1,0 +1,13 @@
+// Whether what happens now belongs to a trace that is recorded.
+import { type Span, trace, TraceFlags } from '@opentelemetry/api';
+
+/** Returns the active span if its trace is recorded. The span itself may have ended: what a request causes afterwards belongs to its trace too. */
+export function recordedSpan(): Span | undefined {
+  const span = trace.getActiveSpan();
+  return span !== undefined && (span.spanContext().traceFlags & TraceFlags.SAMPLED) !== 0 ? span : undefined;
+}
+
+/** Returns the id of the active trace; empty when the trace is not recorded, so that a link never leads to a trace that no receiver has. */
+export function recordedTraceId(): string {
+  return recordedSpan()?.spanContext().traceId ?? '';
+}
