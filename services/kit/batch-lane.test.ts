@@ -7,6 +7,7 @@ function lane(options: { batchMax?: number; queueMax?: number; down?: boolean } 
   const batches: string[][] = [];
   const stored: string[] = [];
   const subject = new BatchLane<string, string>({
+    name: 'items',
     apply: async (items) => {
       batches.push([...items]);
       await new Promise((resolve) => setTimeout(resolve, 2));

@@ -2,9 +2,14 @@
 import { abortError, AppError } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
 import { nextTurn } from './turn.js';
+import type { Span } from '@opentelemetry/api';
+import { inBatchSpan } from './telemetry/traces/batch-span.js';
+import { recordedSpan } from './telemetry/traces/recorded-trace.js';
 
 /** Options of `BatchLane`. */
 export interface BatchLaneOptions<Item, Outcome> {
+  /** What is applied, for the span of a batch: "ledger operations". */
+  readonly name: string;
   /**
    * Applies all of the items in one transaction, in order, and returns the outcome of each once they are durable; or applies none of them and throws.
    * It may call `onApplied` with the outcomes before they are durable.
@@ -24,6 +29,7 @@ export type Waiter = Pick<CallContext, 'signal' | 'deadlineMs'>;
 interface Waiting<Item, Outcome> {
   readonly item: Item;
   readonly waiter: Waiter | undefined;
+  readonly span: Span | undefined;
   readonly onApplied: ((outcome: Outcome) => void) | undefined;
   readonly resolve: (outcome: Outcome) => void;
   readonly reject: (error: unknown) => void;
@@ -49,7 +55,7 @@ export class BatchLane<Item, Outcome = undefined> {
       return Promise.reject(new AppError('overloaded', 'Too much is waiting to be stored; try again shortly.', { retryAfterMs: 1000 }));
     }
     return new Promise((resolve, reject) => {
-      this.queue.push({ item, waiter, onApplied, resolve, reject });
+      this.queue.push({ item, waiter, span: recordedSpan(), onApplied, resolve, reject });
       this.running ??= this.run();
     });
   }
@@ -78,9 +84,14 @@ export class BatchLane<Item, Outcome = undefined> {
     const wanted = batch.filter(isWanted);
     if (wanted.length === 0) return;
     try {
-      const outcomes = await this.options.apply(
-        wanted.map(({ item }) => item),
-        (applied) => wanted.forEach(({ onApplied }, index) => onApplied?.(applied[index]!)),
+      const outcomes = await inBatchSpan(
+        `batch ${this.options.name}`,
+        wanted.map(({ span }) => span),
+        () =>
+          this.options.apply(
+            wanted.map(({ item }) => item),
+            (applied) => wanted.forEach(({ onApplied }, index) => onApplied?.(applied[index]!)),
+          ),
       );
       wanted.forEach(({ resolve }, index) => resolve(outcomes[index]!));
     } catch (error) {

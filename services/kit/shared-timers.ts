@@ -1,4 +1,5 @@
 // Timers that share wake-ups: an idle process pays for each time that it wakes far more than for the work that is then due.
+import { context, ROOT_CONTEXT } from '@opentelemetry/api';
 
 /** Longer waits end at a multiple of this. */
 const gridMs = 250;
@@ -17,7 +18,7 @@ const ticks = new Map<number, Tick>();
  */
 export function afterAbout(waitMs: number, callback: () => void): () => void {
   if (waitMs < gridMs) {
-    const timer = setTimeout(callback, waitMs).unref();
+    const timer = outsideTraces(callback, waitMs);
     return () => clearTimeout(timer);
   }
   const nowMs = performance.now();
@@ -50,7 +51,12 @@ function createTick(number: number, waitMs: number): Tick {
     ticks.delete(number);
     for (const callback of callbacks) callback();
   };
-  const tick = { timer: setTimeout(end, Math.ceil(waitMs)).unref(), callbacks };
+  const tick = { timer: outsideTraces(end, Math.ceil(waitMs)), callbacks };
   ticks.set(number, tick);
   return tick;
+}
+
+/** What is due later is not part of the trace of the call that happened to ask for it: it is done for others too. */
+function outsideTraces(callback: () => void, waitMs: number): NodeJS.Timeout {
+  return context.with(ROOT_CONTEXT, () => setTimeout(callback, waitMs).unref());
 }

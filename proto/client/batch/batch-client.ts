@@ -2,7 +2,7 @@
 // on one long-lived stream.
 import type { BatchRequest, BatchResponse } from './batch-contract.js';
 import { type BatchLog, BatchStream } from './batch-stream.js';
-import type { CallContext } from '../call-context.js';
+import { tracedUnary } from '../client-span.js';
 import {
   type MessageOf,
   methodsOf,
@@ -70,8 +70,9 @@ export function batchClient<D extends ServiceDefinition, S extends BatchMethod<D
     ...(renewMs === undefined ? {} : { renewMs }),
   });
   const batched: UntypedService = { ...(client as UntypedService) };
-  for (const name of options.operations) {
-    batched[name] = (request: unknown, context: CallContext | undefined) => stream.call({ $case: name, value: request }, context);
+  for (const { key, fullName } of methodsOf(definition)) {
+    if (!(options.operations as readonly string[]).includes(key)) continue;
+    batched[key] = tracedUnary(fullName, (request, context) => stream.call({ $case: key, value: request }, context));
   }
   return { client: batched as ServiceOf<D>, close: () => stream.close() };
 }

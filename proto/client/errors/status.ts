@@ -22,3 +22,6 @@ export const Status = {
 } as const;
 
 export type Status = (typeof Status)[keyof typeof Status];
+
+/** The names of the codes: statusNames[14] is "UNAVAILABLE". */
+export const statusNames: readonly string[] = Object.keys(Status);

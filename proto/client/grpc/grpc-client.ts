@@ -22,6 +22,7 @@ import {
 } from '../definition.js';
 import { actorKey, callerKey, commonChannelOptions, fromServiceError } from './grpc-wire.js';
 import { injectTraceContext } from '../traceparent.js';
+import { serverAddressOf, tracedStream, tracedUnary } from '../client-span.js';
 import { serverIdentityCheck } from './server-identity.js';
 import { pump } from './stream-pump.js';
 import type { Tls } from '../tls.js';
@@ -74,12 +75,13 @@ export function dialGrpc(address: string, options: DialGrpcOptions): GrpcConnect
   const verify = service === undefined ? {} : { checkServerIdentity: serverIdentityCheck(service) };
   const channelCredentials = tls === undefined ? credentials.createInsecure() : credentials.createSsl(tls.ca, tls.key, tls.cert, verify);
   const channel = new Client(address, channelCredentials, channelOptions);
+  const server = serverAddressOf(address);
   return {
     client<D extends ServiceDefinition>(definition: D): ServiceOf<D> {
       const client: UntypedService = {};
       for (const info of methodsOf(definition)) {
-        const once = callUnary(channel, info, options);
-        if (info.definition.responseStream) client[info.key] = callStream(channel, info, options);
+        const once = tracedUnary(info.fullName, callUnary(channel, info, options), server);
+        if (info.definition.responseStream) client[info.key] = tracedStream(info.fullName, callStream(channel, info, options), server);
         else client[info.key] = isIdempotent(info) ? withRetries(once, options.attempts ?? 1) : once;
       }
       return client as ServiceOf<D>;

@@ -1,16 +1,14 @@
 // Which statements a trace contains, and which of their data it must not contain.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { trace } from '@opentelemetry/api';
-import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
-import { register, type Telemetry } from '../telemetry/sdk.js';
 import { createTestDatabase, type TestDatabase, testEngines } from '../testing/database.js';
+import { type RecordedTraces, recordTraces } from '../testing/traces.js';
 
-const spans = new InMemorySpanExporter();
-let telemetry: Telemetry;
+let traces: RecordedTraces;
 beforeAll(() => {
-  telemetry = register({ serviceName: 'test', instanceId: '1' }, new SimpleSpanProcessor(spans));
+  traces = recordTraces();
 });
-afterAll(() => telemetry.stop());
+afterAll(() => traces.stop());
 
 describe.each(testEngines)('statements on %s', (engine) => {
   let test: TestDatabase;
@@ -19,7 +17,7 @@ describe.each(testEngines)('statements on %s', (engine) => {
     await test.db.knex.raw('CREATE TABLE thing (id INT NOT NULL PRIMARY KEY, name VARCHAR(20) NOT NULL)');
   });
   afterAll(() => test.drop());
-  afterEach(() => spans.reset());
+  afterEach(() => traces.reset());
 
   async function traced(work: () => Promise<unknown>): Promise<string> {
     return trace.getTracer('test').startActiveSpan('call', async (span) => {
@@ -31,10 +29,15 @@ describe.each(testEngines)('statements on %s', (engine) => {
 
   it('of a traced call are its children, also in transactions, without the values', async () => {
     const parent = await traced(() => test.db.transaction(async (tx) => tx('thing').insert({ id: 1, name: 'a secret name' })));
-    const insert = spans.getFinishedSpans().find((span) => span.name === 'INSERT');
+    const insert = traces.spans().find((span) => span.name === 'INSERT thing');
     expect(insert?.parentSpanContext?.spanId).toBe(parent);
-    expect(insert?.attributes).toMatchObject({ 'db.system.name': engine, 'db.operation.name': 'INSERT' });
-    expect(JSON.stringify(spans.getFinishedSpans().map((span) => [span.attributes, span.events]))).not.toContain('a secret name');
+    expect(insert?.attributes).toMatchObject({
+      'db.system.name': engine,
+      'db.namespace': expect.any(String),
+      'db.operation.name': 'INSERT',
+      'db.collection.name': 'thing',
+    });
+    expect(JSON.stringify(traces.spans().map((span) => [span.attributes, span.events]))).not.toContain('a secret name');
   });
 
   it('of a plain transaction are children too, and record failures', async () => {
@@ -42,7 +45,7 @@ describe.each(testEngines)('statements on %s', (engine) => {
     const twice = () =>
       test.db.plainTransaction(async (tx) => (await tx.run(insert, [3, 'a secret name'])) + (await tx.run(insert, [3, 'a secret name'])));
     const parent = await traced(twice);
-    const inserts = spans.getFinishedSpans().filter((span) => span.name === 'INSERT');
+    const inserts = traces.spans().filter((span) => span.name === 'INSERT thing');
     expect(inserts.map((span) => [span.parentSpanContext?.spanId, span.status.code])).toEqual([
       [parent, 0],
       [parent, 2],
@@ -54,13 +57,13 @@ describe.each(testEngines)('statements on %s', (engine) => {
   it('record failures', async () => {
     await test.db.knex('thing').insert({ id: 2, name: 'first' });
     await traced(() => test.db.knex('thing').insert({ id: 2, name: 'a secret name' }));
-    const insert = spans.getFinishedSpans().find((span) => span.name === 'INSERT');
+    const insert = traces.spans().find((span) => span.name === 'INSERT thing');
     expect(insert?.status.code).toBe(2);
     expect(JSON.stringify([insert?.attributes, insert?.events, insert?.status])).not.toContain('secret');
   });
 
   it('outside a trace create no span', async () => {
     await test.db.knex('thing').select('id');
-    expect(spans.getFinishedSpans()).toHaveLength(0);
+    expect(traces.spans()).toHaveLength(0);
   });
 });

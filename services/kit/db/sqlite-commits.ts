@@ -1,6 +1,8 @@
 // Commits of one SQLite file: all plain transactions that wait at the same moment, of every service that shares the file, share one
 // commit and one sync.
-import { context } from '@opentelemetry/api';
+import { context, type Span } from '@opentelemetry/api';
+import { failActiveSpan, inBatchSpan, inChildSpan } from '../telemetry/traces/batch-span.js';
+import { recordedSpan } from '../telemetry/traces/recorded-trace.js';
 import { nextTurn } from '../turn.js';
 import type { PlainTransaction } from './plain-transaction.js';
 import type { ConnectionPool } from './run-plain.js';
@@ -10,6 +12,8 @@ import type { WalSync } from './wal-sync.js';
 interface Waiting {
   /** Runs the work in the open transaction, and keeps its result. */
   readonly work: (tx: PlainTransaction) => Promise<void>;
+  /** The span of its caller, if its trace is recorded. */
+  readonly span: Span | undefined;
   /** Called once the result is committed, before it is durable. */
   readonly applied: () => void;
   readonly resolve: () => void;
@@ -40,6 +44,7 @@ export class SqliteCommits {
         work: context.bind(context.active(), async (tx: PlainTransaction) => {
           result = await work(tx);
         }),
+        span: recordedSpan(),
         applied: () => onApplied?.(result),
         resolve: () => resolve(result),
         reject,
@@ -69,7 +74,9 @@ export class SqliteCommits {
       await new Promise<void>((resolve) => process.nextTick(resolve));
       const group = this.queue;
       this.queue = [];
-      if (group.length > 0) await this.commit(group);
+      if (group.length === 0) continue;
+      const callers = group.map(({ span }) => span);
+      await inBatchSpan('commit sqlite', callers, () => this.commit(group));
     }
     this.running = undefined;
   }
@@ -79,13 +86,15 @@ export class SqliteCommits {
     try {
       const { done, hasWritten } = await this.apply(group);
       committed = done;
-      const synced = hasWritten ? this.wal?.run() : undefined;
+      const { wal } = this;
+      const synced = hasWritten && wal !== undefined ? inChildSpan('sync sqlite', () => wal.run()) : undefined;
       // Its failure is raised below.
       synced?.catch(() => undefined);
       for (const { applied } of committed) applied();
       await synced;
       for (const { resolve } of committed) resolve();
     } catch (error) {
+      failActiveSpan(error);
       for (const { reject } of group) reject(error);
     }
   }

@@ -1,7 +1,7 @@
 // A transaction on better-sqlite3, whose calls block: rows one by one with prepared statements, which costs less than statements on many
 // rows.
 import type { Bindings, PlainTransaction, Row } from './plain-transaction.js';
-import { endStatement, traceStatement } from './sql-spans.js';
+import { type ConnectionFacts, endStatement, traceStatement } from './sql-spans.js';
 import type { Table, Values } from './table.js';
 
 interface SqliteStatement {
@@ -13,7 +13,7 @@ interface SqliteStatement {
 }
 
 /** The part of better-sqlite3 that is used here. */
-export interface SqliteConnection {
+export interface SqliteConnection extends ConnectionFacts {
   readonly inTransaction: boolean;
   prepare(sql: string): SqliteStatement;
   pragma(text: string): unknown;
@@ -95,15 +95,19 @@ export class SqliteTransaction implements PlainTransaction {
   }
 
   async find(table: Table, keys: readonly Values[]): Promise<Values[]> {
-    return this.execute(table.selectOne, () => {
-      const { select } = this.prepared.table(table);
-      const rows: Values[] = [];
-      for (const key of keys) {
-        const row = select.get(key);
-        if (row !== undefined) rows.push(row as Values);
-      }
-      return rows;
-    });
+    return this.execute(
+      table.selectOne,
+      () => {
+        const { select } = this.prepared.table(table);
+        const rows: Values[] = [];
+        for (const key of keys) {
+          const row = select.get(key);
+          if (row !== undefined) rows.push(row as Values);
+        }
+        return rows;
+      },
+      keys.length,
+    );
   }
 
   /** A transaction has the file to itself, so nothing needs locking. */
@@ -114,20 +118,28 @@ export class SqliteTransaction implements PlainTransaction {
   async insert(table: Table, rows: readonly Values[]): Promise<void> {
     if (rows.length === 0) return;
     this.hasWritten = true;
-    this.execute(table.insertOne, () => {
-      const { insert } = this.prepared.table(table);
-      for (const row of rows) insert.run(row);
-    });
+    this.execute(
+      table.insertOne,
+      () => {
+        const { insert } = this.prepared.table(table);
+        for (const row of rows) insert.run(row);
+      },
+      rows.length,
+    );
   }
 
   async overwrite(table: Table, rows: readonly Values[]): Promise<void> {
     if (rows.length === 0) return;
     this.hasWritten = true;
-    this.execute(table.updateOne, () => {
-      const { update } = this.prepared.table(table);
-      const changingFrom = table.columns.length - table.changing.length;
-      for (const row of rows) update!.run([...row.slice(changingFrom), ...row.slice(0, table.key.length)]);
-    });
+    this.execute(
+      table.updateOne,
+      () => {
+        const { update } = this.prepared.table(table);
+        const changingFrom = table.columns.length - table.changing.length;
+        for (const row of rows) update!.run([...row.slice(changingFrom), ...row.slice(0, table.key.length)]);
+      },
+      rows.length,
+    );
   }
 
   /** Rolls back. */
@@ -136,9 +148,9 @@ export class SqliteTransaction implements PlainTransaction {
     if (this.connection.inTransaction) this.prepared.text('ROLLBACK').run([]);
   }
 
-  private execute<T>(sql: string, statement: () => T): T {
+  private execute<T>(sql: string, statement: () => T, times = 1): T {
     this.assertUnharmed();
-    const span = traceStatement('sqlite', sql);
+    const span = traceStatement('sqlite', sql, this.connection, times);
     try {
       const result = statement();
       if (span !== undefined) endStatement(span);

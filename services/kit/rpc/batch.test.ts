@@ -1,8 +1,7 @@
 // Batched calls, over every transport: each gets exactly one result of its own.
 import { fromRpcStatus } from '#client/errors/rpc-status.js';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { trace } from '@opentelemetry/api';
-import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import { SpanKind, trace } from '@opentelemetry/api';
 import {
   HoldRequest,
   HoldResponse,
@@ -14,8 +13,8 @@ import {
 } from '#proto/ledger/v1/ledger.js';
 import { AppError } from '#client/errors/app-error.js';
 import { type BatchedLedger, type BatchedMethods, batchedNames, batchedService } from '../testing/batched-service.js';
-import { register, type Telemetry } from '../telemetry/sdk.js';
 import { type LogLine, recordingLogger } from '../testing/log.js';
+import { type RecordedTraces, recordTraces } from '../testing/traces.js';
 import { type Connection, transports } from '../testing/transports.js';
 import { failureOf, promised, untilStill, untilTrue } from '../testing/waiting.js';
 import { batchClient } from '#client/batch/batch-client.js';
@@ -27,12 +26,11 @@ const context = (options: { timeoutMs?: number; signal?: AbortSignal } = {}): Ca
 /** Responds with the id in the request. */
 const echoing: LedgerService['release'] = async ({ holdId }) => ReleaseResponse.fromPartial({ hold: { id: holdId } });
 
-const spans = new InMemorySpanExporter();
-let telemetry: Telemetry;
+let traces: RecordedTraces;
 beforeAll(() => {
-  telemetry = register({ serviceName: 'test', instanceId: '1' }, new SimpleSpanProcessor(spans));
+  traces = recordTraces();
 });
-afterAll(() => telemetry.stop());
+afterAll(() => traces.stop());
 
 describe.each(transports)('batched calls, %s', (_, connect) => {
   let connection: Connection<BatchedLedger> | undefined;
@@ -43,7 +41,7 @@ describe.each(transports)('batched calls, %s', (_, connect) => {
   afterEach(async () => {
     closeClient();
     await connection?.close();
-    spans.reset();
+    traces.reset();
   });
 
   async function clientOf(methods: BatchedMethods, caller = 'gateway'): Promise<BatchedLedger> {
@@ -126,7 +124,7 @@ describe.each(transports)('batched calls, %s', (_, connect) => {
     expect(broken).toMatchObject({ reason: { reason: 'internal', message: 'Something went wrong on our side.' } });
     const logged = lines.filter((line) => JSON.stringify(line).includes('hunter2'));
     expect(logged).toHaveLength(1);
-    expect(logged[0]).toMatchObject({ level: 50, rpc: 'tollgate.ledger.v1.LedgerService/Release', caller: 'gateway' });
+    expect(logged[0]).toMatchObject({ level: 'error', rpc: 'tollgate.ledger.v1.LedgerService/Release', caller: 'gateway' });
   });
 
   it('are not affected by a call that cannot be encoded', async () => {
@@ -208,11 +206,13 @@ describe.each(transports)('batched calls, %s', (_, connect) => {
         return span.spanContext().traceId;
       });
     const [one, two] = await Promise.all([traced('one'), traced('two'), client.release(release('untraced'), context())]);
-    const releases = (): ReturnType<typeof spans.getFinishedSpans> =>
-      spans.getFinishedSpans().filter(({ name }) => name === 'tollgate.ledger.v1.LedgerService/Release');
+    const releases = (): ReturnType<RecordedTraces['spans']> =>
+      traces.spans().filter(({ name, kind }) => name === 'tollgate.ledger.v1.LedgerService/Release' && kind === SpanKind.SERVER);
     await untilTrue(() => releases().length >= 2);
     expect(new Set(releases().map((span) => span.spanContext().traceId))).toEqual(new Set([one, two]));
     expect(releases()).toHaveLength(2);
+    // The stream that carries the calls belongs to none of them.
+    expect(traces.spans().map(({ name }) => name)).not.toContain('tollgate.ledger.v1.LedgerService/Batch');
   });
 });
 

@@ -1,12 +1,21 @@
 // Decorator that records a span, a duration and one log line per call. An unknown error is logged here, once, and hidden from the caller.
-import { context as activeContext, isSpanContextValid, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { type Context, context as activeContext, isSpanContextValid, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { type AppError, toAppError } from '#client/errors/app-error.js';
-import { Status } from '#client/errors/status.js';
+import { Status, statusNames } from '#client/errors/status.js';
+import { builtInCallers } from '#rules/callers.js';
 import type { Logger } from '../log.js';
+import { addException } from '../telemetry/traces/exception-event.js';
 import type { Decorator } from './decorate.js';
 
-// Attribute names of https://opentelemetry.io/docs/specs/semconv/rpc/rpc-spans/.
-const statusNames = Object.fromEntries(Object.entries(Status).map(([name, code]) => [code, name]));
+/** The status codes that are the server's fault, by https://opentelemetry.io/docs/specs/semconv/rpc/grpc/. */
+const faults: ReadonlySet<number> = new Set([
+  Status.UNKNOWN,
+  Status.DEADLINE_EXCEEDED,
+  Status.UNIMPLEMENTED,
+  Status.INTERNAL,
+  Status.UNAVAILABLE,
+  Status.DATA_LOSS,
+]);
 
 /** Traces and logs every call. Outermost in the chain, so that it also sees calls that the other decorators refuse. */
 export function telemetry(log: Logger): Decorator {
@@ -15,16 +24,19 @@ export function telemetry(log: Logger): Decorator {
   return (method) => {
     const attributes = { 'rpc.system.name': 'grpc', 'rpc.method': method.fullName };
     return (context) => {
-      const span = tracer.startSpan(method.fullName, { kind: SpanKind.SERVER, attributes });
+      const outer = activeContext.active();
+      const span = isOwnInitiative(context.caller, outer)
+        ? undefined
+        : tracer.startSpan(method.fullName, { kind: SpanKind.SERVER, attributes }, outer);
       const startMs = performance.now();
       // Without an SDK there is nothing to activate, and streams would pay for it at every message.
-      const active = isSpanContextValid(span.spanContext()) ? trace.setSpan(activeContext.active(), span) : undefined;
+      const active = span !== undefined && isSpanContextValid(span.spanContext()) ? trace.setSpan(outer, span) : undefined;
       return {
         context,
         ...(active === undefined ? {} : { within: <T>(step: () => T): T => activeContext.with(active, step) }),
         end(error) {
           const failure = error === undefined ? undefined : toAppError(error);
-          endSpan(span, context.caller, failure);
+          if (span !== undefined) endSpan(span, context.caller, failure);
           const isFault = failure !== undefined && failure.reason === 'internal' && !failure.remote;
           if (isFault || log.isLevelEnabled('debug')) {
             const line = {
@@ -32,7 +44,7 @@ export function telemetry(log: Logger): Decorator {
               caller: context.caller,
               durationMs: Math.round((performance.now() - startMs) * 1000) / 1000,
             };
-            activeContext.with(active ?? activeContext.active(), () => {
+            activeContext.with(active ?? outer, () => {
               if (isFault) log.error({ ...line, err: failure.cause ?? failure }, 'call failed');
               else log.debug({ ...line, reason: failure?.reason }, 'call');
             });
@@ -44,6 +56,11 @@ export function telemetry(log: Logger): Decorator {
   };
 }
 
+/** Reports whether a process of the installation calls by itself, as when it polls or watches; only what it does for a traced request is traced. */
+function isOwnInitiative(caller: string, outer: Context): boolean {
+  return caller !== 'operator' && Object.hasOwn(builtInCallers, caller) && trace.getSpanContext(outer) === undefined;
+}
+
 function endSpan(span: Span, caller: string, failure: AppError | undefined): void {
   if (span.isRecording()) {
     span.setAttribute('tollgate.caller', caller);
@@ -51,8 +68,11 @@ function endSpan(span: Span, caller: string, failure: AppError | undefined): voi
     if (failure !== undefined) {
       span.setAttribute('error.type', failure.reason);
       // On a server span only server faults are errors; a refused call is not.
-      const isError = failure.code === Status.INTERNAL || failure.code === Status.UNAVAILABLE || failure.code === Status.DEADLINE_EXCEEDED;
-      if (isError) span.setStatus({ code: SpanStatusCode.ERROR, message: failure.message });
+      if (faults.has(failure.code)) {
+        span.setStatus({ code: SpanStatusCode.ERROR, message: failure.message });
+        // An error of another service is an event of its own span.
+        if (!failure.remote) addException(span, failure);
+      }
     }
   }
   span.end();

@@ -1,27 +1,25 @@
 // One suite for every transport: what passes here behaves the same in one process and in several.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { trace } from '@opentelemetry/api';
-import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import { SpanKind, trace } from '@opentelemetry/api';
 import { AppError } from '#client/errors/app-error.js';
-import { register, type Telemetry } from '../telemetry/sdk.js';
 import { probeAccess } from '../testing/access.js';
 import { type LogLine, recordingLogger } from '../testing/log.js';
 import { probe, type ProbeService, probeService, ProbeServiceDefinition } from '../testing/probe-service.js';
 import { failureOf, promised, untilStill, untilTrue } from '../testing/waiting.js';
+import { type RecordedTraces, recordTraces } from '../testing/traces.js';
 import { type Connection, encodingTransports, transports } from '../testing/transports.js';
 import { type CallContext, callContext } from '#client/call-context.js';
 import { crossings } from './crossing.js';
 import { localClient } from './local-client.js';
 import { decorateService } from './standard-chain.js';
 
-const spans = new InMemorySpanExporter();
-let telemetry: Telemetry;
+let traces: RecordedTraces;
 
 beforeAll(() => {
-  telemetry = register({ serviceName: 'test', instanceId: '1' }, new SimpleSpanProcessor(spans));
+  traces = recordTraces();
 });
 
-afterAll(() => telemetry.stop());
+afterAll(() => traces.stop());
 
 describe.each(transports)('a service %s', (name, connect, aheadMax) => {
   let connection: Connection<ProbeService> | undefined;
@@ -29,7 +27,7 @@ describe.each(transports)('a service %s', (name, connect, aheadMax) => {
 
   afterEach(async () => {
     await connection?.close();
-    spans.reset();
+    traces.reset();
   });
 
   async function clientOf(methods: Partial<ProbeService>, caller = 'gateway'): Promise<ProbeService> {
@@ -135,7 +133,7 @@ describe.each(transports)('a service %s', (name, connect, aheadMax) => {
     expect(`${JSON.stringify(error)}${String(error.cause)}`).not.toContain('hunter2');
     const logged = lines.filter((line) => JSON.stringify(line).includes('hunter2'));
     expect(logged).toHaveLength(1);
-    expect(logged[0]).toMatchObject({ level: 50, rpc: 'tollgate.test.v1.ProbeService/Echo', caller: 'gateway' });
+    expect(logged[0]).toMatchObject({ level: 'error', rpc: 'tollgate.test.v1.ProbeService/Echo', caller: 'gateway' });
   });
 
   it('delivers the messages before an error in a stream', async () => {
@@ -281,15 +279,33 @@ describe.each(transports)('a service %s', (name, connect, aheadMax) => {
       span.end();
       return span.spanContext();
     });
-    await untilTrue(() => spans.getFinishedSpans().length >= 7);
-    const byName = new Map(spans.getFinishedSpans().map((span) => [span.name, span]));
-    const echo = byName.get('tollgate.test.v1.ProbeService/Echo')!;
-    const count = byName.get('tollgate.test.v1.ProbeService/Count')!;
-    expect([echo.parentSpanContext?.spanId, count.parentSpanContext?.spanId]).toEqual([root.spanId, root.spanId]);
-    expect(byName.get('inside echo')!.parentSpanContext?.spanId).toBe(echo.spanContext().spanId);
-    expect(byName.get('inside count')!.parentSpanContext?.spanId).toBe(count.spanContext().spanId);
-    expect(new Set(spans.getFinishedSpans().map((span) => span.spanContext().traceId))).toEqual(new Set([root.traceId]));
-    expect(echo.attributes).toMatchObject({ 'rpc.response.status_code': 'OK', 'tollgate.caller': 'gateway' });
+    await untilTrue(() => traces.spans().length >= 9);
+    const spanOf = (title: string, kind = SpanKind.INTERNAL) => traces.spans().find((span) => span.name === title && span.kind === kind)!;
+    for (const [rpc, inside] of [
+      ['tollgate.test.v1.ProbeService/Echo', 'inside echo'],
+      ['tollgate.test.v1.ProbeService/Count', 'inside count'],
+    ] as const) {
+      const [sent, served] = [spanOf(rpc, SpanKind.CLIENT), spanOf(rpc, SpanKind.SERVER)];
+      expect(sent.parentSpanContext?.spanId).toBe(root.spanId);
+      expect(served.parentSpanContext?.spanId).toBe(sent.spanContext().spanId);
+      expect(spanOf(inside).parentSpanContext?.spanId).toBe(served.spanContext().spanId);
+      expect(sent.attributes).toMatchObject({ 'rpc.method': rpc, 'rpc.response.status_code': 'OK' });
+      expect(served.attributes).toMatchObject({ 'rpc.response.status_code': 'OK', 'tollgate.caller': 'gateway' });
+    }
+    expect(new Set(traces.spans().map((span) => span.spanContext().traceId))).toEqual(new Set([root.traceId]));
+  });
+
+  it('does not trace what a process of the installation does by itself', async () => {
+    const client = await clientOf({
+      echo: async (request) => request,
+      async *count() {
+        yield probe('1');
+      },
+    });
+    await client.echo(probe(''), context());
+    for await (const _message of client.count(probe(''), context()));
+    await untilStill(() => traces.spans().length);
+    expect(traces.spans()).toEqual([]);
   });
 
   it('identifies its caller by the transport, not by the call', async () => {

@@ -32,6 +32,7 @@ export function createOperationLane(deps: {
     { length: count },
     () =>
       new BatchLane<Operation, Applied<ReplyTo<Operation>>>({
+        name: 'ledger operations',
         apply: (operations, onApplied) => store.execute(operations, clock.nowMs(), onApplied),
         ...(turn === undefined ? {} : { turn }),
         isOfOneItem: isOfOneOperation,

@@ -74,7 +74,13 @@ export class LaneBooks implements Books {
     private readonly shared: boolean,
   ) {
     this.writer = new Writer(db, this.clock);
-    this.reads = new BatchLane({ apply: (wanted) => this.read(wanted), isOfOneItem: () => false, batchMax: readsMax, queueMax: 100_000 });
+    this.reads = new BatchLane({
+      name: 'reads',
+      apply: (wanted) => this.read(wanted),
+      isOfOneItem: () => false,
+      batchMax: readsMax,
+      queueMax: 100_000,
+    });
   }
 
   async execute(operations: readonly Operation[], nowMs: number, crash?: Crash): Promise<readonly Outcome[] | undefined> {

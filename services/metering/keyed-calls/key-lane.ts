@@ -94,6 +94,7 @@ export function createKeyLane(deps: { config: MeteringConfig; db: Database; cloc
   }
 
   return new BatchLane({
+    name: 'idempotency keys',
     async apply(requests) {
       try {
         return await db.plainTransaction((tx) => beginAll(tx, requests));

@@ -29,6 +29,7 @@ export function createRecordLane(deps: {
 }): RecordLane {
   const { config, db, clock, log, settleInTransaction } = deps;
   return new BatchLane({
+    name: 'usage records',
     apply: async (records) => {
       const instants = recordInstants(config, clock.nowMs());
       if (settleInTransaction === undefined) return insertRecords(db, records, instants);

@@ -121,7 +121,7 @@ describe.each(testEngines)('settlements on %s', (engine) => {
     await record(service, good);
     await until(async () => (await find(service, good.call!.id))?.settlement !== undefined);
     expect(await outboxOf(service)).toMatchObject({ pending: 0n, failed: 1n });
-    expect(harness.lines.filter((line) => line.call_id === refused.call!.id && line.level === 50)).toHaveLength(1);
+    expect(harness.lines.filter((line) => line.call_id === refused.call!.id && line.level === 'error')).toHaveLength(1);
     harness.clock.advance(3_600_000);
     await aWhile();
     expect(harness.ledger.deliveries).toBe(2);

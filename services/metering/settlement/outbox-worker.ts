@@ -1,5 +1,6 @@
 // Delivers settlements to the ledger: sent at least once, booked exactly once, because the ledger knows each call id.
 import { setTimeout as pause } from 'node:timers/promises';
+import { type Context, context as activeContext } from '@opentelemetry/api';
 import { BatchLane } from '#kit/batch-lane.js';
 import type { Clock } from '#kit/clock.js';
 import { isDatabaseAway } from '#kit/db/errors.js';
@@ -11,6 +12,7 @@ import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { MeteringConfig } from '../config.js';
 import { isLedgerAway, type LedgerOutage } from './ledger-outage.js';
 import { repeat } from '#kit/repeat.js';
+import { inChildSpan } from '#kit/telemetry/traces/batch-span.js';
 import { nextTurn } from '#kit/turn.js';
 import { claimDue, makeAllDue, type Outcome, type PendingSettlement, storeOutcomes } from '../store/outbox.js';
 
@@ -31,13 +33,19 @@ export interface OutboxWorkerDeps {
   readonly outage: LedgerOutage;
 }
 
+/** A settlement to deliver, in the trace of the call that recorded it; that of a poll has none. */
+interface Taken {
+  readonly item: PendingSettlement;
+  readonly trace: Context;
+}
+
 /**
  * Delivers settlements in two ways. `take` receives new records right after their commit, without a query to the
  * database: the insert was the claim. Whatever a crash, an outage or a full queue leaves behind becomes due in the
  * database and is claimed by the poll of any replica.
  */
 export class OutboxWorker {
-  private readonly queue: PendingSettlement[] = [];
+  private readonly queue: Taken[] = [];
   private readonly inHand = new Set<string>();
   private readonly outcomes: BatchLane<Outcome>;
   private delivering = 0;
@@ -48,6 +56,7 @@ export class OutboxWorker {
 
   constructor(private readonly deps: OutboxWorkerDeps) {
     this.outcomes = new BatchLane({
+      name: 'settlements',
       apply: async (outcomes) => {
         await storeOutcomes(deps.db, outcomes, deps.clock.nowMs());
         return outcomes.map(() => undefined);
@@ -75,7 +84,7 @@ export class OutboxWorker {
     for (const item of items) {
       if (this.inHand.size >= inHandMax || this.inHand.has(item.callId)) continue;
       this.inHand.add(item.callId);
-      this.queue.push(item);
+      this.queue.push({ item, trace: activeContext.active() });
     }
     // The records of one transaction are taken one after another within a turn.
     void nextTurn().then(() => this.pump());
@@ -117,8 +126,8 @@ export class OutboxWorker {
       this.pump();
     };
     const timer = setTimeout(next, groupWaitMsMax).unref();
-    const ended = async (item: PendingSettlement): Promise<void> => {
-      await this.deliver(item);
+    const ended = async ({ item, trace }: Taken): Promise<void> => {
+      await activeContext.with(trace, () => inChildSpan('deliver settlement', () => this.deliver(item)));
       this.delivering -= 1;
       this.inHand.delete(item.callId);
       if (this.inHand.size === 0) this.onIdle?.();

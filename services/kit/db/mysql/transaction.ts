@@ -3,7 +3,7 @@
 // deadlock (1213) the server has ended the transaction, and statements that were sent without waiting would become part of another one.
 import type { Span } from '@opentelemetry/api';
 import type { Bindings, PlainTransaction, Row } from '../plain-transaction.js';
-import { endStatement, traceStatement } from '../sql-spans.js';
+import { type ConnectionFacts, endStatement, traceStatement } from '../sql-spans.js';
 import type { Table, Values } from '../table.js';
 
 interface MysqlQuery {
@@ -13,7 +13,7 @@ interface MysqlQuery {
 }
 
 /** The part of mysql2 that is used here. */
-export interface MysqlConnection {
+export interface MysqlConnection extends ConnectionFacts {
   query(query: MysqlQuery, done: (error: Error | null, result: unknown) => void): void;
   destroy(): void;
 }
@@ -71,7 +71,7 @@ export class MysqlTransaction implements PlainTransaction {
       return Promise.reject(this.firstError);
     }
     this.isWaiting = true;
-    const span: Span | undefined = traceStatement('mysql', query.sql);
+    const span: Span | undefined = traceStatement('mysql', query.sql, this.connection);
     return new Promise((resolve, reject) => {
       this.connection.query(query, (error, result) => {
         if (span !== undefined) endStatement(span, error ?? undefined);

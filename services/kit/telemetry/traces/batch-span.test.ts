@@ -1,0 +1,84 @@
+// What joins the span of a batch to the calls that it carried.
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { context, type Link, ROOT_CONTEXT, trace, TraceFlags } from '@opentelemetry/api';
+import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
+import { BatchLane } from '../../batch-lane.js';
+import { type RecordedTraces, recordTraces } from '../../testing/traces.js';
+
+let traces: RecordedTraces;
+beforeAll(() => {
+  // A trace that begins here is not recorded unless the links of its first span say so.
+  traces = recordTraces({ OTEL_TRACES_SAMPLER: 'parentbased_always_off' });
+});
+afterEach(() => traces.reset());
+afterAll(() => traces.stop());
+
+const tracer = trace.getTracer('test');
+const idsOf = (links: readonly Link[]): string[] => links.map((link) => link.context.spanId);
+const lane = (apply: () => void = () => undefined) =>
+  new BatchLane<string, string>({
+    name: 'things',
+    apply: async (items) => {
+      tracer.startSpan('statement').end();
+      apply();
+      return items;
+    },
+    isOfOneItem: () => false,
+    batchMax: 100,
+    queueMax: 100,
+  });
+
+/** Adds an item in a trace of its own; returns what its span was. */
+function call(subject: BatchLane<string, string>, name: string, options: { isSampled?: boolean } = {}): Promise<ReadableSpan> {
+  const { isSampled = true } = options;
+  const traceFlags = isSampled ? TraceFlags.SAMPLED : TraceFlags.NONE;
+  const parent = { traceId: name.padEnd(32, 'a'), spanId: 'b'.repeat(16), traceFlags, isRemote: true };
+  return tracer.startActiveSpan(name, {}, trace.setSpanContext(ROOT_CONTEXT, parent), async (span) => {
+    await subject.add(name).catch(() => undefined);
+    span.end();
+    return span as unknown as ReadableSpan;
+  });
+}
+
+const spanOf = (name: string): ReadableSpan => traces.spans().find((span) => span.name === name)!;
+
+describe('a batch', () => {
+  it('is recorded with its calls and linked to them, and each of them to it', async () => {
+    const subject = lane();
+    const [one, two] = await Promise.all([call(subject, '1'), call(subject, '2'), call(subject, '3', { isSampled: false })]);
+    const batch = spanOf('batch things');
+    expect(batch.parentSpanContext).toBeUndefined();
+    expect(batch.attributes).toMatchObject({ 'tollgate.batch.size': 3 });
+    expect(idsOf(batch.links)).toEqual([one.spanContext().spanId, two.spanContext().spanId]);
+    for (const span of [one, two]) expect(idsOf(span.links)).toEqual([batch.spanContext().spanId]);
+    expect(spanOf('statement').parentSpanContext?.spanId).toBe(batch.spanContext().spanId);
+  });
+
+  it('is part of the trace of its only recorded call', async () => {
+    const subject = lane();
+    const [one] = await Promise.all([call(subject, '1'), call(subject, '2', { isSampled: false })]);
+    const batch = spanOf('batch things');
+    expect(batch.parentSpanContext?.spanId).toBe(one.spanContext().spanId);
+    expect([idsOf(batch.links), idsOf(one.links)]).toEqual([[one.spanContext().spanId], [batch.spanContext().spanId]]);
+  });
+
+  it('is not traced for calls that are not recorded, even when it starts in the trace of a call before', async () => {
+    const subject = lane(() => void (started ??= context.with(ROOT_CONTEXT, () => call(subject, '2', { isSampled: false }))));
+    let started: Promise<unknown> | undefined;
+    await call(subject, '1');
+    await started;
+    await subject.idle();
+    expect(traces.spans().map(({ name }) => name)).toEqual(['statement', 'batch things', '1']);
+  });
+
+  it('that fails says why', async () => {
+    const subject = lane(() => {
+      throw Object.assign(new Error("Duplicate entry 'a secret name'"), { code: 'ER_DUP_ENTRY' });
+    });
+    await call(subject, '1');
+    const batch = spanOf('batch things');
+    expect(batch).toMatchObject({ status: { code: 2 }, attributes: { 'error.type': 'ER_DUP_ENTRY' } });
+    expect(batch.events.map(({ name, attributes }) => [name, attributes?.['exception.type']])).toEqual([['exception', 'ER_DUP_ENTRY']]);
+    expect(JSON.stringify(batch.events)).not.toContain('secret');
+  });
+});

@@ -1,0 +1,57 @@
+// The span of work that is done once for many calls, such as a transaction that carries the operations of all callers that waited for it. It is joined
+// to their spans by links both ways (https://opentelemetry.io/docs/concepts/signals/traces/#span-links).
+import { context as activeContext, ROOT_CONTEXT, type Span, SpanStatusCode, trace } from '@opentelemetry/api';
+import { addException, classOf } from './exception-event.js';
+import { recordedSpan } from './recorded-trace.js';
+
+const tracer = trace.getTracer('tollgate.batch');
+
+/**
+ * Runs the work of a batch in a span of its own, when the trace of a caller is recorded (`callers` are what `recordedSpan` returned to them); otherwise outside every trace, whichever caller happened to start
+ * it. The batch is part of its callers' trace when they all have the same one, and else a trace of its own.
+ */
+export function inBatchSpan<T>(name: string, callers: readonly (Span | undefined)[], work: () => Promise<T>): Promise<T> {
+  const recorded = callers.filter((caller) => caller !== undefined);
+  const [first] = recorded;
+  if (first === undefined) return activeContext.with(ROOT_CONTEXT, work);
+  const { traceId } = first.spanContext();
+  const isOneTrace = recorded.every((caller) => caller.spanContext().traceId === traceId);
+  const span = tracer.startSpan(
+    name,
+    { links: recorded.map((caller) => ({ context: caller.spanContext() })), attributes: { 'tollgate.batch.size': callers.length } },
+    isOneTrace ? trace.setSpan(ROOT_CONTEXT, first) : ROOT_CONTEXT,
+  );
+  const link = { context: span.spanContext() };
+  for (const caller of recorded) if (caller.isRecording()) caller.addLink(link);
+  return activeContext.with(trace.setSpan(ROOT_CONTEXT, span), () => inSpan(span, work));
+}
+
+/** Runs a step of a recorded trace in a span of its own. */
+export function inChildSpan<T>(name: string, work: () => Promise<T>): Promise<T> {
+  if (recordedSpan() === undefined) return work();
+  const span = tracer.startSpan(name);
+  return activeContext.with(trace.setSpan(activeContext.active(), span), () => inSpan(span, work));
+}
+
+/** Notes that what the active span stands for has failed. */
+export function failActiveSpan(error: unknown): void {
+  const span = recordedSpan();
+  if (span !== undefined) fail(span, error);
+}
+
+async function inSpan<T>(span: Span, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    fail(span, error);
+    throw error;
+  } finally {
+    span.end();
+  }
+}
+
+function fail(span: Span, error: unknown): void {
+  span.setAttribute('error.type', classOf(error));
+  span.setStatus({ code: SpanStatusCode.ERROR });
+  addException(span, error);
+}
