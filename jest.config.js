@@ -13,6 +13,9 @@ const { TOLLGATE_TEST_MYSQL: withServer, TOLLGATE_TEST_MYSQL_URL: serverUrl, TOL
 // What only several processes can do; left out of a run that TOLLGATE_TEST_MODES limits to single mode.
 const needProcesses = '\\.distributed\\.test\\.ts$';
 
+// What only the long forms install: `make nightly` sets TOLLGATE_TEST_JAEGER.
+const needJaeger = 'jaeger\\.distributed\\.test\\.ts$';
+
 export default {
   testSequencer: '<rootDir>/tests/support/sequencer.ts',
   projects: [
@@ -38,6 +41,7 @@ export default {
       testMatch: ['<rootDir>/tests/**/*.test.ts'],
       testPathIgnorePatterns: [
         '<rootDir>/tests/(translation|support|mutation)/',
+        ...(process.env['TOLLGATE_TEST_JAEGER'] === '1' ? [] : [needJaeger]),
         ...(modes === undefined || modes.split(',').includes('distributed') ? [] : [needProcesses]),
       ],
       setupFilesAfterEnv: ['<rootDir>/tests/support/timeouts.ts'],

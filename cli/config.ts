@@ -1,6 +1,7 @@
 // Where the CLI finds the gateway. The only place in the CLI that reads environment variables.
 import { commonSettings, tlsOf } from '#kit/config/common.js';
 import { ConfigError, integer, optionalText, parseSettings, text, type Settings } from '#kit/config/settings.js';
+import { traceUrl } from '#kit/config/trace-url.js';
 import type { Tls } from '#client/tls.js';
 
 /** The services that the CLI calls. */
@@ -29,6 +30,10 @@ export const cliSettings = {
     'TOLLGATE_GATEWAY_PUBLIC_URL',
     'Where browsers reach the gateway, for links into the console; absent: its address.',
   ),
+  traceUrl: {
+    ...traceUrl,
+    description: 'Where traces can be opened, for links from calls; it has {trace_id} in it. Absent: ids are shown.',
+  },
   auth: optionalText('TOLLGATE_AUTH_ADDRESS', 'host:port of the auth service of a distributed gateway.'),
   catalog: optionalText('TOLLGATE_CATALOG_ADDRESS', 'host:port of the catalog service.'),
   ledger: optionalText('TOLLGATE_LEDGER_ADDRESS', 'host:port of the ledger service.'),
@@ -48,6 +53,8 @@ export type CliConfig = {
   readonly gatewayUrl: string;
   /** The address at which browsers reach it. */
   readonly publicUrl: string;
+  /** The address of a trace, with {trace_id} in it. */
+  readonly traceUrl?: string | undefined;
   /** Absent: the services are called without TLS. */
   readonly tls?: Tls;
   /** Files of the certificate authority, where they are set. */
@@ -65,7 +72,7 @@ export function parseCliConfig(env: Readonly<Record<string, string | undefined>>
   const tls = tlsOf(values);
   const publicUrl = (values.publicUrl ?? gatewayUrl).replace(/\/+$/, '');
   const paths = { tlsCaPath: values.tlsCa, tlsCaKeyPath: values.tlsCaKey };
-  const common = { gatewayUrl, publicUrl, ...paths, ...(tls === undefined ? {} : { tls }) };
+  const common = { gatewayUrl, publicUrl, traceUrl: values.traceUrl, ...paths, ...(tls === undefined ? {} : { tls }) };
   const missing = serviceNames.filter((name) => values[name] === undefined);
   if (missing.length === serviceNames.length) return { ...common, mode: 'single', dataDir: values.dataDir };
   if (missing.length > 0) {

@@ -44,6 +44,17 @@ describe('refusals', () => {
     ]);
   });
 
+  it('link to their trace where it can be opened', async () => {
+    gateway.state.refusals[0]!.traceId = '0af7651916cd43dd8448eb211c80319c';
+    const env = { ...gateway.env, TOLLGATE_GATEWAY_TRACE_URL: 'https://jaeger.example.com/trace/{trace_id}' };
+    const link = 'https://jaeger.example.com/trace/0af7651916cd43dd8448eb211c80319c';
+    expect((await tollgate(gateway, ['refusals', 'show', 'req_1'], { env })).stdout).toMatch(new RegExp(`^trace +${link}$`, 'm'));
+    expect(await tollgateJson(gateway, ['refusals', 'show', 'req_1'], { env })).toMatchObject([{ trace_url: link }]);
+    expect((await tollgate(gateway, ['refusals', 'show', 'req_1'])).stdout).toMatch(/^trace +0af7651916cd43dd8448eb211c80319c$/m);
+    const wrong = { ...env, TOLLGATE_GATEWAY_TRACE_URL: 'https://jaeger.example.com/' };
+    expect((await tollgate(gateway, ['refusals', 'show', 'req_1'], { env: wrong })).stderr).toContain('{trace_id}');
+  });
+
   it('are counted by reason, or by any groups', async () => {
     expect((await tollgate(gateway, ['refusals', 'totals'])).stdout).toMatch(/balance_empty +key_1 +7/);
     expect(gateway.state.lastRefusalTotalsRequest).toMatchObject({ groupBy: RefusalGroupBy.REFUSAL_GROUP_BY_REASON });

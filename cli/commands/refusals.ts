@@ -7,6 +7,7 @@ import type { Cli } from '../cli.js';
 import { operatorCall } from '../connect.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
 import { parseOffset } from '../parse.js';
+import { withTraceLink } from '../views/trace-link.js';
 import { refusalGroups, refusalTotalView, refusalView } from '../views/refusal.js';
 
 interface FilterOptions extends CallFilterOptions {
@@ -33,7 +34,8 @@ export function refusalsCommand(cli: Cli): Command {
     .description('Show a refused call by its request id.')
     .action((requestId: string) =>
       cli.withServices(async ({ metering }) => {
-        cli.out.show(refusalView, (await metering.getRefusal({ requestId, accountId: '' }, operatorCall())).refusal!);
+        const { refusal } = await metering.getRefusal({ requestId, accountId: '' }, operatorCall());
+        cli.out.show(withTraceLink(refusalView, cli.config().traceUrl), refusal!);
       }),
     );
 

@@ -8,6 +8,7 @@ import { operatorCall, type Services } from '../connect.js';
 import { usd, usdJson } from '../output.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
 import { parseOffset } from '../parse.js';
+import { withTraceLink } from '../views/trace-link.js';
 import { nestedTotalView, recordView, totalView, usageWords } from '../views/usage.js';
 import { addUnsettledCommands } from './unsettled.js';
 
@@ -40,7 +41,7 @@ export function usageCommand(cli: Cli): Command {
       cli.withServices(async ({ metering, ledger }) => {
         const record = (await metering.getUsageRecord({ callId, accountId: '' }, operatorCall())).record!;
         const refundedNanoUsd = await refundedOf(record, ledger);
-        cli.out.show(recordView, record, usdJson('refunded', refundedNanoUsd));
+        cli.out.show(withTraceLink(recordView, cli.config().traceUrl), record, usdJson('refunded', refundedNanoUsd));
         if (refundedNanoUsd !== undefined && refundedNanoUsd > 0n)
           cli.out.note(`\n${usd(refundedNanoUsd)} has been refunded since; \`tollgate balance entries\` shows why.`);
       }),

@@ -127,7 +127,13 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
   const operator: Part = {
     name: 'operator',
     async start() {
-      const operatorEnv = { ...addressEnv, ...tlsEnv('operator'), TOLLGATE_GATEWAY_URL: address };
+      const traceUrl = env['TOLLGATE_GATEWAY_TRACE_URL'];
+      const operatorEnv = {
+        ...addressEnv,
+        ...tlsEnv('operator'),
+        TOLLGATE_GATEWAY_URL: address,
+        ...(traceUrl === undefined ? {} : { TOLLGATE_GATEWAY_TRACE_URL: traceUrl }),
+      };
       const lines = Object.entries(operatorEnv).map(([name, value]) => `${name}=${value}\n`);
       writeFileSync(join(dataDir, 'operator.env'), lines.join(''), { mode: 0o600 });
     },

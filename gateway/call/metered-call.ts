@@ -2,7 +2,6 @@
 //
 // Whatever happens, a call whose hold is durable ends in exactly one usage record: when the model is done, when anything fails, and when
 // the client disconnects. The hold is durable before the client gets the first byte, the record before it gets the end.
-import { isSpanContextValid, trace } from '@opentelemetry/api';
 import type { AccountRateLimits, Key, Project } from '#proto/auth/v1/auth.js';
 import type { Budget } from '#proto/budget/v1/budget.js';
 import type { ApiFormat, Event } from '#proto/inference/v1/inference.js';
@@ -12,6 +11,7 @@ import type { Clock } from '#kit/clock.js';
 import { AppError, toAppError } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 import { callContext, consumerLeft } from '#client/call-context.js';
+import { recordedTraceId } from '#kit/telemetry/traces/recorded-trace.js';
 import { beginReading } from './begin-reading.js';
 import type { Checkpoints } from './checkpoints.js';
 import { countCancelled } from './count-cancelled.js';
@@ -133,7 +133,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
     heldNanoUsd: held.amountNanoUsd,
     outputCapTokens: capOfAll(held.outputCapTokens, request.parsed.request.choices),
     startedAtMs: BigInt(startedAtMs),
-    traceId: activeTraceId(),
+    traceId: recordedTraceId(),
     clientRequestId: request.clientRequestId,
     idempotencyKeyHash: nothing,
     attempts: [],
@@ -253,9 +253,4 @@ async function keptAnswerOf(
     log.error({ err: packError, call_id: call.id }, 'the answer of a call that may be repeated could not be encrypted, and is not stored');
     return nothing;
   });
-}
-
-function activeTraceId(): string {
-  const context = trace.getActiveSpan()?.spanContext();
-  return context !== undefined && isSpanContextValid(context) ? context.traceId : '';
 }

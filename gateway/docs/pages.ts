@@ -53,6 +53,10 @@ const sources: readonly Source[] = [
   { name: 'grpc', description: 'How internal services call Tollgate over gRPC with a certificate of their own.' },
   { name: 'configuration', description: 'Every setting with its default, for operators.' },
   { name: 'routing', description: 'How calls are routed between upstreams, what happens when one fails, and its limits, for operators.' },
+  {
+    name: 'tracing',
+    description: 'Traces of calls and logs over OpenTelemetry: what they contain, sampling, and their settings, for operators.',
+  },
   { name: 'reconciling', description: 'How to check that the books agree, and what to do when they do not, for operators.' },
   { name: 'storage', description: 'How the databases grow, and what to do about it, for operators.' },
   { name: 'capacity', description: 'What a machine serves, when to use several, and what is saturated first, for operators.' },

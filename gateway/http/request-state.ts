@@ -1,6 +1,7 @@
 // What the middleware learns about a request, typed once; koa's own ctx.state is untyped.
 import type { Context } from 'koa';
 import type { AccountRateLimits, Key, Project } from '#proto/auth/v1/auth.js';
+import type { AppError } from '#client/errors/app-error.js';
 import type { Budget } from '#proto/budget/v1/budget.js';
 import type { Format } from '../formats/format.js';
 import type { BodyGuard } from './body-guard.js';
@@ -38,6 +39,8 @@ export interface RequestState {
   modelId?: string;
   /** The phases so far, as in the Server-Timing header. */
   timing?: string;
+  /** The error that the client received, in the body or at the end of a stream. */
+  failure?: AppError;
   /** The earlier request whose answer is replayed, if this is a repeat. */
   originalId?: string;
 }

@@ -1,6 +1,7 @@
 // Refused calls: counted here and sent to metering about once per second, so that no call waits for it.
 import { randomBytes } from 'node:crypto';
-import { isSpanContextValid, metrics, trace } from '@opentelemetry/api';
+import { metrics } from '@opentelemetry/api';
+import { recordedTraceId } from '#kit/telemetry/traces/recorded-trace.js';
 import { hasReason, type AppError } from '#client/errors/app-error.js';
 import { callContext } from '#client/call-context.js';
 import type { Clock } from '#kit/clock.js';
@@ -125,7 +126,7 @@ export function createRefusals(deps: {
         message: messageOf(error, reason),
         details: reason === 'internal' ? {} : { ...error.details },
         retryAfterMs: error.retryAfterMs === undefined ? undefined : Math.round(error.retryAfterMs),
-        traceId: activeTraceId(),
+        traceId: recordedTraceId(),
         clientRequestId: clientRequestId.slice(0, 128),
       }));
       if (!isCounted) lost.add(1);
@@ -154,9 +155,4 @@ function messageOf(error: AppError, reason: string): string {
 
 function callsOf({ series }: RecordRefusalsRequest): bigint {
   return series.reduce((sum, { calls }) => sum + calls, 0n);
-}
-
-function activeTraceId(): string {
-  const context = trace.getActiveSpan()?.spanContext();
-  return context !== undefined && isSpanContextValid(context) ? context.traceId : '';
 }

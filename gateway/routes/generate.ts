@@ -185,6 +185,7 @@ async function answerStreaming(
       throw error;
     }
     const shown = toAppError(error);
+    stateOf(ctx).failure = shown;
     // A client that disconnects cancels its call, which needs no investigation.
     if (shown.reason !== 'cancelled') deps.log.warn({ err: error, request_id: requestId }, 'a stream ended with an error');
     await sse.write(format.errorFrame(shown, requestId));

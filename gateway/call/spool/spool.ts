@@ -85,6 +85,7 @@ export function createSpool(deps: SpoolDeps): Spool {
     settle,
   });
   const lane = new BatchLane<SpooledReport>({
+    name: 'spooled reports',
     async apply(reports) {
       const file = await files.append(reports);
       for (const report of reports) await put({ report, file });

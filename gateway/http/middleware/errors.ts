@@ -13,8 +13,10 @@ export function errors(log: Logger, refusals: Pick<Refusals, 'note' | 'count'>):
     try {
       await next();
     } catch (error) {
-      const { requestId, dialect } = stateOf(ctx);
+      const state = stateOf(ctx);
+      const { requestId, dialect } = state;
       const shown = toAppError(error);
+      state.failure = shown;
       if (shown.reason === 'internal') log.error({ err: error, request_id: requestId }, 'a request failed with an internal error');
       if (ctx.res.headersSent) {
         // A stream renders its own errors in band; at this point the only correct option left is to close the connection.

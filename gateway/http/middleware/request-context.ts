@@ -1,14 +1,13 @@
 // The outermost middleware: gives the request its id and span, and logs its result in one line.
-import { context as telemetry, isSpanContextValid, metrics, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { context as telemetry, isSpanContextValid, metrics, propagation, ROOT_CONTEXT, trace } from '@opentelemetry/api';
 import type { Context, Middleware, Next } from 'koa';
 import { newId } from '#kit/id.js';
 import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
 import type { Format } from '../../formats/format.js';
 import type { BodyGuard } from '../body-guard.js';
+import { endRequestSpan, startRequestSpan } from '../request-span.js';
 import { beginState, stateOf } from '../request-state.js';
-
-const tracer = trace.getTracer('tollgate.gateway');
 
 /** In seconds; a stream may last for minutes. */
 const durationBoundaries = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
@@ -36,25 +35,16 @@ export function first(deps: { clock: Clock; log: Logger; bodies: BodyGuard; dial
     const requestId = newId('req', startedAtMs);
     beginState(ctx, { requestId, dialect: dialectOf(ctx), bodies });
     setRequestId(ctx, requestId);
-    const parent = propagation.extract(telemetry.active(), ctx.headers);
-    const span = tracer.startSpan(
-      ctx.method,
-      { kind: SpanKind.SERVER, attributes: { 'http.request.method': ctx.method, 'url.path': ctx.path, 'tollgate.request.id': requestId } },
-      parent,
-    );
+    const parent = propagation.extract(ROOT_CONTEXT, ctx.headers);
+    const span = startRequestSpan(ctx, requestId, parent);
     // Without an SDK there is nothing to activate.
-    const inSpan = isSpanContextValid(span.spanContext()) ? trace.setSpan(parent, span) : undefined;
+    const inSpan = span !== undefined && isSpanContextValid(span.spanContext()) ? trace.setSpan(parent, span) : undefined;
     try {
       await (inSpan === undefined ? next() : telemetry.with(inSpan, next));
     } finally {
       const state = stateOf(ctx);
       const status = ctx.res.statusCode === 200 && !ctx.respond ? 200 : ctx.status;
       const durationMs = clock.nowMs() - startedAtMs;
-      if (span.isRecording()) {
-        if (state.route !== undefined) span.updateName(`${ctx.method} ${state.route}`).setAttribute('http.route', state.route);
-        span.setAttribute('http.response.status_code', status);
-        if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
-      }
       durations.record(durationMs / 1000, {
         'http.request.method': ctx.method,
         'http.route': state.route ?? 'unmatched',
@@ -73,7 +63,7 @@ export function first(deps: { clock: Clock; log: Logger; bodies: BodyGuard; dial
       };
       // Inside the span, whose trace id the logger adds.
       telemetry.with(inSpan ?? telemetry.active(), () => accessLog.info(line, 'request'));
-      span.end();
+      if (span !== undefined) endRequestSpan(span, ctx, status, state);
     }
   };
 }

@@ -26,6 +26,11 @@ export class AttemptNote {
     this.#head = head;
   };
 
+  /** The status of the upstream's response; undefined until it responds. */
+  get status(): number | undefined {
+    return this.#head?.status;
+  }
+
   /** Reports whether the upstream responded. */
   get hasStatus(): boolean {
     return this.#head !== undefined;

@@ -68,7 +68,10 @@ describe('the span of an attempt', () => {
         'gen_ai.usage.output_tokens': 4,
         'gen_ai.usage.cache_read.input_tokens': 3,
         'gen_ai.usage.reasoning.output_tokens': 1,
-        'tollgate.call.id': 'req_test',
+        'tollgate.request.id': 'req_test',
+        'tollgate.attempt.number': 1,
+        'server.address': '127.0.0.1',
+        'http.response.status_code': 200,
       },
     });
     expect(span!.attributes['gen_ai.response.time_to_first_chunk']).toBeGreaterThanOrEqual(0);
@@ -81,10 +84,18 @@ describe('the span of an attempt', () => {
       inference.service,
       textRequest('Hi', { targets: ['status-500', 'text'].map((upstreamModel) => ({ upstreamId: 'mine', upstreamModel })) }),
     );
-    expect(exporter.getFinishedSpans().map(({ name, status, attributes }) => [name, status.code, attributes['error.type']])).toEqual([
-      ['chat status-500', SpanStatusCode.ERROR, 'upstream_failed'],
-      ['chat text', SpanStatusCode.UNSET, undefined],
-    ]);
+    const [failed, answered] = exporter.getFinishedSpans();
+    expect(failed).toMatchObject({
+      name: 'chat status-500',
+      status: { code: SpanStatusCode.ERROR },
+      attributes: { 'error.type': 'upstream_failed', 'http.response.status_code': 500, 'tollgate.attempt.number': 1 },
+      events: [{ name: 'exception' }],
+    });
+    expect(answered).toMatchObject({
+      name: 'chat text',
+      status: { code: SpanStatusCode.UNSET },
+      attributes: { 'http.response.status_code': 200, 'tollgate.attempt.number': 2 },
+    });
   });
 
   it('ends when the consumer disconnects', async () => {

@@ -3,11 +3,21 @@ import { context, propagation, type Span, SpanKind, SpanStatusCode, trace } from
 import type { Clock } from '#kit/clock.js';
 import { toAppError } from '#client/errors/app-error.js';
 import { type GenerateRequest, type GenerateResponse, StopReason } from '#proto/inference/v1/inference.js';
+import { addException } from '#kit/telemetry/traces/exception-event.js';
+import type { AttemptNote } from './attempt-note.js';
 import { attribute, chatOperation } from './semconv.js';
 import { totalInput } from '../tokens/usage-report.js';
 import type { ResolvedTarget } from '../upstreams/registry.js';
 
 const tracer = trace.getTracer('tollgate.inference');
+
+/** What distinguishes an attempt from the others of its call. */
+export interface AttemptFacts {
+  /** From 1. */
+  readonly number: number;
+  readonly credentialId: string | undefined;
+  readonly note: Pick<AttemptNote, 'status'>;
+}
 
 /** Traces one attempt. */
 export class AttemptSpan {
@@ -20,20 +30,25 @@ export class AttemptSpan {
   constructor(
     { target, upstream }: ResolvedTarget,
     request: GenerateRequest,
+    private readonly facts: AttemptFacts,
     private readonly clock: Clock,
   ) {
     this.#startedAtMs = clock.nowMs();
-    this.#span = tracer.startSpan(`${chatOperation} ${target.upstreamModel}`, {
-      kind: SpanKind.CLIENT,
-      attributes: {
-        [attribute.operationName]: chatOperation,
-        [attribute.providerName]: upstream.providerName,
-        [attribute.requestModel]: target.upstreamModel,
-        [attribute.requestMaxTokens]: request.maxOutputTokens,
-        [attribute.requestStream]: request.streaming,
-        [attribute.callId]: request.callId,
-        [attribute.upstreamId]: upstream.id,
-      },
+    this.#span = tracer.startSpan(`${chatOperation} ${target.upstreamModel}`, { kind: SpanKind.CLIENT });
+    // Not passed at the start, so that a call that is not recorded does not pay for them.
+    if (!this.#span.isRecording()) return;
+    const { address } = upstream;
+    this.#span.setAttributes({
+      [attribute.operationName]: chatOperation,
+      [attribute.providerName]: upstream.providerName,
+      [attribute.requestModel]: target.upstreamModel,
+      [attribute.requestMaxTokens]: request.maxOutputTokens,
+      [attribute.requestStream]: request.streaming,
+      [attribute.callId]: request.callId,
+      [attribute.upstreamId]: upstream.id,
+      [attribute.attemptNumber]: facts.number,
+      ...(facts.credentialId === undefined ? {} : { [attribute.credentialId]: facts.credentialId }),
+      ...(address === undefined ? {} : { [attribute.serverAddress]: address.host, [attribute.serverPort]: address.port }),
     });
   }
 
@@ -69,12 +84,15 @@ export class AttemptSpan {
     const { reason, message } = toAppError(error);
     this.#span.setAttribute(attribute.errorType, reason);
     this.#span.setStatus({ code: SpanStatusCode.ERROR, message });
+    addException(this.#span, error);
   }
 
   /** Ends the span, whatever the outcome of the attempt. */
   end(): void {
     // Neither finished nor failed: the consumer disconnected.
     if (!this.#finished && !this.#failed) this.#span.setAttribute(attribute.errorType, 'cancelled');
+    const { status } = this.facts.note;
+    if (status !== undefined) this.#span.setAttribute(attribute.httpStatus, status);
     this.#span.end();
   }
 

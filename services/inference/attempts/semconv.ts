@@ -20,7 +20,14 @@ export const attribute = {
   cacheWriteTokens: 'gen_ai.usage.cache_write.input_tokens',
   reasoningTokens: 'gen_ai.usage.reasoning.output_tokens',
   errorType: 'error.type',
-  callId: 'tollgate.call.id',
+  serverAddress: 'server.address',
+  serverPort: 'server.port',
+  httpStatus: 'http.response.status_code',
+  /** The id of the call, which is that of its request. */
+  callId: 'tollgate.request.id',
+  /** From 1. */
+  attemptNumber: 'tollgate.attempt.number',
+  credentialId: 'tollgate.credential.id',
   upstreamId: 'tollgate.upstream.id',
   usageReported: 'tollgate.usage.reported',
 } as const;

@@ -24,7 +24,7 @@ export async function* generate(
   const cameAtMs = deps.clock.monotonicMs();
   const watchdog = new Watchdog(context.signal);
   watchdog.expect('finish its answer', deps.config.totalTimeoutMs);
-  const call: RunningCall = { request, cameAtMs, watchdog, deps };
+  const call: RunningCall = { request, cameAtMs, watchdog, deps, attempts: 0 };
   first.first();
   let route = first;
   try {
@@ -78,6 +78,8 @@ interface RunningCall {
   readonly cameAtMs: number;
   readonly watchdog: Watchdog;
   readonly deps: RpcDeps;
+  /** How many were begun. */
+  attempts: number;
 }
 
 /** One attempt of a call at the target that its route chose. */
@@ -98,7 +100,8 @@ class AttemptRun implements Run {
     this.note = new AttemptNote(this.target.target, cameAtMs, deps.clock);
     this.chosen = { choice: route.choice, credentialId: route.credential?.id };
     this.#own = request.hedgeAfterMs === undefined ? undefined : new Watchdog(watchdog.signal);
-    this.messages = attempt(this.target, route.credential, request, (this.#own ?? watchdog).signal, this.note, deps);
+    call.attempts += 1;
+    this.messages = attempt(this.target, route.credential, request, (this.#own ?? watchdog).signal, this.note, call.attempts, deps);
   }
 
   /** Begins the attempt, once its vendor's allowance admits it. Raises unsupported_field if the format cannot express the request. */
@@ -156,10 +159,11 @@ async function* attempt(
   request: GenerateRequest,
   signal: AbortSignal,
   note: AttemptNote,
+  number: number,
   { config, clock, log }: RpcDeps,
 ): AsyncGenerator<GenerateResponse, void, undefined> {
   const { target, upstream } = resolved;
-  const span = new AttemptSpan(resolved, request, clock);
+  const span = new AttemptSpan(resolved, request, { number, credentialId: credential?.id, note }, clock);
   const learnsTrace = config.propagateTrace === 'always' || (config.propagateTrace === 'private' && upstream.isPrivate);
   try {
     for await (const message of upstream.generate(request, {

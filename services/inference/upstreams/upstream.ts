@@ -37,6 +37,8 @@ export interface Upstream {
   readonly format: ApiFormat;
   /** The vendor's name by the GenAI conventions, for traces. */
   readonly providerName: string;
+  /** Where it is. Absent: in this process. */
+  readonly address?: { readonly host: string; readonly port: number } | undefined;
   /** Whether it is in our own network, so that it may learn our trace ids. */
   readonly isPrivate: boolean;
   readonly credentials: readonly UpstreamCredential[];

@@ -10,6 +10,7 @@ import { replaceLostRecord } from '../store/close-calls.js';
 import { settlementOf } from '../store/outbox.js';
 import { findRecord } from '../store/records.js';
 import { type EndedCall, type PricedRecord, priceRecord } from '../records/usage-record.js';
+import { formatUsd } from '#rules/money.js';
 import { isKnownOutcome } from '#rules/outcomes.js';
 import { requireThat, requireTokens, requireUint32, validateCall } from '../requests/validate-call.js';
 
@@ -35,7 +36,7 @@ export async function recordUsage(request: RecordUsageRequest, context: CallCont
     if (replayed !== undefined) return replayed;
     log.info({ call_id: priced.record.call.id }, 'a call that was considered lost was reported after all; its report stands');
   }
-  trace.getActiveSpan()?.setAttribute('tollgate.settlement', settlement === undefined ? 'queued' : 'with_record');
+  describeRecord(priced, settlement);
   if (settlement === undefined) outbox.take([settlementOf(priced)]);
   const record = { ...priced.record, settlement };
   metrics.recorded(record);
@@ -46,6 +47,18 @@ export async function recordUsage(request: RecordUsageRequest, context: CallCont
     );
   }
   return { record, replayed: false };
+}
+
+/** Adds to the span what a user of traces looks for in a record. */
+function describeRecord({ record }: PricedRecord, settlement: Settlement | undefined): void {
+  const span = trace.getActiveSpan();
+  if (span?.isRecording() !== true) return;
+  span.setAttributes({
+    'tollgate.request.id': record.call.id,
+    'tollgate.outcome': Outcome[record.outcome].replace('OUTCOME_', '').toLowerCase(),
+    'tollgate.charge_usd': formatUsd(record.chargeNanoUsd),
+    'tollgate.settlement': settlement === undefined ? 'queued' : 'with_record',
+  });
 }
 
 /** Returns the response to a report whose call is on record already; undefined when the report replaced that record. */

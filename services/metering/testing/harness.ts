@@ -33,7 +33,7 @@ export class Harness {
   /** A minute after the calls of tests started. */
   readonly clock = new ManualClock(Number(startedAtMs) + 60_000);
   /** Log lines at warn and above, oldest first. */
-  readonly lines: { level: number; msg: string; call_id?: string }[] = [];
+  readonly lines: { level: string; msg: string; call_id?: string }[] = [];
   private readonly replicas: ServiceModule<MeteringService>[] = [];
   private readonly extraDatabases: Database[] = [];
 

@@ -81,6 +81,7 @@ export class HttpUpstream implements Upstream {
   readonly id: string;
   readonly format: RemoteWireFormat;
   readonly providerName: string;
+  readonly address: { readonly host: string; readonly port: number };
   readonly isPrivate: boolean;
   readonly credentials: readonly UpstreamCredential[];
   readonly allowance: Allowance | undefined;
@@ -100,6 +101,7 @@ export class HttpUpstream implements Upstream {
     this.id = settings.id;
     this.format = wire.format;
     this.providerName = wire.providerName;
+    this.address = { host: url.hostname, port: Number(url.port) || (url.protocol === 'http:' ? 80 : 443) };
     this.isPrivate = settings.allowPrivateNetwork;
     this.credentials = settings.credentials;
     const { requestsPerMinute, tokensPerMinute, probeIntervalMs } = settings.limits ?? {};
