@@ -3,12 +3,7 @@ import { commonSettings, tlsOf } from '#kit/config/common.js';
 import { ConfigError, integer, optionalText, parseSettings, text, type Settings } from '#kit/config/settings.js';
 import { traceUrl } from '#kit/config/trace-url.js';
 import type { Tls } from '#client/tls.js';
-
-/** The services that the CLI calls. */
-export const serviceNames = ['auth', 'catalog', 'ledger', 'metering', 'inference'] as const;
-
-/** One of the services. */
-export type ServiceName = (typeof serviceNames)[number];
+import { type ServiceName, serviceNames } from '#rules/services.js';
 
 const { tlsCa, tlsCert, tlsKey } = commonSettings('operator');
 

@@ -11,7 +11,8 @@ import { type InferenceService, InferenceServiceDefinition } from '#proto/infere
 import { type AlertService, AlertServiceDefinition } from '#proto/ledger/v1/alerts.js';
 import { type LedgerService, LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import { type MeteringService, MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
-import type { CliConfig, ServiceName } from './config.js';
+import type { ServiceName } from '#rules/services.js';
+import type { CliConfig } from './config.js';
 import { CliError } from './errors.js';
 
 const caller = 'operator';

@@ -2,7 +2,8 @@
 import { ModelState } from '#proto/catalog/v1/catalog.js';
 import { ApiFormat } from '#proto/inference/v1/inference.js';
 import type { Cli } from './cli.js';
-import { type CliConfig, type ServiceName, serviceNames } from './config.js';
+import { type ServiceName, serviceNames } from '#rules/services.js';
+import type { CliConfig } from './config.js';
 import { connect, operatorCall, type Services } from './connect.js';
 import { CliError, explain } from './errors.js';
 import { instant } from './output.js';

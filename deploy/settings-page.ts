@@ -1,4 +1,4 @@
-// Generates docs/configuration.md from the settings in the code, so that the page is always up to date. Pure.
+// Generates docs/configuration.md from the settings that the processes read, so that the page is complete and up to date. Pure.
 import type { Setting, Settings } from '#kit/config/settings.js';
 
 /** A section of the page. */
@@ -9,13 +9,20 @@ export interface SettingsSection {
   readonly settings: Settings;
 }
 
-/** Returns the page as Markdown. */
+/** Returns the page as Markdown. A setting is listed in the first section that has it; later ones need not leave it out. */
 export function settingsPage(sections: readonly SettingsSection[]): string {
-  const tables = sections.map(
-    ({ title, readBy, settings }) =>
-      `## ${title}\n\n${readBy}\n\n| Variable | Default | Description |\n|---|---|---|\n${Object.values(settings).map(row).join('\n')}\n`,
-  );
+  const listed = new Set<string>();
+  const tables = sections.map(({ title, readBy, settings }) => {
+    const rows = Object.values(settings).filter(({ env }) => !listed.has(env));
+    for (const { env } of rows) listed.add(env);
+    return `## ${title}\n\n${readBy}\n\n| Variable | Default | Description |\n|---|---|---|\n${rows.map(row).join('\n')}\n`;
+  });
   return `${head}\n${tables.join('\n')}`;
+}
+
+/** Returns the names of the variables that a text mentions, such as TOLLGATE_DATA_DIR. */
+export function settingNames(text: string): Set<string> {
+  return new Set(text.match(/\b(?:TOLLGATE|OTEL)_(?:<PROCESS>_)?[A-Z0-9]+(?:_[A-Z0-9]+)*\b(?![_*…<])/g));
 }
 
 const head = `# Configuration
@@ -23,7 +30,8 @@ const head = `# Configuration
 Tollgate is configured by environment variables, which are read once at the start. If any are invalid, Tollgate does not start and reports all of
 them. An unknown variable is also an error, which suggests the nearest known name. Write durations as "250ms", "30s", "5m" or "1h", and flags as "true" or "false".
 
-This page is generated from the code (\`deploy/settings-page.ts\`); a test fails when it is out of date.
+This page is generated from the code (\`deploy/settings-page.ts\`); a test fails when a setting is missing here, or when no process reads one that is listed.
+[Operations](operations.md) says which of them matter for an installation of several machines.
 `;
 
 function row(setting: Setting<unknown>): string {
@@ -33,5 +41,6 @@ function row(setting: Setting<unknown>): string {
 
 function shown(setting: Setting<unknown>): string {
   const { default: value } = setting;
-  return value === undefined || value === '' ? 'none' : `\`${setting.show?.(value) ?? String(value)}\``;
+  const text = value === undefined ? '' : (setting.show?.(value) ?? String(value));
+  return text === '' ? 'none' : `\`${text}\``;
 }

@@ -1,4 +1,5 @@
 // Settings of the gateway.
+import { addressOf } from '#kit/config/addresses.js';
 import { duration, flag, integer, optionalText, type Settings, text, type Values } from '#kit/config/settings.js';
 import { traceUrl } from '#kit/config/trace-url.js';
 import { formatUsd, parseUsd } from '#rules/money.js';
@@ -209,6 +210,15 @@ export const gatewaySettings = {
     },
     show: formatUsd,
   },
+} satisfies Settings;
+
+/** Where a gateway process finds the services. */
+export const peerSettings = {
+  auth: addressOf('auth'),
+  catalog: addressOf('catalog'),
+  ledger: addressOf('ledger'),
+  metering: addressOf('metering'),
+  inference: addressOf('inference'),
 } satisfies Settings;
 
 /** Parses an address and removes a trailing slash. */

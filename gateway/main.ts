@@ -9,18 +9,10 @@ import { AlertServiceDefinition } from '#proto/ledger/v1/alerts.js';
 import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import { PaymentServiceDefinition } from '#proto/ledger/v1/payments.js';
 import { MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
-import { type Settings, text } from '#kit/config/settings.js';
 import { runProcess } from '#kit/process/process.js';
 import { batchClient } from '#client/batch/batch-client.js';
-import { createGateway, gatewaySettings } from './index.js';
-
-const peerSettings = {
-  auth: text('TOLLGATE_AUTH_ADDRESS', 'where auth is: host:port', { default: '127.0.0.1:7101' }),
-  catalog: text('TOLLGATE_CATALOG_ADDRESS', 'where the catalog is: host:port', { default: '127.0.0.1:7102' }),
-  ledger: text('TOLLGATE_LEDGER_ADDRESS', 'where the ledger is: host:port', { default: '127.0.0.1:7103' }),
-  metering: text('TOLLGATE_METERING_ADDRESS', 'where metering is: host:port', { default: '127.0.0.1:7104' }),
-  inference: text('TOLLGATE_INFERENCE_ADDRESS', 'where inference is: host:port', { default: '127.0.0.1:7105' }),
-} satisfies Settings;
+import { gatewaySettings, peerSettings } from './config.js';
+import { createGateway } from './index.js';
 
 await runProcess({
   name: 'gateway',

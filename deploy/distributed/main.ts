@@ -12,6 +12,7 @@ import type { Part } from '#kit/lifecycle.js';
 import { type ProcessHost, runProcess } from '#kit/process/process.js';
 import { dialGrpc } from '#client/grpc/grpc-client.js';
 import { readTls } from '#client/tls.js';
+import { type ServiceName, serviceNames as services } from '#rules/services.js';
 import { type CertificateFiles, ensureCertificate } from '#kit/tls/certificate-files.js';
 import { type ConsoleLink, ensureFirstRun, type FirstRun, createConsoleLink } from '../first-run.js';
 import { firstRunFacts, showFirstKey } from '../show-secrets.js';
@@ -27,7 +28,6 @@ import { supervise, type Supervised } from './supervisor.js';
 const startedAtMs = performance.timeOrigin;
 const isTerminal = process.stdout.isTTY === true;
 const env = distributedEnvironment(isTerminal);
-const services = ['auth', 'catalog', 'ledger', 'metering', 'inference'] as const;
 const startMsMax = 60_000;
 // A process gives itself less (kit/process/process.ts), so that it is killed only if it hangs.
 const stopMsBeyondDraining = 15_000;
@@ -56,10 +56,7 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
   ];
   const [publicPort, ...ports] = await claimPorts(wanted);
   // By the name in the certificates, because TLS sends no server name for an IP address (RFC 6066, section 3).
-  const addresses = Object.fromEntries(services.map((name, index) => [name, `localhost:${ports[index]}`])) as Record<
-    (typeof services)[number],
-    string
-  >;
+  const addresses = Object.fromEntries(services.map((name, index) => [name, `localhost:${ports[index]}`])) as Record<ServiceName, string>;
   const addressEnv = Object.fromEntries(services.map((name) => [`TOLLGATE_${name.toUpperCase()}_ADDRESS`, addresses[name]]));
 
   const pids: Record<string, number> = {};

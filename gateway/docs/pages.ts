@@ -52,6 +52,7 @@ const sources: readonly Source[] = [
   },
   { name: 'grpc', description: 'How internal services call Tollgate over gRPC with a certificate of their own.' },
   { name: 'configuration', description: 'Every setting with its default, for operators.' },
+  { name: 'operations', description: 'How to size, deploy and scale several processes, and what the database needs, for operators.' },
   { name: 'routing', description: 'How calls are routed between upstreams, what happens when one fails, and its limits, for operators.' },
   {
     name: 'tracing',

@@ -1,6 +1,9 @@
 // The settings of auth.
 import { signInSettings } from './users/oidc/settings.js';
-import { duration, flag, type Settings, type Values } from '#kit/config/settings.js';
+import { publicUrl } from '#kit/config/public-url.js';
+import { duration, flag, type Settings, text, type Values } from '#kit/config/settings.js';
+import { databaseUrl } from '#kit/db/part.js';
+import { mailSettings } from '#kit/mail/settings.js';
 
 /** Settings of auth, each with a usable default. */
 export const authSettings = {
@@ -50,6 +53,19 @@ export const authSettings = {
     'TOLLGATE_AUTH_PRIVATE_WEBHOOKS',
     'whether webhooks may lead to private networks; set it only if all users who can sign in may reach them',
     { default: false },
+  ),
+} satisfies Settings;
+
+/** Settings of auth as a process of its own. */
+export const authProcessSettings = {
+  ...authSettings,
+  ...mailSettings,
+  publicUrl,
+  databaseUrl: databaseUrl('TOLLGATE_AUTH_DATABASE_URL'),
+  secretKeyPath: text(
+    'TOLLGATE_AUTH_SECRET_KEY_FILE',
+    'file with the key that encrypts the signing keys of auth, and mails and webhook secrets until they are delivered; the same for every replica; created if it does not exist',
+    { default: './data/auth-secret-key' },
   ),
 } satisfies Settings;
 

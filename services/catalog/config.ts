@@ -1,5 +1,7 @@
 // The catalog's settings; every one has a default that suits a single process.
+import { addressOf } from '#kit/config/addresses.js';
 import { duration, flag, type Settings, type Values } from '#kit/config/settings.js';
+import { databaseUrl } from '#kit/db/part.js';
 
 /** Settings of the catalog, keyed by the names that the code uses. */
 export const catalogSettings = {
@@ -14,6 +16,13 @@ export const catalogSettings = {
     default: 1000,
   }),
   seed: flag('TOLLGATE_CATALOG_SEED', 'add missing models from the seed file at the start', { default: true }),
+} satisfies Settings;
+
+/** Settings of the catalog as a process of its own. */
+export const catalogProcessSettings = {
+  ...catalogSettings,
+  databaseUrl: databaseUrl('TOLLGATE_CATALOG_DATABASE_URL'),
+  authAddress: addressOf('auth'),
 } satisfies Settings;
 
 /** The parsed settings of the catalog. */

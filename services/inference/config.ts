@@ -1,5 +1,7 @@
 // The settings that the inference service reads from its environment.
+import { addressOf } from '#kit/config/addresses.js';
 import { duration, flag, integer, oneOf, optionalText, type Setting, type Settings, text, type Values } from '#kit/config/settings.js';
+import { databaseUrl } from '#kit/db/part.js';
 import { isAllowableField } from '#rules/request-fields.js';
 
 /** Settings of the inference service. All have defaults; without vendor keys only the sandbox and stored upstreams are available. */
@@ -171,6 +173,18 @@ export const inferenceSettings = {
     maxMs: 10_000,
     default: 0,
   }),
+} satisfies Settings;
+
+/** Settings of inference as a process of its own. */
+export const inferenceProcessSettings = {
+  ...inferenceSettings,
+  databaseUrl: databaseUrl('TOLLGATE_INFERENCE_DATABASE_URL'),
+  authAddress: addressOf('auth'),
+  secretKeyPath: text(
+    'TOLLGATE_INFERENCE_SECRET_KEY_FILE',
+    'file with the key that encrypts upstream credentials; the same for every replica; created if it does not exist',
+    { default: './data/secret-key' },
+  ),
 } satisfies Settings;
 
 /** Names of request fields, separated by commas. */

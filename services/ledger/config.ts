@@ -1,5 +1,9 @@
 // The ledger's settings. Every default suits a single process as well as many.
-import { duration, integer, optionalText, type Settings, type Values } from '#kit/config/settings.js';
+import { addressOf } from '#kit/config/addresses.js';
+import { publicUrl } from '#kit/config/public-url.js';
+import { duration, integer, optionalText, type Settings, text, type Values } from '#kit/config/settings.js';
+import { databaseUrl } from '#kit/db/part.js';
+import { paymentSettings } from './payments/settings.js';
 
 /** Settings of the ledger, keyed by the names that the code uses. */
 export const ledgerSettings = {
@@ -63,6 +67,20 @@ export const ledgerSettings = {
     maxMs: 86_400_000,
     default: 3_600_000,
   }),
+} satisfies Settings;
+
+/** Settings of the ledger as a process of its own. */
+export const ledgerProcessSettings = {
+  ...ledgerSettings,
+  ...paymentSettings,
+  publicUrl,
+  databaseUrl: databaseUrl('TOLLGATE_LEDGER_DATABASE_URL'),
+  authAddress: addressOf('auth'),
+  secretKeyPath: text(
+    'TOLLGATE_LEDGER_SECRET_KEY_FILE',
+    'file with the key that encrypts the secrets of alerts’ webhooks; the same for every replica; created if it does not exist',
+    { default: './data/ledger-secret-key' },
+  ),
 } satisfies Settings;
 
 /** The parsed settings of the ledger. */

@@ -5,29 +5,16 @@ import { UserServiceDefinition } from '#proto/auth/v1/users.js';
 import { AlertServiceDefinition } from '#proto/ledger/v1/alerts.js';
 import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import { PaymentServiceDefinition } from '#proto/ledger/v1/payments.js';
-import { publicUrl } from '#kit/config/public-url.js';
-import { text } from '#kit/config/settings.js';
-import { databasePart, databaseUrl } from '#kit/db/part.js';
+import { localAddress } from '#kit/config/addresses.js';
+import { databasePart } from '#kit/db/part.js';
 import { offer, runService } from '#kit/process/service-process.js';
-import { createAlerts, createLedger, createPayments, ensureSecretKey, ledgerSettings, paymentSettings } from './index.js';
+import { ledgerProcessSettings } from './config.js';
+import { createAlerts, createLedger, createPayments, ensureSecretKey } from './index.js';
 
 await runService({
   name: 'ledger',
-  listen: '127.0.0.1:7103',
-  settings: {
-    ...ledgerSettings,
-    ...paymentSettings,
-    publicUrl,
-    databaseUrl: databaseUrl('TOLLGATE_LEDGER_DATABASE_URL'),
-    authAddress: text('TOLLGATE_AUTH_ADDRESS', 'where auth is: host:port', { default: '127.0.0.1:7101' }),
-    secretKeyPath: text(
-      'TOLLGATE_LEDGER_SECRET_KEY_FILE',
-      'file with the key that encrypts the secrets of alerts’ webhooks, the same for every replica; made when absent',
-      {
-        default: './data/ledger-secret-key',
-      },
-    ),
-  },
+  listen: localAddress('ledger'),
+  settings: ledgerProcessSettings,
   build(config, { log, clock, dial, access }) {
     const database = databasePart(config.databaseUrl, log);
     const toAuth = dial('auth', config.authAddress);

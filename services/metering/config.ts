@@ -1,5 +1,7 @@
 // The settings of metering. The defaults suit one process as well as several.
+import { addressOf } from '#kit/config/addresses.js';
 import { duration, integer, optionalText, type Settings, type Values } from '#kit/config/settings.js';
+import { databaseUrl } from '#kit/db/part.js';
 
 /** Settings of metering, for the process and the composition to parse. */
 export const meteringSettings = {
@@ -168,6 +170,15 @@ export const meteringSettings = {
     maxMs: 86_400_000,
     default: 600_000,
   }),
+} satisfies Settings;
+
+/** Settings of metering as a process of its own. */
+export const meteringProcessSettings = {
+  ...meteringSettings,
+  databaseUrl: databaseUrl('TOLLGATE_METERING_DATABASE_URL'),
+  authAddress: addressOf('auth'),
+  catalogAddress: addressOf('catalog'),
+  ledgerAddress: addressOf('ledger'),
 } satisfies Settings;
 
 /** The parsed settings of metering. */

@@ -4,22 +4,17 @@ import { UserServiceDefinition } from '#proto/auth/v1/users.js';
 import { CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
 import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import { MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
-import { text } from '#kit/config/settings.js';
-import { databasePart, databaseUrl } from '#kit/db/part.js';
+import { localAddress } from '#kit/config/addresses.js';
+import { databasePart } from '#kit/db/part.js';
 import { batchClient } from '#client/batch/batch-client.js';
 import { offer, runService } from '#kit/process/service-process.js';
-import { createMetering, meteringSettings } from './index.js';
+import { meteringProcessSettings } from './config.js';
+import { createMetering } from './index.js';
 
 await runService({
   name: 'metering',
-  listen: '127.0.0.1:7104',
-  settings: {
-    ...meteringSettings,
-    databaseUrl: databaseUrl('TOLLGATE_METERING_DATABASE_URL'),
-    authAddress: text('TOLLGATE_AUTH_ADDRESS', 'where auth is: host:port', { default: '127.0.0.1:7101' }),
-    catalogAddress: text('TOLLGATE_CATALOG_ADDRESS', 'where the catalog is: host:port', { default: '127.0.0.1:7102' }),
-    ledgerAddress: text('TOLLGATE_LEDGER_ADDRESS', 'where the ledger is: host:port', { default: '127.0.0.1:7103' }),
-  },
+  listen: localAddress('metering'),
+  settings: meteringProcessSettings,
   build(config, host) {
     const { log, clock, access } = host;
     const database = databasePart(config.databaseUrl, log);

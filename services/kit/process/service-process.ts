@@ -1,6 +1,7 @@
 // A process that serves gRPC, as each services/<name>/main.ts runs it.
 import { everyAbout } from '../shared-timers.js';
-import { type Environment, optionalText, type Settings, text, type Values } from '../config/settings.js';
+import { serverSettings } from '../config/addresses.js';
+import type { Environment, Settings, Values } from '../config/settings.js';
 import type { Part, ServiceModule } from '../lifecycle.js';
 import type { Logger } from '../log.js';
 import { type ProcessHost, runProcess } from './process.js';
@@ -53,11 +54,7 @@ export interface ServiceProcessOptions<S extends Settings> {
 /** Runs a service as its own process: its parts, then the server that offers it, which is healthy while the service is ready. */
 export async function runService<S extends Settings>(options: ServiceProcessOptions<S>, env: Environment = process.env): Promise<void> {
   const prefix = `TOLLGATE_${options.name.toUpperCase()}_`;
-  const server = {
-    listen: text(`${prefix}LISTEN`, 'where to serve gRPC: host:port or unix:/path', { default: options.listen }),
-    // Declared here so that all processes can be given the same addresses.
-    address: optionalText(`${prefix}ADDRESS`, 'where others find this service; for them, not for itself'),
-  };
+  const server = serverSettings(options.name, options.listen);
   await runProcess(
     {
       name: options.name,
@@ -68,7 +65,11 @@ export async function runService<S extends Settings>(options: ServiceProcessOpti
         const { parts, offers, callers } = options.build(config.service, { ...host, access });
         const following =
           callers === undefined ? [] : [followCallers({ access, source: callers, caller: options.name, clock: host.clock, log: host.log })];
-        return [...parts, ...following, grpcPart({ address: config.server.listen, offers, access, tls: host.tls }, host)];
+        return [
+          ...parts,
+          ...following,
+          grpcPart({ address: config.server.listen, healthAddress: config.server.healthListen, offers, access, tls: host.tls }, host),
+        ];
       },
     },
     env,
@@ -82,6 +83,8 @@ const readyPollMs = 1000;
 export interface GrpcPartOptions {
   /** host:port or unix:/path. */
   address: string;
+  /** host:port for probes without certificates. */
+  healthAddress?: string | undefined;
   offers: readonly Offer[];
   access: Access;
   /** Undefined: callers are trusted to be who they say they are. */
@@ -89,7 +92,10 @@ export interface GrpcPartOptions {
 }
 
 /** Returns a gRPC server as a part: its health follows the modules' readiness, and when it stops, calls in flight drain first. */
-export function grpcPart({ address, offers, access, tls }: GrpcPartOptions, { log, common }: Pick<ProcessHost, 'log' | 'common'>): Part {
+export function grpcPart(
+  { address, healthAddress, offers, access, tls }: GrpcPartOptions,
+  { log, common }: Pick<ProcessHost, 'log' | 'common'>,
+): Part {
   let server: GrpcServer | undefined;
   let stopPolling = (): void => {};
   return {
@@ -98,6 +104,7 @@ export function grpcPart({ address, offers, access, tls }: GrpcPartOptions, { lo
       const running = await serveGrpc({
         services: offers.map((each) => each.served({ access, log })),
         address,
+        healthAddress,
         tls,
         trustNetwork: common.trustNetwork,
         log,

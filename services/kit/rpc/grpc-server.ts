@@ -45,6 +45,8 @@ export interface ServeGrpcOptions {
   tls?: Tls;
   /** Trusts callers without TLS on other addresses too: only for networks that only trusted processes can reach. */
   trustNetwork?: boolean;
+  /** "host:port" where health checks, and nothing else, are answered without TLS, for probes that have no certificate. */
+  healthAddress?: string | undefined;
   log: Logger;
 }
 
@@ -76,14 +78,15 @@ export async function serveGrpc(options: ServeGrpcOptions): Promise<GrpcServer> 
     addService(server, definition, service, { log, tls: tls !== undefined, unnamedCaller, watches, reading });
   const serviceNames = options.services.map(({ definition }) => definition.fullName);
   const health = createHealth(serviceNames);
-  for (const { definition, service } of [health.served, ...createReflection(serviceNames)])
-    addService(server, definition, service, { log, tls: tls !== undefined, isOpen: true, unnamedCaller: undefined, watches, reading });
+  const open = { log, tls: tls !== undefined, isOpen: true, unnamedCaller: undefined, watches, reading };
+  for (const { definition, service } of [health.served, ...createReflection(serviceNames)]) addService(server, definition, service, open);
+  const healthServer = new Server(commonChannelOptions);
+  addService(healthServer, health.served.definition, health.served.service, open);
 
   const socketPath = address.startsWith('unix:') ? address.slice('unix:'.length) : undefined;
   if (socketPath !== undefined) await removeStaleSocket(socketPath);
-  const port = await new Promise<number>((resolve, reject) => {
-    server.bindAsync(address, credentialsFor(tls), (error, boundPort) => (error === null ? resolve(boundPort) : reject(error)));
-  });
+  const port = await bind(server, address, credentialsFor(tls));
+  if (options.healthAddress !== undefined) await bind(healthServer, options.healthAddress, ServerCredentials.createInsecure());
   // Only the operator can open the socket. Processes have an umask that creates it with this mode, so that it is never open to others.
   if (socketPath !== undefined) chmodSync(socketPath, 0o600);
 
@@ -100,8 +103,15 @@ export async function serveGrpc(options: ServeGrpcOptions): Promise<GrpcServer> 
       const cutOff = setTimeout(() => server.forceShutdown(), graceMs);
       await new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
       clearTimeout(cutOff);
+      healthServer.forceShutdown();
     },
   };
+}
+
+function bind(server: Server, address: string, credentials: ServerCredentials): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.bindAsync(address, credentials, (error, port) => (error === null ? resolve(port) : reject(error)));
+  });
 }
 
 function credentialsFor(tls: Tls | undefined): ServerCredentials {

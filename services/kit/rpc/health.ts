@@ -10,9 +10,13 @@ export interface Health {
   setServing(serving: boolean): void;
 }
 
+/** The name under which the process is healthy while it responds, for liveness probes: restarting it would not bring a database back. */
+const liveness = 'liveness';
+
 /** Returns the health of these services and, under the empty name, of the server as a whole. Serving from the start. */
 export function createHealth(serviceNames: readonly string[]): Health {
   const names = new Set(['', ...serviceNames]);
+  const statusOf = (name: string): Status => (name === liveness ? Status.SERVING : names.has(name) ? status : Status.SERVICE_UNKNOWN);
   const changes = new EventTarget();
   // As many as there are watchers.
   setMaxListeners(0, changes);
@@ -20,13 +24,14 @@ export function createHealth(serviceNames: readonly string[]): Health {
 
   const service: HealthService = {
     async check({ service: name }) {
-      if (!names.has(name)) throw new AppError('not_found', `This server has no service "${name}".`);
-      return { status };
+      const found = statusOf(name);
+      if (found === Status.SERVICE_UNKNOWN) throw new AppError('not_found', `This server has no service "${name}".`);
+      return { status: found };
     },
     async *watch({ service: name }, context) {
       // Here an unknown service is no error: https://github.com/grpc/grpc/blob/master/doc/health-checking.md
       for (let sent: Status | undefined; ;) {
-        const now = names.has(name) ? status : Status.SERVICE_UNKNOWN;
+        const now = statusOf(name);
         if (now === sent) await once(changes, 'change', { signal: context?.signal });
         else yield { status: (sent = now) };
       }
