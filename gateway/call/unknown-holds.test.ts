@@ -42,8 +42,8 @@ it('are released once the ledger answers, with one line for the outage', async (
   for (let waitedMs = 0; holds.count() > 0 && waitedMs < 5000; waitedMs += 20) await sleep(20);
   expect(new Set(released).size).toBe(50);
   expect(messages()).toEqual([
-    [40, 'the ledger is unavailable: new calls are rejected', undefined],
-    [30, 'the ledger is available again', 50],
+    ['warn', 'the ledger is unavailable: new calls are rejected', undefined],
+    ['info', 'the ledger is available again', 50],
   ]);
 });
 

@@ -142,7 +142,7 @@ describe('a spool', () => {
       const { spool: next, posted, lines } = await start(undefined, { folder: cut });
       await until(async () => (await next.state()).waiting === 0);
       expect(idsOf(posted)).toEqual(idsOf(reports.slice(0, ends.filter((end) => end <= bytes).length)));
-      expect(lines.filter((line) => Number(line['level']) >= 50)).toEqual([]);
+      expect(lines.filter((line) => line['level'] === 'error')).toEqual([]);
       await until(() => files(cut).length === 0);
     }
   });
@@ -161,7 +161,7 @@ describe('a spool', () => {
     const { spool: next, posted, lines } = await start(undefined, { folder: copy });
     await until(async () => (await next.state()).waiting === 0 && files(copy).length === 0);
     expect(idsOf(posted)).toEqual([reports[0]!.call!.id, reports[2]!.call!.id]);
-    expect(lines.filter((line) => line['level'] === 50)).toHaveLength(3);
+    expect(lines.filter((line) => line['level'] === 'error')).toHaveLength(3);
     await next.stop();
     const { spool: third } = await start(undefined, { folder: copy });
     expect(await third.state()).toMatchObject({ waiting: 0, damagedFiles: 3 });
@@ -180,7 +180,7 @@ describe('a spool', () => {
     const kept = JSON.parse(readFileSync(join(folder, 'refused.jsonl'), 'utf8')) as { call_id: string; reason: string; report: string };
     expect(kept).toMatchObject({ call_id: bad.call!.id, reason: 'call_closed' });
     expect(RecordUsageRequest.decode(Buffer.from(kept.report, 'base64'))).toEqual(bad);
-    expect(lines.filter((line) => line['level'] === 50)).toEqual([expect.objectContaining({ call_id: bad.call!.id })]);
+    expect(lines.filter((line) => line['level'] === 'error')).toEqual([expect.objectContaining({ call_id: bad.call!.id })]);
     await spool.stop();
     expect(await (await start()).spool.state()).toEqual({ waiting: 0, refused: 1, damagedFiles: 0 });
   });
