@@ -7,6 +7,7 @@ import type { CliConfig } from './config.js';
 import { connect, operatorCall, type Services } from './connect.js';
 import { CliError, explain } from './errors.js';
 import { instant } from './output.js';
+import { keyFiles, lackingFiles, reportedKeys } from './secret-keys.js';
 import { isRight } from './views/balance.js';
 
 const nodeMajorMin = 24;
@@ -164,6 +165,34 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
   auth: [
     {
       title: 'audit log',
+    {
+      title: 'backups',
+      async look({ auth }, nowMs) {
+        const { lastBackupAtMs, oldestAccountAtMs } = await auth.getHealth({}, operatorCall());
+        const sinceMs = lastBackupAtMs === 0n ? oldestAccountAtMs : lastBackupAtMs;
+        const hours = Math.floor((nowMs - Number(sinceMs)) / 3_600_000);
+        const isDue = sinceMs > 0n && hours >= backupHoursMax;
+        if (!isDue) return lastBackupAtMs === 0n ? 'none yet; run `tollgate backup`' : `the last one ${hours} hours ago`;
+        throw new CliError(lastBackupAtMs === 0n ? 'There is no backup.' : `The last backup was made ${hours} hours ago.`, {
+          fix: 'Run `tollgate backup <folder>` every day; docs/backup.md has a timer for it.',
+        });
+      },
+    },
+    {
+      title: 'secret key',
+      async look(services, _nowMs, config) {
+        const keys = await reportedKeys(services);
+        const lacking = [...lackingFiles(keyFiles(config), keys)];
+        if (lacking.length > 0) {
+          throw new CliError(lacking.map(([path, ids]) => `${path} does not have the key ${ids.join(', ')} that is in use.`).join(' '), {
+            fix: 'Put back the file from where you keep a copy, before any process restarts: it would not start.',
+          });
+        }
+        const old = keys.filter(({ current, sealed }) => !current && sealed > 0n);
+        const ids = [...new Set(keys.filter(({ current }) => current).map(({ id }) => id))];
+        return `${ids.join(', ')} encrypts the secrets in the databases${old.length === 0 ? '' : `; ${old.map(({ id }) => id).join(', ')} is being replaced`}`;
+      },
+    },
       async look({ users }) {
         const { fault, eventsChecked: entriesChecked } = await users.verifyAuditLog(
           { number: 0n, hash: Buffer.alloc(0) },

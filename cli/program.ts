@@ -20,6 +20,7 @@ import { priceCommand } from './commands/price.js';
 import { refusalsCommand } from './commands/refusals.js';
 import { statementCommand } from './commands/statement.js';
 import { upstreamCommand } from './commands/upstream.js';
+import { secretKeyCommand } from './commands/secret-key.js';
 import { usageCommand } from './commands/usage.js';
 import { explain } from './errors.js';
 
@@ -45,6 +46,9 @@ const nouns: readonly ((cli: Cli) => Command)[] = [
   doctorCommand,
   configCommand,
 ];
+  backupCommand,
+  restoreCommand,
+  secretKeyCommand,
 
 /** Runs the CLI with these arguments (without the program's name) and returns the exit code: 0, 1 for a failure, 2 for incorrect usage. */
 export async function run(args: readonly string[], world: World): Promise<number> {

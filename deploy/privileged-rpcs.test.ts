@@ -17,6 +17,7 @@ import { followCallers } from '#kit/rpc/access/follow-callers.js';
 import { localClient } from '#kit/rpc/local-client.js';
 import { decorateService } from '#kit/rpc/standard-chain.js';
 import { SecretBox } from '#kit/secrets/secret-box.js';
+import { fixedSecretKeys } from '#kit/secrets/secret-keys.js';
 import { offer } from '#kit/process/service-process.js';
 import { type ActorTokenFields, signActorToken, testActorSigner } from '#kit/testing/actor-tokens.js';
 import { createTestAuthority } from '#kit/testing/certificates.js';
@@ -67,7 +68,7 @@ describe('the gateway’s certificate', () => {
   beforeAll(async () => {
     for (const name of ['auth', 'catalog', 'ledger', 'metering', 'inference']) databases[name] = await createTestDatabase('sqlite');
     const db = (name: string): Database => databases[name]!.db;
-    const secretKey = randomBytes(32);
+    const secretKeys = fixedSecretKeys(randomBytes(32));
     const access = new Access();
     const chain = { access, log };
     const auth = createAuth(parseSettings(authSettings, {}), {
@@ -76,7 +77,7 @@ describe('the gateway’s certificate', () => {
       log,
       mailer: undefined,
       publicUrl: undefined,
-      secretKey,
+      secretKeys,
     });
     const people = decorateService(UserServiceDefinition, auth.users.service, chain);
     const notifications = decorateService(NotificationServiceDefinition, auth.notifications.service, chain);
@@ -87,7 +88,7 @@ describe('the gateway’s certificate', () => {
     const alerts = createAlerts(parseSettings(ledgerSettings, {}), {
       ...ledgerDeps,
       auditLog: ledger.auditLog,
-      secretKey,
+      secretKeys,
       notifications: localClient(NotificationServiceDefinition, notifications, { caller: 'ledger' }),
       publicUrl: undefined,
     });
@@ -107,7 +108,7 @@ describe('the gateway’s certificate', () => {
       db: db('inference'),
       clock,
       log,
-      secretKey,
+      secretKeys,
       auth: authFor('inference'),
     });
     const following = followCallers({ access, source: auth.callers.service, caller: 'auth', clock, log });
@@ -132,7 +133,13 @@ describe('the gateway’s certificate', () => {
     authority.drop();
     for (const { definition } of offers) privileged.push(...privilegedOf(definition, gateway));
 
-    const keys = new SigningKeys({ store: new SigningKeyStore(db('auth')), box: new SecretBox(secretKey), clock, log, lifeMs: 86_400_000 });
+    const keys = new SigningKeys({
+      store: new SigningKeyStore(db('auth')),
+      box: new SecretBox(secretKeys),
+      clock,
+      log,
+      lifeMs: 86_400_000,
+    });
     await keys.refresh();
     const { kid, privateKey } = keys.current();
     sign = (fields, key) =>

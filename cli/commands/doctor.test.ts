@@ -43,6 +43,8 @@ describe('the doctor', () => {
       'clock',
       'connection',
       'auth',
+      'backups',
+      'secret key',
       'audit log',
       'notifications',
       'catalog',

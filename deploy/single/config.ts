@@ -1,10 +1,12 @@
 // Settings of the single process, in addition to those of its parts.
 import { type Environment, integer, oneOf, optionalText, type Setting, type Settings, text, type Values } from '#kit/config/settings.js';
+import { lostSecretKey } from '#kit/secrets/secret-keeper.js';
 import { formatUsd, parseUsd } from '#rules/money.js';
 
 /** Settings of the data folder and the first start. */
 export const singleSettings = {
   dataDir: text('TOLLGATE_DATA_DIR', 'folder for the databases, the secret key and the operator’s socket', { default: './data' }),
+  lostSecretKey,
   operatorEmail: text(
     'TOLLGATE_OPERATOR_EMAIL',
     'email address of the operator that the first start creates; the operator can change it in the console',

@@ -19,7 +19,7 @@ import { crossings } from '#kit/rpc/crossing.js';
 import { localClient } from '#kit/rpc/local-client.js';
 import { decorateService } from '#kit/rpc/standard-chain.js';
 import { createGateway, sharedOccupancy, WindowTable } from '../../gateway/index.js';
-import { createInference, ensureSecretKey, sharedCallsInFlight } from '../../services/inference/index.js';
+import { createInference, SecretKeyFile, sharedCallsInFlight } from '../../services/inference/index.js';
 import type { GatewayThreadData } from './gateway-threads.js';
 
 await runThread<GatewayThreadData>((data, { log, clock, common, thread, services }) => {
@@ -31,7 +31,7 @@ await runThread<GatewayThreadData>((data, { log, clock, common, thread, services
     db,
     clock,
     log,
-    secretKey: ensureSecretKey(join(data.dataDir, 'secret-key')),
+    secretKeys: new SecretKeyFile(join(data.dataDir, 'secret-key')),
     auth: services.client(UserServiceDefinition),
     servesCallsOnly: true,
     shared: { callsInFlight: sharedCallsInFlight(data.callsInFlight, thread), windows },

@@ -28,7 +28,7 @@ import { grpcPart, offer } from '#kit/process/service-process.js';
 import { adoptSpools, createGateway, type Gateway, gatewaySettings } from '../../gateway/index.js';
 import { authSettings, createAuth } from '../../services/auth/index.js';
 import { catalogSettings, createCatalog } from '../../services/catalog/index.js';
-import { createInference, ensureSecretKey, inferenceSettings } from '../../services/inference/index.js';
+import { createInference, SecretKeyFile, inferenceSettings } from '../../services/inference/index.js';
 import { createAlerts, createLedger, createPayments, ledgerSettings, paymentSettings } from '../../services/ledger/index.js';
 import { createMetering, meteringSettings } from '../../services/metering/index.js';
 import { ensureFirstRun, type FirstRun, createConsoleLink } from '../first-run.js';
@@ -82,11 +82,13 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     },
   };
 
-  const secretKey = ensureSecretKey(join(dataDir, 'secret-key'));
+  const secretKeys = new SecretKeyFile(join(dataDir, 'secret-key'));
+  const { lostSecretKey } = config.single;
   const access = new Access();
   const chain = { access, log };
   const auth = createAuth(config.auth, {
-    secretKey,
+    secretKeys,
+    lostSecretKey,
     db: databases.auth,
     clock,
     log,
@@ -105,7 +107,8 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     clock,
     log,
     auditLog: ledger.auditLog,
-    secretKey,
+    secretKeys,
+    lostSecretKey,
     notifications: localClient(NotificationServiceDefinition, notifications, { caller: 'ledger', crossing }),
     publicUrl: config.gateway.publicUrl,
   });
@@ -120,7 +123,14 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     catalog: localClient(CatalogServiceDefinition, catalogService, { caller: 'metering', crossing }),
     auth: authFor('metering'),
   });
-  const inference = createInference(config.inference, { db: databases.inference, clock, log, secretKey, auth: authFor('inference') });
+  const inference = createInference(config.inference, {
+    db: databases.inference,
+    clock,
+    log,
+    secretKeys,
+    lostSecretKey,
+    auth: authFor('inference'),
+  });
 
   const offers = [
     offer(AuthServiceDefinition, auth),

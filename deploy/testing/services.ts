@@ -1,6 +1,7 @@
 // Runs all services in this process on SQLite, composed as in single mode, for tests that span several services.
 import { randomBytes } from 'node:crypto';
 import { systemClock } from '#kit/clock.js';
+import { fixedSecretKeys } from '#kit/secrets/secret-keys.js';
 import { parseSettings } from '#kit/config/settings.js';
 import { type Database, openDatabase } from '#kit/db/open.js';
 import { createLogger } from '#kit/log.js';
@@ -46,7 +47,7 @@ export async function startServices(): Promise<TestServices> {
   const books = open();
   const databases = { auth: open(), catalog: open(), ledger: books, metering: books, inference: open() };
   const access = new Access();
-  const secretKey = randomBytes(32);
+  const secretKeys = fixedSecretKeys(randomBytes(32));
   const mails: Mail[] = [];
   const mailer: Mailer = {
     async send(mail) {
@@ -58,7 +59,7 @@ export async function startServices(): Promise<TestServices> {
   const publicUrl = 'https://console.example.com';
   const auth = createAuth(
     { ...parseSettings(authSettings, {}), signUp: true },
-    { db: databases.auth, clock, log, mailer, publicUrl, secretKey, identityProvider },
+    { db: databases.auth, clock, log, mailer, publicUrl, secretKeys, identityProvider },
   );
   const keeper = { auth: auth.users.service, clock, log };
   const catalog = createCatalog({ ...parseSettings(catalogSettings, {}), seed: false }, { ...keeper, db: databases.catalog });
@@ -68,7 +69,7 @@ export async function startServices(): Promise<TestServices> {
     clock,
     log,
     auditLog: ledger.auditLog,
-    secretKey,
+    secretKeys,
     notifications: auth.notifications.service,
     publicUrl,
   });
@@ -80,7 +81,7 @@ export async function startServices(): Promise<TestServices> {
     settleInTransaction: ledger.settleInTransaction,
     catalog: catalog.service,
   });
-  const inference = createInference(parseSettings(inferenceSettings, {}), { ...keeper, db: databases.inference, secretKey });
+  const inference = createInference(parseSettings(inferenceSettings, {}), { ...keeper, db: databases.inference, secretKeys });
   const stop = await startInOrder([auth, catalog, ledger, alerts, metering, inference], log);
   return {
     auth: auth.service,

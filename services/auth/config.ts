@@ -4,6 +4,7 @@ import { publicUrl } from '#kit/config/public-url.js';
 import { duration, flag, type Settings, text, type Values } from '#kit/config/settings.js';
 import { databaseUrl } from '#kit/db/part.js';
 import { mailSettings } from '#kit/mail/settings.js';
+import { lostSecretKey } from '#kit/secrets/secret-keeper.js';
 
 /** Settings of auth, each with a usable default. */
 export const authSettings = {
@@ -62,9 +63,10 @@ export const authProcessSettings = {
   ...mailSettings,
   publicUrl,
   databaseUrl: databaseUrl('TOLLGATE_AUTH_DATABASE_URL'),
+  lostSecretKey,
   secretKeyPath: text(
     'TOLLGATE_AUTH_SECRET_KEY_FILE',
-    'file with the key that encrypts the signing keys of auth, and mails and webhook secrets until they are delivered; the same for every replica; created if it does not exist',
+    'file with the keys, one per line, the first of which encrypts the signing keys of auth, and mails and webhook secrets until they are delivered; the same for every replica; created if it does not exist, unless the database has secrets',
     { default: './data/auth-secret-key' },
   ),
 } satisfies Settings;

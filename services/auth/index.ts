@@ -7,6 +7,8 @@ import type { ServiceModule } from '#kit/lifecycle.js';
 import type { Logger } from '#kit/log.js';
 import type { Mailer } from '#kit/mail/mailer.js';
 import { SecretBox } from '#kit/secrets/secret-box.js';
+import { SecretKeeper } from '#kit/secrets/secret-keeper.js';
+import type { SecretKeySource } from '#kit/secrets/secret-keys.js';
 import type { AuthService } from '#proto/auth/v1/auth.js';
 import type { CallerService } from '#proto/auth/v1/callers.js';
 import type { UserService } from '#proto/auth/v1/users.js';
@@ -45,8 +47,9 @@ import { ChangeStore } from './store/changes.js';
 import { IdempotencyStore } from './store/idempotency.js';
 import { KeyStore } from './store/keys.js';
 import { ProjectStore } from './store/projects.js';
+import { readSealedSecrets } from './store/sealed-secrets.js';
 
-export { ensureSecretKey } from '#kit/secrets/secret-key.js';
+export { SecretKeyFile } from '#kit/secrets/secret-keys.js';
 export { type AuthConfig, authSettings } from './config.js';
 
 /** Holds what auth needs from its process. */
@@ -59,8 +62,10 @@ export interface AuthDeps {
   readonly mailer: Mailer | undefined;
   /** The public address at which users open the console, for links in mails; without it no mail is sent. */
   readonly publicUrl: string | undefined;
-  /** The 32 bytes under which signing keys are sealed in the database, the same for every replica. */
-  readonly secretKey: Buffer;
+  /** The keys under which secrets are sealed in the database, the same for every replica. */
+  readonly secretKeys: SecretKeySource;
+  /** The id of a secret key that is lost for good. */
+  readonly lostSecretKey?: string | undefined;
   /** Replaces the provider of the settings, in tests. */
   readonly identityProvider?: OidcProvider;
 }
@@ -79,7 +84,10 @@ export interface AuthModule extends ServiceModule<AuthService> {
 }
 
 /** Creates auth over its own database. `start` migrates and starts to look for changes; `stop` ends every watch. */
-export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicUrl, secretKey, identityProvider }: AuthDeps): AuthModule {
+export function createAuth(
+  config: AuthConfig,
+  { db, clock, log, mailer, publicUrl, secretKeys, lostSecretKey, identityProvider }: AuthDeps,
+): AuthModule {
   const { heartbeatIntervalMs } = config;
   const feed = new ChangeFeed(new ChangeStore(db), { pollIntervalMs: heartbeatIntervalMs * pollShareOfHeartbeat }, log);
   const accounts = new AccountStore(db);
@@ -88,7 +96,15 @@ export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicU
   const sessions = new SessionStore(db);
   const resets = new ResetStore(db);
   const isWanted = stillWanted({ members, sessions, resets, clock });
-  const box = new SecretBox(secretKey);
+  const box = new SecretBox(secretKeys);
+  const keeper = new SecretKeeper({
+    service: 'auth',
+    db,
+    keys: secretKeys,
+    read: () => readSealedSecrets(db),
+    lostKeyId: lostSecretKey,
+    log,
+  });
   const delivery = { notifications: new NotificationStore(db), box, mailer, isWanted, config, clock, log };
   const notifier = new Notifier(delivery);
   const store = new SigningKeyStore(db);
@@ -143,6 +159,7 @@ export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicU
     async start() {
       await migrate(db, migrations, log);
       await whenReachable(log, () => signingKeys.start());
+      await whenReachable(log, () => keeper.start());
       await whenReachable(log, () => feed.start());
       endSweeping = startSweeping(users);
       notifier.start();
@@ -160,6 +177,7 @@ export function createAuth(config: AuthConfig, { db, clock, log, mailer, publicU
       await feed.stop();
       await signingKeys.stop();
     },
+      await keeper.stop();
     ready,
     // Started and stopped with the module that contains them.
     users: partOfAuth('users', withActorRules(userService(users), users)),

@@ -8,7 +8,7 @@ import { databasePart } from '#kit/db/part.js';
 import { createMailer } from '#kit/mail/mailer.js';
 import { offer, runService } from '#kit/process/service-process.js';
 import { authProcessSettings } from './config.js';
-import { createAuth, ensureSecretKey } from './index.js';
+import { createAuth, SecretKeyFile } from './index.js';
 
 await runService({
   name: 'auth',
@@ -22,7 +22,8 @@ await runService({
       log,
       mailer: createMailer(config),
       publicUrl: config.publicUrl,
-      secretKey: ensureSecretKey(config.secretKeyPath),
+      secretKeys: new SecretKeyFile(config.secretKeyPath),
+      lostSecretKey: config.lostSecretKey,
     });
     return {
       parts: [database, auth],

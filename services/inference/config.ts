@@ -2,6 +2,7 @@
 import { addressOf } from '#kit/config/addresses.js';
 import { duration, flag, integer, oneOf, optionalText, type Setting, type Settings, text, type Values } from '#kit/config/settings.js';
 import { databaseUrl } from '#kit/db/part.js';
+import { lostSecretKey } from '#kit/secrets/secret-keeper.js';
 import { isAllowableField } from '#rules/request-fields.js';
 
 /** Settings of the inference service. All have defaults; without vendor keys only the sandbox and stored upstreams are available. */
@@ -180,9 +181,10 @@ export const inferenceProcessSettings = {
   ...inferenceSettings,
   databaseUrl: databaseUrl('TOLLGATE_INFERENCE_DATABASE_URL'),
   authAddress: addressOf('auth'),
+  lostSecretKey,
   secretKeyPath: text(
     'TOLLGATE_INFERENCE_SECRET_KEY_FILE',
-    'file with the key that encrypts upstream credentials; the same for every replica; created if it does not exist',
+    'file with the keys, one per line, the first of which encrypts upstream credentials; the same for every replica; created if it does not exist, unless the database has secrets',
     { default: './data/secret-key' },
   ),
 } satisfies Settings;

@@ -8,12 +8,15 @@ import type { Logger } from '#kit/log.js';
 import type { InferenceService } from '#proto/inference/v1/inference.js';
 import type { InferenceConfig } from './config.js';
 import { SecretBox } from '#kit/secrets/secret-box.js';
+import { SecretKeeper } from '#kit/secrets/secret-keeper.js';
+import type { SecretKeySource } from '#kit/secrets/secret-keys.js';
 import { windowMemory, WindowTable } from '#kit/limits/window-table.js';
 import { HealthReports } from './routing/health-reports.js';
 import { Pace } from './routing/pace.js';
 import { Probes } from './routing/probes.js';
 import { Router } from './routing/router.js';
 import { observeTargets, RoutingMetrics } from './routing/routing-metrics.js';
+import { readSealedSecrets } from './sealed-secrets.js';
 import { inferenceService } from './service.js';
 import { UpstreamStore } from './store.js';
 import { TargetStore } from './target-store.js';
@@ -21,7 +24,7 @@ import { type CallsInFlight, localCallsInFlight } from './upstreams/calls-in-fli
 import { UpstreamRegistry } from './upstreams/registry.js';
 
 export { type InferenceConfig, inferenceSettings } from './config.js';
-export { ensureSecretKey } from '#kit/secrets/secret-key.js';
+export { SecretKeyFile } from '#kit/secrets/secret-keys.js';
 export { callsInFlightMemory, clearCallsInFlight, sharedCallsInFlight } from './upstreams/calls-in-flight.js';
 
 /** Credentials of upstreams whose calls can be paced at the same time. */
@@ -32,8 +35,10 @@ export interface InferenceDeps {
   readonly db: Database;
   readonly clock: Clock;
   readonly log: Logger;
-  /** 32 bytes under which upstream secrets are encrypted at rest; the same for every replica. */
-  readonly secretKey: Buffer;
+  /** The keys under which upstream secrets are encrypted at rest; the same for every replica. */
+  readonly secretKeys: SecretKeySource;
+  /** The id of a secret key that is lost for good. */
+  readonly lostSecretKey?: string | undefined;
   /** Auth, which keeps the audit log. */
   readonly auth: AuditReceiver;
   /** Whether another instance in this process migrates the database and ships the audit events, so that this one only serves calls. */
@@ -45,11 +50,19 @@ export interface InferenceDeps {
 /** Creates inference over its own database. Raises invalid_request when a configured base url is malformed. */
 export function createInference(
   config: InferenceConfig,
-  { db, clock, log, secretKey, auth, servesCallsOnly = false, shared }: InferenceDeps,
+  { db, clock, log, secretKeys, lostSecretKey, auth, servesCallsOnly = false, shared }: InferenceDeps,
 ): ServiceModule<InferenceService> {
   const store = new UpstreamStore(db);
   const audit = new AuditOutbox({ db, receiver: auth, caller: 'inference', clock, log });
-  const box = new SecretBox(secretKey);
+  const box = new SecretBox(secretKeys);
+  const keeper = new SecretKeeper({
+    service: 'inference',
+    db,
+    keys: secretKeys,
+    read: () => readSealedSecrets(store),
+    lostKeyId: lostSecretKey,
+    log,
+  });
   const pace = new Pace(shared?.windows ?? new WindowTable(windowMemory(1, pacedMax), 1), clock);
   const router = new Router({ config, clock, log, metrics: new RoutingMetrics(), pace, random: Math.random });
   const targets = new TargetStore(db);
@@ -76,6 +89,7 @@ export function createInference(
     async start() {
       if (!servesCallsOnly) {
         await store.migrate(log);
+        await whenReachable(log, () => keeper.start());
         audit.start();
       }
       await whenReachable(log, () => registry.reload());
@@ -85,6 +99,7 @@ export function createInference(
       probes.stop();
       await reports.stop();
       await registry.close();
+      await keeper.stop();
       await audit.stop();
     },
     async ready() {

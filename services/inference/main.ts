@@ -6,7 +6,7 @@ import { localAddress } from '#kit/config/addresses.js';
 import { databasePart } from '#kit/db/part.js';
 import { offer, runService } from '#kit/process/service-process.js';
 import { inferenceProcessSettings } from './config.js';
-import { createInference, ensureSecretKey } from './index.js';
+import { createInference, SecretKeyFile } from './index.js';
 
 await runService({
   name: 'inference',
@@ -17,8 +17,15 @@ await runService({
     const toAuth = dial('auth', config.authAddress);
     const auth = toAuth.client(UserServiceDefinition);
     const callers = toAuth.client(CallerServiceDefinition);
-    const secretKey = ensureSecretKey(config.secretKeyPath);
-    const inference = createInference(config, { db: database.db, clock, log, secretKey, auth });
+    const secretKeys = new SecretKeyFile(config.secretKeyPath);
+    const inference = createInference(config, {
+      db: database.db,
+      clock,
+      log,
+      secretKeys,
+      lostSecretKey: config.lostSecretKey,
+      auth,
+    });
     return { parts: [database, inference], offers: [offer(InferenceServiceDefinition, inference)], callers };
   },
 });

@@ -86,6 +86,20 @@ export class UpstreamStore {
     }
   }
 
+  /** Replaces the sealed secret of a credential, which stays the same secret, or removes the credential (undefined); nothing if it was changed meanwhile. */
+  async replaceSealed(id: string, sealed: string, by: string | undefined): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      const [row] = await tx('upstream').select(columns).where({ id }).forUpdate();
+      if (row === undefined) return;
+      const credentials = fromRow(row).credentials.flatMap((each) =>
+        each.sealed !== sealed ? [each] : by === undefined ? [] : [{ ...each, sealed: by }],
+      );
+      await tx('upstream')
+        .where({ id })
+        .update({ credentials: Buffer.from(JSON.stringify(credentials)) });
+    });
+  }
+
   /** Removes an upstream and its test; false when there was none. `audit` runs in the same transaction. */
   async delete(id: string, audit: (tx: Knex.Transaction) => Promise<void>): Promise<boolean> {
     return this.db.transaction(async (tx) => {

@@ -25,7 +25,7 @@ import { PathHints } from './store/path-hints.js';
 import { createStore } from './store/store.js';
 import { Sweeper } from './expiry/sweeper.js';
 
-export { ensureSecretKey } from '#kit/secrets/secret-key.js';
+export { SecretKeyFile } from '#kit/secrets/secret-keys.js';
 export { createAlerts } from './alerts/create-alerts.js';
 export { createPayments } from './payments/create-payments.js';
 export { paymentSettings } from './payments/settings.js';

@@ -7,6 +7,7 @@ import type { Database } from '#kit/db/open.js';
 import { createLogger } from '#kit/log.js';
 import { ActorVerifier } from '#kit/rpc/actor-token.js';
 import { SecretBox } from '#kit/secrets/secret-box.js';
+import { fixedSecretKeys } from '#kit/secrets/secret-keys.js';
 import { createTestDatabase, testEngines } from '#kit/testing/database.js';
 import { failureOf } from '#kit/testing/waiting.js';
 import { Account } from '#proto/auth/v1/auth.js';
@@ -25,7 +26,7 @@ describe.each(testEngines)('actor tokens and signing keys on %s', (engine) => {
   const secret = randomBytes(32);
   const log = createLogger({ name: 'auth', level: 'silent' });
   const replica = async (key = secret): Promise<{ keys: SigningKeys; tokens: ActorTokens }> => {
-    const keys = new SigningKeys({ store: new SigningKeyStore(db), box: new SecretBox(key), clock, log, lifeMs });
+    const keys = new SigningKeys({ store: new SigningKeyStore(db), box: new SecretBox(fixedSecretKeys(key)), clock, log, lifeMs });
     await keys.refresh();
     return { keys, tokens: new ActorTokens(keys, clock) };
   };

@@ -100,7 +100,7 @@ export class SigningKeys {
       number,
       kid,
       publicKey: Buffer.from(jwk.x!, 'base64url'),
-      sealedPrivateKey: this.deps.box.seal(pem, purposeOf(kid)),
+      sealedPrivateKey: this.deps.box.seal(pem, signingKeyPurpose(kid)),
       createdAtMs,
       signsFromMs,
     };
@@ -109,12 +109,11 @@ export class SigningKeys {
   private open({ kid, sealedPrivateKey }: StoredSigningKey): KeyObject {
     const known = this.opened.get(kid);
     if (known !== undefined) return known;
-    const pem = this.deps.box.open(sealedPrivateKey, purposeOf(kid));
+    const pem = this.deps.box.open(sealedPrivateKey, signingKeyPurpose(kid));
     if (pem === undefined) {
       throw new AppError(
         'failed_precondition',
-        'The signing keys in the database of auth are sealed under another key than the one in its secret key file. Restore that file, or ' +
-          'delete the rows of the table signing_key: new keys are then created, and only tokens that live for minutes are lost.',
+        'The signing keys in the database of auth cannot be opened with the keys in its secret key file. Put the file back from where you keep a copy.',
       );
     }
     const privateKey = createPrivateKey(pem);
@@ -123,6 +122,7 @@ export class SigningKeys {
   }
 }
 
-function purposeOf(kid: string): string {
+/** Returns the purpose for which a signing key is sealed. */
+export function signingKeyPurpose(kid: string): string {
   return `actor signing key ${kid}`;
 }

@@ -39,7 +39,12 @@ export function claimMs(channel: NotificationChannel): number {
 
 /** Encrypts a content for its notification: under the id of another it cannot be opened. */
 export function sealContent(id: string, content: Content, box: SecretBox): string {
-  return box.seal(JSON.stringify(content), `notification ${id}`);
+  return box.seal(JSON.stringify(content), contentPurpose(id));
+}
+
+/** Returns the purpose for which a content is sealed. */
+export function contentPurpose(id: string): string {
+  return `notification ${id}`;
 }
 
 /** Attempts a delivery and returns its outcome. With a first wait of 10 s the waits are 10 s, 40 s, 2 min 40 s, 11 min and 43 min. */
@@ -59,7 +64,7 @@ export async function tryDelivery(notification: StoredNotification, deps: Delive
 
 async function send(notification: StoredNotification, { mailer, box, clock, config, log }: DeliveryDeps): Promise<Tried> {
   const { id, destination, sealedContent, attempts } = notification;
-  const opened = sealedContent === undefined ? undefined : box.open(sealedContent, `notification ${id}`);
+  const opened = sealedContent === undefined ? undefined : box.open(sealedContent, contentPurpose(id));
   if (opened === undefined) return final('its content cannot be decrypted any more');
   const content = JSON.parse(opened) as Content;
   if (content.$case === 'webhook') {

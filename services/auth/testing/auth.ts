@@ -1,6 +1,7 @@
 // A running auth service with its own database, for tests.
 import { randomBytes } from 'node:crypto';
 import { ManualClock } from '#kit/clock.js';
+import { fixedSecretKeys } from '#kit/secrets/secret-keys.js';
 import { parseSettings } from '#kit/config/settings.js';
 import { type Database, type Engine, openDatabase } from '#kit/db/open.js';
 import { createLogger } from '#kit/log.js';
@@ -70,7 +71,7 @@ export async function startTestAuth(
   const clock = new ManualClock();
   const logLines: string[] = [];
   const log = createLogger({ name: 'auth', level: 'trace' }, { write: (line) => void logLines.push(line) });
-  const secretKey = randomBytes(32);
+  const secretKeys = fixedSecretKeys(randomBytes(32));
   const config = {
     ...parseSettings(authSettings, {}),
     heartbeatIntervalMs: 250,
@@ -81,7 +82,7 @@ export async function startTestAuth(
   const replicas: { module: ServiceModule<AuthService>; db: Database }[] = [];
 
   const start = async (on: Database): Promise<AuthModule> => {
-    const module = createAuth(config, { db: on, clock, log, mailer, publicUrl, secretKey, identityProvider });
+    const module = createAuth(config, { db: on, clock, log, mailer, publicUrl, secretKeys, identityProvider });
     await module.start();
     return module;
   };

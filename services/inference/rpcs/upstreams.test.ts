@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ManualClock } from '#kit/clock.js';
+import { fixedSecretKeys } from '#kit/secrets/secret-keys.js';
 import { type Database, openDatabase } from '#kit/db/open.js';
 import type { ServiceModule } from '#kit/lifecycle.js';
 import { callContext } from '#client/call-context.js';
@@ -15,7 +16,8 @@ import { createInference } from '../index.js';
 import { collect, finishedOf, testConfig, textRequest } from '../testing/fixtures.js';
 
 const operator = callContext({ caller: 'operator' });
-const secretKey = randomBytes(32);
+const key = randomBytes(32);
+const secretKeys = fixedSecretKeys(key);
 const { log, lines } = recordingLogger('debug');
 
 describe.each(testEngines)('upstreams on %s', (engine) => {
@@ -39,8 +41,8 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     await database.drop();
   });
 
-  async function start(db: Database, changes: Partial<InferenceConfig> = {}, key = secretKey): Promise<ServiceModule<InferenceService>> {
-    const module = createInference(testConfig(changes), { db, clock, log, secretKey: key, auth: recordedAudit() });
+  async function start(db: Database, changes: Partial<InferenceConfig> = {}, keys = secretKeys): Promise<ServiceModule<InferenceService>> {
+    const module = createInference(testConfig(changes), { db, clock, log, secretKeys: keys, auth: recordedAudit() });
     await module.start();
     return module;
   }
@@ -177,12 +179,28 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     expect(stub.requests).toHaveLength(0);
   });
 
-  it('sealed under another key are not used, and the reason is logged', async () => {
+  it('sealed under another key keep a process from starting, with the fix', async () => {
     await put();
-    const other = await start(database.db, {}, randomBytes(32));
+    await expect(start(database.db, {}, fixedSecretKeys(randomBytes(32)))).rejects.toThrow('Put the file back');
+  });
+
+  it('keep their secrets when these are sealed with a new key', async () => {
+    await put();
+    const added = randomBytes(32);
+    await (await start(database.db, {}, fixedSecretKeys(added, key))).stop();
+    const pruned = await start(database.db, {}, fixedSecretKeys(added));
+    expect(finishedOf(await call(pruned.service)).usageReported).toBe(true);
+    await pruned.stop();
+  });
+
+  it('whose row was tampered with are not used, and the reason is logged', async () => {
+    await put();
+    await database.db.knex('upstream').update({ base_url: 'https://elsewhere.example.com' });
+    const other = await start(database.db);
     await expect(call(other.service)).rejects.toMatchObject({ reason: 'model_unavailable' });
     expect(lines.some((line) => String(line['msg']).includes('cannot be decrypted'))).toBe(true);
-    await expect(other.service.putUpstream({ upstream: wanted() } as PutUpstreamRequest, operator)).rejects.toMatchObject({
+    const moved = wanted({ baseUrl: 'https://elsewhere.example.com/v2' });
+    await expect(other.service.putUpstream({ upstream: moved } as PutUpstreamRequest, operator)).rejects.toMatchObject({
       reason: 'failed_precondition',
     });
     await other.stop();
@@ -310,7 +328,8 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
 
   it('whose secret cannot be read are not tested', async () => {
     await put();
-    const other = await start(database.db, {}, randomBytes(32));
+    await database.db.knex('upstream').update({ base_url: 'https://elsewhere.example.com' });
+    const other = await start(database.db);
     await expect(other.service.testUpstream({ upstreamId: 'mine' }, operator)).rejects.toMatchObject({ reason: 'failed_precondition' });
     await other.stop();
   });

@@ -1,6 +1,7 @@
 // Fixtures for the tests of inference.
 import { randomBytes } from 'node:crypto';
 import { type Clock, systemClock } from '#kit/clock.js';
+import { fixedSecretKeys } from '#kit/secrets/secret-keys.js';
 import { parseSettings } from '#kit/config/settings.js';
 import { openDatabase } from '#kit/db/open.js';
 import { callContext } from '#client/call-context.js';
@@ -38,7 +39,13 @@ export interface TestInference {
 export async function startInference(changes: Partial<InferenceConfig> = {}, clock: Clock = systemClock): Promise<TestInference> {
   const db = openDatabase('sqlite::memory:');
   const { log, lines } = recordingLogger('debug');
-  const inference = createInference(testConfig(changes), { db, clock, log, secretKey: randomBytes(32), auth: recordedAudit() });
+  const inference = createInference(testConfig(changes), {
+    db,
+    clock,
+    log,
+    secretKeys: fixedSecretKeys(randomBytes(32)),
+    auth: recordedAudit(),
+  });
   await inference.start();
   return {
     service: inference.service,

@@ -23,7 +23,7 @@ const secretCharsMax = 1024;
 type Place = Pick<UpstreamRow, 'id' | 'baseUrl'>;
 
 /** Returns the purpose that the sealed secrets of an upstream are bound to. */
-function purposeOf({ id, baseUrl }: Place): string {
+export function purposeOf({ id, baseUrl }: Place): string {
   return `upstream ${id} ${baseUrl}`;
 }
 

@@ -17,6 +17,24 @@ export interface ProcessInfo {
   readonly databaseVersion: string;
   /** How long the database took to return its version, in microseconds. */
   readonly databaseLatencyUs: number;
+  /** The secret keys of the service, the current one first; empty if it has none. */
+  readonly secretKeys: SecretKeyState[];
+}
+
+/** A secret key of a service. */
+export interface SecretKeyState {
+  readonly id: string;
+  /** Whether it encrypts new secrets. */
+  readonly current: boolean;
+  /** How many secrets in the database are encrypted with it. */
+  readonly sealed: bigint;
+}
+
+const secretKeysOf = new WeakMap<Database, () => Promise<SecretKeyState[]>>();
+
+/** Lets `processInfo` report the secret keys of the service that owns this database. */
+export function reportSecretKeys(db: Database, read: () => Promise<SecretKeyState[]>): void {
+  secretKeysOf.set(db, read);
 }
 
 /** The name under which the threads of a process find `thisProcess` in worker_threads' environment data. */
@@ -37,9 +55,10 @@ export async function processInfo(db: Database): Promise<ProcessInfo> {
   const beganAt = performance.now();
   const version = await databaseVersion(db);
   const databaseLatencyUs = Math.round((performance.now() - beganAt) * 1000);
+  const secretKeys = (await secretKeysOf.get(db)?.()) ?? [];
   const databaseEngine = db.engine === 'sqlite' ? 'SQLite' : /mariadb/i.test(version) ? 'MariaDB' : 'MySQL';
   // MariaDB names itself within its version.
-  return { ...thisProcess, databaseEngine, databaseVersion: version.split('-')[0] ?? version, databaseLatencyUs };
+  return { ...thisProcess, databaseEngine, databaseVersion: version.split('-')[0] ?? version, databaseLatencyUs, secretKeys };
 }
 
 async function databaseVersion({ engine, knex }: Database): Promise<string> {

@@ -1,22 +1,72 @@
-// The key that encrypts secrets at rest, in its own file: created once, readable only by its owner.
-import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+// The file with the keys that encrypt secrets at rest: one key per line, in base64. The first encrypts; the others only decrypt what was encrypted
+// with them, until a rotation has replaced it.
+import { createHash, randomBytes } from 'node:crypto';
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { secretKeyBytes } from './secret-box.js';
+import { AppError } from '#client/errors/app-error.js';
 
-/** Returns the 32 bytes of the key file, which is created on first use. Raises an Error when the file contains something else. */
-export function ensureSecretKey(path: string): Buffer {
-  if (!existsSync(path)) {
-    mkdirSync(dirname(path), { recursive: true });
-    // "wx": of two processes that start together one creates the file and the other reads it below.
-    try {
-      writeFileSync(path, `${randomBytes(secretKeyBytes).toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    }
+/** Length of a key. */
+export const secretKeyBytes = 32;
+const idChars = 8;
+
+/** A key and its public name. */
+export interface SecretKey {
+  /** Eight hexadecimal digits that follow from the key and reveal nothing about it. */
+  readonly id: string;
+  readonly key: Buffer;
+}
+
+/** Returns a key with its id. */
+export function secretKey(key: Buffer): SecretKey {
+  return { id: createHash('sha256').update('tollgate secret key ').update(key).digest('hex').slice(0, idChars), key };
+}
+
+/** Returns a new key. */
+export function newSecretKey(): SecretKey {
+  return secretKey(randomBytes(secretKeyBytes));
+}
+
+/** Returns the keys in a file, or undefined when there is no file. Raises failed_precondition when a line is not a key. */
+export function readSecretKeys(path: string): readonly SecretKey[] | undefined {
+  let content: string;
+  try {
+    content = readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
   }
-  const key = Buffer.from(readFileSync(path, 'utf8').trim(), 'base64');
-  if (key.length !== secretKeyBytes)
-    throw new Error(`${path} does not hold a key of ${secretKeyBytes} bytes in base64; restore it from a backup.`);
-  return key;
+  const lines = content.split('\n').filter((line) => line.trim() !== '');
+  const keys = lines.map((line) => Buffer.from(line.trim(), 'base64'));
+  if (keys.length === 0 || keys.some((key) => key.length !== secretKeyBytes)) {
+    throw new AppError(
+      'failed_precondition',
+      `${path} does not hold a key of ${secretKeyBytes} bytes in base64 per line. Put back the file from where you keep a copy of it.`,
+    );
+  }
+  return keys.map(secretKey);
+}
+
+/** Replaces the keys in a file, which only its owner can read. */
+export function writeSecretKeys(path: string, keys: readonly SecretKey[]): void {
+  renameSync(writeBeside(path, keys), path);
+}
+
+/** Creates a file with one new key, unless another process has just created it. */
+export function createSecretKeys(path: string): void {
+  const temporary = writeBeside(path, [newSecretKey()]);
+  try {
+    // Unlike a rename, it fails when the file exists.
+    linkSync(temporary, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    rmSync(temporary);
+  }
+}
+
+function writeBeside(path: string, keys: readonly SecretKey[]): string {
+  mkdirSync(dirname(path), { recursive: true });
+  const temporary = `${path}.${process.pid}.part`;
+  writeFileSync(temporary, keys.map(({ key }) => `${key.toString('base64')}\n`).join(''), { mode: 0o600, flush: true });
+  return temporary;
 }

@@ -3,9 +3,12 @@ import type { AuditLog } from '#kit/audit/audit-outbox.js';
 import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import { migrate } from '#kit/db/migrate.js';
+import { whenReachable } from '#kit/db/when-reachable.js';
 import type { ServiceModule } from '#kit/lifecycle.js';
 import type { Logger } from '#kit/log.js';
 import { SecretBox } from '#kit/secrets/secret-box.js';
+import { SecretKeeper } from '#kit/secrets/secret-keeper.js';
+import type { SecretKeySource } from '#kit/secrets/secret-keys.js';
 import type { AlertService } from '#proto/ledger/v1/alerts.js';
 import { migrations } from '../migrations/index.js';
 import { Reads } from '../store/reads.js';
@@ -14,6 +17,7 @@ import { createNotificationOutbox, type Notifications } from './notification-out
 import { DueAlertStore } from './budgets/due-alerts.js';
 import { alertService } from './service.js';
 import { AlertStore } from './store/alerts.js';
+import { readSealedSecrets } from './store/sealed-secrets.js';
 import { AlertWatcher } from './watcher.js';
 
 /** Holds what alerts need from their process. */
@@ -24,8 +28,10 @@ export interface AlertModuleDeps {
   readonly log: Logger;
   /** The ledger's own. */
   readonly auditLog: AuditLog;
-  /** Encrypts the webhooks' secrets at rest. */
-  readonly secretKey: Buffer;
+  /** Encrypt the webhooks' secrets at rest. */
+  readonly secretKeys: SecretKeySource;
+  /** The id of a secret key that is lost for good. */
+  readonly lostSecretKey?: string | undefined;
   /** Auth's notifier. */
   readonly notifications: Notifications;
   readonly publicUrl: string | undefined;
@@ -34,10 +40,18 @@ export interface AlertModuleDeps {
 /** Creates alerts over the ledger's database. `start` migrates and starts the watcher and the outbox. */
 export function createAlerts(
   config: AlertDeps['config'],
-  { db, clock, log, auditLog, secretKey, notifications, publicUrl }: AlertModuleDeps,
+  { db, clock, log, auditLog, secretKeys, lostSecretKey, notifications, publicUrl }: AlertModuleDeps,
 ): ServiceModule<AlertService> {
   const reads = new Reads(db);
-  const box = new SecretBox(secretKey);
+  const box = new SecretBox(secretKeys);
+  const keeper = new SecretKeeper({
+    service: 'the ledger',
+    db,
+    keys: secretKeys,
+    read: () => readSealedSecrets(db),
+    lostKeyId: lostSecretKey,
+    log,
+  });
   const outbox = createNotificationOutbox({ db, box, notifications, log });
   const deps: AlertDeps = {
     alerts: new AlertStore(db, outbox),
@@ -58,12 +72,14 @@ export function createAlerts(
     service: alertService(deps),
     async start() {
       await migrate(db, migrations);
+      await whenReachable(log, () => keeper.start());
       watcher.start();
       outbox.start();
     },
     async stop() {
       await watcher.stop();
       await outbox.stop();
+      await keeper.stop();
     },
     async ready() {
       try {

@@ -42,15 +42,22 @@ export function sealPurpose(accountId: string): string {
   return `webhook secret of ${accountId}`;
 }
 
+/** Returns the sealed secret of an entry; empty if it has none. */
+export function sealedSecretOf({ entry }: NotificationEntry): string {
+  if (entry?.$case === 'destinations') return entry.value.webhookSecret;
+  return entry?.$case === 'notification' && entry.value.content?.$case === 'webhook' ? entry.value.content.value.secret : '';
+}
+
+/** Returns an entry with another secret of its webhook. */
+export function withSealedSecret(entry: NotificationEntry, secret: string): NotificationEntry {
+  const of = entry.entry;
+  if (of?.$case === 'destinations') return { ...entry, entry: { $case: 'destinations', value: { ...of.value, webhookSecret: secret } } };
+  if (of?.$case !== 'notification' || of.value.content?.$case !== 'webhook') return entry;
+  return { ...entry, entry: { $case: 'notification', value: { ...of.value, content: { $case: 'webhook', value: { secret } } } } };
+}
+
 /** Returns an entry with the secret of its webhook decrypted; empty if it cannot be decrypted any more, which the notifier reports. */
 export function withOpenSecret(entry: NotificationEntry, box: SecretBox): NotificationEntry {
-  const open = (sealed: string): string => (sealed === '' ? '' : (box.open(sealed, sealPurpose(entry.accountId)) ?? ''));
-  const of = entry.entry;
-  if (of?.$case === 'destinations') {
-    const webhookSecret = open(of.value.webhookSecret);
-    return { ...entry, entry: { $case: 'destinations', value: { ...of.value, webhookSecret } } };
-  }
-  if (of?.$case !== 'notification' || of.value.content?.$case !== 'webhook') return entry;
-  const content = { $case: 'webhook', value: { secret: open(of.value.content.value.secret) } } as const;
-  return { ...entry, entry: { $case: 'notification', value: { ...of.value, content } } };
+  const sealed = sealedSecretOf(entry);
+  return sealed === '' ? entry : withSealedSecret(entry, box.open(sealed, sealPurpose(entry.accountId)) ?? '');
 }

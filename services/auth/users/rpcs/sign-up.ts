@@ -97,7 +97,7 @@ async function add(
 async function mailLink(wanted: Wanted, page: string, { box, db, users, mails, notifier, clock, log }: UserDeps): Promise<void> {
   const { email, expiresAtMs } = wanted;
   const isKnown = (await users.findByEmail(email)) !== undefined;
-  const token = Buffer.from(box.seal(JSON.stringify(wanted), purpose), 'base64').toString('base64url');
+  const token = box.seal(JSON.stringify(wanted), purpose);
   const mail = await mails.compose({
     id: newId('ntf', clock.nowMs()),
     kind: 'sign-up',
@@ -114,7 +114,7 @@ async function mailLink(wanted: Wanted, page: string, { box, db, users, mails, n
 }
 
 function opened(token: string, { box, clock }: UserDeps): Wanted {
-  const text = box.open(Buffer.from(token, 'base64url').toString('base64'), purpose);
+  const text = box.open(token, purpose);
   const wanted = text === undefined ? undefined : (JSON.parse(text) as Wanted);
   if (wanted === undefined || wanted.expiresAtMs <= clock.nowMs()) throw signInRefused();
   return wanted;

@@ -5,6 +5,7 @@ import { AuditOutbox } from '#kit/audit/audit-outbox.js';
 import { openDatabase, type Database, type Engine } from '#kit/db/open.js';
 import { migrate } from '#kit/db/migrate.js';
 import { SecretBox } from '#kit/secrets/secret-box.js';
+import { fixedSecretKeys } from '#kit/secrets/secret-keys.js';
 import { eventually } from '#kit/testing/waiting.js';
 import { type NewNotification, Notification, type NotificationEntry, NotificationState } from '#proto/auth/v1/notifications.js';
 import type { AlertService } from '#proto/ledger/v1/alerts.js';
@@ -82,7 +83,7 @@ export interface TestAlerts extends Process {
 export async function startTestAlerts(engine: Engine): Promise<TestAlerts> {
   const ledger = await startTestLedger(engine);
   const notifier = new RecordedNotifications();
-  const box = new SecretBox(randomBytes(32));
+  const box = new SecretBox(fixedSecretKeys(randomBytes(32)));
   const stops: (() => Promise<void>)[] = [];
   const start = (db: Database): Process => {
     const { clock, log } = ledger;

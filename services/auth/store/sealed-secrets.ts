@@ -1,0 +1,45 @@
+// The sealed secrets in the database of auth: signing keys, and the contents of notifications that are not completed.
+import type { Database } from '#kit/db/open.js';
+import { asBytes, asText } from '#kit/db/values.js';
+import { idFromBytes } from '#kit/id.js';
+import type { SealedSecret } from '#kit/secrets/secret-keeper.js';
+import { NotificationState } from '#proto/auth/v1/notifications.js';
+import { signingKeyPurpose } from '../actors/signing-keys.js';
+import { contentPurpose } from '../notifications/try-delivery.js';
+
+/** Returns them all. Discarding a signing key makes auth create another one; discarding a content makes its delivery fail. */
+export async function readSealedSecrets({ knex }: Database): Promise<SealedSecret[]> {
+  const keys = (await knex('signing_key').select('number', 'kid', 'sealed_private_key')) as Record<string, unknown>[];
+  const notifications = (await knex('notification').whereNotNull('sealed_content').select('id', 'sealed_content')) as Record<
+    string,
+    unknown
+  >[];
+  return [
+    ...keys.map((row): SealedSecret => {
+      const sealed = asText(row['sealed_private_key']);
+      const isIt = { number: row['number'], sealed_private_key: sealed };
+      return {
+        sealed,
+        purpose: signingKeyPurpose(asText(row['kid'])),
+        async replace(by) {
+          if (by === undefined) await knex('signing_key').where(isIt).delete();
+          else await knex('signing_key').where(isIt).update({ sealed_private_key: by });
+        },
+      };
+    }),
+    ...notifications.map((row): SealedSecret => {
+      const id = asBytes(row['id']);
+      const sealed = asText(row['sealed_content']);
+      return {
+        sealed,
+        purpose: contentPurpose(idFromBytes('ntf', id)),
+        async replace(by) {
+          const lost = { state: NotificationState.NOTIFICATION_STATE_FAILED, outcome: 'its content was encrypted with a lost key' };
+          await knex('notification')
+            .where({ id, sealed_content: sealed })
+            .update({ sealed_content: by ?? null, ...(by === undefined ? lost : {}) });
+        },
+      };
+    }),
+  ];
+}
