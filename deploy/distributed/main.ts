@@ -118,6 +118,7 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
     PORT: String(publicPort),
     TOLLGATE_GATEWAY_SPOOL_DIR: join(dataDir, 'spool'),
     ...(redis === undefined ? {} : { TOLLGATE_GATEWAY_REDIS_URL: redis.url }),
+      [`TOLLGATE_${name.toUpperCase()}_MIGRATION_DATABASE_URL`]: store.migrationUrl(`tollgate_${name}`),
   }));
 
   const address = `http://127.0.0.1:${publicPort}`;

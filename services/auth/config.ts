@@ -2,7 +2,7 @@
 import { signInSettings } from './users/oidc/settings.js';
 import { publicUrl } from '#kit/config/public-url.js';
 import { duration, flag, type Settings, text, type Values } from '#kit/config/settings.js';
-import { databaseUrl } from '#kit/db/part.js';
+import { databaseUrl, migrationDatabaseUrl } from '#kit/db/part.js';
 import { mailSettings } from '#kit/mail/settings.js';
 import { lostSecretKey } from '#kit/secrets/secret-keeper.js';
 
@@ -63,6 +63,7 @@ export const authProcessSettings = {
   ...mailSettings,
   publicUrl,
   databaseUrl: databaseUrl('TOLLGATE_AUTH_DATABASE_URL'),
+  migrationDatabaseUrl: migrationDatabaseUrl('TOLLGATE_AUTH_MIGRATION_DATABASE_URL'),
   lostSecretKey,
   secretKeyPath: text(
     'TOLLGATE_AUTH_SECRET_KEY_FILE',

@@ -15,7 +15,7 @@ await runService({
   listen: localAddress('auth'),
   settings: authProcessSettings,
   build(config, { log, clock }) {
-    const database = databasePart(config.databaseUrl, log);
+    const database = databasePart(config.databaseUrl, log, config.migrationDatabaseUrl);
     const auth = createAuth(config, {
       db: database.db,
       clock,

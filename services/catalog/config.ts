@@ -1,7 +1,7 @@
 // The catalog's settings; every one has a default that suits a single process.
 import { addressOf } from '#kit/config/addresses.js';
 import { duration, flag, type Settings, type Values } from '#kit/config/settings.js';
-import { databaseUrl } from '#kit/db/part.js';
+import { databaseUrl, migrationDatabaseUrl } from '#kit/db/part.js';
 
 /** Settings of the catalog, keyed by the names that the code uses. */
 export const catalogSettings = {
@@ -22,6 +22,7 @@ export const catalogSettings = {
 export const catalogProcessSettings = {
   ...catalogSettings,
   databaseUrl: databaseUrl('TOLLGATE_CATALOG_DATABASE_URL'),
+  migrationDatabaseUrl: migrationDatabaseUrl('TOLLGATE_CATALOG_MIGRATION_DATABASE_URL'),
   authAddress: addressOf('auth'),
 } satisfies Settings;
 

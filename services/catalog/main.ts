@@ -13,7 +13,7 @@ await runService({
   listen: localAddress('catalog'),
   settings: catalogProcessSettings,
   build(config, { log, clock, dial }) {
-    const database = databasePart(config.databaseUrl, log);
+    const database = databasePart(config.databaseUrl, log, config.migrationDatabaseUrl);
     const toAuth = dial('auth', config.authAddress);
     const auth = toAuth.client(UserServiceDefinition);
     const callers = toAuth.client(CallerServiceDefinition);

@@ -1,7 +1,7 @@
 // The settings that the inference service reads from its environment.
 import { addressOf } from '#kit/config/addresses.js';
 import { duration, flag, integer, oneOf, optionalText, type Setting, type Settings, text, type Values } from '#kit/config/settings.js';
-import { databaseUrl } from '#kit/db/part.js';
+import { databaseUrl, migrationDatabaseUrl } from '#kit/db/part.js';
 import { lostSecretKey } from '#kit/secrets/secret-keeper.js';
 import { isAllowableField } from '#rules/request-fields.js';
 
@@ -180,6 +180,7 @@ export const inferenceSettings = {
 export const inferenceProcessSettings = {
   ...inferenceSettings,
   databaseUrl: databaseUrl('TOLLGATE_INFERENCE_DATABASE_URL'),
+  migrationDatabaseUrl: migrationDatabaseUrl('TOLLGATE_INFERENCE_MIGRATION_DATABASE_URL'),
   authAddress: addressOf('auth'),
   lostSecretKey,
   secretKeyPath: text(

@@ -2,7 +2,7 @@
 import { addressOf } from '#kit/config/addresses.js';
 import { publicUrl } from '#kit/config/public-url.js';
 import { duration, integer, optionalText, type Settings, text, type Values } from '#kit/config/settings.js';
-import { databaseUrl } from '#kit/db/part.js';
+import { databaseUrl, migrationDatabaseUrl } from '#kit/db/part.js';
 import { lostSecretKey } from '#kit/secrets/secret-keeper.js';
 import { paymentSettings } from './payments/settings.js';
 
@@ -76,6 +76,7 @@ export const ledgerProcessSettings = {
   ...paymentSettings,
   publicUrl,
   databaseUrl: databaseUrl('TOLLGATE_LEDGER_DATABASE_URL'),
+  migrationDatabaseUrl: migrationDatabaseUrl('TOLLGATE_LEDGER_MIGRATION_DATABASE_URL'),
   authAddress: addressOf('auth'),
   lostSecretKey,
   secretKeyPath: text(

@@ -16,7 +16,7 @@ await runService({
   listen: localAddress('ledger'),
   settings: ledgerProcessSettings,
   build(config, { log, clock, dial, access }) {
-    const database = databasePart(config.databaseUrl, log);
+    const database = databasePart(config.databaseUrl, log, config.migrationDatabaseUrl);
     const toAuth = dial('auth', config.authAddress);
     const auth = toAuth.client(UserServiceDefinition);
     const callers = toAuth.client(CallerServiceDefinition);

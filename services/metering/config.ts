@@ -1,7 +1,7 @@
 // The settings of metering. The defaults suit one process as well as several.
 import { addressOf } from '#kit/config/addresses.js';
 import { duration, integer, optionalText, type Settings, type Values } from '#kit/config/settings.js';
-import { databaseUrl } from '#kit/db/part.js';
+import { databaseUrl, migrationDatabaseUrl } from '#kit/db/part.js';
 
 /** Settings of metering, for the process and the composition to parse. */
 export const meteringSettings = {
@@ -176,6 +176,7 @@ export const meteringSettings = {
 export const meteringProcessSettings = {
   ...meteringSettings,
   databaseUrl: databaseUrl('TOLLGATE_METERING_DATABASE_URL'),
+  migrationDatabaseUrl: migrationDatabaseUrl('TOLLGATE_METERING_MIGRATION_DATABASE_URL'),
   authAddress: addressOf('auth'),
   catalogAddress: addressOf('catalog'),
   ledgerAddress: addressOf('ledger'),

@@ -42,6 +42,7 @@ describe('three ledgers on one database', () => {
         startScript('dist/services/ledger/main.js', [], {
           TOLLGATE_LEDGER_LISTEN: address,
           TOLLGATE_LEDGER_DATABASE_URL: mariadb.url('tollgate_ledger'),
+          TOLLGATE_LEDGER_MIGRATION_DATABASE_URL: mariadb.migrationUrl('tollgate_ledger'),
         }),
       );
       const connection = dialGrpc(address, { caller: 'operator' });

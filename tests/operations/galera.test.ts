@@ -50,10 +50,10 @@ describe('a Galera cluster', () => {
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  /** Returns the cluster's address with this node first, so that clients write to it. */
+  /** Returns the cluster's address with this node first, so that clients write to it, which they may also migrate. */
   const urlFrom = (first: GaleraNode): string => {
     const nodes = [first, ...cluster.nodes.filter((node) => node !== first)];
-    return first.url(schema).replace(/@[^/]*/, `@${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`);
+    return cluster.migrationUrl(schema).replace(/@[^/]*/, `@${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`);
   };
   /**
    * Checks the books on every node, once all nodes are in the cluster and have applied the same transactions. On a busy machine a node

@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openDatabase } from '#kit/db/open.js';
 import { createLogger } from '#kit/log.js';
+import { ensureCertificate } from '#kit/tls/certificate-files.js';
 import { schemas } from '../../deploy/distributed/mariadb/credentials.js';
 import { type Mariadb, startMariadb } from '../../deploy/distributed/mariadb/mariadb.js';
 
@@ -13,8 +14,8 @@ jest.setTimeout(60_000);
 let dataDir: string;
 const running: Mariadb[] = [];
 
-async function start(port = 0): Promise<Mariadb> {
-  const server = await startMariadb({ dataDir, port, log });
+async function start(port = 0, extraOptions: readonly string[] = []): Promise<Mariadb> {
+  const server = await startMariadb({ dataDir, port, extraOptions, log });
   running.push(server);
   return server;
 }
@@ -49,7 +50,7 @@ describe('a private MariaDB', () => {
 
   it('serves one schema per service on loopback, keeps committed data across a clean stop, and leaves nothing running', async () => {
     const first = await start();
-    for (const schema of schemas) await query(first.url(schema), 'CREATE TABLE t (a VARCHAR(10) PRIMARY KEY)');
+    for (const schema of schemas) await query(first.migrationUrl(schema), 'CREATE TABLE t (a VARCHAR(10) PRIMARY KEY)');
     await query(first.url('tollgate_ledger'), "INSERT INTO t (a) VALUES ('x'), ('X')");
     expect(statSync(join(dataDir, 'credentials.json')).mode & 0o777).toBe(0o600);
     await first.stop();
@@ -62,17 +63,44 @@ describe('a private MariaDB', () => {
     expect(() => second.url('elsewhere')).toThrow('no user elsewhere');
   });
 
-  it('gives a service access to its own schema only, and lets the administrator create others', async () => {
+  it('gives each user the least rights: a service the rows of its schema, migrations that schema, backups what they read', async () => {
     const server = await start();
-    await query(server.url('tollgate_auth'), 'CREATE TABLE t (a INT PRIMARY KEY)');
-    await expect(query(server.url('tollgate_ledger'), 'SELECT a FROM tollgate_auth.t')).rejects.toThrow(/denied/);
+    await query(server.migrationUrl('tollgate_auth'), 'CREATE TABLE t (a INT PRIMARY KEY)');
+    await query(server.url('tollgate_auth'), 'INSERT INTO t (a) VALUES (1)');
+    await expect(query(server.url('tollgate_auth'), 'ALTER TABLE t ADD COLUMN b INT')).rejects.toThrow(/denied/);
+    await expect(query(server.url('tollgate_auth'), 'DROP TABLE t')).rejects.toThrow(/denied/);
+    for (const url of [server.url('tollgate_ledger'), server.migrationUrl('tollgate_ledger')])
+      await expect(query(url, 'SELECT a FROM tollgate_auth.t')).rejects.toThrow(/denied/);
+    expect(await query(`${server.backupUrl}tollgate_auth`, 'SELECT a FROM t')).toEqual([{ a: 1 }]);
+    await expect(query(`${server.backupUrl}tollgate_auth`, 'DELETE FROM t')).rejects.toThrow(/denied/);
     await query(server.adminUrl, 'CREATE DATABASE t_other');
     await query(`${server.adminUrl}t_other`, 'CREATE TABLE t (a INT PRIMARY KEY)');
   });
 
+  it('is trusted over TLS only with a certificate of the right authority and for the right host', async () => {
+    const folder = join(dataDir, 'tls');
+    const { ca, cert, key } = await ensureCertificate(folder, 'database', { isClient: false, hosts: ['localhost'] });
+    const { ca: otherCa } = await ensureCertificate(join(dataDir, 'other'), 'database', { isClient: false, hosts: ['localhost'] });
+    const server = await start(0, [`--ssl-cert=${cert}`, `--ssl-key=${key}`, '--require-secure-transport=ON']);
+    const byAddress = server.url('tollgate_ledger');
+    const byName = byAddress.replace('127.0.0.1', 'localhost');
+    const cipher = (url: string) => query(url, "SHOW STATUS LIKE 'Ssl_cipher'");
+    for (const url of [`${byName}?ssl-ca=${ca}`, `${byAddress}?ssl-mode=VERIFY_CA&ssl-ca=${ca}`])
+      expect(await cipher(url)).toEqual([{ Variable_name: 'Ssl_cipher', Value: expect.stringMatching(/^TLS_/) }]);
+    await expect(cipher(`${byName}?ssl-ca=${otherCa}`)).rejects.toThrow(/certificate/);
+    await expect(cipher(`${byName}?ssl-mode=VERIFY_IDENTITY`)).rejects.toThrow(/certificate/);
+    // The certificate is for another host.
+    const { cert: otherCert, key: otherKey } = await ensureCertificate(folder, 'other', { isClient: false, hosts: ['db.example.com'] });
+    copyFileSync(otherKey, key);
+    copyFileSync(otherCert, cert);
+    await query(`${server.adminUrl.replace('127.0.0.1', 'localhost')}mysql?ssl-ca=${ca}`, 'FLUSH SSL');
+    await expect(cipher(`${byName}?ssl-ca=${ca}`)).rejects.toThrow(/does not match|altnames/i);
+    await expect(cipher(byName)).rejects.toThrow(/denied|secure/);
+  });
+
   it('keeps what was committed before a SIGKILL', async () => {
     const first = await start();
-    await query(first.url('tollgate_ledger'), 'CREATE TABLE t (a INT PRIMARY KEY)');
+    await query(first.migrationUrl('tollgate_ledger'), 'CREATE TABLE t (a INT PRIMARY KEY)');
     await query(first.url('tollgate_ledger'), 'INSERT INTO t (a) VALUES (1)');
     first.kill('SIGKILL');
     await first.ended;

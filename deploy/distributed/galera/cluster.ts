@@ -4,7 +4,7 @@ import { chmodSync, chownSync, copyFileSync, mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { faultOf, isStuckDonor } from '#kit/db/mysql/probe.js';
 import type { Logger } from '#kit/log.js';
-import { adminUser, loadCredentials } from '../mariadb/credentials.js';
+import { adminUser, backupUser, loadCredentials, migrationUser } from '../mariadb/credentials.js';
 import { findProgram, prepareFolder, type RunAs } from '../mariadb/programs.js';
 import { installOnce, type Server } from '../mariadb/server-process.js';
 import { claimPorts } from '../ports.js';
@@ -45,8 +45,12 @@ export interface GaleraCluster {
   readonly nodes: readonly GaleraNode[];
   /** Returns the URL of a schema of the cluster, which lists all nodes in order, for `openDatabase`. */
   url(schema: string): string;
+  /** Returns the URL of a schema of the cluster with a user who may change it. */
+  migrationUrl(schema: string): string;
   /** URL, without a schema, of a user with all privileges, including creating schemas. */
   readonly adminUrl: string;
+  /** URL, without a schema, of the user for backups. */
+  readonly backupUrl: string;
   /** Restarts a node that has ended, which then rejoins the others. If no node is running, bootstraps the cluster from the nodes' data. */
   restart(node: GaleraNode): Promise<void>;
   /**
@@ -201,6 +205,14 @@ class Cluster implements GaleraCluster {
 
   get adminUrl(): string {
     return urlOf(this.plan, this.plan.places, '', adminUser);
+  }
+
+  migrationUrl(schema: string): string {
+    return urlOf(this.plan, this.plan.places, schema, migrationUser(schema));
+  }
+
+  get backupUrl(): string {
+    return urlOf(this.plan, this.plan.places, '', backupUser);
   }
 
   url(schema: string): string {

@@ -28,6 +28,8 @@ export function superviseGalera(options: GaleraOptions & SupervisionOptions): Su
   return {
     name: 'galera',
     url: (schema) => cluster!.url(schema),
+    migrationUrl: (schema) => cluster!.migrationUrl(schema),
+    backupUrl: () => cluster!.backupUrl,
     async start() {
       cluster = await startGalera(options);
       supervision = keepRunning(cluster, options);

@@ -1,12 +1,21 @@
-// The users of a private MariaDB: one per service, with access to that service's schema only, and an administrator.
+// The users of a private MariaDB: for each service one who may read and write the rows of its schema, and one who may also change the schema, which
+// only migrations use; one for backups; and an administrator.
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 
-/** One schema per service, as in production; the user with access to it has the same name. */
+/** One schema per service, as in production; the user who may read and write its rows has the same name. */
 export const schemas = ['tollgate_auth', 'tollgate_catalog', 'tollgate_ledger', 'tollgate_metering', 'tollgate_inference'] as const;
 
 /** The user with all privileges, including creating schemas. */
 export const adminUser = 'tollgate_admin';
+
+/** The user for backups, who can read everything and write nothing. */
+export const backupUser = 'tollgate_backup';
+
+/** Returns the user who may change a schema. */
+export function migrationUser(schema: string): string {
+  return `${schema}_migrations`;
+}
 
 /** Passwords by user. */
 export type Credentials = Readonly<Record<string, string>>;
@@ -14,7 +23,9 @@ export type Credentials = Readonly<Record<string, string>>;
 /** Reads the passwords from the file. Creates it with random passwords, readable only by its owner, if it is missing. */
 export function loadCredentials(path: string): Credentials {
   if (existsSync(path)) return JSON.parse(readFileSync(path, 'utf8')) as Credentials;
-  const credentials = Object.fromEntries([adminUser, ...schemas].map((user) => [user, randomBytes(24).toString('hex')]));
+  const credentials = Object.fromEntries(
+    [adminUser, backupUser, ...schemas, ...schemas.map(migrationUser)].map((user) => [user, randomBytes(24).toString('hex')]),
+  );
   // Renamed into place, so that a crash never leaves half a file behind.
   writeFileSync(`${path}.part`, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 });
   renameSync(`${path}.part`, path);
@@ -28,10 +39,15 @@ export function initSql(credentials: Credentials): string {
     statements.push(`CREATE USER IF NOT EXISTS '${user}'@'127.0.0.1'`, `ALTER USER '${user}'@'127.0.0.1' IDENTIFIED BY '${password}'`);
   }
   statements.push(`GRANT ALL PRIVILEGES ON *.* TO '${adminUser}'@'127.0.0.1'`);
+  // BINLOG MONITOR and RELOAD: for the position in the binary log.
+  statements.push(`GRANT BINLOG MONITOR, RELOAD ON *.* TO '${backupUser}'@'127.0.0.1'`);
   for (const schema of schemas) {
     statements.push(`CREATE DATABASE IF NOT EXISTS ${schema} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`);
     // An unescaped underscore in a grant matches any character.
-    statements.push(`GRANT ALL PRIVILEGES ON \`${schema.replaceAll('_', '\\_')}\`.* TO '${schema}'@'127.0.0.1'`);
+    const pattern = `\`${schema.replaceAll('_', '\\_')}\`.*`;
+    statements.push(`GRANT SELECT, INSERT, UPDATE, DELETE ON ${pattern} TO '${schema}'@'127.0.0.1'`);
+    statements.push(`GRANT ALL PRIVILEGES ON ${pattern} TO '${migrationUser(schema)}'@'127.0.0.1'`);
+    statements.push(`GRANT SELECT, SHOW VIEW, TRIGGER ON ${pattern} TO '${backupUser}'@'127.0.0.1'`);
   }
   return statements.map((statement) => `${statement};\n`).join('');
 }

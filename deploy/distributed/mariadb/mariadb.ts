@@ -3,7 +3,7 @@
 import { join, resolve } from 'node:path';
 import type { Logger } from '#kit/log.js';
 import { freePort } from '../free-port.js';
-import { adminUser, initSql, loadCredentials, type Credentials } from './credentials.js';
+import { adminUser, backupUser, initSql, loadCredentials, migrationUser, type Credentials } from './credentials.js';
 import { prepareFolder } from './programs.js';
 import { cameUp, endServer, installOnce, lastLines, launchServer, type Server } from './server-process.js';
 
@@ -16,15 +16,21 @@ export interface MariadbOptions {
   dataDir: string;
   /** TCP port on 127.0.0.1; a free one is chosen if 0 or absent. */
   port?: number;
+  /** Options of the server in addition to those that every private server has. */
+  extraOptions?: readonly string[];
   log: Pick<Logger, 'info' | 'error'>;
 }
 
 /** A running server. */
 export interface Mariadb {
-  /** Returns the URL of a service's schema (see `schemas`) for `openDatabase`, with a user who has access to that schema only. */
+  /** Returns the URL of a service's schema (see `schemas`) for `openDatabase`, with a user who may read and write its rows only. */
   url(schema: string): string;
+  /** Returns the URL of a service's schema with a user who may change it. */
+  migrationUrl(schema: string): string;
   /** URL, without a schema, of a user with all privileges, including creating schemas. */
   readonly adminUrl: string;
+  /** URL, without a schema, of the user for backups. */
+  readonly backupUrl: string;
   readonly port: number;
   readonly pid: number;
   /** Shuts down the server cleanly and waits until it has ended. */
@@ -46,7 +52,7 @@ export async function startMariadb(options: MariadbOptions): Promise<Mariadb> {
   installOnce(folder, runAs);
   for (let attempt = 1; ; attempt += 1) {
     const port = options.port || (await freePort());
-    const server = launchServer({ folder, port, runAs, initSql: initSql(credentials) });
+    const server = launchServer({ folder, port, runAs, initSql: initSql(credentials), extraOptions: options.extraOptions ?? [] });
     if (await cameUp(server, startTimeoutMs)) {
       options.log.info({ port, pid: server.child.pid }, 'MariaDB started');
       return handle(server, port, credentials, options.log);
@@ -60,6 +66,15 @@ export async function startMariadb(options: MariadbOptions): Promise<Mariadb> {
   }
 }
 
+/** Options with which the server writes binary logs into its data folder: durable with each commit, kept for a week. */
+export const binaryLogOptions: readonly string[] = [
+  '--log-bin=binlog',
+  '--server-id=1',
+  '--binlog-format=ROW',
+  '--sync-binlog=1',
+  '--expire-logs-days=7',
+];
+
 function handle(server: Server, port: number, credentials: Credentials, log: MariadbOptions['log']): Mariadb {
   const urlFor = (user: string, schema: string): string => {
     const password = credentials[user];
@@ -72,7 +87,9 @@ function handle(server: Server, port: number, credentials: Credentials, log: Mar
   });
   return {
     url: (schema) => urlFor(schema, schema),
+    migrationUrl: (schema) => urlFor(migrationUser(schema), schema),
     adminUrl: urlFor(adminUser, ''),
+    backupUrl: urlFor(backupUser, ''),
     port,
     pid: server.child.pid!,
     ended: server.ended,

@@ -7,6 +7,10 @@ import { type Mariadb, type MariadbOptions, startMariadb } from './mariadb.js';
 export interface SupervisedMariadb extends Part {
   /** Returns the URL of a schema for `openDatabase`. Can be called once started, and stays the same across restarts. */
   url(schema: string): string;
+  /** Returns the URL of a user who may change the schema, likewise. */
+  migrationUrl(schema: string): string;
+  /** Returns the URL of the user for backups, likewise. */
+  backupUrl(): string;
 }
 
 /** Returns a supervised MariaDB. Calls `onStart` with the new pid at every start. */
@@ -39,6 +43,8 @@ export function superviseMariadb(options: MariadbOptions & { restartDelayMs: num
   return {
     name: 'mariadb',
     url: (schema) => server!.url(schema),
+    migrationUrl: (schema) => server!.migrationUrl(schema),
+    backupUrl: () => server!.backupUrl,
     async start() {
       watching = keepRunning(await launch(options.port));
     },

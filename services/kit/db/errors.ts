@@ -25,6 +25,17 @@ export function isAlreadyThere(error: unknown): boolean {
   return errno === 1050 || errno === 1060 || errno === 1061;
 }
 
+/** Reports whether the table does not exist (1146). MySQL only. */
+export function isTableMissing(error: unknown): boolean {
+  return driverError(error).errno === 1146;
+}
+
+/** Reports whether the user may not run the statement (1142, 1227). MySQL only. */
+export function isNotPermitted(error: unknown): boolean {
+  const { errno } = driverError(error);
+  return errno === 1142 || errno === 1227;
+}
+
 /** Reports whether a conflict rolled the transaction back: deadlock (1213), changed snapshot (1020), lock wait (1205), busy file. */
 export function isRetryable(error: unknown): boolean {
   const { code, errno } = driverError(error);

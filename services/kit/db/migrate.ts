@@ -3,9 +3,9 @@ import type { Knex } from 'knex';
 import { type Dialect, dialects } from './dialect.js';
 import { AppError } from '#client/errors/app-error.js';
 import type { Logger } from '../log.js';
-import { isAlreadyThere } from './errors.js';
+import { isAlreadyThere, isNotPermitted, isTableMissing } from './errors.js';
 import { holdingLease } from './migration-lease.js';
-import type { Database } from './open.js';
+import { type Database, openDatabase } from './open.js';
 import { whenReachable } from './when-reachable.js';
 
 const lockMinutesMax = 240;
@@ -27,6 +27,36 @@ export async function migrate(db: Database, migrations: readonly Migration[], lo
 }
 
 async function migrateOnce(db: Database, migrations: readonly Migration[]): Promise<string[]> {
+  if (db.engine === 'sqlite') return applyPending(db, migrations);
+  // Only what changes the schema needs the right to.
+  if (await isCurrent(db, migrations)) return [];
+  const migrator = db.migrationUrl === undefined ? db : openDatabase(db.migrationUrl, { poolMax: 2 });
+  try {
+    return await applyPending(migrator, migrations);
+  } catch (error) {
+    if (!isNotPermitted(error)) throw error;
+    throw new AppError(
+      'failed_precondition',
+      'The schema must be created or changed, and the user of the database may not do that. Set TOLLGATE_<SERVICE>_MIGRATION_DATABASE_URL to one who may.',
+      { cause: error },
+    );
+  } finally {
+    if (migrator !== db) await migrator.close();
+  }
+}
+
+/** Reports whether every migration was applied. */
+async function isCurrent({ knex }: Database, migrations: readonly Migration[]): Promise<boolean> {
+  try {
+    const done = new Set((await knex('schema_migration').select('name')).map((row: { name: string }) => row.name));
+    return migrations.every(({ name }) => done.has(name));
+  } catch (error) {
+    if (isTableMissing(error)) return false;
+    throw error;
+  }
+}
+
+async function applyPending(db: Database, migrations: readonly Migration[]): Promise<string[]> {
   const dialect = dialects[db.engine];
   const apply = async (knex: Knex): Promise<string[]> => {
     await knex.raw(`CREATE TABLE IF NOT EXISTS schema_migration (name ${dialect.text(100)} NOT NULL PRIMARY KEY) ${dialect.tableOptions}`);

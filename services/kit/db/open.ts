@@ -28,11 +28,15 @@ export interface PlainOptions<T> extends TransactionOptions {
 export interface DatabaseOptions extends MysqlOptions {
   /** Syncs the log of a SQLite file; replaced by tests. */
   readonly syncFile?: SyncFile;
+  /** The url of a user who may change the schema, where that of this database may not. */
+  readonly migrationUrl?: string | undefined;
 }
 
 /** A service's own database. */
 export interface Database {
   readonly engine: Engine;
+  /** The url with which migrations connect; undefined: as this database does. */
+  readonly migrationUrl?: string | undefined;
   /** For reads and single statements. On SQLite never use it inside `transaction`: the only connection is in use. */
   readonly knex: Knex;
   /**
@@ -70,12 +74,13 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
   throw new AppError('invalid_request', 'A database url begins with "sqlite:" or "mysql:".');
 }
 
-function openMysql(url: string, options: MysqlOptions): Database {
+function openMysql(url: string, options: DatabaseOptions): Database {
   const { knex, transactions, close } = openMysqlPools(url, options);
   const pool = transactions.client as ConnectionPool;
   return {
     // With autocommit: a SELECT by itself would otherwise begin a transaction that nobody ends.
     ...database('mysql', knex, knex.client as ConnectionPool),
+    migrationUrl: options.migrationUrl,
     // What is committed is durable, so there is no earlier moment to report.
     plainTransaction: (work, options) => retried((noticed) => runOnMysql(pool, noticed(work)), options),
     turn: nextTurn,

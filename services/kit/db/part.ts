@@ -10,7 +10,7 @@ export function databaseUrl(env: string): Setting<string> {
   return {
     env,
     description:
-      'where the service’s own database is: mysql://user:password@host:port/schema (the nodes of a Galera cluster as host:port,host:port) or sqlite:/path/to/file',
+      'where the service’s own database is: mysql://user:password@host:port/schema (the nodes of a Galera cluster as host:port,host:port; encrypted with ?ssl-mode=VERIFY_IDENTITY&ssl-ca=/path/of/ca.pem) or sqlite:/path/to/file',
     secret: true,
     parse(value) {
       if (!/^(mysql|sqlite):/.test(value)) throw new Error('must begin with "mysql:" or "sqlite:"');
@@ -20,8 +20,21 @@ export function databaseUrl(env: string): Setting<string> {
   };
 }
 
+/** Returns the setting for the url with which a service migrates its own database. */
+export function migrationDatabaseUrl(env: string): Setting<string | undefined> {
+  const { parse } = databaseUrl(env);
+  return {
+    env,
+    description:
+      'like the url of the database, for a user who may create and alter tables, so that the service itself may only read and write rows; used only when a migration is pending',
+    default: undefined,
+    secret: true,
+    parse,
+  };
+}
+
 /** Returns the database of this url as a part; connections are opened when first needed. */
-export function databasePart(url: string, log: Pick<Logger, 'warn'>): Part & { readonly db: Database } {
-  const db = openDatabase(url, { log });
+export function databasePart(url: string, log: Pick<Logger, 'warn'>, migrationUrl?: string): Part & { readonly db: Database } {
+  const db = openDatabase(url, { log, migrationUrl });
   return { name: 'database', db, start: async () => undefined, stop: () => db.close() };
 }

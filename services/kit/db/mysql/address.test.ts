@@ -10,6 +10,7 @@ describe('the address of a MySQL database', () => {
       user: 'me',
       password: 'p@ss',
       database: 'tollgate',
+      tls: undefined,
     });
   });
 
@@ -19,6 +20,18 @@ describe('the address of a MySQL database', () => {
       { host: 'b', port: 4000 },
       { host: '::1', port: 5000 },
     ]);
+  });
+
+  it('has connections encrypted and the server verified, by host name unless it says otherwise', () => {
+    const tlsOf = (query: string) => parseMysqlUrl(`mysql://me:x@a/s?${query}`).tls;
+    expect(tlsOf('ssl-ca=/ca.pem')).toEqual({ verifiesHost: true, ca: '/ca.pem', client: undefined });
+    expect(tlsOf('ssl-mode=VERIFY_IDENTITY')).toEqual({ verifiesHost: true, ca: undefined, client: undefined });
+    expect(tlsOf('ssl-mode=VERIFY_CA&ssl-ca=/ca.pem&ssl-cert=/c.pem&ssl-key=/k.pem')).toEqual({
+      verifiesHost: false,
+      ca: '/ca.pem',
+      client: { cert: '/c.pem', key: '/k.pem' },
+    });
+    expect(tlsOf('ssl-mode=DISABLED')).toBeUndefined();
   });
 
   it('names a socket, or no schema', () => {
@@ -33,6 +46,11 @@ describe('the address of a MySQL database', () => {
     'postgres://me:secret@a/x',
     'mysql://me:secret@a,b/x?socketPath=/run/s',
     'mysql://me:secret@a/x?ssl-mode=REQUIRED',
+    'mysql://me:secret@a/x?ssl-mode=DISABLED&ssl-ca=/ca.pem',
+    'mysql://me:secret@a/x?ssl-cert=/cert.pem',
+    'mysql://me:secret@10.0.0.1/x?ssl-ca=/ca.pem',
+    'mysql://me:secret@a,[::1]/x?ssl-mode=VERIFY_IDENTITY',
+    'mysql://me:secret@a/x?socketPath=/run/s&ssl-ca=/ca.pem',
     'mysql://me:12?secret@a/x',
     'mysql://me:12?secret&more@a/x',
     'mysql://me:12?%73ecret=@a/x',
@@ -49,8 +67,10 @@ describe('the address of a MySQL database', () => {
   });
 
   it('is rejected with unsupported parameters, which the error names', () => {
-    const parse = (): unknown => parseMysqlUrl('mysql://me:secret@a/x?socketPath=/run/s&ssl-mode=REQUIRED&charset=latin1');
+    const parse = (): unknown => parseMysqlUrl('mysql://me:secret@a/x?socketPath=/run/s&ssl=true&charset=latin1');
     expect(parse).toThrow(AppError);
-    expect(parse).toThrow('A MySQL address cannot have the parameter ssl-mode, charset: socketPath is the only one.');
+    expect(parse).toThrow(
+      'A MySQL address cannot have the parameter ssl, charset: it may have socketPath, ssl-mode, ssl-ca, ssl-cert, ssl-key.',
+    );
   });
 });

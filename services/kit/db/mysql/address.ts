@@ -1,4 +1,5 @@
 // The address of a MySQL database, which may name several hosts. Pure.
+import { isIP } from 'node:net';
 import { AppError } from '#client/errors/app-error.js';
 
 /** Where a server listens. */
@@ -16,17 +17,30 @@ export interface MysqlAddress {
   readonly user: string;
   readonly password: string;
   readonly database: string;
+  /** Undefined: connections are not encrypted. */
+  readonly tls: MysqlTls | undefined;
+}
+
+/** How connections are encrypted. The server's certificate is always verified. */
+export interface MysqlTls {
+  /** Whether the certificate must be for the host of the address, and not only from a trusted authority. */
+  readonly verifiesHost: boolean;
+  /** PEM file of the authority; undefined: the authorities of the system. */
+  readonly ca: string | undefined;
+  /** PEM files of a client certificate. */
+  readonly client: { readonly cert: string; readonly key: string } | undefined;
 }
 
 /** Maximum number of hosts in one address; clusters have three, five or seven nodes. */
 export const hostsMax = 9;
 
 const defaultPort = 3306;
+const parameterNames = ['socketPath', 'ssl-mode', 'ssl-ca', 'ssl-cert', 'ssl-key'] as const;
 const wanted = 'mysql://user:password@host:port/schema, or with several hosts mysql://user:password@host1:port,host2:port/schema';
 
 /**
- * Parses mysql://user:password@host:port,host:port/schema?socketPath=… . Raises invalid_request, also for any other
- * parameter, without quoting anything that may be secret.
+ * Parses mysql://user:password@host:port,host:port/schema?ssl-mode=VERIFY_IDENTITY&ssl-ca=/path, or with ?socketPath=/path . Raises
+ * invalid_request, also for any other parameter, without quoting anything that may be secret.
  */
 export function parseMysqlUrl(url: string): MysqlAddress {
   const parts = /^mysql:\/\/(?:([^/?#]*)@)?([^/?#@]+)(.*)$/s.exec(url);
@@ -45,17 +59,47 @@ export function parseMysqlUrl(url: string): MysqlAddress {
     user: decodeURIComponent(parsed.username),
     password: decodeURIComponent(parsed.password),
     database: decodeURIComponent(parsed.pathname.slice(1)),
+    tls: parseTls(parsed.searchParams, hosts),
   };
 }
 
-// Reject parameters that would have no effect, above all those that ask for encryption.
+// Reject parameters that would have no effect.
 function refuseParameters({ searchParams }: URL, rest: string): void {
-  const unknown = [...searchParams.keys()].filter((name) => name !== 'socketPath');
+  const unknown = [...searchParams.keys()].filter((name) => !(parameterNames as readonly string[]).includes(name));
   if (unknown.length === 0) return;
   // After a password with an unescaped "?" these would be parts of it.
   const areNames = !rest.includes('@') && unknown.every((name) => /^[\w.-]+$/.test(name));
   const refused = areNames ? `the parameter ${unknown.join(', ')}` : 'such a parameter (a "?" in a password is written %3F)';
-  throw new AppError('invalid_request', `A MySQL address cannot have ${refused}: socketPath is the only one.`);
+  throw new AppError('invalid_request', `A MySQL address cannot have ${refused}: it may have ${parameterNames.join(', ')}.`);
+}
+
+function parseTls(parameters: URLSearchParams, hosts: readonly MysqlHost[]): MysqlTls | undefined {
+  const read = (name: (typeof parameterNames)[number]): string | undefined => parameters.get(name) ?? undefined;
+  const [ca, cert, key] = [read('ssl-ca'), read('ssl-cert'), read('ssl-key')];
+  const isGiven = ca !== undefined || cert !== undefined || key !== undefined;
+  const mode = read('ssl-mode') ?? (isGiven ? 'VERIFY_IDENTITY' : 'DISABLED');
+  if (!['VERIFY_IDENTITY', 'VERIFY_CA', 'DISABLED'].includes(mode)) {
+    throw new AppError(
+      'invalid_request',
+      'The ssl-mode of a MySQL address is VERIFY_IDENTITY, VERIFY_CA (any host name) or DISABLED: encryption without verification protects from nobody who can change the traffic.',
+    );
+  }
+  if (mode === 'DISABLED') {
+    if (isGiven) throw new AppError('invalid_request', 'A MySQL address with ssl-mode=DISABLED has no ssl-ca, ssl-cert or ssl-key.');
+    return undefined;
+  }
+  if (read('socketPath') !== undefined)
+    throw new AppError('invalid_request', 'A MySQL address with a socketPath has no ssl-mode or ssl-ca.');
+  // The driver would compare the certificate of an IP address with "localhost" (mysql2 3.24, lib/base/connection.js).
+  if (mode === 'VERIFY_IDENTITY' && hosts.some(({ host }) => isIP(host) !== 0)) {
+    throw new AppError(
+      'invalid_request',
+      'A MySQL address with ssl-mode=VERIFY_IDENTITY needs host names in place of IP addresses, or ssl-mode=VERIFY_CA.',
+    );
+  }
+  if ((cert === undefined) !== (key === undefined))
+    throw new AppError('invalid_request', 'A MySQL address has ssl-cert and ssl-key together, or neither.');
+  return { verifiesHost: mode === 'VERIFY_IDENTITY', ca, client: cert === undefined ? undefined : { cert, key: key! } };
 }
 
 function parseHost(text: string): MysqlHost {

@@ -1,10 +1,11 @@
 // Knex over MySQL, MariaDB, or the nodes of a Galera cluster, with the session variables that all of our statements rely on.
 import createKnex, { type Knex } from 'knex';
 import type { Logger } from '../../log.js';
-import { parseMysqlUrl } from './address.js';
+import { type MysqlHost, parseMysqlUrl } from './address.js';
 import { MysqlNodes } from './nodes.js';
 import { isDead, type Login } from './probe.js';
 import { SilenceWatch, type WatchedConnection } from './silence.js';
+import { tlsOptions } from './tls.js';
 import { quietKnex } from '../quiet-knex.js';
 
 const poolMaxDefault = 8;
@@ -38,7 +39,7 @@ export interface MysqlPools {
 
 /** Opens the pools for a url that `parseMysqlUrl` accepts. */
 export function openMysqlPools(url: string, { poolMax = poolMaxDefault, log }: MysqlOptions): MysqlPools {
-  const { hosts, socketPath, user, password, database } = parseMysqlUrl(url);
+  const { hosts, socketPath, user, password, database, tls } = parseMysqlUrl(url);
   const settings = {
     user,
     password,
@@ -53,7 +54,7 @@ export function openMysqlPools(url: string, { poolMax = poolMaxDefault, log }: M
     // When there is another host to switch to, a silent one is given less time.
     connectTimeout: hosts.length > 1 ? 2000 : 5000,
   };
-  const login = { user, password };
+  const login = { user, password, tls };
   const nodes = hosts.length > 1 ? new MysqlNodes(hosts, login, log) : undefined;
   // Behind a Unix socket the server cannot disappear without the system closing its connections.
   const watch = nodes ?? (socketPath === undefined ? watchOne(login, log) : undefined);
@@ -84,14 +85,13 @@ export function openMysqlPools(url: string, { poolMax = poolMaxDefault, log }: M
       });
       return connection;
     };
-    client.acquireRawConnection = (): Promise<MysqlConnection> => {
-      if (nodes === undefined) return open();
-      return nodes.connect((host) => {
-        // `connect` reads it synchronously, so that connections opened at the same time do not mix.
-        client.connectionSettings = { ...settings, ...host };
-        return open();
-      });
+    // `connect` reads the settings synchronously, so that connections opened at the same time do not mix.
+    const openAt = async (place: MysqlHost | { socketPath: string }): Promise<MysqlConnection> => {
+      client.connectionSettings = { ...settings, ...place, ...tlsOptions(tls) };
+      return open();
     };
+    client.acquireRawConnection = (): Promise<MysqlConnection> =>
+      nodes === undefined ? openAt(socketPath === undefined ? hosts[0]! : { socketPath }) : nodes.connect(openAt);
     return knex;
   };
   const knex = openPool([]);

@@ -1,11 +1,13 @@
 // Probes one MySQL server: whether it is writable now, and whether it is alive at all.
 import { createConnection } from 'mysql2';
-import type { MysqlHost } from './address.js';
+import type { MysqlHost, MysqlTls } from './address.js';
+import { tlsOptions } from './tls.js';
 
 /** The credentials of the probe. */
 export interface Login {
   readonly user: string;
   readonly password: string;
+  readonly tls?: MysqlTls | undefined;
 }
 
 type Ask = (sql: string) => Promise<Map<string, string>>;
@@ -61,11 +63,11 @@ export async function isStuckDonor(host: MysqlHost, login: Login, timeoutMs: num
 /** Queries the server. Raises when it does not respond in time or responds with an error. */
 async function probe<T>(
   { host, port }: MysqlHost,
-  { user, password }: Login,
+  { user, password, tls }: Login,
   timeoutMs: number,
   question: (ask: Ask) => Promise<T>,
 ): Promise<T> {
-  const connection = createConnection({ host, port, user, password, connectTimeout: timeoutMs });
+  const connection = createConnection({ host, port, user, password, connectTimeout: timeoutMs, ...tlsOptions(tls) });
   // The statements fail with the same errors.
   connection.on('error', () => undefined);
   const ask: Ask = async (sql) => {
