@@ -54,7 +54,7 @@ test: test-programs packages ## everything: unit tests on SQLite and MariaDB, en
 
 nightly: test-programs packages built ## the long forms of the tests, an hour or so: 200 kills, 10 rounds on Galera, every fault at every vendor, 100,000 ledger histories, every mutant of the money path, the whole console on MariaDB
 	@TOLLGATE_TEST_BROWSER_MODES=all TOLLGATE_TEST_WIDTHS=all TOLLGATE_TEST_SCREENS=1 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/console/
-	@TOLLGATE_TEST_KILLS=200 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/kill/
+	@TOLLGATE_TEST_KILLS=200 TOLLGATE_TEST_BACKUPS=10 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/kill/
 	@TOLLGATE_TEST_GALERA_ROUNDS=10 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/operations/galera.test
 	@TOLLGATE_TEST_LIMIT_MINUTES=2 TOLLGATE_TEST_FLOOD=10000 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns rate-limits calls/refusals
 	@scripts/ensure-jaeger.sh && TOLLGATE_TEST_JAEGER=1 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/operations/jaeger
@@ -80,7 +80,7 @@ bench-peers: packages built ## the same for other gateways, which are installed 
 	@$(WITH_NODE) npm run -s bench:peers
 
 # Debian's packages, installed if their programs are missing.
-FOR_DISTRIBUTED = mariadbd:mariadb-server-core mariadb-install-db:mariadb-server-core mariadb:mariadb-client-core setpriv:util-linux redis-server:redis-server
+FOR_DISTRIBUTED = mariadbd:mariadb-server-core mariadb-install-db:mariadb-server-core mariadb:mariadb-client-core mariadb-dump:mariadb-client mariadb-binlog:mariadb-client setpriv:util-linux redis-server:redis-server
 
 distributed-programs:
 	@scripts/ensure-programs.sh $(FOR_DISTRIBUTED)

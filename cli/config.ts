@@ -1,9 +1,30 @@
 // Where the CLI finds the gateway. The only place in the CLI that reads environment variables.
 import { commonSettings, tlsOf } from '#kit/config/common.js';
-import { ConfigError, integer, optionalText, parseSettings, text, type Settings } from '#kit/config/settings.js';
 import { traceUrl } from '#kit/config/trace-url.js';
+import { ConfigError, integer, optionalText, parseSettings, type Setting, text, type Settings } from '#kit/config/settings.js';
+import { parseMysqlUrl } from '#kit/db/mysql/address.js';
 import type { Tls } from '#client/tls.js';
 import { type ServiceName, serviceNames } from '#rules/services.js';
+
+function serverUrl(env: string, description: string): Setting<string | undefined> {
+  return {
+    env,
+    description,
+    default: undefined,
+    secret: true,
+    parse(value) {
+      parseMysqlUrl(value);
+      return value;
+    },
+  };
+}
+
+function ownDatabase(name: ServiceName): Setting<string | undefined> {
+  return serverUrl(
+    `TOLLGATE_${name.toUpperCase()}_DATABASE_URL`,
+    `Database of ${name}, for \`tollgate backup\`, where the databases are on several servers.`,
+  );
+}
 
 const { tlsCa, tlsCert, tlsKey } = commonSettings('operator');
 
@@ -37,6 +58,19 @@ export const cliSettings = {
   tlsCa,
   tlsCert,
   tlsKey,
+  backupDatabaseUrl: serverUrl(
+    'TOLLGATE_BACKUP_DATABASE_URL',
+    'Server with the databases of a distributed gateway, for `tollgate backup`: mysql://user:password@host:port/, with a user who may read them.',
+  ),
+  authDatabaseUrl: ownDatabase('auth'),
+  catalogDatabaseUrl: ownDatabase('catalog'),
+  ledgerDatabaseUrl: ownDatabase('ledger'),
+  meteringDatabaseUrl: ownDatabase('metering'),
+  inferenceDatabaseUrl: ownDatabase('inference'),
+  restoreDatabaseUrl: serverUrl(
+    'TOLLGATE_RESTORE_DATABASE_URL',
+    'Server to which `tollgate restore` restores a distributed gateway, with a user who may create databases; absent: a private MariaDB in TOLLGATE_DATA_DIR.',
+  ),
   tlsCaKey: optionalText(
     'TOLLGATE_TLS_CA_KEY',
     'PEM file of the key of the certificate authority, with which `tollgate caller` issues certificates; absent: ca.key beside the file of TOLLGATE_TLS_CA.',
@@ -55,10 +89,12 @@ export type CliConfig = {
   /** Files of the certificate authority, where they are set. */
   readonly tlsCaPath?: string | undefined;
   readonly tlsCaKeyPath?: string | undefined;
-} & (
-  | { readonly mode: 'single'; readonly dataDir: string }
-  | { readonly mode: 'distributed'; readonly addresses: Readonly<Record<ServiceName, string>> }
-);
+  /** The folder of a single process, of the launcher of a distributed gateway, or of what is restored. */
+  readonly dataDir: string;
+  /** Where the databases of a distributed gateway are read, for backups. */
+  readonly databases: { readonly server: string | undefined } & Readonly<Record<ServiceName, string | undefined>>;
+  readonly restoreDatabaseUrl: string | undefined;
+} & ({ readonly mode: 'single' } | { readonly mode: 'distributed'; readonly addresses: Readonly<Record<ServiceName, string>> });
 
 /** Parses the settings. Any service address selects distributed mode, which requires all of them. Raises ConfigError with every fault. */
 export function parseCliConfig(env: Readonly<Record<string, string | undefined>>): CliConfig {
@@ -67,9 +103,27 @@ export function parseCliConfig(env: Readonly<Record<string, string | undefined>>
   const tls = tlsOf(values);
   const publicUrl = (values.publicUrl ?? gatewayUrl).replace(/\/+$/, '');
   const paths = { tlsCaPath: values.tlsCa, tlsCaKeyPath: values.tlsCaKey };
-  const common = { gatewayUrl, publicUrl, traceUrl: values.traceUrl, ...paths, ...(tls === undefined ? {} : { tls }) };
+  const { dataDir, restoreDatabaseUrl } = values;
+  const databases = {
+    server: values.backupDatabaseUrl,
+    auth: values.authDatabaseUrl,
+    catalog: values.catalogDatabaseUrl,
+    ledger: values.ledgerDatabaseUrl,
+    metering: values.meteringDatabaseUrl,
+    inference: values.inferenceDatabaseUrl,
+  };
+  const common = {
+    gatewayUrl,
+    publicUrl,
+    traceUrl: values.traceUrl,
+    ...paths,
+    dataDir,
+    databases,
+    restoreDatabaseUrl,
+    ...(tls === undefined ? {} : { tls }),
+  };
   const missing = serviceNames.filter((name) => values[name] === undefined);
-  if (missing.length === serviceNames.length) return { ...common, mode: 'single', dataDir: values.dataDir };
+  if (missing.length === serviceNames.length) return { ...common, mode: 'single' };
   if (missing.length > 0) {
     throw new ConfigError(
       missing.map(

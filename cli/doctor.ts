@@ -15,6 +15,8 @@ const httpTimeoutMs = 3000;
 const readyTextMax = 10_000;
 const verifyTimeoutMs = 60_000;
 const outboxAgeMsMax = 60_000;
+// A daily backup that is a few hours late.
+const backupHoursMax = 30;
 /** Longer than the attempts for one notification take. */
 const notificationAgeMsMax = 2 * 3_600_000;
 // The ledger expires holds a hundred times a minute or more; a few are always pending.
@@ -83,7 +85,7 @@ async function* examineServices(config: CliConfig, nowMs: () => number): AsyncGe
       const health = await check(name, () => checkService(services!, name));
       yield health;
       if (!health.ok) continue;
-      for (const further of furtherChecks[name] ?? []) yield await check(further.title, () => further.look(services!, nowMs()));
+      for (const further of furtherChecks[name] ?? []) yield await check(further.title, () => further.look(services!, nowMs(), config));
     }
   } finally {
     services.close();
@@ -158,13 +160,11 @@ async function checkService(services: Services, name: ServiceName): Promise<stri
 
 interface FurtherCheck {
   readonly title: string;
-  look(services: Services, nowMs: number): Promise<string>;
+  look(services: Services, nowMs: number, config: CliConfig): Promise<string>;
 }
 
 const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
   auth: [
-    {
-      title: 'audit log',
     {
       title: 'backups',
       async look({ auth }, nowMs) {
@@ -193,6 +193,8 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
         return `${ids.join(', ')} encrypts the secrets in the databases${old.length === 0 ? '' : `; ${old.map(({ id }) => id).join(', ')} is being replaced`}`;
       },
     },
+    {
+      title: 'audit log',
       async look({ users }) {
         const { fault, eventsChecked: entriesChecked } = await users.verifyAuditLog(
           { number: 0n, hash: Buffer.alloc(0) },
@@ -207,7 +209,12 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
     {
       title: 'notifications',
       async look({ notifications }, nowMs) {
-        const { pending, oldestPendingAtMs } = await notifications.getDeliveryStatus({}, operatorCall());
+        const { pending, oldestPendingAtMs, pausedAtMs } = await notifications.getDeliveryStatus({}, operatorCall());
+        if (pausedAtMs > 0n) {
+          throw new CliError(`No mail and no webhook is sent since the restore of ${instant(pausedAtMs)}; ${pending} wait.`, {
+            fix: 'Run `tollgate notifications resume` once the original installation is stopped for good.',
+          });
+        }
         const ageMs = pending === 0n ? 0 : nowMs - Number(oldestPendingAtMs);
         if (ageMs <= notificationAgeMsMax) return `${pending} mails and webhook requests wait for delivery`;
         throw new CliError(`${pending} mails and webhook requests wait for delivery, the oldest for ${Math.round(ageMs / 1000)} s.`, {

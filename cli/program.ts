@@ -4,6 +4,7 @@ import { type Cli, createCli, type World } from './cli.js';
 import { accountCommand } from './commands/account.js';
 import { alertCommand } from './commands/alert.js';
 import { auditCommand } from './commands/audit.js';
+import { backupCommand, restoreCommand } from './commands/backup.js';
 import { balanceCommand } from './commands/balance.js';
 import { callerCommand } from './commands/caller.js';
 import { codeCommand } from './commands/code.js';
@@ -12,15 +13,16 @@ import { consoleCommand } from './commands/console.js';
 import { doctorCommand } from './commands/doctor.js';
 import { keyCommand } from './commands/key.js';
 import { memberCommand } from './commands/member.js';
+import { notificationsCommand } from './commands/notifications.js';
 import { projectCommand } from './commands/project.js';
 import { userCommand } from './commands/user.js';
 import { ledgerCommand } from './commands/ledger.js';
 import { modelCommand } from './commands/model.js';
 import { priceCommand } from './commands/price.js';
 import { refusalsCommand } from './commands/refusals.js';
+import { secretKeyCommand } from './commands/secret-key.js';
 import { statementCommand } from './commands/statement.js';
 import { upstreamCommand } from './commands/upstream.js';
-import { secretKeyCommand } from './commands/secret-key.js';
 import { usageCommand } from './commands/usage.js';
 import { explain } from './errors.js';
 
@@ -36,6 +38,7 @@ const nouns: readonly ((cli: Cli) => Command)[] = [
   statementCommand,
   codeCommand,
   alertCommand,
+  notificationsCommand,
   ledgerCommand,
   usageCommand,
   refusalsCommand,
@@ -43,12 +46,12 @@ const nouns: readonly ((cli: Cli) => Command)[] = [
   priceCommand,
   upstreamCommand,
   auditCommand,
-  doctorCommand,
-  configCommand,
-];
   backupCommand,
   restoreCommand,
   secretKeyCommand,
+  doctorCommand,
+  configCommand,
+];
 
 /** Runs the CLI with these arguments (without the program's name) and returns the exit code: 0, 1 for a failure, 2 for incorrect usage. */
 export async function run(args: readonly string[], world: World): Promise<number> {

@@ -106,7 +106,9 @@ function unlisted(...patterns: string[]): [name: string, file: string][] {
 }
 
 function files(...patterns: string[]): string[] {
-  const tracked = execFileSync('git', ['ls-files', '--', ...patterns], { cwd: root, encoding: 'utf8' }).trim().split('\n');
+  const tracked = execFileSync('git', ['ls-files', '--', ...patterns], { cwd: root, encoding: 'utf8' })
+    .trim()
+    .split('\n');
   // A deletion may not be committed yet.
   return tracked.filter((file) => existsSync(new URL(file, root)));
 }

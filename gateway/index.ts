@@ -35,6 +35,7 @@ export { gatewaySettings, type GatewayConfig } from './config.js';
 export { clearOccupancy, occupancyMemory, sharedOccupancy } from './http/occupancy.js';
 export { clearWindows, type WindowMemory, windowMemory, WindowTable } from '#kit/limits/window-table.js';
 export { adoptSpools } from './call/spool/adopt.js';
+export { replaySpool } from './call/spool/replay.js';
 export type { GatewayPeers } from './peers.js';
 
 /** A gateway and where it listens. */

@@ -13,18 +13,22 @@ interface Shown {
 const settingView: View<Shown> = {
   json: ({ setting, given }) => ({
     name: setting.env,
-    value: given ?? defaultOf(setting),
+    value: shown(setting, given) ?? defaultOf(setting),
     origin: given === undefined ? 'default' : 'environment',
     default: defaultOf(setting),
     description: setting.description,
   }),
   columns: [
     { title: 'setting', text: ({ setting }) => setting.env },
-    { title: 'value', text: ({ setting, given }) => given ?? defaultOf(setting) ?? '-' },
+    { title: 'value', text: ({ setting, given }) => shown(setting, given) ?? defaultOf(setting) ?? '-' },
     { title: 'origin', text: ({ given }) => (given === undefined ? 'default' : 'environment') },
     { title: 'meaning', text: ({ setting }) => setting.description },
   ],
 };
+
+function shown(setting: Setting<unknown>, given: string | undefined): string | undefined {
+  return given !== undefined && setting.secret === true ? '(secret)' : given;
+}
 
 function defaultOf(setting: Setting<unknown>): string | null {
   return setting.default === undefined ? null : String(setting.default);

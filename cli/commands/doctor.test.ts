@@ -95,6 +95,19 @@ describe('the doctor', () => {
     });
   });
 
+  it('reports that there is no recent backup, and that a restored installation sends nothing', async () => {
+    const { state } = gateway;
+    state.backups.oldestAccountAtMs = BigInt(testNowMs - 31 * 3_600_000);
+    state.pausedAtMs = BigInt(testNowMs - 60_000);
+    expect((await examine()).fixes).toEqual({
+      backups: expect.stringContaining('tollgate backup'),
+      notifications: expect.stringContaining('tollgate notifications resume'),
+    });
+    state.backups.lastBackupAtMs = BigInt(testNowMs - 29 * 3_600_000);
+    state.pausedAtMs = 0n;
+    expect((await examine()).fixes).toEqual({});
+  });
+
   it('reports charges that the ledger rejected', async () => {
     gateway.state.outbox = GetOutboxResponse.fromPartial({ failed: 1n });
     expect((await examine()).fixes).toEqual({ outbox: expect.stringContaining('tollgate usage unsettled') });

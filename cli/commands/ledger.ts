@@ -1,16 +1,11 @@
 // tollgate ledger: verifies the ledger, and exports the whole journal.
 import { Command } from 'commander';
-import { type Drift } from '#proto/metering/v1/metering.js';
 import type { Cli } from '../cli.js';
-import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';
 import { exportJournal, type ExportFormat, exportFormats } from '../journal-export.js';
 import { parseInstant } from '../parse.js';
-import { agrees, driftsOfBooks, driftView, type Verification, verificationView } from '../views/reconcile.js';
-
-// Rebuilding all balances reads the whole journal.
-const verifyTimeoutMs = 10 * 60_000;
-const partTimeoutMs = 60_000;
+import { verifyBooks } from '../verify-books.js';
+import { agrees, driftView, verificationView } from '../views/reconcile.js';
 
 /** The noun `ledger`. */
 export function ledgerCommand(cli: Cli): Command {
@@ -23,7 +18,7 @@ export function ledgerCommand(cli: Cli): Command {
     .option('--account <id>', 'only this account; all by default')
     .action((options: { account?: string }) =>
       cli.withServices(async (services) => {
-        const verification = await verifyAll(services, options.account ?? '');
+        const verification = await verifyBooks(services, options.account ?? '');
         cli.out.show(verificationView, verification);
         if (agrees(verification)) return;
         if (!cli.out.json) cli.out.list(driftView, verification.drifts);
@@ -51,24 +46,6 @@ export function ledgerCommand(cli: Cli): Command {
     );
 
   return ledger;
-}
-
-async function verifyAll({ metering, ledger }: Services, accountId: string): Promise<Verification> {
-  const checked = { recordsChecked: 0n, holdsChecked: 0n, settlementsChecked: 0n };
-  const drifts = new Map<string, Drift>();
-  let pageToken = '';
-  do {
-    const part = await metering.reconcile({ accountId, fromMs: 0n, untilMs: 0n, pageToken }, operatorCall(partTimeoutMs));
-    checked.recordsChecked += part.recordsChecked;
-    checked.holdsChecked += part.holdsChecked;
-    checked.settlementsChecked += part.settlementsChecked;
-    // The same call can drift in several checks.
-    for (const drift of part.drifts) drifts.set(JSON.stringify(driftView.json(drift)), drift);
-    pageToken = part.nextPageToken;
-  } while (pageToken !== '');
-  const verified = await ledger.verify({ accountId }, operatorCall(verifyTimeoutMs));
-  const { accountsChecked, entriesChecked, openHolds, sumNanoUsd } = verified;
-  return { ...checked, accountsChecked, entriesChecked, openHolds, sumNanoUsd, drifts: [...drifts.values(), ...driftsOfBooks(verified)] };
 }
 
 function parseFormat(text: string): ExportFormat {

@@ -118,6 +118,10 @@ export class FakeState {
   readonly notifications: Notification[] = [];
   /** When the oldest pending notification was created; 0: none is pending. */
   oldestNotificationAtMs = 0n;
+  /** Since when deliveries are paused; 0: they are not. */
+  pausedAtMs = 0n;
+  /** Of auth: when the installation was backed up and created. */
+  backups = { lastBackupAtMs: 0n, oldestAccountAtMs: BigInt(testNowMs) };
   /** Likewise of those that auth has not received. */
   oldestUnshippedNotificationAtMs = 0n;
   /** The error of the next test delivery; empty: it succeeds. */
@@ -210,6 +214,7 @@ const withIds = (budgets: readonly Budget[]): Budget[] => budgets.map((budget) =
 
 function auth(state: FakeState): object {
   return {
+    getHealth: async () => ({ process: running, ...state.backups }),
     createAccount: async ({ name, rateLimits }: CreateAccountRequest, context: CallContext) => {
       state.callers.add(context.caller);
       const account = Account.fromPartial({
@@ -592,6 +597,7 @@ function notifications(state: FakeState): object {
       privateWebhooks: false,
       pending: state.oldestNotificationAtMs === 0n ? 0n : 1n,
       oldestPendingAtMs: state.oldestNotificationAtMs,
+      pausedAtMs: state.pausedAtMs,
     }),
   };
 }

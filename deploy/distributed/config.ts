@@ -1,5 +1,5 @@
 // Settings of the launcher. The settings of the processes are passed on to them.
-import { duration, integer, oneOf, type Environment, type Settings, type Values } from '#kit/config/settings.js';
+import { duration, flag, integer, oneOf, type Environment, type Settings, type Values } from '#kit/config/settings.js';
 import { singleSettings } from '../single/config.js';
 
 /** Settings of the data folder, the first start, the ports and the database. */
@@ -22,6 +22,11 @@ export const distributedSettings = {
     {
       default: 'mariadb',
     },
+  ),
+  binaryLogs: flag(
+    'TOLLGATE_DISTRIBUTED_BINARY_LOGS',
+    'whether the private MariaDB writes binary logs, with which `tollgate restore` can bring a backup to any later instant of the last 7 days',
+    { default: false },
   ),
   // Long enough not to spin on a process that cannot start, short enough that a killed process is hardly missed.
   restartDelayMs: duration('TOLLGATE_DISTRIBUTED_RESTART_DELAY', 'delay before a process that has ended is restarted', {
@@ -47,7 +52,7 @@ export function forLauncher(env: Environment): Environment {
 /** Returns the part of the launcher's environment that the process `name` receives: its own settings and those of every process. */
 export function passedOn(env: Environment, name: string): Record<string, string> {
   const own = `TOLLGATE_${name.toUpperCase()}_`;
-  const common = ['TOLLGATE_LOG_LEVEL', 'TOLLGATE_DRAIN_TIMEOUT', 'TOLLGATE_INSTANCE_ID', 'TZ'];
+  const common = ['TOLLGATE_LOG_LEVEL', 'TOLLGATE_DRAIN_TIMEOUT', 'TOLLGATE_INSTANCE_ID', 'TOLLGATE_LOST_SECRET_KEY', 'TZ'];
   // Settings of telemetry, Node (its compile cache, additional authorities for upstreams) and OpenSSL.
   const libraries = /^(OTEL_|NODE_|SSL_CERT_)/;
   // Auth sends mail; mails of auth and of the ledger name the address of the console.

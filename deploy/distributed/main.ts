@@ -14,6 +14,7 @@ import { dialGrpc } from '#client/grpc/grpc-client.js';
 import { readTls } from '#client/tls.js';
 import { type ServiceName, serviceNames as services } from '#rules/services.js';
 import { type CertificateFiles, ensureCertificate } from '#kit/tls/certificate-files.js';
+import { refuseUnfinished } from '../backup/unfinished.js';
 import { type ConsoleLink, ensureFirstRun, type FirstRun, createConsoleLink } from '../first-run.js';
 import { firstRunFacts, showFirstKey } from '../show-secrets.js';
 import { welcomeText } from '../welcome.js';
@@ -21,6 +22,7 @@ import { distributedEnvironment, distributedSettings, forLauncher, passedOn } fr
 import { claimPorts } from './ports.js';
 import { nodeCount } from './galera/cluster.js';
 import { superviseGalera } from './galera/supervised.js';
+import { binaryLogOptions } from './mariadb/mariadb.js';
 import { superviseMariadb } from './mariadb/supervised.js';
 import { superviseRedis } from './redis.js';
 import { supervise, type Supervised } from './supervisor.js';
@@ -38,7 +40,7 @@ const settings = { launcher: distributedSettings };
 await runProcess({ name: 'distributed', settings, ownPrefixes: ['TOLLGATE_'], stopMsExtra, build }, forLauncher(env));
 
 async function build(config: { launcher: import('./config.js').DistributedConfig }, { log, common }: ProcessHost): Promise<Part[]> {
-  const { port, firstPort, database, restartDelayMs } = config.launcher;
+  const { port, firstPort, database, binaryLogs, restartDelayMs } = config.launcher;
   const dataDir = resolve(config.launcher.dataDir);
   const tlsFolder = join(dataDir, 'tls');
   const logFolder = join(dataDir, 'logs');
@@ -46,6 +48,7 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
   // Galera's nodes never run as root and need access to their folder below this one. Everything else in it is readable only by its owner.
   if (database === 'galera' && process.getuid?.() === 0) chmodSync(dataDir, 0o711);
   const unlock = lockFolder(dataDir);
+  refuseUnfinished(dataDir);
   const lock: Part = { name: 'lock', start: async () => undefined, stop: async () => unlock() };
 
   // The public port, then consecutive ports for the services, in their order, the database, and Redis.
@@ -73,7 +76,16 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
           restartDelayMs,
           onStart: (name, pid) => notePid(`galera-${name}`)(pid),
         })
-      : superviseMariadb({ dataDir: join(dataDir, 'mariadb'), port: ports[services.length]!, log, restartDelayMs }, notePid('mariadb'));
+      : superviseMariadb(
+          {
+            dataDir: join(dataDir, 'mariadb'),
+            port: ports[services.length]!,
+            extraOptions: binaryLogs ? binaryLogOptions : [],
+            log,
+            restartDelayMs,
+          },
+          notePid('mariadb'),
+        );
   // Unless the operator has one.
   const redis =
     env['TOLLGATE_GATEWAY_REDIS_URL'] === undefined
@@ -106,6 +118,7 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
     child(name, `../../services/${name}/main.js`, () => ({
       [`TOLLGATE_${name.toUpperCase()}_LISTEN`]: `127.0.0.1:${ports[services.indexOf(name)]}`,
       [`TOLLGATE_${name.toUpperCase()}_DATABASE_URL`]: store.url(`tollgate_${name}`),
+      [`TOLLGATE_${name.toUpperCase()}_MIGRATION_DATABASE_URL`]: store.migrationUrl(`tollgate_${name}`),
       ...(name === 'auth' ? {} : { TOLLGATE_AUTH_ADDRESS: addresses.auth }),
       ...(name === 'metering' ? { TOLLGATE_LEDGER_ADDRESS: addresses.ledger, TOLLGATE_CATALOG_ADDRESS: addresses.catalog } : {}),
       ...(name === 'auth' ? { TOLLGATE_AUTH_SECRET_KEY_FILE: join(dataDir, 'auth-secret-key') } : {}),
@@ -118,7 +131,6 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
     PORT: String(publicPort),
     TOLLGATE_GATEWAY_SPOOL_DIR: join(dataDir, 'spool'),
     ...(redis === undefined ? {} : { TOLLGATE_GATEWAY_REDIS_URL: redis.url }),
-      [`TOLLGATE_${name.toUpperCase()}_MIGRATION_DATABASE_URL`]: store.migrationUrl(`tollgate_${name}`),
   }));
 
   const address = `http://127.0.0.1:${publicPort}`;
@@ -131,6 +143,8 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
         ...tlsEnv('operator'),
         TOLLGATE_GATEWAY_URL: address,
         ...(traceUrl === undefined ? {} : { TOLLGATE_GATEWAY_TRACE_URL: traceUrl }),
+        TOLLGATE_DATA_DIR: dataDir,
+        TOLLGATE_BACKUP_DATABASE_URL: store.backupUrl(),
       };
       const lines = Object.entries(operatorEnv).map(([name, value]) => `${name}=${value}\n`);
       writeFileSync(join(dataDir, 'operator.env'), lines.join(''), { mode: 0o600 });

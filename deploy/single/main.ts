@@ -31,6 +31,7 @@ import { catalogSettings, createCatalog } from '../../services/catalog/index.js'
 import { createInference, SecretKeyFile, inferenceSettings } from '../../services/inference/index.js';
 import { createAlerts, createLedger, createPayments, ledgerSettings, paymentSettings } from '../../services/ledger/index.js';
 import { createMetering, meteringSettings } from '../../services/metering/index.js';
+import { refuseUnfinished } from '../backup/unfinished.js';
 import { ensureFirstRun, type FirstRun, createConsoleLink } from '../first-run.js';
 import { firstRunFacts, showFirstKey } from '../show-secrets.js';
 import { commandFor, welcomeText } from '../welcome.js';
@@ -62,6 +63,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
   const { dataDir } = config.single;
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const unlock = lockFolder(dataDir);
+  refuseUnfinished(dataDir);
   const crossing = crossings[config.inProcess.messages];
   const socketPath = await claimAdminSocket(dataDir);
 

@@ -18,6 +18,7 @@ import { ModelState } from '#proto/catalog/v1/catalog.js';
 import { ApiFormat, OverrideMode, Upstream } from '#proto/inference/v1/inference.js';
 import { PutAlertRequest } from '#proto/ledger/v1/alerts.js';
 import { CreateRedemptionCodesRequest, DepositSource, HoldRequest, RefundRequest, SettleRequest } from '#proto/ledger/v1/ledger.js';
+import { pauseDeliveries } from '../../services/auth/index.js';
 import { identityResponse } from '../../services/auth/testing/auth.js';
 import { exampleModel, examplePrice } from '../../services/catalog/testing/examples.js';
 import type { TestServices } from './services.js';
@@ -98,6 +99,13 @@ export function auditedCalls(services: TestServices): AuditedCall[] {
   const ofMetering = of('metering.v1.MeteringService');
   const ofInference = of('inference.v1.InferenceService');
   return [
+    ofAuth('RecordBackup', 'installation.backup', () => auth.recordBackup({}, operator)),
+    of('auth.v1.NotificationService')(
+      'ResumeDeliveries',
+      'deliveries.resume',
+      () => services.notifications.resumeDeliveries({ withdrawPending: false }, operator),
+      { ...once, prepare: () => pauseDeliveries(services.databases.auth, Date.now()) },
+    ),
     ofAuth(
       'CreateAccount',
       'account.create',

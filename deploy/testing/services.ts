@@ -10,6 +10,7 @@ import { Access } from '#kit/rpc/access/access.js';
 import { startInOrder } from '#kit/lifecycle.js';
 import type { CallerService } from '#proto/auth/v1/callers.js';
 import type { AuthService } from '#proto/auth/v1/auth.js';
+import type { NotificationService } from '#proto/auth/v1/notifications.js';
 import type { UserService } from '#proto/auth/v1/users.js';
 import type { CatalogService } from '#proto/catalog/v1/catalog.js';
 import type { InferenceService } from '#proto/inference/v1/inference.js';
@@ -28,6 +29,7 @@ export interface TestServices {
   readonly auth: AuthService;
   readonly callers: CallerService;
   readonly users: UserService;
+  readonly notifications: NotificationService;
   readonly catalog: CatalogService;
   readonly ledger: LedgerService;
   readonly alerts: AlertService;
@@ -87,6 +89,7 @@ export async function startServices(): Promise<TestServices> {
     auth: auth.service,
     callers: auth.callers.service,
     users: auth.users.service,
+    notifications: auth.notifications.service,
     catalog: catalog.service,
     ledger: ledger.service,
     alerts: alerts.service,

@@ -20,6 +20,7 @@ export const grantMeanings: Readonly<Record<Grant, string>> = {
   'inference.generate': 'generate text, and count tokens',
   'inference.read': 'read upstreams, without their secrets',
   'inference.write': 'create, change, test and delete upstreams',
+  'installation.manage': 'record backups, and resume mails and webhooks after a restore',
   'ledger.alerts': 'change and test balance alerts',
   'ledger.deposit': 'deposit and adjust money, and manage redemption codes',
   'ledger.hold': 'hold money for a call, extend the hold and release it',

@@ -51,6 +51,7 @@ import { readSealedSecrets } from './store/sealed-secrets.js';
 
 export { SecretKeyFile } from '#kit/secrets/secret-keys.js';
 export { type AuthConfig, authSettings } from './config.js';
+export { pauseDeliveries } from './store/installation.js';
 
 /** Holds what auth needs from its process. */
 export interface AuthDeps {
@@ -158,11 +159,11 @@ export function createAuth(
     }),
     async start() {
       await migrate(db, migrations, log);
-      await whenReachable(log, () => signingKeys.start());
       await whenReachable(log, () => keeper.start());
+      await whenReachable(log, () => signingKeys.start());
       await whenReachable(log, () => feed.start());
       endSweeping = startSweeping(users);
-      notifier.start();
+      await whenReachable(log, () => notifier.start());
       endObserving = observeNotifications(delivery);
       if (mailer !== undefined && publicUrl === undefined)
         log.warn(
@@ -176,12 +177,12 @@ export function createAuth(
       await notifier.stop();
       await feed.stop();
       await signingKeys.stop();
-    },
       await keeper.stop();
+    },
     ready,
     // Started and stopped with the module that contains them.
     users: partOfAuth('users', withActorRules(userService(users), users)),
-    notifications: partOfAuth('notifications', notificationService({ ...delivery, db, notifier })),
+    notifications: partOfAuth('notifications', notificationService({ ...delivery, db, notifier, audit })),
     callers: partOfAuth(
       'callers',
       callerService({ callers: new CallerStore(db), signingKeys, accounts, audit, feed, heartbeatIntervalMs, clock, log }),

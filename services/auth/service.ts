@@ -1,5 +1,4 @@
 // AuthService: its RPCs, bound to their dependencies.
-import { getHealth } from '#kit/process/get-health.js';
 import { bindRpcs } from '#kit/rpc/bind-rpcs.js';
 import type { AuthService } from '#proto/auth/v1/auth.js';
 import type { RpcDeps } from './deps.js';
@@ -9,11 +8,13 @@ import { createProject } from './rpcs/create-project.js';
 import { createKey } from './rpcs/create-key.js';
 import { deleteProject } from './rpcs/delete-project.js';
 import { getAccount } from './rpcs/get-account.js';
+import { getHealth } from './rpcs/get-health.js';
 import { getKey } from './rpcs/get-key.js';
 import { getProject } from './rpcs/get-project.js';
 import { listAccounts } from './rpcs/list-accounts.js';
 import { listKeys } from './rpcs/list-keys.js';
 import { listProjects } from './rpcs/list-projects.js';
+import { recordBackup } from './rpcs/record-backup.js';
 import { revokeKey } from './rpcs/revoke-key.js';
 import { rotateKey } from './rpcs/rotate-key.js';
 import { updateAccountBudgets } from './rpcs/update-account-budgets.js';
@@ -43,6 +44,7 @@ export function authService(deps: RpcDeps): AuthService {
       revokeKey,
       rotateKey,
       authenticate,
+      recordBackup,
       getHealth,
       watchKeys,
     },

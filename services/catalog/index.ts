@@ -17,6 +17,7 @@ import { catalogService } from './service.js';
 import { CatalogStore } from './store/store.js';
 
 export { type CatalogConfig, catalogSettings } from './config.js';
+export { migrations as catalogMigrations } from './migrations/index.js';
 
 /** Holds what the catalog needs from its process. */
 export interface CatalogDeps {

@@ -30,6 +30,7 @@ export { createAlerts } from './alerts/create-alerts.js';
 export { createPayments } from './payments/create-payments.js';
 export { paymentSettings } from './payments/settings.js';
 export { type LedgerConfig, ledgerSettings } from './config.js';
+export { migrations as ledgerMigrations } from './migrations/index.js';
 
 /** Holds what the ledger needs from its process. */
 export interface LedgerDeps {

@@ -31,6 +31,8 @@ import { meteringService } from './service.js';
 import { isReachable } from './store/records.js';
 
 export { type MeteringConfig, meteringSettings } from './config.js';
+export { migrations as meteringMigrations } from './migrations/index.js';
+export { requeueSettlements } from './store/requeue.js';
 
 /** Holds what metering needs from its process. The composition opens and closes the database. */
 export interface MeteringDeps {

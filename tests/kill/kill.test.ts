@@ -1,10 +1,13 @@
 // Kills and pauses every process at random instants under load, and then checks that the bill of every call is right.
-// TOLLGATE_TEST_KILLS sets the total number of kills; TOLLGATE_TEST_SEED repeats the schedule of a run.
+// TOLLGATE_TEST_KILLS sets the total number of kills; TOLLGATE_TEST_SEED repeats the schedule of a run. Meanwhile backups are made, of both modes if
+// TOLLGATE_TEST_BACKUPS sets their number.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { rmSync } from 'node:fs';
 import { createKey } from '../support/calls.js';
 import { eventually } from '../support/process.js';
 import { modes, startSystem, type System } from '../support/system.js';
 import { startStubUpstream, type StubUpstream } from '../upstream/stub-upstream.js';
+import { type Backup, restoreAndRead, takeBackups } from './backups.js';
 import { readQuietBooks } from './books.js';
 import { addStubModels, type CallKind, callKinds, costOf, type Price, readPrices } from './call-kinds.js';
 import { jsonable, keepEvidence } from './evidence.js';
@@ -18,6 +21,8 @@ import { footprints, ownFaults } from './survivors.js';
 
 const killsWanted = Number(process.env['TOLLGATE_TEST_KILLS'] ?? 15);
 const seed = Number(process.env['TOLLGATE_TEST_SEED'] ?? Math.floor(Math.random() * 1e9));
+// By default one, in single mode, because a restored system takes its time to start and to settle.
+const backupsWanted = process.env['TOLLGATE_TEST_BACKUPS'];
 const callers = 12;
 const leaseMs = 3000;
 const holdTtlMs = 8000;
@@ -41,21 +46,24 @@ describe.each(modes)('a system whose processes are killed and stopped under load
   let prices: Map<string, Price>;
   const references = new Map<CallKind, Reference>();
   const outcomes: Outcome[] = [];
+  // Short leases, so that lost calls are closed within the test. Some pauses are shorter than the lease, others longer.
+  const env = {
+    // The disk-full test has a single process without gateway threads.
+    ...(mode === 'single' ? { TOLLGATE_GATEWAY_THREADS: '2' } : {}),
+    TOLLGATE_METERING_LEASE: `${leaseMs}ms`,
+    TOLLGATE_METERING_LOST_GRACE: '5s',
+    TOLLGATE_METERING_SWEEP_INTERVAL: '200ms',
+    TOLLGATE_GATEWAY_CHECKPOINT_INTERVAL: `${checkpointMs}ms`,
+    TOLLGATE_GATEWAY_HOLD_TTL: `${holdTtlMs}ms`,
+    TOLLGATE_METERING_HOLD_TTL: `${holdTtlMs}ms`,
+    TOLLGATE_METERING_SETTLE_BACKOFF_MAX: '2s',
+  };
+  const backupsHere = Number(backupsWanted ?? (mode === 'single' ? 1 : 0));
+  let taken: { folder: string; backups: Backup[] } = { folder: '', backups: [] };
 
   beforeAll(async () => {
     stub = await startStubUpstream();
-    // Short leases, so that lost calls are closed within the test. Some pauses are shorter than the lease, others longer.
-    system = await startSystem(mode, {
-      // The disk-full test has a single process without gateway threads.
-      ...(mode === 'single' ? { TOLLGATE_GATEWAY_THREADS: '2' } : {}),
-      TOLLGATE_METERING_LEASE: `${leaseMs}ms`,
-      TOLLGATE_METERING_LOST_GRACE: '5s',
-      TOLLGATE_METERING_SWEEP_INTERVAL: '200ms',
-      TOLLGATE_GATEWAY_CHECKPOINT_INTERVAL: `${checkpointMs}ms`,
-      TOLLGATE_GATEWAY_HOLD_TTL: `${holdTtlMs}ms`,
-      TOLLGATE_METERING_HOLD_TTL: `${holdTtlMs}ms`,
-      TOLLGATE_METERING_SETTLE_BACKOFF_MAX: '2s',
-    });
+    system = await startSystem(mode, env);
     await addStubModels(system, stub);
     const { id: first } = await system.json<{ id: string }>('account', 'list');
     const { id: second } = await system.json<{ id: string }>('account', 'create', 'second');
@@ -70,6 +78,7 @@ describe.each(modes)('a system whose processes are killed and stopped under load
   afterAll(async () => {
     await system?.stop();
     await stub?.stop();
+    if (taken.folder !== '') rmSync(taken.folder, { recursive: true, force: true });
   });
 
   it('gives the same answer for each kind of call, and charges tokens × price', async () => {
@@ -95,7 +104,10 @@ describe.each(modes)('a system whose processes are killed and stopped under load
       const faults = createFaults(system, () => stub.nextRequest());
       const load = startLoad({ baseUrl: system.baseUrl, secrets, kinds: callKinds, callers, random });
       try {
-        await runSchedule(mode, faults, { kills, stops: Math.ceil(kills / 3) }, () => untilServedAgain(load), random);
+        [taken] = await Promise.all([
+          takeBackups(system, backupsHere, seeded(seed)),
+          runSchedule(mode, faults, { kills, stops: Math.ceil(kills / 3) }, () => untilServedAgain(load), random),
+        ]);
       } finally {
         await load.stop();
         outcomes.push(...load.outcomes);
@@ -123,6 +135,32 @@ describe.each(modes)('a system whose processes are killed and stopped under load
     },
     testMsMax,
   );
+
+  if (backupsHere > 0)
+    it(
+      'is restored from each backup with a right bill of all calls that were answered when the backup began',
+      async () => {
+        expect(taken.backups).toHaveLength(backupsHere);
+        for (const backup of taken.backups) {
+          const restored = await restoreAndRead(system, backup, {
+            env,
+            accountIds,
+            outcomes,
+            quietMs: leaseMs + 1500,
+            probe: (baseUrl) => makeCall(baseUrl, secrets[0]!, callKinds[0]!),
+          });
+          const { violations } = judge(restored.outcomes, restored.books, { prices, references, deltasInTransitMax });
+          const { open_holds, settled_again, calls_in_flight } = restored.report;
+          process.stdout.write(
+            `${mode}: ${restored.answered} answered calls, ${JSON.stringify({ open_holds, settled_again, calls_in_flight })}\n`,
+          );
+          expect({ seed, backup, violations }).toEqual({ seed, backup, violations: [] });
+          expect(restored.outcomes.at(-1)).toMatchObject({ how: 'whole' });
+          expect(restored.answered).toBeGreaterThan(0);
+        }
+      },
+      60_000 + backupsHere * 240_000,
+    );
 
   /** Waits until some calls have been answered in full again, so that the next fault meets calls in flight. */
   async function untilServedAgain({ outcomes: seen }: Load): Promise<void> {

@@ -29,7 +29,7 @@ export interface System {
   /** Address without a trailing slash and without /v1. */
   readonly baseUrl: string;
   readonly dataDir: string;
-  /** The secret of the key that the first start created. */
+  /** The secret of the key that the first start created. A restored data folder has none. */
   readonly firstKey: string;
   /** Returns everything that was printed since the last start. */
   output(): string;
@@ -56,6 +56,12 @@ export interface System {
 /** Starts a Tollgate on a new data folder below `folder` and waits until it serves calls. */
 export async function startSystem(mode: Mode, env: Record<string, string> = {}, folder = tmpdir()): Promise<System> {
   const dataDir = mkdtempSync(join(folder, 'tollgate-e2e-'));
+  if (mode === 'distributed') copySystemTables(join(dataDir, 'mariadb'));
+  return startSystemOn(dataDir, mode, env);
+}
+
+/** Starts a Tollgate on this data folder, for example a restored one, and waits until it serves calls. */
+export async function startSystemOn(dataDir: string, mode: Mode, env: Record<string, string> = {}): Promise<System> {
   const port = await freePort();
   const baseUrl = `http://127.0.0.1:${port}`;
   const settings = {
@@ -65,7 +71,6 @@ export async function startSystem(mode: Mode, env: Record<string, string> = {}, 
     ...(mode === 'distributed' ? { TOLLGATE_DISTRIBUTED_FIRST_PORT: '0' } : { TOLLGATE_SINGLE_MESSAGES: 'frozen', ...gatewayThreads }),
     ...env,
   };
-  if (mode === 'distributed') copySystemTables(join(dataDir, 'mariadb'));
   let child: Child;
 
   async function start(): Promise<void> {
@@ -95,7 +100,9 @@ export async function startSystem(mode: Mode, env: Record<string, string> = {}, 
     mode,
     baseUrl,
     dataDir,
-    firstKey: readFileSync(join(dataDir, 'first-key'), 'utf8').trim(),
+    get firstKey() {
+      return readFileSync(join(dataDir, 'first-key'), 'utf8').trim();
+    },
     output: () => child.stdout() + child.stderr(),
     pid: () => child.process.pid!,
     cli,

@@ -3,8 +3,20 @@ import { spawnSync } from 'node:child_process';
 import { accessSync, chownSync, constants, mkdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** Programs of Debian's mariadb-server-core, redis-server and util-linux; for Galera also of rsync, and the state transfer script of mariadb-server. */
-export type Program = 'mariadbd' | 'mariadb-install-db' | 'setpriv' | 'redis-server' | 'rsync' | 'wsrep_sst_rsync';
+/**
+ * Programs of Debian's mariadb-server-core, redis-server and util-linux; for Galera also of rsync, and the state transfer script of mariadb-server; for
+ * backups those of mariadb-client.
+ */
+export type Program =
+  | 'mariadbd'
+  | 'mariadb-install-db'
+  | 'setpriv'
+  | 'redis-server'
+  | 'rsync'
+  | 'wsrep_sst_rsync'
+  | 'mariadb-dump'
+  | 'mariadb'
+  | 'mariadb-binlog';
 
 /** The user that the server runs as; empty for the current user. */
 export interface RunAs {
@@ -27,7 +39,8 @@ export function findProgram(name: Program): string {
     }
   }
   throw new Error(
-    `${name} is not installed. "make run-distributed" and "make run-galera" install the programs that they need from Debian's packages.`,
+    `${name} is not installed. "make run-distributed" and "make run-galera" install the programs that they need from Debian's packages; ` +
+      'backups need mariadb-client.',
   );
 }
 

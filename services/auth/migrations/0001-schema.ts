@@ -219,6 +219,12 @@ export const schema: Migration = {
     'CREATE INDEX notification_by_due ON notification (state, due_at_ms)',
     'CREATE INDEX notification_by_account ON notification (account_id, id)',
 
+    // store/installation.ts
+    `CREATE TABLE installation (
+      name ${sql.text(40)} NOT NULL PRIMARY KEY,
+      at_ms ${sql.int64} NOT NULL
+    ) ${sql.tableOptions}`,
+
     // The keys under which actor tokens are signed; private keys are sealed under the key of the secret key file.
     `CREATE TABLE signing_key (
       number ${sql.int64} NOT NULL PRIMARY KEY,

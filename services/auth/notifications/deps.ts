@@ -1,4 +1,5 @@
 // The dependencies of the RPCs about notifications.
+import type { AuditLog } from '#kit/audit/audit-outbox.js';
 import type { Database } from '#kit/db/open.js';
 import type { Notifier } from './notifier.js';
 import type { DeliveryDeps } from './try-delivery.js';
@@ -7,4 +8,5 @@ import type { DeliveryDeps } from './try-delivery.js';
 export interface NotificationDeps extends DeliveryDeps {
   readonly db: Database;
   readonly notifier: Notifier;
+  readonly audit: AuditLog;
 }

@@ -18,11 +18,15 @@ export class Notifier {
   private readonly underWay = new Map<string, Promise<void>>();
   private stopRepeating: () => Promise<void> = async () => {};
   private stopRemoving: () => Promise<void> = async () => {};
+  /** Until it is known. A restore pauses deliveries while no process runs, so they are never paused later. */
+  private mayBePaused = true;
 
   constructor(private readonly deps: DeliveryDeps) {}
 
-  start(): void {
+  async start(): Promise<void> {
     const { config, log } = this.deps;
+    if (await this.isPaused())
+      log.warn('mails and webhook requests wait until `tollgate notifications resume`, because this is a restored copy');
     this.stopRepeating = repeat(
       config.notificationIntervalMs,
       () => this.begin(),
@@ -54,7 +58,7 @@ export class Notifier {
     const { content, refusal, ...fields } = outgoing;
     const channel =
       content.$case === 'mail' ? NotificationChannel.NOTIFICATION_CHANNEL_MAIL : NotificationChannel.NOTIFICATION_CHANNEL_WEBHOOK;
-    const isBegun = refusal === undefined && this.underWay.size < atATimeMax;
+    const isBegun = refusal === undefined && !this.mayBePaused && this.underWay.size < atATimeMax;
     const notification: StoredNotification = {
       ...fields,
       channel,
@@ -89,7 +93,7 @@ export class Notifier {
   async begin(): Promise<void> {
     const { notifications, clock } = this.deps;
     const room = atATimeMax - this.underWay.size;
-    if (room <= 0) return;
+    if (room <= 0 || (await this.isPaused())) return;
     for (const due of await notifications.due(clock.nowMs(), room)) {
       const claimed = await notifications.claim(due, clock.nowMs() + claimMs(due.channel));
       if (claimed !== undefined) this.follow(claimed.id, this.attempt(claimed));
@@ -100,6 +104,11 @@ export class Notifier {
   async removeOld(): Promise<void> {
     const { notifications, clock } = this.deps;
     while ((await notifications.removeCompleted(clock.nowMs() - keptDays * 24 * hourMs, removedAtATime)) === removedAtATime);
+  }
+
+  private async isPaused(): Promise<boolean> {
+    if (this.mayBePaused) this.mayBePaused = (await this.deps.notifications.pausedAtMs()) > 0;
+    return this.mayBePaused;
   }
 
   private follow(id: string, work: Promise<void>): void {

@@ -5,8 +5,12 @@ import type { NotificationDeps } from './deps.js';
 import { appendNotifications } from './rpcs/append-notifications.js';
 import { getDeliveryStatus } from './rpcs/get-delivery-status.js';
 import { listNotifications } from './rpcs/list-notifications.js';
+import { resumeDeliveries } from './rpcs/resume-deliveries.js';
 
 /** Returns the implementation of the contract over these dependencies. */
 export function notificationService(deps: NotificationDeps): NotificationService {
-  return bindRpcs<NotificationService, NotificationDeps>({ appendNotifications, listNotifications, getDeliveryStatus }, deps);
+  return bindRpcs<NotificationService, NotificationDeps>(
+    { appendNotifications, listNotifications, getDeliveryStatus, resumeDeliveries },
+    deps,
+  );
 }

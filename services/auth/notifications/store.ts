@@ -5,6 +5,7 @@ import type { Row } from '#kit/db/plain-transaction.js';
 import { asBytes, asNumber, asText, optional } from '#kit/db/values.js';
 import { idFromBytes, idToBytes } from '#kit/id.js';
 import { NotificationChannel, NotificationState } from '#proto/auth/v1/notifications.js';
+import { happenedAtMs } from '../store/installation.js';
 import type { Outcome, StoredNotification } from './model.js';
 
 const { NOTIFICATION_STATE_PENDING: pending, NOTIFICATION_STATE_WITHDRAWN: withdrawn } = NotificationState;
@@ -71,6 +72,16 @@ export class NotificationStore {
     await olderPending(tx, of)
       .whereNotIn('destination', of.destinations)
       .update({ state: withdrawn, outcome: outcome.outcome, due_at_ms: outcome.dueAtMs, sealed_content: null });
+  }
+
+  /** Withdraws all pending notifications; returns how many. */
+  async withdrawAll(tx: Knex.Transaction, { outcome, dueAtMs }: Omit<Outcome, 'state'>): Promise<number> {
+    return tx('notification').where({ state: pending }).update({ state: withdrawn, outcome, due_at_ms: dueAtMs, sealed_content: null });
+  }
+
+  /** Returns since when nothing is delivered, because the installation was restored; 0 when deliveries are not paused. */
+  async pausedAtMs(): Promise<number> {
+    return happenedAtMs(this.db.knex, 'deliveries_paused');
   }
 
   /** Replaces the content of an account's pending notifications to webhooks that are older than this id. */

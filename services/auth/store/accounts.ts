@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import type { Knex } from 'knex';
 import type { AuditChange } from '#kit/audit/audit-outbox.js';
 import type { Database } from '#kit/db/open.js';
+import { asBigInt } from '#kit/db/values.js';
 import { idToBytes } from '#kit/id.js';
 import type { Account, AccountState } from '#proto/auth/v1/auth.js';
 import { budgetsColumn } from '../requests/budgets.js';
@@ -58,6 +59,13 @@ export class AccountStore {
       await insertAccount(tx, account, await nextChangeNumber(tx));
       await audit(tx);
     });
+  }
+
+  /** Returns when the first account was created; 0 when there is none. */
+  async oldestCreatedAtMs(): Promise<bigint> {
+    // Ids begin with their instant.
+    const row = (await this.db.knex('account').orderBy('id').first('created_at_ms')) as { created_at_ms: unknown } | undefined;
+    return row === undefined ? 0n : asBigInt(row.created_at_ms);
   }
 
   /** Returns the account with this id. */

@@ -7,7 +7,8 @@ import { idFromBytes } from '#kit/id.js';
 import type { PricedRecord } from '../records/usage-record.js';
 import { bytesOf } from './record-rows.js';
 
-const pending = 0;
+/** The state of a settlement that is delivered when it is due. */
+export const pending = 0;
 const failed = 1;
 /** The state of a lost call, whose own report may still arrive: it is not delivered before its time. */
 export const deferred = 2;

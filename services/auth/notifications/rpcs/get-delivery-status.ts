@@ -14,5 +14,6 @@ export async function getDeliveryStatus(
     privateWebhooks: config.privateWebhooks,
     pending: BigInt(pending),
     oldestPendingAtMs: BigInt(oldestAtMs),
+    pausedAtMs: BigInt(await notifications.pausedAtMs()),
   };
 }

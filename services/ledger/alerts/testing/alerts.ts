@@ -40,7 +40,7 @@ export class RecordedNotifications implements Notifications {
   }
 
   async getDeliveryStatus() {
-    return { mailConfigured: true, privateWebhooks: this.privateWebhooks, pending: 0n, oldestPendingAtMs: 0n };
+    return { mailConfigured: true, privateWebhooks: this.privateWebhooks, pending: 0n, oldestPendingAtMs: 0n, pausedAtMs: 0n };
   }
 
   /** The notifications that it was given to deliver, in order. */

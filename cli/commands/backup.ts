@@ -1,0 +1,168 @@
+// tollgate backup, tollgate restore: copies an installation, and brings a copy to life.
+import { resolve } from 'node:path';
+import { Command } from 'commander';
+import { createLogger } from '#kit/log.js';
+import type { Manifest, Restored } from '../../deploy/backup/index.js';
+import type { Cli } from '../cli.js';
+import { type ServiceName, serviceNames } from '#rules/services.js';
+import { type CliConfig, parseCliConfig } from '../config.js';
+import { operatorCall } from '../connect.js';
+import { CliError } from '../errors.js';
+import type { View } from '../output.js';
+import { reportedKeys } from '../secret-keys.js';
+import { agrees, driftView, verificationView } from '../views/reconcile.js';
+
+// Composes services, so it is loaded only for these commands.
+const loadBackups = () => import('../../deploy/backup/index.js');
+
+const backupView: View<Manifest & { folder: string }> = {
+  json: (backup) => ({
+    folder: backup.folder,
+    engine: backup.engine,
+    started_at: backup.started_at,
+    finished_at: backup.finished_at,
+    bytes: sizeOf(backup),
+    secret_key_ids: backup.secret_keys.map(({ id }) => id),
+  }),
+  columns: [
+    { title: 'backup', text: ({ folder }) => folder },
+    { title: 'calls answered before', text: (backup) => backup.started_at },
+    { title: 'size', text: (backup) => `${(sizeOf(backup) / 1e6).toFixed(1)} MB` },
+    {
+      title: 'needs secret key',
+      text: (backup) => backup.secret_keys.map(({ id, used_by: users }) => `${id} (${users.join(', ')})`).join(', '),
+    },
+  ],
+};
+
+function sizeOf({ files }: Manifest): number {
+  return files.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+/** The command `backup`. */
+export function backupCommand(cli: Cli): Command {
+  return new Command('backup')
+    .description('Back up the installation while calls run: databases and spool, not the secret key and the certificates (docs/backup.md).')
+    .argument('<folder>', 'a new folder for the backup')
+    .action(async (target: string) => {
+      const config = cli.config();
+      const folder = resolve(target);
+      const { backUpDataFolder, backUpServers } = await loadBackups();
+      const keys = await keysInUse(cli);
+      const manifest = await (config.mode === 'single'
+        ? backUpDataFolder(resolve(config.dataDir), folder, keys)
+        : backUpServers(await serviceUrls(config), cli.world.env['TOLLGATE_DATA_DIR'], folder, keys));
+      cli.out.show(backupView, { ...manifest, folder });
+      await record(cli);
+      cli.out.note('Keep a copy of the secret key in another place: without it, the secrets in the backup cannot be used.');
+    });
+}
+
+/** Returns the keys that encrypt secrets, as the services report them; undefined if they do not run. */
+async function keysInUse(cli: Cli): Promise<Manifest['secret_keys'] | undefined> {
+  const reported = await cli.withServices(reportedKeys).catch(() => []);
+  const users = new Map<string, string[]>();
+  for (const { id, service, current, sealed } of reported) if (current || sealed > 0n) users.set(id, [...(users.get(id) ?? []), service]);
+  return users.size === 0 ? undefined : [...users].map(([id, services]) => ({ id, used_by: services }));
+}
+
+/** Raises a CliError that names the missing settings. */
+async function serviceUrls({ databases }: CliConfig): Promise<Readonly<Record<ServiceName, string>>> {
+  const { schemasOn } = await loadBackups();
+  const onServer = databases.server === undefined ? undefined : schemasOn(databases.server);
+  const urls = Object.fromEntries(serviceNames.map((name) => [name, databases[name] ?? onServer?.[name]]));
+  const missing = serviceNames.filter((name) => urls[name] === undefined);
+  if (missing.length === 0) return urls as Record<ServiceName, string>;
+  throw new CliError(`Where the database of ${missing.join(', ')} is, is not set.`, {
+    fix: 'Set TOLLGATE_BACKUP_DATABASE_URL to the server with all databases, or TOLLGATE_<SERVICE>_DATABASE_URL for each service.',
+    exitCode: 2,
+  });
+}
+
+/** Has `tollgate doctor` know of the backup. An installation that does not run cannot. */
+async function record(cli: Cli): Promise<void> {
+  try {
+    await cli.withServices(({ auth }) => auth.recordBackup({}, operatorCall()));
+  } catch (error) {
+    cli.out.aside(
+      `The backup is complete, but \`tollgate doctor\` will not know of it: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+}
+
+interface RestoreOptions {
+  readonly secretKey?: string[];
+  readonly withoutSecretKey?: boolean;
+  readonly deliver?: boolean;
+  readonly binaryLogs?: string[];
+  readonly until?: string;
+}
+
+/** The command `restore`. */
+export function restoreCommand(cli: Cli): Command {
+  return new Command('restore')
+    .description(
+      'Restore a backup into the empty folder TOLLGATE_DATA_DIR, make its books agree and verify them. Exit code 1 unless they are right.',
+    )
+    .argument('<folder>', 'the folder of the backup')
+    .option('--secret-key <file...>', 'files, or folders of files, with the secret keys that the backup needs')
+    .option('--without-secret-key', 'restore although the secret key is lost: the secrets of upstreams and webhooks must be set again')
+    .option('--deliver', 'send mails and webhooks after the start; only if the original installation is stopped for good')
+    .option('--binary-logs <file...>', 'apply these binary logs of MariaDB, in order, from the one that manifest.json names')
+    .option('--until <time>', 'the end of the binary logs that are applied, as ISO 8601 in UTC; everything by default')
+    .action(async (folder: string, options: RestoreOptions) => {
+      const { dataDir, restoreDatabaseUrl: serverUrl } = parseCliConfig({ ...cli.world.env, ...withoutAddresses });
+      const { restore } = await loadBackups();
+      const restored = await restore({
+        source: resolve(folder),
+        dataDir: resolve(dataDir),
+        serverUrl,
+        secretKeyFiles: options.secretKey ?? [],
+        withoutSecretKey: options.withoutSecretKey === true,
+        deliver: options.deliver === true,
+        ...(options.binaryLogs === undefined ? {} : { binaryLogs: { files: options.binaryLogs, until: sqlInstant(options.until) } }),
+        log: createLogger({ name: 'restore', level: 'warn' }, { write: (line) => cli.world.stderr(line) }),
+      });
+      report(cli, restored, options.deliver === true);
+    });
+}
+
+// A restore calls no running gateway, so it needs no address.
+const withoutAddresses = Object.fromEntries(serviceNames.map((name) => [`TOLLGATE_${name.toUpperCase()}_ADDRESS`, undefined]));
+
+/** Returns an instant as MariaDB's programs read it. Raises a CliError. */
+function sqlInstant(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  const ms = Date.parse(text);
+  if (Number.isNaN(ms)) throw new CliError('--until must be an instant, for example 2027-01-31T12:00:00Z.', { exitCode: 2 });
+  return new Date(ms).toISOString().slice(0, 19).replace('T', ' ');
+}
+
+function report(cli: Cli, restored: Restored, deliver: boolean): void {
+  const { verification, settledAgain, callsInFlight, spoolLeft, manifest, isOpen } = restored;
+  cli.out.show(verificationView, verification, {
+    backup_started_at: manifest.started_at,
+    settled_again: settledAgain,
+    calls_in_flight: callsInFlight,
+    spool_left: spoolLeft,
+  });
+  if (isOpen) {
+    cli.out.note(`It has every call that was answered before ${manifest.started_at}.`);
+    if (callsInFlight > 0)
+      cli.out.note(`${callsInFlight} calls were in flight; they are charged up to their last checkpoint soon after the start.`);
+    if (!deliver) {
+      cli.out.note(
+        'No mail and no webhook is sent until you run `tollgate notifications resume`: do so once the original installation is stopped for good.',
+      );
+    }
+    return;
+  }
+  if (!cli.out.json && !agrees(verification)) cli.out.list(driftView, verification.drifts);
+  if (!agrees(verification))
+    throw new CliError('Records, prices, holds, balances or the journal disagree, so the restored data cannot be started.', {
+      fix: 'Restore another backup; docs/reconciling.md explains what each drift means.',
+    });
+  throw new CliError(`${spoolLeft} ended calls in the spool could not be recorded, so the restored data cannot be started.`, {
+    fix: 'Read refused.jsonl and *.damaged in its spool folder; docs/backup.md says what to do.',
+  });
+}

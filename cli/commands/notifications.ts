@@ -1,0 +1,24 @@
+// tollgate notifications: mails and webhook requests of the whole installation.
+import { Command } from 'commander';
+import type { Cli } from '../cli.js';
+import { operatorCall } from '../connect.js';
+
+/** The noun `notifications`. */
+export function notificationsCommand(cli: Cli): Command {
+  const notifications = new Command('notifications').description('Mails and webhook requests of the whole installation.');
+  notifications
+    .command('resume')
+    .description(
+      'Send mails and webhook requests again, which wait after a restore. Only once the original installation is stopped for good.',
+    )
+    .option('--withdraw-pending', 'do not send those that wait, for example because the original has sent them')
+    .action((options: { withdrawPending?: boolean }) =>
+      cli.withServices(async (services) => {
+        const request = { withdrawPending: options.withdrawPending === true };
+        const { withdrawn } = await services.notifications.resumeDeliveries(request, operatorCall());
+        cli.out.show({ json: () => ({ withdrawn: Number(withdrawn) }), columns: [], details: [] }, {});
+        cli.out.note(`Mails and webhook requests are sent again; ${withdrawn} were withdrawn.`);
+      }),
+    );
+  return notifications;
+}

@@ -1,0 +1,79 @@
+// Makes a backup of a running installation.
+import { existsSync, mkdirSync, readdirSync, renameSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { AppError } from '#client/errors/app-error.js';
+import { tollgateVersion } from '#kit/process/version.js';
+import { readSecretKeys } from '#kit/secrets/secret-key.js';
+import { keyFiles } from '../../cli/secret-keys.js';
+import { copyDataFolder } from './data-folder.js';
+import { type Manifest, type NeededKey, writeManifest } from './manifest.js';
+import { copyServers, type ServiceUrls } from './server-schemas.js';
+
+/**
+ * Copies the data folder of a single process into the new folder `target`, while calls run. Raises failed_precondition when `target` is not
+ * empty or `dataDir` holds no installation. `reported` are the keys that the services report, if they run. An interrupted backup leaves a folder without a manifest behind, which cannot be restored.
+ */
+export async function backUpDataFolder(dataDir: string, target: string, reported?: readonly NeededKey[]): Promise<Manifest> {
+  if (!existsSync(join(dataDir, 'books.db'))) {
+    throw new AppError(
+      'failed_precondition',
+      `${dataDir} holds no data of a single-process Tollgate. Set TOLLGATE_DATA_DIR to its data folder, or for a distributed one TOLLGATE_BACKUP_DATABASE_URL.`,
+    );
+  }
+  return intoNewFolder(target, async (folder) => {
+    const startedAt = new Date().toISOString();
+    const { paths, migrations } = copyDataFolder(dataDir, folder);
+    return writeManifest(folder, paths, {
+      tollgate_version: tollgateVersion,
+      engine: 'sqlite',
+      started_at: startedAt,
+      migrations,
+      secret_keys: reported ?? neededKeys('single', dataDir),
+      binary_logs: [],
+    });
+  });
+}
+
+/**
+ * Copies the databases of a distributed installation into the new folder `target`, while calls run, and the spool in the launcher's data folder,
+ * if there is one. Raises failed_precondition when `target` is not empty or a server refuses the copy.
+ */
+export async function backUpServers(
+  urls: ServiceUrls,
+  dataDir: string | undefined,
+  target: string,
+  reported?: readonly NeededKey[],
+): Promise<Manifest> {
+  return intoNewFolder(target, async (folder) => {
+    const startedAt = new Date().toISOString();
+    const { paths, migrations, binaryLogs } = await copyServers(urls, dataDir, folder);
+    return writeManifest(folder, paths, {
+      tollgate_version: tollgateVersion,
+      engine: 'mysql',
+      started_at: startedAt,
+      migrations,
+      secret_keys: reported ?? (dataDir === undefined ? [] : neededKeys('distributed', dataDir)),
+      binary_logs: binaryLogs,
+    });
+  });
+}
+
+/** Returns the keys in the files of a data folder. */
+function neededKeys(mode: 'single' | 'distributed', dataDir: string): NeededKey[] {
+  return [...keyFiles({ mode, dataDir })].flatMap(([path, services]) =>
+    (readSecretKeys(path) ?? []).map(({ id }) => ({ id, used_by: services })),
+  );
+}
+
+/** Runs `work` on a folder beside `target` that gets its name when the backup is complete. */
+async function intoNewFolder(target: string, work: (folder: string) => Promise<Manifest>): Promise<Manifest> {
+  if (existsSync(target) && readdirSync(target).length > 0) {
+    const example = join(dirname(target), `tollgate-${new Date().toISOString().slice(0, 10)}`);
+    throw new AppError('failed_precondition', `${target} is not empty. Name a new folder for each backup, for example ${example}.`);
+  }
+  const folder = `${target}.part-${process.pid}`;
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const manifest = await work(folder);
+  renameSync(folder, target);
+  return manifest;
+}

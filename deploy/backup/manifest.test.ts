@@ -1,0 +1,82 @@
+// What a restore refuses before it writes anything.
+import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { newSecretKey, writeSecretKeys } from '#kit/secrets/secret-key.js';
+import { recordingLogger } from '#kit/testing/log.js';
+import { isNewer, manifestName, writeManifest } from './manifest.js';
+import { restore, type RestoreRequest } from './restore.js';
+
+let folder: string;
+let source: string;
+const key = newSecretKey();
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'));
+  source = join(folder, 'backup');
+  mkdirSync(source);
+  writeFileSync(join(source, 'auth.db'), 'the data');
+  await make({});
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const make = (fields: { tollgate_version?: string }) =>
+  writeManifest(source, ['auth.db'], {
+    tollgate_version: '0.1.0',
+    engine: 'sqlite',
+    started_at: '2026-11-23T00:00:00.000Z',
+    migrations: {},
+    secret_keys: [{ id: key.id, used_by: ['auth', 'inference'] }],
+    binary_logs: [],
+    ...fields,
+  });
+
+const restoring = (fields: Partial<RestoreRequest> = {}): Promise<unknown> =>
+  restore({
+    source,
+    dataDir: join(folder, 'data'),
+    serverUrl: undefined,
+    secretKeyFiles: [],
+    withoutSecretKey: false,
+    deliver: false,
+    log: recordingLogger().log,
+    ...fields,
+  });
+
+describe('a restore is refused', () => {
+  it('into a folder that has data', async () => {
+    await expect(restoring({ dataDir: source })).rejects.toThrow('never overwrites data');
+  });
+
+  it('of a folder that is no complete backup', async () => {
+    rmSync(join(source, manifestName));
+    await expect(restoring()).rejects.toThrow('not a complete backup');
+  });
+
+  it('when a file is cut off, changed or missing, and names it', async () => {
+    truncateSync(join(source, 'auth.db'), 3);
+    await expect(restoring()).rejects.toThrow('auth.db has 3 bytes instead of 8');
+    writeFileSync(join(source, 'auth.db'), 'the date');
+    await expect(restoring()).rejects.toThrow('auth.db has another SHA-256');
+    rmSync(join(source, 'auth.db'));
+    await expect(restoring()).rejects.toThrow('auth.db is missing');
+  });
+
+  it('when a newer version made the backup', async () => {
+    await make({ tollgate_version: '99.0.0' });
+    await expect(restoring()).rejects.toThrow('newer than this one');
+  });
+
+  it('without the secret key, and names it', async () => {
+    await expect(restoring()).rejects.toThrow(`${key.id} (of auth, inference)`);
+    const other = join(folder, 'other-secret-key');
+    writeSecretKeys(other, [newSecretKey()]);
+    await expect(restoring({ secretKeyFiles: [other] })).rejects.toThrow(key.id);
+    await expect(restoring({ secretKeyFiles: [join(folder, 'nowhere')] })).rejects.toThrow('does not exist');
+  });
+});
+
+it('compares versions by their numbers', () => {
+  expect([isNewer('0.10.0', '0.9.1'), isNewer('0.9.1', '0.10.0'), isNewer('1.0.0', '1.0.0')]).toEqual([true, false, false]);
+});

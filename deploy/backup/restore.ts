@@ -1,0 +1,186 @@
+// Restores a backup into an empty place, and opens it only if its books are right.
+import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { AppError } from '#client/errors/app-error.js';
+import { lockFolder } from '#kit/db/folder-lock.js';
+import { type Database, openDatabase } from '#kit/db/open.js';
+import type { Logger } from '#kit/log.js';
+import { tollgateVersion } from '#kit/process/version.js';
+import { readSecretKeys, type SecretKey, writeSecretKeys } from '#kit/secrets/secret-key.js';
+import { keyFileNames, singleKeyFileName } from '../../cli/secret-keys.js';
+import { agrees } from '../../cli/views/reconcile.js';
+import { pauseDeliveries } from '../../services/auth/index.js';
+import { startMariadb } from '../distributed/mariadb/mariadb.js';
+import { databaseNames } from './data-folder.js';
+import { type Manifest, readManifest } from './manifest.js';
+import { type BillDatabases, type Replay, replay } from './replay.js';
+import { loadServer, replayBinaryLogs, schemasOn, type ServiceUrls } from './server-schemas.js';
+import { markUnfinished, unfinishedName } from './unfinished.js';
+
+/** What to restore, and how. */
+export interface RestoreRequest {
+  /** The folder of the backup. */
+  readonly source: string;
+  /** The new data folder of the single process or of the launcher. */
+  readonly dataDir: string;
+  /** The server for the databases of a distributed installation; undefined: a private MariaDB in `dataDir`. */
+  readonly serverUrl: string | undefined;
+  /** Files with the secret keys that the backup needs. */
+  readonly secretKeyFiles: readonly string[];
+  /** Restores without those keys. */
+  readonly withoutSecretKey: boolean;
+  /** Sends mails and webhook requests after the start. Otherwise they wait until an operator resumes them. */
+  readonly deliver: boolean;
+  /** Binary logs to apply after the copy, and the instant up to which; absent: none. */
+  readonly binaryLogs?: { readonly files: readonly string[]; readonly until: string | undefined };
+  readonly log: Logger;
+}
+
+/** The result of a restore. */
+export interface Restored extends Replay {
+  readonly manifest: Manifest;
+  /** Whether it can be started: everything agrees. */
+  readonly isOpen: boolean;
+}
+
+/**
+ * Restores a backup into an empty place. Raises failed_precondition when the place is not empty, the backup is damaged or from a newer version, or
+ * a secret key is missing. If the books disagree, the result says how, and nothing starts on the data folder.
+ */
+export async function restore(request: RestoreRequest): Promise<Restored> {
+  const { source, dataDir, log } = request;
+  assertEmpty(dataDir);
+  const manifest = await readManifest(source, tollgateVersion);
+  if (request.binaryLogs !== undefined && manifest.binary_logs.length !== 1) {
+    throw new AppError(
+      'failed_precondition',
+      'Binary logs can be applied only to a backup of one server that wrote them at that time (binary_logs in its manifest).',
+    );
+  }
+  const keys = request.withoutSecretKey ? new Map<string, SecretKey>() : findKeys(manifest, request.secretKeyFiles);
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const unlock = lockFolder(dataDir);
+  try {
+    markUnfinished(dataDir, source);
+    placeKeys(manifest, keys, dataDir);
+    const result = await (manifest.engine === 'sqlite' ? restoreFiles(request, manifest) : restoreServer(request, manifest));
+    const isOpen = agrees(result.verification) && result.spoolLeft === 0;
+    if (isOpen) rmSync(join(dataDir, unfinishedName));
+    else log.error({ folder: dataDir }, 'the restored data cannot be started');
+    return { ...result, manifest, isOpen };
+  } finally {
+    unlock();
+  }
+}
+
+async function restoreFiles(request: RestoreRequest, manifest: Manifest): Promise<Replay> {
+  const { source, dataDir } = request;
+  copyFiles(source, dataDir, manifest.files);
+  const databases = Object.fromEntries(
+    databaseNames.map((name) => [name, openDatabase(`sqlite:${join(dataDir, `${name}.db`)}`)]),
+  ) as Record<(typeof databaseNames)[number], Database>;
+  const { books, catalog, auth } = databases;
+  return closing(databases, () => makeRight({ catalog, ledger: books, metering: books }, auth, request));
+}
+
+async function restoreServer(request: RestoreRequest, manifest: Manifest): Promise<Replay> {
+  const { source, dataDir, serverUrl, binaryLogs, log } = request;
+  const isDump = ({ path }: { path: string }): boolean => path.endsWith('.sql.gz');
+  copyFiles(
+    source,
+    dataDir,
+    manifest.files.filter((file) => !isDump(file)),
+  );
+  const server = serverUrl === undefined ? await startMariadb({ dataDir: join(dataDir, 'mariadb'), log }) : undefined;
+  try {
+    const urls: ServiceUrls = schemasOn(serverUrl ?? server!.adminUrl);
+    await loadServer(
+      urls,
+      manifest.files.filter(isDump).map(({ path }) => join(source, path)),
+    );
+    if (binaryLogs !== undefined) await replayBinaryLogs(urls, binaryLogs.files, manifest.binary_logs[0]!, binaryLogs.until);
+    const databases = {
+      auth: openDatabase(urls.auth),
+      catalog: openDatabase(urls.catalog),
+      ledger: openDatabase(urls.ledger),
+      metering: openDatabase(urls.metering),
+    };
+    return await closing(databases, () => makeRight(databases, databases.auth, request));
+  } finally {
+    await server?.stop();
+  }
+}
+
+async function makeRight(bill: BillDatabases, auth: Database, { dataDir, deliver, log }: RestoreRequest): Promise<Replay> {
+  const result = await replay(bill, join(dataDir, 'spool'), log);
+  if (!deliver) await pauseDeliveries(auth, Date.now());
+  return result;
+}
+
+async function closing<T>(databases: Readonly<Record<string, Database>>, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } finally {
+    for (const db of Object.values(databases)) await db.close();
+  }
+}
+
+function assertEmpty(dataDir: string): void {
+  if (!existsSync(dataDir)) return;
+  // A new file system has this folder.
+  const present = readdirSync(dataDir).filter((name) => name !== 'lost+found');
+  if (present.length === 0) return;
+  throw new AppError(
+    'failed_precondition',
+    `${dataDir} is not empty (it has ${present.slice(0, 3).join(', ')}), and a restore never overwrites data. Set TOLLGATE_DATA_DIR to a new folder, or move the old one away.`,
+  );
+}
+
+function copyFiles(source: string, dataDir: string, files: Manifest['files']): void {
+  for (const { path } of files) {
+    mkdirSync(dirname(join(dataDir, path)), { recursive: true, mode: 0o700 });
+    copyFileSync(join(source, path), join(dataDir, path));
+  }
+}
+
+/** Returns the keys that the backup needs, by id. Raises failed_precondition that names those that no file has. */
+function findKeys({ secret_keys: needed }: Manifest, files: readonly string[]): Map<string, SecretKey> {
+  const given = new Map<string, SecretKey>();
+  for (const path of files.flatMap(filesAt)) for (const key of readSecretKeys(path) ?? []) given.set(key.id, key);
+  const missing = needed.filter(({ id }) => !given.has(id));
+  if (missing.length > 0) {
+    const names = missing.map(({ id, used_by: users }) => `${id} (of ${users.join(', ')})`).join(', ');
+    throw new AppError(
+      'failed_precondition',
+      `The secrets in the backup are encrypted with the key ${names}, which is not in the files given with --secret-key. ` +
+        'Give the file that you keep a copy of, or use --without-secret-key if it is lost for good: docs/backup.md says what is lost with it.',
+    );
+  }
+  return given;
+}
+
+/** Returns the key files in a folder, or the file itself. */
+function filesAt(path: string): string[] {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined)
+    throw new AppError('failed_precondition', `${path} does not exist; --secret-key names a file, or a folder of files.`);
+  if (!found.isDirectory()) return [path];
+  return readdirSync(path)
+    .filter((name) => name.endsWith('secret-key'))
+    .map((name) => join(path, name));
+}
+
+/** Writes the keys to where the processes look for them. */
+function placeKeys({ secret_keys: needed, engine }: Manifest, keys: ReadonlyMap<string, SecretKey>, dataDir: string): void {
+  const idsByFile = new Map<string, Set<string>>();
+  for (const { id, used_by: users } of needed) {
+    for (const user of users) {
+      const name = engine === 'sqlite' ? singleKeyFileName : keyFileNames[user as keyof typeof keyFileNames];
+      idsByFile.set(name, (idsByFile.get(name) ?? new Set()).add(id));
+    }
+  }
+  for (const [name, ids] of idsByFile) {
+    const found = [...ids].flatMap((id) => keys.get(id) ?? []);
+    if (found.length > 0) writeSecretKeys(join(dataDir, name), found);
+  }
+}

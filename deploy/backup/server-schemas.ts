@@ -1,0 +1,117 @@
+// Copies the databases of a distributed installation while it runs, and loads such a copy.
+import { existsSync } from 'node:fs';
+import { copyFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AppError } from '#client/errors/app-error.js';
+import { parseMysqlUrl } from '#kit/db/mysql/address.js';
+import { type Database, openDatabase } from '#kit/db/open.js';
+import { asNumber, asText } from '#kit/db/values.js';
+import { type Copied, copySpool } from './data-folder.js';
+import { applyBinaryLogs, type BinaryLogPosition, dump, load } from './mariadb-tools.js';
+
+/**
+ * The services in the order in which their databases are copied if they are on several servers. The ledger comes first: what metering has settled
+ * since then is settled again at the restore, while a charge without its record could not be explained. Auth comes last, because audit events and
+ * notifications move there from the others.
+ */
+export const serviceNames = ['ledger', 'metering', 'inference', 'catalog', 'auth'] as const;
+
+/** One of the services. */
+export type ServiceName = (typeof serviceNames)[number];
+
+/** Where the database of each service is. */
+export type ServiceUrls = Readonly<Record<ServiceName, string>>;
+
+/** Returns the url of each service's schema on a server: tollgate_auth and so on. */
+export function schemasOn(serverUrl: string): ServiceUrls {
+  return Object.fromEntries(serviceNames.map((name) => [name, withSchema(serverUrl, `tollgate_${name}`)])) as ServiceUrls;
+}
+
+/** Returns the url of another schema on the same server. */
+function withSchema(url: string, schema: string): string {
+  return url.replace(/^(mysql:\/\/[^/?]+)[^?]*/, `$1/${schema}`);
+}
+
+/** What was copied, and the positions in the binary logs of the servers that write one. */
+export interface CopiedServers extends Copied {
+  readonly binaryLogs: readonly BinaryLogPosition[];
+}
+
+/** Copies spools and databases into a folder. `dataDir` is the launcher's; without one, each gateway keeps its own spool. */
+export async function copyServers(urls: ServiceUrls, dataDir: string | undefined, folder: string): Promise<CopiedServers> {
+  const paths = dataDir === undefined ? [] : copySpool(dataDir, folder);
+  const migrations: Record<string, readonly string[]> = {};
+  const binaryLogs: BinaryLogPosition[] = [];
+  for (const [index, names] of byServer(urls).entries()) {
+    const first = urls[names[0]!];
+    const path = `${index + 1}-${names.join('-')}.sql.gz`;
+    const schemas = names.map((name) => parseMysqlUrl(urls[name]).database);
+    const position = await dump(first, schemas, await hasBinaryLog(first), join(folder, path));
+    if (position !== undefined) binaryLogs.push(position);
+    paths.push(path);
+  }
+  for (const name of serviceNames) migrations[name] = await withDatabase(urls[name], migrationsOf);
+  if (dataDir !== undefined && existsSync(join(dataDir, 'first-run.json'))) {
+    await copyFile(join(dataDir, 'first-run.json'), join(folder, 'first-run.json'));
+    paths.push('first-run.json');
+  }
+  return { paths, migrations, binaryLogs };
+}
+
+/** Returns the services that share a server, server by server. */
+function byServer(urls: ServiceUrls): ServiceName[][] {
+  const groups = new Map<string, ServiceName[]>();
+  for (const name of serviceNames) {
+    const { hosts, socketPath, user } = parseMysqlUrl(urls[name]);
+    const server = JSON.stringify([hosts, socketPath, user]);
+    groups.set(server, [...(groups.get(server) ?? []), name]);
+  }
+  return [...groups.values()];
+}
+
+async function hasBinaryLog(url: string): Promise<boolean> {
+  return withDatabase(url, async (db) => asNumber((await db.query('SELECT @@log_bin AS is_on', []))[0]!['is_on']) === 1);
+}
+
+async function migrationsOf(db: Database): Promise<string[]> {
+  const rows = await db.query('SELECT name FROM schema_migration ORDER BY name', []);
+  // MySQL also has a row for each statement.
+  return rows.map((row) => asText(row['name'])).filter((name) => !name.includes(' '));
+}
+
+/** Loads the copies into a server whose schemas of these names are empty. Raises failed_precondition otherwise. */
+export async function loadServer(urls: ServiceUrls, paths: readonly string[]): Promise<void> {
+  const url = urls.ledger;
+  await withDatabase(withSchema(url, 'information_schema'), async (db) => {
+    const schemas = serviceNames.map((name) => parseMysqlUrl(urls[name]).database);
+    const [row] = await db.query(
+      `SELECT COUNT(*) AS present FROM tables WHERE table_schema IN (${schemas.map(() => '?').join(', ')})`,
+      schemas,
+    );
+    if (asNumber(row!['present']) > 0)
+      throw new AppError(
+        'failed_precondition',
+        `The server already has tables in ${schemas.join(', ')}, and a restore never overwrites data.`,
+      );
+  });
+  for (const path of paths) await load(withSchema(url, ''), path);
+}
+
+/** Applies binary logs to a server on which a copy was loaded. */
+export async function replayBinaryLogs(
+  urls: ServiceUrls,
+  logs: readonly string[],
+  position: BinaryLogPosition,
+  until: string | undefined,
+): Promise<void> {
+  await applyBinaryLogs(withSchema(urls.ledger, ''), logs, position, until);
+}
+
+async function withDatabase<T>(url: string, work: (db: Database) => Promise<T>): Promise<T> {
+  const db = openDatabase(url, { poolMax: 1 });
+  try {
+    return await work(db);
+  } finally {
+    await db.close();
+  }
+}

@@ -1,0 +1,59 @@
+// A ledger that was restored to an earlier moment than metering.
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { call, report } from '../testing/calls.js';
+import { find, until } from '../testing/harness.js';
+import { type Customer, heldNanoUsd, type Money, startMoney } from '../testing/with-ledger.js';
+import { requeueSettlements } from '../store/requeue.js';
+
+type Rows = Record<string, unknown>[];
+
+describe('settlements that the ledger lost', () => {
+  let money: Money;
+  let customer: Customer;
+  beforeEach(async () => {
+    money = await startMoney('sqlite');
+    customer = await money.customer();
+  });
+  afterEach(() => money.stop());
+
+  const tables = ['hold', 'bucket', 'journal'] as const;
+
+  /** Returns a function that brings the ledger's tables back to what they are now. */
+  async function remember(): Promise<() => Promise<void>> {
+    const { knex } = money.ledgerDb;
+    const copies = new Map<string, Rows>();
+    for (const table of tables) copies.set(table, await knex(table).select());
+    return async () => {
+      for (const table of tables) {
+        await knex(table).delete();
+        for (const row of copies.get(table)!) await knex(table).insert(row);
+      }
+    };
+  }
+
+  it('are booked once, for holds that are open again and for holds that are gone, and nothing else is', async () => {
+    const known = await money.makeCall(customer);
+    const open = await money.hold(customer);
+    const restore = await remember();
+    const startedAtMs = BigInt(money.clock.nowMs());
+    await money.metering.recordUsage(report({ call: call({ ...customer, id: open, heldNanoUsd, price: money.catalog[0]!, startedAtMs }) }));
+    await until(async () => (await find(money.metering, open))?.settlement !== undefined);
+    const gone = await money.makeCall(customer);
+    const spentNanoUsd = (await balance()).spentNanoUsd;
+    await restore();
+    expect(new Set((await money.reconcile()).drifts.map(({ callId }) => callId))).toEqual(new Set([open, gone]));
+
+    await requeueSettlements(money.meteringDb, [known, open, gone], money.clock.nowMs());
+    await until(async () => {
+      money.clock.advance(100);
+      return (await Promise.all([known, open, gone].map((id) => find(money.metering, id)))).every(
+        (record) => record?.settlement !== undefined,
+      );
+    });
+    expect((await money.reconcile()).drifts).toEqual([]);
+    expect((await money.ledger.verify({ accountId: '' })).drifts).toEqual([]);
+    expect(await balance()).toMatchObject({ spentNanoUsd, heldNanoUsd: 0n });
+  });
+
+  const balance = async () => (await money.ledger.getBalance({ accountId: customer.accountId })).balance!;
+});
