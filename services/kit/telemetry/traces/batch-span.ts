@@ -7,8 +7,9 @@ import { recordedSpan } from './recorded-trace.js';
 const tracer = trace.getTracer('tollgate.batch');
 
 /**
- * Runs the work of a batch in a span of its own, when the trace of a caller is recorded (`callers` are what `recordedSpan` returned to them); otherwise outside every trace, whichever caller happened to start
- * it. The batch is part of its callers' trace when they all have the same one, and else a trace of its own.
+ * Runs the work of a batch in a span of its own, when the trace of a caller is recorded (`callers` are what `recordedSpan` returned to them);
+ * otherwise outside every trace, whichever caller happened to start it. When all of the callers have the same trace, the batch is a child of the first;
+ * otherwise it is a trace of its own, linked to each caller and each of them to it.
  */
 export function inBatchSpan<T>(name: string, callers: readonly (Span | undefined)[], work: () => Promise<T>): Promise<T> {
   const recorded = callers.filter((caller) => caller !== undefined);
@@ -16,13 +17,15 @@ export function inBatchSpan<T>(name: string, callers: readonly (Span | undefined
   if (first === undefined) return activeContext.with(ROOT_CONTEXT, work);
   const { traceId } = first.spanContext();
   const isOneTrace = recorded.every((caller) => caller.spanContext().traceId === traceId);
+  // A child has no link to its parent: Jaeger would show the two as each other's parents.
+  const linked = isOneTrace ? recorded.filter((caller) => caller !== first) : recorded;
   const span = tracer.startSpan(
     name,
-    { links: recorded.map((caller) => ({ context: caller.spanContext() })), attributes: { 'tollgate.batch.size': callers.length } },
+    { links: linked.map((caller) => ({ context: caller.spanContext() })), attributes: { 'tollgate.batch.size': callers.length } },
     isOneTrace ? trace.setSpan(ROOT_CONTEXT, first) : ROOT_CONTEXT,
   );
   const link = { context: span.spanContext() };
-  for (const caller of recorded) if (caller.isRecording()) caller.addLink(link);
+  for (const caller of linked) if (caller.isRecording()) caller.addLink(link);
   return activeContext.with(trace.setSpan(ROOT_CONTEXT, span), () => inSpan(span, work));
 }
 
