@@ -7,7 +7,7 @@ import type { Clock } from '#kit/clock.js';
 import { AppError } from '#client/errors/app-error.js';
 import type { Part } from '#kit/lifecycle.js';
 import type { Logger } from '#kit/log.js';
-import { observeGauges } from '#kit/telemetry/metrics.js';
+import { observeDisks } from '#kit/telemetry/runtime-metrics.js';
 import { createApp } from './app.js';
 import { createCheckpoints } from './call/checkpoints.js';
 import type { GatewayConfig } from './config.js';
@@ -21,6 +21,7 @@ import { createLimiter, type LimitStore } from './limits/limiter.js';
 import { redisLimitStore } from './limits/redis-store.js';
 import { defaultLimits } from './limits/settings.js';
 import { windowMemory, WindowTable } from '#kit/limits/window-table.js';
+import { observeGateway } from './gateway-metrics.js';
 import type { GatewayPeers } from './peers.js';
 import { createKeyReplica } from './replicas/keys.js';
 import { createModelReplica } from './replicas/models.js';
@@ -157,12 +158,20 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
     async start() {
       await spool.start();
       await limitStore.start?.();
-      endObserving = observeGauges(
-        'tollgate.gateway',
-        [{ name: 'tollgate.gateway.calls', description: 'Calls in flight in this gateway.', unit: '{call}' }],
-        () => [{ name: 'tollgate.gateway.calls', value: checkpoints.count() }],
+      const endGateway = observeGateway({
+        keys,
+        models,
+        spool,
+        readiness,
+        callsInFlight: () => checkpoints.count(),
+        connections: () => occupancy.connections(),
         log,
-      );
+      });
+      const endDisks = observeDisks({ spool: spoolDir }, log);
+      endObserving = () => {
+        endGateway();
+        endDisks();
+      };
       await keys.start();
       await models.start();
       await checkpoints.start();

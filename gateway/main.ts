@@ -10,6 +10,7 @@ import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import { PaymentServiceDefinition } from '#proto/ledger/v1/payments.js';
 import { MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
 import { runProcess } from '#kit/process/process.js';
+import { timed } from '#kit/rpc/rpc-metrics.js';
 import { batchClient } from '#client/batch/batch-client.js';
 import { gatewaySettings, peerSettings } from './config.js';
 import { createGateway } from './index.js';
@@ -31,11 +32,20 @@ await runProcess({
         callers: host.dial('auth', peers.auth).client(CallerServiceDefinition),
         notifications: host.dial('auth', peers.auth).client(NotificationServiceDefinition),
         catalog: host.dial('catalog', peers.catalog).client(CatalogServiceDefinition),
-        ledger: batchClient(LedgerServiceDefinition, host.dial('ledger', peers.ledger).client(LedgerServiceDefinition), holds).client,
+        ledger: timed(
+          LedgerServiceDefinition,
+          batchClient(LedgerServiceDefinition, host.dial('ledger', peers.ledger).client(LedgerServiceDefinition), holds).client,
+          'grpc',
+          holds.operations,
+        ),
         alerts: host.dial('ledger', peers.ledger).client(AlertServiceDefinition),
         payments: host.dial('ledger', peers.ledger).client(PaymentServiceDefinition),
-        metering: batchClient(MeteringServiceDefinition, host.dial('metering', peers.metering).client(MeteringServiceDefinition), records)
-          .client,
+        metering: timed(
+          MeteringServiceDefinition,
+          batchClient(MeteringServiceDefinition, host.dial('metering', peers.metering).client(MeteringServiceDefinition), records).client,
+          'grpc',
+          records.operations,
+        ),
         inference: host.dial('inference', peers.inference).client(InferenceServiceDefinition),
       },
       clock,

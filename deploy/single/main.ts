@@ -24,6 +24,7 @@ import { followCallers } from '#kit/rpc/access/follow-callers.js';
 import { crossings } from '#kit/rpc/crossing.js';
 import { localClient } from '#kit/rpc/local-client.js';
 import { decorateService } from '#kit/rpc/standard-chain.js';
+import { observeDisks } from '#kit/telemetry/runtime-metrics.js';
 import { grpcPart, offer } from '#kit/process/service-process.js';
 import { adoptSpools, createGateway, type Gateway, gatewaySettings } from '../../gateway/index.js';
 import { authSettings, createAuth } from '../../services/auth/index.js';
@@ -75,10 +76,14 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     books: open('books'),
     inference: open('inference'),
   };
+  let endDisks = (): void => {};
   const databasesPart: Part = {
     name: 'databases',
-    start: async () => undefined,
+    async start() {
+      endDisks = observeDisks({ data: dataDir }, log);
+    },
     async stop() {
+      endDisks();
       for (const db of Object.values(databases)) await db.close();
       unlock();
     },

@@ -13,6 +13,7 @@ import type { Logger } from '#kit/log.js';
 import { callContext, consumerLeft } from '#client/call-context.js';
 import { recordedTraceId } from '#kit/telemetry/traces/recorded-trace.js';
 import { beginReading } from './begin-reading.js';
+import { countCall } from './call-metrics.js';
 import type { Checkpoints } from './checkpoints.js';
 import { countCancelled } from './count-cancelled.js';
 import type { GatewayConfig } from '../config.js';
@@ -103,6 +104,7 @@ export type CallStep =
  */
 export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncGenerator<CallStep, void, void> {
   const startedAtMs = deps.clock.nowMs();
+  const beganAtMs = deps.clock.monotonicMs();
   const callable = deps.models.resolve(request.parsed.model, startedAtMs);
   assertPermitted(request, callable.model);
   assertReads(callable.model, request.parsed.needs);
@@ -169,6 +171,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
     reading.end();
     throw error;
   }
+  const holdMs = deps.clock.monotonicMs() - beganAtMs;
   const admitted: CallStep = { kind: 'admitted', modelId: callable.model.id, outputCapTokens: held.outputCapTokens, startedAtMs };
   const sink = request.answerSink;
   sink?.begin(call, admitted);
@@ -207,6 +210,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
     failure = cause;
   } finally {
     reading.end();
+    const endedAtMs = deps.clock.monotonicMs();
     // A consumer that returned at the first step has read nothing yet.
     if (progress.finished === undefined) reading.abort(consumerLeft);
     // Also reached when the consumer returned early, without an error in the block above.
@@ -226,6 +230,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
       failure = cause;
       return undefined;
     });
+    countCall(report, { holdMs, recordMs: deps.clock.monotonicMs() - endedAtMs });
     if (recorded === undefined || (failure !== undefined && progress.finished === undefined)) error = toAppError(failure);
     sink?.end(recorded, error);
   }

@@ -1,6 +1,6 @@
 // Admits or refuses calls by their rate limits, before any money is held.
-import { type Counter, metrics } from '@opentelemetry/api';
 import type { Clock } from '#kit/clock.js';
+import { counter } from '#kit/telemetry/metrics.js';
 import type { AccountRateLimits, Key, Project } from '#proto/auth/v1/auth.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { countRateError, rateLimitError } from './errors.js';
@@ -15,6 +15,14 @@ import {
   subjectsOf,
 } from './limits.js';
 import type { ParsedCall } from '../formats/format.js';
+
+const refused = counter({
+  name: 'tollgate.gateway.rate_limited',
+  unit: '{call}',
+  description: 'Calls refused by a rate limit.',
+  by: 'gateway',
+  labels: { scope: 'key, project, account or model', limit: 'requests, tokens or concurrency' },
+});
 
 /** Counts calls against their limits: in this process, or in Redis for several. */
 export interface LimitStore {
@@ -52,16 +60,11 @@ export interface Limiter {
 
 /** Creates the limiter. */
 export function createLimiter({ store, defaults, clock }: { store: LimitStore; defaults: DefaultLimits; clock: Clock }): Limiter {
-  let refused: Counter | undefined;
   const decide = (call: CallToLimit, modelId: string, demand: Demand, checked: Checked): Admission => {
     call.onLimits?.(checked.figures);
     if (checked.refusal !== undefined) {
       const { refusal } = checked;
-      // The meter exists only once the process has started its telemetry.
-      refused ??= metrics
-        .getMeter('tollgate.gateway')
-        .createCounter('tollgate.gateway.rate_limited', { description: 'Calls refused by a rate limit.', unit: '{call}' });
-      refused.add(1, { scope: refusal.figures.subject.scope, limit: refusal.limit });
+      refused.count({ scope: refusal.figures.subject.scope, limit: refusal.limit });
       throw rateLimitError(refusal, modelId);
     }
     let isOpen = true;

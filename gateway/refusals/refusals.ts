@@ -1,12 +1,12 @@
 // Refused calls: counted here and sent to metering about once per second, so that no call waits for it.
 import { randomBytes } from 'node:crypto';
-import { metrics } from '@opentelemetry/api';
 import { recordedTraceId } from '#kit/telemetry/traces/recorded-trace.js';
 import { hasReason, type AppError } from '#client/errors/app-error.js';
 import { callContext } from '#client/call-context.js';
 import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
 import { afterAbout } from '#kit/shared-timers.js';
+import { counter } from '#kit/telemetry/metrics.js';
 import type { Key } from '#proto/auth/v1/auth.js';
 import type { RecordRefusalsRequest } from '#proto/metering/v1/metering.js';
 import { shownReason } from '../formats/error-details.js';
@@ -17,6 +17,21 @@ import { RefusalCollector } from './collector.js';
 
 const intervalMs = 1000;
 const batchIdBytes = 16;
+
+const refused = counter({
+  name: 'tollgate.calls.refused',
+  unit: '{call}',
+  description: 'Calls that were answered with an error and are not recorded.',
+  by: 'gateway',
+  labels: { reason: 'Why, as in docs/refusals.md.' },
+});
+const lost = counter({
+  name: 'tollgate.calls.refused.lost',
+  unit: '{call}',
+  description:
+    'Refused calls that are missing in the counts of accounts, because there was no room for them or metering was unavailable at a stop.',
+  by: 'gateway',
+});
 
 /** A call that was answered with an error and is not recorded. */
 export interface RefusedRequest {
@@ -49,16 +64,6 @@ export function createRefusals(deps: {
   rpcTimeoutMs: number;
 }): Refusals {
   const { metering, models, clock, log, rpcTimeoutMs } = deps;
-  const meter = metrics.getMeter('tollgate.gateway');
-  const refused = meter.createCounter('tollgate.calls.refused', {
-    description: 'Calls that were answered with an error and are not recorded, by reason.',
-    unit: '{call}',
-  });
-  const lost = meter.createCounter('tollgate.calls.refused.lost', {
-    description:
-      'Refused calls that are missing in the counts of accounts, because there was no room for them or metering was unavailable at a stop.',
-    unit: '{call}',
-  });
   const collector = new RefusalCollector();
   // The batch that metering has not confirmed. It is repeated under its id, because metering may have stored it.
   let unconfirmed: RecordRefusalsRequest | undefined;
@@ -93,7 +98,7 @@ export function createRefusals(deps: {
         // Repeating a batch that metering rejects would change nothing, and would keep all later ones from being sent.
         if (!hasReason(error, 'invalid_request')) throw error;
         log.error({ err: error }, 'metering rejected a batch of refused calls, which is dropped');
-        lost.add(Number(callsOf(unconfirmed)));
+        lost.of().add(Number(callsOf(unconfirmed)));
       }
       unconfirmed = undefined;
     }
@@ -103,7 +108,7 @@ export function createRefusals(deps: {
     note({ requestId, key, endpoint, requestedModel = '', error, httpStatus, clientRequestId }) {
       const refusedAtMs = clock.nowMs();
       const reason = shownReason(error);
-      refused.add(1, { reason });
+      refused.count({ reason });
       const call = {
         accountId: key.accountId,
         projectId: key.projectId,
@@ -129,10 +134,10 @@ export function createRefusals(deps: {
         traceId: recordedTraceId(),
         clientRequestId: clientRequestId.slice(0, 128),
       }));
-      if (!isCounted) lost.add(1);
+      if (!isCounted) lost.count();
       wake();
     },
-    count: (error) => refused.add(1, { reason: shownReason(error) }),
+    count: (error) => refused.count({ reason: shownReason(error) }),
     async stop() {
       cancelTimer?.();
       // One that is under way may have failed by the time that the next begins.
@@ -141,7 +146,7 @@ export function createRefusals(deps: {
       cancelTimer?.();
       const waiting = collector.count() + (unconfirmed === undefined ? 0n : callsOf(unconfirmed));
       if (waiting === 0n) return;
-      lost.add(Number(waiting));
+      lost.of().add(Number(waiting));
       log.warn({ calls: Number(waiting) }, 'metering is unavailable: these refused calls are missing in the counts of accounts');
     },
   };

@@ -4,6 +4,7 @@ import { type Budget, BudgetScope } from '#proto/budget/v1/budget.js';
 import type { Clock } from '#kit/clock.js';
 import { AppError, hasReason } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
+import { counter } from '#kit/telemetry/metrics.js';
 import { callContext } from '#client/call-context.js';
 import { hashSecret, isWellFormedSecret } from './key-secret.js';
 import type { GatewayPeers } from '../peers.js';
@@ -14,6 +15,14 @@ import { type FeedState, feedState, watch, type Watch } from '#kit/rpc/watch.js'
 const liveMs = 300_000;
 /** Lifetime of an entry while they do not: after two missed heartbeats, changes still take effect within about a second. */
 const blindMs = 1000;
+const lookups = counter({
+  name: 'tollgate.keys.lookups',
+  unit: '{lookup}',
+  description: 'Lookups of platform keys in the local copy.',
+  by: 'gateway',
+  labels: { result: 'hit, miss (auth was asked) or unknown (a secret that auth has refused a moment ago)' },
+});
+const [hits, misses, knownUnknowns] = [lookups.of({ result: 'hit' }), lookups.of({ result: 'miss' }), lookups.of({ result: 'unknown' })];
 /** How long an unknown secret is remembered. */
 const unknownMs = 1000;
 const unknownsMax = 10_000;
@@ -173,9 +182,16 @@ export function createKeyReplica(deps: {
     const hash = secretHash.toString('latin1');
     const nowMs = clock.nowMs();
     const cached = entries.get(hash);
-    if (cached !== undefined && nowMs - cached.fetchedAtMs < (following?.isLive() === true ? liveMs : blindMs)) return cached;
+    if (cached !== undefined && nowMs - cached.fetchedAtMs < (following?.isLive() === true ? liveMs : blindMs)) {
+      hits.add();
+      return cached;
+    }
     const unknownAtMs = unknowns.get(hash);
-    if (unknownAtMs !== undefined && nowMs - unknownAtMs < unknownMs) throw unknownKey();
+    if (unknownAtMs !== undefined && nowMs - unknownAtMs < unknownMs) {
+      knownUnknowns.add();
+      throw unknownKey();
+    }
+    misses.add();
     let fetched = fetching.get(hash);
     if (fetched === undefined) {
       fetched = fetch(hash, secretHash).finally(() => fetching.delete(hash));

@@ -15,7 +15,7 @@ import { HealthReports } from './routing/health-reports.js';
 import { Pace } from './routing/pace.js';
 import { Probes } from './routing/probes.js';
 import { Router } from './routing/router.js';
-import { observeTargets, RoutingMetrics } from './routing/routing-metrics.js';
+import { observeTargets } from './routing/routing-metrics.js';
 import { readSealedSecrets } from './sealed-secrets.js';
 import { inferenceService } from './service.js';
 import { UpstreamStore } from './store.js';
@@ -64,7 +64,7 @@ export function createInference(
     log,
   });
   const pace = new Pace(shared?.windows ?? new WindowTable(windowMemory(1, pacedMax), 1), clock);
-  const router = new Router({ config, clock, log, metrics: new RoutingMetrics(), pace, random: Math.random });
+  const router = new Router({ config, clock, log, pace, random: Math.random });
   const targets = new TargetStore(db);
   const reports: HealthReports = new HealthReports(router, targets, () => onRead(), clock, log);
   const onRead = async (): Promise<void> => {

@@ -1,14 +1,28 @@
 // Lets work that arrives while a transaction runs share the next one.
 import { abortError, AppError } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
+import { gauge, histogram } from './telemetry/metrics.js';
 import { nextTurn } from './turn.js';
 import type { Span } from '@opentelemetry/api';
 import { inBatchSpan } from './telemetry/traces/batch-span.js';
 import { recordedSpan } from './telemetry/traces/recorded-trace.js';
 
+const labels = { lane: 'What waits.' };
+const batchSize = histogram(
+  { name: 'tollgate.batch.size', unit: '{item}', description: 'Items that shared a transaction or a write.', by: 'services', labels },
+  [1, 2, 5, 10, 20, 50, 100, 200],
+);
+const queued = gauge({
+  name: 'tollgate.batch.queue',
+  unit: '{item}',
+  description: 'Items that wait for their transaction or write.',
+  by: 'services',
+  labels,
+});
+
 /** Options of `BatchLane`. */
 export interface BatchLaneOptions<Item, Outcome> {
-  /** What is applied, for the span of a batch: "ledger operations". */
+  /** What is applied, in spans and metrics: "ledger operations". */
   readonly name: string;
   /**
    * Applies all of the items in one transaction, in order, and returns the outcome of each once they are durable; or applies none of them and throws.
@@ -43,7 +57,13 @@ export class BatchLane<Item, Outcome = undefined> {
   private readonly queue: Waiting<Item, Outcome>[] = [];
   private running: Promise<void> | undefined;
 
-  constructor(private readonly options: BatchLaneOptions<Item, Outcome>) {}
+  private readonly size;
+  private readonly queued;
+
+  constructor(private readonly options: BatchLaneOptions<Item, Outcome>) {
+    this.size = batchSize.of({ lane: options.name });
+    this.queued = queued.of({ lane: options.name });
+  }
 
   /**
    * Returns the outcome of the item once it is durable, and passes it to `onApplied` when it is known before. Raises overloaded when the queue
@@ -56,6 +76,7 @@ export class BatchLane<Item, Outcome = undefined> {
     }
     return new Promise((resolve, reject) => {
       this.queue.push({ item, waiter, span: recordedSpan(), onApplied, resolve, reject });
+      this.queued.add();
       this.running ??= this.run();
     });
   }
@@ -75,7 +96,10 @@ export class BatchLane<Item, Outcome = undefined> {
       // The items of one turn of the event loop go together. A driver that blocks (SQLite's) would otherwise finish
       // each item before the next one can arrive.
       await (this.options.turn ?? nextTurn)();
-      await this.applyBatch(this.queue.splice(0, this.options.batchMax));
+      const batch = this.queue.splice(0, this.options.batchMax);
+      this.queued.add(-batch.length);
+      this.size.record(batch.length);
+      await this.applyBatch(batch);
     }
     this.running = undefined;
   }

@@ -10,7 +10,7 @@ import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 import { Archiver } from './archive/archiver.js';
 import type { LedgerConfig } from './config.js';
 import type { RpcDeps } from './deps.js';
-import { LedgerMetrics, observeLedger } from './ledger-metrics.js';
+import { countedLane, observeLedger } from './ledger-metrics.js';
 import { migrations } from './migrations/index.js';
 import { createOperationLane } from './lane/operation-lane.js';
 import { type SettleInTransaction, settleInTransaction } from './lane/settle-in-transaction.js';
@@ -52,13 +52,12 @@ export interface LedgerModule extends ServiceModule<LedgerService> {
 /** Creates the ledger over its own database. `start` migrates and starts to end expired holds. */
 export function createLedger(config: LedgerConfig, { db, clock, log, access, auth }: LedgerDeps): LedgerModule {
   const auditLog = new AuditOutbox({ db, receiver: auth, caller: 'ledger', clock, log });
-  const metrics = new LedgerMetrics();
   const hints = new PathHints();
-  const lane = metrics.watchLane(
+  const lane = countedLane(
     createOperationLane({
       config,
       engine: db.engine,
-      store: metrics.watchStore(createStore(db, auditLog, hints)),
+      store: createStore(db, auditLog, hints),
       clock,
       turn: () => db.turn(),
     }),
@@ -83,7 +82,7 @@ export function createLedger(config: LedgerConfig, { db, clock, log, access, aut
   return {
     name: 'ledger',
     auditLog,
-    settleInTransaction: settleInTransaction({ clock, log, metrics, hints }),
+    settleInTransaction: settleInTransaction({ clock, log, hints }),
     service: ledgerService(deps),
     async start() {
       await migrate(db, migrations, log);

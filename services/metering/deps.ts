@@ -9,7 +9,6 @@ import type { MeteringConfig } from './config.js';
 import type { KeyLane } from './keyed-calls/key-lane.js';
 import type { LeaseGrace } from './leases/lease-grace.js';
 import type { LedgerOutage } from './settlement/ledger-outage.js';
-import type { MeteringMetrics } from './metering-metrics.js';
 import type { OutboxWorker } from './settlement/outbox-worker.js';
 import type { ReconcileDeps } from './reconcile/examine.js';
 import type { RecordLane } from './records/record-lane.js';
@@ -29,6 +28,5 @@ export interface RpcDeps {
   readonly grace: LeaseGrace;
   readonly outbox: OutboxWorker;
   readonly reconcile: ReconcileDeps;
-  readonly metrics: MeteringMetrics;
   readonly audit: AuditLog;
 }

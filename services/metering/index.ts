@@ -18,7 +18,7 @@ import { startKeySweeper } from './keyed-calls/key-sweeper.js';
 import { LeaseGrace } from './leases/lease-grace.js';
 import { LeaseSweeper } from './leases/lease-sweeper.js';
 import { LedgerOutage } from './settlement/ledger-outage.js';
-import { MeteringMetrics, observeMetering } from './metering-metrics.js';
+import { observeMetering } from './metering-metrics.js';
 import { migrations } from './migrations/index.js';
 import { startRefusalPruner } from './refusals/refusal-pruner.js';
 import { startRefunds } from './settlement/refunds.js';
@@ -53,13 +53,12 @@ export interface MeteringDeps {
 export function createMetering(config: MeteringConfig, deps: MeteringDeps): ServiceModule<MeteringService> {
   const { db } = deps;
   const audit = new AuditOutbox({ ...deps, receiver: deps.auth, caller: 'metering' });
-  const metrics = new MeteringMetrics();
   const outage = new LedgerOutage(deps.clock, deps.log);
   const records = createRecordLane({ config, ...deps });
   const grace = new LeaseGrace(deps.clock, config.leaseMs);
   const keys = createKeyLane({ config, ...deps, grace });
   const outbox = new OutboxWorker({ config, ...deps, outage });
-  const sweeper = new LeaseSweeper({ config, ...deps, metrics, grace });
+  const sweeper = new LeaseSweeper({ config, ...deps, grace });
   const reconcile = { config, db, clock: deps.clock, ledger: deps.ledger, prices: new PriceBook(deps.catalog, deps.clock) };
   const reconcileJob = new ReconcileJob({ ...reconcile, log: deps.log });
   let stopRefunds = async (): Promise<void> => {};
@@ -70,7 +69,7 @@ export function createMetering(config: MeteringConfig, deps: MeteringDeps): Serv
   const rollupWorker = new RollupWorker({ config, ...deps });
   return {
     name: 'metering',
-    service: meteringService({ config, ...deps, outage, records, keys, grace, outbox, reconcile, metrics, audit }),
+    service: meteringService({ config, ...deps, outage, records, keys, grace, outbox, reconcile, audit }),
     async start() {
       await migrate(db, migrations, deps.log);
       audit.start();

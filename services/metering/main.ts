@@ -7,6 +7,7 @@ import { MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
 import { localAddress } from '#kit/config/addresses.js';
 import { databasePart } from '#kit/db/part.js';
 import { batchClient } from '#client/batch/batch-client.js';
+import { timed } from '#kit/rpc/rpc-metrics.js';
 import { offer, runService } from '#kit/process/service-process.js';
 import { meteringProcessSettings } from './config.js';
 import { createMetering } from './index.js';
@@ -20,11 +21,9 @@ await runService({
     const database = databasePart(config.databaseUrl, log, config.migrationDatabaseUrl);
     // Settlements share messages; a checkpoint is already one request for many calls, and would only delay them.
     const onOneStream = { method: 'batch', operations: ['settle', 'release'], caller: 'metering', log } as const;
-    const ledger = batchClient(
-      LedgerServiceDefinition,
-      host.dial('ledger', config.ledgerAddress).client(LedgerServiceDefinition),
-      onOneStream,
-    ).client;
+    const toLedger = host.dial('ledger', config.ledgerAddress).client(LedgerServiceDefinition);
+    const batched = batchClient(LedgerServiceDefinition, toLedger, onOneStream).client;
+    const ledger = timed(LedgerServiceDefinition, batched, 'grpc', onOneStream.operations);
     const catalog = host.dial('catalog', config.catalogAddress).client(CatalogServiceDefinition);
     const toAuth = host.dial('auth', config.authAddress);
     const auth = toAuth.client(UserServiceDefinition);

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { chat, settled, usageRows } from '../support/calls.js';
 import { type OtlpReceiver, startOtlpReceiver } from '../support/otlp.js';
 import { eventually, freePort } from '../support/process.js';
+import { promtool } from '../support/prometheus.js';
 import { modes, startSystem, type System } from '../support/system.js';
 
 describe.each(modes)('metrics, %s', (mode) => {
@@ -13,7 +14,7 @@ describe.each(modes)('metrics, %s', (mode) => {
   let accountId: string;
   /** The metrics address of each process. */
   const addresses: Record<string, string> = {};
-  const processes = mode === 'single' ? ['single'] : ['gateway', 'auth', 'ledger', 'metering'];
+  const processes = mode === 'single' ? ['single'] : ['gateway', 'auth', 'catalog', 'ledger', 'metering', 'inference'];
 
   beforeAll(async () => {
     receiver = await startOtlpReceiver();
@@ -26,6 +27,8 @@ describe.each(modes)('metrics, %s', (mode) => {
       ...Object.fromEntries(processes.map((name) => [`TOLLGATE_${name.toUpperCase()}_METRICS_LISTEN`, addresses[name]!])),
     });
     accountId = (await system.json<{ id: string }>('account', 'list')).id;
+    expect((await chat(system, system.firstKey, { model: 'sandbox/fail-500' })).status).toBeGreaterThanOrEqual(500);
+    await (await chat(system, system.firstKey, { model: 'sandbox/story', stream: true, max_tokens: 50 })).text();
     for (let made = 0; made < 3; made += 1) await (await chat(system, system.firstKey)).text();
     await chat(system, 'tg-wrong');
     const { status } = await chat(system, system.firstKey, {
@@ -34,7 +37,7 @@ describe.each(modes)('metrics, %s', (mode) => {
       model: 'no/such',
     });
     expect(status).toBe(404);
-    await settled(system, accountId, 3);
+    await settled(system, accountId, 5);
   }, 120_000);
 
   afterAll(async () => {
@@ -49,7 +52,6 @@ describe.each(modes)('metrics, %s', (mode) => {
   }
 
   it('reach a collector', async () => {
-    // Each gateway thread sends its own.
     const valueOf = (name: string, attributes: Record<string, unknown> = {}): number | undefined => {
       const found = receiver
         .series()
@@ -57,7 +59,7 @@ describe.each(modes)('metrics, %s', (mode) => {
       return found.length === 0 ? undefined : found.reduce((sum, { value }) => sum + value, 0);
     };
     await eventually(() => {
-      expect(valueOf('tollgate.calls', { outcome: 'completed' })).toBe(3);
+      expect(valueOf('tollgate.calls', { outcome: 'completed', model: 'sandbox/echo', upstream: 'sandbox' })).toBe(3);
       expect(valueOf('tollgate.holds.open')).toBe(0);
       expect(valueOf('tollgate.holds.past_expiry')).toBe(0);
       expect(valueOf('tollgate.outbox.pending')).toBe(0);
@@ -66,7 +68,7 @@ describe.each(modes)('metrics, %s', (mode) => {
       expect(
         valueOf('http.server.request.duration', { 'http.route': '/v1/chat/completions', 'http.response.status_code': '200' }) ??
           valueOf('http.server.request.duration', { 'http.route': '/v1/chat/completions', 'http.response.status_code': 200 }),
-      ).toBe(3);
+      ).toBe(4);
       return true;
     }, 30_000);
     const charged = (await usageRows(system)).reduce((sum, row) => sum + Number(row.charge_nano_usd), 0);
@@ -79,12 +81,18 @@ describe.each(modes)('metrics, %s', (mode) => {
       return found.includes('tollgate_reconcile_last_run_age_seconds{run="full"}') ? found : undefined;
     }, 30_000);
     for (const line of [
-      'tollgate_calls_total{outcome="completed"} 3',
+      'tollgate_calls_total{model="sandbox/echo",upstream="sandbox",outcome="completed"} 3',
+      'gen_ai_server_request_duration_seconds_count{gen_ai_operation_name="chat",gen_ai_provider_name="tollgate",gen_ai_request_model="sandbox/echo",upstream="sandbox",outcome="completed"} 3',
+      'gen_ai_server_time_to_first_token_seconds_count{gen_ai_operation_name="chat",gen_ai_provider_name="tollgate",gen_ai_request_model="sandbox/story",upstream="sandbox"} 1',
+      'tollgate_upstream_failures_total{upstream="sandbox",reason="upstream_failed"} 1',
+      'tollgate_holds_total{result="admitted"} 5',
+      'tollgate_gateway_ready{part="ledger"} 1',
+      'rpc_server_call_duration_seconds_count{rpc_method="tollgate.ledger.v1.LedgerService/Hold",rpc_response_status_code="OK"} 5',
       'tollgate_outbox_oldest_age_seconds 0',
       'tollgate_notifications_pending 0',
       'tollgate_notifications_oldest_age_seconds 0',
       'tollgate_notifications_outbox_age_seconds 0',
-      'tollgate_ledger_queue 0',
+      'tollgate_batch_queue{lane="ledger operations"} 0',
       'tollgate_gateway_calls 0',
       'tollgate_reconcile_drift{check="books"} 0',
       'tollgate_reconcile_drift{check="charge"} 0',
@@ -92,15 +100,25 @@ describe.each(modes)('metrics, %s', (mode) => {
     ]) {
       expect(text).toContain(line);
     }
-    expect(text).toMatch(/^tollgate_ledger_batch_size_count [1-9]/m);
+    expect(text).toMatch(/^tollgate_batch_size_count\{lane="usage records"\} [1-9]/m);
     expect(text).not.toMatch(/(acct|key|req)_[0-9a-f]{32}/);
     expect(text).not.toContain(system.firstKey.slice(6, -4));
+  });
+
+  it('are named and described as promtool expects', async () => {
+    for (const name of processes) {
+      const text = await (await fetch(`http://${addresses[name]}/metrics`)).text();
+      const { output } = await promtool(['check', 'metrics'], text);
+      // The semantic conventions have gauges whose names end with "count".
+      const complaints = output.split('\n').filter((line) => line !== '' && !/^(process|db_client)_\S+_count non-histogram/.test(line));
+      expect(complaints).toEqual([]);
+    }
   });
 
   it('report a wrong bill by themselves until it is corrected', async () => {
     expect(JSON.parse((await system.tryCli('ledger', 'verify', '--json')).stdout)).toMatchObject({
       ok: true,
-      records_checked: 3,
+      records_checked: 5,
       drifts: [],
     });
     if (mode === 'distributed') return;

@@ -4,6 +4,7 @@ import { ReserveIdempotencyKeyResponse_Cause as Cause, type ReserveIdempotencyKe
 import { AppError, hasReason } from '#client/errors/app-error.js';
 import { callContext } from '#client/call-context.js';
 import { idTimeMs } from '#kit/id.js';
+import { counter } from '#kit/telemetry/metrics.js';
 import { type CallDeps, type CallRequest, type CallStep, meteredCall } from '../metered-call.js';
 import { assertPermitted } from '../model-checks.js';
 import { AnswerKeeper, replayedCall } from './answer-keeper.js';
@@ -11,6 +12,13 @@ import { answerSecretOf, keyHashOf } from './key.js';
 
 const retryAfterMs = 2000;
 const retryAfterMsMax = 30_000;
+
+const replays = counter({
+  name: 'tollgate.calls.replayed',
+  unit: '{call}',
+  description: 'Requests with an idempotency key that got the stored answer of an earlier call.',
+  by: 'gateway',
+});
 
 /** A key as received, and its request. */
 export interface KeyUse {
@@ -109,6 +117,7 @@ export function createKeyedCalls(deps: CallDeps): KeyedCalls {
           const { record, answer } = outcome.value;
           const { id: callId, modelId } = record!.call!;
           await deps.limiter.admitReplay(call, modelId);
+          replays.count();
           return {
             steps: replayedCall(record!, call.parsed.request.choices, answer, answerSecretOf(key, callId), config.keptAnswerBytesMax),
             callId,

@@ -42,8 +42,10 @@ export interface Spool extends Part {
    * the same call replaces it. Throws overloaded if the spool is full, and errors of the disk.
    */
   append(request: RecordUsageRequest): Promise<void>;
-  /** Returns the status. The files are re-read periodically, since operators move them away. */
+  /** Returns the status of all spools. The files are re-read periodically, since operators move them away. */
   state(): Promise<SpoolState>;
+  /** Returns what waits in this spool. */
+  own(): { readonly waiting: number; readonly bytes: number; readonly oldestAgeMs: number };
 }
 
 /** The dependencies of a spool. */
@@ -64,6 +66,8 @@ export interface SpoolDeps {
 interface Entry {
   readonly report: SpooledReport;
   readonly file: SpoolFile;
+  /** When it was spooled, or read again. */
+  readonly sinceMs: number;
 }
 
 /** Creates a spool. `start` throws failed_precondition if its folder cannot be used or another process uses it. */
@@ -88,7 +92,7 @@ export function createSpool(deps: SpoolDeps): Spool {
     name: 'spooled reports',
     async apply(reports) {
       const file = await files.append(reports);
-      for (const report of reports) await put({ report, file });
+      for (const report of reports) await put({ report, file, sinceMs: clock.monotonicMs() });
       poster.wake();
       return reports.map(() => undefined);
     },
@@ -152,7 +156,8 @@ export function createSpool(deps: SpoolDeps): Spool {
       try {
         await makeFolder(folder);
         unlock = lockFolder(folder, 'TOLLGATE_GATEWAY_SPOOL_DIR');
-        for (const { file, reports } of await files.readAll()) for (const report of reports) await put({ report, file });
+        for (const { file, reports } of await files.readAll())
+          for (const report of reports) await put({ report, file, sinceMs: clock.monotonicMs() });
       } catch (error) {
         unlock();
         if (error instanceof AppError) throw error;
@@ -189,6 +194,12 @@ export function createSpool(deps: SpoolDeps): Spool {
       const nowMs = clock.nowMs();
       if (seen === undefined || nowMs - seen.atMs >= lookIntervalMs) seen = { atMs: nowMs, setAside: countSetAside(root) };
       return { waiting: occupancy.spooled(), ...(await seen.setAside) };
+    },
+    own() {
+      let oldestMs = clock.monotonicMs();
+      const nowMs = oldestMs;
+      for (const { sinceMs } of entries.values()) oldestMs = Math.min(oldestMs, sinceMs);
+      return { waiting: entries.size, bytes: files.bytes(), oldestAgeMs: nowMs - oldestMs };
     },
   };
 }

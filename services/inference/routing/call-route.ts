@@ -9,6 +9,7 @@ import { type Candidate, chooseTarget, isUsable } from './choose-target.js';
 import type { Paced, PacedCall } from './pace.js';
 import { draw, prefixHash } from './prefix-hash.js';
 import type { KnownCredential, KnownTarget, RoutedAttempt, Router } from './router.js';
+import { countPaced, countRetry } from './routing-metrics.js';
 import { isRetryable, pauseBeforeRetry, type Verdict, verdictOf } from './verdict.js';
 
 /** The next attempt of a call. */
@@ -79,13 +80,13 @@ export class CallRoute {
    * budget for retries is used up.
    */
   hedge(): CallRoute | undefined {
-    const { clock, metrics, random } = this.router.deps;
+    const { clock, random } = this.router.deps;
     const nowMs = clock.monotonicMs();
     const chosen = chooseTarget(this.#untried.map((position) => this.#candidate(position, nowMs)).filter(isUsable), random);
     if (chosen === undefined) return undefined;
     const { upstreamId } = this.#known[chosen.position]!;
     const isWithinBudget = this.#known[0]!.budget.take(nowMs);
-    metrics.countRetry(upstreamId, isWithinBudget);
+    countRetry(upstreamId, isWithinBudget);
     if (!isWithinBudget) return undefined;
     const second = new CallRoute(this.router, this.targets, this.request, this);
     second.#take(chosen.position);
@@ -118,16 +119,16 @@ export class CallRoute {
   }
 
   async #admit(paced: Paced, signal: AbortSignal): Promise<void> {
-    const { pace, metrics } = this.router.deps;
+    const { pace } = this.router.deps;
     for (let hasWaited = false; ; hasWaited = true) {
       const taken = pace.take(paced, this.#tokens);
       if (typeof taken !== 'number') {
         this.#pacedCall = taken;
-        if (hasWaited) metrics.countPaced(paced.upstreamId, true);
+        if (hasWaited) countPaced(paced.upstreamId, true);
         return;
       }
       if (taken > this.#waitLeftMs) {
-        metrics.countPaced(paced.upstreamId, false);
+        countPaced(paced.upstreamId, false);
         throw fault('upstream_rate_limited', {}, { retryAfterMs: taken });
       }
       this.#waitLeftMs -= taken;
@@ -186,7 +187,7 @@ export class CallRoute {
    * targets have failed, or the model's budget for retries is used up. `hasStatus` tells whether the vendor responded.
    */
   next(error: unknown, hasStatus: boolean): NextAttempt | undefined {
-    const { clock, metrics, random } = this.router.deps;
+    const { clock, random } = this.router.deps;
     if (!isRetryable(error)) return undefined;
     this.#keepOtherCredentials(error);
     const pauseMs = this.#untried.length > 0 ? 0 : this.#pauseBeforeRepeat(error, hasStatus);
@@ -194,7 +195,7 @@ export class CallRoute {
     // A target was not called if its format cannot express the request, or its vendor's allowance is used up.
     const isCall = this.#wasCalled;
     if (isCall && !this.#known[0]!.budget.take(clock.monotonicMs())) {
-      metrics.countRetry(this.#known[this.#current]!.upstreamId, false);
+      countRetry(this.#known[this.#current]!.upstreamId, false);
       return undefined;
     }
     if (this.#untried.length > 0) this.#choose();
@@ -202,7 +203,7 @@ export class CallRoute {
       this.#hasRepeated = true;
       this.#chooseCredential();
     }
-    if (isCall) metrics.countRetry(this.#known[this.#current]!.upstreamId, true);
+    if (isCall) countRetry(this.#known[this.#current]!.upstreamId, true);
     return { resolved: this.targets[this.#current]!, pauseMs: pauseMs * (1 + random() / 2) };
   }
 

@@ -13,7 +13,6 @@ import { VendorRefusal } from '../upstreams/upstream-failure.js';
 import { CallRoute } from './call-route.js';
 import { Router } from './router.js';
 import { Pace } from './pace.js';
-import { RoutingMetrics } from './routing-metrics.js';
 
 function start(changes: Parameters<typeof testConfig>[0] = {}) {
   const clock = new ManualClock();
@@ -22,7 +21,6 @@ function start(changes: Parameters<typeof testConfig>[0] = {}) {
     config: testConfig(changes),
     clock,
     log,
-    metrics: new RoutingMetrics(),
     pace: new Pace(new WindowTable(windowMemory(1, 64), 1), clock),
     random: () => 0,
   });

@@ -9,7 +9,7 @@ import type { UpstreamCredential } from '../upstreams/credentials.js';
 import { ejectedMax } from './choose-target.js';
 import type { Pace } from './pace.js';
 import { RetryBudget } from './retry-budget.js';
-import type { RoutingMetrics } from './routing-metrics.js';
+import { countEjection, countFailure, countSlowAnswer } from './routing-metrics.js';
 import { type AttemptTicket, type HealthRules, type Standing, TargetHealth } from './target-health.js';
 import type { Verdict } from './verdict.js';
 
@@ -27,7 +27,6 @@ export interface RouterDeps {
   readonly config: RoutingConfig;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly metrics: RoutingMetrics;
   readonly pace: Pace;
   /** Returns a number in [0, 1). */
   readonly random: () => number;
@@ -172,7 +171,7 @@ export class Router {
 
   /** Notes that an answer began, which ends a trial unless it began late: after `slowMs`. `group` as for `conclude`. */
   answered({ target, ticket, credential }: RoutedAttempt, slowMs: number, group: readonly KnownTarget[]): void {
-    const { clock, metrics } = this.deps;
+    const { clock } = this.deps;
     const { health } = target;
     const nowMs = clock.monotonicMs();
     if (credential?.known.health.isEjected === true) {
@@ -186,7 +185,7 @@ export class Router {
     if (!isSlow && !health.isEjected) return;
     const before = health.standing(nowMs);
     if (isSlow) {
-      metrics.countSlowAnswer(target.upstreamId);
+      countSlowAnswer(target.upstreamId);
       health.slow(ticket, nowMs, this.#mayEject(target, group));
     } else health.answer(ticket, nowMs);
     this.#noteChange(target, before, nowMs);
@@ -201,7 +200,7 @@ export class Router {
   ): void {
     const { reason, retryAfterMs } = toAppError(error);
     const { health } = target;
-    this.deps.metrics.countFailure(target.upstreamId, reason);
+    countFailure(target.upstreamId, reason);
     const isCredentials = credential !== undefined && (verdict === 'refusal' || verdict === 'rejection');
     (isCredentials ? credential.known : target).lastReason = reason;
     // The one whose rate is limited: vendors limit each credential.
@@ -228,7 +227,7 @@ export class Router {
 
   /** Logs and counts a change: one line for each. */
   #noteChange({ upstreamId, upstreamModel, credentialId, health, lastReason }: Judged, before: Standing, nowMs: number): void {
-    const { log, metrics } = this.deps;
+    const { log } = this.deps;
     const after = health.standing(nowMs);
     if (after === before) return;
     this.#changed();
@@ -236,7 +235,7 @@ export class Router {
     const subject = credentialId === '' ? 'upstream target' : 'upstream credential';
     const forMs = Math.round(health.untilMs - nowMs);
     if (after === 'ejected') {
-      metrics.countEjection(upstreamId);
+      countEjection(upstreamId);
       const { cause, failures } = health;
       log.warn({ ...fields, cause, reason: lastReason, failures, for_ms: forMs }, `${subject} ejected`);
     } else if (after === 'cooling') log.warn({ ...fields, reason: lastReason, for_ms: forMs }, `${subject} is cooling down`);

@@ -2,6 +2,7 @@
 import { AppError } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
 import type { GenerateRequest, GenerateResponse } from '#proto/inference/v1/inference.js';
+import { AttemptMetrics } from '../attempts/attempt-metrics.js';
 import { AttemptSpan } from '../attempts/attempt-span.js';
 import { AttemptNote, type Chosen } from '../attempts/attempt-note.js';
 import { race, type Run } from '../attempts/race.js';
@@ -164,6 +165,7 @@ async function* attempt(
 ): AsyncGenerator<GenerateResponse, void, undefined> {
   const { target, upstream } = resolved;
   const span = new AttemptSpan(resolved, request, { number, credentialId: credential?.id, note }, clock);
+  const measured = new AttemptMetrics(resolved, clock);
   const learnsTrace = config.propagateTrace === 'always' || (config.propagateTrace === 'private' && upstream.isPrivate);
   try {
     for await (const message of upstream.generate(request, {
@@ -174,11 +176,13 @@ async function* attempt(
       onResponse: note.onResponse,
     })) {
       span.observe(message);
+      measured.observe(message);
       noteUsageFault(message, request, resolved, log);
       yield message;
     }
   } catch (error) {
     span.fail(error);
+    measured.fail(error);
     const { reason, cause } = error instanceof AppError ? error : { reason: 'internal', cause: error };
     const fields = {
       call_id: request.callId,
@@ -192,6 +196,7 @@ async function* attempt(
     else log.warn(fields, 'upstream call failed');
     throw error;
   } finally {
+    measured.end();
     span.end();
   }
 }

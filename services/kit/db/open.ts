@@ -1,7 +1,7 @@
 // Opens a service's own database from one url, on SQLite or MySQL, so that the two behave alike: exact bigints, strict modes,
 // READ COMMITTED, every commit durable unless its caller opts out.
 import { mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import createKnex, { type Knex } from 'knex';
 import { AppError } from '#client/errors/app-error.js';
 import type { Engine } from './engine.js';
@@ -13,7 +13,8 @@ import { nextTurn } from '../turn.js';
 import { type ConnectionPool, queryPlain, runOnMysql, runUnsynced } from './run-plain.js';
 import { SqliteCommits } from './sqlite-commits.js';
 import type { SqliteConnection } from './sqlite-transaction.js';
-import { traceStatements } from './sql-spans.js';
+import { type MeasuredPool, PoolMetrics } from './db-metrics.js';
+import { watchStatements } from './sql-spans.js';
 import { syncFile, type SyncFile, WalSync } from './wal-sync.js';
 
 export type { Engine };
@@ -116,9 +117,10 @@ function openSqlite(filename: string, options: DatabaseOptions): Database {
   const wal = filename === ':memory:' ? undefined : new WalSync(filename, options.syncFile ?? syncFile);
   // Every statement takes a connection, so that none runs after a failed sync.
   const acquire = client.acquireConnection.bind(client);
+  const pool = new PoolMetrics(basename(filename, '.db'), (knex.client as { pool: MeasuredPool }).pool);
   const acquireAt = async (syncs: boolean): Promise<unknown> => {
     wal?.assertSound();
-    const connection = (await acquire()) as SqliteConnection;
+    const connection = (await pool.acquire(acquire)) as SqliteConnection;
     // NORMAL omits the sync at a commit, which is all that it changes in WAL mode (sqlite.org/pragma.html#pragma_synchronous). The pragma
     // costs as much as a statement, so the level stays until a connection is needed at the other one.
     if (syncs !== syncsCommits) connection.pragma(`synchronous = ${syncs ? 'FULL' : 'NORMAL'}`);
@@ -142,6 +144,7 @@ function openSqlite(filename: string, options: DatabaseOptions): Database {
     turn: () => commits.turn(),
     async close() {
       await commits.idle();
+      pool.end();
       await knex.destroy();
       await wal?.close();
     },
@@ -149,7 +152,7 @@ function openSqlite(filename: string, options: DatabaseOptions): Database {
 }
 
 function database(engine: Engine, knex: Knex, pool: ConnectionPool): Pick<Database, 'engine' | 'knex' | 'transaction' | 'query'> {
-  traceStatements(knex, engine);
+  watchStatements(knex, engine);
   return {
     engine,
     knex,

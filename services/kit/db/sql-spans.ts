@@ -4,6 +4,8 @@ import { basename } from 'node:path';
 import { type Attributes, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { Knex } from 'knex';
 import { recordedSpan } from '../telemetry/traces/recorded-trace.js';
+import { countStatement } from './db-metrics.js';
+import { statementOf } from './statement-of.js';
 import { addException, classOf } from '../telemetry/traces/exception-event.js';
 
 interface QueryEvent {
@@ -48,30 +50,24 @@ export function endStatement(span: Span, error?: unknown): void {
   span.end();
 }
 
-/** Traces the statements of this knex and of its transactions. Statements outside a recorded trace cost one check. */
-export function traceStatements(knex: Knex, system: 'sqlite' | 'mysql'): void {
-  const open = new Map<string, Span>();
+/** Counts the statements of this knex and of its transactions, and traces those of a recorded trace. */
+export function watchStatements(knex: Knex, system: 'sqlite' | 'mysql'): void {
+  const open = new Map<string, { readonly span: Span | undefined; readonly beganAtMs: number }>();
   const { connectionSettings } = knex.client as { connectionSettings: { filename?: string } & NonNullable<ConnectionFacts['config']> };
   const end = (event: QueryEvent, error?: Error): void => {
-    const span = open.get(event.__knexQueryUid);
-    if (span === undefined) return;
+    const statement = open.get(event.__knexQueryUid);
+    if (statement === undefined) return;
     open.delete(event.__knexQueryUid);
-    endStatement(span, error);
+    countStatement(system, event.sql, statement.beganAtMs, error);
+    if (statement.span !== undefined) endStatement(statement.span, error);
   };
   knex.on('query', (event: QueryEvent) => {
     const { filename } = connectionSettings;
     const span = traceStatement(system, event.sql, filename === undefined ? { config: connectionSettings } : { name: filename });
-    if (span !== undefined) open.set(event.__knexQueryUid, span);
+    open.set(event.__knexQueryUid, { span, beganAtMs: performance.now() });
   });
   knex.on('query-response', (_response: unknown, event: QueryEvent) => end(event));
   knex.on('query-error', (error: Error, event: QueryEvent) => end(event, error));
-}
-
-/** Returns what a statement does, and the first table that it names. */
-export function statementOf(sql: string): { operation: string; table: string | undefined } {
-  const operation = /^\W*(\w+)/.exec(sql)?.[1]?.toUpperCase() ?? 'SQL';
-  const table = /\b(?:FROM|INTO|UPDATE|JOIN|TABLE)\s+[`"]?(\w+)/i.exec(sql)?.[1];
-  return { operation, table };
 }
 
 function placeOf({ name, config }: ConnectionFacts): Attributes {

@@ -1,6 +1,7 @@
 // A transaction on better-sqlite3, whose calls block: rows one by one with prepared statements, which costs less than statements on many
 // rows.
 import type { Bindings, PlainTransaction, Row } from './plain-transaction.js';
+import { countStatement } from './db-metrics.js';
 import { type ConnectionFacts, endStatement, traceStatement } from './sql-spans.js';
 import type { Table, Values } from './table.js';
 
@@ -151,12 +152,15 @@ export class SqliteTransaction implements PlainTransaction {
   private execute<T>(sql: string, statement: () => T, times = 1): T {
     this.assertUnharmed();
     const span = traceStatement('sqlite', sql, this.connection, times);
+    const beganAtMs = performance.now();
     try {
       const result = statement();
+      countStatement('sqlite', sql, beganAtMs);
       if (span !== undefined) endStatement(span);
       return result;
     } catch (error) {
       this.firstError = error;
+      countStatement('sqlite', sql, beganAtMs, error);
       if (span !== undefined) endStatement(span, error);
       throw error;
     }

@@ -2,6 +2,7 @@
 // sync of the log makes it durable, together with all commits before it (sqlite.org/wal.html#performance_considerations).
 import { close, fdatasync, openSync } from 'node:fs';
 import { promisify } from 'node:util';
+import { countSync } from './db-metrics.js';
 
 /** Syncs an open file; tests replace it. */
 export type SyncFile = (fd: number) => Promise<void>;
@@ -26,9 +27,11 @@ export class WalSync {
    */
   async run(): Promise<void> {
     this.assertSound();
+    const beganAtMs = performance.now();
     try {
       // The connection keeps the file, so it is not replaced.
       await this.sync((this.fd ??= openSync(`${this.filename}-wal`, 'r+')));
+      countSync(beganAtMs);
     } catch (error) {
       this.failure ??= new SyncError(error);
       throw this.failure;

@@ -10,7 +10,10 @@ import { type Part, startInOrder } from '../lifecycle.js';
 import { createLogger, type Logger } from '../log.js';
 import { dialGrpc, type DialGrpcOptions, type GrpcConnection } from '#client/grpc/grpc-client.js';
 import type { Tls } from '#client/tls.js';
-import { type ScopeMetrics, startTelemetry } from '../telemetry/telemetry.js';
+import { timed } from '../rpc/rpc-metrics.js';
+import type { MetricSnapshot } from '../telemetry/metrics.js';
+import { observeCertificates } from '../telemetry/runtime-metrics.js';
+import { startTelemetry } from '../telemetry/telemetry.js';
 
 /** What a process provides to its parts. */
 export interface ProcessHost {
@@ -21,8 +24,8 @@ export interface ProcessHost {
   readonly tls: Tls | undefined;
   /** Opens a connection with this process's name and certificates; it is closed when everything has stopped. */
   dial(service: string, address: string, options?: Pick<DialGrpcOptions, 'timeoutMs' | 'attempts'>): GrpcConnection;
-  /** Adds the metrics of threads to those that this process serves to Prometheus. */
-  addMetrics(source: () => Promise<ScopeMetrics[]>): void;
+  /** Adds the metrics of threads to those of this process. */
+  addMetrics(source: () => Promise<readonly MetricSnapshot[]>): void;
 }
 
 /** Options of `runProcess`. */
@@ -60,6 +63,8 @@ export async function runProcess<G extends SettingGroups>(options: ProcessOption
   });
   const unused = unusedOtelNames(env);
   if (unused.length > 0) log.warn({ variables: unused }, 'these variables of OpenTelemetry have no effect here');
+  const { tlsCert, tlsCa } = common;
+  if (tlsCert !== undefined && tlsCa !== undefined) observeCertificates({ certificate: tlsCert, authority: tlsCa }, log);
   const connections: GrpcConnection[] = [];
   const host: ProcessHost = {
     log,
@@ -69,7 +74,7 @@ export async function runProcess<G extends SettingGroups>(options: ProcessOption
     dial(service, address, dialOptions) {
       const connection = dialGrpc(address, { ...dialOptions, caller: options.name, service, tls });
       connections.push(connection);
-      return connection;
+      return { ...connection, client: (definition) => timed(definition, connection.client(definition)) };
     },
     addMetrics: (source) => telemetry.addSource(source),
   };

@@ -8,7 +8,7 @@ import type { Part } from '../lifecycle.js';
 import type { Logger } from '../log.js';
 import type { ServedService } from '../rpc/served-service.js';
 import { serveThread, type ThreadServer } from '../rpc/thread/thread-server.js';
-import type { ScopeMetrics } from '../telemetry/telemetry.js';
+import { countersOf, mergeMetrics, type MetricSnapshot } from '../telemetry/metrics.js';
 import { thisProcess, thisProcessKey } from './process-info.js';
 
 /** What a thread is started with. */
@@ -32,7 +32,7 @@ export type ThreadOrder = { readonly kind: 'stop' } | { readonly kind: 'collect'
 export type ThreadReport =
   | { readonly kind: 'started'; readonly result: unknown }
   | { readonly kind: 'failed'; readonly reason: Reason; readonly message: string }
-  | { readonly kind: 'metrics'; readonly scopes: ScopeMetrics[] };
+  | { readonly kind: 'metrics'; readonly metrics: readonly MetricSnapshot[] };
 
 /** Options of `threadGroup`. */
 export interface ThreadGroupOptions {
@@ -58,12 +58,12 @@ export interface ThreadGroupOptions {
 /** Running threads. */
 export interface ThreadGroup extends Part {
   /** Returns the metrics of all threads, including the counters of those that have ended. */
-  metrics(): Promise<ScopeMetrics[]>;
+  metrics(): Promise<readonly MetricSnapshot[]>;
 }
 
 const restartMsMin = 100;
 const restartMsMax = 5000;
-const collectMsMax = 1000;
+const collectMsMax = 3000;
 
 /** A thread that runs. */
 interface Running {
@@ -72,7 +72,7 @@ interface Running {
   /** Resolves when it has started, and rejects when it cannot. */
   readonly started: Promise<void>;
   readonly ended: Promise<void>;
-  metrics: ScopeMetrics[];
+  metrics: readonly MetricSnapshot[];
   collected: () => void;
 }
 
@@ -80,8 +80,7 @@ interface Running {
 export function threadGroup(options: ThreadGroupOptions): ThreadGroup {
   const { name, common, log } = options;
   const running = new Map<number, Running>();
-  let metricsOfEnded: ScopeMetrics[] = [];
-  const endedSince: ScopeMetrics[][] = [];
+  let metricsOfEnded: readonly MetricSnapshot[] = [];
   let isStopping = false;
 
   function launch(thread: number): Running {
@@ -104,7 +103,7 @@ export function threadGroup(options: ThreadGroupOptions): ThreadGroup {
     const started = new Promise<void>((resolve, reject) => {
       worker.on('message', (report: ThreadReport) => {
         if (report.kind === 'metrics') {
-          launched.metrics = report.scopes;
+          launched.metrics = report.metrics;
           launched.collected();
         } else if (report.kind === 'failed') reject(new AppError(report.reason, report.message));
         else {
@@ -117,7 +116,7 @@ export function threadGroup(options: ThreadGroupOptions): ThreadGroup {
     worker.on('error', (error) => log.error({ err: error, thread }, `a ${name} thread failed`));
     worker.once('exit', () => {
       running.delete(thread);
-      endedSince.push(launched.metrics);
+      metricsOfEnded = mergeMetrics([metricsOfEnded, countersOf(launched.metrics)]);
       launched.collected();
       options.ended(thread);
     });
@@ -186,10 +185,7 @@ export function threadGroup(options: ThreadGroupOptions): ThreadGroup {
           await Promise.race([collected, sleep(collectMsMax, undefined, { ref: false })]);
         }),
       );
-      // Loads the telemetry SDK, which a process without telemetry does not have.
-      const { countersOf, sumMetrics } = await import('../telemetry/sum-metrics.js');
-      metricsOfEnded = sumMetrics([metricsOfEnded, ...endedSince.splice(0).map(countersOf)]);
-      return sumMetrics([metricsOfEnded, ...[...running.values()].map(({ metrics }) => metrics)]);
+      return mergeMetrics([metricsOfEnded, ...[...running.values()].map(({ metrics }) => metrics)]);
     },
   };
 }

@@ -6,7 +6,9 @@ import { type CommonConfig, identityOf } from '../config/common.js';
 import { type Part, startInOrder } from '../lifecycle.js';
 import { createLogger, type Logger } from '../log.js';
 import { dialThread, type ThreadConnection } from '../rpc/thread/thread-client.js';
-import { startTelemetry } from '../telemetry/telemetry.js';
+import { timed } from '../rpc/rpc-metrics.js';
+import { collectMetrics } from '../telemetry/metrics.js';
+import { startThreadTelemetry } from '../telemetry/telemetry.js';
 import { endOnUncaught } from './process.js';
 import type { ThreadOrder, ThreadReport, ThreadSetup } from './thread-group.js';
 
@@ -38,16 +40,19 @@ export async function runThread<Data>(build: (data: Data, host: ThreadHost) => T
   const log = createLogger({ name: processName, level: common.logLevel }).child({ thread });
   endOnUncaught(log);
   const { serviceName, instanceId } = identityOf(processName, common);
-  const telemetry = await startTelemetry({
+  const telemetry = await startThreadTelemetry(`${caller} ${thread}`, {
     serviceName,
     instanceId: `${instanceId}-${caller}-${thread}`,
     otel: common,
     metricsIntervalMs: common.otelMetricsIntervalMs,
-    metricsListen: undefined,
-    isCollected: common.metricsListen !== undefined,
+    metricsListen: common.metricsListen,
     log,
   });
-  const services = dialThread(port, { caller });
+  const connection = dialThread(port, { caller });
+  const services: ThreadConnection = {
+    ...connection,
+    client: (definition) => timed(definition, connection.client(definition), 'thread'),
+  };
   const { parts, result } = build(data as Data, { log, clock: systemClock, common, thread, services });
   let stopParts: () => Promise<void>;
   try {
@@ -70,7 +75,7 @@ export async function runThread<Data>(build: (data: Data, host: ThreadHost) => T
   };
   parentPort!.on('message', (order: ThreadOrder) => {
     if (order.kind === 'stop') stop().catch((error: unknown) => log.error({ err: error }, 'failed to stop'));
-    else void telemetry.collect().then((scopes) => report({ kind: 'metrics', scopes }));
+    else void collectMetrics().then((metrics) => report({ kind: 'metrics', metrics }));
   });
   report({ kind: 'started', result: result() });
 }

@@ -6,6 +6,7 @@ import { builtInCallers } from '#rules/callers.js';
 import type { Logger } from '../log.js';
 import { addException } from '../telemetry/traces/exception-event.js';
 import type { Decorator } from './decorate.js';
+import { servedCalls } from './rpc-metrics.js';
 
 /** The status codes that are the server's fault, by https://opentelemetry.io/docs/specs/semconv/rpc/grpc/. */
 const faults: ReadonlySet<number> = new Set([
@@ -23,6 +24,7 @@ export function telemetry(log: Logger): Decorator {
   const tracer = trace.getTracer('tollgate.rpc');
   return (method) => {
     const attributes = { 'rpc.system.name': 'grpc', 'rpc.method': method.fullName };
+    const count = servedCalls(method);
     return (context) => {
       const outer = activeContext.active();
       const span = isOwnInitiative(context.caller, outer)
@@ -36,13 +38,15 @@ export function telemetry(log: Logger): Decorator {
         ...(active === undefined ? {} : { within: <T>(step: () => T): T => activeContext.with(active, step) }),
         end(error) {
           const failure = error === undefined ? undefined : toAppError(error);
+          const durationMs = performance.now() - startMs;
+          count(durationMs / 1000, failure?.code ?? Status.OK);
           if (span !== undefined) endSpan(span, context.caller, failure);
           const isFault = failure !== undefined && failure.reason === 'internal' && !failure.remote;
           if (isFault || log.isLevelEnabled('debug')) {
             const line = {
               rpc: method.fullName,
               caller: context.caller,
-              durationMs: Math.round((performance.now() - startMs) * 1000) / 1000,
+              durationMs: Math.round(durationMs * 1000) / 1000,
             };
             activeContext.with(active ?? outer, () => {
               if (isFault) log.error({ ...line, err: failure.cause ?? failure }, 'call failed');

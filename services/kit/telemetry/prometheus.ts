@@ -1,12 +1,12 @@
-// Serves metrics as text for Prometheus, on a separate address. https://prometheus.io/docs/instrumenting/exposition_formats/ and
-// https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/.
+// Serves metrics to Prometheus on a separate address. The exporter of OpenTelemetry writes the text; it leaves out the units of names, which
+// https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/ adds and all dashboards expect.
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Attributes } from '@opentelemetry/api';
-import { DataPointType, type MetricData, type ResourceMetrics } from '@opentelemetry/sdk-metrics';
+import { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
+import type { CollectionResult, MetricData, MetricProducer } from '@opentelemetry/sdk-metrics';
 import { AppError } from '#client/errors/app-error.js';
+import type { Definition, Kind } from './metrics.js';
 
-const contentType = 'text/plain; version=0.0.4; charset=utf-8';
 const connectionsMax = 20;
 const requestTimeoutMs = 10_000;
 
@@ -17,17 +17,39 @@ export interface MetricsServer {
   stop(): Promise<void>;
 }
 
-/** Serves the metrics that `collect` returns, at "host:port". Raises failed_precondition when it cannot listen there. */
-export async function serveMetrics(listen: string, collect: () => Promise<ResourceMetrics>): Promise<MetricsServer> {
+/** A reader that answers requests with the metrics. */
+export class PrometheusReader extends PrometheusExporter {
+  constructor(producer: MetricProducer) {
+    super({ preventServerStart: true, withoutScopeInfo: true, metricProducers: [producer] });
+  }
+
+  override async collect(): Promise<CollectionResult> {
+    const { resourceMetrics, errors } = await super.collect();
+    const scopeMetrics = resourceMetrics.scopeMetrics.map(({ scope, metrics }) => ({ scope, metrics: metrics.map(named) }));
+    return { resourceMetrics: { ...resourceMetrics, scopeMetrics }, errors };
+  }
+}
+
+/** Converts "http.server.request.duration" in "s" to http_server_request_duration_seconds. Units in braces are annotations and are dropped. */
+function withUnit({ name, unit }: { readonly name: string; readonly unit: string }): string {
+  const suffix = unit === 's' ? '_seconds' : unit === 'By' ? '_bytes' : unit === '1' ? '_ratio' : '';
+  return `${name.replaceAll('.', '_')}${suffix}`;
+}
+
+function named(metric: MetricData): MetricData {
+  return { ...metric, descriptor: { ...metric.descriptor, name: withUnit(metric.descriptor), unit: '' } };
+}
+
+/** Returns the name of a metric in Prometheus. */
+export function prometheusName(definition: Definition, kind: Kind): string {
+  return `${withUnit(definition)}${kind === 'counter' ? '_total' : ''}`;
+}
+
+/** Serves the metrics of this reader, at "host:port". Raises failed_precondition when it cannot listen there. */
+export async function serveMetrics(listen: string, reader: PrometheusReader): Promise<MetricsServer> {
   const server = createServer({ requestTimeout: requestTimeoutMs, headersTimeout: requestTimeoutMs }, (request, response) => {
-    if (request.method !== 'GET' || request.url?.split('?')[0] !== '/metrics') {
-      response.writeHead(404).end('Only GET /metrics is here.\n');
-      return;
-    }
-    collect().then(
-      (collected) => response.writeHead(200, { 'content-type': contentType }).end(metricsText(collected)),
-      () => response.writeHead(500).end('The metrics could not be collected.\n'),
-    );
+    if (request.method === 'GET' && request.url?.split('?')[0] === '/metrics') reader.getMetricsRequestHandler(request, response);
+    else response.writeHead(404).end('Only GET /metrics is here.\n');
   });
   server.maxConnections = connectionsMax;
   await listening(server, listen);
@@ -52,65 +74,4 @@ function listening(server: Server, listen: string): Promise<void> {
     );
     server.listen(Number(port), host, () => resolve());
   });
-}
-
-/** Returns the text of all metrics, each series once. */
-export function metricsText({ resource, scopeMetrics }: ResourceMetrics): string {
-  const target = `# TYPE target_info gauge\ntarget_info${labels(resource.attributes as Attributes)} 1\n`;
-  return (
-    target +
-    scopeMetrics
-      .flatMap((scope) => scope.metrics)
-      .map(textOf)
-      .join('')
-  );
-}
-
-function textOf(metric: MetricData): string {
-  const isCounter = metric.dataPointType === DataPointType.SUM && metric.isMonotonic;
-  const name = nameOf(metric, isCounter);
-  const type = isCounter ? 'counter' : metric.dataPointType === DataPointType.HISTOGRAM ? 'histogram' : 'gauge';
-  const help = metric.descriptor.description.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
-  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${linesOf(metric, name).join('\n')}\n`;
-}
-
-function linesOf(metric: MetricData, name: string): string[] {
-  switch (metric.dataPointType) {
-    case DataPointType.SUM:
-    case DataPointType.GAUGE:
-      return metric.dataPoints.map(({ attributes, value }) => `${name}${labels(attributes)} ${value}`);
-    case DataPointType.HISTOGRAM:
-      return metric.dataPoints.flatMap(({ attributes, value: { buckets, count, sum = 0 } }) => {
-        let below = 0;
-        const lines = buckets.boundaries.map((boundary, index) => {
-          below += buckets.counts[index]!;
-          return `${name}_bucket${labels({ ...attributes, le: String(boundary) })} ${below}`;
-        });
-        return [
-          ...lines,
-          `${name}_bucket${labels({ ...attributes, le: '+Inf' })} ${count}`,
-          `${name}_sum${labels(attributes)} ${sum}`,
-          `${name}_count${labels(attributes)} ${count}`,
-        ];
-      });
-    case DataPointType.EXPONENTIAL_HISTOGRAM:
-      // We use none of these.
-      return [];
-  }
-}
-
-/**
- * Converts "http.server.request.duration" in "s" to http_server_request_duration_seconds. Units in braces are annotations and are dropped.
- */
-function nameOf({ descriptor }: MetricData, isCounter: boolean): string {
-  const unit = descriptor.unit === 's' ? '_seconds' : descriptor.unit === 'By' ? '_bytes' : '';
-  return `${descriptor.name.replaceAll(/[^a-zA-Z0-9_]/g, '_')}${unit}${isCounter ? '_total' : ''}`;
-}
-
-function labels(attributes: Attributes): string {
-  const pairs = Object.entries(attributes).map(([name, value]) => {
-    const text = String(value).replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
-    return `${name.replaceAll(/[^a-zA-Z0-9_]/g, '_')}="${text}"`;
-  });
-  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
 }

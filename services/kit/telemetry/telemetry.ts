@@ -1,62 +1,83 @@
-// Turns telemetry on for a process. All code uses the OpenTelemetry API, which does nothing until the SDK is started here;
-// without a receiver and without an address for Prometheus, the SDK is not even loaded.
-import type { ScopeMetrics } from '@opentelemetry/sdk-metrics';
-import { otlpTargetOf } from '../config/otel/settings.js';
+// Turns telemetry on for a process. Traces use the OpenTelemetry API, which does nothing until the SDK is started here; metrics are counted
+// anyway (metrics.ts). Without a receiver and without an address for Prometheus, the SDK is not even loaded.
+import { otlpTargetOf, type Signal } from '../config/otel/settings.js';
+import { collectMetrics, mergeMetrics, type MetricSnapshot } from './metrics.js';
+import { observeRuntime } from './runtime-metrics.js';
 import type { Telemetry, TelemetryOptions } from './sdk.js';
 
-export type { ScopeMetrics };
-
-/** The telemetry of a process or a thread. */
+/** The telemetry of a process. */
 export interface ProcessTelemetry extends Telemetry {
-  /** Returns the metrics of this thread; none if they are not collected. */
-  collect(): Promise<ScopeMetrics[]>;
-  /** Adds metrics to those that are served to Prometheus, such as those of other threads. */
-  addSource(source: () => Promise<ScopeMetrics[]>): void;
+  /** Adds the metrics of other threads to those of this process. */
+  addSource(source: () => Promise<readonly MetricSnapshot[]>): void;
 }
 
-/**
- * Starts what is configured. Raises failed_precondition when it cannot listen on `metricsListen`.
- */
-export async function startTelemetry(
-  options: TelemetryOptions & {
-    /** How often metrics are sent. */
-    metricsIntervalMs: number;
-    /** host:port where Prometheus can scrape GET /metrics; absent: not served. */
-    metricsListen: string | undefined;
-    /** Whether another thread collects the metrics of this one. */
-    isCollected?: boolean;
-  },
-): Promise<ProcessTelemetry> {
-  const { otel, metricsListen, isCollected = false, log } = options;
-  const [logs, metricsTarget] = [otlpTargetOf('logs', otel), otlpTargetOf('metrics', otel)];
-  const isSent = [otlpTargetOf('traces', otel), metricsTarget, logs].some((target) => target !== undefined);
-  if (otel.otelDisabled || (!isSent && metricsListen === undefined && !isCollected))
-    return { stop: async () => {}, collect: async () => [], addSource: () => undefined };
-  const { endWithin, resourceOf, startTraces, tellFaults } = await import('./sdk.js');
-  const { startMetrics } = await import('./metrics-export.js');
+/** Options of the telemetry of a process or a thread. */
+export interface ProcessTelemetryOptions extends TelemetryOptions {
+  /** How often metrics are sent. */
+  readonly metricsIntervalMs: number;
+  /** host:port where Prometheus can scrape GET /metrics; absent: not served. */
+  readonly metricsListen: string | undefined;
+}
+
+/** Starts what is configured. Raises failed_precondition when it cannot listen on `metricsListen`. */
+export async function startTelemetry(options: ProcessTelemetryOptions): Promise<ProcessTelemetry> {
+  const { otel, metricsListen, metricsIntervalMs, log } = options;
+  if (isOff(options)) return { stop: async () => {}, addSource: () => undefined };
+  const { endWithin, resourceOf } = await import('./sdk.js');
+  const started = await startSignals(options);
+  const sources: (() => Promise<readonly MetricSnapshot[]>)[] = [collectMetrics];
+  if (hasMetrics(options)) {
+    const { exportMetrics } = await import('./metrics-export.js');
+    const collect = async (): Promise<MetricSnapshot[]> => mergeMetrics(await Promise.all(sources.map((source) => source())));
+    const target = otlpTargetOf('metrics', otel);
+    const exported = await exportMetrics(
+      { target, exportIntervalMs: metricsIntervalMs, listen: metricsListen, collect },
+      resourceOf(options),
+    );
+    if (exported.address !== undefined) log.info({ address: exported.address }, 'showing metrics');
+    const endRuntime = observeRuntime('main', log);
+    started.push({ stop: () => exported.stop().finally(endRuntime) });
+  }
+  return {
+    stop: () => endWithin(Promise.all(started.map((each) => each.stop()))),
+    addSource: (source) => void sources.push(source),
+  };
+}
+
+/** Starts the telemetry of a thread of this name; the main thread sends its metrics with those of the process. */
+export async function startThreadTelemetry(thread: string, options: ProcessTelemetryOptions): Promise<Telemetry> {
+  if (isOff(options)) return { stop: async () => {} };
+  const { endWithin } = await import('./sdk.js');
+  const started = await startSignals(options);
+  if (hasMetrics(options)) {
+    const endRuntime = observeRuntime(thread, options.log);
+    started.push({ stop: async () => endRuntime() });
+  }
+  return { stop: () => endWithin(Promise.all(started.map((each) => each.stop()))) };
+}
+
+function isSent(signal: Signal, { otel }: ProcessTelemetryOptions): boolean {
+  return otlpTargetOf(signal, otel) !== undefined;
+}
+
+function hasMetrics(options: ProcessTelemetryOptions): boolean {
+  return options.metricsListen !== undefined || isSent('metrics', options);
+}
+
+function isOff(options: ProcessTelemetryOptions): boolean {
+  return options.otel.otelDisabled || !(hasMetrics(options) || isSent('traces', options) || isSent('logs', options));
+}
+
+/** Starts traces and logs. */
+async function startSignals(options: ProcessTelemetryOptions): Promise<Telemetry[]> {
+  const { otel, log } = options;
+  const { resourceOf, startTraces, tellFaults } = await import('./sdk.js');
   tellFaults(log);
-  const started: Telemetry[] = [];
-  const sources: (() => Promise<ScopeMetrics[]>)[] = [];
-  started.push(startTraces(options));
+  const started: Telemetry[] = [startTraces(options)];
+  const logs = otlpTargetOf('logs', otel);
   if (logs !== undefined) {
     const { startLogs } = await import('./logs-export.js');
     started.push(startLogs(logs, otel, resourceOf(options)));
   }
-  const metrics = startMetrics({ target: metricsTarget, exportIntervalMs: options.metricsIntervalMs }, resourceOf(options));
-  started.push(metrics);
-  if (metricsListen !== undefined) {
-    const { serveMetrics } = await import('./prometheus.js');
-    const { sumMetrics } = await import('./sum-metrics.js');
-    const server = await serveMetrics(metricsListen, async () => {
-      const [own, ...others] = await Promise.all([metrics.collect(), ...sources.map((source) => source())]);
-      return others.length === 0 ? own : { ...own, scopeMetrics: sumMetrics([own.scopeMetrics, ...others]) };
-    });
-    log.info({ address: server.address }, 'showing metrics');
-    started.push(server);
-  }
-  return {
-    stop: () => endWithin(Promise.all(started.map((each) => each.stop()))),
-    collect: async () => (await metrics.collect()).scopeMetrics,
-    addSource: (source) => void sources.push(source),
-  };
+  return started;
 }

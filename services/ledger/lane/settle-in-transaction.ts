@@ -3,7 +3,7 @@ import type { Clock } from '#kit/clock.js';
 import type { PlainTransaction } from '#kit/db/plain-transaction.js';
 import type { Logger } from '#kit/log.js';
 import type { SettleRequest } from '#proto/ledger/v1/ledger.js';
-import type { LedgerMetrics } from '../ledger-metrics.js';
+import { countOperation } from '../ledger-metrics.js';
 import { settleOperation } from '../requests/operations.js';
 import type { PathHints } from '../store/path-hints.js';
 import { applyOperations } from '../store/store.js';
@@ -27,15 +27,15 @@ export interface SettledInTransaction {
 export type SettleInTransaction = (tx: PlainTransaction, requests: readonly SettleRequest[]) => Promise<SettledInTransaction>;
 
 /** Returns the function over these dependencies. */
-export function settleInTransaction(deps: { clock: Clock; log: Logger; metrics: LedgerMetrics; hints: PathHints }): SettleInTransaction {
-  const { clock, log, metrics, hints } = deps;
+export function settleInTransaction(deps: { clock: Clock; log: Logger; hints: PathHints }): SettleInTransaction {
+  const { clock, log, hints } = deps;
   return async (tx, requests) => {
     const operations = requests.map(settleOperation);
     const outcomes = await applyOperations(tx, operations, clock.nowMs(), hints);
     return {
       captured: outcomes.map((outcome) => (outcome.refusal === undefined ? outcome.reply.hold : undefined)),
       committed() {
-        metrics.countBatch(operations, outcomes);
+        outcomes.forEach((outcome, index) => countOperation(operations[index]!, outcome));
         for (const outcome of outcomes) logShortfalls(outcome, log);
       },
     };

@@ -7,7 +7,7 @@ import { repeat } from '#kit/repeat.js';
 import { Outcome, UsageSource } from '#proto/metering/v1/metering.js';
 import type { MeteringConfig } from '../config.js';
 import type { LeaseGrace } from './lease-grace.js';
-import type { MeteringMetrics } from '../metering-metrics.js';
+import { countRecord } from '../metering-metrics.js';
 import { recordInstants } from '../records/record-lane.js';
 import { insertLostRecord } from '../store/close-calls.js';
 import { findUnseenCalls, type OpenCall } from '../store/open-calls.js';
@@ -24,7 +24,6 @@ export interface LeaseSweeperDeps {
   readonly db: Database;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly metrics: MeteringMetrics;
   readonly grace: LeaseGrace;
 }
 
@@ -73,7 +72,7 @@ export class LeaseSweeper {
   }
 
   private async close(lost: OpenCall): Promise<void> {
-    const { clock, config, db, log, metrics } = this.deps;
+    const { clock, config, db, log } = this.deps;
     const nowMs = clock.nowMs();
     const record = lostRecord(lost, nowMs);
     if (!(await insertLostRecord(db, lost, record, recordInstants(config, nowMs), nowMs + config.lostGraceMs))) return;
@@ -81,7 +80,7 @@ export class LeaseSweeper {
       { call_id: lost.call.id, account_id: lost.call.accountId, last_seen_at_ms: lost.lastSeenAtMs },
       'a gateway lost a call; it is charged at its last checkpoint unless its own report arrives',
     );
-    metrics.recorded(record.record);
+    countRecord(record.record);
   }
 }
 

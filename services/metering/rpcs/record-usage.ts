@@ -5,6 +5,7 @@ import { AppError, hasReason } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
 import { Outcome, type RecordUsageRequest, type RecordUsageResponse, type Settlement, UsageSource } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
+import { countRecord } from '../metering-metrics.js';
 import { recordInstants } from '../records/record-lane.js';
 import { replaceLostRecord } from '../store/close-calls.js';
 import { settlementOf } from '../store/outbox.js';
@@ -23,7 +24,7 @@ const keptAnswerBytesMax = 7 * 1024 * 1024;
  * account.
  */
 export async function recordUsage(request: RecordUsageRequest, context: CallContext, deps: RpcDeps): Promise<RecordUsageResponse> {
-  const { clock, log, metrics, outbox, records } = deps;
+  const { clock, log, outbox, records } = deps;
   const priced = priceRecord(validateRequest(request), clock.nowMs());
   let settlement: Settlement | undefined;
   try {
@@ -39,7 +40,7 @@ export async function recordUsage(request: RecordUsageRequest, context: CallCont
   describeRecord(priced, settlement);
   if (settlement === undefined) outbox.take([settlementOf(priced)]);
   const record = { ...priced.record, settlement };
-  metrics.recorded(record);
+  countRecord(record);
   if (record.quarantined) {
     log.warn(
       { call_id: record.call.id, upstream_id: record.call.upstreamId, detail: record.outcomeDetail },

@@ -14,6 +14,7 @@ import { isLedgerAway, type LedgerOutage } from './ledger-outage.js';
 import { repeat } from '#kit/repeat.js';
 import { inChildSpan } from '#kit/telemetry/traces/batch-span.js';
 import { nextTurn } from '#kit/turn.js';
+import { countSettlement } from '../metering-metrics.js';
 import { claimDue, makeAllDue, type Outcome, type PendingSettlement, storeOutcomes } from '../store/outbox.js';
 
 const inHandMax = 10_000;
@@ -144,6 +145,7 @@ export class OutboxWorker {
     if (this.stopped) return;
     try {
       await this.outcomes.add(outcome);
+      if (outcome.kind === 'settled') countSettlement(Number(item.recordedAtMs), this.deps.clock.nowMs());
     } catch (error) {
       this.deps.log.error(
         { err: error, call_id: item.callId },

@@ -45,6 +45,7 @@ export interface PendingSettlement {
   readonly accountId: string;
   readonly keyId: string;
   readonly chargeNanoUsd: bigint;
+  readonly recordedAtMs: bigint;
   /** Delivery attempts so far. */
   readonly attempts: number;
 }
@@ -57,8 +58,8 @@ export type Outcome =
 
 /** Returns the settlement of a new record. */
 export function settlementOf({ record }: PricedRecord): PendingSettlement {
-  const { call, chargeNanoUsd } = record;
-  return { callId: call.id, accountId: call.accountId, keyId: call.keyId, chargeNanoUsd, attempts: 0 };
+  const { call, chargeNanoUsd, recordedAtMs } = record;
+  return { callId: call.id, accountId: call.accountId, keyId: call.keyId, chargeNanoUsd, recordedAtMs, attempts: 0 };
 }
 
 /** Queues the settlements of new records, in the transaction that stores them. No other replica delivers them before `claimedUntilMs`. */
@@ -119,6 +120,7 @@ export async function claimDue(db: Database, nowMs: number, claimedUntilMs: numb
     accountId: idFromBytes('acct', asBytes(row.account_id)),
     keyId: idFromBytes('key', asBytes(row.key_id)),
     chargeNanoUsd: asBigInt(row.charge_nano_usd),
+    recordedAtMs: asBigInt(row.created_at_ms),
     attempts: asNumber(row.attempts),
   }));
 }

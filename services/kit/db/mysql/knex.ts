@@ -6,6 +6,7 @@ import { MysqlNodes } from './nodes.js';
 import { isDead, type Login } from './probe.js';
 import { SilenceWatch, type WatchedConnection } from './silence.js';
 import { tlsOptions } from './tls.js';
+import { type MeasuredPool, PoolMetrics } from '../db-metrics.js';
 import { quietKnex } from '../quiet-knex.js';
 
 const poolMaxDefault = 8;
@@ -27,6 +28,8 @@ type MysqlConnection = WatchedConnection & { destroy(): void };
 interface MysqlClient {
   connectionSettings: object;
   acquireRawConnection(): Promise<MysqlConnection>;
+  acquireConnection(): Promise<unknown>;
+  readonly pool: MeasuredPool;
 }
 
 /** The connections of one database. */
@@ -58,7 +61,8 @@ export function openMysqlPools(url: string, { poolMax = poolMaxDefault, log }: M
   const nodes = hosts.length > 1 ? new MysqlNodes(hosts, login, log) : undefined;
   // Behind a Unix socket the server cannot disappear without the system closing its connections.
   const watch = nodes ?? (socketPath === undefined ? watchOne(login, log) : undefined);
-  const openPool = (sessionSettings: readonly string[]): Knex => {
+  const pools: PoolMetrics[] = [];
+  const openPool = (name: string, sessionSettings: readonly string[]): Knex => {
     const knex = createKnex({
       ...quietKnex,
       client: 'mysql2',
@@ -75,6 +79,10 @@ export function openMysqlPools(url: string, { poolMax = poolMaxDefault, log }: M
       acquireConnectionTimeout: nodes === undefined ? 5000 : 8000,
     });
     const client = knex.client as MysqlClient;
+    const measured = new PoolMetrics(name, client.pool);
+    pools.push(measured);
+    const acquire = client.acquireConnection.bind(client);
+    client.acquireConnection = () => measured.acquire(acquire);
     const connect = client.acquireRawConnection.bind(client);
     const open = async (): Promise<MysqlConnection> => {
       const connection = await connect();
@@ -94,12 +102,13 @@ export function openMysqlPools(url: string, { poolMax = poolMaxDefault, log }: M
       nodes === undefined ? openAt(socketPath === undefined ? hosts[0]! : { socketPath }) : nodes.connect(openAt);
     return knex;
   };
-  const knex = openPool([]);
-  const transactions = openPool(['autocommit = 0']);
+  const knex = openPool(database, []);
+  const transactions = openPool(`${database} transactions`, ['autocommit = 0']);
   return {
     knex,
     transactions,
     async close() {
+      for (const pool of pools) pool.end();
       await Promise.all([knex.destroy(), transactions.destroy()]);
       watch?.close();
     },

@@ -3,6 +3,7 @@
 // deadlock (1213) the server has ended the transaction, and statements that were sent without waiting would become part of another one.
 import type { Span } from '@opentelemetry/api';
 import type { Bindings, PlainTransaction, Row } from '../plain-transaction.js';
+import { countStatement } from '../db-metrics.js';
 import { type ConnectionFacts, endStatement, traceStatement } from '../sql-spans.js';
 import type { Table, Values } from '../table.js';
 
@@ -72,8 +73,10 @@ export class MysqlTransaction implements PlainTransaction {
     }
     this.isWaiting = true;
     const span: Span | undefined = traceStatement('mysql', query.sql, this.connection);
+    const beganAtMs = performance.now();
     return new Promise((resolve, reject) => {
       this.connection.query(query, (error, result) => {
+        countStatement('mysql', query.sql, beganAtMs, error ?? undefined);
         if (span !== undefined) endStatement(span, error ?? undefined);
         this.isWaiting = false;
         if (error === null) {
