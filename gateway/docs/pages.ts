@@ -61,6 +61,7 @@ const sources: readonly Source[] = [
   { name: 'backup', description: 'How to back up and restore everything, and how to rotate the secret key, for operators.' },
   { name: 'reconciling', description: 'How to check that the books agree, and what to do when they do not, for operators.' },
   { name: 'metrics', description: 'Every metric with its labels, for operators.' },
+  { name: 'slos', description: 'Service level objectives and how alerts watch them, for operators.' },
   { name: 'storage', description: 'How the databases grow, and what to do about it, for operators.' },
   { name: 'capacity', description: 'What a machine serves, when to use several, and what is saturated first, for operators.' },
 ];

@@ -1,12 +1,37 @@
-// Metrics over OTLP and for Prometheus, and that they reveal a wrong bill without anyone running a check.
+// Metrics over OTLP and in a real Prometheus with its rules and dashboards, and that they reveal a wrong bill without anyone running a check.
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { dashboards } from '../../deploy/observability/grafana/dashboards.js';
 import { chat, settled, usageRows } from '../support/calls.js';
 import { type OtlpReceiver, startOtlpReceiver } from '../support/otlp.js';
-import { eventually, freePort } from '../support/process.js';
-import { promtool } from '../support/prometheus.js';
+import { eventually, freePort, root } from '../support/process.js';
+import { prometheusFolder, promtool, startPrometheus } from '../support/prometheus.js';
 import { modes, startSystem, type System } from '../support/system.js';
+
+const promqlWords = new Set(['and', 'or', 'unless', 'sum', 'max', 'min', 'count', 'rate', 'increase', 'predict_linear', 'vector']);
+
+/** Returns the metrics that an expression names. */
+function metricsIn(query: string): string[] {
+  const bare = query.replaceAll(/\b(by|on) *\([^)]*\)|\{[^}]*\}|\[[^\]]*\]/g, ' ');
+  return [...new Set(bare.match(/[a-z_][a-z0-9_:]*/g))].filter((word) => !promqlWords.has(word));
+}
+
+describe('the rules of Prometheus', () => {
+  it('are valid, and each alert fires and ends when it should', async () => {
+    expect(await promtool(['check', 'rules', 'tollgate.rules.yaml'])).toMatchObject({ code: 0 });
+    expect(await promtool(['test', 'rules', 'tollgate.rules.test.yaml'])).toMatchObject({ code: 0 });
+  });
+
+  it('link a runbook for each alert, and every runbook belongs to an alert', async () => {
+    const rules = readFileSync(join(prometheusFolder, 'tollgate.rules.yaml'), 'utf8');
+    const linked = [...rules.matchAll(/runbook_url: docs\/runbooks\/(.*)$/gm)].map(([, name]) => name!);
+    expect(linked).toHaveLength([...rules.matchAll(/- alert:/g)].length);
+    const pages = readdirSync(join(root, 'docs/runbooks')).filter((name) => name !== 'README.md');
+    expect([...new Set(linked)].toSorted()).toEqual(pages.toSorted());
+  });
+});
 
 describe.each(modes)('metrics, %s', (mode) => {
   let system: System;
@@ -115,10 +140,45 @@ describe.each(modes)('metrics, %s', (mode) => {
     }
   });
 
+  it('answer every query of the dashboards in a Prometheus, and feed every alert', async () => {
+    const prometheus = await startPrometheus(Object.values(addresses));
+    try {
+      const queries = dashboards.flatMap(({ uid, rows }) =>
+        rows.flatMap(({ panels }) => panels.flatMap(({ title, queries: of }) => of.map(([expr]) => ({ panel: `${uid}: ${title}`, expr })))),
+      );
+      const dataOf = (expr: string) =>
+        prometheus.get<{ result: unknown[] }>(
+          `query?query=${encodeURIComponent(expr.replaceAll('$__rate_interval', '1m').replaceAll('$instance', '.*'))}`,
+        );
+      // Between two scrapes.
+      await (await chat(system, system.firstKey)).text();
+      await eventually(async () => {
+        const found = await Promise.all(
+          queries.map(async ({ panel, expr }) => ({ panel, expr, series: (await dataOf(expr)).result.length })),
+        );
+        expect(found.filter(({ series }) => series === 0)).toEqual([]);
+        return true;
+      }, 30_000);
+      const { groups } = await prometheus.get<{ groups: { rules: { name: string; query: string; health: string }[] }[] }>('rules');
+      const rules = groups.flatMap((group) => group.rules);
+      expect(rules.filter(({ health }) => health !== 'ok')).toEqual([]);
+      const stored = new Set(await prometheus.get<string[]>('label/__name__/values'));
+      const missing = rules.flatMap(({ name, query }) =>
+        metricsIn(query)
+          .filter((metric) => !stored.has(metric))
+          .map((metric) => `${name}: ${metric}`),
+      );
+      // A single process without a listener for other callers has no certificates.
+      expect(missing.filter((each) => mode === 'distributed' || !each.includes('certificate'))).toEqual([]);
+    } finally {
+      await prometheus.stop();
+    }
+  }, 120_000);
+
   it('report a wrong bill by themselves until it is corrected', async () => {
     expect(JSON.parse((await system.tryCli('ledger', 'verify', '--json')).stdout)).toMatchObject({
       ok: true,
-      records_checked: 5,
+      records_checked: 6,
       drifts: [],
     });
     if (mode === 'distributed') return;
