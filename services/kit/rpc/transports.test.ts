@@ -1,6 +1,6 @@
 // One suite for every transport: what passes here behaves the same in one process and in several.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { SpanKind, trace } from '@opentelemetry/api';
+import { context as active, propagation, ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api';
 import { AppError } from '#client/errors/app-error.js';
 import { probeAccess } from '../testing/access.js';
 import { type LogLine, recordingLogger } from '../testing/log.js';
@@ -293,6 +293,13 @@ describe.each(transports)('a service %s', (name, connect, aheadMax) => {
       expect(served.attributes).toMatchObject({ 'rpc.response.status_code': 'OK', 'tollgate.caller': 'gateway' });
     }
     expect(new Set(traces.spans().map((span) => span.spanContext().traceId))).toEqual(new Set([root.traceId]));
+  });
+
+  it('passes the baggage of the caller on', async () => {
+    const client = await clientOf({ echo: async () => probe(propagation.getActiveBaggage()?.getEntry('tenant')?.value ?? 'none') });
+    const baggage = propagation.createBaggage({ tenant: { value: 'acme' } });
+    const echoed = await active.with(propagation.setBaggage(ROOT_CONTEXT, baggage), () => client.echo(probe(''), context()));
+    expect([echoed, await client.echo(probe(''), context())]).toEqual([probe('acme'), probe('none')]);
   });
 
   it('does not trace what a process of the installation does by itself', async () => {
