@@ -2,27 +2,15 @@
 import { commonSettings, tlsOf } from '#kit/config/common.js';
 import { traceUrl } from '#kit/config/trace-url.js';
 import { ConfigError, integer, optionalText, parseSettings, type Setting, text, type Settings } from '#kit/config/settings.js';
-import { parseMysqlUrl } from '#kit/db/mysql/address.js';
 import type { Tls } from '#client/tls.js';
 import { type ServiceName, serviceNames } from '#rules/services.js';
 
-function serverUrl(env: string, description: string): Setting<string | undefined> {
-  return {
-    env,
-    description,
-    default: undefined,
-    secret: true,
-    parse(value) {
-      parseMysqlUrl(value);
-      return value;
-    },
-  };
-}
-
+// Checked when it is used: the processes may have other databases, which no other command needs.
 function ownDatabase(name: ServiceName): Setting<string | undefined> {
-  return serverUrl(
+  return optionalText(
     `TOLLGATE_${name.toUpperCase()}_DATABASE_URL`,
     `Database of ${name}, for \`tollgate backup\`, where the databases are on several servers.`,
+    { secret: true },
   );
 }
 
@@ -58,18 +46,20 @@ export const cliSettings = {
   tlsCa,
   tlsCert,
   tlsKey,
-  backupDatabaseUrl: serverUrl(
+  backupDatabaseUrl: optionalText(
     'TOLLGATE_BACKUP_DATABASE_URL',
     'Server with the databases of a distributed gateway, for `tollgate backup`: mysql://user:password@host:port/, with a user who may read them.',
+    { secret: true },
   ),
   authDatabaseUrl: ownDatabase('auth'),
   catalogDatabaseUrl: ownDatabase('catalog'),
   ledgerDatabaseUrl: ownDatabase('ledger'),
   meteringDatabaseUrl: ownDatabase('metering'),
   inferenceDatabaseUrl: ownDatabase('inference'),
-  restoreDatabaseUrl: serverUrl(
+  restoreDatabaseUrl: optionalText(
     'TOLLGATE_RESTORE_DATABASE_URL',
     'Server to which `tollgate restore` restores a distributed gateway, with a user who may create databases; absent: a private MariaDB in TOLLGATE_DATA_DIR.',
+    { secret: true },
   ),
   tlsCaKey: optionalText(
     'TOLLGATE_TLS_CA_KEY',

@@ -1,7 +1,7 @@
 // The processes of a distributed Tollgate, started one by one as an operator of several machines does: in any order, and with
 // certificates that identify the callers.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Client, credentials, loadPackageDefinition, type ServiceClientConstructor } from '@grpc/grpc-js';
@@ -73,7 +73,11 @@ describe('processes started one by one', () => {
   }
 
   async function cli(...args: string[]): Promise<{ code: number | null; stdout: string }> {
-    const child = startScript('dist/cli/main.js', args, { ...envOf('operator'), TOLLGATE_GATEWAY_URL: baseUrl });
+    const child = startScript('dist/cli/main.js', args, {
+      ...envOf('operator'),
+      TOLLGATE_GATEWAY_URL: baseUrl,
+      TOLLGATE_DATA_DIR: folder,
+    });
     child.process.stdin?.end();
     const code = await new Promise<number | null>((resolve) => child.process.once('close', resolve));
     return { code, stdout: child.stdout() };
@@ -104,6 +108,41 @@ describe('processes started one by one', () => {
     });
     expect(response.status).toBe(200);
     expect(await cli('doctor')).toMatchObject({ code: 0 });
+  });
+
+  it('then has its secret keys rotated without a restart, and does not start without them', async () => {
+    const shown = async (): Promise<{ service: string; id: string; current: boolean; sealed_secrets: number }[]> =>
+      (await cli('secret-key', 'show', '--json')).stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+    const before = await shown();
+    expect(before.map(({ service, current }) => [service, current])).toEqual([
+      ['auth', true],
+      ['ledger', true],
+      ['inference', true],
+    ]);
+    expect(await cli('secret-key', 'rotate')).toMatchObject({ code: 0 });
+    expect(await cli('secret-key', 'prune')).toMatchObject({ code: 0 });
+    const file = join(folder, 'auth-secret-key');
+    expect(readFileSync(file, 'utf8').trim().split('\n')).toHaveLength(1);
+    const after = await eventually(async () => ((await shown()).length === 3 ? shown() : undefined));
+    expect(after[0]).toMatchObject({ service: 'auth', current: true, sealed_secrets: 1 });
+    expect(after.filter(({ id }) => before.some((key) => key.id === id))).toEqual([]);
+
+    // The last one that was started.
+    expect(await children.pop()!.end('SIGTERM')).toBe(0);
+    renameSync(file, `${file}.away`);
+    startService('auth');
+    const refused = children.pop()!;
+    await eventually(() => (refused.process.exitCode === null ? undefined : true));
+    expect(refused.stderr()).toContain(
+      `1 with the key ${after[0]!.id}), but the secret key file ${file} does not exist. Put the file back`,
+    );
+    expect(existsSync(file)).toBe(false);
+    renameSync(`${file}.away`, file);
+    startService('auth');
+    await untilMissing([]);
   });
 
   describe('a caller of the ledger', () => {
