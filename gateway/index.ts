@@ -138,7 +138,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
   const keyedCalls = createKeyedCalls(callDeps);
   const retries = createRetries(callDeps);
   const refusals = createRefusals({ metering: peers.metering, models, clock, log, rpcTimeoutMs });
-  const readiness = createReadiness({ peers, keys, models, recorder, clock });
+  const readiness = createReadiness({ health: peers.health, keys, models, recorder, spool, clock });
   let endObserving = (): void => {};
   let isDraining = false;
   let server: Server | undefined;

@@ -9,6 +9,7 @@ import { AlertServiceDefinition } from '#proto/ledger/v1/alerts.js';
 import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import { PaymentServiceDefinition } from '#proto/ledger/v1/payments.js';
 import { MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
+import { HealthDefinition } from '#grpc/health/v1/health.js';
 import { runProcess } from '#kit/process/process.js';
 import { timed } from '#kit/rpc/rpc-metrics.js';
 import { batchClient } from '#client/batch/batch-client.js';
@@ -47,6 +48,10 @@ await runProcess({
           records.operations,
         ),
         inference: host.dial('inference', peers.inference).client(InferenceServiceDefinition),
+        health: {
+          ledger: host.dial('ledger', peers.ledger).client(HealthDefinition),
+          metering: host.dial('metering', peers.metering).client(HealthDefinition),
+        },
       },
       clock,
       log,

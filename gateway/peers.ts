@@ -1,4 +1,5 @@
 // What the gateway needs from the services: the narrowest clients that do the job.
+import type { Health } from '#grpc/health/v1/health.js';
 import type { AuthService } from '#proto/auth/v1/auth.js';
 import type { ConsolePeers } from './console/peers.js';
 import type { CatalogService } from '#proto/catalog/v1/catalog.js';
@@ -31,4 +32,6 @@ export interface GatewayPeers {
   > &
     ConsolePeers['metering'];
   readonly inference: Pick<InferenceService, 'generate' | 'countTokens' | 'countUsage' | 'listUpstreams'> & ConsolePeers['inference'];
+  /** The health of the services that write for every call. */
+  readonly health: Readonly<Record<'ledger' | 'metering', Pick<Health, 'check'>>>;
 }

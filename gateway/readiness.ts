@@ -1,39 +1,38 @@
-// Checks whether calls can be served: each peer is reachable, each local copy is filled.
-import { newId } from '#kit/id.js';
+// Checks whether calls can be served: the services that write for each call can write, every local copy is filled, and the spool has room.
+import { HealthCheckResponse_ServingStatus as Status } from '#grpc/health/v1/health.js';
+import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
+import { MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
 import type { Clock } from '#kit/clock.js';
 import { callContext } from '#client/call-context.js';
 import type { GatewayPeers } from './peers.js';
 import type { Recorder } from './call/recorder.js';
+import type { Spool } from './call/spool/spool.js';
 import type { KeyReplica } from './replicas/keys.js';
 import type { ModelReplica } from './replicas/models.js';
 
 const checkTimeoutMs = 1000;
 /** How long a result is cached, so that probes cannot load the services. */
 const keptMs = 250;
+/** A replica that is stopping reports that it does not serve, so another one is queried. */
+const attemptsMax = 3;
 
 /** Returns a function that names the missing parts; none if calls can be served. */
 export function createReadiness(deps: {
-  peers: GatewayPeers;
-  keys: KeyReplica;
-  models: ModelReplica;
+  health: GatewayPeers['health'];
+  keys: Pick<KeyReplica, 'isLive'>;
+  models: Pick<ModelReplica, 'hasCatalog' | 'isInferenceReached'>;
   recorder: Pick<Recorder, 'isRecording'>;
+  spool: Pick<Spool, 'hasRoom'>;
   clock: Clock;
 }): () => Promise<string[]> {
-  const { peers, keys, models, recorder, clock } = deps;
-  // Any account will do: the ledger returns zero for one that it does not know.
-  const probeAccountId = newId('acct');
+  const { health, keys, models, recorder, spool, clock } = deps;
   let kept: { atMs: number; missing: Promise<string[]> } | undefined;
 
   async function findMissing(): Promise<string[]> {
-    const context = callContext({ caller: 'gateway', timeoutMs: checkTimeoutMs });
-    const isReached = (answer: Promise<unknown>): Promise<boolean> =>
-      answer.then(
-        () => true,
-        () => false,
-      );
-    const [ledger, metering] = await Promise.all([
-      isReached(peers.ledger.getBalance({ accountId: probeAccountId }, context)),
-      isReached(peers.metering.getOutbox({}, context)),
+    const [ledger, metering, hasRoom] = await Promise.all([
+      serves(health.ledger, LedgerServiceDefinition.fullName),
+      serves(health.metering, MeteringServiceDefinition.fullName),
+      spool.hasRoom(),
     ]);
     const parts: Record<string, boolean> = {
       auth: keys.isLive(),
@@ -41,6 +40,7 @@ export function createReadiness(deps: {
       ledger,
       metering: metering && recorder.isRecording(),
       inference: models.isInferenceReached(),
+      spool: hasRoom,
     };
     return Object.keys(parts).filter((name) => !parts[name]);
   }
@@ -50,4 +50,17 @@ export function createReadiness(deps: {
     if (kept === undefined || nowMs - kept.atMs >= keptMs) kept = { atMs: nowMs, missing: findMissing() };
     return kept.missing;
   };
+}
+
+/** Reports whether a replica of the service serves. */
+async function serves(health: GatewayPeers['health']['ledger'], service: string): Promise<boolean> {
+  const context = callContext({ caller: 'gateway', timeoutMs: checkTimeoutMs });
+  for (let attempt = 0; attempt < attemptsMax && !context.signal.aborted; attempt += 1) {
+    const status = await health.check({ service }, context).then(
+      (answer) => answer.status,
+      () => undefined,
+    );
+    if (status === Status.SERVING) return true;
+  }
+  return false;
 }

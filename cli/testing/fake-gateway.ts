@@ -157,6 +157,7 @@ export async function startFakeGateway(): Promise<FakeGateway> {
     address: `unix:${await claimAdminSocket(dataDir)}`,
     log: createLogger({ name: 'test', level: 'silent' }),
   });
+  grpc.setServing(true);
   const http = await startReadyServer(state);
   return {
     state,

@@ -11,6 +11,7 @@ import { AlertServiceDefinition } from '#proto/ledger/v1/alerts.js';
 import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import { PaymentServiceDefinition } from '#proto/ledger/v1/payments.js';
 import { MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
+import { HealthDefinition } from '#grpc/health/v1/health.js';
 import { openDatabase } from '#kit/db/open.js';
 import type { Part } from '#kit/lifecycle.js';
 import { runThread } from '#kit/process/thread-process.js';
@@ -46,6 +47,7 @@ await runThread<GatewayThreadData>((data, { log, clock, common, thread, services
   );
   // Calls without an acting user, whom only the main thread can verify.
   const { generate, countTokens, countUsage } = own;
+  const health = services.client(HealthDefinition);
   const gateway = createGateway(data.gateway, {
     peers: {
       auth: services.client(AuthServiceDefinition),
@@ -58,6 +60,7 @@ await runThread<GatewayThreadData>((data, { log, clock, common, thread, services
       payments: services.client(PaymentServiceDefinition),
       metering: services.client(MeteringServiceDefinition),
       inference: { ...services.client(InferenceServiceDefinition), generate, countTokens, countUsage },
+      health: { ledger: health, metering: health },
     },
     clock,
     log,

@@ -1,6 +1,7 @@
 // The gateways of the single process in threads of their own, all on one port, beside the thread with the services and their databases.
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { type Health, HealthDefinition } from '#grpc/health/v1/health.js';
 import type { Part } from '#kit/lifecycle.js';
 import type { ProcessHost } from '#kit/process/process.js';
 import type { Offer } from '#kit/process/service-process.js';
@@ -44,6 +45,7 @@ export interface GatewayThreadsOptions {
   readonly spoolDir: string;
   readonly messages: keyof typeof crossings;
   readonly offers: readonly Offer[];
+  readonly health: Health;
   readonly access: Access;
 }
 
@@ -77,7 +79,7 @@ export function gatewayThreads(options: GatewayThreadsOptions, { log, common, ad
     script: new URL('dist/deploy/single/gateway-thread.js', root),
     threads,
     firstAlone: port === 0,
-    services: options.offers.map((each) => each.served({ access, log })),
+    services: [...options.offers.map((each) => each.served({ access, log })), { definition: HealthDefinition, service: options.health }],
     common,
     log,
     dataOf(): GatewayThreadData {

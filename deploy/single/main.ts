@@ -22,6 +22,7 @@ import { type ProcessHost, runProcess } from '#kit/process/process.js';
 import { Access } from '#kit/rpc/access/access.js';
 import { followCallers } from '#kit/rpc/access/follow-callers.js';
 import { crossings } from '#kit/rpc/crossing.js';
+import { moduleHealth } from '#kit/rpc/health.js';
 import { localClient } from '#kit/rpc/local-client.js';
 import { decorateService } from '#kit/rpc/standard-chain.js';
 import { observeDisks } from '#kit/telemetry/runtime-metrics.js';
@@ -155,6 +156,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
   const { gatewayThreads: configured, messages } = config.inProcess;
   const threads = configured ?? gatewayThreadsDefault();
   const as = { caller: 'gateway', crossing };
+  const health = moduleHealth(new Map(offers.map(({ serviceName, module }) => [serviceName, module])));
   const gatewayInThisThread = (): Gateway => {
     adoptSpools(spoolDir, [], spoolDir);
     return createGateway(config.gateway, {
@@ -169,6 +171,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
         payments: localClient(PaymentServiceDefinition, decorateService(PaymentServiceDefinition, payments.service, chain), as),
         metering: localClient(MeteringServiceDefinition, decorateService(MeteringServiceDefinition, metering.service, chain), as),
         inference: localClient(InferenceServiceDefinition, decorateService(InferenceServiceDefinition, inference.service, chain), as),
+        health: { ledger: health, metering: health },
       },
       clock,
       log,
@@ -180,7 +183,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     threads === 0
       ? gatewayInThisThread()
       : gatewayThreads(
-          { threads, gateway: config.gateway, inference: config.inference, dataDir, spoolDir, messages, offers, access },
+          { threads, gateway: config.gateway, inference: config.inference, dataDir, spoolDir, messages, offers, health, access },
           host,
         );
 

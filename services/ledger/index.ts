@@ -99,12 +99,7 @@ export function createLedger(config: LedgerConfig, { db, clock, log, access, aut
       await auditLog.stop();
     },
     async ready() {
-      try {
-        await deps.reads.ping();
-        return { ok: true };
-      } catch {
-        return { ok: false, why: 'the ledger cannot reach its database' };
-      }
+      return (await db.isWritable()) ? { ok: true } : { ok: false, why: 'the ledger cannot write to its database' };
     },
   };
 }

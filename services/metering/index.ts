@@ -28,7 +28,6 @@ import { ReconcileJob } from './reconcile/job.js';
 import { PriceBook } from './reconcile/price-book.js';
 import { createRecordLane } from './records/record-lane.js';
 import { meteringService } from './service.js';
-import { isReachable } from './store/records.js';
 
 export { type MeteringConfig, meteringSettings } from './config.js';
 export { migrations as meteringMigrations } from './migrations/index.js';
@@ -98,7 +97,7 @@ export function createMetering(config: MeteringConfig, deps: MeteringDeps): Serv
       await audit.stop();
     },
     async ready() {
-      return (await isReachable(db)) ? { ok: true } : { ok: false, why: 'the database of metering does not answer' };
+      return (await db.isWritable()) ? { ok: true } : { ok: false, why: 'metering cannot write to its database' };
     },
   };
 }

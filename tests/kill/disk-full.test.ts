@@ -2,6 +2,7 @@
 // recovers by itself once there is space again.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { grpcurl } from '../support/grpcurl.js';
 import { eventually } from '../support/process.js';
 import { pidsOf } from '../support/processes.js';
 import { modes, startSystem, type System } from '../support/system.js';
@@ -25,6 +26,26 @@ const foundMsMax = 30_000;
 const usedUpMsMax = 60_000;
 const kinds = callKinds.filter(({ model }) => model.startsWith('sandbox/'));
 const probes = kinds.filter(({ model, isStream }) => model === 'sandbox/echo' && !isStream);
+
+/** What load balancers see. */
+interface Readiness {
+  readonly isReady: boolean;
+  /** What /readyz names. */
+  readonly missing: readonly string[];
+  /** The services of these two that gRPC health reports as serving. */
+  readonly serving: readonly string[];
+}
+
+async function readinessOf(system: System): Promise<Readiness> {
+  const response = await fetch(`${system.baseUrl}/readyz`);
+  const { missing = [] } = (await response.json()) as { missing?: string[] };
+  const serving: string[] = [];
+  for (const service of ['ledger', 'metering'] as const) {
+    const answer = await grpcurl(system, service, [], 'grpc.health.v1.Health/Check');
+    if (answer.includes('"SERVING"')) serving.push(service);
+  }
+  return { isReady: response.status === 200, missing, serving };
+}
 
 describe.each(modes.flatMap((mode) => disksHere().map((disk) => ({ mode, disk, name: disk.name }))))('$mode on $name', ({ mode, disk }) => {
   let system: System;
@@ -67,6 +88,7 @@ describe.each(modes.flatMap((mode) => disksHere().map((disk) => ({ mode, disk, n
     const probe = (): Promise<Outcome[]> => Promise.all(probes.map((kind) => makeCall(system.baseUrl, system.firstKey, kind)));
     const load = startLoad({ baseUrl: system.baseUrl, secrets: [system.firstKey], kinds, callers: 8, random: seeded(1) });
     const refused: Outcome[] = [];
+    const readiness: Readiness[] = [];
     try {
       await sleep(1500);
       await disk.refuseWrites(system);
@@ -76,7 +98,10 @@ describe.each(modes.flatMap((mode) => disksHere().map((disk) => ({ mode, disk, n
           outcomes.push(...probed);
           return probed.every(({ how }) => how !== 'whole') ? true : undefined;
         }, usedUpMsMax);
-        for (const untilMs = Date.now() + fullMs; Date.now() < untilMs; await sleep(300)) refused.push(...(await probe()));
+        for (const untilMs = Date.now() + fullMs; Date.now() < untilMs; await sleep(300)) {
+          refused.push(...(await probe()));
+          readiness.push(await readinessOf(system));
+        }
       } finally {
         await disk.allowWrites(system);
       }
@@ -85,6 +110,7 @@ describe.each(modes.flatMap((mode) => disksHere().map((disk) => ({ mode, disk, n
         outcomes.push(...probed);
         return probed.every(({ how }) => how === 'whole') ? true : undefined;
       }, foundMsMax);
+      await eventually(async () => ((await readinessOf(system)).isReady ? true : undefined), foundMsMax);
       await sleep(1500);
     } finally {
       await load.stop();
@@ -112,6 +138,8 @@ describe.each(modes.flatMap((mode) => disksHere().map((disk) => ({ mode, disk, n
         comesBack: true,
       })),
     );
+    // The first checks may still know of a write that succeeded.
+    expect(readiness.slice(2).filter(({ isReady, serving }) => isReady || serving.length > 1)).toEqual([]);
     expect(mode === 'single' ? { single: system.pid() } : pidsOf(system)).toEqual(pids);
     expect(ownFaults(system.output())).toEqual([]);
     expect(await system.tryCli('doctor')).toMatchObject({ code: 0 });

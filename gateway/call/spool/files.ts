@@ -1,6 +1,6 @@
 // The files of a spool: reports are appended and made durable; a file is removed once none of its reports is waiting.
 import { constants } from 'node:fs';
-import { appendFile, type FileHandle, mkdir, open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises';
+import { appendFile, type FileHandle, mkdir, open, readdir, readFile, rename, stat, unlink, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Logger } from '#kit/log.js';
 import { decodeLines, encodeLine, type SpooledReport } from './line.js';
@@ -10,6 +10,9 @@ const fileBytesMax = 4 * 1024 * 1024;
 export const spoolFilePattern = /^\d{15}-\d{6}\.spool$/;
 const damagedSuffix = '.damaged';
 const refusedName = 'refused.jsonl';
+/** A block of common file systems. */
+const trialBytes = 4096;
+const trialName = 'trial-write';
 const refusedBytesMax = 16 * 1024 * 1024;
 
 /** A file of reports. */
@@ -118,6 +121,19 @@ export class SpoolFiles {
     if (size > refusedBytesMax) throw new Error(`${path} is full; look at what is in it, then move it away.`);
     const line = { call_id: report.callId, refused_at: new Date(nowMs).toISOString(), reason, report: report.bytes.toString('base64') };
     await appendFile(path, `${JSON.stringify(line)}\n`, { flush: true, mode: 0o600 });
+  }
+
+  /** Reports whether a file of one block can be written to the folder, and removes it again. Never raises. */
+  async isWritable(): Promise<boolean> {
+    const path = join(this.folder, trialName);
+    try {
+      await writeFile(path, Buffer.alloc(trialBytes), { mode: 0o600 });
+      return true;
+    } catch {
+      return false;
+    } finally {
+      await unlink(path).catch(() => undefined);
+    }
   }
 
   async close(): Promise<void> {

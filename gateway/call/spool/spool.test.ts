@@ -243,14 +243,24 @@ describe('a spool', () => {
     let isUnavailable = true;
     const { spool } = await start(() => void (isUnavailable && away()), { reportsMax: 2 });
     await spool.append(report());
+    expect(await spool.hasRoom()).toBe(true);
     await spool.append(report());
+    expect(await spool.hasRoom()).toBe(false);
     await expect(spool.append(report())).rejects.toMatchObject({ reason: 'overloaded' });
     isUnavailable = false;
     await until(async () => (await spool.state()).waiting === 0);
+    expect(await spool.hasRoom()).toBe(true);
     await spool.append(report());
     const small = await start(away, { bytesMax: 100, folder: join(base, 'small') });
     await small.spool.append(report());
     await expect(small.spool.append(report())).rejects.toMatchObject({ reason: 'overloaded' });
+  });
+
+  it('has no room when its folder cannot be written', async () => {
+    const { spool } = await start();
+    rmSync(folder, { recursive: true });
+    expect(await spool.hasRoom()).toBe(false);
+    mkdirSync(folder);
   });
 
   it('accepts a later report of the same call even when it is full', async () => {

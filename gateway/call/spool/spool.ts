@@ -24,6 +24,8 @@ const writingBytesMax = 64 * 1024 * 1024;
 const answersShare = 0.5;
 /** The minimum interval between counts of the files that are kept for operators. */
 const lookIntervalMs = 1000;
+/** The minimum interval between trial writes to the disk. */
+const trialIntervalMs = 1000;
 
 /** The status of the spools of all threads. */
 export interface SpoolState {
@@ -46,6 +48,8 @@ export interface Spool extends Part {
   state(): Promise<SpoolState>;
   /** Returns what waits in this spool. */
   own(): { readonly waiting: number; readonly bytes: number; readonly oldestAgeMs: number };
+  /** Reports whether a report could be appended: there is room for it, and its disk can be written. Never raises. */
+  hasRoom(): Promise<boolean>;
 }
 
 /** The dependencies of a spool. */
@@ -77,6 +81,7 @@ export function createSpool(deps: SpoolDeps): Spool {
   /** The entries by call id, in posting order. */
   const entries = new Map<string, Entry>();
   let seen: { atMs: number; setAside: ReturnType<typeof countSetAside> } | undefined;
+  let trial: { atMs: number; isWritable: Promise<boolean> } | undefined;
   let unlock = (): void => undefined;
   let isOpen = false;
   /** Bytes of reports that wait for a write, as they will be in the file. */
@@ -132,11 +137,12 @@ export function createSpool(deps: SpoolDeps): Spool {
     log.error({ call_id: report.callId, reason, folder }, 'metering permanently rejected a spooled call; it is kept in refused.jsonl');
   }
 
+  const isFull = (): boolean => entries.size >= reportsMax || files.bytes() + writingBytes >= bytesMax || writingBytes >= writingBytesMax;
+
   /** Returns the report, without its answer if there is no room for it. */
   function fitting(request: RecordUsageRequest): SpooledReport {
     // A later report of a call replaces the earlier one: since that was accepted, this must be, too.
-    const isFull = entries.size >= reportsMax || files.bytes() + writingBytes >= bytesMax || writingBytes >= writingBytesMax;
-    if (isFull && !entries.has(request.call!.id)) throw new AppError('overloaded', 'The spool is full.');
+    if (isFull() && !entries.has(request.call!.id)) throw new AppError('overloaded', 'The spool is full.');
     const report = spooled(request);
     if (request.storedAnswer.length === 0) return report;
     const room = Math.min(answersShare * bytesMax - files.bytes(), answersShare * writingBytesMax) - writingBytes;
@@ -200,6 +206,12 @@ export function createSpool(deps: SpoolDeps): Spool {
       const nowMs = oldestMs;
       for (const { sinceMs } of entries.values()) oldestMs = Math.min(oldestMs, sinceMs);
       return { waiting: entries.size, bytes: files.bytes(), oldestAgeMs: nowMs - oldestMs };
+    },
+    async hasRoom() {
+      if (!isOpen || isFull()) return false;
+      const nowMs = clock.monotonicMs();
+      if (trial === undefined || nowMs - trial.atMs >= trialIntervalMs) trial = { atMs: nowMs, isWritable: files.isWritable() };
+      return trial.isWritable;
     },
   };
 }

@@ -7,6 +7,7 @@ import { isAlreadyThere, isNotPermitted, isTableMissing } from './errors.js';
 import { holdingLease } from './migration-lease.js';
 import { type Database, openDatabase } from './open.js';
 import { whenReachable } from './when-reachable.js';
+import { probeTable } from './write-probe.js';
 
 const lockMinutesMax = 240;
 
@@ -60,6 +61,7 @@ async function applyPending(db: Database, migrations: readonly Migration[]): Pro
   const dialect = dialects[db.engine];
   const apply = async (knex: Knex): Promise<string[]> => {
     await knex.raw(`CREATE TABLE IF NOT EXISTS schema_migration (name ${dialect.text(100)} NOT NULL PRIMARY KEY) ${dialect.tableOptions}`);
+    await knex.raw(probeTable(dialect));
     const done = new Set((await knex('schema_migration').select('name')).map((row: { name: string }) => row.name));
     const applied: string[] = [];
     for (const migration of migrations) {

@@ -16,6 +16,7 @@ import type { SqliteConnection } from './sqlite-transaction.js';
 import { type MeasuredPool, PoolMetrics } from './db-metrics.js';
 import { watchStatements } from './sql-spans.js';
 import { syncFile, type SyncFile, WalSync } from './wal-sync.js';
+import { WriteProbe, writeRow } from './write-probe.js';
 
 export type { Engine };
 
@@ -61,6 +62,8 @@ export interface Database {
    * so that an idle process costs next to nothing.
    */
   query(sql: string, bindings: Bindings): Promise<Row[]>;
+  /** Reports whether transactions can write now. Takes half a second at most, and never raises. False before the schema was migrated. */
+  isWritable(): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -78,12 +81,13 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
 function openMysql(url: string, options: DatabaseOptions): Database {
   const { knex, transactions, close } = openMysqlPools(url, options);
   const pool = transactions.client as ConnectionPool;
+  const probe = new WriteProbe(() => runOnMysql(pool, writeRow));
   return {
     // With autocommit: a SELECT by itself would otherwise begin a transaction that nobody ends.
-    ...database('mysql', knex, knex.client as ConnectionPool),
+    ...database('mysql', knex, knex.client as ConnectionPool, probe),
     migrationUrl: options.migrationUrl,
     // What is committed is durable, so there is no earlier moment to report.
-    plainTransaction: (work, options) => retried((noticed) => runOnMysql(pool, noticed(work)), options),
+    plainTransaction: (work, options) => retried((noticed) => runOnMysql(pool, noticed(work)), options, probe.note),
     turn: nextTurn,
     close,
   };
@@ -134,12 +138,14 @@ function openSqlite(filename: string, options: DatabaseOptions): Database {
   };
   // Plain transactions are synced separately (sqlite-commits.ts).
   const commits = new SqliteCommits(unsynced, wal);
+  const probe = new WriteProbe(() => runUnsynced(unsynced, writeRow));
   return {
-    ...database('sqlite', knex, unsynced),
+    ...database('sqlite', knex, unsynced, probe),
     plainTransaction: (work, { onApplied, ...options } = {}) =>
       retried(
         (noticed) => (options.mayBeLost === true ? runUnsynced(unsynced, noticed(work)) : commits.add(noticed(work), onApplied)),
         options,
+        probe.note,
       ),
     turn: () => commits.turn(),
     async close() {
@@ -151,13 +157,19 @@ function openSqlite(filename: string, options: DatabaseOptions): Database {
   };
 }
 
-function database(engine: Engine, knex: Knex, pool: ConnectionPool): Pick<Database, 'engine' | 'knex' | 'transaction' | 'query'> {
+function database(
+  engine: Engine,
+  knex: Knex,
+  pool: ConnectionPool,
+  probe: WriteProbe,
+): Pick<Database, 'engine' | 'knex' | 'transaction' | 'query' | 'isWritable'> {
   watchStatements(knex, engine);
   return {
     engine,
     knex,
-    transaction: (work, options) => retried((noticed) => runInKnex(knex, noticed(work)), options),
+    transaction: (work, options) => retried((noticed) => runInKnex(knex, noticed(work)), options, probe.note),
     query: (sql, bindings) => queryPlain(engine, pool, sql, bindings),
+    isWritable: () => probe.isWritable(),
   };
 }
 

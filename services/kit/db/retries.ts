@@ -25,10 +25,11 @@ const backoffMs = 5;
 /** Records when a transaction's work has ended: what follows is COMMIT. */
 type Noticed = <Tx, T>(work: (tx: Tx) => Promise<T>) => (tx: Tx) => Promise<T>;
 
-/** Runs the transaction until it succeeds or must not be retried; raises its last error. */
+/** Runs the transaction until it succeeds or must not be retried; raises its last error, and calls `onFailure` with it. */
 export async function retried<T>(
   transaction: (noticed: Noticed) => Promise<T>,
   { isRepeatable = false }: TransactionOptions = {},
+  onFailure: (error: unknown) => void = () => undefined,
 ): Promise<T> {
   for (let conflicts = 0, losses = 0; ;) {
     let isCommitting = false;
@@ -44,7 +45,10 @@ export async function retried<T>(
       const isLost = isConnectionLost(error) && !isUnreachable(error) && (!isCommitting || isRepeatable);
       if (isRetryable(error) && conflicts < conflictsMax) conflicts += 1;
       else if (isLost && losses < lossesMax) losses += 1;
-      else throw error;
+      else {
+        onFailure(error);
+        throw error;
+      }
       // Jitter keeps two losers of a conflict from colliding again.
       await delay(Math.random() * backoffMs * (conflicts + losses));
     }

@@ -15,13 +15,16 @@ import type { Tls } from '#client/tls.js';
 
 /** A service that a process offers to others; created by `offer`. */
 export interface Offer {
+  /** The full name of the service: "tollgate.ledger.v1.LedgerService". */
+  readonly serviceName: string;
   readonly module: Pick<ServiceModule<unknown>, 'name' | 'ready'>;
   served(chain: ChainOptions): ServedService;
 }
 
 /** Returns the module's service behind the standard chain of decorators. */
 export function offer<D extends ServiceDefinition>(definition: D, module: ServiceModule<ServiceOf<D>>): Offer {
-  return { module, served: (chain) => ({ definition, service: decorateService(definition, module.service, chain) }) };
+  const served: Offer['served'] = (chain) => ({ definition, service: decorateService(definition, module.service, chain) });
+  return { serviceName: definition.fullName, module, served };
 }
 
 /** What a service process provides to its parts. */
@@ -91,7 +94,7 @@ export interface GrpcPartOptions {
   tls: Tls | undefined;
 }
 
-/** Returns a gRPC server as a part: its health follows the modules' readiness, and when it stops, calls in flight drain first. */
+/** Returns a gRPC server as a part: its health follows the modules' readiness from the start, and when it stops, calls in flight drain first. */
 export function grpcPart(
   { address, healthAddress, offers, access, tls }: GrpcPartOptions,
   { log, common }: Pick<ProcessHost, 'log' | 'common'>,
@@ -111,6 +114,7 @@ export function grpcPart(
       });
       server = running;
       const follow = followReadiness(running, offers, log);
+      await follow();
       stopPolling = everyAbout(readyPollMs, () => void follow());
       log.info({ address: running.address, tls: tls !== undefined }, 'serving gRPC');
     },

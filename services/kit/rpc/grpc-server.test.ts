@@ -60,6 +60,8 @@ function health(address: string, service: string): Promise<string> {
 describe('health', () => {
   it('is reported for each service and for the server as a whole', async () => {
     const server = await serve({});
+    expect(await health(server.address, '')).toBe('NOT_SERVING');
+    server.setServing(true);
     expect([await health(server.address, ''), await health(server.address, 'tollgate.test.v1.ProbeService')]).toEqual([
       'SERVING',
       'SERVING',
@@ -70,6 +72,7 @@ describe('health', () => {
 
   it('is sent to watchers at every change, and ends with the server', async () => {
     const server = await serve({});
+    server.setServing(true);
     const watch = foreignClient(server.address, HealthClient)['watch']!({ service: '' }) as AsyncIterable<{ status: string }>;
     const seen: string[] = [];
     await expect(
@@ -169,6 +172,7 @@ describe('a caller', () => {
     const nameless = authority.issue('');
     const connection = dialGrpc(server.address.replace('127.0.0.1', 'localhost'), { caller: 'gateway', tls: nameless });
     closeAll.push(() => connection.close());
+    server.setServing(true);
     await checkHealth(connection, '', { caller: 'gateway', timeoutMs: 5000 });
     await expect(connection.client(ProbeServiceDefinition).echo(probe('hi'), context)).rejects.toMatchObject({
       reason: 'peer_not_permitted',

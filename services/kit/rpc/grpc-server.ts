@@ -56,7 +56,7 @@ export interface GrpcServer {
   readonly address: string;
   /** 0 on a Unix socket. */
   readonly port: number;
-  /** Sets the health of every service: true from the start, and false permanently once the server stops. */
+  /** Sets the health of every service: false until this is called, and permanently once the server stops. */
   setServing(serving: boolean): void;
   /**
    * Reports NOT_SERVING to health checks, ends watches, stops reading requests of calls that stream them, lets calls in flight

@@ -26,12 +26,12 @@ afterEach(async () => {
 });
 
 it('succeeds for a server that serves and fails for one that does not', async () => {
+  const refusal = { reason: 'service_unavailable', message: 'The server answers, but is not ready.' };
+  await expect(checkHealth(connection, '', options)).rejects.toMatchObject(refusal);
+  server.setServing(true);
   await checkHealth(connection, '', options);
   server.setServing(false);
-  await expect(checkHealth(connection, '', options)).rejects.toMatchObject({
-    reason: 'service_unavailable',
-    message: 'The server answers, but is not ready.',
-  });
+  await expect(checkHealth(connection, '', options)).rejects.toMatchObject(refusal);
 });
 
 it('succeeds for liveness while the process responds, even if it does not serve', async () => {

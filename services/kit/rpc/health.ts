@@ -2,6 +2,7 @@
 import { once, setMaxListeners } from 'node:events';
 import { AppError } from '#client/errors/app-error.js';
 import { HealthDefinition, HealthCheckResponse_ServingStatus as Status, type Health as HealthService } from '#grpc/health/v1/health.js';
+import type { ServiceModule } from '../lifecycle.js';
 import type { ServedService } from './served-service.js';
 
 /** The health of a server. */
@@ -13,14 +14,14 @@ export interface Health {
 /** The name under which the process is healthy while it responds, for liveness probes: restarting it would not bring a database back. */
 const liveness = 'liveness';
 
-/** Returns the health of these services and, under the empty name, of the server as a whole. Serving from the start. */
+/** Returns the health of these services and, under the empty name, of the server as a whole. Not serving before `setServing`. */
 export function createHealth(serviceNames: readonly string[]): Health {
   const names = new Set(['', ...serviceNames]);
   const statusOf = (name: string): Status => (name === liveness ? Status.SERVING : names.has(name) ? status : Status.SERVICE_UNKNOWN);
   const changes = new EventTarget();
   // As many as there are watchers.
   setMaxListeners(0, changes);
-  let status = Status.SERVING;
+  let status = Status.NOT_SERVING;
 
   const service: HealthService = {
     async check({ service: name }) {
@@ -47,6 +48,28 @@ export function createHealth(serviceNames: readonly string[]): Health {
       if (next === status) return;
       status = next;
       changes.dispatchEvent(new Event('change'));
+    },
+  };
+}
+
+/** Returns the health of modules, by the full names of their services, for callers in the same process: each check queries the module. */
+export function moduleHealth(modules: ReadonlyMap<string, Pick<ServiceModule<unknown>, 'ready'>>): HealthService {
+  const statusOf = async (module: Pick<ServiceModule<unknown>, 'ready'>): Promise<{ status: Status }> => ({
+    status: (await module.ready()).ok ? Status.SERVING : Status.NOT_SERVING,
+  });
+  return {
+    async check({ service: name }) {
+      const module = modules.get(name);
+      if (module === undefined) throw new AppError('not_found', `This process has no service "${name}".`);
+      return statusOf(module);
+    },
+    // eslint-disable-next-line require-yield
+    async *watch() {
+      throw new AppError('unimplemented', 'Within a process health is checked, not watched.');
+    },
+    async list() {
+      const statuses = await Promise.all([...modules].map(async ([name, module]) => [name, await statusOf(module)] as const));
+      return { statuses: Object.fromEntries(statuses) };
     },
   };
 }

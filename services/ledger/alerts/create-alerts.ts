@@ -82,12 +82,7 @@ export function createAlerts(
       await keeper.stop();
     },
     async ready() {
-      try {
-        await reads.ping();
-        return { ok: true };
-      } catch {
-        return { ok: false, why: 'alerts cannot reach the ledger’s database' };
-      }
+      return (await db.isWritable()) ? { ok: true } : { ok: false, why: 'alerts cannot write to the ledger’s database' };
     },
   };
 }

@@ -38,11 +38,6 @@ export interface HoldName {
 export class Reads {
   constructor(private readonly db: Database) {}
 
-  /** Raises an error when the database does not respond. */
-  async ping(): Promise<void> {
-    await this.db.query('SELECT 1', []);
-  }
-
   async account(accountId: string): Promise<AccountBucket | undefined> {
     const row: Row | undefined = await this.buckets(accountId).where({ scope_id: accountScope }).first();
     return row === undefined ? undefined : toAccount(bucketTable.valuesOf(row));

@@ -25,16 +25,6 @@ export async function findRecord(db: Database, callId: string): Promise<UsageRec
   return row === undefined ? undefined : recordFromRow(row);
 }
 
-/** Reports whether the database responds and has the tables. */
-export async function isReachable(db: Database): Promise<boolean> {
-  try {
-    await db.query('SELECT id FROM usage_record LIMIT 1', []);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** Counts the records of calls that started since then and have figures that violated a rule. */
 export async function countQuarantined(db: Database, sinceMs: number): Promise<bigint> {
   const [row]: { records: unknown }[] = await db

@@ -1,0 +1,82 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ManualClock } from '../clock.js';
+import { createTestDatabase, type TestDatabase, testEngines } from '../testing/database.js';
+import { migrate } from './migrate.js';
+import { openDatabase } from './open.js';
+import { WriteProbe } from './write-probe.js';
+
+const full = Object.assign(new Error('driver'), { code: 'SQLITE_FULL' });
+const busy = Object.assign(new Error('driver'), { code: 'SQLITE_BUSY' });
+
+describe('the probe of a database', () => {
+  const clock = new ManualClock();
+  let writes: number;
+  let play: () => Promise<void>;
+  let probe: WriteProbe;
+
+  beforeEach(() => {
+    writes = 0;
+    play = async () => undefined;
+    probe = new WriteProbe(
+      () => {
+        writes += 1;
+        return play();
+      },
+      clock,
+      1,
+    );
+  });
+
+  it('writes once every few seconds while all is well', async () => {
+    for (let second = 0; second < 10; second += 1) {
+      expect(await probe.isWritable()).toBe(true);
+      clock.advance(1000);
+    }
+    expect(writes).toBe(2);
+  });
+
+  it('reports a full disk with the first transaction that fails, and recovers within a second or two', async () => {
+    expect(await probe.isWritable()).toBe(true);
+    play = async () => Promise.reject(full);
+    probe.note(full);
+    expect(await probe.isWritable()).toBe(false);
+    clock.advance(1000);
+    expect(await probe.isWritable()).toBe(false);
+    play = async () => undefined;
+    clock.advance(1000);
+    expect(await probe.isWritable()).toBe(true);
+  });
+
+  it('takes a busy database for one that can write, and one that hangs for one that cannot', async () => {
+    expect(await probe.isWritable()).toBe(true);
+    clock.advance(5000);
+    play = async () => Promise.reject(busy);
+    probe.note(busy);
+    expect(await probe.isWritable()).toBe(true);
+    let answer = (): void => undefined;
+    play = () => new Promise((resolve) => (answer = resolve));
+    expect(await probe.isWritable()).toBe(true);
+    clock.advance(3000);
+    expect(await probe.isWritable()).toBe(false);
+    answer();
+    expect(await probe.isWritable()).toBe(true);
+  });
+});
+
+describe.each(testEngines)('a database on %s', (engine) => {
+  let test: TestDatabase;
+
+  beforeEach(async () => {
+    test = await createTestDatabase(engine);
+  });
+
+  afterEach(() => test.drop());
+
+  it('is not writable before its schema exists, and is afterwards', async () => {
+    expect(await test.db.isWritable()).toBe(false);
+    await migrate(test.db, []);
+    const replica = openDatabase(test.url);
+    expect(await replica.isWritable()).toBe(true);
+    await replica.close();
+  });
+});

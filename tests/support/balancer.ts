@@ -1,0 +1,68 @@
+// A TCP load balancer that follows /readyz, as those in front of gateways do: new connections go to gateways that are ready, open ones stay.
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** A running balancer. */
+export interface Balancer {
+  readonly baseUrl: string;
+  stop(): Promise<void>;
+}
+
+/** Starts a balancer that queries each gateway every `intervalMs`. */
+export async function startBalancer(gatewayUrls: readonly string[], intervalMs = 100): Promise<Balancer> {
+  let ready: string[] = [];
+  let turn = 0;
+  let isStopping = false;
+  const open = new Set<Socket>();
+
+  const isReady = (url: string): Promise<boolean> =>
+    fetch(`${url}/readyz`, { signal: AbortSignal.timeout(2000) }).then(
+      async (response) => {
+        await response.body?.cancel();
+        return response.status === 200;
+      },
+      () => false,
+    );
+  const follow = async (): Promise<void> => {
+    for (; !isStopping; await sleep(intervalMs)) {
+      const states = await Promise.all(gatewayUrls.map(isReady));
+      ready = gatewayUrls.filter((_, index) => states[index]);
+    }
+  };
+
+  function pass(client: Socket): void {
+    const url = ready[(turn += 1) % Math.max(1, ready.length)];
+    if (url === undefined) {
+      client.destroy();
+      return;
+    }
+    const { hostname, port } = new URL(url);
+    const gateway = connect({ host: hostname, port: Number(port), allowHalfOpen: true, noDelay: true });
+    for (const [from, to] of [
+      [client, gateway],
+      [gateway, client],
+    ] as const) {
+      open.add(from);
+      from.on('error', () => to.destroy());
+      from.once('close', () => {
+        open.delete(from);
+        to.destroy();
+      });
+      from.pipe(to);
+    }
+  }
+
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, pass);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const following = follow();
+  while (ready.length === 0) await sleep(intervalMs);
+  return {
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async stop() {
+      isStopping = true;
+      await following;
+      for (const socket of open) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
