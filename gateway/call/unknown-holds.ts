@@ -102,7 +102,7 @@ export function createUnknownHolds(deps: {
       } else {
         log.warn({ call_id: hold.holdId }, 'too many holds of unknown outcome; this one will expire');
       }
-      return new AppError('service_unavailable', 'The ledger cannot be reached, so no calls are admitted now. Nothing was charged.', {
+      return new AppError('service_unavailable', 'The balance cannot be checked now, so no calls are admitted. Nothing was charged.', {
         retryAfterMs,
         cause,
       });

@@ -54,6 +54,22 @@ export function shownReason({ reason }: AppError): Reason {
   return hiddenReasons.has(reason) ? 'internal' : reason;
 }
 
+/** What customers read when a part of the installation fails: which part it was is of no use to them, and is in the logs. */
+const outageMessages: Partial<Record<Reason, string>> = {
+  service_unavailable: 'The service is temporarily unavailable. Try again.',
+  overloaded: 'The service is busy. Try again shortly.',
+  deadline_exceeded: 'The service did not respond in time. Try again.',
+  unimplemented: 'The service cannot do this at the moment. Try again later.',
+};
+const rpcPath = /\btollgate\.[a-z]+\.v\d/;
+
+/** Returns the message as customers see it. Errors of other services and of connections to them are worded for operators, unless they have a rule. */
+export function shownMessage(error: AppError): string {
+  if (rpcPath.test(error.message)) return outageMessages[error.reason] ?? internalMessage;
+  const isForOperators = error.remote && error.details['rule'] === undefined;
+  return (isForOperators ? outageMessages[error.reason] : undefined) ?? error.message;
+}
+
 const ownKeys: ReadonlySet<string> = new Set(['type', 'message', 'code', 'param', 'reason', 'details', 'field', 'rule']);
 const amountSuffix = '_nano_usd';
 
@@ -67,7 +83,7 @@ export function errorObject(error: AppError, { type, code }: Rendering): ErrorOb
   if (shownReason(error) === 'internal') return { type, message: internalMessage, code, param: null, reason: 'internal' };
   const object: ErrorObject = {
     type,
-    message: error.message,
+    message: shownMessage(error),
     code: codeOf(error, code),
     param: error.details['field'] ?? error.details['param'] ?? null,
     reason: error.reason,

@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { AppError, internalMessage } from '#client/errors/app-error.js';
+import { fieldRules, sentences } from '#rules/error-sentences.js';
 import { type Reason, reasons } from '#rules/reasons.js';
+import { renderConsoleError } from '../console/table/error.js';
 import { ErrorBody } from './account-schema.js';
 import { chatCompletions } from './chat-completions/index.js';
 import { expectToMatch } from './testing/frames.js';
@@ -169,6 +171,36 @@ describe('a refusal', () => {
         expect(JSON.stringify(body)).not.toMatch(/secret|peer|closed/);
       }
     }
+  });
+});
+
+describe('no error of the whole table', () => {
+  // The catalog of models is public.
+  const internals = /tollgate\.|\b(ledger|metering|inference|auth|database|spool|replica|rpc)\b/i;
+  const messagesOf = (error: AppError): unknown[] =>
+    [...both.map((format) => format.error(error, 'req_1')), renderConsoleError(error, 'req_1')].map(
+      (answer) => bodyOf(answer).error['message'],
+    );
+
+  it.each(Object.keys(reasons) as Reason[])('names a service or an RPC to customers: %s', (reason) => {
+    const failures = [
+      new AppError(reason, 'tollgate.ledger.v1.LedgerService/Hold: the service did not answer in time.'),
+      new AppError(reason, 'tollgate.auth.v1.AuthService/Authenticate was not begun.', { remote: true }),
+    ];
+    for (const message of failures.flatMap(messagesOf)) expect(message).not.toMatch(internals);
+  });
+
+  it.each(['service_unavailable', 'overloaded', 'deadline_exceeded', 'unimplemented'] as Reason[])(
+    'names the part of the installation that failed: %s',
+    (reason) => {
+      const failure = new AppError(reason, 'Metering cannot reach its database.', { remote: true });
+      for (const message of messagesOf(failure)) expect(message).not.toMatch(internals);
+    },
+  );
+
+  it('contains a sentence that names one', () => {
+    const all = [...Object.values(sentences).flatMap((ofReason) => Object.values(ofReason) as string[]), ...Object.values(fieldRules)];
+    expect(all.filter((sentence) => internals.test(sentence))).toEqual([]);
   });
 });
 

@@ -9,7 +9,7 @@ import { afterAbout } from '#kit/shared-timers.js';
 import { counter } from '#kit/telemetry/metrics.js';
 import type { Key } from '#proto/auth/v1/auth.js';
 import type { RecordRefusalsRequest } from '#proto/metering/v1/metering.js';
-import { shownReason } from '../formats/error-details.js';
+import { shownMessage, shownReason } from '../formats/error-details.js';
 import type { Endpoint } from '../http/request-state.js';
 import type { GatewayPeers } from '../peers.js';
 import type { ModelReplica } from '../replicas/models.js';
@@ -155,7 +155,7 @@ export function createRefusals(deps: {
 /** Returns the message as callers see it, without text of the request: what is not JSON is quoted in the message about it. */
 function messageOf(error: AppError, reason: string): string {
   if (reason === 'internal') return '';
-  return reason === 'invalid_request' && error.details['field'] === undefined ? '' : error.message;
+  return reason === 'invalid_request' && error.details['field'] === undefined ? '' : shownMessage(error);
 }
 
 function callsOf({ series }: RecordRefusalsRequest): bigint {

@@ -1,6 +1,7 @@
 // Errors of the console's API: a code to branch on, the rule and parameters from which pages build their own sentence, and an English sentence. Pure.
 import type { AppError } from '#client/errors/app-error.js';
 import { Status } from '#client/errors/status.js';
+import { shownMessage } from '../../formats/error-details.js';
 import type { HttpError } from '../../formats/format.js';
 import type { ConsoleError } from '../schemas/error.js';
 
@@ -34,7 +35,7 @@ export function renderConsoleError(error: AppError, requestId: string): HttpErro
         field: null,
         request_id: requestId,
       }
-    : { code: error.reason, rule, params, message: error.message, field, request_id: requestId };
+    : { code: error.reason, rule, params, message: shownMessage(error), field, request_id: requestId };
   const retryAfter: Record<string, string> =
     error.retryAfterMs === undefined ? {} : { 'retry-after': String(Math.ceil(error.retryAfterMs / 1000)) };
   const status = isOurs ? 500 : error.reason === 'body_too_large' ? 413 : (statusOfGrpc[error.code] ?? 500);
