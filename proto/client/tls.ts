@@ -11,7 +11,14 @@ export interface Tls {
   readonly key: Buffer;
 }
 
+/** The files of certificates and key. */
+export interface TlsPaths {
+  readonly ca: string;
+  readonly cert: string;
+  readonly key: string;
+}
+
 /** Reads the three files. Throws when one cannot be read. */
-export function readTls(paths: { ca: string; cert: string; key: string }): Tls {
+export function readTls(paths: TlsPaths): Tls {
   return { ca: readFileSync(paths.ca), cert: readFileSync(paths.cert), key: readFileSync(paths.key) };
 }

@@ -1,12 +1,15 @@
 // Clients of services in other processes, with the same types as the services themselves.
 import {
   type CallOptions,
+  type ChannelCredentials,
   Client,
   type ClientDuplexStream,
   type ClientReadableStream,
   credentials,
+  experimental,
   Metadata,
   type ServiceError,
+  type VerifyOptions,
 } from '@grpc/grpc-js';
 import { abortError, hasReason } from '../errors/app-error.js';
 import { type CallContext, callContext, consumerLeft } from '../call-context.js';
@@ -20,12 +23,14 @@ import {
   type UnaryHandler,
   type UntypedService,
 } from '../definition.js';
+import { certificateProvider } from './certificate-provider.js';
 import { actorKey, callerKey, commonChannelOptions, fromServiceError } from './grpc-wire.js';
 import { injectTraceContext } from '../traceparent.js';
 import { serverAddressOf, tracedStream, tracedUnary } from '../client-span.js';
 import { serverIdentityCheck } from './server-identity.js';
 import { pump } from './stream-pump.js';
 import type { Tls } from '../tls.js';
+import { TlsFiles } from '../tls-files.js';
 
 /** Options of `dialGrpc`. */
 export interface DialGrpcOptions {
@@ -34,6 +39,8 @@ export interface DialGrpcOptions {
   tls?: Tls;
   /** The service that the server's certificate must name, under TLS; absent: any server of the authority with a certificate for its host. */
   service?: string;
+  /** The name that the server's certificate must have, where the address is not that name. */
+  serverName?: string;
   /** The deadline of a unary call whose context has none; 30 s by default. */
   timeoutMs?: number;
   /**
@@ -71,10 +78,10 @@ const retryWaitMs = 50;
 
 /** Returns a connection to "host:port", "unix:/path" or a list of them in grpc-js's target syntax. Does not wait for the server. */
 export function dialGrpc(address: string, options: DialGrpcOptions): GrpcConnection {
-  const { tls, service } = options;
+  const { tls, service, serverName } = options;
   const verify = service === undefined ? {} : { checkServerIdentity: serverIdentityCheck(service) };
-  const channelCredentials = tls === undefined ? credentials.createInsecure() : credentials.createSsl(tls.ca, tls.key, tls.cert, verify);
-  const channel = new Client(address, channelCredentials, channelOptions);
+  const named = serverName === undefined ? {} : { 'grpc.ssl_target_name_override': serverName, 'grpc.default_authority': serverName };
+  const channel = new Client(address, credentialsFor(tls, verify), { ...channelOptions, ...named });
   const server = serverAddressOf(address);
   return {
     client<D extends ServiceDefinition>(definition: D): ServiceOf<D> {
@@ -88,6 +95,13 @@ export function dialGrpc(address: string, options: DialGrpcOptions): GrpcConnect
     },
     close: () => channel.close(),
   };
+}
+
+function credentialsFor(tls: Tls | undefined, verify: VerifyOptions): ChannelCredentials {
+  if (tls === undefined) return credentials.createInsecure();
+  if (!(tls instanceof TlsFiles)) return credentials.createSsl(tls.ca, tls.key, tls.cert, verify);
+  const provider = certificateProvider(tls);
+  return experimental.createCertificateProviderChannelCredentials(provider, provider, verify);
 }
 
 const asTheyAre = (bytes: Buffer): Buffer => bytes;

@@ -2,6 +2,7 @@
 import type { EventEmitter } from 'node:events';
 import { chmodSync } from 'node:fs';
 import {
+  experimental,
   Server,
   ServerCredentials,
   type sendUnaryData,
@@ -31,9 +32,11 @@ import { createReflection } from './reflection.js';
 import { operator } from './access/access.js';
 import { RequestStream } from './request-stream.js';
 import type { ServedService } from './served-service.js';
+import { certificateProvider } from '#client/grpc/certificate-provider.js';
 import { pump } from '#client/grpc/stream-pump.js';
 import { inTraceOf } from '#client/traceparent.js';
 import type { Tls } from '#client/tls.js';
+import { TlsFiles } from '#client/tls-files.js';
 import { removeStaleSocket } from './unix-socket.js';
 
 /** Options of `serveGrpc`. */
@@ -116,6 +119,10 @@ function bind(server: Server, address: string, credentials: ServerCredentials): 
 
 function credentialsFor(tls: Tls | undefined): ServerCredentials {
   if (tls === undefined) return ServerCredentials.createInsecure();
+  if (tls instanceof TlsFiles) {
+    const provider = certificateProvider(tls);
+    return experimental.createCertificateProviderServerCredentials(provider, provider, true);
+  }
   return ServerCredentials.createSsl(tls.ca, [{ cert_chain: tls.cert, private_key: tls.key }], true);
 }
 
