@@ -11,13 +11,24 @@ import { type InferenceService, InferenceServiceDefinition } from '#proto/infere
 import { type AlertService, AlertServiceDefinition } from '#proto/ledger/v1/alerts.js';
 import { type LedgerService, LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import { type MeteringService, MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
+import type { ProcessInfo } from '#proto/process/v1/process.js';
 import type { ServiceName } from '#rules/services.js';
 import type { CliConfig } from './config.js';
 import { CliError } from './errors.js';
+import { type Replica, replicasOf } from './replicas.js';
 
 const caller = 'operator';
 const callTimeoutMs = 15_000;
 const healthTimeoutMs = 3000;
+
+/** One replica of a service. */
+export interface ReplicaClient {
+  readonly address: string;
+  /** Raises service_unavailable unless it reports that it serves. */
+  checkHealth(): Promise<void>;
+  /** Returns the process; undefined: it does not describe itself. */
+  process(): Promise<ProcessInfo | undefined>;
+}
 
 /** The services of a gateway. */
 export interface Services {
@@ -30,8 +41,8 @@ export interface Services {
   readonly alerts: AlertService;
   readonly metering: MeteringService;
   readonly inference: InferenceService;
-  /** Raises service_unavailable unless the service reports that it serves. */
-  checkHealth(name: ServiceName): Promise<void>;
+  /** Returns the replicas of a service, each of which can be queried by itself. */
+  replicas(name: ServiceName): Promise<readonly ReplicaClient[]>;
   close(): void;
 }
 
@@ -47,15 +58,13 @@ export function operatorCall(timeoutMs = callTimeoutMs): CallContext {
 export async function connect(config: CliConfig): Promise<Services> {
   const connections = new Map<string, GrpcConnection>();
   const socketPath = config.mode === 'single' ? await runningSocket(config.dataDir) : '';
-  const connectionTo = (name: ServiceName): GrpcConnection => {
-    const address = config.mode === 'single' ? `unix:${socketPath}` : config.addresses[name];
+  const targetOf = (name: ServiceName): string => (config.mode === 'single' ? `unix:${socketPath}` : config.addresses[name]);
+  const connectionTo = (name: ServiceName, { address, host }: Replica = { address: targetOf(name) }): GrpcConnection => {
     const known = connections.get(address);
     if (known !== undefined) return known;
     // Only its own user can open a single process's socket, which identifies the caller well enough.
-    const connection = dialGrpc(
-      address,
-      config.mode === 'single' || config.tls === undefined ? { caller } : { caller, service: name, tls: config.tls },
-    );
+    const identity = config.mode === 'single' || config.tls === undefined ? {} : { service: name, tls: config.tls };
+    const connection = dialGrpc(address, { caller, ...identity, ...(host === undefined ? {} : { serverName: host }) });
     connections.set(address, connection);
     return connection;
   };
@@ -69,10 +78,14 @@ export async function connect(config: CliConfig): Promise<Services> {
     alerts: connectionTo('ledger').client(AlertServiceDefinition),
     metering: connectionTo('metering').client(MeteringServiceDefinition),
     inference: connectionTo('inference').client(InferenceServiceDefinition),
-    async checkHealth(name) {
+    async replicas(name) {
       // Loaded only here, because it is slow to load and only the doctor needs it.
       const { checkHealth } = await import('#kit/rpc/health-client.js');
-      await checkHealth(connectionTo(name), fullNames[name], { caller, timeoutMs: healthTimeoutMs });
+      return (await replicasOf(targetOf(name))).map((replica) => ({
+        address: replica.address,
+        checkHealth: () => checkHealth(connectionTo(name, replica), definitions[name].fullName, { caller, timeoutMs: healthTimeoutMs }),
+        process: async () => (await clientOf(name, connectionTo(name, replica)).getHealth({}, operatorCall())).process,
+      }));
     },
     close() {
       for (const connection of connections.values()) connection.close();
@@ -80,13 +93,18 @@ export async function connect(config: CliConfig): Promise<Services> {
   };
 }
 
-const fullNames: Readonly<Record<ServiceName, string>> = {
-  auth: AuthServiceDefinition.fullName,
-  catalog: CatalogServiceDefinition.fullName,
-  ledger: LedgerServiceDefinition.fullName,
-  metering: MeteringServiceDefinition.fullName,
-  inference: InferenceServiceDefinition.fullName,
+const definitions = {
+  auth: AuthServiceDefinition,
+  catalog: CatalogServiceDefinition,
+  ledger: LedgerServiceDefinition,
+  metering: MeteringServiceDefinition,
+  inference: InferenceServiceDefinition,
 };
+
+// Every service has this RPC, with a response of its own around the same message.
+function clientOf(name: ServiceName, connection: GrpcConnection): Pick<AuthService, 'getHealth'> {
+  return connection.client(definitions[name] as typeof AuthServiceDefinition);
+}
 
 async function runningSocket(dataDir: string): Promise<string> {
   const path = findAdminSocket(dataDir);

@@ -2,11 +2,14 @@
 import { ModelState } from '#proto/catalog/v1/catalog.js';
 import { ApiFormat } from '#proto/inference/v1/inference.js';
 import type { Cli } from './cli.js';
+import { TlsFiles } from '#client/tls-files.js';
+import type { ProcessInfo } from '#proto/process/v1/process.js';
 import { type ServiceName, serviceNames } from '#rules/services.js';
 import type { CliConfig } from './config.js';
 import { connect, operatorCall, type Services } from './connect.js';
 import { CliError, explain } from './errors.js';
 import { instant } from './output.js';
+import { checkCertificates, checkClocks, checkDisks, checkVersions, type SeenProcess } from './process-checks.js';
 import { keyFiles, lackingFiles, reportedKeys } from './secret-keys.js';
 import { isRight } from './views/balance.js';
 
@@ -81,12 +84,19 @@ async function* examineServices(config: CliConfig, nowMs: () => number): AsyncGe
   yield connected;
   if (services === undefined) return;
   try {
+    const seen: SeenProcess[] = [];
     for (const name of serviceNames) {
-      const health = await check(name, () => checkService(services!, name));
+      const health = await check(name, () => checkService(services!, name, seen, nowMs));
       yield health;
       if (!health.ok) continue;
       for (const further of furtherChecks[name] ?? []) yield await check(further.title, () => further.look(services!, nowMs(), config));
     }
+    if (seen.length === 0) return;
+    const own = config.tls instanceof TlsFiles ? config.tls.expiresAtMs : undefined;
+    yield await check('versions', async () => checkVersions(seen));
+    yield await check('clocks', async () => checkClocks(seen));
+    yield await check('certificates', async () => checkCertificates(seen, own, nowMs()));
+    yield await check('disks', async () => checkDisks(seen));
   } finally {
     services.close();
   }
@@ -143,19 +153,34 @@ function checkClock(theirsMs: number, oursMs: number): string {
   );
 }
 
-async function checkService(services: Services, name: ServiceName): Promise<string> {
-  try {
-    await services.checkHealth(name);
-    const { process: running } = await services[name].getHealth({}, operatorCall());
-    if (running === undefined) return 'serving';
-    const { version, nodeVersion, databaseEngine, databaseVersion, startedAtMs } = running;
-    return `serving; version ${version} on Node ${nodeVersion} and ${databaseEngine} ${databaseVersion}, since ${instant(startedAtMs)}`;
-  } catch (error) {
-    throw new CliError(error instanceof Error ? error.message : String(error), {
-      fix: `Start the ${name} service, or read its log to see what it waits for.`,
-      cause: error,
-    });
+/** Queries each replica of a service, and adds those that answer to `seen`. */
+async function checkService(services: Services, name: ServiceName, seen: SeenProcess[], nowMs: () => number): Promise<string> {
+  const replicas = await services.replicas(name);
+  const faults: string[] = [];
+  let running: ProcessInfo | undefined;
+  for (const replica of replicas) {
+    try {
+      await replica.checkHealth();
+      const beganAtMs = nowMs();
+      const info = await replica.process();
+      if (info === undefined) continue;
+      running ??= info;
+      const uncertainMs = (nowMs() - beganAtMs) / 2;
+      const label = replicas.length === 1 ? name : `${name} at ${replica.address}`;
+      seen.push({ name: label, info, seenAtMs: beganAtMs + uncertainMs, uncertainMs });
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      faults.push(replicas.length === 1 ? why : `${replica.address}: ${why}`);
+    }
   }
+  if (faults.length > 0) {
+    const some = replicas.length === 1 ? '' : `${faults.length} of ${replicas.length} replicas do not serve. `;
+    throw new CliError(`${some}${faults.join(' ')}`, { fix: `Start the ${name} service, or read its log to see what it waits for.` });
+  }
+  const serving = replicas.length === 1 ? 'serving' : `${replicas.length} replicas serving`;
+  if (running === undefined) return serving;
+  const { version, nodeVersion, databaseEngine, databaseVersion, startedAtMs } = running;
+  return `${serving}; version ${version} on Node ${nodeVersion} and ${databaseEngine} ${databaseVersion}, since ${instant(startedAtMs)}`;
 }
 
 interface FurtherCheck {

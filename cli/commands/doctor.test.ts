@@ -59,6 +59,10 @@ describe('the doctor', () => {
       'reconcile',
       'inference',
       'upstreams',
+      'versions',
+      'clocks',
+      'certificates',
+      'disks',
     ]);
     expect((await tollgate(gateway, ['doctor'])).stdout).toMatch(
       /ledger +serving; version 1\.2\.3 on Node 24\.0\.0 and SQLite 3\.50\.0[^]*holds +2 open, the oldest for 5 s/,

@@ -186,6 +186,9 @@ const running = ProcessInfo.fromPartial({
   startedAtMs: BigInt(testNowMs),
   databaseEngine: 'SQLite',
   databaseVersion: '3.50.0',
+  nowMs: BigInt(testNowMs),
+  diskFreeBytes: 90_000_000_000n,
+  diskTotalBytes: 100_000_000_000n,
 });
 
 function stubbed(definition: { methods: object }, methods: object): object {

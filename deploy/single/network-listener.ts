@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import type { Values } from '#kit/config/settings.js';
 import type { Part } from '#kit/lifecycle.js';
 import type { ProcessHost } from '#kit/process/process.js';
+import { setCertificate } from '#kit/process/process-info.js';
 import { grpcPart, type GrpcPartOptions } from '#kit/process/service-process.js';
-import { readTls } from '#client/tls.js';
+import { TlsFiles } from '#client/tls-files.js';
 import { ensureAuthority, ensureCertificate } from '#kit/tls/certificate-files.js';
 import type { grpcSettings } from './config.js';
 
@@ -21,6 +22,11 @@ export async function networkListener(
   if (host.tls === undefined) await ensureAuthority(folder);
   if (listen === undefined) return [];
   const names = new Set(['localhost', '127.0.0.1', hostname(), ...hosts]);
-  const tls = host.tls ?? readTls(await ensureCertificate(folder, 'tollgate', { isClient: false, hosts: [...names] }));
+  const own = async (): Promise<TlsFiles> => {
+    const files = new TlsFiles(await ensureCertificate(folder, 'tollgate', { isClient: false, hosts: [...names] }));
+    setCertificate(files.watch({ log: host.log }));
+    return files;
+  };
+  const tls = host.tls ?? (await own());
   return [grpcPart({ ...offered, address: listen, tls }, host)];
 }

@@ -1,5 +1,8 @@
 // Describes the running process: its versions, its start time and its database.
 import { randomBytes } from 'node:crypto';
+import { statfs } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { dirname } from 'node:path';
 import { getEnvironmentData } from 'node:worker_threads';
 import type { Database } from '../db/open.js';
 import { asText } from '../db/values.js';
@@ -19,6 +22,13 @@ export interface ProcessInfo {
   readonly databaseLatencyUs: number;
   /** The secret keys of the service, the current one first; empty if it has none. */
   readonly secretKeys: SecretKeyState[];
+  /** The clock of this process. */
+  readonly nowMs: bigint;
+  /** When its certificate expires; 0: it has none. */
+  readonly certificateExpiresAtMs: bigint;
+  /** Of the disk with the database; 0: the database is on another machine. */
+  readonly diskFreeBytes: bigint;
+  readonly diskTotalBytes: bigint;
 }
 
 /** A secret key of a service. */
@@ -37,6 +47,13 @@ export function reportSecretKeys(db: Database, read: () => Promise<SecretKeyStat
   secretKeysOf.set(db, read);
 }
 
+let certificate: { readonly expiresAtMs: number } | undefined;
+
+/** Names the certificate of this process. */
+export function setCertificate(own: { readonly expiresAtMs: number }): void {
+  certificate = own;
+}
+
 /** The name under which the threads of a process find `thisProcess` in worker_threads' environment data. */
 export const thisProcessKey = 'tollgate.process';
 
@@ -53,17 +70,39 @@ export const thisProcess: Pick<ProcessInfo, 'instanceId' | 'version' | 'nodeVers
 /** Returns this process and its database, which it queries. */
 export async function processInfo(db: Database): Promise<ProcessInfo> {
   const beganAt = performance.now();
-  const version = await databaseVersion(db);
+  const { version, folder } = await databaseState(db);
   const databaseLatencyUs = Math.round((performance.now() - beganAt) * 1000);
   const secretKeys = (await secretKeysOf.get(db)?.()) ?? [];
   const databaseEngine = db.engine === 'sqlite' ? 'SQLite' : /mariadb/i.test(version) ? 'MariaDB' : 'MySQL';
   // MariaDB names itself within its version.
-  return { ...thisProcess, databaseEngine, databaseVersion: version.split('-')[0] ?? version, databaseLatencyUs, secretKeys };
+  return {
+    ...thisProcess,
+    databaseEngine,
+    databaseVersion: version.split('-')[0] ?? version,
+    databaseLatencyUs,
+    secretKeys,
+    nowMs: BigInt(Date.now()),
+    certificateExpiresAtMs: BigInt(certificate?.expiresAtMs ?? 0),
+    ...(await diskOf(folder)),
+  };
 }
 
-async function databaseVersion({ engine, knex }: Database): Promise<string> {
-  const statement = engine === 'sqlite' ? 'SELECT sqlite_version() AS version' : 'SELECT VERSION() AS version';
-  const answer: unknown = await knex.raw(statement);
-  const rows = (engine === 'sqlite' ? answer : (answer as unknown[])[0]) as { version: unknown }[];
-  return asText(rows[0]?.version);
+/** Returns the version, and the folder of the data; undefined: it is on another machine, or only in memory. */
+async function databaseState({ engine, knex }: Database): Promise<{ version: string; folder: string | undefined }> {
+  if (engine === 'sqlite') {
+    const statement = "SELECT sqlite_version() AS version, file AS folder FROM pragma_database_list WHERE name = 'main'";
+    const [row] = (await knex.raw(statement)) as { version: unknown; folder: unknown }[];
+    const file = asText(row?.folder);
+    return { version: asText(row?.version), folder: file === '' ? undefined : dirname(file) };
+  }
+  const [[row]] = (await knex.raw('SELECT VERSION() AS version, @@datadir AS folder, @@hostname AS host')) as [
+    { version: unknown; folder: unknown; host: unknown }[],
+    unknown,
+  ];
+  return { version: asText(row?.version), folder: row?.host === hostname() ? asText(row?.folder) : undefined };
+}
+
+async function diskOf(folder: string | undefined): Promise<Pick<ProcessInfo, 'diskFreeBytes' | 'diskTotalBytes'>> {
+  const disk = folder === undefined ? undefined : await statfs(folder, { bigint: true }).catch(() => undefined);
+  return { diskFreeBytes: (disk?.bavail ?? 0n) * (disk?.bsize ?? 0n), diskTotalBytes: (disk?.blocks ?? 0n) * (disk?.bsize ?? 0n) };
 }
