@@ -55,7 +55,7 @@ function sent(document: object): Middleware {
 export function createApp(deps: AppDeps): Koa {
   const keyed = authenticate(deps.keys);
   const { callsMax, callsPerAccountMax } = deps.config;
-  const admitted = admit({ callsMax, callsPerAccountMax, occupancy: deps.occupancy, isDraining: deps.isDraining });
+  const admitted = admit({ callsMax, callsPerAccountMax, occupancy: deps.occupancy });
   const in_ =
     (dialect: Format, endpoint: Endpoint): Middleware =>
     (ctx: Context, next: Next) => {

@@ -1,9 +1,10 @@
 // The gateway: the only component that serves HTTP. It owns no data.
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, Server as NetServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '#kit/clock.js';
+import type { CommonConfig } from '#kit/config/common.js';
 import { AppError } from '#client/errors/app-error.js';
 import type { Part } from '#kit/lifecycle.js';
 import type { Logger } from '#kit/log.js';
@@ -54,14 +55,18 @@ const requestTimeoutMs = 300_000;
 /** Longer than the idle timeouts of common load balancers, so that they close first and never send to a closed connection. */
 const idleTimeoutMs = 75_000;
 const drainPollMs = 20;
+/**
+ * How long a connection that has just answered stays open for a next request while the gateway stops: a client that reuses it at that moment would
+ * lose its request.
+ */
+const lastRequestMs = 1000;
 
 /** What the gateway needs from its process. */
 export interface GatewayDeps {
   readonly peers: GatewayPeers;
   readonly clock: Clock;
   readonly log: Logger;
-  /** How long calls in flight may continue after `stop`. */
-  readonly drainTimeoutMs: number;
+  readonly common: Pick<CommonConfig, 'lameDuckMs' | 'drainTimeoutMs'>;
   /** Where ended calls are kept that metering could not store yet: a folder used by this process only. */
   readonly spoolDir: string;
   /** Present in a gateway that shares its port and its limits with other threads of its process. */
@@ -145,6 +150,11 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
   let connections: Connections | undefined;
   let bodies: BodyGuard | undefined;
 
+  function leave(): void {
+    isDraining = true;
+    connections?.closeAfterResponses();
+  }
+
   return {
     name: 'gateway',
     address() {
@@ -198,13 +208,13 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
       server.on('request', connections.guard(app.callback()));
       await listen(server, config, shared !== undefined);
     },
+    leave,
     async stop() {
-      isDraining = true;
+      leave();
       endObserving();
       disconnectDrain.close();
       retries.close();
-      if (server !== undefined && connections !== undefined)
-        await drain(server, () => connections!.isQuiet() && keyedCalls.count() === 0, deps.drainTimeoutMs);
+      if (server !== undefined && connections !== undefined) await drain(server, connections, () => keyedCalls.count() === 0, deps.common);
       keyedCalls.stop();
       bodies?.stop();
       const lostCalls = checkpoints.count();
@@ -252,12 +262,22 @@ async function listen(server: Server, { host, port }: Pick<GatewayConfig, 'host'
 }
 
 /**
- * Lets requests in flight end, and closes the remaining connections at the end of the time. Until then probes see that this gateway
- * is draining, and new calls are refused; idle connections do not delay the stop.
+ * Accepts no more connections and lets requests in flight end, and those that still arrive on open connections. Closes the remaining connections
+ * at the end of the time. Idle connections do not delay the stop.
  */
-async function drain(server: Server, isQuiet: () => boolean, timeoutMs: number): Promise<void> {
-  for (let waitedMs = 0; !isQuiet() && waitedMs < timeoutMs; waitedMs += drainPollMs) await sleep(drainPollMs);
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+async function drain(
+  server: Server,
+  connections: Connections,
+  isQuiet: () => boolean,
+  { lameDuckMs, drainTimeoutMs }: GatewayDeps['common'],
+): Promise<void> {
+  const idleMs = Math.min(lastRequestMs, lameDuckMs);
+  // The HTTP server's own method closes idle connections at the same time.
+  const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
+  const untilMs = performance.now() + drainTimeoutMs;
+  while ((connections.closeIdle(idleMs) > 0 || !isQuiet()) && performance.now() < untilMs) await sleep(drainPollMs);
   server.closeAllConnections();
+  // Ends the HTTP server's own timers.
+  server.close();
   await closed;
 }

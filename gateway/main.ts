@@ -26,36 +26,39 @@ await runProcess({
     // The requests of all calls to the ledger and to metering are batched.
     const holds = { method: 'batch', operations: ['hold', 'release'], caller: 'gateway', log } as const;
     const records = { method: 'batch', operations: ['recordUsage'], caller: 'gateway', log } as const;
+    // One connection for each service: readiness must say what calls would meet. If a replica dies, another one answers the lookup of a key.
+    const auth = host.dial('auth', peers.auth, { attempts: 3 });
+    const catalog = host.dial('catalog', peers.catalog);
+    const ledger = host.dial('ledger', peers.ledger);
+    const metering = host.dial('metering', peers.metering);
+    const inference = host.dial('inference', peers.inference);
     const gateway = createGateway(config.gateway, {
       peers: {
-        auth: host.dial('auth', peers.auth).client(AuthServiceDefinition),
-        users: host.dial('auth', peers.auth).client(UserServiceDefinition),
-        callers: host.dial('auth', peers.auth).client(CallerServiceDefinition),
-        notifications: host.dial('auth', peers.auth).client(NotificationServiceDefinition),
-        catalog: host.dial('catalog', peers.catalog).client(CatalogServiceDefinition),
+        auth: auth.client(AuthServiceDefinition),
+        users: auth.client(UserServiceDefinition),
+        callers: auth.client(CallerServiceDefinition),
+        notifications: auth.client(NotificationServiceDefinition),
+        catalog: catalog.client(CatalogServiceDefinition),
         ledger: timed(
           LedgerServiceDefinition,
-          batchClient(LedgerServiceDefinition, host.dial('ledger', peers.ledger).client(LedgerServiceDefinition), holds).client,
+          batchClient(LedgerServiceDefinition, ledger.client(LedgerServiceDefinition), holds).client,
           'grpc',
           holds.operations,
         ),
-        alerts: host.dial('ledger', peers.ledger).client(AlertServiceDefinition),
-        payments: host.dial('ledger', peers.ledger).client(PaymentServiceDefinition),
+        alerts: ledger.client(AlertServiceDefinition),
+        payments: ledger.client(PaymentServiceDefinition),
         metering: timed(
           MeteringServiceDefinition,
-          batchClient(MeteringServiceDefinition, host.dial('metering', peers.metering).client(MeteringServiceDefinition), records).client,
+          batchClient(MeteringServiceDefinition, metering.client(MeteringServiceDefinition), records).client,
           'grpc',
           records.operations,
         ),
-        inference: host.dial('inference', peers.inference).client(InferenceServiceDefinition),
-        health: {
-          ledger: host.dial('ledger', peers.ledger).client(HealthDefinition),
-          metering: host.dial('metering', peers.metering).client(HealthDefinition),
-        },
+        inference: inference.client(InferenceServiceDefinition),
+        health: { ledger: ledger.client(HealthDefinition), metering: metering.client(HealthDefinition) },
       },
       clock,
       log,
-      drainTimeoutMs: common.drainTimeoutMs,
+      common,
       spoolDir: config.gateway.spoolDir ?? './data/spool',
     });
     return [gateway];

@@ -106,10 +106,11 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
       {
         name,
         script: fileURLToPath(new URL(script, import.meta.url)),
-        env: () => ({ ...passedOn(env, name), ...tlsEnv(name), ...own() }),
+        // The launcher stops one process after the other, and no other replica takes their calls meanwhile.
+        env: () => ({ TOLLGATE_LAME_DUCK: '0s', ...passedOn(env, name), ...tlsEnv(name), ...own() }),
         logPath: join(logFolder, `${name}.log`),
         restartDelayMs,
-        stopMsMax: common.drainTimeoutMs + stopMsBeyondDraining,
+        stopMsMax: common.lameDuckMs + common.drainTimeoutMs + stopMsBeyondDraining,
       },
       log,
       notePid(name),

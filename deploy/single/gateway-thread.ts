@@ -64,7 +64,7 @@ await runThread<GatewayThreadData>((data, { log, clock, common, thread, services
     },
     clock,
     log,
-    drainTimeoutMs: common.drainTimeoutMs,
+    common,
     spoolDir: data.spoolDir,
     shared: { thread, occupancy: sharedOccupancy(data.occupancy, thread), limits: windows },
   });

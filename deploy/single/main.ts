@@ -175,7 +175,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
       },
       clock,
       log,
-      drainTimeoutMs: host.common.drainTimeoutMs,
+      common: host.common,
       spoolDir,
     });
   };

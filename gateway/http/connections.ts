@@ -15,6 +15,10 @@ export interface Connections {
   guard(handle: RequestListener): RequestListener;
   /** Reports whether no request is waiting for the end of its response. */
   isQuiet(): boolean;
+  /** From now on each connection is closed after its next response, which announces it (`Connection: close`). */
+  closeAfterResponses(): void;
+  /** Closes the connections that have had no request for this long since `closeAfterResponses`. Returns how many remain open. */
+  closeIdle(idleMs: number): number;
 }
 
 /** The limits of connections. */
@@ -32,13 +36,18 @@ export function watchConnections(
   occupancy: Pick<Occupancy, 'connections' | 'countConnection'>,
 ): Connections {
   const unanswered = new Map<Socket, number>();
+  /** The open connections, and since when each has been idle; before `closeAfterResponses` that is not kept. */
+  const open = new Map<Socket, number>();
+  let isClosing = false;
 
   // Responses queued behind another one are not notified that their connection has closed.
   server.on('connection', (socket) => {
     occupancy.countConnection(1);
+    open.set(socket, performance.now());
     socket.once('close', () => {
       occupancy.countConnection(-1);
       unanswered.delete(socket);
+      open.delete(socket);
     });
     if (occupancy.connections() > connectionsMax) socket.destroy();
   });
@@ -47,6 +56,7 @@ export function watchConnections(
     const left = (unanswered.get(socket) ?? 0) - 1;
     if (left > 0) unanswered.set(socket, left);
     else unanswered.delete(socket);
+    if (isClosing && open.has(socket)) open.set(socket, performance.now());
   }
 
   function watch(socket: Socket, response: ServerResponse): void {
@@ -65,8 +75,23 @@ export function watchConnections(
         return;
       }
       watch(socket, response);
+      if (isClosing) response.shouldKeepAlive = false;
       handle(request, response);
     },
     isQuiet: () => unanswered.size === 0,
+    closeAfterResponses() {
+      isClosing = true;
+      for (const socket of open.keys()) open.set(socket, performance.now());
+    },
+    closeIdle(idleMs) {
+      const nowMs = performance.now();
+      for (const [socket, sinceMs] of open) {
+        if (unanswered.has(socket) || nowMs - sinceMs < idleMs) continue;
+        // Not `destroy`, which would reset the connection if a request had just arrived.
+        socket.end();
+        open.delete(socket);
+      }
+      return open.size;
+    },
   };
 }

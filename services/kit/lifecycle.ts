@@ -6,6 +6,8 @@ export interface Part {
   /** For logs. */
   readonly name: string;
   start(): Promise<void>;
+  /** Reports permanently that it is not ready, and continues to serve; called some time before `stop`, on parts that have started. */
+  leave?(): void;
   /** Finishes the work in progress, then releases everything. */
   stop(): Promise<void>;
 }

@@ -5,6 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { chat, post, readSse } from '../support/calls.js';
+import { startKeepAlive } from '../support/keep-alive.js';
 import { eventually } from '../support/process.js';
 import { startSystem, type System } from '../support/system.js';
 
@@ -19,6 +20,7 @@ let system: System;
 
 beforeAll(async () => {
   system = await startSystem('single', {
+    TOLLGATE_LAME_DUCK: '1s',
     TOLLGATE_GATEWAY_CONNECTIONS_MAX: '50',
     TOLLGATE_GATEWAY_BODIES_BYTES_PER_ACCOUNT_MAX: String(bodiesBytesMax),
     TOLLGATE_GATEWAY_COUNTS_PER_MINUTE_MAX: '20',
@@ -204,7 +206,7 @@ describe('connections', () => {
 });
 
 describe('a stop', () => {
-  it('lets calls end, tells probes, and refuses new calls meanwhile', async () => {
+  it('first tells probes, still serves calls meanwhile, and lets those in flight end', async () => {
     const slow = { model: 'sandbox/story', stream: true, messages: [{ role: 'user', content: 'delay=20ms tokens=60' }] };
     const answer = await chat(system, system.firstKey, slow);
     const ended = system.end();
@@ -213,11 +215,18 @@ describe('a stop', () => {
       return response.status === 503 ? response : undefined;
     }, 2000);
     expect(await probe.json()).toEqual({ status: 'draining' });
-    const refused = await chat(system, system.firstKey);
-    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
-    expect(((await refused.json()) as Refusal).error.reason).toBe('service_unavailable');
+    expect((await chat(system, system.firstKey)).status).toBe(200);
     expect((await readSse(answer)).at(-1)?.data).toBe('[DONE]');
     expect(await ended).toBe(0);
+    await system.start();
+  });
+
+  it('ends each connection of clients that keep them with an answer that says so', async () => {
+    const connections = 8;
+    const load = startKeepAlive({ baseUrl: system.baseUrl, key: system.firstKey, connections, untilClosed: true });
+    await sleep(500);
+    expect(await system.end()).toBe(0);
+    expect(await load.stop()).toMatchObject({ failed: [], closed: connections });
     await system.start();
   });
 

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { chat, createKey, settled, sumOfCharges } from '../support/calls.js';
+import { startKeepAlive } from '../support/keep-alive.js';
 import { eventually, freePort, root } from '../support/process.js';
 import { addUser, Browser } from '../support/console.js';
 import { startSystem, type System } from '../support/system.js';
@@ -161,11 +162,13 @@ describe('a single process with several gateway threads', () => {
     await callEveryThread(of, of.firstKey);
   }, 120_000);
 
-  it('lets the calls of all threads complete when it stops', async () => {
-    const of = await start();
+  it('lets the calls of all threads complete when it stops, and ends each connection with an answer that says so', async () => {
+    const of = await start({ TOLLGATE_LAME_DUCK: '1s' });
     await callEveryThread(of, of.firstKey);
+    const load = startKeepAlive({ baseUrl: of.baseUrl, key: of.firstKey, connections: 8, untilClosed: true });
     const { ends } = await streams(of, 16, 'delay=20ms tokens=100');
     expect(await of.end()).toBe(0);
+    expect(await load.stop()).toMatchObject({ failed: [], closed: 8 });
     expect((await ends).filter(({ isWhole }) => !isWhole)).toEqual([]);
     await of.start();
     const { id: accountId } = await of.json<{ id: string }>('account', 'list');

@@ -28,9 +28,13 @@ process.on('exit', () => {
   for (const child of children) child.kill('SIGKILL');
 });
 
-/** Starts a script of the build with the Node that runs the tests. */
+/** Starts a script of the build with the Node that runs the tests. Unless `env` says otherwise, it stops without a lame-duck time. */
 export function startScript(script: string, args: readonly string[], env: Record<string, string>): Child {
-  const child = spawn(process.execPath, [script, ...args], { cwd: root, env: cleanEnv(env), stdio: ['pipe', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [script, ...args], {
+    cwd: root,
+    env: cleanEnv({ TOLLGATE_LAME_DUCK: '0s', ...env }),
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
   children.add(child);
   child.once('exit', () => children.delete(child));
   let stdout = '';

@@ -8,7 +8,7 @@ import { beginState } from '../request-state.js';
 import { admit, type AdmissionOptions } from './admit.js';
 
 function admission(options: Partial<AdmissionOptions>) {
-  const middleware = admit({ callsMax: 9, callsPerAccountMax: 9, occupancy: localOccupancy(), isDraining: () => false, ...options });
+  const middleware = admit({ callsMax: 9, callsPerAccountMax: 9, occupancy: localOccupancy(), ...options });
   return (accountId: string, work: () => Promise<void>): Promise<unknown> => {
     const context = {} as Context;
     beginState(context, { requestId: 'req_1', dialect: chatCompletions, key: Key.fromPartial({ accountId }) });
@@ -44,10 +44,5 @@ describe('admission', () => {
     const fail = async (): Promise<never> => Promise.reject(new Error('no'));
     await expect(call('one', fail)).rejects.toThrow('no');
     await expect(call('one', fail)).rejects.toThrow('no');
-  });
-
-  it('refuses calls with a retry-after while the gateway stops', async () => {
-    const refusal = await failureOf(admission({ isDraining: () => true })('one', async () => undefined));
-    expect([refusal.reason, refusal.retryAfterMs]).toEqual(['service_unavailable', 1000]);
   });
 });

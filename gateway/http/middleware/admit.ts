@@ -1,4 +1,4 @@
-// Bounds the calls in flight, in total and per account, and admits no new calls while the gateway stops.
+// Bounds the calls in flight, in total and per account.
 import type { Context, Middleware, Next } from 'koa';
 import { AppError } from '#client/errors/app-error.js';
 import type { Occupancy } from '../occupancy.js';
@@ -10,7 +10,6 @@ export interface AdmissionOptions {
   /** Lower than the total, so that one account cannot lock out the others. */
   readonly callsPerAccountMax: number;
   readonly occupancy: Pick<Occupancy, 'calls' | 'callsOf' | 'countCall'>;
-  isDraining(): boolean;
 }
 
 const retryAfterMs = 1000;
@@ -19,10 +18,9 @@ const retryAfterMs = 1000;
  * Creates the middleware, one instance for all routes that it bounds together, after the one that authenticates the key. A call counts from
  * before its body is read until its end.
  */
-export function admit({ callsMax, callsPerAccountMax, occupancy, isDraining }: AdmissionOptions): Middleware {
+export function admit({ callsMax, callsPerAccountMax, occupancy }: AdmissionOptions): Middleware {
   return async (ctx: Context, next: Next) => {
     const { accountId } = stateOf(ctx).key!;
-    if (isDraining()) throw new AppError('service_unavailable', 'This gateway is stopping. Try again.', { retryAfterMs });
     if (occupancy.calls() >= callsMax)
       throw new AppError('overloaded', 'The gateway has as many calls in flight as it may. Try again shortly.', { retryAfterMs });
     if (occupancy.callsOf(accountId) >= callsPerAccountMax) {

@@ -1,7 +1,7 @@
 // Settings that every process has.
 import { hostname } from 'node:os';
 import { logLevels } from '../log.js';
-import { type Tls, readTls } from '#client/tls.js';
+import { TlsFiles } from '#client/tls-files.js';
 import { ConfigError, duration, flag, integer, oneOf, optionalText, type Values } from './settings.js';
 import { otelSettings } from './otel/settings.js';
 
@@ -37,9 +37,14 @@ export function commonSettings(name: string) {
     trustNetwork: flag('TOLLGATE_TRUST_NETWORK', 'accept callers without certificates on addresses that are not loopback', {
       default: false,
     }),
+    lameDuckMs: duration(
+      'TOLLGATE_LAME_DUCK',
+      'how long a process goes on serving after SIGTERM while it reports that it is not ready, so that load balancers find other replicas first; SIGINT skips this',
+      { default: 5000, minMs: 0, maxMs: 600_000 },
+    ),
     drainTimeoutMs: duration('TOLLGATE_DRAIN_TIMEOUT', 'how long calls in flight may take to complete at shutdown', {
-      // Within the 30 s that Kubernetes gives a pod by default.
-      default: 25_000,
+      // With the lame-duck time within the 30 s that Kubernetes gives a pod by default.
+      default: 20_000,
       minMs: 0,
       maxMs: 600_000,
     }),
@@ -61,14 +66,14 @@ export function identityOf(
 }
 
 /** Returns the certificates, or undefined when none are set. Raises ConfigError when only some are set or a file cannot be read. */
-export function tlsOf(config: Pick<CommonConfig, 'tlsCa' | 'tlsCert' | 'tlsKey'>): Tls | undefined {
+export function tlsOf(config: Pick<CommonConfig, 'tlsCa' | 'tlsCert' | 'tlsKey'>): TlsFiles | undefined {
   const { tlsCa: ca, tlsCert: cert, tlsKey: key } = config;
   if (ca === undefined && cert === undefined && key === undefined) return undefined;
   if (ca === undefined || cert === undefined || key === undefined) {
     throw new ConfigError(['TOLLGATE_TLS_CA, TOLLGATE_TLS_CERT and TOLLGATE_TLS_KEY must be set together']);
   }
   try {
-    return readTls({ ca, cert, key });
+    return new TlsFiles({ ca, cert, key });
   } catch (error) {
     throw new ConfigError([`A file of TOLLGATE_TLS_CA, TOLLGATE_TLS_CERT or TOLLGATE_TLS_KEY cannot be read: ${(error as Error).message}`]);
   }

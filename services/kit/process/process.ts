@@ -1,5 +1,6 @@
 // The lifecycle of a process: configuration, logs and telemetry first, then its parts in order; on a signal everything stops in
 // reverse, within a time limit.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Clock, systemClock } from '../clock.js';
 import { type CommonConfig, commonSettings, identityOf, tlsOf } from '../config/common.js';
 import { otelLibrarySettings } from '../config/otel/library-settings.js';
@@ -14,6 +15,7 @@ import { timed } from '../rpc/rpc-metrics.js';
 import type { MetricSnapshot } from '../telemetry/metrics.js';
 import { observeCertificates } from '../telemetry/runtime-metrics.js';
 import { startTelemetry } from '../telemetry/telemetry.js';
+import { setCertificate } from './process-info.js';
 
 /** What a process provides to its parts. */
 export interface ProcessHost {
@@ -45,7 +47,7 @@ export interface ProcessOptions<G extends SettingGroups> {
 const stopMsExtraDefault = 10_000;
 
 /**
- * Starts the process; resolves when every part has started. SIGTERM and SIGINT stop it, and a second signal ends it immediately. An invalid
+ * Starts the process; resolves when every part has started. SIGTERM stops it after the lame-duck time and SIGINT immediately; a second signal ends it. An invalid
  * configuration is printed and ends it with status 1, as does a part that cannot start or an uncaught error.
  */
 export async function runProcess<G extends SettingGroups>(options: ProcessOptions<G>, env: Environment = process.env): Promise<void> {
@@ -54,6 +56,7 @@ export async function runProcess<G extends SettingGroups>(options: ProcessOption
   process.umask(0o077);
   const log = createLogger({ name: options.name, level: common.logLevel });
   endOnUncaught(log);
+  if (tls !== undefined) setCertificate(tls.watch({ log }));
   const telemetry = await startTelemetry({
     ...identityOf(options.name, common),
     otel: common,
@@ -78,9 +81,11 @@ export async function runProcess<G extends SettingGroups>(options: ProcessOption
     },
     addMetrics: (source) => telemetry.addSource(source),
   };
+  let parts: readonly Part[];
   let stopParts: () => Promise<void>;
   try {
-    stopParts = await startInOrder(await options.build(groups, host), log);
+    parts = await options.build(groups, host);
+    stopParts = await startInOrder(parts, log);
   } catch (error) {
     log.fatal({ err: error }, 'could not start');
     // In addition to the log line, for a user who started it by hand.
@@ -88,12 +93,16 @@ export async function runProcess<G extends SettingGroups>(options: ProcessOption
     await telemetry.stop();
     return process.exit(1);
   }
-  const stop = async (): Promise<void> => {
+  const leavers = parts.filter(({ leave }) => leave !== undefined);
+  const stop = async (signal: NodeJS.Signals): Promise<void> => {
+    for (const part of leavers) part.leave!();
+    // A user at a terminal does not wait, and parts that nobody balances have nothing to announce.
+    if (signal === 'SIGTERM' && leavers.length > 0) await sleep(common.lameDuckMs);
     await stopParts();
     for (const connection of connections) connection.close();
     await telemetry.stop();
   };
-  stopOnSignal(stop, common.drainTimeoutMs + (options.stopMsExtra ?? stopMsExtraDefault), log);
+  stopOnSignal(stop, common.lameDuckMs + common.drainTimeoutMs + (options.stopMsExtra ?? stopMsExtraDefault), log);
   log.info('started');
 }
 
@@ -121,7 +130,7 @@ export function endOnUncaught(log: Logger): void {
   process.on('unhandledRejection', end);
 }
 
-function stopOnSignal(stop: () => Promise<void>, stopMsMax: number, log: Logger): void {
+function stopOnSignal(stop: (signal: NodeJS.Signals) => Promise<void>, stopMsMax: number, log: Logger): void {
   let isStopping = false;
   const onSignal = (signal: NodeJS.Signals): void => {
     if (isStopping) {
@@ -134,7 +143,7 @@ function stopOnSignal(stop: () => Promise<void>, stopMsMax: number, log: Logger)
       log.error('did not stop in time');
       process.exit(1);
     }, stopMsMax).unref();
-    stop().then(
+    stop(signal).then(
       () => {
         clearTimeout(timer);
         log.info('stopped');

@@ -62,7 +62,7 @@ async function run(
       access: probeAccess(),
       build: () => ({ parts: [database, module], offers: [offer(ProbeServiceDefinition, module)] }),
     },
-    { TOLLGATE_LOG_LEVEL: 'silent', ...options.env },
+    { TOLLGATE_LOG_LEVEL: 'silent', TOLLGATE_LAME_DUCK: '0s', ...options.env },
   );
   return events;
 }
@@ -102,6 +102,23 @@ describe('a service process', () => {
     state = { ok: true };
     await eventually(health, 'serving');
     process.emit('SIGTERM');
+    expect(await exited.promise).toBe(0);
+  });
+
+  it('still serves for a while after SIGTERM, and reports that it is not healthy', async () => {
+    const events = await run({ echo: async (request) => request }, { env: { TOLLGATE_LAME_DUCK: '900ms' } });
+    expect(await health()).toBe('serving');
+    process.emit('SIGTERM', 'SIGTERM');
+    expect(await health()).toBe('not serving');
+    expect(await connection.client(ProbeServiceDefinition).echo(probe('late'), callContext({ caller: 'gateway' }))).toEqual(probe('late'));
+    expect(events).toEqual(['opened', 'started']);
+    expect(await exited.promise).toBe(0);
+    expect(events).toEqual(['opened', 'started', 'stopped', 'closed']);
+  });
+
+  it('does not wait after SIGINT', async () => {
+    await run({}, { env: { TOLLGATE_LAME_DUCK: '10m' } });
+    process.emit('SIGINT', 'SIGINT');
     expect(await exited.promise).toBe(0);
   });
 

@@ -100,6 +100,7 @@ export function grpcPart(
   { log, common }: Pick<ProcessHost, 'log' | 'common'>,
 ): Part {
   let server: GrpcServer | undefined;
+  let isLeaving = false;
   let stopPolling = (): void => {};
   return {
     name: 'grpc',
@@ -113,10 +114,14 @@ export function grpcPart(
         log,
       });
       server = running;
-      const follow = followReadiness(running, offers, log);
+      const follow = followReadiness(offers, (isReady) => running.setServing(isReady && !isLeaving), log);
       await follow();
       stopPolling = everyAbout(readyPollMs, () => void follow());
       log.info({ address: running.address, tls: tls !== undefined }, 'serving gRPC');
+    },
+    leave() {
+      isLeaving = true;
+      server?.setServing(false);
     },
     async stop() {
       stopPolling();
@@ -125,8 +130,8 @@ export function grpcPart(
   };
 }
 
-/** Checks at each call whether the modules are ready, and logs when that changes. */
-function followReadiness(server: GrpcServer, offers: readonly Offer[], log: Logger): () => Promise<void> {
+/** Checks at each call whether the modules are ready, reports it, and logs when it changes. */
+function followReadiness(offers: readonly Offer[], report: (isReady: boolean) => void, log: Logger): () => Promise<void> {
   let wasReady = true;
   return async () => {
     const faults = await Promise.all(
@@ -137,6 +142,6 @@ function followReadiness(server: GrpcServer, offers: readonly Offer[], log: Logg
     if (wasReady && !isReady) log.warn({ why }, 'not ready');
     if (!wasReady && isReady) log.info('ready again');
     wasReady = isReady;
-    server.setServing(isReady);
+    report(isReady);
   };
 }

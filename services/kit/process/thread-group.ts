@@ -26,7 +26,7 @@ export interface ThreadSetup {
 }
 
 /** What the main thread sends to a thread. */
-export type ThreadOrder = { readonly kind: 'stop' } | { readonly kind: 'collect' };
+export type ThreadOrder = { readonly kind: 'leave' | 'stop' | 'collect' };
 
 /** What a thread reports. */
 export type ThreadReport =
@@ -173,6 +173,9 @@ export function threadGroup(options: ThreadGroupOptions): ThreadGroup {
         await stop();
         throw error;
       }
+    },
+    leave() {
+      for (const { worker } of running.values()) order(worker, { kind: 'leave' });
     },
     stop,
     async metrics() {
