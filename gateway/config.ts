@@ -55,6 +55,11 @@ export const gatewaySettings = {
     default: 10_000,
   }),
   keysCachedMax: integer('TOLLGATE_GATEWAY_KEYS_CACHED_MAX', 'keys kept in the local cache', { min: 1, max: 10_000_000, default: 100_000 }),
+  keysWithoutAuthMs: duration(
+    'TOLLGATE_GATEWAY_KEYS_WITHOUT_AUTH',
+    'how long keys that this gateway knows are served while auth is unavailable; meanwhile a key that is revoked, disabled or restricted keeps working as before; with 0 they are served for about a second',
+    { minMs: 0, maxMs: 86_400_000, default: 0 },
+  ),
   holdTtlMs: duration('TOLLGATE_GATEWAY_HOLD_TTL', 'lifetime of a hold without a checkpoint', {
     minMs: 1000,
     maxMs: 3_600_000,

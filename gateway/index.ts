@@ -84,7 +84,14 @@ export interface GatewayDeps {
 export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway {
   const { peers, clock, log } = deps;
   const { rpcTimeoutMs } = config;
-  const keys = createKeyReplica({ auth: peers.auth, clock, log, keysMax: config.keysCachedMax, rpcTimeoutMs });
+  const keys = createKeyReplica({
+    auth: peers.auth,
+    clock,
+    log,
+    keysMax: config.keysCachedMax,
+    withoutAuthMs: config.keysWithoutAuthMs,
+    rpcTimeoutMs,
+  });
   const models = createModelReplica({
     catalog: peers.catalog,
     inference: peers.inference,

@@ -20,7 +20,7 @@ describe('the readiness of a gateway', () => {
   const missing = (): Promise<string[]> =>
     createReadiness({
       health: { ledger: { check: () => ledger() }, metering: { check: () => metering() } },
-      keys: { isLive: () => state.hasKeys },
+      keys: { isUsable: () => state.hasKeys },
       models: { hasCatalog: () => state.hasCatalog, isInferenceReached: () => state.hasUpstreams },
       recorder: { isRecording: () => state.isRecording },
       spool: { hasRoom: async () => state.hasRoom },

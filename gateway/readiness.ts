@@ -13,13 +13,13 @@ import type { ModelReplica } from './replicas/models.js';
 const checkTimeoutMs = 1000;
 /** How long a result is cached, so that probes cannot load the services. */
 const keptMs = 250;
-/** A replica that is stopping reports that it does not serve, so another one is queried. */
-const attemptsMax = 3;
+/** A replica that is stopping reports that it does not serve, so others are queried: each attempt reaches any of them. */
+const attemptsMax = 8;
 
 /** Returns a function that names the missing parts; none if calls can be served. */
 export function createReadiness(deps: {
   health: GatewayPeers['health'];
-  keys: Pick<KeyReplica, 'isLive'>;
+  keys: Pick<KeyReplica, 'isUsable'>;
   models: Pick<ModelReplica, 'hasCatalog' | 'isInferenceReached'>;
   recorder: Pick<Recorder, 'isRecording'>;
   spool: Pick<Spool, 'hasRoom'>;
@@ -35,7 +35,7 @@ export function createReadiness(deps: {
       spool.hasRoom(),
     ]);
     const parts: Record<string, boolean> = {
-      auth: keys.isLive(),
+      auth: keys.isUsable(),
       catalog: models.hasCatalog(),
       ledger,
       metering: metering && recorder.isRecording(),

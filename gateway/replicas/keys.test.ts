@@ -136,10 +136,22 @@ describe('the key replica', () => {
   beforeEach(async () => {
     auth = new FakeAuth();
     clock = new ManualClock();
-    keys = createKeyReplica({ auth, clock, log: createLogger({ name: 'test', level: 'silent' }), keysMax: 2, rpcTimeoutMs: 1000 });
+    await restart(0);
+  });
+
+  async function restart(withoutAuthMs: number): Promise<void> {
+    await keys?.stop();
+    keys = createKeyReplica({
+      auth,
+      clock,
+      log: createLogger({ name: 'test', level: 'silent' }),
+      keysMax: 2,
+      withoutAuthMs,
+      rpcTimeoutMs: 1000,
+    });
     await keys.start();
     await sleep(5);
-  });
+  }
 
   afterEach(() => keys.stop());
 
@@ -301,6 +313,69 @@ describe('the key replica', () => {
     };
     await refusalOf();
     expect(await refusalOf()).toBe('key_revoked');
+  });
+
+  describe('that serves known keys for a minute without auth', () => {
+    beforeEach(() => restart(60_000));
+
+    const loseAuth = async (): Promise<void> => {
+      auth.isUnavailable = true;
+      await auth.cut();
+    };
+
+    it('admits them until the minute is over, and refuses keys that it has never seen', async () => {
+      expect(await refusalOf()).toBe('admitted');
+      await loseAuth();
+      clock.advance(59_000);
+      expect([await refusalOf(), await refusalOf(makeSecret()), keys.isUsable()]).toEqual(['admitted', 'service_unavailable', true]);
+      clock.advance(1000);
+      expect([await refusalOf(), keys.isUsable()]).toEqual(['service_unavailable', false]);
+    });
+
+    it('still refuses a key from the instant of its expiry', async () => {
+      auth.key.expiresAtMs = BigInt(clock.nowMs() + 30_000);
+      expect(await refusalOf()).toBe('admitted');
+      await loseAuth();
+      clock.advance(30_000);
+      expect(await refusalOf()).toBe('key_expired');
+    });
+
+    it('queries auth at most once a second, and applies what has changed once auth is back', async () => {
+      expect(await refusalOf()).toBe('admitted');
+      await loseAuth();
+      clock.advance(10_000);
+      for (let call = 0; call < 50; call += 1) await refusalOf();
+      expect(auth.lookUps).toBeLessThanOrEqual(3);
+      auth.key = { ...auth.key, state: KeyState.KEY_STATE_REVOKED, version: 2n };
+      auth.isUnavailable = false;
+      clock.advance(1000);
+      await refusalOf();
+      await sleep(5);
+      expect(await refusalOf()).toBe('key_revoked');
+    });
+
+    it('keeps them while auth can be reached but cannot read its database', async () => {
+      expect(await refusalOf()).toBe('admitted');
+      const { authenticate } = auth;
+      auth.authenticate = async () => Promise.reject(new AppError('service_unavailable', 'No database.'));
+      await auth.cut();
+      await sleep(150);
+      expect(keys.isLive()).toBe(true);
+      expect(await refusalOf()).toBe('admitted');
+      auth.authenticate = authenticate;
+    });
+
+    it('forgets a key that auth no longer knows', async () => {
+      expect(await refusalOf()).toBe('admitted');
+      const former = auth.secret;
+      auth.secret = makeSecret();
+      await auth.cut();
+      await sleep(150);
+      expect(await refusalOf(former)).toBe('key_unknown');
+      await loseAuth();
+      clock.advance(1000);
+      expect(await refusalOf(former)).toBe('service_unavailable');
+    });
   });
 
   it('fails closed when auth is unavailable and the key is not cached', async () => {

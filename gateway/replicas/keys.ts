@@ -7,6 +7,7 @@ import type { Logger } from '#kit/log.js';
 import { counter } from '#kit/telemetry/metrics.js';
 import { callContext } from '#client/call-context.js';
 import { hashSecret, isWellFormedSecret } from './key-secret.js';
+import { Outage } from '../call/outage.js';
 import type { GatewayPeers } from '../peers.js';
 import { assertUsable } from './usable-key.js';
 import { type FeedState, feedState, watch, type Watch } from '#kit/rpc/watch.js';
@@ -26,6 +27,8 @@ const [hits, misses, knownUnknowns] = [lookups.of({ result: 'hit' }), lookups.of
 /** How long an unknown secret is remembered. */
 const unknownMs = 1000;
 const unknownsMax = 10_000;
+/** How often auth is tried again while known keys are served without it. */
+const trialMs = 1000;
 
 interface Entry {
   key: Key;
@@ -39,6 +42,8 @@ interface Entry {
   /** Set if the secret was replaced by a rotation: from this instant on it is refused. */
   secretExpiresAtMs: bigint | undefined;
   fetchedAtMs: number;
+  /** Set once changes may have been missed: when the entry was last known to be current. Only auth can renew it. */
+  outdatedSinceMs: number | undefined;
 }
 
 /** Refuses a key that exists. It says whose key it is, so that the account can see the refusal. */
@@ -68,25 +73,31 @@ export interface KeyReplica {
   stop(): Promise<void>;
   /** Reports whether pushed changes arrive. */
   isLive(): boolean;
+  /** Reports whether keys can be authenticated: changes arrive, or known keys are still served without auth. */
+  isUsable(): boolean;
   /** Returns the status of the pushed changes. */
   feed(): FeedState;
   /**
    * Returns the active key of a secret at this instant. Throws key_malformed, key_unknown, key_revoked, key_disabled,
-   * key_expired or account_suspended, and service_unavailable if auth cannot be reached. If the key exists, the error is an
-   * UnusableKeyError.
+   * key_expired or account_suspended, and service_unavailable if auth cannot be reached, unless the key is known and still served without
+   * auth. If the key exists, the error is an UnusableKeyError.
    */
   authenticate(secret: string): Promise<UsableKey>;
 }
 
-/** Creates the cache, which holds at most `keysMax` keys. */
+/**
+ * Creates the cache, which holds at most `keysMax` keys. While auth is unavailable, a key is served for `withoutAuthMs` after it was last known to
+ * be current; 0: for about a second.
+ */
 export function createKeyReplica(deps: {
   auth: Pick<GatewayPeers['auth'], 'authenticate' | 'watchKeys'>;
   clock: Clock;
   log: Logger;
   keysMax: number;
+  withoutAuthMs: number;
   rpcTimeoutMs: number;
 }): KeyReplica {
-  const { auth, clock, log, keysMax, rpcTimeoutMs } = deps;
+  const { auth, clock, log, keysMax, withoutAuthMs, rpcTimeoutMs } = deps;
   const entries = new Map<string, Entry>();
   // A rotated key has several secrets for a while.
   const hashesByKeyId = new Map<string, Set<string>>();
@@ -95,13 +106,22 @@ export function createKeyReplica(deps: {
   // Counts pushed messages with changes: an answer fetched while one arrived may be older than the change and is not cached.
   let changesSeen = 0;
   let following: Watch | undefined;
+  const meaning = withoutAuthMs === 0 ? 'calls are refused' : 'known keys are served without it, and changes of them have no effect';
+  const outage = new Outage('auth', meaning, clock, log);
+  let triedAtMs = Number.NEGATIVE_INFINITY;
+
+  const heardAtMs = (): number => clock.nowMs() - (following?.silentMs() ?? Number.POSITIVE_INFINITY);
+  const currentAtMs = (entry: Entry): number => entry.outdatedSinceMs ?? Math.max(entry.fetchedAtMs, heardAtMs());
+  const isServedWithoutAuth = (entry: Entry): boolean => clock.nowMs() - currentAtMs(entry) < withoutAuthMs;
 
   function onMessage(message: WatchKeysResponse, isFirst: boolean): void {
     if (isFirst) {
       // Changes may have been missed while disconnected.
       changesSeen += 1;
-      entries.clear();
-      hashesByKeyId.clear();
+      for (const [hash, entry] of entries) {
+        if (isServedWithoutAuth(entry)) entry.outdatedSinceMs = currentAtMs(entry);
+        else forget(hash, entry);
+      }
     }
     for (const { changed } of message.changes) {
       changesSeen += 1;
@@ -151,13 +171,17 @@ export function createKeyReplica(deps: {
     else hashes.add(hash);
   }
 
-  async function fetch(hash: string, secretHash: Buffer): Promise<Entry> {
+  async function fetch(hash: string, secretHash: Buffer, timeoutMs: number): Promise<Entry> {
     const seenBefore = changesSeen;
     let response: AuthenticateResponse;
     try {
-      response = await auth.authenticate({ secretHash }, callContext({ caller: 'gateway', timeoutMs: rpcTimeoutMs }));
+      response = await auth.authenticate({ secretHash }, callContext({ caller: 'gateway', timeoutMs }));
     } catch (error) {
+      if (hasReason(error, 'service_unavailable', 'deadline_exceeded')) outage.began(error);
+      else outage.ended();
       if (hasReason(error, 'key_unknown')) {
+        const known = entries.get(hash);
+        if (known !== undefined) forget(hash, known);
         if (unknowns.size >= unknownsMax) unknowns.clear();
         unknowns.set(hash, clock.nowMs());
       }
@@ -173,7 +197,9 @@ export function createKeyReplica(deps: {
       accountTimeZone: response.accountTimeZone,
       secretExpiresAtMs: response.secretExpiresAtMs,
       fetchedAtMs: clock.nowMs(),
+      outdatedSinceMs: undefined,
     };
+    outage.ended();
     if (seenBefore === changesSeen) remember(hash, entry);
     return entry;
   }
@@ -182,7 +208,8 @@ export function createKeyReplica(deps: {
     const hash = secretHash.toString('latin1');
     const nowMs = clock.nowMs();
     const cached = entries.get(hash);
-    if (cached !== undefined && nowMs - cached.fetchedAtMs < (following?.isLive() === true ? liveMs : blindMs)) {
+    const freshMs = cached === undefined || cached.outdatedSinceMs !== undefined ? 0 : following?.isLive() === true ? liveMs : blindMs;
+    if (cached !== undefined && nowMs - cached.fetchedAtMs < freshMs) {
       hits.add();
       return cached;
     }
@@ -192,9 +219,26 @@ export function createKeyReplica(deps: {
       throw unknownKey();
     }
     misses.add();
+    if (cached === undefined || !isServedWithoutAuth(cached)) return fetchOnce(hash, secretHash, rpcTimeoutMs);
+    try {
+      if (!outage.isOn()) return await fetchOnce(hash, secretHash, Math.min(rpcTimeoutMs, trialMs));
+    } catch (error) {
+      if (!outage.isOn()) throw error;
+    }
+    if (clock.monotonicMs() - triedAtMs >= trialMs) {
+      // The call does not wait for it: auth may hang.
+      triedAtMs = clock.monotonicMs();
+      fetchOnce(hash, secretHash, rpcTimeoutMs).catch(() => undefined);
+    }
+    outage.count();
+    return cached;
+  }
+
+  /** Fetches the key, once for all calls that need it at the same time. */
+  function fetchOnce(hash: string, secretHash: Buffer, timeoutMs: number): Promise<Entry> {
     let fetched = fetching.get(hash);
     if (fetched === undefined) {
-      fetched = fetch(hash, secretHash).finally(() => fetching.delete(hash));
+      fetched = fetch(hash, secretHash, timeoutMs).finally(() => fetching.delete(hash));
       fetching.set(hash, fetched);
     }
     return fetched;
@@ -216,6 +260,7 @@ export function createKeyReplica(deps: {
       await following?.stop();
     },
     isLive: () => following?.isLive() === true,
+    isUsable: () => following?.isLive() === true || (entries.size > 0 && clock.nowMs() - heardAtMs() < withoutAuthMs),
     feed: () => feedState(following),
     async authenticate(secret) {
       if (!isWellFormedSecret(secret)) {
