@@ -28,6 +28,16 @@ export const distributedSettings = {
     'whether the private MariaDB writes binary logs, with which `tollgate restore` can bring a backup to any later instant of the last 7 days',
     { default: false },
   ),
+  logBytesMax: integer(
+    'TOLLGATE_DISTRIBUTED_LOG_BYTES_MAX',
+    'size in bytes at which the log file of a process is rotated; 0 disables this, for a logrotate of yours (with copytruncate)',
+    { min: 0, max: 1024 * 1024 * 1024, default: 64 * 1024 * 1024 },
+  ),
+  logFilesKept: integer('TOLLGATE_DISTRIBUTED_LOG_FILES_KEPT', 'earlier log files that are kept of each process', {
+    min: 0,
+    max: 1000,
+    default: 5,
+  }),
   // Long enough not to spin on a process that cannot start, short enough that a killed process is hardly missed.
   restartDelayMs: duration('TOLLGATE_DISTRIBUTED_RESTART_DELAY', 'delay before a process that has ended is restarted', {
     minMs: 10,

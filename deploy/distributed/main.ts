@@ -19,6 +19,7 @@ import { type ConsoleLink, ensureFirstRun, type FirstRun, createConsoleLink } fr
 import { firstRunFacts, showFirstKey } from '../show-secrets.js';
 import { welcomeText } from '../welcome.js';
 import { distributedEnvironment, distributedSettings, forLauncher, passedOn } from './config.js';
+import { logRotation } from './log-rotation.js';
 import { claimPorts } from './ports.js';
 import { nodeCount } from './galera/cluster.js';
 import { superviseGalera } from './galera/supervised.js';
@@ -40,7 +41,7 @@ const settings = { launcher: distributedSettings };
 await runProcess({ name: 'distributed', settings, ownPrefixes: ['TOLLGATE_'], stopMsExtra, build }, forLauncher(env));
 
 async function build(config: { launcher: import('./config.js').DistributedConfig }, { log, common }: ProcessHost): Promise<Part[]> {
-  const { port, firstPort, database, binaryLogs, restartDelayMs } = config.launcher;
+  const { port, firstPort, database, binaryLogs, restartDelayMs, logBytesMax, logFilesKept } = config.launcher;
   const dataDir = resolve(config.launcher.dataDir);
   const tlsFolder = join(dataDir, 'tls');
   const logFolder = join(dataDir, 'logs');
@@ -171,7 +172,11 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
     },
     stop: async () => undefined,
   };
-  return [lock, store, ...(redis === undefined ? [] : [redis]), ...serviceParts, operator, gateway, welcome];
+  const rotation = logRotation(
+    { folders: [logFolder, join(dataDir, 'mariadb'), join(dataDir, 'redis')], bytesMax: logBytesMax, filesKept: logFilesKept },
+    log,
+  );
+  return [lock, rotation, store, ...(redis === undefined ? [] : [redis]), ...serviceParts, operator, gateway, welcome];
 }
 
 async function firstRunOver(
