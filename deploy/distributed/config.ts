@@ -62,7 +62,14 @@ export function forLauncher(env: Environment): Environment {
 /** Returns the part of the launcher's environment that the process `name` receives: its own settings and those of every process. */
 export function passedOn(env: Environment, name: string): Record<string, string> {
   const own = `TOLLGATE_${name.toUpperCase()}_`;
-  const common = ['TOLLGATE_LOG_LEVEL', 'TOLLGATE_LAME_DUCK', 'TOLLGATE_DRAIN_TIMEOUT', 'TOLLGATE_INSTANCE_ID', 'TOLLGATE_LOST_SECRET_KEY', 'TZ'];
+  const common = [
+    'TOLLGATE_LOG_LEVEL',
+    'TOLLGATE_LAME_DUCK',
+    'TOLLGATE_DRAIN_TIMEOUT',
+    'TOLLGATE_INSTANCE_ID',
+    'TOLLGATE_LOST_SECRET_KEY',
+    'TZ',
+  ];
   // Settings of telemetry, Node (its compile cache, additional authorities for upstreams) and OpenSSL.
   const libraries = /^(OTEL_|NODE_|SSL_CERT_)/;
   // Auth sends mail; mails of auth and of the ledger name the address of the console.

@@ -59,6 +59,7 @@ const sources: readonly Source[] = [
     description: 'Traces of calls and logs over OpenTelemetry: what they contain, sampling, and their settings, for operators.',
   },
   { name: 'backup', description: 'How to back up and restore everything, and how to rotate the secret key, for operators.' },
+  { name: 'rollouts', description: 'How to restart, upgrade and renew certificates without a failed call, for operators.' },
   { name: 'reconciling', description: 'How to check that the books agree, and what to do when they do not, for operators.' },
   { name: 'metrics', description: 'Every metric with its labels, for operators.' },
   { name: 'slos', description: 'Service level objectives and how alerts watch them, for operators.' },

@@ -67,14 +67,14 @@ export function get(system: System, path: string, secret: string): Promise<Respo
 }
 
 /** Returns all usage records, optionally of one account. */
-export async function usageRows(system: System, ...filter: string[]): Promise<UsageRow[]> {
+export async function usageRows(system: Pick<System, 'cli'>, ...filter: string[]): Promise<UsageRow[]> {
   const lines = (await system.cli('usage', 'list', '--all', '--json', ...filter)).trim();
   return lines === '' ? [] : lines.split('\n').map((line) => JSON.parse(line) as UsageRow);
 }
 
 /** Waits until at least `calls` calls are recorded and settled and nothing is held. Returns the rows and the balance. */
 export async function settled(
-  system: System,
+  system: Pick<System, 'cli' | 'json'>,
   accountId: string,
   calls = 0,
   timeoutMs = 20_000,

@@ -14,7 +14,7 @@ import { checkHealth } from '#kit/rpc/health-client.js';
 import { type CertificateFiles, ensureCertificate } from '#kit/tls/certificate-files.js';
 import { type Mariadb, startMariadb } from '../../deploy/distributed/mariadb/mariadb.js';
 import { runCommand } from './command-runner.js';
-import { type Child, eventually, freePort, startScript } from './process.js';
+import { type Child, eventually, freePort, NeverWill, startScript } from './process.js';
 import { copySystemTables } from './system-tables.js';
 import type { System } from './system.js';
 
@@ -100,7 +100,7 @@ export async function startFleet({ replicas, started = replicas, env = {}, distO
         child = started;
         outputs.push(started);
         await eventually(async () => {
-          if (started.process.exitCode !== null) throw new Error(`${name} exited: ${started.stdout()}${started.stderr()}`);
+          if (started.process.exitCode !== null) throw new NeverWill(`${name} exited: ${started.stdout()}${started.stderr()}`);
           return (await isReady()) ? true : undefined;
         }, readyMsMax);
       },
@@ -114,6 +114,7 @@ export async function startFleet({ replicas, started = replicas, env = {}, distO
     const settings = {
       [`${prefix}LISTEN`]: `127.0.0.1:${port}`,
       [`${prefix}DATABASE_URL`]: mariadb.url(`tollgate_${name}`),
+      [`${prefix}MIGRATION_DATABASE_URL`]: mariadb.migrationUrl(`tollgate_${name}`),
       ...(['auth', 'ledger', 'inference'].includes(name) ? { [`${prefix}SECRET_KEY_FILE`]: join(folder, `${name}-secret-key`) } : {}),
     };
     return member(name, replica, settings, async () => {

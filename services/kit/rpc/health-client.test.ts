@@ -46,6 +46,7 @@ it('of a server with mutual TLS succeeds without a certificate at the address fo
   const guarded = await serveGrpc({ services: [], address: '127.0.0.1:0', healthAddress: probePath, tls: readTls({ ca, cert, key }), log });
   const [probe, unknown] = [dialGrpc(probePath, options), dialGrpc(guarded.address, options)];
   try {
+    guarded.setServing(true);
     await checkHealth(probe, '', options);
     await expect(checkHealth(unknown, '', { ...options, timeoutMs: 300 })).rejects.toThrow();
     guarded.setServing(false);
