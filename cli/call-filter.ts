@@ -30,7 +30,7 @@ export function withCallFilter(cli: Cli, command: Command, what: 'started' | 're
 export function callFilterOf(options: CallFilterOptions): Omit<UsageFilter, 'outcome'> {
   return {
     accountId: options.account ?? '',
-    projectId: options.project ?? '',
+    projectIds: options.project === undefined ? [] : [options.project],
     keyId: options.key ?? '',
     modelId: options.model ?? '',
     fromMs: options.from ?? 0n,

@@ -109,6 +109,7 @@ describe('the audit trail', () => {
       email: 'grace@example.com',
       isOperator: true,
       roles: new Map(),
+      projectRoles: new Map(),
       clientAddress: '192.0.2.44',
     };
     const before = (await trail()).length;

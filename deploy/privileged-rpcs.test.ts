@@ -193,13 +193,21 @@ describe('the gateway’s certificate', () => {
     };
     const lesser = await sign({ operator: false, roles: { [accountId]: 'viewer' } });
     const elsewhere = await sign({ operator: false, roles: { acct_0123456789abcdef0123456789abcdef: 'owner' } });
+    const inProject = await sign({
+      operator: false,
+      roles: { [accountId]: 'member' },
+      project_roles: { [accountId]: { proj_1: 'developer' } },
+    });
     const before = await contents();
     const open: string[] = [];
     for (const { rpc, rule, call } of privileged) {
       const fields = fieldsNaming(rule.accountPath, accountId);
       const tries = { ...tokens };
       if (rule.role !== 'user') tries['of a member of another account'] = elsewhere;
-      if (rule.role !== 'user' && rule.role !== 'viewer') tries['of a viewer'] = lesser;
+      if (!['user', 'member', 'viewer'].includes(rule.role!)) tries['of a viewer'] = lesser;
+      // The service limits the other RPCs to the projects of the user.
+      if (!['user', 'member'].includes(rule.role!) && rule.someProject !== true)
+        tries['of a member with a role in one project'] = inProject;
       for (const [name, token] of Object.entries(tries)) {
         const outcome = await outcomeOf(call(fields, asGateway(token)));
         if (!refusals.includes(outcome)) open.push(`${rpc} with a token ${name}: ${outcome}`);

@@ -40,32 +40,37 @@ writeFileSync(
 function ruleOf(name, method) {
   const options = method.proto.options;
   if (options === undefined || !hasExtension(options, accessOption)) return fault(name, 'has no option (tollgate.options.v1.access)');
-  const { grant, role, accountField, anyAccount, perOperation } = getExtension(options, accessOption);
+  const { grant, role, accountField, anyAccount, perOperation, projectField, someProject } = getExtension(options, accessOption);
   const roleName = role === 0 ? undefined : roles.values.find(({ number }) => number === role).localName.toLowerCase();
   if (perOperation !== (grant === '')) return fault(name, 'needs either a grant or per_operation');
   if (grant !== '' && !/^[a-z]+\.[a-z]+$/.test(grant)) return fault(name, `has the grant "${grant}", which is not resource.verb`);
   if (anyAccount && accountField !== '') return fault(name, 'cannot have both any_account and account_field');
-  if (['viewer', 'developer', 'billing', 'admin', 'owner'].includes(roleName) && accountField === '') {
+  if (['member', 'viewer', 'developer', 'billing', 'admin', 'owner'].includes(roleName) && accountField === '') {
     return fault(name, `requires the role "${roleName}" in an account but has no account_field`);
+  }
+  if ((projectField !== '' || someProject) && !['viewer', 'developer'].includes(roleName)) {
+    return fault(name, 'admits users by their roles in projects, which are viewer and developer, but requires neither');
   }
   return {
     grant,
     ...(roleName === undefined ? {} : { role: roleName }),
-    ...(accountField === '' ? {} : { accountPath: accountPathOf(name, method.input, accountField.split('.')) }),
+    ...(accountField === '' ? {} : { accountPath: fieldPathOf(name, 'account_field', method.input, accountField.split('.')) }),
     ...(anyAccount ? { anyAccount } : {}),
     ...(perOperation ? { perOperation } : {}),
+    ...(projectField === '' ? {} : { projectPath: fieldPathOf(name, 'project_field', method.input, projectField.split('.')) }),
+    ...(someProject ? { someProject } : {}),
   };
 }
 
 /** The path as the generated interfaces name it. */
-function accountPathOf(name, message, [first, ...rest]) {
+function fieldPathOf(name, option, message, [first, ...rest]) {
   const field = message?.fields.find((each) => each.name === first);
   if (field === undefined || (field.oneof !== undefined && !field.proto.proto3Optional)) {
-    return fault(name, `has an account_field that names no plain field: "${first}"`);
+    return fault(name, `has a ${option} that names no plain field: "${first}"`);
   }
-  if (rest.length > 0) return [field.localName, ...(accountPathOf(name, field.message, rest) ?? [])];
+  if (rest.length > 0) return [field.localName, ...(fieldPathOf(name, option, field.message, rest) ?? [])];
   const isText = field.scalar === 9 && field.fieldKind !== 'map';
-  return isText ? [field.localName] : fault(name, `has an account_field that is no string: "${first}"`);
+  return isText ? [field.localName] : fault(name, `has a ${option} that is no string: "${first}"`);
 }
 
 function fault(name, text) {

@@ -1,5 +1,5 @@
 // tollgate member: the members of an account and their roles.
-import { Command } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
 import { Role } from '#proto/auth/v1/users.js';
 import { chooseAccount, withAccount } from '../accounts.js';
 import type { Cli } from '../cli.js';
@@ -12,7 +12,9 @@ const roles = wordsOf<Role>(Role, 'ROLE_');
 
 /** The noun `member`. */
 export function memberCommand(cli: Cli): Command {
-  const member = new Command('member').description('The members of an account. Roles: owner, admin, developer, billing or viewer.');
+  const member = new Command('member').description(
+    'The members of an account. Roles: owner, admin, developer, billing, viewer, or member for roles in projects only.',
+  );
 
   withAccount(member.command('put <email>'))
     .description("Add a user as a member, or change the member's role. The first member must be an owner.")
@@ -22,6 +24,19 @@ export function memberCommand(cli: Cli): Command {
         const accountId = await chooseAccount(auth, options.account);
         const { id: userId } = await userByEmail(users, email);
         const response = await users.putMember({ accountId, userId, role: options.role }, operatorCall());
+        cli.out.show(memberView, response.member!);
+      }),
+    );
+
+  member
+    .command('project <email> <project>')
+    .description('Give a member a role in one project, in addition to the role in the account.')
+    .requiredOption('--role <role>', 'developer (manages its keys), viewer, or none', parseProjectRole)
+    .action((email: string, projectId: string, { role }: { role: Role }) =>
+      cli.withServices(async ({ auth, users }) => {
+        const { accountId } = (await auth.getProject({ projectId, accountId: '' }, operatorCall())).project!;
+        const { id: userId } = await userByEmail(users, email);
+        const response = await users.putProjectMember({ accountId, projectId, userId, role }, operatorCall());
         cli.out.show(memberView, response.member!);
       }),
     );
@@ -47,4 +62,10 @@ export function memberCommand(cli: Cli): Command {
     );
 
   return member;
+}
+
+function parseProjectRole(text: string): Role {
+  const role = { developer: Role.ROLE_DEVELOPER, viewer: Role.ROLE_VIEWER, none: Role.ROLE_UNSPECIFIED }[text];
+  if (role === undefined) throw new InvalidArgumentError('It must be developer, viewer or none.');
+  return role;
 }

@@ -40,7 +40,7 @@ describe('usage', () => {
     ]);
     expect(listed.stdout).toMatch(/req_1 +sandbox\/echo +120 +30 +\$0\.000012 +350 +client_disconnected/);
     expect(gateway.state.lastRecordsRequest?.filter).toMatchObject({
-      projectId: 'proj_1',
+      projectIds: ['proj_1'],
       modelId: 'sandbox/echo',
       fromMs: BigInt(testNowMs - 12 * 3_600_000),
       untilMs: BigInt(Date.parse('2027-01-31T00:00Z')),

@@ -39,18 +39,27 @@ export const userView: View<User> = {
   ],
 };
 
+const projectsOf = ({ projectRoles }: Member): string => projectRoles.map((each) => `${each.projectId} ${roles.of(each.role)}`).join(', ');
+
 /** A member of an account. */
 export const memberView: View<Member> = {
-  json: ({ user, role, joinedAtMs: sinceMs }) => ({ ...userJson(user!), role: roles.of(role), since: instantJson(sinceMs) }),
+  json: ({ user, role, projectRoles, joinedAtMs: sinceMs }) => ({
+    ...userJson(user!),
+    role: roles.of(role),
+    projects: projectRoles.map((each) => ({ project: each.projectId, role: roles.of(each.role) })),
+    since: instantJson(sinceMs),
+  }),
   columns: [
     { title: 'email', text: ({ user }) => user!.email },
     { title: 'name', text: ({ user }) => user!.name },
     { title: 'role', text: ({ role }) => roles.of(role) },
+    { title: 'projects', text: projectsOf },
     { title: 'since', text: ({ joinedAtMs: sinceMs }) => instant(sinceMs) },
   ],
   details: [
     { title: 'email', text: ({ user }) => user!.email },
     { title: 'role', text: ({ role }) => roles.of(role) },
+    { title: 'projects', text: projectsOf },
     { title: 'since', text: ({ joinedAtMs: sinceMs }) => instant(sinceMs) },
   ],
 };

@@ -208,7 +208,8 @@ function OfAccount({ children }: { children: ReactNode }) {
             name,
             suspended: state === 'suspended',
             role: 'owner',
-            permissions: ['look', 'change keys', 'change money', 'change members', 'change projects'],
+            projects: [],
+            permissions: ['look', 'see projects', 'change keys', 'change money', 'change members', 'change projects'],
           }}
         >
           {children}

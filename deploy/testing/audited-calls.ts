@@ -14,6 +14,7 @@ import {
 } from '#proto/auth/v1/auth.js';
 import { CreateCallerRequest, UpdateCallerRequest } from '#proto/auth/v1/callers.js';
 import { CreateUserRequest, RevokeSessionsRequest, Role, UpdateProfileRequest, UpdateUserRequest } from '#proto/auth/v1/users.js';
+import { defaultProjectId } from '#rules/default-project.js';
 import { ModelState } from '#proto/catalog/v1/catalog.js';
 import { ApiFormat, OverrideMode, Upstream } from '#proto/inference/v1/inference.js';
 import { PutAlertRequest } from '#proto/ledger/v1/alerts.js';
@@ -240,8 +241,24 @@ export function auditedCalls(services: TestServices): AuditedCall[] {
       () => users.putMember({ accountId: made.accountId, userId: made.userId, role: Role.ROLE_OWNER }, operator),
       once,
     ),
+    ofUsers(
+      'PutProjectMember',
+      'member.project',
+      () =>
+        users.putProjectMember(
+          { accountId: made.accountId, projectId: defaultProjectId(made.accountId), userId: made.userId, role: Role.ROLE_VIEWER },
+          operator,
+        ),
+      once,
+    ),
     ofUsers('CreateInvitation', 'member.invite', async () => {
-      const request = { accountId: made.accountId, email: 'eve@example.com', role: Role.ROLE_VIEWER, invitedByUserId: made.userId };
+      const request = {
+        accountId: made.accountId,
+        email: 'eve@example.com',
+        role: Role.ROLE_VIEWER,
+        invitedByUserId: made.userId,
+        projectRoles: [],
+      };
       const { invitation, token } = await users.createInvitation(request, operator);
       made.invitation = invitation!.id;
       made.token = token;
@@ -260,7 +277,13 @@ export function auditedCalls(services: TestServices): AuditedCall[] {
       {
         by: 'bob@example.com',
         async prepare() {
-          const request = { accountId: made.accountId, email: 'bob@example.com', role: Role.ROLE_VIEWER, invitedByUserId: made.userId };
+          const request = {
+            accountId: made.accountId,
+            email: 'bob@example.com',
+            role: Role.ROLE_VIEWER,
+            invitedByUserId: made.userId,
+            projectRoles: [],
+          };
           made.token = (await users.createInvitation(request, operator)).token;
         },
       },

@@ -119,7 +119,9 @@ describe('the API reference', () => {
     const section = markdownOf('console-api')
       .split('### ')
       .find((each) => each.startsWith('POST /accounts/{account}/keys\n'))!;
-    expect(section).toContain('For members who may change keys: owner, admin, developer.');
+    expect(section).toContain(
+      'For members who may change keys: owner, admin, developer, and those with the role developer in the project.',
+    );
     expect(section).toContain('| `models` | array of string, null |  | At most 150 of them. |');
     expect(section).toContain('| `limit_usd` | string, null |  | A decimal USD amount');
     expect(section).toContain(

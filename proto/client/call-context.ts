@@ -34,8 +34,10 @@ export interface Actor {
   readonly sessionId: string;
   readonly email: string;
   readonly isOperator: boolean;
-  /** The name of the user's role in each account to which the user belongs: "owner", "admin", "developer", "billing" or "viewer". */
+  /** The name of the user's role in each account to which the user belongs: "owner", "admin", "developer", "billing", "viewer" or "member". */
   readonly roles: ReadonlyMap<string, string>;
+  /** The names of the user's roles in single projects, "developer" or "viewer", by account and project. */
+  readonly projectRoles: ReadonlyMap<string, ReadonlyMap<string, string>>;
   /** The address from which the user's request came. */
   readonly clientAddress: string;
 }

@@ -58,7 +58,7 @@ export const fieldRules = {
   hash: 'must be 64 hexadecimal digits in lower case',
   id: 'must be "{prefix}_" and 32 hexadecimal digits in lower case',
   account_search: 'looks like an account id, which is "acct_" and up to 32 hexadecimal digits in lower case',
-  role: 'must be owner, admin, developer, billing or viewer',
+  role: 'must be owner, admin, developer, billing, viewer or member',
   page_token: 'must be the cursor of an earlier page of the same list',
   audit_action: 'must be an action such as key.create, or the word before its dot',
 

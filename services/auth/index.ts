@@ -92,6 +92,7 @@ export function createAuth(
   const { heartbeatIntervalMs } = config;
   const feed = new ChangeFeed(new ChangeStore(db), { pollIntervalMs: heartbeatIntervalMs * pollShareOfHeartbeat }, log);
   const accounts = new AccountStore(db);
+  const projects = new ProjectStore(db);
   const mailBudget = new MailBudget(db);
   const members = new MemberStore(db);
   const sessions = new SessionStore(db);
@@ -120,6 +121,7 @@ export function createAuth(
     members,
     audit,
     accounts,
+    projects,
     resets,
     mailBudget,
     mails: new UserMails({ hasMailServer: mailer !== undefined, publicUrl, budget: mailBudget, notifier, clock, log }),
@@ -148,7 +150,7 @@ export function createAuth(
     service: authService({
       db,
       accounts,
-      projects: new ProjectStore(db),
+      projects,
       keys: new KeyStore(db),
       idempotency: new IdempotencyStore(db),
       audit,

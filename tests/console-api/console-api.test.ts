@@ -1,6 +1,7 @@
 // The console's API: people sign in, make keys, and see usage and money that equal the API's and the ledger's.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { chat, settled } from '../support/calls.js';
+import { eventually } from '../support/process.js';
 import { addUser, Browser } from '../support/console.js';
 import { modes, startSystem, type System } from '../support/system.js';
 
@@ -59,7 +60,7 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     expect(response.headers.getSetCookie()[0]).toMatch(/^tollgate_session=[\w-]{43}; path=\/; expires=[^;]+; samesite=lax; httponly$/i);
     expect(await browser.get('/me')).toMatchObject({
       user: { email: 'viewer@example.com' },
-      accounts: [{ id: accountId, name: 'Acme', role: 'viewer', permissions: ['look'] }],
+      accounts: [{ id: accountId, name: 'Acme', role: 'viewer', permissions: ['look', 'see projects'] }],
     });
     await browser.must('DELETE', '/session', undefined, 204);
     expect(await browser.refusal('GET', '/me')).toEqual([401, 'session_unknown']);
@@ -243,6 +244,107 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     expect(await owner.refusal('GET', `${account}/keys/${theirs}`)).toEqual([404, 'not_found']);
     expect(await owner.refusal('POST', `${account}/keys/${theirs}/revoke`, {})).toEqual([404, 'not_found']);
     expect(await owner.refusal('GET', `/accounts/${other}/balance`)).toEqual([404, 'not_found']);
+  });
+
+  it('shows a member with a role in one project that project alone, and lets them change only its keys', async () => {
+    const create = async (name: string) => {
+      const project = await owner.must<{ id: string }>('POST', `${account}/projects`, { name }, 201);
+      const body = { name: `${name} key`, project_id: project.id };
+      const { key, secret } = await owner.must<{ key: KeyView; secret: string }>('POST', `${account}/keys`, body, 201);
+      const call = await chat(system, secret);
+      const refused = await chat(system, secret, { model: 'no/such-model' });
+      await Promise.all([call.text(), refused.text()]);
+      return { id: project.id, key: key.id, call: call.headers.get('x-request-id')!, refused: refused.headers.get('x-request-id')! };
+    };
+    const [mine, other] = [await create('Search'), await create('Secret plans')];
+    await settled(system, accountId);
+    const projects = [{ project_id: mine.id, role: 'developer' }];
+    const invited = { email: 'guest@example.com', role: 'member', projects };
+    const { token } = await owner.must<{ token: string }>('POST', `${account}/invitations`, invited, 201);
+    const guest = new Browser(system);
+    await guest.must('POST', '/invitation/accept', { token, name: 'Guest', password }, 204);
+    const { user } = await guest.get<{ user: { id: string } }>('/me');
+    expect(await guest.get('/me')).toMatchObject({
+      accounts: [{ role: 'member', projects, permissions: ['see projects', 'change keys'] }],
+    });
+
+    // Everything that the API can show, for the ids of the other project.
+    const { paths } = (await (await fetch(`${system.baseUrl}/console/openapi.json`)).json()) as { paths: Record<string, object> };
+    const reads = Object.keys(paths).filter((path) => path.startsWith('/accounts/{account}') && 'get' in paths[path]!);
+    expect(reads.length).toBeGreaterThan(20);
+    const ids: Record<string, string> = { account: accountId, project: other.id, key: other.key, id: other.call, month: '2026-11' };
+    const seen: Record<string, string> = {};
+    const isStored = async () => (await owner.get<{ data: object[] }>(`${account}/refusals?project=${mine.id}`)).data.length === 1;
+    await eventually(async () => ((await isStored()) ? true : undefined));
+    for (const path of reads) {
+      const response = await guest.ask(
+        'GET',
+        path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? 'x'),
+      );
+      if (response.ok) seen[path.slice('/accounts/{account}'.length)] = await response.text();
+      else expect([403, 404]).toContain(response.status);
+    }
+    const lists = ['keys', 'projects', 'refusal-totals', 'refusals', 'usage/errors', 'usage/export', 'usage/records', 'usage/totals'];
+    expect(Object.keys(seen).toSorted()).toEqual(lists.map((list) => `/${list}`));
+    for (const text of Object.values(seen)) for (const id of Object.values(other)) expect(text).not.toContain(id);
+    expect(['/keys', '/projects', '/refusals', '/usage/export', '/usage/records'].filter((list) => !seen[list]!.includes(mine.id))).toEqual(
+      [],
+    );
+    const calls = { data: [{ calls: 1 }] };
+    expect([JSON.parse(seen['/usage/totals']!), JSON.parse(seen['/refusal-totals']!)]).toMatchObject([calls, calls]);
+    for (const path of ['usage/records', 'usage/totals', 'usage/export', 'refusals', 'refusal-totals'])
+      expect(await guest.refusal('GET', `${account}/${path}?project=${other.id}`)).toEqual([403, 'role_not_permitted']);
+    expect(await guest.get(`${account}/keys?project=${other.id}`)).toMatchObject({ data: [] });
+    for (const id of [other.call, other.refused]) {
+      expect(await guest.get(`${account}/usage/records?request_id=${id}`)).toMatchObject({ data: [] });
+      expect(await guest.get(`${account}/refusals?request_id=${id}`)).toMatchObject({ data: [] });
+    }
+    expect(await guest.get(`${account}/usage/records/${mine.call}/hold`)).toMatchObject({ state: 'settled' });
+
+    const [hidden, forbidden] = [
+      [404, 'not_found'],
+      [403, 'role_not_permitted'],
+    ];
+    const key = { name: 'a key' };
+    for (const [method, path, body, refusal] of [
+      ['PATCH', `/keys/${other.key}`, key, hidden],
+      ['POST', `/keys/${other.key}/rotate`, {}, hidden],
+      ['POST', `/keys/${other.key}/revoke`, undefined, hidden],
+      ['POST', `/keys/${other.key}/chat/completions`, { model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hi' }] }, hidden],
+      ['PATCH', `/keys/${mine.key}`, { project_id: other.id }, forbidden],
+      ['POST', '/keys', { ...key, project_id: other.id }, forbidden],
+      ['POST', '/keys', key, forbidden],
+      ['PATCH', `/projects/${mine.id}`, key, forbidden],
+      ['DELETE', `/projects/${mine.id}`, undefined, forbidden],
+      ['POST', '/projects', key, forbidden],
+      ['PATCH', '/budgets', { time_zone: 'UTC' }, forbidden],
+      ['PUT', `/members/${user.id}`, { role: 'owner' }, forbidden],
+      ['PUT', `/members/${user.id}/projects/${other.id}`, { role: 'viewer' }, forbidden],
+      ['POST', '/invitations', { email: 'friend@example.com', role: 'viewer' }, forbidden],
+      ['POST', '/redemptions', { code: 'x' }, forbidden],
+    ] as const)
+      expect([method, path, await guest.refusal(method, `${account}${path}`, body)]).toEqual([method, path, refusal]);
+    const { key: own } = await guest.must<{ key: KeyView }>('POST', `${account}/keys`, { ...key, project_id: mine.id }, 201);
+    await guest.must('POST', `${account}/keys/${own.id}/revoke`, undefined, 200);
+
+    // As a viewer they only look, and without a role in any project they see nothing.
+    const role = `${account}/members/${user.id}/projects/${mine.id}`;
+    await owner.must('PUT', role, { role: 'viewer' }, 200);
+    expect(await guest.get(`${account}/keys/${mine.key}`)).toMatchObject({ id: mine.key });
+    expect(await guest.refusal('POST', `${account}/keys/${mine.key}/rotate`, {})).toEqual(forbidden);
+    expect(await guest.refusal('POST', `${account}/keys`, { ...key, project_id: mine.id })).toEqual(forbidden);
+    // A role in a project adds to that in the account.
+    await system.cli('member', 'project', 'viewer@example.com', mine.id, '--role', 'developer');
+    const viewer = await browserOf('viewer');
+    await viewer.must('PATCH', `${account}/keys/${mine.key}`, { name: 'renamed' }, 200);
+    expect(await viewer.refusal('PATCH', `${account}/keys/${other.key}`, key)).toEqual(forbidden);
+    await owner.must('DELETE', role, undefined, 200);
+    for (const list of lists) expect([list, await guest.refusal('GET', `${account}/${list}`)]).toEqual([list, forbidden]);
+    const { data } = await owner.get<{ data: { action: string; detail: object }[] }>(`${account}/audit`);
+    expect(data.find(({ action }) => action === 'member.project')).toMatchObject({
+      detail: { email: 'guest@example.com', project: mine.id, role: null, former_role: 'viewer' },
+    });
+    await guest.must('DELETE', `${account}/members/${user.id}`, undefined, 204);
   });
 
   it('gives an operator every account', async () => {

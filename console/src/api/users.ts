@@ -12,7 +12,7 @@ import type {
 import type { Ended, Identity, Session, SetPassword, UpdateMe } from '../../../gateway/console/schemas/profile.js';
 import type { AcceptInvitation, SignInOptions, SignUp } from '../../../gateway/console/schemas/sign-in.js';
 import { api, apiUrl, type Page } from './client.js';
-import type { Role } from './session.js';
+import type { ProjectRole, Role } from './session.js';
 
 export type {
   AccountAuditEvent as AuditEvent,
@@ -53,6 +53,10 @@ export const listMembers = (account: string, signal?: AbortSignal): Promise<{ da
   api.get(`/accounts/${account}/members`, { signal });
 export const putMember = (account: string, user: string, role: Role): Promise<Member> =>
   api.put(`/accounts/${account}/members/${user}`, { body: { role } });
+export const putProjectMember = (account: string, user: string, project: string, role: ProjectRole['role']): Promise<Member> =>
+  api.put(`/accounts/${account}/members/${user}/projects/${project}`, { body: { role } });
+export const deleteProjectMember = (account: string, user: string, project: string): Promise<Member> =>
+  api.delete(`/accounts/${account}/members/${user}/projects/${project}`);
 export const deleteMember = (account: string, user: string): Promise<void> => api.delete(`/accounts/${account}/members/${user}`);
 export const listInvitations = (account: string, signal?: AbortSignal): Promise<{ data: readonly OpenInvitation[] }> =>
   api.get(`/accounts/${account}/invitations`, { signal });

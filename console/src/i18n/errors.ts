@@ -62,7 +62,7 @@ export const chineseFieldRules: Readonly<Record<FieldRule, string>> = {
   budgets_beside_limit: '须少于 {max} 项，因为密钥的终身限额算作其 {max} 项预算之一',
   some_percents: '至少要有一个百分比，因为软预算只发送提醒',
   time_zone: '须为 IANA 时区名，例如 Asia/Shanghai 或 UTC',
-  role: '须为 owner、admin、developer、billing 或 viewer',
+  role: '须为 owner、admin、developer、billing、viewer 或 member',
   page_token: '须为同一列表之前某页的游标',
   audit_action: '须为操作名，例如 key.create，或其点号之前的词',
   month: '须为月份，例如 2026-11',
@@ -266,9 +266,10 @@ export const chineseSentences: Readonly<Record<Rule, string>> = {
 
 /** Values of parameters that are words of ours, in Simplified Chinese. */
 const chineseValues: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  role: { owner: '所有者', admin: '管理员', developer: '开发者', billing: '财务', viewer: '查看者' },
+  role: { owner: '所有者', admin: '管理员', developer: '开发者', billing: '财务', viewer: '查看者', member: '项目成员' },
   permission: {
     look: '查看内容',
+    'see projects': '查看项目',
     'change keys': '更改密钥',
     'change money': '更改余额与账单',
     'change members': '更改成员',

@@ -32,6 +32,10 @@ export const membersText = dictionary(
     developerHint: 'Makes and changes keys; sees usage and money.',
     billingHint: 'Changes money: alerts, payments, codes; sees keys and usage.',
     viewerHint: 'Sees all of it, changes nothing.',
+    member: 'member',
+    memberHint: 'Sees only the projects chosen below.',
+    inProjects: 'Roles in single projects',
+    none: 'none',
 
     invite: 'Invite somebody',
     inviteTitle: 'Invite somebody',
@@ -104,6 +108,10 @@ export const membersText = dictionary(
     developerHint: '创建和更改密钥；查看用量和资金。',
     billingHint: '管理资金：提醒、付款、兑换码；查看密钥和用量。',
     viewerHint: '可查看全部，不能更改。',
+    member: '项目成员',
+    memberHint: '仅可查看下方所选的项目。',
+    inProjects: '单个项目中的角色',
+    none: '无',
 
     invite: '邀请成员',
     inviteTitle: '邀请成员',

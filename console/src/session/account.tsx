@@ -9,7 +9,8 @@ const AccountContext = createContext<AccountInUse | undefined>(undefined);
 
 /** The account of the page's address. */
 export interface AccountInUse extends AccountOfMine {
-  can(permission: Permission): boolean;
+  /** Whether the user has the permission; with a project, whether they have it there. */
+  can(permission: Permission, projectId?: string): boolean;
   /** The path of a page of this account, for example `path('/keys')`. */
   path(page: string): string;
 }
@@ -44,7 +45,15 @@ export function useAccount(): AccountInUse {
 export const useMaybeAccount = (): AccountInUse | undefined => useContext(AccountContext);
 
 function inUse(account: AccountOfMine): AccountInUse {
-  return { ...account, can: (permission) => account.permissions.includes(permission), path: (page) => accountPath(account.id, page) };
+  // Only keys are changed with a role in a project, and then the user may have no role that allows it in the account.
+  const isLimited = ['member', 'viewer', 'billing'].includes(account.role);
+  const can: AccountInUse['can'] = (permission, projectId) =>
+    account.permissions.includes(permission) &&
+    (projectId === undefined ||
+      permission !== 'change keys' ||
+      !isLimited ||
+      account.projects.some((each) => each.project_id === projectId && each.role === 'developer'));
+  return { ...account, can, path: (page) => accountPath(account.id, page) };
 }
 
 /** The path of a page of an account. */

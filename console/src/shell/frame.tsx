@@ -28,6 +28,7 @@ export function Frame({ children }: { children: ReactNode }) {
   const me = useMe();
   const account = useMaybeAccount();
   const [path] = useLocation();
+  const showsBalance = account?.can('look') === true;
   const [open, setOpen] = useState<FrameDialog>();
   const [isWanted, setWanted] = useState(false);
   const show = useCallback((dialog: FrameDialog) => {
@@ -84,7 +85,7 @@ export function Frame({ children }: { children: ReactNode }) {
                 <kbd aria-hidden>{paletteKeys}</kbd>
               </button>
             </div>
-            {account !== undefined && <BalancePill account={account} />}
+            {showsBalance && <BalancePill account={account} />}
             <IconButton label={t.settings} onClick={() => show('user')}>
               <CircleUser size={20} aria-hidden />
             </IconButton>
@@ -93,7 +94,7 @@ export function Frame({ children }: { children: ReactNode }) {
         </header>
         <main id="content" tabIndex={-1} className="mx-auto w-full max-w-6xl flex-1 p-4 pb-24 outline-none md:p-6">
           {account?.suspended === true && <Notice tone="bad">{t.suspended}</Notice>}
-          {account !== undefined && <LowBalance account={account} />}
+          {showsBalance && <LowBalance account={account} />}
           {children}
         </main>
         <nav aria-label={t.navigation} className="no-print fixed inset-x-0 bottom-0 z-30 border-t border-line bg-panel md:hidden">

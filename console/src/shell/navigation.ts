@@ -40,15 +40,16 @@ export interface NavigationItem {
 
 /** Returns the pages of an account, grouped by topic. */
 export function accountNavigation(account: AccountInUse): NavigationItem[] {
+  const mayLook = account.can('look');
   return [
     { text: 'home', to: account.path('/'), icon: House, inBar: true, shortcut: 'h' },
     { text: 'keys', to: account.path('/keys'), icon: KeyRound, inBar: true, shortcut: 'k' },
     { text: 'projects', to: account.path('/projects'), icon: FolderKanban, shortcut: 'j' },
     { text: 'usage', to: account.path('/usage'), icon: ChartColumn, inBar: true, shortcut: 'u' },
     { text: 'records', to: account.path('/usage/records'), icon: ListTree, shortcut: 'r' },
-    { text: 'billing', to: account.path('/billing'), icon: Wallet, inBar: true, shortcut: 'b' },
+    ...(mayLook ? [{ text: 'billing', to: account.path('/billing'), icon: Wallet, inBar: true, shortcut: 'b' } as const] : []),
     { text: 'playground', to: account.path('/playground'), icon: MessageSquareText, shortcut: 'p' },
-    { text: 'members', to: account.path('/members'), icon: Users },
+    ...(mayLook ? [{ text: 'members', to: account.path('/members'), icon: Users } as const] : []),
     ...(account.can('change members') ? [{ text: 'audit', to: account.path('/audit'), icon: ScrollText } as const] : []),
   ];
 }

@@ -1,12 +1,21 @@
 // The members of an account, its invitations and its audit events.
 import { fault } from '#client/errors/fault.js';
-import { ListAuditEventsRequest, type Role } from '#proto/auth/v1/users.js';
+import { ListAuditEventsRequest, Role } from '#proto/auth/v1/users.js';
 import { assertAllowed, assertMayPut, roleNames } from '../session/access.js';
 import type { OperationDeps } from '../deps.js';
 import { renderAccountAuditEvent } from '../render/audit.js';
 import { renderMember, renderOpenInvitation } from '../render/users.js';
 import { orNull } from '../render/values.js';
-import { AccountAuditEventList, InvitationCreated, InvitationList, Invite, Member, MemberList, PutMember } from '../schemas/members.js';
+import {
+  AccountAuditEventList,
+  InvitationCreated,
+  InvitationList,
+  Invite,
+  Member,
+  MemberList,
+  PutMember,
+  PutProjectMember,
+} from '../schemas/members.js';
 import { type Area, type Call, created, done, ok, operation } from '../table/operation.js';
 
 const errors = { role_not_permitted: 'Also: only owners appoint, change and remove owners.' };
@@ -46,10 +55,27 @@ export const members: Area = {
       },
     }),
     operation({
+      method: 'PUT',
+      path: '/accounts/{account}/members/{user}/projects/{project}',
+      summary: 'Give a member a role in one project, in addition to the role in the account.',
+      who: 'change members',
+      body: PutProjectMember,
+      answers: [ok(Member)],
+      handle: (call, deps) => putProjectMember(call, deps, roleNames[call.body.role]),
+    }),
+    operation({
+      method: 'DELETE',
+      path: '/accounts/{account}/members/{user}/projects/{project}',
+      summary: 'Remove the role of a member in one project.',
+      who: 'change members',
+      answers: [ok(Member)],
+      handle: (call, deps) => putProjectMember(call, deps, Role.ROLE_UNSPECIFIED),
+    }),
+    operation({
       method: 'DELETE',
       path: '/accounts/{account}/members/{user}',
       summary: 'Remove a member. Every member may leave; removing others needs permission to change members.',
-      who: 'look',
+      who: 'see projects',
       answers: [done()],
       errors: { ...errors, failed_precondition: 'It is the last owner of the account.' },
       handle: async (call, deps) => {
@@ -92,7 +118,8 @@ export const members: Area = {
       handle: async ({ accountId, role: actor, body, visitor, context }, deps) => {
         const role = roleNames[body.role];
         assertMayPut(actor, undefined, role);
-        const request = { accountId, email: body.email, role, invitedByUserId: visitor.user.id };
+        const projectRoles = (body.projects ?? []).map((each) => ({ projectId: each.project_id, role: roleNames[each.role] }));
+        const request = { accountId, email: body.email, role, invitedByUserId: visitor.user.id, projectRoles };
         const { invitation, token } = await deps.peers.users.createInvitation(request, context());
         return { invitation: renderOpenInvitation(invitation!), token };
       },
@@ -124,6 +151,11 @@ export const members: Area = {
     }),
   ],
 };
+
+async function putProjectMember({ accountId, params, context }: Call<'user' | 'project'>, { peers }: OperationDeps, role: Role) {
+  const request = { accountId, projectId: params.project, userId: params.user, role };
+  return renderMember((await peers.users.putProjectMember(request, context())).member!);
+}
 
 async function presentRole({ accountId, params, context }: Call<'user'>, { peers }: OperationDeps): Promise<Role | undefined> {
   const { members: found } = await peers.users.listMembers({ accountId }, context());

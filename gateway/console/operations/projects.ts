@@ -19,7 +19,7 @@ export const projects: Area = {
       method: 'GET',
       path: '/accounts/{account}/projects',
       summary: 'List the projects in order of creation, deleted ones included.',
-      who: 'look',
+      who: 'see projects',
       paged: true,
       answers: [ok(ProjectList)],
       handle: async (call, deps) => {
@@ -58,7 +58,7 @@ export const projects: Area = {
       method: 'GET',
       path: '/accounts/{account}/projects/{project}',
       summary: 'Show a project.',
-      who: 'look',
+      who: 'see projects',
       answers: [ok(Project)],
       handle: (call, deps) => shown(call.params.project, call, deps),
     }),

@@ -15,12 +15,12 @@ export const refusals: Area = {
       method: 'GET',
       path: '/accounts/{account}/refusals',
       summary: 'List the stored refusals, newest first.',
-      who: 'look',
+      who: 'see projects',
       query: RefusalSearch,
       paged: true,
       answers: [ok(RefusalList)],
-      handle: async ({ accountId, query, page, context }, { peers }) => {
-        const found = await searchRefusals(query, accountId, page, peers, context());
+      handle: async (call, { peers }) => {
+        const found = await searchRefusals(call.query, call, call.page, peers, call.context());
         return { data: found.refusals.map(rendered), next: orNull(found.nextPageToken) };
       },
     }),
@@ -28,11 +28,11 @@ export const refusals: Area = {
       method: 'GET',
       path: '/accounts/{account}/refusal-totals',
       summary: 'Count all refused calls, in groups and groups within those.',
-      who: 'look',
+      who: 'see projects',
       query: RefusalTotals,
       answers: [ok(RefusalTotalList)],
-      handle: async ({ accountId, query, context }, { peers }) => {
-        const { groups } = await peers.metering.getRefusalTotals(refusalTotalsOf(query, accountId), context());
+      handle: async (call, { peers }) => {
+        const { groups } = await peers.metering.getRefusalTotals(refusalTotalsOf(call.query, call), call.context());
         return {
           data: groups.map(({ name, thenName, calls }) => ({ name: orNull(name), then_name: orNull(thenName), calls: Number(calls) })),
         };

@@ -1,7 +1,7 @@
 // Usage of an account: records of calls, failed calls, totals and exports.
 import { Readable } from 'node:stream';
 import { fieldFault } from '#client/errors/fault.js';
-import { type Outcome, UsageFilter as Filter, type UsageRecord } from '#proto/metering/v1/metering.js';
+import type { Outcome, UsageRecord } from '#proto/metering/v1/metering.js';
 import { formatUsd } from '#rules/money.js';
 import { errorOutcomes } from '#rules/outcomes.js';
 import { disconnectSignal } from '../../http/disconnect-signal.js';
@@ -36,12 +36,12 @@ export const usage: Area = {
       method: 'GET',
       path: '/accounts/{account}/usage/records',
       summary: 'List the records of calls, newest first.',
-      who: 'look',
+      who: 'see projects',
       query: RecordSearch,
       paged: true,
       answers: [ok(RecordList)],
-      handle: async ({ accountId, query, page, context }, { peers }) => {
-        const { records, nextPageToken } = await searchRecords(recordSearchOf(query, accountId), page, peers, context());
+      handle: async (call, { peers }) => {
+        const { records, nextPageToken } = await searchRecords(recordSearchOf(call.query, call), call.page, peers, call.context());
         return { data: records.map(renderUsageRecord), next: orNull(nextPageToken) };
       },
     }),
@@ -49,7 +49,7 @@ export const usage: Area = {
       method: 'GET',
       path: '/accounts/{account}/usage/records/{id}',
       summary: 'Show one record, with its attempts and the arithmetic of its charge.',
-      who: 'look',
+      who: 'see projects',
       answers: [ok(UsageRecordDetail)],
       handle: async ({ accountId, params, visitor, context }, { peers }) => {
         const { record } = await peers.metering.getUsageRecord({ callId: params.id, accountId }, context());
@@ -66,9 +66,11 @@ export const usage: Area = {
       method: 'GET',
       path: '/accounts/{account}/usage/records/{id}/hold',
       summary: 'Show what was held for a call, and what became of it.',
-      who: 'look',
+      who: 'see projects',
       answers: [ok(RecordHold)],
-      handle: async ({ accountId, params, context }, { peers }) => {
+      handle: async ({ accountId, projectIds, params, context }, { peers }) => {
+        // Metering knows the project of the call, and the ledger does not.
+        if (projectIds !== undefined) await peers.metering.getUsageRecord({ callId: params.id, accountId }, context());
         const { hold } = await peers.ledger.getHold({ holdId: params.id, accountId }, context());
         return renderRecordHold(hold!);
       },
@@ -77,13 +79,14 @@ export const usage: Area = {
       method: 'GET',
       path: '/accounts/{account}/usage/errors',
       summary: 'List the newest calls that failed.',
-      who: 'look',
+      who: 'see projects',
       query: ListErrors,
       answers: [ok(ErrorList)],
-      handle: async ({ accountId, page: { pageSize }, context }, { peers }) => {
+      handle: async (call, { peers }) => {
+        const { pageSize } = call.page;
         // Reading one index range per kind of failure is fast even when no call has failed.
         const newest = (outcome: Outcome) =>
-          peers.metering.listUsageRecords({ filter: Filter.fromPartial({ accountId, outcome }), pageSize, pageToken: '' }, context());
+          peers.metering.listUsageRecords({ filter: { ...usageFilterOf({}, call), outcome }, pageSize, pageToken: '' }, call.context());
         const found = (await Promise.all(errorOutcomes.map(newest))).flatMap(({ records }) => records);
         return { data: found.toSorted(newestFirst).slice(0, pageSize).map(renderUsageRecord) };
       },
@@ -92,14 +95,15 @@ export const usage: Area = {
       method: 'GET',
       path: '/accounts/{account}/usage/totals',
       summary: 'Sum calls, in groups and groups within those.',
-      who: 'look',
+      who: 'see projects',
       query: UsageTotals,
       answers: [ok(TotalList)],
-      handle: async ({ accountId, query, context }, { peers }) => {
+      handle: async (call, { peers }) => {
+        const { query } = call;
         if (query.request_id !== undefined) throw fieldFault('request_id', 'not_with_sums');
         const { groups } = await peers.metering.getUsageTotals(
-          { filter: usageFilterOf(query, accountId), ...usageGroupingOf(query) },
-          context(),
+          { filter: usageFilterOf(query, call), ...usageGroupingOf(query) },
+          call.context(),
         );
         return {
           data: groups.map((group) => ({
@@ -126,12 +130,15 @@ export const usage: Area = {
       method: 'GET',
       path: '/accounts/{account}/usage/export',
       summary: 'Download exactly the records of the filter as a file.',
-      who: 'look',
+      who: 'see projects',
       query: ExportRecords,
       answers: [file('The file, streamed; each line of jsonl is a usage record.', 'text/csv', 'application/x-ndjson')],
-      handle: ({ ctx, accountId, query, context }, { peers }) => {
+      handle: async (call, { peers }) => {
+        const { ctx, query, context } = call;
         const { format = 'csv' } = query;
-        const search = recordSearchOf(query, accountId);
+        const search = recordSearchOf(query, call);
+        // Before the answer begins, so that a search that is refused is answered with its error.
+        let page = await searchRecords(search, { pageSize: exportPageSize, pageToken: '' }, peers, context());
         const disconnected = disconnectSignal(ctx.res);
         ctx.type = format === 'csv' ? 'text/csv; charset=utf-8' : 'application/x-ndjson';
         ctx.attachment(`usage.${format}`);
@@ -139,14 +146,13 @@ export const usage: Area = {
 
         async function* lines(): AsyncGenerator<string, void, void> {
           if (format === 'csv') yield recordCsvHead;
-          let pageToken = '';
-          do {
-            const page = await searchRecords(search, { pageSize: exportPageSize, pageToken }, peers, context());
+          for (;;) {
             yield page.records
               .map((record) => (format === 'csv' ? recordCsvLine(record) : `${JSON.stringify(renderUsageRecord(record))}\n`))
               .join('');
-            pageToken = page.nextPageToken;
-          } while (pageToken !== '' && !disconnected.aborted);
+            if (page.nextPageToken === '' || disconnected.aborted) return;
+            page = await searchRecords(search, { pageSize: exportPageSize, pageToken: page.nextPageToken }, peers, context());
+          }
         }
       },
     }),

@@ -4,12 +4,14 @@ import {
   type Identity as IdentityMessage,
   type Invitation as InvitationMessage,
   type Member as MemberMessage,
+  type ProjectRole as ProjectRoleMessage,
+  Role,
   type Session as SessionMessage,
   type User as UserMessage,
 } from '#proto/auth/v1/users.js';
 import { AccountState } from '#proto/auth/v1/auth.js';
 import { permissionsOf, roleName } from '../session/access.js';
-import type { LinkMail, Member, OfferedInvitation, OpenInvitation, User } from '../schemas/members.js';
+import type { LinkMail, Member, OfferedInvitation, OpenInvitation, ProjectRole, User } from '../schemas/members.js';
 import type { OperatorUser } from '../schemas/operator/users.js';
 import type { Identity, Me, Session } from '../schemas/profile.js';
 import type { Visitor } from '../session/session.js';
@@ -30,12 +32,13 @@ export function renderMe({ user, session, memberships }: Visitor): Me {
   return {
     user: renderUser(user),
     session: { id: session.id, by_link: session.signedInWithLink, expires_at: instant(session.expiresAtMs) },
-    accounts: memberships.map(({ account, role }) => ({
+    accounts: memberships.map(({ account, role, projectRoles }) => ({
       id: account!.id,
       name: account!.name,
       suspended: account!.state === AccountState.ACCOUNT_STATE_SUSPENDED,
       role: roleName(role),
-      permissions: permissionsOf(role),
+      projects: projectRoles.map(renderProjectRole),
+      permissions: permissionsOf(role, projectRoles),
     })),
   };
 }
@@ -69,8 +72,12 @@ export function renderIdentity(
 }
 
 /** Renders a member of an account. */
-export function renderMember({ user, role, joinedAtMs }: MemberMessage): Member {
-  return { ...renderUser(user!), role: roleName(role), since: instant(joinedAtMs) };
+export function renderMember({ user, role, projectRoles, joinedAtMs }: MemberMessage): Member {
+  return { ...renderUser(user!), role: roleName(role), projects: projectRoles.map(renderProjectRole), since: instant(joinedAtMs) };
+}
+
+function renderProjectRole({ projectId, role }: ProjectRoleMessage): ProjectRole {
+  return { project_id: projectId, role: role === Role.ROLE_DEVELOPER ? 'developer' : 'viewer' };
 }
 
 /** Renders an invitation without its link. */
@@ -81,6 +88,7 @@ export function renderInvitation(invitation: InvitationMessage): OfferedInvitati
     account_name: invitation.accountName,
     email: invitation.email,
     role: roleName(invitation.role),
+    projects: invitation.projectRoles.map(renderProjectRole),
     created_at: instant(invitation.createdAtMs),
     expires_at: instant(invitation.expiresAtMs),
   };

@@ -1,17 +1,22 @@
 // The members of an account, its invitations and its audit events.
 import { type Static, Type } from 'typebox';
 import { allOf, Email, Flag, listOf, nullable, Text, Time, view } from './shapes.js';
-import { roles } from './words.js';
+import { projectRoles, roles } from './words.js';
 
 export const Role = Type.Enum(roles);
 export type Role = Static<typeof Role>;
+
+/** A member's role in one project, in addition to the role in the account. */
+export const ProjectRole = Type.Object({ project_id: Text, role: Type.Enum(projectRoles) });
+export type ProjectRole = Static<typeof ProjectRole>;
+const ProjectRoles = Type.Array(ProjectRole, { maxItems: 50 });
 
 /** A user as shown to themselves and to other members. */
 export const userFields = { id: Text, email: Text, name: Text, is_operator: Flag, has_password: Flag };
 export const User = view('User', userFields);
 export type User = Static<typeof User>;
 
-export const Member = view('Member', { ...userFields, role: Role, since: Time });
+export const Member = view('Member', { ...userFields, role: Role, projects: ProjectRoles, since: Time });
 export type Member = Static<typeof Member>;
 export const MemberList = allOf(Member);
 
@@ -22,6 +27,7 @@ const invitationFields = {
   account_name: Text,
   email: Text,
   role: Role,
+  projects: ProjectRoles,
   created_at: Time,
   expires_at: Time,
 };
@@ -60,5 +66,6 @@ export type AccountAuditEvent = Static<typeof AccountAuditEvent>;
 export const AccountAuditEventList = listOf(AccountAuditEvent);
 
 export const PutMember = Type.Object({ role: Role });
-export const Invite = Type.Object({ email: Email, role: Role });
+export const PutProjectMember = Type.Object({ role: Type.Enum(projectRoles) });
+export const Invite = Type.Object({ email: Email, role: Role, projects: Type.Optional(ProjectRoles) });
 export type Invite = Static<typeof Invite>;

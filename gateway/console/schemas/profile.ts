@@ -1,13 +1,22 @@
 // The signed-in user and their sessions.
 import { type Static, Type } from 'typebox';
-import { Role, User } from './members.js';
+import { ProjectRole, Role, User } from './members.js';
 import { allOf, Count, Email, Flag, Name, nullable, optional, Password, Text, Time, view } from './shapes.js';
 import { permissions } from './words.js';
 
 export const Me = view('Me', {
   user: User,
   session: Type.Object({ id: Text, by_link: Flag, expires_at: Time }),
-  accounts: Type.Array(Type.Object({ id: Text, name: Text, suspended: Flag, role: Role, permissions: Type.Array(Type.Enum(permissions)) })),
+  accounts: Type.Array(
+    Type.Object({
+      id: Text,
+      name: Text,
+      suspended: Flag,
+      role: Role,
+      projects: Type.Array(ProjectRole, { description: 'The roles in single projects, in addition to the role in the account.' }),
+      permissions: Type.Array(Type.Enum(permissions)),
+    }),
+  ),
 });
 export type Me = Static<typeof Me>;
 export type AccountOfMine = Me['accounts'][number];

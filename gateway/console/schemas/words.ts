@@ -1,7 +1,8 @@
 // The words that the console's API uses for the values of the contracts' enums. A test compares them with the contracts.
 
-export const roles = ['owner', 'admin', 'developer', 'billing', 'viewer'] as const;
-export const permissions = ['look', 'change keys', 'change money', 'change members', 'change projects'] as const;
+export const roles = ['owner', 'admin', 'developer', 'billing', 'viewer', 'member'] as const;
+export const projectRoles = ['developer', 'viewer'] as const;
+export const permissions = ['look', 'see projects', 'change keys', 'change money', 'change members', 'change projects'] as const;
 
 export const entryKinds = ['deposit', 'charge', 'charge_correction', 'shortfall', 'adjustment', 'refund'] as const;
 export const holdStates = ['open', 'settled', 'released', 'expired'] as const;

@@ -22,7 +22,12 @@ const peers = { metering: { listUsageRecords, getUsageRecord } } as unknown as C
 const context = { caller: 'gateway', signal: neverAborted };
 
 const search = (address: string, of = accountId) => {
-  return searchRecords(recordSearchOf(Object.fromEntries(new URLSearchParams(address)), of), page, peers, context);
+  return searchRecords(
+    recordSearchOf(Object.fromEntries(new URLSearchParams(address)), { accountId: of, projectIds: undefined }),
+    page,
+    peers,
+    context,
+  );
 };
 const one = { records: [record], nextPageToken: '' };
 const none = { records: [], nextPageToken: '' };

@@ -6,7 +6,7 @@ import type { CallContext } from '#client/call-context.js';
 import { Outcome, type ListUsageRecordsResponse, type UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
 import type { ConsolePeers } from '../peers.js';
 import type { RecordSearch as Query } from '../schemas/usage.js';
-import { usageFilterOf } from './usage-filter.js';
+import { usageFilterOf, type Visible } from './usage-filter.js';
 
 type Peers = { readonly metering: Pick<ConsolePeers['metering'], 'listUsageRecords' | 'getUsageRecord'> };
 
@@ -18,10 +18,10 @@ export interface RecordSearch {
 }
 
 /** Parses the search of a request. Raises invalid_request with the name of the parameter. */
-export function recordSearchOf(query: Query, accountId: string): RecordSearch {
+export function recordSearchOf(query: Query, visible: Visible): RecordSearch {
   const requestId = (query.request_id ?? '').trim();
   if (requestId !== '' && !isId('req', requestId)) throw fieldFault('request_id', 'whole_request_id');
-  return { filter: usageFilterOf(query, accountId), requestId };
+  return { filter: usageFilterOf(query, visible), requestId };
 }
 
 /** Returns a page of matching records, newest first. */
@@ -54,7 +54,7 @@ async function findOne(
 /** Reports whether a record of the account matches the filter. */
 export function fits({ call, outcome }: UsageRecord, filter: UsageFilter): boolean {
   return (
-    (filter.projectId === '' || call!.projectId === filter.projectId) &&
+    (filter.projectIds.length === 0 || filter.projectIds.includes(call!.projectId)) &&
     (filter.keyId === '' || call!.keyId === filter.keyId) &&
     (filter.modelId === '' || call!.modelId === filter.modelId) &&
     (filter.fromMs === 0n || call!.startedAtMs >= filter.fromMs) &&

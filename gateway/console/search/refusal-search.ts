@@ -14,17 +14,17 @@ import { isReason } from '#rules/reasons.js';
 import type { ConsolePeers } from '../peers.js';
 import { words } from '../render/words.js';
 import type { RefusalSearch, RefusalTotals } from '../schemas/refusals.js';
-import { instantOf, offsetOf } from './usage-filter.js';
+import { instantOf, offsetOf, projectsOf, type Visible } from './usage-filter.js';
 
 type Peers = { readonly metering: Pick<ConsolePeers['metering'], 'listRefusals' | 'getRefusal'> };
 
 /** Returns the filter for metering. Raises invalid_request with the name of the parameter. */
-export function refusalFilterOf(query: Omit<RefusalSearch, 'request_id'>, accountId: string): RefusalFilter {
-  const { project = '', key = '', model = '', reason = '' } = query;
+export function refusalFilterOf(query: Omit<RefusalSearch, 'request_id'>, visible: Visible): RefusalFilter {
+  const { project, key = '', model = '', reason = '' } = query;
   if (reason !== '' && !isReason(reason)) throw fieldFault('reason', 'known');
   return {
-    accountId,
-    projectId: project,
+    accountId: visible.accountId,
+    projectIds: projectsOf(project, visible),
     keyId: key,
     modelId: model,
     reason,
@@ -34,29 +34,29 @@ export function refusalFilterOf(query: Omit<RefusalSearch, 'request_id'>, accoun
 }
 
 /** Returns the request for counts. Raises invalid_request with the name of the parameter. */
-export function refusalTotalsOf(query: RefusalTotals, accountId: string): GetRefusalTotalsRequest {
+export function refusalTotalsOf(query: RefusalTotals, visible: Visible): GetRefusalTotalsRequest {
   const { group_by: groupBy, then_by: thenBy, tz_offset: offset } = query;
   if (thenBy !== undefined && groupBy === undefined) throw fieldFault('then_by', 'needs_group_by');
   if (thenBy !== undefined && thenBy === groupBy) throw fieldFault('then_by', 'other_group');
   const value = (word: typeof groupBy): RefusalGroupBy =>
     word === undefined ? RefusalGroupBy.REFUSAL_GROUP_BY_UNSPECIFIED : words.refusalGroupBy.value(word);
-  return { filter: refusalFilterOf(query, accountId), groupBy: value(groupBy), thenBy: value(thenBy), offsetMinutes: offsetOf(offset) };
+  return { filter: refusalFilterOf(query, visible), groupBy: value(groupBy), thenBy: value(thenBy), offsetMinutes: offsetOf(offset) };
 }
 
 /** Returns a page of matching refusals, newest first; with a request id, that one if it matches. */
 export async function searchRefusals(
   query: RefusalSearch,
-  accountId: string,
+  visible: Visible,
   page: { pageSize: number; pageToken: string },
   { metering }: Peers,
   context: CallContext,
 ): Promise<ListRefusalsResponse> {
-  const filter = refusalFilterOf(query, accountId);
+  const filter = refusalFilterOf(query, visible);
   const requestId = (query.request_id ?? '').trim();
   if (requestId === '') return metering.listRefusals({ filter, ...page }, context);
   if (!isId('req', requestId)) throw fieldFault('request_id', 'whole_request_id');
   try {
-    const refusal = (await metering.getRefusal({ requestId, accountId }, context)).refusal!;
+    const refusal = (await metering.getRefusal({ requestId, accountId: visible.accountId }, context)).refusal!;
     return { refusals: fits(refusal, filter) ? [refusal] : [], nextPageToken: '' };
   } catch (error) {
     // A search that finds nothing returns an empty list.
@@ -67,7 +67,7 @@ export async function searchRefusals(
 
 function fits({ projectId, keyId, modelId, reason, refusedAtMs }: Refusal, filter: RefusalFilter): boolean {
   return (
-    (filter.projectId === '' || projectId === filter.projectId) &&
+    (filter.projectIds.length === 0 || filter.projectIds.includes(projectId)) &&
     (filter.keyId === '' || keyId === filter.keyId) &&
     (filter.modelId === '' || modelId === filter.modelId) &&
     (filter.reason === '' || reason === filter.reason) &&

@@ -3,16 +3,25 @@ import { fieldFault } from '#client/errors/fault.js';
 import { GroupBy, Outcome, type UsageFilter as Filter } from '#proto/metering/v1/metering.js';
 import { words } from '../render/words.js';
 import type { UsageFilter, UsageGrouping as Grouping } from '../schemas/usage.js';
+import type { Call } from '../table/operation.js';
 
 // The range of the world's time zones.
 const offsetMinutesMin = -720;
 const offsetMinutesMax = 840;
 
+/** What of an account a request may see. */
+export type Visible = Pick<Call, 'accountId' | 'projectIds'>;
+
+/** Returns the projects of a filter: the one in the query, else those that the user may see; none for all of the account. */
+export function projectsOf(project: string | undefined, { projectIds = [] }: Visible): string[] {
+  return project === undefined || project === '' ? [...projectIds] : [project];
+}
+
 /** Returns the filter for metering. Raises invalid_request with the name of the parameter. */
-export function usageFilterOf(query: UsageFilter, accountId: string): Filter {
+export function usageFilterOf(query: UsageFilter, visible: Visible): Filter {
   return {
-    accountId,
-    projectId: query.project ?? '',
+    accountId: visible.accountId,
+    projectIds: projectsOf(query.project, visible),
     keyId: query.key ?? '',
     modelId: query.model ?? '',
     fromMs: instantOf('from', query.from),

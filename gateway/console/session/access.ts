@@ -1,13 +1,15 @@
 // What a role may do in an account. Pure.
 import { fault } from '#client/errors/fault.js';
-import { type Membership, Role } from '#proto/auth/v1/users.js';
+import { type Membership, type ProjectRole, Role } from '#proto/auth/v1/users.js';
 import type { Role as RoleName } from '../schemas/members.js';
 import type { Permission } from '../schemas/profile.js';
 
 const { ROLE_OWNER: owner, ROLE_ADMIN: admin, ROLE_DEVELOPER: developer, ROLE_BILLING: billing, ROLE_VIEWER: viewer } = Role;
+const { ROLE_MEMBER: member } = Role;
 
 const rolesOf: Readonly<Record<Permission, readonly Role[]>> = {
   look: [owner, admin, developer, billing, viewer],
+  'see projects': [owner, admin, developer, billing, viewer, member],
   'change keys': [owner, admin, developer],
   'change money': [owner, admin, billing],
   'change members': [owner, admin],
@@ -15,26 +17,45 @@ const rolesOf: Readonly<Record<Permission, readonly Role[]>> = {
 };
 
 /** The words for roles, in the console and its API. */
-export const roleNames = { owner, admin, developer, billing, viewer } as const;
+export const roleNames = { owner, admin, developer, billing, viewer, member } as const;
 
 /** Returns the word for a role. */
 export function roleName(role: Role): RoleName {
   return (Object.keys(roleNames) as RoleName[]).find((name) => roleNames[name] === role)!;
 }
 
-/** Returns the permissions of a role. */
-export function permissionsOf(role: Role): Permission[] {
-  return (Object.keys(rolesOf) as Permission[]).filter((permission) => rolesOf[permission].includes(role));
+/** Returns the permissions of a role in an account, with those that roles in projects add for their projects. */
+export function permissionsOf(role: Role, projectRoles: readonly ProjectRole[] = []): Permission[] {
+  const mayChangeKeys = projectRoles.some((each) => each.role === developer);
+  return (Object.keys(rolesOf) as Permission[]).filter(
+    (permission) => rolesOf[permission].includes(role) || (permission === 'change keys' && mayChangeKeys),
+  );
+}
+
+/** What a user may do in an account. */
+export interface AccountAccess {
+  readonly role: Role;
+  /** The only projects that the user may see; undefined for all. The services check what the user may do in each of them. */
+  readonly projectIds: readonly string[] | undefined;
 }
 
 /**
- * Returns the role of the user in an account, if it has the permission; operators have the role of an owner in every account. Raises
+ * Returns the access of the user to an account, if it includes the permission; operators have the role of an owner in every account. Raises
  * not_found for an account that the user is not a member of, so that users cannot find out which accounts exist, and role_not_permitted.
  */
-export function assertAllowed(memberships: readonly Membership[], isOperator: boolean, accountId: string, permission: Permission): Role {
-  const role = isOperator ? owner : memberships.find(({ account }) => account?.id === accountId)?.role;
-  if (role === undefined) throw fault('no_account_of_yours', {}, { details: { what: 'account' } });
-  if (rolesOf[permission].includes(role)) return role;
+export function assertAllowed(
+  memberships: readonly Membership[],
+  isOperator: boolean,
+  accountId: string,
+  permission: Permission,
+): AccountAccess {
+  if (isOperator) return { role: owner, projectIds: undefined };
+  const membership = memberships.find(({ account }) => account?.id === accountId);
+  if (membership === undefined) throw fault('no_account_of_yours', {}, { details: { what: 'account' } });
+  const { role, projectRoles } = membership;
+  if (permissionsOf(role, projectRoles).includes(permission)) {
+    return { role, projectIds: role === member ? projectRoles.map(({ projectId }) => projectId) : undefined };
+  }
   throw fault('permission', { role: roleName(role), permission });
 }
 

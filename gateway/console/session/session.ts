@@ -2,8 +2,8 @@
 import type { Context, Middleware, Next } from 'koa';
 import { hasReason } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
-import type { ActorToken, Client, GetSessionResponse, Role, Session, User } from '#proto/auth/v1/users.js';
-import { assertAllowed } from './access.js';
+import type { ActorToken, Client, GetSessionResponse, Session, User } from '#proto/auth/v1/users.js';
+import { type AccountAccess, assertAllowed } from './access.js';
 import { type Acting, actingAs, contextOf } from './call-contexts.js';
 import type { ConsoleDeps } from '../deps.js';
 import type { Permission } from '../schemas/profile.js';
@@ -93,11 +93,11 @@ export function clientOf(ctx: Context): Client {
   return { address: ctx.ip, userAgent: ctx.get('user-agent') };
 }
 
-/** Returns the account in the path and the user's role, if the user has the permission there. Raises not_found and role_not_permitted. */
-export function accountOf(ctx: Context, permission: Permission): { accountId: string; role: Role } {
+/** Returns the account in the path and the user's access to it, if the user has the permission there. Raises not_found and role_not_permitted. */
+export function accountOf(ctx: Context, permission: Permission): AccountAccess & { accountId: string } {
   const { memberships, user } = visitorOf(ctx);
   const accountId = String(ctx['params'].account);
-  return { accountId, role: assertAllowed(memberships, user.isOperator, accountId, permission) };
+  return { accountId, ...assertAllowed(memberships, user.isOperator, accountId, permission) };
 }
 
 /**

@@ -82,8 +82,10 @@ function whoText({ who }: Operation): string {
   if (who === 'signed in') return 'For signed-in users.';
   if (who === 'operator') return 'For operators.';
   const roles = Object.entries(roleNames).filter(([, role]) => permissionsOf(role).includes(who));
-  return roles.length === Object.keys(roleNames).length
-    ? 'For all members of the account.'
+  if (who === 'see projects')
+    return 'For all members of the account; those with roles in projects only get what belongs to these projects.';
+  return who === 'change keys'
+    ? `For members who may ${who}: ${roles.map(([name]) => name).join(', ')}, and those with the role developer in the project.`
     : `For members who may ${who}: ${roles.map(([name]) => name).join(', ')}.`;
 }
 

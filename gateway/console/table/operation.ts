@@ -29,6 +29,8 @@ export interface Call<Params extends string = string, Query = unknown, Body = un
   readonly accountId: string;
   /** The user's role in the account. */
   readonly role: Role;
+  /** The only projects of the account that the user may see; undefined for all. */
+  readonly projectIds: readonly string[] | undefined;
   /** Returns the context of an RPC for this request. */
   context(patience?: Patience): CallContext;
 }

@@ -27,7 +27,7 @@ function routeOf(operation: Operation, deps: OperationDeps): Middleware {
   return (ctx: Context) => (who === 'anyone' ? serve(ctx) : session(ctx, () => serve(ctx)));
 
   async function serve(ctx: Context): Promise<void> {
-    const { accountId, role } = admitted(ctx, who);
+    const { accountId, role, projectIds } = admitted(ctx, who);
     const { query, page } = read.query(ctx);
     const idempotencyKey = read.idempotencyKey(ctx, accountId === '' ? 'console' : accountId);
     const body = await read.body(ctx);
@@ -41,6 +41,7 @@ function routeOf(operation: Operation, deps: OperationDeps): Middleware {
       body,
       accountId,
       role,
+      projectIds,
       get visitor() {
         return visitorOf(ctx);
       },
@@ -52,8 +53,10 @@ function routeOf(operation: Operation, deps: OperationDeps): Middleware {
 }
 
 /** Raises not_found for operations that only operators may call, so that other users cannot find out what exists, and role_not_permitted. */
-function admitted(ctx: Context, who: Operation['who']): { accountId: string; role: Role } {
+function admitted(ctx: Context, who: Operation['who']): ReturnType<typeof accountOf> {
   if (who === 'operator' && !visitorOf(ctx).user.isOperator) throw fault('no_path', {}, { details: { what: 'path' } });
-  if (who === 'anyone' || who === 'signed in' || who === 'operator') return { accountId: '', role: Role.ROLE_UNSPECIFIED };
+  if (who === 'anyone' || who === 'signed in' || who === 'operator') {
+    return { accountId: '', role: Role.ROLE_UNSPECIFIED, projectIds: undefined };
+  }
   return accountOf(ctx, who);
 }

@@ -18,6 +18,7 @@ const roleNames: Readonly<Partial<Record<Role, string>>> = {
   [Role.ROLE_DEVELOPER]: 'developer',
   [Role.ROLE_BILLING]: 'billing',
   [Role.ROLE_VIEWER]: 'viewer',
+  [Role.ROLE_MEMBER]: 'member',
 };
 
 /** Holds the user, caller and account for which a token is signed. */
@@ -53,6 +54,7 @@ export class ActorTokens {
       email: user.email,
       operator: user.isOperator,
       roles: rolesOf(acting),
+      project_roles: projectRolesOf(acting),
       client_address: clientAddress,
     };
     const name = JSON.stringify(said);
@@ -86,4 +88,11 @@ function rolesOf({ user, memberships, accountId }: Acting): Record<string, strin
   const first = known.filter(({ account }) => account!.id === accountId);
   const others = known.filter(({ account }) => account!.id !== accountId).slice(0, rolesMax - first.length);
   return Object.fromEntries([...first, ...others].map(({ account, role }) => [account!.id, roleNames[role]!]));
+}
+
+/** Returns the roles in projects of the account of the request; those in other accounts are not needed for it. */
+function projectRolesOf({ user, memberships, accountId }: Acting): Record<string, Record<string, string>> {
+  const projectRoles = memberships.find(({ account }) => account?.id === accountId)?.projectRoles ?? [];
+  if (user.isOperator || projectRoles.length === 0) return {};
+  return { [accountId]: Object.fromEntries(projectRoles.map(({ projectId, role }) => [projectId, roleNames[role]!])) };
 }

@@ -54,7 +54,7 @@ describe.each(testEngines)('actor tokens and signing keys on %s', (engine) => {
 
   it('prove to every service for which user a caller acts', async () => {
     const { keys, tokens } = await replica();
-    const memberships: Membership[] = [{ account: Account.fromPartial({ id: 'acct_1' }), role: Role.ROLE_BILLING }];
+    const memberships: Membership[] = [{ account: Account.fromPartial({ id: 'acct_1' }), role: Role.ROLE_BILLING, projectRoles: [] }];
     const { token, expiresAtMs } = await tokens.sign(acting({ memberships }));
     expect(Number(expiresAtMs)).toBeGreaterThan(clock.nowMs());
     expect(Number(expiresAtMs)).toBeLessThanOrEqual(clock.nowMs() + tokenLifeMs);
@@ -64,6 +64,7 @@ describe.each(testEngines)('actor tokens and signing keys on %s', (engine) => {
       email: 'ada@example.com',
       isOperator: false,
       roles: new Map([['acct_1', 'billing']]),
+      projectRoles: new Map(),
       clientAddress: '192.0.2.1',
     });
   });
@@ -73,6 +74,7 @@ describe.each(testEngines)('actor tokens and signing keys on %s', (engine) => {
     const memberships = Array.from({ length: 500 }, (_, index) => ({
       account: Account.fromPartial({ id: `acct_${String(index).padStart(32, '0')}` }),
       role: Role.ROLE_VIEWER,
+      projectRoles: [],
     }));
     const accountId = memberships.at(-1)!.account.id;
     const { token } = await tokens.sign(acting({ memberships, accountId }));

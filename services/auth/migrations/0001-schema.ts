@@ -147,10 +147,12 @@ export const schema: Migration = {
     ) ${sql.tableOptions}`,
     'CREATE INDEX sign_in_failure_by_age ON sign_in_failure (since_ms)',
 
+    // project_roles is a JSON object: role by project id.
     `CREATE TABLE member (
       account_id ${sql.bytes(16)} NOT NULL,
       user_id ${sql.bytes(16)} NOT NULL,
-      role ${sql.int32} NOT NULL CHECK (role BETWEEN 1 AND 5),
+      role ${sql.int32} NOT NULL CHECK (role BETWEEN 1 AND 6),
+      project_roles ${sql.longText} NOT NULL,
       since_ms ${sql.int64} NOT NULL,
       PRIMARY KEY (account_id, user_id)
     ) ${sql.tableOptions}`,
@@ -161,7 +163,8 @@ export const schema: Migration = {
       token_hash ${sql.bytes(32)} NOT NULL,
       account_id ${sql.bytes(16)} NOT NULL,
       email ${sql.text(254)} NOT NULL,
-      role ${sql.int32} NOT NULL CHECK (role BETWEEN 1 AND 5),
+      role ${sql.int32} NOT NULL CHECK (role BETWEEN 1 AND 6),
+      project_roles ${sql.longText} NOT NULL,
       invited_by ${sql.bytes(16)} NOT NULL,
       created_at_ms ${sql.int64} NOT NULL,
       expires_at_ms ${sql.int64} NOT NULL

@@ -7,8 +7,8 @@ import { found } from '../requests/found.js';
 import { ownKey } from '../requests/own-key.js';
 
 /** Raises invalid_request and not_found. */
-export async function getKey(request: GetKeyRequest, _context: CallContext, deps: RpcDeps): Promise<GetKeyResponse> {
-  const own = request.accountId === '' ? undefined : ownKey(request);
+export async function getKey(request: GetKeyRequest, context: CallContext, deps: RpcDeps): Promise<GetKeyResponse> {
+  const own = request.accountId === '' ? undefined : ownKey(request, context, 'viewer');
   const key = found(await deps.keys.find(keyIdBytes(request.keyId)), 'key');
   own?.check(key);
   return { key };

@@ -7,7 +7,7 @@ import { ownKey } from '../requests/own-key.js';
 
 /** Revokes the key; a revoked one is unchanged. Raises invalid_request and not_found. */
 export async function revokeKey(request: RevokeKeyRequest, context: CallContext, deps: RpcDeps): Promise<RevokeKeyResponse> {
-  const own = ownKey(request);
+  const own = ownKey(request, context, 'developer');
   const revokedAtMs = BigInt(deps.clock.nowMs());
   const change = (before: Key): Key => {
     own.check(before);

@@ -10,7 +10,7 @@ import { ownKey } from '../requests/own-key.js';
 
 /** Raises invalid_request, not_found, and failed_precondition for a revoked key. */
 export async function rotateKey(request: RotateKeyRequest, context: CallContext, deps: RpcDeps): Promise<RotateKeyResponse> {
-  const own = ownKey(request);
+  const own = ownKey(request, context, 'developer');
   const overlapMs = checkedOverlap(request.overlapMs);
   const secret = mintSecret();
   const rotation = { secretHash: hashSecret(secret), lastFour: lastFour(secret), nowMs: BigInt(deps.clock.nowMs()), overlapMs };

@@ -10,7 +10,7 @@ import { BudgetScope } from '#proto/budget/v1/budget.js';
 import { assertKeyBudgets, budgetWords, changedBudgets, checkedKeyBudgets } from '../requests/budgets.js';
 import { checkedExpiry, checkedLifetimeLimit, checkedModels, checkedName, invalidField, projectIdBytes } from '../requests/fields.js';
 import { found } from '../requests/found.js';
-import { ownKey } from '../requests/own-key.js';
+import { assertMayIn, ownKey } from '../requests/own-key.js';
 import { defaultProjectId } from '#rules/default-project.js';
 import { assertOpenProject } from '../requests/own-project.js';
 import { checkedRateLimits, rateLimitWords } from '../requests/rate-limits.js';
@@ -20,7 +20,7 @@ const fields = ['name', 'models', 'lifetime_limit_nano_usd', 'expires_at_ms', 's
 
 /** Changes the fields of the mask. Raises invalid_request, not_found, and failed_precondition for a revoked key and a deleted project. */
 export async function updateKey(request: UpdateKeyRequest, context: CallContext, deps: RpcDeps): Promise<UpdateKeyResponse> {
-  const own = ownKey(request);
+  const own = ownKey(request, context, 'developer');
   const nowMs = deps.clock.nowMs();
   const wanted = wantedFields(request, nowMs);
   const budgets = request.updateMask?.includes('budgets') === true ? checkedKeyBudgets(request.budgets) : undefined;
@@ -49,7 +49,10 @@ export async function updateKey(request: UpdateKeyRequest, context: CallContext,
         targetId: after.id,
         detail: { name: after.name, ...changedFields(auditDetail(before), auditDetail(after)) },
       }),
-    (project) => assertOpenProject(project, request.accountId),
+    (project) => {
+      assertOpenProject(project, request.accountId);
+      assertMayIn(project!.id, request.accountId, context, 'developer');
+    },
   );
   const key = found(changed, 'key');
   deps.feed.wake();

@@ -171,15 +171,15 @@ export class KeyStore {
     });
   }
 
-  /** Returns up to `limit` keys of an account, or of one of its projects, oldest or newest first, beginning after the id `after`. */
+  /** Returns up to `limit` keys of an account, or of these of its projects, oldest or newest first, beginning after the id `after`. */
   async list(
     accountId: Buffer,
     {
-      projectId,
+      projectIds,
       after,
       limit,
       isNewestFirst,
-    }: { projectId: Buffer | undefined; after: Buffer | undefined; limit: number; isNewestFirst: boolean },
+    }: { projectIds: readonly Buffer[] | undefined; after: Buffer | undefined; limit: number; isNewestFirst: boolean },
   ): Promise<Key[]> {
     const query = this.db
       .knex('platform_key')
@@ -187,7 +187,7 @@ export class KeyStore {
       .orderBy('id', isNewestFirst ? 'desc' : 'asc')
       .limit(limit)
       .select(...keyColumns);
-    if (projectId !== undefined) query.where({ project_id: projectId });
+    if (projectIds !== undefined) query.whereIn('project_id', projectIds);
     if (after !== undefined) query.where('id', isNewestFirst ? '<' : '>', after);
     const rows: Row[] = await query;
     return rows.map(toKey);

@@ -90,14 +90,18 @@ export class ProjectStore {
     return row === undefined ? undefined : toProject(row);
   }
 
-  /** Returns up to `limit` projects of an account in order of creation, beginning after the id `after`. */
-  async list(accountId: Buffer, after: Buffer | undefined, limit: number): Promise<Project[]> {
+  /** Returns up to `limit` projects of an account, or those with these ids, in order of creation, beginning after the id `after`. */
+  async list(
+    accountId: Buffer,
+    { ids, after, limit }: { ids: readonly Buffer[] | undefined; after: Buffer | undefined; limit: number },
+  ): Promise<Project[]> {
     const query = this.db
       .knex('project')
       .where({ account_id: accountId })
       .orderBy('id')
       .limit(limit)
       .select(...projectColumns);
+    if (ids !== undefined) query.whereIn('id', ids);
     if (after !== undefined) query.where('id', '>', after);
     const rows: Row[] = await query;
     return rows.map((row) => toProject(row));

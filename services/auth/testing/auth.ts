@@ -23,7 +23,16 @@ export const operator = callContext({ caller: 'operator' });
 /** Returns the context of a call by the gateway for the user of a session, with the actor token verified. */
 export function actingAs({ session, user }: SignedIn, roles: Readonly<Record<string, string>> = {}): CallContext {
   const { id: userId, email, isOperator } = user!;
-  const actor = { userId, sessionId: session!.id, email, isOperator, roles: new Map(Object.entries(roles)), clientAddress: '192.0.2.1' };
+  const clientAddress = '192.0.2.1';
+  const actor = {
+    userId,
+    sessionId: session!.id,
+    email,
+    isOperator,
+    clientAddress,
+    roles: new Map(Object.entries(roles)),
+    projectRoles: new Map(),
+  };
   return { ...callContext({ caller: 'gateway' }), actor };
 }
 

@@ -5,6 +5,7 @@ import type { SecretBox } from '#kit/secrets/secret-box.js';
 import type { Logger } from '#kit/log.js';
 import type { ActorTokens } from '../actors/actor-tokens.js';
 import type { AccountStore } from '../store/accounts.js';
+import type { ProjectStore } from '../store/projects.js';
 import type { Notifier } from '../notifications/notifier.js';
 import type { UserMails } from './mail/user-mails.js';
 import type { OidcProvider } from './oidc/provider.js';
@@ -45,6 +46,7 @@ export interface UserDeps {
   readonly members: MemberStore;
   readonly audit: AuditStore;
   readonly accounts: AccountStore;
+  readonly projects: ProjectStore;
   readonly resets: ResetStore;
   readonly mailBudget: MailBudget;
   readonly mails: UserMails;

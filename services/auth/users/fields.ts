@@ -1,7 +1,7 @@
 // Validation of single fields of requests about users. Each function returns the value to work with or raises invalid_request.
 import { fieldFault } from '#client/errors/fault.js';
 import { idToBytes } from '#kit/id.js';
-import { type Client, Role } from '#proto/auth/v1/users.js';
+import { type Client, type ProjectRole, Role } from '#proto/auth/v1/users.js';
 
 const emailCharsMax = 254;
 const passwordCharsMin = 10;
@@ -9,6 +9,8 @@ const passwordCharsMax = 1024;
 const addressCharsMax = 64;
 const userAgentCharsMax = 300;
 const searchCharsMax = 200;
+/** Actor tokens, which are sent as headers, contain all roles in one account. */
+const projectRolesMax = 50;
 
 /** Returns an email address in lower case. Only a mail sent to it can show whether it exists. */
 export function checkedEmail(email: string): string {
@@ -37,8 +39,24 @@ export function checkedSearch(search: string): string {
 
 /** Checks a role that a user can have. */
 export function checkedRole(role: Role): Role {
-  if (role < Role.ROLE_OWNER || role > Role.ROLE_VIEWER) throw fieldFault('role', 'role');
+  if (role < Role.ROLE_OWNER || role > Role.ROLE_MEMBER) throw fieldFault('role', 'role');
   return role;
+}
+
+/** Checks a role that a member can have in a project. */
+export function checkedProjectRole(role: Role, field = 'role'): Role {
+  if (role !== Role.ROLE_DEVELOPER && role !== Role.ROLE_VIEWER) throw fieldFault(field, 'one_of', { values: 'developer, viewer' });
+  return role;
+}
+
+/** Checks the roles of a member in projects. */
+export function checkedProjectRoles(roles: readonly ProjectRole[]): ProjectRole[] {
+  if (roles.length > projectRolesMax) throw fieldFault('project_roles', 'max_items', { max: projectRolesMax });
+  if (new Set(roles.map(({ projectId }) => projectId)).size < roles.length) throw fieldFault('project_roles', 'distinct_known');
+  return roles.map(({ projectId, role }) => {
+    checkedId('project_roles.project_id', 'proj', projectId);
+    return { projectId, role: checkedProjectRole(role, 'project_roles.role') };
+  });
 }
 
 /** Returns the bytes of an id with this prefix. */

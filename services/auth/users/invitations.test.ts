@@ -19,7 +19,12 @@ describe.each(testEngines)('invitations on %s', (engine) => {
   afterAll(() => auth.stop());
 
   const ask = async (account: Account, email: string): Promise<string> =>
-    (await auth.users.createInvitation({ accountId: account.id, email, role: Role.ROLE_VIEWER, invitedByUserId: host.id }, operator)).token;
+    (
+      await auth.users.createInvitation(
+        { accountId: account.id, email, role: Role.ROLE_VIEWER, invitedByUserId: host.id, projectRoles: [] },
+        operator,
+      )
+    ).token;
   const open = async ({ id: accountId }: Account) => (await auth.users.listInvitations({ accountId }, operator)).invitations;
   const fill = async (account: Account, count: number): Promise<void> => {
     for (let number = 0; number < count; number += 1) await ask(account, `guest${number}@example.com`);

@@ -22,6 +22,7 @@ import { listMembers } from './rpcs/list-members.js';
 import { listSessions } from './rpcs/list-sessions.js';
 import { listUsers } from './rpcs/list-users.js';
 import { putMember } from './rpcs/put-member.js';
+import { putProjectMember } from './rpcs/put-project-member.js';
 import { redeemSignInLink } from './rpcs/redeem-sign-in-link.js';
 import { deleteMember } from './rpcs/delete-member.js';
 import { requestPasswordReset } from './rpcs/request-password-reset.js';
@@ -67,6 +68,7 @@ export function userService(deps: UserDeps): UserService {
       acceptInvitation,
       listMembers,
       putMember,
+      putProjectMember,
       deleteMember,
       appendAuditEvents,
       listAuditEvents,

@@ -162,7 +162,7 @@ describe.each(testEngines)('users who sign up on %s', (engine) => {
     const account = await newAccount(auth.service, 'Mallory’s');
     await auth.users.putMember({ accountId: account.id, userId: mallory!.id, role: Role.ROLE_OWNER }, operator);
     const { token } = await auth.users.createInvitation(
-      { accountId: account.id, email: 'victim3@example.com', role: Role.ROLE_VIEWER, invitedByUserId: mallory!.id },
+      { accountId: account.id, email: 'victim3@example.com', role: Role.ROLE_VIEWER, invitedByUserId: mallory!.id, projectRoles: [] },
       operator,
     );
     await auth.users.acceptInvitation({ token, name: 'Not the victim', password, client: client(), sessionId: '' }, operator);
@@ -196,7 +196,7 @@ describe.each(testEngines)('users who sign up on %s', (engine) => {
     const account = await newAccount(auth.service, 'Firm');
     await auth.users.putMember({ accountId: account.id, userId: boss.id, role: Role.ROLE_OWNER }, operator);
     const { token } = await auth.users.createInvitation(
-      { accountId: account.id, email: 'hired@example.com', role: Role.ROLE_VIEWER, invitedByUserId: boss.id },
+      { accountId: account.id, email: 'hired@example.com', role: Role.ROLE_VIEWER, invitedByUserId: boss.id, projectRoles: [] },
       operator,
     );
     const { signedIn } = await auth.users.acceptInvitation({ token, name: 'Hired', password, client: client(), sessionId: '' }, operator);
@@ -217,7 +217,7 @@ describe.each(testEngines)('users who sign up on %s', (engine) => {
     const { signedIn } = await byIdentity(claims('guest@example.com'), true);
     const { signedIn: stranger } = await byIdentity(claims('stranger@example.com'), true);
     const { token } = await auth.users.createInvitation(
-      { accountId: account.id, email: 'guest@example.com', role: Role.ROLE_BILLING, invitedByUserId: host.id },
+      { accountId: account.id, email: 'guest@example.com', role: Role.ROLE_BILLING, invitedByUserId: host.id, projectRoles: [] },
       operator,
     );
     const accept = ({ session }: SignedIn, context: CallContext) =>

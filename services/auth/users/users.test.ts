@@ -248,7 +248,12 @@ describe.each(testEngines)('users on %s', (engine) => {
     const host = await add('host@example.com');
     await auth.users.putMember({ accountId: home.id, userId: host.id, role: Role.ROLE_OWNER }, operator);
     const ask = async (email: string): Promise<string> =>
-      (await auth.users.createInvitation({ accountId: home.id, email, role: Role.ROLE_BILLING, invitedByUserId: host.id }, operator)).token;
+      (
+        await auth.users.createInvitation(
+          { accountId: home.id, email, role: Role.ROLE_BILLING, invitedByUserId: host.id, projectRoles: [] },
+          operator,
+        )
+      ).token;
     const accept = (token: string, secret = password) =>
       auth.users.acceptInvitation({ token, name: 'New', password: secret, client: client(), sessionId: '' }, operator);
 
@@ -296,7 +301,7 @@ describe.each(testEngines)('users on %s', (engine) => {
     const put = (userId: string, role: Role) => auth.users.putMember({ accountId: firm.id, userId, role }, operator);
     await put(keeper.id, Role.ROLE_OWNER);
     const ask = async (by: string, email: string, role: Role): Promise<string> =>
-      (await auth.users.createInvitation({ accountId: firm.id, email, role, invitedByUserId: by }, operator)).token;
+      (await auth.users.createInvitation({ accountId: firm.id, email, role, invitedByUserId: by, projectRoles: [] }, operator)).token;
     const open = async () =>
       (await auth.users.listInvitations({ accountId: firm.id }, operator)).invitations.map(({ email }) => email).sort();
     await ask(keeper.id, 'kept@example.com', Role.ROLE_OWNER);

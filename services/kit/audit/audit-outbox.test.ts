@@ -22,6 +22,7 @@ const actor = {
   email: 'ada@example.com',
   isOperator: false,
   roles: new Map(),
+  projectRoles: new Map(),
   clientAddress: '192.0.2.7',
 };
 const created = { action: 'thing.create', accountId: 'acct_1', targetId: 'thing_1', detail: { name: 'Thing', amount: 5n } };

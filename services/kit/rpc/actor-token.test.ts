@@ -26,6 +26,7 @@ describe('the verification of actor tokens', () => {
       email: 'ada@example.com',
       isOperator: true,
       roles: new Map([['acct_1', 'owner']]),
+      projectRoles: new Map(),
       clientAddress: '192.0.2.1',
     });
   });

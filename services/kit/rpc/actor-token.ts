@@ -37,6 +37,8 @@ export interface ActorClaims extends JWTPayload {
   readonly email: string;
   readonly operator: boolean;
   readonly roles: Readonly<Record<string, string>>;
+  /** Roles in projects, by account and project. */
+  readonly project_roles: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly client_address: string;
 }
 
@@ -111,7 +113,7 @@ export class ActorVerifier {
         audience,
         typ,
         algorithms: [algorithm],
-        requiredClaims: ['sub', 'azp', 'exp', 'iat', 'jti', 'sid', 'email', 'operator', 'roles', 'client_address'],
+        requiredClaims: ['sub', 'azp', 'exp', 'iat', 'jti', 'sid', 'email', 'operator', 'roles', 'project_roles', 'client_address'],
         maxTokenAge: actorTokenSecondsMax,
         clockTolerance: clockToleranceSeconds,
         currentDate: new Date(this.clock.nowMs()),
@@ -129,6 +131,7 @@ export class ActorVerifier {
       email: claims.email,
       isOperator: claims.operator === true,
       roles: new Map(Object.entries(claims.roles)),
+      projectRoles: new Map(Object.entries(claims.project_roles).map(([id, roles]) => [id, new Map(Object.entries(roles))])),
       clientAddress: claims.client_address,
     };
     if (this.verified.size >= verifiedMax) this.verified.delete(this.verified.keys().next().value!);

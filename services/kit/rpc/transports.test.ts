@@ -76,7 +76,15 @@ describe.each(transports)('a service %s', (name, connect, aheadMax) => {
         yield probe('');
       },
     });
-    const actor = { userId: 'user_1', sessionId: '', email: '', isOperator: true, roles: new Map(), clientAddress: '' };
+    const actor = {
+      userId: 'user_1',
+      sessionId: '',
+      email: '',
+      isOperator: true,
+      roles: new Map(),
+      projectRoles: new Map(),
+      clientAddress: '',
+    };
     // The service has no keys to verify a token with, so a token that arrives is refused.
     const refused = { reason: 'service_unavailable', message: expect.stringContaining('acting user') };
     const acting = { ...context(), actorToken: 'a.b.c', actor };

@@ -38,6 +38,7 @@ export function signActorToken(
     email: 'ada@example.com',
     operator: false,
     roles: { acct_1: 'owner' },
+    project_roles: {},
     client_address: '192.0.2.1',
     iat: seconds,
     exp: seconds + 120,

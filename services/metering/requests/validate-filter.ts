@@ -4,12 +4,20 @@ import { isKnownOutcome } from '#rules/outcomes.js';
 import { requireId, requireThat } from './validate-call.js';
 
 const modelIdCharsMax = 200;
+/** As many as a member may have roles in. */
+const projectsMax = 50;
+
+/** Raises invalid_request for malformed ids and too many. */
+export function requireProjects(projectIds: readonly string[]): void {
+  requireThat(projectIds.length <= projectsMax, 'filter.project_ids', `must have at most ${projectsMax} entries`);
+  for (const projectId of projectIds) requireId('proj', projectId, 'filter.project_ids');
+}
 
 /** Returns the filter if all its present parts are well-formed; an absent one matches everything. Raises invalid_request. */
 export function validateFilter(filter: UsageFilter | undefined): UsageFilter {
   if (filter === undefined) return UsageFilter.fromPartial({});
   if (filter.accountId !== '') requireId('acct', filter.accountId, 'filter.account_id');
-  if (filter.projectId !== '') requireId('proj', filter.projectId, 'filter.project_id');
+  requireProjects(filter.projectIds);
   if (filter.keyId !== '') requireId('key', filter.keyId, 'filter.key_id');
   requireThat(filter.modelId.length <= modelIdCharsMax, 'filter.model_id', `must have at most ${modelIdCharsMax} characters`);
   requireThat(filter.fromMs >= 0n, 'filter.from_ms', 'must be zero or more');

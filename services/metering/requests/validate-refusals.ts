@@ -1,6 +1,7 @@
 // Validation of refused calls and of filters over them. Pure.
 import { type RecordRefusalsRequest, type RecordRefusalsRequest_Series, type Refusal, RefusalFilter } from '#proto/metering/v1/metering.js';
 import { quarterMs } from '#rules/refusals.js';
+import { requireProjects } from './validate-filter.js';
 import { isInstant, requireId, requireThat, requireUint32 } from './validate-call.js';
 
 const seriesMax = 1000;
@@ -59,7 +60,7 @@ function exampleToStore(example: Refusal, field: string): Refusal {
 /** Returns the filter if all its present parts are well-formed; an absent one matches everything. Raises invalid_request. */
 export function validateRefusalFilter(filter: RefusalFilter = RefusalFilter.fromPartial({})): RefusalFilter {
   if (filter.accountId !== '') requireId('acct', filter.accountId, 'filter.account_id');
-  if (filter.projectId !== '') requireId('proj', filter.projectId, 'filter.project_id');
+  requireProjects(filter.projectIds);
   if (filter.keyId !== '') requireId('key', filter.keyId, 'filter.key_id');
   requireThat(filter.modelId.length <= modelCharsMax, 'filter.model_id', `must have at most ${modelCharsMax} characters`);
   if (filter.reason !== '') requireReason(filter.reason, 'filter.reason');

@@ -2,22 +2,23 @@
 import { fault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import type { GetUsageRecordRequest, GetUsageRecordResponse } from '#proto/metering/v1/metering.js';
+import { includesProject, projectsOf } from '#kit/rpc/access/projects.js';
 import type { RpcDeps } from '../deps.js';
 import { findRecord } from '../store/records.js';
 import { requireId } from '../requests/validate-call.js';
 
-/** Raises not_found if there is none, or if it belongs to another account than the requested one. */
+/** Raises not_found if there is none, or if it belongs to another account than the requested one or to a project that the user may not see. */
 export async function getUsageRecord(
   request: GetUsageRecordRequest,
-  _context: CallContext,
+  context: CallContext,
   { db }: RpcDeps,
 ): Promise<GetUsageRecordResponse> {
   const { callId, accountId } = request;
   requireId('req', callId, 'call_id');
   if (accountId !== '') requireId('acct', accountId, 'account_id');
   const record = await findRecord(db, callId);
-  if (record === undefined || (accountId !== '' && record.call?.accountId !== accountId)) {
-    throw fault('no_such_id', { what: 'usage_record' });
-  }
+  const call = record?.call;
+  const isVisible = call !== undefined && includesProject(projectsOf(context, call.accountId, 'viewer'), call.projectId);
+  if (!isVisible || (accountId !== '' && call.accountId !== accountId)) throw fault('no_such_id', { what: 'usage_record' });
   return { record };
 }

@@ -30,7 +30,7 @@ describe.each(testEngines)('pages of records by several things on %s', (engine) 
     harness = await Harness.create(engine);
     ({ service } = await harness.replica({ foldIntervalMs: 600_000 }));
     keys = [newId('key'), newId('key'), newId('key')];
-    projects = [newId('proj'), newId('proj')];
+    projects = [newId('proj'), newId('proj'), newId('proj')];
   });
 
   afterEach(() => harness.close());
@@ -40,7 +40,7 @@ describe.each(testEngines)('pages of records by several things on %s', (engine) 
     const fromMs = below(2) === 0 ? 0n : someInstant();
     return UsageFilter.fromPartial({
       accountId,
-      projectId: below(3) === 0 ? oneOf(projects) : '',
+      projectIds: [[oneOf(projects)], [], [], projects.slice(0, 2)][below(4)]!,
       keyId: left === 0 || left > 5 ? '' : oneOf(keys),
       modelId: left === 1 || left === 6 ? '' : oneOf(models),
       outcome: left === 2 || left === 7 ? Outcome.OUTCOME_UNSPECIFIED : oneOf(outcomes),
@@ -62,7 +62,7 @@ describe.each(testEngines)('pages of records by several things on %s', (engine) 
   }
 
   const matches = (filter: UsageFilter, { call: made, outcome }: UsageRecord): boolean =>
-    (filter.projectId === '' || filter.projectId === made!.projectId) &&
+    (filter.projectIds.length === 0 || filter.projectIds.includes(made!.projectId)) &&
     (filter.keyId === '' || filter.keyId === made!.keyId) &&
     (filter.modelId === '' || filter.modelId === made!.modelId) &&
     (filter.outcome === Outcome.OUTCOME_UNSPECIFIED || filter.outcome === outcome) &&
@@ -160,7 +160,7 @@ describe.each(testEngines)('pages of records by several things on %s', (engine) 
     expect(
       (await quartersWithCalls(harness.db, UsageFilter.fromPartial({ accountId, modelId: models[0]! }), Infinity, 50))!.stretches,
     ).toHaveLength(20);
-    const ofProject = UsageFilter.fromPartial({ accountId, projectId: projects[0]! });
+    const ofProject = UsageFilter.fromPartial({ accountId, projectIds: [projects[0]!] });
     expect((await quartersWithCalls(harness.db, ofProject, Infinity, 50))!.stretches.map(({ fromMs }) => fromMs)).toEqual(
       [18, 16, 14, 12, 10, 8, 6, 4, 2, 0].map(start),
     );

@@ -77,7 +77,7 @@ describe.each(testEngines)('usage records on %s', (engine) => {
   });
 
   const filters: [string, Partial<UsageFilter>, (stored: UsageRecord) => boolean][] = [
-    ['project', { projectId: projects[0]! }, (stored) => stored.call!.projectId === projects[0]],
+    ['project', { projectIds: [projects[0]!] }, (stored) => stored.call!.projectId === projects[0]],
     ['key', { keyId: keys[0]! }, (stored) => stored.call!.keyId === keys[0]],
     ['model', { modelId: models[2]! }, (stored) => stored.call!.modelId === models[2]],
     ['outcome', { outcome: Outcome.OUTCOME_CLIENT_DISCONNECTED }, (stored) => stored.outcome === Outcome.OUTCOME_CLIENT_DISCONNECTED],

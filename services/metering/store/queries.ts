@@ -4,6 +4,7 @@ import type { Bindings } from '#kit/db/plain-transaction.js';
 import { Outcome, type UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
 import type { Stretch } from '../rollups/plan.js';
 import { quartersWithCalls } from './quarters-with-calls.js';
+import { projectsCondition } from './summed-totals.js';
 import { allRecordColumns, bytesOf, recordFromRow, type RecordRow } from './record-rows.js';
 
 /** Holds the end of a page: the last record on it. */
@@ -76,7 +77,8 @@ function conditionsOf(filter: UsageFilter, after: Position | undefined): Conditi
   const conditions: Condition[] = [];
   const add = (text: string, ...values: unknown[]): void => void conditions.push({ text, values });
   if (filter.accountId !== '') add('account_id = ?', bytesOf('acct', filter.accountId));
-  if (filter.projectId !== '') add('project_id = ?', bytesOf('proj', filter.projectId));
+  const projects = projectsCondition('project_id', filter.projectIds);
+  if (projects !== undefined) add(projects.text, ...projects.values);
   if (filter.keyId !== '') add('key_id = ?', bytesOf('key', filter.keyId));
   if (filter.modelId !== '') add('model_id = ?', filter.modelId);
   if (filter.outcome !== Outcome.OUTCOME_UNSPECIFIED) add('outcome = ?', filter.outcome);

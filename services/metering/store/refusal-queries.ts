@@ -7,6 +7,7 @@ import { quarterMs } from '#rules/refusals.js';
 import type { Position } from './queries.js';
 import { bytesOf } from './record-rows.js';
 import { refusalColumns, refusalFromRow } from './refusals.js';
+import { projectsCondition } from './summed-totals.js';
 import { bucketOf, dayMs, groupsMax, hourMs, localText, tooManyGroups, zoneText } from './totals.js';
 
 /** Holds what counts are grouped by. */
@@ -79,7 +80,8 @@ export async function countRefusals(db: Database, filter: RefusalFilter, groupin
 function dimensionsOf(filter: RefusalFilter): Condition[] {
   const conditions: Condition[] = [];
   if (filter.accountId !== '') conditions.push(['account_id = ?', bytesOf('acct', filter.accountId)]);
-  if (filter.projectId !== '') conditions.push(['project_id = ?', bytesOf('proj', filter.projectId)]);
+  const projects = projectsCondition('project_id', filter.projectIds);
+  if (projects !== undefined) conditions.push([projects.text, ...projects.values]);
   if (filter.keyId !== '') conditions.push(['key_id = ?', bytesOf('key', filter.keyId)]);
   if (filter.modelId !== '') conditions.push(['model_id = ?', filter.modelId]);
   if (filter.reason !== '') conditions.push(['reason = ?', filter.reason]);

@@ -128,7 +128,7 @@ describe.each(testEngines)('refused calls on %s', (engine) => {
       [projects.get(other), 21],
       [projects.get(one), 10],
     ]);
-    expect(await totals({ accountId, projectId: projects.get(one)! })).toEqual([[10]]);
+    expect(await totals({ accountId, projectIds: [projects.get(one)!] })).toEqual([[10]]);
     expect(await totals({ accountId }, { groupBy: By.REFUSAL_GROUP_BY_HOUR })).toEqual([
       [`${date}T00:00Z`, 10],
       [`${date}T01:00Z`, 21],

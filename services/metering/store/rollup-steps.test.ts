@@ -48,7 +48,7 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
     harness = await Harness.create(engine);
     accountId = newId('acct');
     keys = [newId('key'), newId('key'), newId('key')];
-    projects = [newId('proj'), newId('proj')];
+    projects = [newId('proj'), newId('proj'), newId('proj')];
   });
 
   afterEach(async () => {
@@ -99,7 +99,7 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
     const fromMs = below(2) === 0 ? 0n : someInstant();
     const filter = UsageFilter.fromPartial({
       accountId,
-      projectId: below(3) === 0 ? oneOf(projects) : '',
+      projectIds: [[oneOf(projects)], [], [], projects.slice(0, 2)][below(4)]!,
       keyId: below(3) === 0 ? oneOf(keys) : '',
       modelId: below(3) === 0 ? oneOf(models) : '',
       outcome: below(3) === 0 ? oneOf(outcomes) : Outcome.OUTCOME_UNSPECIFIED,
@@ -117,7 +117,7 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
     ])) as unknown as RecordRow[];
     const records = rows.map(recordFromRow).filter(({ call: made, outcome }) => {
       const { projectId, keyId, modelId, startedAtMs: atMs } = made!;
-      if (filter.projectId !== '' && filter.projectId !== projectId) return false;
+      if (filter.projectIds.length > 0 && !filter.projectIds.includes(projectId)) return false;
       if (filter.keyId !== '' && filter.keyId !== keyId) return false;
       if (filter.modelId !== '' && filter.modelId !== modelId) return false;
       if (filter.outcome !== Outcome.OUTCOME_UNSPECIFIED && filter.outcome !== outcome) return false;

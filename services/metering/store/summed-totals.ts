@@ -105,7 +105,7 @@ export async function readSummed(tx: PlainTransaction, question: Question, rowsM
 export function shapeOf({ filter, columns }: Pick<Question, 'filter' | 'columns'>): Shape {
   const asked = new Set(columns);
   // Shapes with keys have projects too.
-  const ofProjects = asked.delete('project_id') || filter.projectId !== '';
+  const ofProjects = asked.delete('project_id') || filter.projectIds.length > 0;
   if (filter.keyId !== '' || ofProjects) asked.add('key_id');
   if (filter.modelId !== '') asked.add('model_id');
   if (filter.outcome !== Outcome.OUTCOME_UNSPECIFIED) asked.add('outcome');
@@ -225,13 +225,22 @@ function groupText(groups: readonly string[]): string {
 }
 
 /** Returns the filter's conditions on the dimensions of calls. */
-export function filterOf({ projectId, keyId, modelId, outcome }: UsageFilter, table: 'r' | 's'): Statement {
+export function filterOf({ projectIds, keyId, modelId, outcome }: UsageFilter, table: 'r' | 's'): Statement {
   const conditions: [string, unknown][] = [];
-  if (projectId !== '') conditions.push(['project_id', bytesOf('proj', projectId)]);
   if (keyId !== '') conditions.push(['key_id', bytesOf('key', keyId)]);
   if (modelId !== '') conditions.push(['model_id', modelId]);
   if (outcome !== Outcome.OUTCOME_UNSPECIFIED) conditions.push(['outcome', outcome]);
-  return { text: conditions.map(([column]) => ` AND ${table}.${column} = ?`).join(''), values: conditions.map(([, value]) => value) };
+  const projects = projectsCondition(`${table}.project_id`, projectIds);
+  return {
+    text: conditions.map(([column]) => ` AND ${table}.${column} = ?`).join('') + (projects === undefined ? '' : ` AND ${projects.text}`),
+    values: [...conditions.map(([, value]) => value), ...(projects?.values ?? [])],
+  };
+}
+
+/** Returns the condition that a call is of one of these projects; undefined for all projects. */
+export function projectsCondition(column: string, projectIds: readonly string[]): Statement | undefined {
+  if (projectIds.length === 0) return undefined;
+  return { text: `${column} IN (${marks(projectIds)})`, values: projectIds.map((id) => bytesOf('proj', id)) };
 }
 
 /** Converts a row that was read. */

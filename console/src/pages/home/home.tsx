@@ -14,8 +14,8 @@ export default function HomePage() {
   return (
     <>
       <PageHeader title={t.title} description={account.name} />
-      {account.can('change keys') && <Checklist key={account.id} />}
-      <Money />
+      {account.can('look') && account.can('change keys') && <Checklist key={account.id} />}
+      {account.can('look') && <Money />}
       <div className="grid gap-x-6 lg:grid-cols-2">
         <TopModels />
         <TopKeys />

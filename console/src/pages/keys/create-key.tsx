@@ -18,7 +18,7 @@ import { keysKey } from './queries.js';
 
 const formId = 'create-key';
 
-/** `project` is chosen to begin with; empty for the default project. */
+/** `project` is chosen to begin with; empty for the default project, or the first in which the user may create keys. */
 export function CreateKeyDialog({
   project = '',
   onClose,
@@ -33,7 +33,8 @@ export function CreateKeyDialog({
   const [t, common] = [useText(keysText), useText(commonText)];
   const client = useQueryClient();
   const nameRef = useRef<HTMLInputElement>(null);
-  const [form, setForm] = useState<KeyForm>({ ...emptyForm, project });
+  const own = account.projects.find(({ project_id }) => account.role === 'member' && account.can('change keys', project_id))?.project_id;
+  const [form, setForm] = useState<KeyForm>({ ...emptyForm, project: project || (own ?? '') });
   const [faults, setFaults] = useState<KeyFormFaults>({});
   // One idempotency key while the form is unchanged: a request sent twice, by a double click or a retry, creates one key.
   const repeat = useRef({ key: newIdempotencyKey(), form });

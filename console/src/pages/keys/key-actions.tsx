@@ -46,7 +46,7 @@ export function useKeyMenu(
   const t = useText(keysText);
   const [, go] = useLocation();
   return (apiKey) => {
-    const mayChange = account.can('change keys') && apiKey.state !== 'revoked';
+    const mayChange = account.can('change keys', apiKey.project_id) && apiKey.state !== 'revoked';
     return [
       mayChange && { label: t.edit, onSelect: () => open({ action: 'edit', apiKey }) },
       mayChange && {

@@ -1,12 +1,14 @@
 // The fields of a key: a name, and folded below it what may be left as it is.
 import { type ReactNode, type RefObject } from 'react';
 import { isAbout } from '../../api/keys.js';
+import type { Project } from '../../api/projects.js';
 import { useTime, zoneName } from '../../format/time.js';
 import { errorWordsAtField } from '../../i18n/error-text.js';
 import { keysText } from '../../i18n/keys.js';
 import { projectsText } from '../../i18n/projects.js';
 import { rateLimitsText } from '../../i18n/rate-limits.js';
 import { useText } from '../../i18n/text.js';
+import { useAccount } from '../../session/account.js';
 import { Disclosure } from '../../ui/disclosure.js';
 import { SelectField, TextField } from '../../ui/field.js';
 import { Segmented } from '../../ui/segmented.js';
@@ -39,7 +41,9 @@ export function KeyFields({
   const rateLimits = useText(rateLimitsText);
   const time = useTime();
   const names = useText(projectsText);
-  const projects = useProjects().data?.filter(({ id, deleted_at }) => deleted_at === null || id === form.project) ?? [];
+  const account = useAccount();
+  const mayUse = ({ id, deleted_at }: Project): boolean => (deleted_at === null && account.can('change keys', id)) || id === form.project;
+  const projects = useProjects().data?.filter(mayUse) ?? [];
   const change = (changes: Partial<KeyForm>) => onChange({ ...form, ...changes });
   const refused = (field: string): string | undefined => (isAbout(error, field) ? errorWordsAtField(error) : undefined);
   const nameError = faults.name === undefined ? refused('name') : t.faultMissing;

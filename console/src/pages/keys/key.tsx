@@ -62,7 +62,7 @@ function Key({ apiKey }: { apiKey: ApiKey }) {
   const [params, setParams] = useSearchParams();
   const [revealed, setRevealed] = useState<Revealed>();
   const [open, setOpen] = useState<OpenAction>();
-  const mayChange = account.can('change keys') && apiKey.state !== 'revoked';
+  const mayChange = account.can('change keys', apiKey.project_id) && apiKey.state !== 'revoked';
   // `?edit` opens the form, so that other pages can lead to it.
   const shown: OpenAction | undefined = open ?? (mayChange && params.has('edit') ? { action: 'edit', apiKey } : undefined);
 

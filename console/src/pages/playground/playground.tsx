@@ -20,6 +20,7 @@ interface CallableKey {
   readonly id: string;
   readonly name: string;
   readonly state: string;
+  readonly project_id: string;
   readonly last_four: string;
   readonly models: readonly string[] | null;
 }
@@ -32,7 +33,7 @@ export default function Playground() {
     queryKey: ['keys', account.id, 'callable'],
     queryFn: async ({ signal }) => {
       const { data } = await api.get<Page<CallableKey>>(`/accounts/${account.id}/keys`, { signal, query: { limit: 200 } });
-      return data.filter(({ state }) => state === 'active' || state === 'rotating');
+      return data.filter(({ state, project_id }) => (state === 'active' || state === 'rotating') && account.can('change keys', project_id));
     },
     enabled: mayCall,
   });

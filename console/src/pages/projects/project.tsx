@@ -130,7 +130,7 @@ function KeysOf({ project }: { project: Project }) {
     queryFn: ({ signal }) => listKeys(account.id, { project: project.id, state: inUse, limit: keysShown }, signal),
     refetchInterval: liveMs,
   });
-  const mayCreate = account.can('change keys') && project.deleted_at === null;
+  const mayCreate = account.can('change keys', project.id) && project.deleted_at === null;
   return (
     <Section
       title={t.keys}

@@ -42,7 +42,7 @@ export default function ProjectsPage() {
           )
         }
       />
-      <AccountBudgetSection />
+      {account.can('look') && <AccountBudgetSection />}
       <Section title={t.projects}>
         <Fetched query={query}>
           {(projects) => {

@@ -76,7 +76,7 @@ export function RecordMoney({ record }: { record: UsageRecord }) {
           </li>
         ))}
       </ol>
-      {settlement !== null && settlement.captured_usd !== '0' && (
+      {account.can('look') && settlement !== null && settlement.captured_usd !== '0' && (
         <Link className="link text-sm" to={account.path(`/billing/statements/${settlement.settled_at.slice(0, 7)}`)}>
           {t.inStatement}
         </Link>

@@ -2,8 +2,8 @@
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
-import { type Member, putMember, deleteMember } from '../../api/users.js';
-import type { Role } from '../../api/session.js';
+import { type Member, putMember, deleteMember, deleteProjectMember, putProjectMember } from '../../api/users.js';
+import type { ProjectRole, Role } from '../../api/session.js';
 import { membersText } from '../../i18n/members.js';
 import { useText } from '../../i18n/text.js';
 import type { AccountInUse } from '../../session/account.js';
@@ -12,7 +12,7 @@ import { ConfirmDialog } from '../../ui/dialog.js';
 import { FormError } from '../../ui/notice.js';
 import { toast } from '../../ui/toast.js';
 import { membersKey } from './query-keys.js';
-import { RoleChoice } from './role-choice.js';
+import { ProjectRoles, RoleChoice } from './role-choice.js';
 
 /** The user's own rights may have changed too. */
 async function refreshMembers(accountId: string): Promise<void> {
@@ -23,8 +23,16 @@ async function refreshMembers(accountId: string): Promise<void> {
 export function RoleDialog({ account, member, onClose }: { account: AccountInUse; member: Member; onClose: () => void }) {
   const t = useText(membersText);
   const [role, setRole] = useState<Role>(member.role);
+  const [projects, setProjects] = useState<readonly ProjectRole[]>(member.projects);
+  const roleIn = (roles: readonly ProjectRole[], id: string) => roles.find(({ project_id }) => project_id === id)?.role;
+  const added = projects.filter((each) => roleIn(member.projects, each.project_id) !== each.role);
+  const removed = member.projects.filter((each) => roleIn(projects, each.project_id) === undefined);
   const change = useMutation({
-    mutationFn: () => putMember(account.id, member.id, role),
+    async mutationFn() {
+      if (role !== member.role) await putMember(account.id, member.id, role);
+      for (const each of added) await putProjectMember(account.id, member.id, each.project_id, each.role);
+      for (const each of removed) await deleteProjectMember(account.id, member.id, each.project_id);
+    },
     async onSuccess() {
       onClose();
       toast(t.roleChanged({ email: member.email, role: t[role] }));
@@ -39,11 +47,12 @@ export function RoleDialog({ account, member, onClose }: { account: AccountInUse
       title={t.changeRoleOf({ email: member.email })}
       confirm={t.changeRole}
       busy={change.isPending}
-      disabled={role === member.role}
+      disabled={role === member.role && added.length + removed.length === 0}
       danger={false}
     >
       <FormError error={change.error} />
       <RoleChoice value={role} onChange={setRole} withOwner={account.role === 'owner'} />
+      <ProjectRoles value={projects} onChange={setProjects} isOpen={role === 'member'} />
     </ConfirmDialog>
   );
 }

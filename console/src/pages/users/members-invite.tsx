@@ -2,7 +2,7 @@
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useId, useRef, useState } from 'react';
 import { invite, type OpenInvitation } from '../../api/users.js';
-import type { Role } from '../../api/session.js';
+import type { ProjectRole, Role } from '../../api/session.js';
 import { consoleUrl } from '../../base.js';
 import { useTime } from '../../format/time.js';
 import { commonText } from '../../i18n/common.js';
@@ -17,7 +17,7 @@ import { TextField } from '../../ui/field.js';
 import { fieldError, FormError } from '../../ui/notice.js';
 import { MailNotice } from './mail-notice.js';
 import { invitationsKey } from './query-keys.js';
-import { RoleChoice } from './role-choice.js';
+import { ProjectRoles, RoleChoice } from './role-choice.js';
 
 export function InviteDialog({ account, onClose }: { account: AccountInUse; onClose: () => void }) {
   const t = useText(membersText);
@@ -25,8 +25,9 @@ export function InviteDialog({ account, onClose }: { account: AccountInUse; onCl
   const form = useId();
   const [email, setEmail] = useState('');
   const [role, setRole] = useState<Role>('developer');
+  const [projects, setProjects] = useState<ProjectRole[]>([]);
   const ask = useMutation({
-    mutationFn: () => invite(account.id, { email, role }),
+    mutationFn: () => invite(account.id, { email, role, projects }),
     onSuccess: () => queryClient.invalidateQueries({ queryKey: invitationsKey(account.id) }),
   });
   if (ask.data !== undefined) {
@@ -66,6 +67,7 @@ export function InviteDialog({ account, onClose }: { account: AccountInUse; onCl
           error={fieldError(ask.error, 'email')}
         />
         <RoleChoice value={role} onChange={setRole} withOwner={account.role === 'owner'} />
+        <ProjectRoles value={projects} onChange={setProjects} isOpen={role === 'member'} />
       </form>
     </Dialog>
   );

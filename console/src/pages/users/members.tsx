@@ -12,6 +12,7 @@ import { ActionMenu } from '../../ui/menu.js';
 import { Fetched } from '../../ui/query.js';
 import { type Column, DataTable } from '../../ui/table.js';
 import { When } from '../../ui/values.js';
+import { useProjectName } from '../projects/queries.js';
 import { InviteDialog } from './members-invite.js';
 import { PendingInvitations } from './members-pending.js';
 import { RemoveDialog, RoleDialog } from './members-change.js';
@@ -26,6 +27,7 @@ export default function MembersPage() {
   const [isInviting, setInviting] = useState(false);
   const [change, setChange] = useState<Change>();
   const query = useQuery({ queryKey: membersKey(account.id), queryFn: ({ signal }) => listMembers(account.id, signal) });
+  const projectName = useProjectName();
   const mayChange = account.can('change members');
   // Only owners may change owners or add one.
   const mayTouch = (member: Member): boolean => mayChange && (member.role !== 'owner' || account.role === 'owner');
@@ -42,7 +44,19 @@ export default function MembersPage() {
         </span>
       ),
     },
-    { name: t.role, cell: (member) => t[member.role] },
+    {
+      name: t.role,
+      cell: (member) => (
+        <>
+          {t[member.role]}
+          {member.projects.map(({ project_id, role }) => (
+            <span key={project_id} className="block text-sm text-soft wrap-anywhere">
+              {projectName(project_id)}: {t[role]}
+            </span>
+          ))}
+        </>
+      ),
+    },
     { name: t.since, cell: (member) => <When at={member.since} style="day" /> },
     {
       name: t.actionsOf({ email: '' }).trim(),

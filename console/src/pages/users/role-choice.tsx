@@ -1,8 +1,11 @@
-// A choice of role that says what each allows.
+// A choice of role that says what each allows, and of roles in single projects.
 import { useId } from 'react';
-import { type Role, roles } from '../../api/session.js';
+import { type ProjectRole, type Role, roles } from '../../api/session.js';
 import { membersText } from '../../i18n/members.js';
 import { useText } from '../../i18n/text.js';
+import { Disclosure } from '../../ui/disclosure.js';
+import { SelectField } from '../../ui/field.js';
+import { useProjects } from '../projects/queries.js';
 
 /** Owners are offered only where one may make them. */
 export function RoleChoice({ value, onChange, withOwner }: { value: Role; onChange: (role: Role) => void; withOwner: boolean }) {
@@ -32,5 +35,40 @@ export function RoleChoice({ value, onChange, withOwner }: { value: Role; onChan
           ))}
       </div>
     </fieldset>
+  );
+}
+
+const inProject = ['none', 'viewer', 'developer'] as const;
+
+/** What the member may do in projects beyond the role in the account. `isOpen` begins unfolded. */
+export function ProjectRoles({
+  value,
+  onChange,
+  isOpen,
+}: {
+  value: readonly ProjectRole[];
+  onChange: (roles: ProjectRole[]) => void;
+  isOpen: boolean;
+}) {
+  const t = useText(membersText);
+  const projects = useProjects().data?.filter(({ deleted_at }) => deleted_at === null) ?? [];
+  const set = (project_id: string, role: (typeof inProject)[number]): void => {
+    const others = value.filter((each) => each.project_id !== project_id);
+    onChange(role === 'none' ? others : [...others, { project_id, role }]);
+  };
+  return (
+    <Disclosure summary={t.inProjects} open={isOpen}>
+      <div className="flex flex-col gap-2">
+        {projects.map(({ id, name }) => (
+          <SelectField
+            key={id}
+            label={name}
+            value={value.find(({ project_id }) => project_id === id)?.role ?? 'none'}
+            onChange={(role) => set(id, role)}
+            options={inProject.map((role) => ({ value: role, label: t[role] }))}
+          />
+        ))}
+      </div>
+    </Disclosure>
   );
 }

@@ -51,7 +51,10 @@ describe.each(testEngines)('invitations by mail on %s', (engine) => {
   const addPerson = async (to: TestAuth, email: string, name: string): Promise<User> =>
     (await to.users.createUser(CreateUserRequest.fromPartial({ email, name }), operator)).user!;
   const ask = (account: Account, email: string, by = host): Promise<CreateInvitationResponse> =>
-    auth.users.createInvitation({ accountId: account.id, email, role: Role.ROLE_VIEWER, invitedByUserId: by.id }, operator);
+    auth.users.createInvitation(
+      { accountId: account.id, email, role: Role.ROLE_VIEWER, invitedByUserId: by.id, projectRoles: [] },
+      operator,
+    );
   const standing = async ({ id: accountId }: Account, email: string): Promise<Invitation | undefined> =>
     (await auth.users.listInvitations({ accountId }, operator)).invitations.find((each) => each.email === email);
   const until = async (account: Account, email: string, state: NotificationState): Promise<Invitation> => {
@@ -181,7 +184,7 @@ describe.each(testEngines)('invitations by mail on %s', (engine) => {
       const account = await newAccount(homeless.service);
       const by = await addPerson(homeless, 'host@example.com', 'Host');
       const { invitation } = await homeless.users.createInvitation(
-        { accountId: account.id, email: 'guest@example.com', role: Role.ROLE_VIEWER, invitedByUserId: by.id },
+        { accountId: account.id, email: 'guest@example.com', role: Role.ROLE_VIEWER, invitedByUserId: by.id, projectRoles: [] },
         operator,
       );
       expect(invitation).toMatchObject({ mailState: none });

@@ -154,7 +154,13 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
     const host = await add('host@example.com');
     const account = await newAccount(auth.service, 'Host');
     await auth.users.putMember({ accountId: account.id, userId: host.id, role: Role.ROLE_OWNER }, operator);
-    const invitation = { accountId: account.id, email: 'victim@example.com', role: Role.ROLE_VIEWER, invitedByUserId: host.id };
+    const invitation = {
+      accountId: account.id,
+      email: 'victim@example.com',
+      role: Role.ROLE_VIEWER,
+      invitedByUserId: host.id,
+      projectRoles: [],
+    };
     const { token: invited } = await auth.users.createInvitation(invitation, operator);
     await arrived(1);
     mails = [];

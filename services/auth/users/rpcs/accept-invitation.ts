@@ -4,7 +4,7 @@ import type { CallContext } from '#client/call-context.js';
 import type { AcceptInvitationRequest, AcceptInvitationResponse, Client, Invitation, User } from '#proto/auth/v1/users.js';
 import { checkedName } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
-import { provenActor, roleWord } from '../audit-details.js';
+import { projectRoleWords, provenActor, roleWord } from '../audit-details.js';
 import { beginSession, signInRefused } from '../begin-session.js';
 import type { UserDeps } from '../deps.js';
 import { checkedClient, checkedId, checkedPassword } from '../fields.js';
@@ -28,14 +28,22 @@ export async function acceptInvitation(
     if (newPassword !== undefined) await users.add(tx, { user, password: newPassword });
     // Only one request can use the invitation.
     found(await members.endInvitation(tx, accountId, idToBytes('inv', invitation.id)!), 'invitation');
-    // A user who has become a member in the meantime keeps their role.
+    // A user who has become a member in the meantime keeps their roles.
     const isMember = (await members.ofUser(userId, tx)).some(({ account }) => account?.id === invitation.accountId);
-    if (!isMember) await members.put(tx, accountId, userId, invitation.role, clock.nowMs());
+    if (!isMember) {
+      await members.put(tx, accountId, userId, invitation.role, clock.nowMs());
+      await members.changeProjectRoles(tx, accountId, userId, () => invitation.projectRoles);
+    }
     await audit.append(tx, context, {
       action: 'member.accept',
       accountId: invitation.accountId,
       targetId: user.id,
-      detail: { email: user.email, role: roleWord(invitation.role), invitation: invitation.id },
+      detail: {
+        email: user.email,
+        role: roleWord(invitation.role),
+        invitation: invitation.id,
+        ...projectRoleWords(invitation.projectRoles),
+      },
       actor: provenActor(user, client),
     });
   });

@@ -2,12 +2,13 @@
 import { fault } from '#client/errors/fault.js';
 import { idFromBytes, idToBytes, newId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
-import { type Invitation, type CreateInvitationRequest, type CreateInvitationResponse } from '#proto/auth/v1/users.js';
-import { accountIdBytes } from '../../requests/fields.js';
+import type { Invitation, CreateInvitationRequest, CreateInvitationResponse, ProjectRole } from '#proto/auth/v1/users.js';
+import { accountIdBytes, projectIdBytes } from '../../requests/fields.js';
 import { found } from '../../requests/found.js';
-import { roleWord } from '../audit-details.js';
+import { assertOpenProject } from '../../requests/own-project.js';
+import { projectRoleWords, roleWord } from '../audit-details.js';
 import type { UserDeps } from '../deps.js';
-import { checkedEmail, checkedId, checkedRole } from '../fields.js';
+import { checkedEmail, checkedId, checkedProjectRoles, checkedRole } from '../fields.js';
 import type { OutgoingNotification } from '../../notifications/model.js';
 import { invitationLetter } from '../mail/mail-templates.js';
 import { mailStateOf } from '../mail/user-mails.js';
@@ -39,6 +40,7 @@ export async function createInvitation(
     accountName: account.name,
     email,
     role: checkedRole(request.role),
+    projectRoles: await projectRolesOf(request, deps),
     invitedByUserId: request.invitedByUserId,
     createdAtMs: BigInt(nowMs),
     expiresAtMs: BigInt(nowMs + lifetimes.invitationMs),
@@ -48,11 +50,18 @@ export async function createInvitation(
   await db.transaction(async (tx) => {
     await members.invite(tx, invitation, hash);
     if (mail !== undefined) await notifier.add(tx, mail);
-    const detail = { email, role: roleWord(invitation.role) };
+    const detail = { email, role: roleWord(invitation.role), ...projectRoleWords(invitation.projectRoles) };
     await audit.append(tx, context, { action: 'member.invite', accountId: account.id, targetId: invitation.id, detail });
   });
   log.info({ invitation_id: invitation.id, account_id: account.id }, 'invitation created');
   return { invitation: { ...invitation, ...(await mails.stateOf(mail)) }, token };
+}
+
+/** Raises invalid_request, and not_found for a project that the account does not have. */
+async function projectRolesOf({ accountId, projectRoles }: CreateInvitationRequest, { projects }: UserDeps): Promise<ProjectRole[]> {
+  const roles = checkedProjectRoles(projectRoles);
+  for (const { projectId } of roles) assertOpenProject(await projects.find(projectIdBytes(projectId)), accountId);
+  return roles;
 }
 
 /** Returns the mail of an invitation; undefined if no mail can be sent. */

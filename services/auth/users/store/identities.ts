@@ -97,6 +97,7 @@ export class IdentityStore {
       account_id: idToBytes('acct', account.id),
       user_id: userId,
       role: Role.ROLE_OWNER,
+      project_roles: '{}',
       since_ms: account.createdAtMs,
     });
   }

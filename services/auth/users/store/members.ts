@@ -5,7 +5,7 @@ import type { Knex } from 'knex';
 import type { Database } from '#kit/db/open.js';
 import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';
 import { idFromBytes, idToBytes } from '#kit/id.js';
-import { type Invitation, type Member, type Membership, Role } from '#proto/auth/v1/users.js';
+import { type Invitation, type Member, type Membership, type ProjectRole, Role } from '#proto/auth/v1/users.js';
 import { mailStateOf } from '../mail/user-mails.js';
 import { accountColumns, type Row, toAccount } from '../../store/rows.js';
 import { userColumns, userOfJoin } from './users.js';
@@ -26,8 +26,12 @@ export class MemberStore {
       .where('member.user_id', userId)
       .orderBy('member.since_ms')
       .limit(membersMax)
-      .select(['member.role', ...accountColumns.map((column) => `account.${column}`)]);
-    return rows.map((row) => ({ account: toAccount(row), role: asNumber(row['role']) as Role }));
+      .select(['member.role', 'member.project_roles', ...accountColumns.map((column) => `account.${column}`)]);
+    return rows.map((row) => ({
+      account: toAccount(row),
+      role: asNumber(row['role']) as Role,
+      projectRoles: projectRolesIn(row['project_roles']),
+    }));
   }
 
   async ofAccount(accountId: Buffer): Promise<Member[]> {
@@ -37,8 +41,13 @@ export class MemberStore {
       .where('member.account_id', accountId)
       .orderBy('member.since_ms')
       .limit(membersMax)
-      .select(['member.role', 'member.since_ms', ...userColumns]);
-    return rows.map((row) => ({ user: userOfJoin(row), role: asNumber(row['role']) as Role, joinedAtMs: asBigInt(row['since_ms']) }));
+      .select(['member.role', 'member.since_ms', 'member.project_roles', ...userColumns]);
+    return rows.map((row) => ({
+      user: userOfJoin(row),
+      role: asNumber(row['role']) as Role,
+      joinedAtMs: asBigInt(row['since_ms']),
+      projectRoles: projectRolesIn(row['project_roles']),
+    }));
   }
 
   /** Makes a user a member or changes their role, and returns the previous role. Raises failed_precondition when the account would have no owner left. */
@@ -47,10 +56,27 @@ export class MemberStore {
     const before = members.get(userId.toString('hex'));
     members.set(userId.toString('hex'), role);
     assertOwned(members);
-    if (before === undefined) await tx('member').insert({ account_id: accountId, user_id: userId, role, since_ms: nowMs });
-    else await tx('member').where({ account_id: accountId, user_id: userId }).update({ role });
+    if (before === undefined) {
+      await tx('member').insert({ account_id: accountId, user_id: userId, role, project_roles: projectRolesColumn([]), since_ms: nowMs });
+    } else await tx('member').where({ account_id: accountId, user_id: userId }).update({ role });
     if (role !== Role.ROLE_OWNER) await endInvitationsBy(tx, accountId, userId, role);
     return before;
+  }
+
+  /** Replaces the roles of a member in projects with the result of `change`; returns false when there is no such member. */
+  async changeProjectRoles(
+    tx: Knex.Transaction,
+    accountId: Buffer,
+    userId: Buffer,
+    change: (roles: readonly ProjectRole[]) => readonly ProjectRole[],
+  ): Promise<boolean> {
+    const member = { account_id: accountId, user_id: userId };
+    const row: Row | undefined = await tx('member').where(member).forUpdate().first('project_roles');
+    if (row === undefined) return false;
+    await tx('member')
+      .where(member)
+      .update({ project_roles: projectRolesColumn(change(projectRolesIn(row['project_roles']))) });
+    return true;
   }
 
   /** Ends a membership; returns false when there was none. Raises failed_precondition when the account would have no owner left. */
@@ -81,6 +107,7 @@ export class MemberStore {
       account_id: accountId,
       email: invitation.email,
       role: invitation.role,
+      project_roles: projectRolesColumn(invitation.projectRoles),
       invited_by: idToBytes('user', invitation.invitedByUserId),
       created_at_ms: invitation.createdAtMs,
       expires_at_ms: invitation.expiresAtMs,
@@ -152,7 +179,7 @@ function assertOwned(members: ReadonlyMap<string, Role>): void {
   throw fault('last_owner', {});
 }
 
-const invitationColumns = ['id', 'account_id', 'email', 'role', 'invited_by', 'created_at_ms', 'expires_at_ms'];
+const invitationColumns = ['id', 'account_id', 'email', 'role', 'project_roles', 'invited_by', 'created_at_ms', 'expires_at_ms'];
 
 /** The notification of an invitation's mail has the same id. */
 function invitationQuery(knex: Knex): Knex.QueryBuilder {
@@ -175,9 +202,18 @@ function toInvitation(row: Row): Invitation {
     accountName: asText(row['account_name']),
     email: asText(row['email']),
     role: asNumber(row['role']) as Role,
+    projectRoles: projectRolesIn(row['project_roles']),
     invitedByUserId: idFromBytes('user', asBytes(row['invited_by'])),
     createdAtMs: asBigInt(row['created_at_ms']),
     expiresAtMs: asBigInt(row['expires_at_ms']),
     ...mailStateOf(state === undefined ? undefined : { state, outcome: asText(row['mail_outcome']) }),
   };
+}
+
+function projectRolesIn(value: unknown): ProjectRole[] {
+  return Object.entries(JSON.parse(asText(value)) as Record<string, Role>).map(([projectId, role]) => ({ projectId, role }));
+}
+
+function projectRolesColumn(roles: readonly ProjectRole[]): string {
+  return JSON.stringify(Object.fromEntries(roles.map(({ projectId, role }) => [projectId, role])));
 }

@@ -208,13 +208,14 @@ describe('a caller that is limited to accounts', () => {
 });
 
 describe('a caller that holds its grants for users', () => {
-  const actor = (isOperator: boolean, roles: Record<string, string>): { actor: Actor } => ({
+  const actor = (isOperator: boolean, roles: Record<string, string>, inProjects: Record<string, string> = {}): { actor: Actor } => ({
     actor: {
       userId: 'user_1',
       sessionId: 'session_1',
       email: 'ada@example.com',
       isOperator,
       roles: new Map(Object.entries(roles)),
+      projectRoles: new Map([['acct_a', new Map(Object.entries(inProjects))]]),
       clientAddress: '',
     },
   });
@@ -244,6 +245,25 @@ describe('a caller that holds its grants for users', () => {
     });
     await call('gateway', { accountId: 'acct_b' }, actor(true, {}));
     await call('operator', { accountId: 'acct_b' });
+  });
+
+  it.each<[string, Partial<AccessRule>, object, boolean]>([
+    ['its project', { projectPath: ['projectId'] }, { projectId: 'proj_dev' }, true],
+    ['a project with a lesser role', { projectPath: ['projectId'] }, { projectId: 'proj_view' }, false],
+    ['another project', { projectPath: ['projectId'] }, { projectId: 'proj_other' }, false],
+    ['no project', { projectPath: ['projectId'] }, { projectId: '' }, false],
+    ['a project in another account', { projectPath: ['projectId'] }, { accountId: 'acct_b', projectId: 'proj_dev' }, false],
+    ['another project among its own', { projectPath: ['filter', 'ids'] }, { filter: { ids: ['proj_dev', 'proj_other'] } }, false],
+    ['an empty list of projects', { projectPath: ['filter', 'ids'] }, { filter: { ids: [] } }, false],
+    ['what the service limits to its projects', { someProject: true }, {}, true],
+    ['the whole account', {}, {}, false],
+  ])('may name with a role in a project: %s', async (_, more, request, isAdmitted) => {
+    const ofProject: AccessRule = { grant: 'test.write', role: 'developer', accountPath: ['accountId'], ...more };
+    const { call } = echoBehind(ofProject, accessWith({ Echo: ofProject }, true));
+    const member = actor(false, { acct_a: 'member' }, { proj_dev: 'developer', proj_view: 'viewer' });
+    const outcome = call('gateway', { accountId: 'acct_a', ...request }, member);
+    if (isAdmitted) await outcome;
+    else expect(await failureOf(outcome)).toMatchObject({ reason: 'role_not_permitted' });
   });
 
   it('needs an operator where the role is operator, and any user where it is user', async () => {

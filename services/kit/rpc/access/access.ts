@@ -7,8 +7,9 @@ import { systemClock, type Clock } from '../../clock.js';
 import { ActorVerifier } from '../actor-token.js';
 import type { CallContext } from '#client/call-context.js';
 import type { CallScope, Decorator } from '../decorate.js';
-import { accountIdsAt } from './account-ids.js';
+import { idsAt } from './ids-at.js';
 import { CallerDirectory, type RegisteredCaller } from './caller-directory.js';
+import { includesProject, projectsOf } from './projects.js';
 import { type AccessRule, type AccessTable, type BuiltInCallers, satisfies } from './rules.js';
 
 /** The caller that every RPC admits: the command line, and the program that composes the system. */
@@ -55,14 +56,14 @@ export class Access {
     if (rule === undefined) throw new Error(`${method.fullName} has no access option.`);
     const isStream = method.definition.responseStream;
     const accountIdsOf = (request: unknown): string[] | undefined =>
-      rule.accountPath === undefined ? undefined : accountIdsAt(request, rule.accountPath);
+      rule.accountPath === undefined ? undefined : idsAt(request, rule.accountPath);
     return (context, request) => {
       const builtIn = context.identity === undefined ? this.builtIn.get(context.caller) : undefined;
       if (builtIn !== undefined) {
         if (builtIn.grants !== 'all' && rule.grant !== '' && !builtIn.grants.has(rule.grant))
           throw grantMissing(context.caller, rule.grant);
         return this.withActor(context, (proven) => {
-          if (builtIn.forUsers && rule.role !== undefined) assertRole(proven, rule, method.fullName, accountIdsOf(request));
+          if (builtIn.forUsers && rule.role !== undefined) assertRole(proven, rule, method.fullName, request);
           return { context: proven };
         });
       }
@@ -159,20 +160,31 @@ function assertAccounts(caller: RegisteredCaller, rpc: string, accountIds: strin
   throw new AppError('peer_not_permitted', `"${name}" is limited to certain accounts, ${fault}.${fix}`);
 }
 
-function assertRole(context: CallContext, rule: AccessRule, rpc: string, accountIds: string[] | undefined): void {
+function assertRole(context: CallContext, rule: AccessRule, rpc: string, request: unknown): void {
   const { actor } = context;
   const role = rule.role!;
   if (actor === undefined) {
     throw new AppError('peer_not_permitted', `"${context.caller}" may call ${rpc} only for a signed-in user, and the call names none.`);
   }
   if (actor.isOperator || role === 'user') return;
-  const isMember =
-    accountIds !== undefined && accountIds.length > 0 && accountIds.every((id) => id !== '' && satisfies(actor.roles.get(id), role));
-  if (isMember) return;
+  const accountIds = rule.accountPath === undefined ? [] : idsAt(request, rule.accountPath);
+  const may = (id: string): boolean => id !== '' && (satisfies(actor.roles.get(id), role) || mayInProjects(context, rule, id, request));
+  if (accountIds.length > 0 && accountIds.every(may)) return;
   throw new AppError(
     'role_not_permitted',
-    role === 'operator' ? 'Only an operator may do this.' : `This requires the role "${role}" in the account.`,
+    role === 'operator'
+      ? 'Only an operator may do this.'
+      : `This requires the role "${role}" in the account${rule.projectPath === undefined && rule.someProject !== true ? '' : ' or the project'}.`,
   );
+}
+
+/** Reports whether the user's roles in projects of the account are enough. */
+function mayInProjects(context: CallContext, { role, projectPath, someProject }: AccessRule, accountId: string, request: unknown): boolean {
+  if (role !== 'viewer' && role !== 'developer') return false;
+  const projects = projectsOf(context, accountId, role);
+  if (projectPath === undefined) return someProject === true && (projects === 'all' || projects.size > 0);
+  const named = idsAt(request, projectPath);
+  return named.length > 0 && named.every((id) => includesProject(projects, id));
 }
 
 function grantMissing(name: string, grant: string): AppError {

@@ -1,7 +1,7 @@
 // The types of the access rules in the contracts, and of the grants of callers. Plain data.
 
 /** The lowest role that admits the user on whose behalf a caller acts; an operator satisfies every role. */
-export type RequiredRole = 'user' | 'viewer' | 'developer' | 'billing' | 'admin' | 'owner' | 'operator';
+export type RequiredRole = 'user' | 'member' | 'viewer' | 'developer' | 'billing' | 'admin' | 'owner' | 'operator';
 
 /** The access option of one RPC (proto/tollgate/options/v1/access.proto). */
 export interface AccessRule {
@@ -14,6 +14,10 @@ export interface AccessRule {
   readonly anyAccount?: boolean;
   /** Whether each operation on the stream is checked by the access rule of the RPC of that name. */
   readonly perOperation?: boolean;
+  /** Where the request names projects: users who have the role in all of these projects are admitted too. */
+  readonly projectPath?: readonly string[];
+  /** Whether users who have the role in some project of the account are admitted too; the service limits the RPC to these projects. */
+  readonly someProject?: boolean;
 }
 
 /** The rule of each RPC, by its full name: "tollgate.ledger.v1.LedgerService/Hold". */
@@ -29,8 +33,9 @@ export interface BuiltInCaller {
 /** The callers that are part of the installation, by name. */
 export type BuiltInCallers = Readonly<Record<string, BuiltInCaller>>;
 
-// The roles that satisfy each required role in an account.
+// The roles that satisfy each required role in an account, or in a project of it.
 const satisfying: Readonly<Record<string, readonly string[]>> = {
+  member: ['member', 'viewer', 'developer', 'billing', 'admin', 'owner'],
   viewer: ['viewer', 'developer', 'billing', 'admin', 'owner'],
   developer: ['developer', 'admin', 'owner'],
   billing: ['billing', 'admin', 'owner'],
@@ -38,7 +43,7 @@ const satisfying: Readonly<Record<string, readonly string[]>> = {
   owner: ['owner'],
 };
 
-/** Reports whether a member with this role in an account satisfies the required role. */
+/** Reports whether a member with this role in an account or a project satisfies the required role. */
 export function satisfies(role: string | undefined, required: RequiredRole): boolean {
   return role !== undefined && satisfying[required]?.includes(role) === true;
 }

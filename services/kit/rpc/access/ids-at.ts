@@ -1,7 +1,7 @@
-// Finds the accounts that a request names.
+// Finds the accounts or projects that a request names.
 
-/** Returns the account ids at this path of a request, every element where a field on the path is repeated. An absent message yields "". */
-export function accountIdsAt(request: unknown, path: readonly string[]): string[] {
+/** Returns the ids at this path of a request, every element where a field on the path is repeated. An absent message yields "". */
+export function idsAt(request: unknown, path: readonly string[]): string[] {
   const ids: string[] = [];
   collect(request, path, 0, ids);
   return ids;
