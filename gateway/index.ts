@@ -10,6 +10,7 @@ import type { Part } from '#kit/lifecycle.js';
 import type { Logger } from '#kit/log.js';
 import { observeDisks } from '#kit/telemetry/runtime-metrics.js';
 import { createApp } from './app.js';
+import { BudgetFallbacks } from './call/budget-fallback.js';
 import { createCheckpoints } from './call/checkpoints.js';
 import type { GatewayConfig } from './config.js';
 import { BodyGuard } from './http/body-guard.js';
@@ -142,6 +143,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
     recorder,
     unknownHolds,
     limiter,
+    fallbacks: new BudgetFallbacks(models),
     drain: disconnectDrain,
     config,
     clock,

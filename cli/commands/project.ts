@@ -1,6 +1,7 @@
 // tollgate project: the projects of an account, which group its keys.
-import { Command } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
 import {
+  type BudgetFallback,
   CreateProjectRequest,
   ListProjectsRequest,
   type ModelPermission,
@@ -19,8 +20,14 @@ import { projectView } from '../views/project.js';
 
 interface SettingOptions extends RateLimitOptions, BudgetOptions {
   readonly models?: ModelPermission;
+  readonly budgetFallback?: BudgetFallback | 'none';
 }
 
+const fallbackOption = [
+  '--budget-fallback <model:percent>',
+  'use this model for more expensive ones once a budget of the project is spent to this share, or none',
+  parseFallback,
+] as const;
 const modelsOption = ['--models <ids>', 'only these models, separated by commas, or all', parseModels] as const;
 
 /** The noun `project`. */
@@ -32,6 +39,7 @@ export function projectCommand(cli: Cli): Command {
   withBudgets(withRateLimits(withAccount(project.command('create <name>'))))
     .description('Create a project.')
     .option(...modelsOption)
+    .option(...fallbackOption)
     .option('--idempotency-key <key>', 'a retry with the same key creates no second project')
     .action((name: string, options: SettingOptions & { account?: string; idempotencyKey?: string }) =>
       cli.withServices(async (services) => {
@@ -44,6 +52,7 @@ export function projectCommand(cli: Cli): Command {
         });
         request.models = options.models;
         request.rateLimits = newRateLimits(options);
+        request.budgetFallback = fallbackOf(options);
         await show(cli, services, (await auth.createProject(request, operatorCall())).project!);
       }),
     );
@@ -78,6 +87,7 @@ export function projectCommand(cli: Cli): Command {
     .description('Change a project, everywhere within a second. What is not given stays as it is.')
     .option('--name <name>', 'a new name')
     .option(...modelsOption)
+    .option(...fallbackOption)
     .action((projectId: string, options: SettingOptions & { name?: string }) =>
       cli.withServices(async (services) => {
         const before = await findProject(services, projectId);
@@ -85,9 +95,10 @@ export function projectCommand(cli: Cli): Command {
         if (options.name !== undefined) change.name = options.name;
         if (options.models !== undefined) change.models = options.models;
         if (hasRateLimits(options)) change.rateLimits = changedRateLimits(before.rateLimits, options);
+        if (options.budgetFallback !== undefined) change.budgetFallback = fallbackOf(options);
         const budgets = changedBudgets(before.budgets, options);
         if (budgets !== undefined) change.budgets = budgets;
-        const updateMask = Object.keys(change).map((name) => (name === 'rateLimits' ? 'rate_limits' : name));
+        const updateMask = Object.keys(change).map((name) => maskNames[name] ?? name);
         if (updateMask.length === 0)
           throw new CliError('No change is given.', { fix: 'Use --help to see what can be changed.', exitCode: 2 });
         const request = { ...UpdateProjectRequest.fromPartial({ projectId, accountId: before.accountId, updateMask }), ...change };
@@ -106,6 +117,18 @@ export function projectCommand(cli: Cli): Command {
     );
 
   return project;
+}
+
+const maskNames: Readonly<Record<string, string>> = { rateLimits: 'rate_limits', budgetFallback: 'budget_fallback' };
+
+const fallbackOf = ({ budgetFallback }: SettingOptions): BudgetFallback | undefined =>
+  budgetFallback === 'none' ? undefined : budgetFallback;
+
+function parseFallback(text: string): BudgetFallback | 'none' {
+  if (text === 'none') return text;
+  const [, modelId, percent] = /^(.+):(\d{1,3})%?$/.exec(text) ?? [];
+  if (modelId === undefined) throw new InvalidArgumentError('Give a model and a percentage such as openai/gpt-5-mini:80, or none.');
+  return { modelId, fromPercent: Number(percent) };
 }
 
 /** Returns a project of any account. */

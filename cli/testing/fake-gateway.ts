@@ -286,6 +286,7 @@ function auth(state: FakeState): object {
       if (has('models')) project.models = request.models;
       if (has('rate_limits')) project.rateLimits = request.rateLimits;
       if (has('budgets')) project.budgets = withIds(request.budgets);
+      if (has('budget_fallback')) project.budgetFallback = request.budgetFallback;
       return { project };
     },
     deleteProject: async ({ projectId }: { projectId: string }) => {

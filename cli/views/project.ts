@@ -14,6 +14,8 @@ export interface ShownProject {
 
 const models = ({ project }: ShownProject): string =>
   project.models?.allModels === true ? 'all' : (project.models?.modelIds ?? []).join(',');
+const fallback = ({ project: { budgetFallback } }: ShownProject): string =>
+  budgetFallback === undefined ? '' : `${budgetFallback.modelId} from ${budgetFallback.fromPercent} %`;
 const state = ({ project }: ShownProject): string => (project.deletedAtMs === undefined ? 'active' : 'deleted');
 const keys = (shown: ShownProject): string => (shown.keys === undefined ? '' : String(shown.keys));
 
@@ -28,6 +30,9 @@ export const projectView: View<ShownProject> = {
     models: shown.project.models?.allModels === true ? 'all' : (shown.project.models?.modelIds ?? []),
     rate_limits: rateLimitsJson(shown.project.rateLimits),
     budgets: budgetsJson(shown.project.budgets, shown.spend),
+    budget_fallback: shown.project.budgetFallback
+      ? { model: shown.project.budgetFallback.modelId, from_percent: shown.project.budgetFallback.fromPercent }
+      : null,
     ...(shown.keys === undefined ? {} : { keys: shown.keys }),
     created_at: instantJson(shown.project.createdAtMs),
     deleted_at: instantJson(shown.project.deletedAtMs),
@@ -50,6 +55,7 @@ export const projectView: View<ShownProject> = {
     { title: 'budgets', text: ({ project, spend }) => budgetsText(project.budgets, spend) },
     { title: 'rate limits', text: ({ project }) => rateLimitsText(project.rateLimits) },
     { title: 'models', text: models },
+    { title: 'budget fallback', text: fallback },
     { title: 'created', text: ({ project }) => instant(project.createdAtMs) },
     { title: 'deleted', text: ({ project }) => instant(project.deletedAtMs) },
   ],

@@ -45,6 +45,9 @@ function recordJson(record: UsageRecord): JsonObject {
     project_id: call?.projectId ?? '',
     key_id: call?.keyId ?? '',
     model_id: call?.modelId ?? '',
+    requested_model_id: call?.modelFallback?.requestedModelId ?? call?.modelId ?? '',
+    fallback_budget_id: call?.modelFallback?.budgetId ?? null,
+    fallback_spent_percent: call?.modelFallback?.spentPercent ?? null,
     upstream_id: call?.upstreamId ?? '',
     upstream_model: call?.upstreamModel ?? '',
     format: formats.of(call?.format ?? ApiFormat.API_FORMAT_UNSPECIFIED),
@@ -129,6 +132,13 @@ function lineColumn(kind: TokenClass): Column<UsageRecord> {
   };
 }
 
+/** "openai/gpt-5-mini in place of openai/gpt-5 (bud_… spent to 81 %)". */
+function modelText({ call }: UsageRecord): string {
+  const { modelId = '', modelFallback: fallback } = call ?? {};
+  if (fallback === undefined) return modelId;
+  return `${modelId} in place of ${fallback.requestedModelId} (${fallback.budgetId} spent to ${fallback.spentPercent} %)`;
+}
+
 /** One call. */
 export const recordView: View<UsageRecord> = {
   json: recordJson,
@@ -148,7 +158,7 @@ export const recordView: View<UsageRecord> = {
     { title: 'account', text: (record) => record.call?.accountId ?? '' },
     { title: 'project', text: (record) => record.call?.projectId ?? '' },
     { title: 'key', text: (record) => record.call?.keyId ?? '' },
-    { title: 'model', text: (record) => record.call?.modelId ?? '' },
+    { title: 'model', text: modelText },
     { title: 'upstream', text: ({ call }) => (call === undefined ? '' : `${call.upstreamId}:${call.upstreamModel}`) },
     { title: 'attempts', text: attemptsText },
     {

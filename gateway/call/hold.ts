@@ -1,7 +1,7 @@
 // Holds the worst-case cost of a call at the ledger.
 import { callContext } from '#client/call-context.js';
-import type { HoldResponse } from '#proto/ledger/v1/ledger.js';
-import type { Key } from '#proto/auth/v1/auth.js';
+import type { BudgetShare, HoldResponse } from '#proto/ledger/v1/ledger.js';
+import type { Key, Project } from '#proto/auth/v1/auth.js';
 import type { Budget } from '#proto/budget/v1/budget.js';
 import type { GatewayConfig } from '../config.js';
 import type { ParsedCall } from '../formats/format.js';
@@ -17,6 +17,7 @@ interface HeldCall {
   readonly parsed: ParsedCall;
   readonly budgets?: readonly Budget[] | undefined;
   readonly accountTimeZone?: string | undefined;
+  readonly project?: Project | undefined;
 }
 
 interface HoldDeps {
@@ -30,6 +31,8 @@ export interface Held {
   readonly amountNanoUsd: bigint;
   readonly outputCapTokens: number;
   readonly inputTokensMax: number;
+  /** How much of the project's budgets is spent, if its calls may use a cheaper model. */
+  readonly projectShare: BudgetShare | undefined;
   /** Resolves when the hold can no longer be lost; rejects with the error for the caller if it may be lost. */
   readonly durable: Promise<void>;
 }
@@ -42,7 +45,7 @@ export async function hold(request: HeldCall, { model, price }: CallableModel, d
   const { parsed } = request;
   const quote = quoteCall(model, price, { ...parsed, choices: Math.max(1, parsed.request.choices) });
   let final: Promise<HoldResponse> | undefined;
-  const { hold: granted } = await new Promise<HoldResponse>((resolve, reject) => {
+  const { hold: granted, projectShare } = await new Promise<HoldResponse>((resolve, reject) => {
     final = requestHold(request, quote, deps, (response) => resolve(response as HoldResponse));
     final.then(resolve, reject);
   });
@@ -50,7 +53,8 @@ export async function hold(request: HeldCall, { model, price }: CallableModel, d
   // Its failure is raised where it is awaited.
   durable.catch(() => undefined);
   const { amountNanoUsd } = granted!;
-  return { amountNanoUsd, outputCapTokens: affordableOutputTokens(quote, amountNanoUsd), inputTokensMax: quote.inputTokensMax, durable };
+  const outputCapTokens = affordableOutputTokens(quote, amountNanoUsd);
+  return { amountNanoUsd, outputCapTokens, inputTokensMax: quote.inputTokensMax, projectShare, durable };
 }
 
 /** Returns the ledger's response once the hold is durable. Raises the error for the caller. */
@@ -60,7 +64,7 @@ async function requestHold(
   { peers, unknownHolds, config }: HoldDeps,
   onProvisional: (response: unknown) => void,
 ): Promise<HoldResponse> {
-  const { key, budgets, accountTimeZone } = request;
+  const { key, project, budgets, accountTimeZone } = request;
   try {
     const response = await peers.ledger.hold(
       {
@@ -73,6 +77,7 @@ async function requestHold(
         ttlMs: config.holdTtlMs,
         budgets: budgets === undefined ? [] : (budgets as Budget[]),
         timeZone: accountTimeZone ?? '',
+        withProjectShare: project?.budgetFallback !== undefined,
       },
       callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs, onProvisional }),
     );

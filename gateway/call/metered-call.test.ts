@@ -23,6 +23,7 @@ import { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
 import { createLogger } from '#kit/log.js';
 import { type CallContext, callContext } from '#client/call-context.js';
+import { BudgetFallbacks } from './budget-fallback.js';
 import { createCheckpoints } from './checkpoints.js';
 import { gatewaySettings } from '../config.js';
 import { type CallStep, meteredCall } from './metered-call.js';
@@ -223,6 +224,7 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
       drain: new DisconnectDrain({ readOnTimeMs: 30, readOnTokensMax: 10, readOnCallsMax: 1, ...options.drain }),
       unknownHolds: createUnknownHolds({ ledger: peers.ledger, clock: systemClock, log, rpcTimeoutMs: 100, holdTtlMs: 1000 }),
       limiter: { admit: () => undefined, admitReplay: async () => undefined, admitCount: async () => undefined, ...options.limiter },
+      fallbacks: new BudgetFallbacks({ resolve: refuse }),
       config,
       clock,
       log,

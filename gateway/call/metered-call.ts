@@ -6,19 +6,20 @@ import type { AccountRateLimits, Key, Project } from '#proto/auth/v1/auth.js';
 import type { Budget } from '#proto/budget/v1/budget.js';
 import type { ApiFormat, Event } from '#proto/inference/v1/inference.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
-import { type Call, Outcome } from '#proto/metering/v1/metering.js';
+import { type Call, type ModelFallback, Outcome } from '#proto/metering/v1/metering.js';
 import type { Clock } from '#kit/clock.js';
 import { AppError, toAppError } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 import { callContext, consumerLeft } from '#client/call-context.js';
 import { recordedTraceId } from '#kit/telemetry/traces/recorded-trace.js';
 import { beginReading } from './begin-reading.js';
+import type { BudgetFallbacks } from './budget-fallback.js';
 import { countCall } from './call-metrics.js';
 import type { Checkpoints } from './checkpoints.js';
 import { countCancelled } from './count-cancelled.js';
 import type { GatewayConfig } from '../config.js';
 import { type Held, hold } from './hold.js';
-import { countedTokens, type Limiter } from '../limits/limiter.js';
+import { type Admission, countedTokens, type Limiter } from '../limits/limiter.js';
 import type { Figures } from '../limits/limits.js';
 import { type CallOutcome, outcomeOf, reportOf } from './outcome.js';
 import { noTokens, Progress } from './progress.js';
@@ -82,6 +83,7 @@ export interface CallDeps {
   readonly drain: DisconnectDrain;
   readonly unknownHolds: UnknownHolds;
   readonly limiter: Limiter;
+  readonly fallbacks: BudgetFallbacks;
   readonly config: GatewayConfig;
   readonly clock: Clock;
   readonly log: Logger;
@@ -92,7 +94,14 @@ export interface CallDeps {
  * streamed have, the events before it are void: another target begins the answer again.
  */
 export type CallStep =
-  | { readonly kind: 'admitted'; readonly modelId: string; readonly outputCapTokens: number; readonly startedAtMs: number }
+  | {
+      readonly kind: 'admitted';
+      readonly modelId: string;
+      /** Set if it is not the requested model. */
+      readonly fallback: ModelFallback | undefined;
+      readonly outputCapTokens: number;
+      readonly startedAtMs: number;
+    }
   | { readonly kind: 'events'; readonly events: readonly Event[]; readonly tokens: TokenCounts }
   | { readonly kind: 'restarted' }
   | { readonly kind: 'recorded'; readonly recorded: Recorded };
@@ -105,22 +114,30 @@ export type CallStep =
 export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncGenerator<CallStep, void, void> {
   const startedAtMs = deps.clock.nowMs();
   const beganAtMs = deps.clock.monotonicMs();
-  const callable = deps.models.resolve(request.parsed.model, startedAtMs);
-  assertPermitted(request, callable.model);
-  assertReads(callable.model, request.parsed.needs);
-  assertForms(callable.model, request.parsed, request.format);
+  const requested = deps.models.resolve(request.parsed.model, startedAtMs);
+  assertPermitted(request, requested.model);
+  assertReads(requested.model, request.parsed.needs);
+  assertForms(requested.model, request.parsed, request.format);
   deps.recorder.assertRecording();
 
-  const admitting = deps.limiter.admit(request, callable.model.id);
-  // Waits only where limits are counted in another process.
-  const admission = admitting instanceof Promise ? await admitting : admitting;
-  let held: Held;
-  try {
-    held = await hold(request, callable, deps);
-  } catch (error) {
-    admission?.end(0);
-    throw error;
+  let chosen = deps.fallbacks.choose(request, requested, startedAtMs);
+  let admission: Admission | undefined;
+  let held: Held | undefined;
+  while (held === undefined) {
+    const admitting = deps.limiter.admit(request, chosen.callable.model.id);
+    // Waits only where limits are counted in another process.
+    admission = admitting instanceof Promise ? await admitting : admitting;
+    try {
+      held = await hold(request, chosen.callable, deps);
+    } catch (error) {
+      admission?.end(0);
+      const cheaper = chosen.fallback === undefined ? deps.fallbacks.afterRefusal(request, requested, error, startedAtMs) : undefined;
+      if (cheaper === undefined) throw error;
+      chosen = cheaper;
+    }
   }
+  const { callable, fallback } = chosen;
+  deps.fallbacks.note(request, held.projectShare);
   const call: Call = {
     id: request.id,
     accountId: request.key.accountId,
@@ -139,6 +156,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
     clientRequestId: request.clientRequestId,
     idempotencyKeyHash: nothing,
     attempts: [],
+    modelFallback: fallback,
   };
   const progress = new Progress(call, startedAtMs);
   const reading = deps.drain.watch(request.disconnected, progress);
@@ -172,7 +190,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
     throw error;
   }
   const holdMs = deps.clock.monotonicMs() - beganAtMs;
-  const admitted: CallStep = { kind: 'admitted', modelId: callable.model.id, outputCapTokens: held.outputCapTokens, startedAtMs };
+  const admitted: CallStep = { kind: 'admitted', modelId: callable.model.id, fallback, outputCapTokens: held.outputCapTokens, startedAtMs };
   const sink = request.answerSink;
   sink?.begin(call, admitted);
   // A free call stays free if the gateway crashes before the call is recorded.

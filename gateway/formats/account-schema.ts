@@ -85,7 +85,14 @@ export const UsageRecordView = Type.Object(
     account_id: Type.String(),
     project_id: Type.String({ description: 'The project to which the key belonged at that time.' }),
     key_id: Type.String(),
-    model: Type.String(),
+    model: Type.String({ description: 'The model that was used; the price is that of this model.' }),
+    requested_model: Type.String({ description: 'Differs from `model` if the project’s cheaper model was used.' }),
+    fallback_reason: nullable(
+      Type.Object(
+        { budget_id: Type.String(), spent_percent: Count },
+        { description: 'The budget of the project that was spent to the share from which its calls use the cheaper model.' },
+      ),
+    ),
     format: Type.String({ examples: ['chat-completions', 'messages'] }),
     stream: Type.Boolean(),
     started_at: Time,

@@ -99,6 +99,12 @@ const generatedHeaders = {
     description: 'Maximum output tokens of the answer, if that differs from the request.',
     schema: { type: 'integer' },
   },
+  'x-tollgate-model': { description: 'The model that was used, if it is not the requested one.', schema: { type: 'string' } },
+  'x-tollgate-requested-model': { description: 'The requested model, if another one was used.', schema: { type: 'string' } },
+  'x-tollgate-fallback-reason': {
+    description: 'Why: the budget of the project that is spent to the share from which its calls use a cheaper model.',
+    schema: { type: 'string' },
+  },
   'x-tollgate-charge-usd': {
     description: 'Cost of the call in decimal USD, for whole answers. For streams, see GET /v1/usage/{request_id}.',
     schema: { type: 'string' },

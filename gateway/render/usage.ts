@@ -2,7 +2,7 @@
 import type { Static } from 'typebox';
 import { ApiFormat } from '#proto/inference/v1/inference.js';
 import { TokenClass, type TokenCounts } from '#proto/inference/v1/tokens.js';
-import { Outcome, UsageSource, type UsageRecord } from '#proto/metering/v1/metering.js';
+import { type ModelFallback, Outcome, UsageSource, type UsageRecord } from '#proto/metering/v1/metering.js';
 import { formatUsd } from '#rules/money.js';
 import type { UsageRecordAlone, UsageRecordView } from '../formats/account-schema.js';
 import { renderAttempts } from './attempts.js';
@@ -27,6 +27,8 @@ export function renderUsageRecord(record: UsageRecord): View {
     project_id: call.projectId,
     key_id: call.keyId,
     model: call.modelId,
+    requested_model: call.modelFallback?.requestedModelId ?? call.modelId,
+    fallback_reason: fallbackReason(call.modelFallback),
     format: word<string>(ApiFormat[call.format], 'API_FORMAT_').replace('_', '-'),
     stream: call.streaming,
     started_at: new Date(Number(call.startedAtMs)).toISOString(),
@@ -58,6 +60,10 @@ export function renderUsageRecord(record: UsageRecord): View {
     trace_id: call.traceId === '' ? null : call.traceId,
     client_request_id: call.clientRequestId === '' ? null : call.clientRequestId,
   };
+}
+
+function fallbackReason(fallback: ModelFallback | undefined): View['fallback_reason'] {
+  return fallback === undefined ? null : { budget_id: fallback.budgetId, spent_percent: fallback.spentPercent };
 }
 
 /** Returns token counts by class. */

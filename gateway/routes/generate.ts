@@ -1,6 +1,7 @@
 // POST /v1/chat/completions and POST /v1/messages: parse → metered call → response, streamed or whole.
 import type { Context, Middleware } from 'koa';
 import { ApiFormat } from '#proto/inference/v1/inference.js';
+import type { ModelFallback } from '#proto/metering/v1/metering.js';
 import { toAppError } from '#client/errors/app-error.js';
 import { formatUsd } from '#rules/money.js';
 import type { AnswerContext, Format, ParsedCall, StreamEncoder } from '../formats/format.js';
@@ -59,13 +60,22 @@ export function generate(format: Format, deps: GenerateDeps): Middleware {
     const admitted = await steps.next();
     if (admitted.done === true || admitted.value.kind !== 'admitted') throw new Error('The first step of a call must be its admission.');
     noteTiming(ctx, 'hold', calledAtMs);
-    const { modelId, outputCapTokens, startedAtMs } = admitted.value;
+    const { modelId, fallback, outputCapTokens, startedAtMs } = admitted.value;
     state.isAdmitted = true;
     state.modelId = modelId;
     if (parsed.maxOutputTokens !== outputCapTokens) ctx.set('x-tollgate-output-cap', String(outputCapTokens));
+    if (fallback !== undefined) ctx.set(fallbackHeaders(modelId, fallback));
     const answer = { requestId: callId, model: modelId, createdAtMs: startedAtMs, includeUsage: parsed.includeUsage };
     if (parsed.streaming) await answerStreaming(ctx, format, steps, answer, parsed, deps);
     else await answerWhole(ctx, format, steps, answer, parsed);
+  };
+}
+
+function fallbackHeaders(modelId: string, { requestedModelId, budgetId, spentPercent }: ModelFallback): Record<string, string> {
+  return {
+    'x-tollgate-model': modelId,
+    'x-tollgate-requested-model': requestedModelId,
+    'x-tollgate-fallback-reason': `budget ${budgetId} of the project is spent to ${spentPercent} percent`,
   };
 }
 

@@ -1,5 +1,6 @@
 // Projects: their models and limits apply to all of their keys, within a second, and usage stays with the project in which it was recorded.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { anthropicLibraries, openaiLibraries } from '../clients/libraries.js';
 import { chat, createKey, get, settled } from '../support/calls.js';
 import { eventually } from '../support/process.js';
 import { modes, startSystem, type System } from '../support/system.js';
@@ -105,5 +106,75 @@ describe.each(modes)('projects, %s', (mode) => {
     await untilStatus(secret, 402);
     await system.cli('project', 'update', project, '--budget', 'month:none');
     await untilStatus(secret, 200);
+  });
+
+  it('use a cheaper model once a budget is spent to a share, and the answer and the record say so', async () => {
+    const project = await newProject('Thrifty', '--budget', 'month:0.0001:soft', '--budget-fallback', 'sandbox/echo:50');
+    const { id: keyId, secret } = await keyIn(project);
+    const [{ OpenAI }, { Anthropic }] = [openaiLibraries[0], anthropicLibraries[0]];
+    const openai = new OpenAI({ apiKey: secret, baseURL: `${system.baseUrl}/v1` });
+    const call = () =>
+      openai.chat.completions.create({ model: 'sandbox/reason', messages: [{ role: 'user', content: 'tokens=40' }] }).withResponse();
+    // Each call costs a tenth of the budget or more.
+    let last = await call();
+    for (let calls = 1; calls < 20 && last.data.model !== 'sandbox/echo'; calls += 1) last = await call();
+    expect(last.data.model).toBe('sandbox/echo');
+    const headers = (response: { headers: { get(name: string): string | null } }) =>
+      ['x-tollgate-model', 'x-tollgate-requested-model', 'x-tollgate-fallback-reason'].map((name) => response.headers.get(name));
+    const told = [
+      'sandbox/echo',
+      'sandbox/reason',
+      expect.stringMatching(/^budget bud_[0-9a-f]{32} of the project is spent to \d+ percent$/),
+    ];
+    expect(headers(last.response)).toEqual(told);
+    const anthropic = new Anthropic({ apiKey: secret, baseURL: system.baseUrl });
+    const message = { model: 'sandbox/reason', max_tokens: 50, messages: [{ role: 'user' as const, content: 'Hi' }] };
+    const stream = await anthropic.messages.create({ ...message, stream: true }).withResponse();
+    const models: string[] = [];
+    for await (const event of stream.data) if (event.type === 'message_start') models.push(event.message.model);
+    expect([models, headers(stream.response)]).toEqual([['sandbox/echo'], told]);
+
+    const { rows } = await settled(system, accountId);
+    const shown = rows.filter((row) => row.key_id === keyId) as unknown as (Record<string, string> & { fallback_spent_percent: number })[];
+    const replaced = shown.filter((row) => row['model_id'] === 'sandbox/echo');
+    expect(replaced.every((row) => row['requested_model_id'] === 'sandbox/reason' && row.fallback_spent_percent >= 50)).toBe(true);
+    expect(shown.filter((row) => row['model_id'] === 'sandbox/reason').map((row) => row['fallback_budget_id'])).not.toContain(
+      replaced[0]!['fallback_budget_id'],
+    );
+    const record = await (await get(system, `/v1/usage/${last.response.headers.get('x-request-id')}`, secret)).json();
+    expect(record).toMatchObject({
+      model: 'sandbox/echo',
+      requested_model: 'sandbox/reason',
+      fallback_reason: { budget_id: replaced[0]!['fallback_budget_id'] },
+    });
+
+    // A model that the key may not use is never chosen, and the setting can be taken away.
+    await system.cli('key', 'models', keyId, 'sandbox/reason');
+    await eventually(async () => ((await call()).data.model === 'sandbox/reason' ? true : undefined));
+    await system.cli('key', 'models', keyId, 'all');
+    await eventually(async () => ((await call()).data.model === 'sandbox/echo' ? true : undefined));
+    await system.cli('project', 'update', project, '--budget-fallback', 'none');
+    await eventually(async () => ((await call()).data.model === 'sandbox/reason' ? true : undefined));
+  });
+
+  it('try the cheaper model before a hard budget refuses a call, and never spend more than the budget', async () => {
+    const project = await newProject('Thriftier', '--budget', 'month:0.004', '--budget-fallback', 'sandbox/echo:1');
+    const { secret } = await keyIn(project);
+    const content = (tokens: number) => ({ messages: [{ role: 'user', content: `tokens=${tokens}` }] });
+    await (await chat(system, secret, { model: 'sandbox/story', ...content(200) })).text();
+    await settled(system, accountId);
+    // Fits the budget at the price of the cheaper model only.
+    const answer = await chat(system, secret, { model: 'sandbox/reason', max_tokens: 8000, ...content(1) });
+    expect([answer.status, answer.headers.get('x-tollgate-model')]).toEqual([200, 'sandbox/echo']);
+    await answer.text();
+    const calls = Array.from({ length: 20 }, async () => {
+      const each = await chat(system, secret, { model: 'sandbox/reason', max_tokens: 4000, ...content(1) });
+      await each.text();
+      return each.status;
+    });
+    expect(new Set(await Promise.all(calls))).toEqual(new Set([200, 402]));
+    await settled(system, accountId);
+    const { budgets } = await system.json<{ budgets: [{ spent_usd: string }] }>('project', 'show', project);
+    expect(Number(budgets[0].spent_usd)).toBeLessThanOrEqual(0.004);
   });
 });

@@ -35,6 +35,9 @@ export const projectsText = dictionary(
     spent: 'Spent',
     spent30: 'Spent in 30 days',
     mayNot: 'Owners and admins of the account can change projects and budgets.',
+    fallback: 'Cheaper model',
+    fallbackHint: 'A model ID. Calls use it in place of more expensive models once a budget is spent to this share.',
+    fallbackFrom: 'From (%)',
   },
   {
     title: '项目与预算',
@@ -69,5 +72,8 @@ export const projectsText = dictionary(
     spent: '已用',
     spent30: '30 天内已用',
     mayNot: '账户的所有者和管理员可以更改项目与预算。',
+    fallback: '较便宜的模型',
+    fallbackHint: '模型 ID。预算用到此比例后，调用以它代替更贵的模型。',
+    fallbackFrom: '起始比例（%）',
   },
 );

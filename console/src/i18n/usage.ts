@@ -30,6 +30,9 @@ export const usageText = dictionary(
     project: 'Project',
     key: 'Key',
     model: 'Model',
+    requestedModel: 'Requested model',
+    fallbackReason: ({ model, percent }: { model: string; percent: number }) =>
+      `${model}; replaced because a budget of the project was ${percent} % spent`,
     outcome: 'Outcome',
     requestId: 'Request id',
     findById: 'Find a call by its request id',
@@ -237,6 +240,8 @@ export const usageText = dictionary(
     project: '项目',
     key: '密钥',
     model: '模型',
+    requestedModel: '请求的模型',
+    fallbackReason: ({ model, percent }) => `${model}；项目预算已用 ${percent}%，因此换用较便宜的模型`,
     outcome: '结束方式',
     requestId: '请求 ID',
     findById: '按请求 ID 查找调用',

@@ -71,7 +71,13 @@ describe('a kept answer', () => {
   it.each([chatCompletions, messages])('is replayed as the same stream, byte for byte: $name', async (format) => {
     const { steps, error } = await replay(await keep(batches));
     expect(error).toBeUndefined();
-    expect(steps[0]).toEqual({ kind: 'admitted', modelId: 'm', outputCapTokens: 1000, startedAtMs: 1_800_000_000_000 });
+    expect(steps[0]).toEqual({
+      kind: 'admitted',
+      modelId: 'm',
+      fallback: undefined,
+      outputCapTokens: 1000,
+      startedAtMs: 1_800_000_000_000,
+    });
     expect(steps.at(-1)).toEqual({ kind: 'recorded', recorded: { tokens, record } });
     const events = steps.filter((step) => step.kind === 'events');
     expect(

@@ -71,10 +71,11 @@ export async function* replayedCall(
   bytesMax: number,
 ): AsyncGenerator<CallStep, void, void> {
   const { events, firstTokens, error } = StoredAnswer.decode(await unseal(answer, secret, bytesMax + slackBytes));
-  const { modelId, outputCapTokens, startedAtMs } = record.call!;
+  const { modelId, modelFallback, outputCapTokens, startedAtMs } = record.call!;
   yield {
     kind: 'admitted',
     modelId,
+    fallback: modelFallback,
     outputCapTokens: Math.floor(outputCapTokens / Math.max(1, choices)),
     startedAtMs: Number(startedAtMs),
   };

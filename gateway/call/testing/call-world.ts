@@ -11,6 +11,7 @@ import type { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
 import { createLogger } from '#kit/log.js';
 import type { CallContext } from '#client/call-context.js';
+import { BudgetFallbacks } from '../budget-fallback.js';
 import { createCheckpoints } from '../checkpoints.js';
 import { gatewaySettings } from '../../config.js';
 import type { CallDeps, CallRequest, CallStep } from '../metered-call.js';
@@ -89,12 +90,14 @@ export function callWorld(play: Play = {}) {
   const config = parseSettings(gatewaySettings, play.settings ?? {});
   const log = createLogger({ name: 'test', level: 'silent' });
   const price = PriceVersion.fromPartial({ id: newId('price'), inputNanoUsdPerMtok: 100_000_000n, outputNanoUsdPerMtok: 400_000_000n });
+  const models = {
+    resolve: () => ({ model, price, targets: [{ upstreamId: 'u', upstreamModel: 'm' }] }),
+    find: play.find ?? (() => model),
+  } as unknown as CallDeps['models'];
   const deps: CallDeps = {
     peers,
-    models: {
-      resolve: () => ({ model, price, targets: [{ upstreamId: 'u', upstreamModel: 'm' }] }),
-      find: play.find ?? (() => model),
-    } as unknown as CallDeps['models'],
+    models,
+    fallbacks: new BudgetFallbacks(models),
     checkpoints: createCheckpoints({ metering: peers.metering, log, intervalMs: 1000, rpcTimeoutMs: 100 }),
     recorder: createRecorder(
       { metering: peers.metering, clock: systemClock, log, rpcTimeoutMs: 100, spoolAfterMs: 100, patienceMs: 300, persistenceMs: 600 },

@@ -9,6 +9,7 @@ const columns: readonly [string, (record: UsageRecord) => string | number][] = [
   ['project_id', ({ call }) => call!.projectId],
   ['key_id', ({ call }) => call!.keyId],
   ['model', ({ call }) => call!.modelId],
+  ['requested_model', ({ call }) => call!.modelFallback?.requestedModelId ?? call!.modelId],
   ['outcome', ({ outcome }) => Outcome[outcome].replace('OUTCOME_', '').toLowerCase()],
   ['input_tokens', ({ tokens }) => tokens!.inputTokens],
   ['cache_read_tokens', ({ tokens }) => tokens!.cacheReadTokens],

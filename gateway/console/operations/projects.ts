@@ -1,5 +1,11 @@
 // Projects of an account, and the budgets of the account itself.
-import { CreateProjectRequest, ListProjectsRequest, UpdateAccountBudgetsRequest, UpdateProjectRequest } from '#proto/auth/v1/auth.js';
+import {
+  type BudgetFallback,
+  CreateProjectRequest,
+  ListProjectsRequest,
+  UpdateAccountBudgetsRequest,
+  UpdateProjectRequest,
+} from '#proto/auth/v1/auth.js';
 import { spendOf } from '../budget-spend.js';
 import type { OperationDeps } from '../deps.js';
 import { budgetsOf, renderBudgets } from '../render/budgets.js';
@@ -48,6 +54,7 @@ export const projects: Area = {
           ...(body.models == null ? {} : { models: { modelIds: body.models } }),
           ...(body.rate_limits == null ? {} : { rateLimits: rateLimitsOf(body.rate_limits) }),
           budgets: budgetsOf(body.budgets ?? []),
+          ...fallbackOf(body),
           idempotencyKey,
         });
         const { project } = await deps.peers.auth.createProject(request, context());
@@ -65,7 +72,8 @@ export const projects: Area = {
     operation({
       method: 'PATCH',
       path: '/accounts/{account}/projects/{project}',
-      summary: 'Change a project: absent fields are unchanged; null removes the restriction to models, the limits or the budgets.',
+      summary:
+        'Change a project: absent fields are unchanged; null removes the restriction to models, the limits, the budgets or the cheaper model.',
       who: 'change projects',
       body: UpdateProject,
       answers: [ok(Project)],
@@ -79,7 +87,14 @@ export const projects: Area = {
           models: body.models === null ? { allModels: true } : { modelIds: body.models ?? [] },
           ...(body.rate_limits == null ? {} : { rateLimits: rateLimitsOf(body.rate_limits) }),
           budgets: budgetsOf(body.budgets ?? []),
-          updateMask: updateMaskOf(body, { name: 'name', models: 'models', rate_limits: 'rate_limits', budgets: 'budgets' }),
+          ...fallbackOf(body),
+          updateMask: updateMaskOf(body, {
+            name: 'name',
+            models: 'models',
+            rate_limits: 'rate_limits',
+            budgets: 'budgets',
+            budget_fallback: 'budget_fallback',
+          }),
         });
         await deps.peers.auth.updateProject(request, context());
         return shown(params.project, call, deps);
@@ -135,4 +150,8 @@ async function shown(projectId: string, call: Call, deps: OperationDeps): Promis
   const { accountId, context } = call;
   const { project, keyCount } = await deps.peers.auth.getProject({ projectId, accountId }, context());
   return renderProject(project!, await spendOf(project!.budgets, call, deps), keyCount);
+}
+
+function fallbackOf({ budget_fallback: fallback }: UpdateProject): { budgetFallback?: BudgetFallback } {
+  return fallback == null ? {} : { budgetFallback: { modelId: fallback.model, fromPercent: fallback.from_percent } };
 }

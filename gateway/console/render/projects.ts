@@ -15,6 +15,7 @@ export function renderProject(project: Message, spend: readonly BudgetSpend[] | 
     models: project.models === undefined || project.models.allModels ? null : project.models.modelIds,
     rate_limits: renderRateLimits(project.rateLimits),
     budgets: renderBudgets(project.budgets, spend),
+    budget_fallback: maybe(project.budgetFallback, ({ modelId, fromPercent }) => ({ model: modelId, from_percent: fromPercent })),
     keys,
     created_at: instant(project.createdAtMs),
     deleted_at: maybe(project.deletedAtMs, instant),

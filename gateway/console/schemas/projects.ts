@@ -5,6 +5,11 @@ import { Models } from './keys.js';
 import { RateLimits, RateLimitsBody } from './rate-limits.js';
 import { listOf, Name, nullable, optional, Text, Time, view } from './shapes.js';
 
+const BudgetFallback = Type.Object(
+  { model: Text, from_percent: Type.Integer({ minimum: 1, maximum: 100 }) },
+  { description: 'The model that calls use in place of a more expensive one, once a budget of the project is spent to this share.' },
+);
+
 export const Project = view('Project', {
   id: Text,
   name: Text,
@@ -12,6 +17,7 @@ export const Project = view('Project', {
   models: nullable(Type.Array(Text), 'A call needs the permission of its key and of its project. Null: all present and future models.'),
   rate_limits: RateLimits,
   budgets: Budgets,
+  budget_fallback: nullable(BudgetFallback),
   keys: Type.Integer({ minimum: 0, description: 'Keys that are not revoked.' }),
   created_at: Time,
   deleted_at: nullable(Time, 'A deleted project is kept for its usage.'),
@@ -19,7 +25,12 @@ export const Project = view('Project', {
 export type Project = Static<typeof Project>;
 export const ProjectList = listOf(Project);
 
-const settings = { models: optional(Models), rate_limits: optional(RateLimitsBody), budgets: optional(BudgetsBody) };
+const settings = {
+  models: optional(Models),
+  budget_fallback: optional(BudgetFallback),
+  rate_limits: optional(RateLimitsBody),
+  budgets: optional(BudgetsBody),
+};
 export const CreateProject = Type.Object({ name: Name, ...settings });
 export type CreateProject = Static<typeof CreateProject>;
 

@@ -47,6 +47,8 @@ export const schema: Migration = {
       model_ids ${sql.longText} NULL,
       rate_limits ${sql.longText} NULL,
       budgets ${sql.longText} NOT NULL,
+      fallback_model ${sql.text(200)} NULL,
+      fallback_percent ${sql.int32} NULL,
       created_at_ms ${sql.int64} NOT NULL,
       deleted_at_ms ${sql.int64} NULL,
       version ${sql.int64} NOT NULL,

@@ -3,7 +3,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { fieldFault } from '#client/errors/fault.js';
 import { newId } from '#kit/id.js';
 import { Budget, BudgetPeriod, BudgetScope } from '#proto/budget/v1/budget.js';
+import type { BudgetFallback } from '#proto/auth/v1/auth.js';
 import { formatUsd } from '#rules/money.js';
+import { modelIdForm } from './fields.js';
 
 /** How many budgets a key, a project or an account may have. The lifetime limit of a key is one of them. */
 const budgetsMax = 2;
@@ -45,6 +47,15 @@ export function checkedBudgets(budgets: readonly Budget[]): BudgetSetting[] {
 export function checkedKeyBudgets(budgets: readonly Budget[]): BudgetSetting[] {
   if (budgets.some(({ period }) => period === BudgetPeriod.BUDGET_PERIOD_LIFETIME)) throw fieldFault('budgets.period', 'lifetime_of_key');
   return checkedBudgets(budgets);
+}
+
+/** Returns the cheaper model of a project. Raises invalid_request. */
+export function checkedBudgetFallback(fallback: BudgetFallback | undefined): BudgetFallback | undefined {
+  if (fallback === undefined) return undefined;
+  const { modelId, fromPercent } = fallback;
+  if (!modelIdForm.test(modelId)) throw fieldFault('budget_fallback.model_id', 'model_ids');
+  if (fromPercent < 1 || fromPercent > 100) throw fieldFault('budget_fallback.from_percent', 'range', { min: 1, max: 100 });
+  return { modelId, fromPercent };
 }
 
 /** Raises invalid_request if a key has too many budgets together with its lifetime limit. */

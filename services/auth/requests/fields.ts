@@ -10,7 +10,8 @@ const idempotencyKeyCharactersMax = 200;
 // With ids of 200 characters a page of 1000 such keys has 31 MB, below the largest message.
 const modelIdsMax = 150;
 const searchCharactersMax = 200;
-const modelIdForm = /^[\x21-\x7e]{1,200}$/;
+/** A catalog id. */
+export const modelIdForm = /^[\x21-\x7e]{1,200}$/;
 const secretHashBytes = 32;
 // The end of the year 9999; later years have no four-digit form in ISO 8601.
 const expiresAtMsMax = 253_402_300_799_999n;

@@ -4,11 +4,12 @@ import { budgetWords } from './budgets.js';
 import { rateLimitWords } from './rate-limits.js';
 
 /** Returns the settings of a project in the words of the CLI and the console. */
-export function projectDetail({ name, models, rateLimits, budgets }: Project): object {
+export function projectDetail({ name, models, rateLimits, budgets, budgetFallback }: Project): object {
   return {
     name,
     models: models?.allModels === true ? 'all' : models?.modelIds,
     rate_limits: rateLimitWords(rateLimits),
     budgets: budgetWords(budgets),
+    budget_fallback: budgetFallback === undefined ? null : `${budgetFallback.modelId}:${budgetFallback.fromPercent}`,
   };
 }

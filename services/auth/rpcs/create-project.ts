@@ -5,7 +5,7 @@ import { newId } from '#kit/id.js';
 import { CreateProjectRequest, type CreateProjectResponse, type Project } from '#proto/auth/v1/auth.js';
 import { Budget, BudgetScope } from '#proto/budget/v1/budget.js';
 import type { RpcDeps } from '../deps.js';
-import { changedBudgets, checkedBudgets } from '../requests/budgets.js';
+import { changedBudgets, checkedBudgetFallback, checkedBudgets } from '../requests/budgets.js';
 import { accountIdBytes, checkedModels, checkedName } from '../requests/fields.js';
 import { found } from '../requests/found.js';
 import { projectDetail } from '../requests/project-detail.js';
@@ -25,6 +25,7 @@ export async function createProject(request: CreateProjectRequest, context: Call
     rateLimits: checkedRateLimits(request.rateLimits),
     budgets: checkedBudgets(request.budgets).map((setting) => Budget.fromPartial(setting)),
     idempotencyKey: '',
+    budgetFallback: checkedBudgetFallback(request.budgetFallback),
   };
   const call = repeatableCall('create_project', request.idempotencyKey, CreateProjectRequest.encode(checked).finish());
 
@@ -43,7 +44,7 @@ export async function createProject(request: CreateProjectRequest, context: Call
   return { project: await firstOrRepeat(call, idempotency, create, async (id) => found(await projects.find(id), 'project')) };
 }
 
-function newProject({ accountId, name, models, rateLimits, budgets }: CreateProjectRequest, nowMs: number): Project {
+function newProject({ accountId, name, models, rateLimits, budgets, budgetFallback }: CreateProjectRequest, nowMs: number): Project {
   const id = newId('proj', nowMs);
   return {
     id,
@@ -52,6 +53,7 @@ function newProject({ accountId, name, models, rateLimits, budgets }: CreateProj
     models,
     rateLimits,
     budgets: changedBudgets([], budgets, { scope: BudgetScope.BUDGET_SCOPE_PROJECT, scopeId: id }, nowMs),
+    budgetFallback,
     createdAtMs: BigInt(nowMs),
     deletedAtMs: undefined,
     version: 1n,

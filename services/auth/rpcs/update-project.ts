@@ -6,7 +6,7 @@ import { changedFields } from '#kit/audit/audit-event.js';
 import type { Project, UpdateProjectRequest, UpdateProjectResponse } from '#proto/auth/v1/auth.js';
 import { BudgetScope } from '#proto/budget/v1/budget.js';
 import type { RpcDeps } from '../deps.js';
-import { changedBudgets, checkedBudgets } from '../requests/budgets.js';
+import { changedBudgets, checkedBudgetFallback, checkedBudgets } from '../requests/budgets.js';
 import { checkedModels, checkedName } from '../requests/fields.js';
 import { found } from '../requests/found.js';
 import { ownProject } from '../requests/own-project.js';
@@ -14,7 +14,7 @@ import { projectDetail } from '../requests/project-detail.js';
 import { checkedRateLimits } from '../requests/rate-limits.js';
 import { checkedUpdateMask } from '../requests/update-mask.js';
 
-const fields = ['name', 'models', 'rate_limits', 'budgets'] as const;
+const fields = ['name', 'models', 'rate_limits', 'budgets', 'budget_fallback'] as const;
 
 /** Changes the fields of the mask. Raises invalid_request, not_found, and failed_precondition for a deleted project. */
 export async function updateProject(request: UpdateProjectRequest, context: CallContext, deps: RpcDeps): Promise<UpdateProjectResponse> {
@@ -24,6 +24,7 @@ export async function updateProject(request: UpdateProjectRequest, context: Call
   if (mask.has('name')) wanted.name = checkedName(request.name);
   if (mask.has('models')) wanted.models = checkedModels(request.models ?? { allModels: true, modelIds: [] });
   if (mask.has('rate_limits')) wanted.rateLimits = checkedRateLimits(request.rateLimits);
+  if (mask.has('budget_fallback')) wanted.budgetFallback = checkedBudgetFallback(request.budgetFallback);
   const budgets = mask.has('budgets') ? checkedBudgets(request.budgets) : undefined;
 
   const change = (before: Project): Project => {

@@ -20,6 +20,7 @@ export function defaultProjectOf({ id, createdAtMs }: Account): Project {
     models: { allModels: true, modelIds: [] },
     rateLimits: undefined,
     budgets: [],
+    budgetFallback: undefined,
     createdAtMs,
     deletedAtMs: undefined,
     version: 1n,

@@ -47,6 +47,8 @@ export const projectColumns = [
   'model_ids',
   'rate_limits',
   'budgets',
+  'fallback_model',
+  'fallback_percent',
   'created_at_ms',
   'deleted_at_ms',
   'version',
@@ -64,6 +66,10 @@ export function toProject(row: Row, prefix = ''): Project {
     models: modelsIn(value('model_ids')),
     rateLimits: optional(value('rate_limits'), (text) => rateLimitsIn(asText(text))),
     budgets: budgetsIn(asText(value('budgets')), BudgetScope.BUDGET_SCOPE_PROJECT, id),
+    budgetFallback: optional(value('fallback_model'), (modelId) => ({
+      modelId: asText(modelId),
+      fromPercent: asNumber(value('fallback_percent')),
+    })),
     createdAtMs: asBigInt(value('created_at_ms')),
     deletedAtMs: optional(value('deleted_at_ms'), asBigInt),
     version: asBigInt(value('version')),
@@ -78,6 +84,8 @@ export function changeableProjectColumns(project: Project): Row {
     model_ids: modelsColumn(project.models),
     rate_limits: rateLimitsColumn(project.rateLimits),
     budgets: budgetsColumn(project.budgets),
+    fallback_model: project.budgetFallback?.modelId ?? null,
+    fallback_percent: project.budgetFallback?.fromPercent ?? null,
     deleted_at_ms: project.deletedAtMs ?? null,
   };
 }

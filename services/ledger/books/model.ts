@@ -188,6 +188,8 @@ export interface HoldOperation extends OfHold {
   readonly fingerprint: string;
   /** In the order in which they refuse. */
   readonly budgets: readonly PathBudget[];
+  /** Whether the reply has the share that is spent of the project's budgets. */
+  readonly withProjectShare?: boolean | undefined;
 }
 
 export interface CheckpointOperation extends OfHold {
@@ -263,6 +265,15 @@ export type Operation =
 export interface HoldReply {
   readonly hold: HoldRecord;
   readonly replayed: boolean;
+  /** Of the project's budgets, the one that is spent to the largest share. */
+  readonly projectShare?: BudgetShare | undefined;
+}
+
+/** Holds how much of a budget is spent. */
+export interface BudgetShare {
+  readonly budget: PathBudget;
+  /** Of the limit, rounded down. */
+  readonly spentPercent: number;
 }
 
 /** Holds the entry written with the resulting balance, and whether this idempotency key had been executed before. */

@@ -1,7 +1,11 @@
 // What happens to the buckets of budgets: a newer version, a charge, an alert that becomes due. Pure.
+import { BudgetScope } from '#proto/budget/v1/budget.js';
 import { creditedNanoUsdMax } from '../books/buckets.js';
-import type { BudgetBucket, Changes, DueAlert, HoldRecord, PathBudget } from '../books/model.js';
+import type { BudgetBucket, BudgetShare, Changes, DueAlert, HoldRecord, PathBudget } from '../books/model.js';
 import { budgetOfText, type StoredBudget, textOfBudget } from './budget-text.js';
+
+/** A soft budget may be spent to a multiple of its limit. */
+const percentMax = 1000;
 
 /** The budgets on a path that has none. */
 export const noBudgets: readonly never[] = [];
@@ -45,6 +49,22 @@ export function budgetChanges(buckets: readonly BudgetBucket[], atMs: number): P
     return withBudget(bucket, { ...budget, alertedPercent: percent });
   });
   return { budgets, dueAlerts };
+}
+
+/** Returns the budget of the project that is spent to the largest share; undefined without one. `buckets` are those of the path. */
+export function projectShareOf(path: readonly PathBudget[], buckets: readonly BudgetBucket[]): BudgetShare | undefined {
+  let largest: BudgetShare | undefined;
+  for (const [index, budget] of path.entries()) {
+    if (budget.scope !== BudgetScope.BUDGET_SCOPE_PROJECT) continue;
+    const spentPercent = percentOf(buckets[index]!.spentNanoUsd, budget.limitNanoUsd);
+    if (largest === undefined || spentPercent > largest.spentPercent) largest = { budget, spentPercent };
+  }
+  return largest;
+}
+
+function percentOf(spentNanoUsd: bigint, limitNanoUsd: bigint): number {
+  if (limitNanoUsd === 0n) return percentMax;
+  return Math.min(Number((spentNanoUsd * 100n) / limitNanoUsd), percentMax);
 }
 
 /** Returns the least spend that is at least this share of the limit, but never nothing. */

@@ -14,7 +14,7 @@ import {
   type Touched,
 } from '../books/model.js';
 import { balanceEmpty, balanceHeld, budgetReached, holdClosed, keyLimitReached, mismatch } from '../books/refusals.js';
-import { bucketsOfPath, budgetChanges, moved, noBudgets } from '../budgets/buckets.js';
+import { bucketsOfPath, budgetChanges, moved, noBudgets, projectShareOf } from '../budgets/buckets.js';
 
 /** Grants as much as is free between the minimum and the requested amount, or refuses. See the outcome table in the README. */
 export function applyHold(touched: Touched, operation: HoldOperation, nowMs: number): Applied<HoldReply> {
@@ -60,7 +60,7 @@ export function applyHold(touched: Touched, operation: HoldOperation, nowMs: num
     budgets: budgets.length === 0 ? noBudgets : budgets.map(({ scopeId }) => scopeId),
   };
   return done(
-    { hold, replayed: false },
+    { hold, replayed: false, projectShare: operation.withProjectShare === true ? projectShareOf(operation.budgets, budgets) : undefined },
     {
       account: { ...account, heldNanoUsd: account.heldNanoUsd + amountNanoUsd },
       key: { ...key, heldNanoUsd: key.heldNanoUsd + amountNanoUsd },

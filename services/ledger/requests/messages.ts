@@ -1,6 +1,7 @@
 // Converts the ledger's records to messages of the contract.
-import type { Hold, KeySpend } from '#proto/ledger/v1/ledger.js';
-import type { HoldRecord, KeyBucket } from '../books/model.js';
+import type { BudgetShare as BudgetShareMessage, Hold, KeySpend } from '#proto/ledger/v1/ledger.js';
+import type { BudgetShare, HoldRecord, KeyBucket } from '../books/model.js';
+import { periodBounds } from '../budgets/calendar.js';
 
 /** Returns a hold as callers see it. A tombstone has no key. */
 export function toHoldMessage(hold: HoldRecord): Hold {
@@ -17,6 +18,12 @@ export function toHoldMessage(hold: HoldRecord): Hold {
     expiresAtMs: BigInt(hold.expiresAtMs),
     refundedNanoUsd: hold.refundedNanoUsd,
   };
+}
+
+/** Returns the share of a budget as callers see it. */
+export function toShareMessage({ budget, spentPercent }: BudgetShare): BudgetShareMessage {
+  const untilMs = BigInt(periodBounds(budget.period, budget.timeZone, budget.start)?.untilMs ?? 0);
+  return { budgetId: budget.budgetId, spentPercent, untilMs };
 }
 
 /** Returns a key's spend as callers see it. */

@@ -53,6 +53,7 @@ export function holdOperation(request: HoldRequest, nowMs: number): HoldOperatio
     minAmountNanoUsd,
     ttlMs,
     budgets: pathOf(request.budgets, request.timeZone, nowMs),
+    withProjectShare: request.withProjectShare,
     // The key's limit and the budgets are left out: they are what the caller knows, not what it requests, and may have changed before a retry.
     fingerprint: fingerprintOf([keyId, amountNanoUsd, minAmountNanoUsd, ttlMs]),
   };

@@ -4,7 +4,7 @@ import type { HoldRequest, HoldResponse } from '#proto/ledger/v1/ledger.js';
 import type { RpcDeps } from '../deps.js';
 import type { HoldReply } from '../books/model.js';
 import { perform } from '../lane/perform.js';
-import { toHoldMessage } from '../requests/messages.js';
+import { toHoldMessage, toShareMessage } from '../requests/messages.js';
 import { holdOperation } from '../requests/operations.js';
 
 /**
@@ -17,6 +17,6 @@ export async function hold(request: HoldRequest, context: CallContext, deps: Rpc
   return responseOf(await perform(holdOperation(request, deps.clock.nowMs()), context, deps, tell));
 }
 
-function responseOf({ hold, replayed }: HoldReply): HoldResponse {
-  return { hold: toHoldMessage(hold), replayed };
+function responseOf({ hold, replayed, projectShare }: HoldReply): HoldResponse {
+  return { hold: toHoldMessage(hold), replayed, projectShare: projectShare && toShareMessage(projectShare) };
 }

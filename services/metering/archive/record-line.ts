@@ -17,6 +17,8 @@ export function recordLine(record: UsageRecord): Record<string, unknown> {
     project_id: call.projectId,
     key_id: call.keyId,
     model: call.modelId,
+    requested_model: call.modelFallback?.requestedModelId ?? call.modelId,
+    fallback_budget: call.modelFallback?.budgetId ?? null,
     upstream: call.upstreamId,
     upstream_model: call.upstreamModel,
     format: nameOf(ApiFormat[call.format], 'API_FORMAT_'),

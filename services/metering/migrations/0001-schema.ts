@@ -53,7 +53,8 @@ export const schema: Migration = {
       captured_nano_usd ${sql.int64},
       shortfall_nano_usd ${sql.int64},
       settled_at_ms ${sql.int64},
-      attempts ${sql.longText}
+      attempts ${sql.longText},
+      model_fallback ${sql.longText}
     ) ${sql.tableOptions}`,
     // In page order. A page of one model, outcome or project is found within the index of the account: another index would cost every call a page of the
     // file.

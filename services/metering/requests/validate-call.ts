@@ -64,6 +64,10 @@ export function validateCall(call: Call | undefined, field = 'call'): PricedCall
     price,
     clientRequestId: call.clientRequestId.slice(0, clientRequestIdCharsMax),
     attempts: call.attempts.slice(0, attemptsMax).map(attemptToStore),
+    modelFallback: call.modelFallback && {
+      ...call.modelFallback,
+      requestedModelId: call.modelFallback.requestedModelId.slice(0, nameCharsMax),
+    },
   };
 }
 

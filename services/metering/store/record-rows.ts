@@ -2,7 +2,7 @@
 import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';
 import { Table } from '#kit/db/table.js';
 import { idFromBytes, idToBytes } from '#kit/id.js';
-import { type Settlement, type UsageRecord } from '#proto/metering/v1/metering.js';
+import type { ModelFallback, Settlement, UsageRecord } from '#proto/metering/v1/metering.js';
 import { chargeFor } from '#rules/pricing.js';
 import type { PricedRecord } from '../records/usage-record.js';
 import { attemptsOfText, attemptText } from './attempt-text.js';
@@ -49,6 +49,7 @@ export const recordColumns = [
   'duration_ms',
   'recorded_at_ms',
   'attempts',
+  'model_fallback',
 ] as const;
 
 /** The columns that the ledger's response fills. */
@@ -117,6 +118,7 @@ export function recordValues({ record, free }: PricedRecord): unknown[] {
     duration_ms: record.durationMs,
     recorded_at_ms: record.recordedAtMs,
     attempts: attemptText(call),
+    model_fallback: fallbackText(call.modelFallback),
   };
   return recordColumns.map((column) => row[column]);
 }
@@ -171,6 +173,7 @@ export function recordFromRow(row: RecordRow): UsageRecord {
         upstreamId: asText(row.upstream_id),
         upstreamModel: asText(row.upstream_model),
       }),
+      modelFallback: optional(row.model_fallback, (text) => fallbackOfText(asText(text))),
     },
     tokens,
     source: asNumber(row.source),
@@ -184,6 +187,15 @@ export function recordFromRow(row: RecordRow): UsageRecord {
     settlement: settlementFromRow(row),
     quarantined: asNumber(row.quarantined) === 1,
   };
+}
+
+function fallbackText(fallback: ModelFallback | undefined): string | null {
+  return fallback === undefined ? null : JSON.stringify([fallback.requestedModelId, fallback.budgetId, fallback.spentPercent]);
+}
+
+function fallbackOfText(text: string): ModelFallback {
+  const [requestedModelId, budgetId, spentPercent] = JSON.parse(text) as [string, string, number];
+  return { requestedModelId, budgetId, spentPercent };
 }
 
 function settlementFromRow(row: RecordRow): Settlement | undefined {

@@ -32,7 +32,7 @@ import { BudgetFields } from './budget-fields.js';
 import { useProjectsChanged } from './queries.js';
 
 const formId = 'project';
-const shownFields = ['name', 'models', 'budgets'];
+const shownFields = ['name', 'models', 'budgets', 'budget_fallback'];
 
 interface Form {
   readonly name: string;
@@ -40,16 +40,24 @@ interface Form {
   readonly rateLimits: RateLimitForm;
   /** Null: all models. */
   readonly models: readonly string[] | null;
+  /** Empty: none. */
+  readonly fallbackModel: string;
+  readonly fallbackPercent: string;
 }
 
-const emptyForm: Form = { name: '', budgets: [], rateLimits: emptyRateLimits, models: null };
+const emptyForm: Form = { name: '', budgets: [], rateLimits: emptyRateLimits, models: null, fallbackModel: '', fallbackPercent: '80' };
 
-const formOf = ({ name, budgets, rate_limits, models }: Project): Form => ({
+const formOf = ({ name, budgets, rate_limits, models, budget_fallback }: Project): Form => ({
   name,
   budgets: budgetRowsOf(budgets),
   rateLimits: rateLimitFormOf(rate_limits),
   models,
+  fallbackModel: budget_fallback?.model ?? '',
+  fallbackPercent: String(budget_fallback?.from_percent ?? 80),
 });
+
+const fallbackOf = ({ fallbackModel, fallbackPercent }: Form): Project['budget_fallback'] =>
+  fallbackModel.trim() === '' ? null : { model: fallbackModel.trim(), from_percent: Number(fallbackPercent) };
 
 /** Returns only what differs, so that nothing else is changed. */
 function changesOf(before: Form, after: Form): UpdateProject {
@@ -57,6 +65,7 @@ function changesOf(before: Form, after: Form): UpdateProject {
     ...(before.name.trim() === after.name.trim() ? {} : { name: after.name.trim() }),
     ...(sameBudgets(before.budgets, after.budgets) ? {} : { budgets: budgetsOf(after.budgets) }),
     ...(sameRateLimits(before.rateLimits, after.rateLimits) ? {} : { rate_limits: rateLimitsOf(after.rateLimits) }),
+    ...(JSON.stringify(fallbackOf(before)) === JSON.stringify(fallbackOf(after)) ? {} : { budget_fallback: fallbackOf(after) }),
     ...(JSON.stringify(before.models) === JSON.stringify(after.models) ? {} : { models: after.models === null ? null : [...after.models] }),
   };
 }
@@ -127,6 +136,26 @@ export function ProjectDialog({ project, onClose }: { project?: Project; onClose
           onChange={(event) => change({ name: event.target.value })}
         />
         <BudgetFields rows={form.budgets} onChange={(budgets) => change({ budgets })} isChecked={isChecked} error={refused('budgets')} />
+        <div className="grid gap-3 sm:grid-cols-[1fr_8rem]">
+          <TextField
+            label={t.fallback}
+            hint={t.fallbackHint}
+            optional
+            error={refused('budget_fallback')}
+            value={form.fallbackModel}
+            onChange={(event) => change({ fallbackModel: event.target.value })}
+          />
+          {form.fallbackModel !== '' && (
+            <TextField
+              label={t.fallbackFrom}
+              type="number"
+              min={1}
+              max={100}
+              value={form.fallbackPercent}
+              onChange={(event) => change({ fallbackPercent: event.target.value })}
+            />
+          )}
+        </div>
         <fieldset className="flex flex-col gap-2">
           <legend className="mb-2 text-sm font-medium">{limits.title}</legend>
           <RateLimitFields form={form.rateLimits} onChange={(rateLimits) => change({ rateLimits })} faults={isChecked ? rateFaults : []} />

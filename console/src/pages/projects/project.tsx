@@ -107,6 +107,10 @@ function One({ project }: { project: Project }) {
                 </span>,
               ],
               [keys.models, <ModelChips key="models" models={project.models} all />],
+              project.budget_fallback !== null && [
+                t.fallback,
+                `${project.budget_fallback.model} (≥ ${project.budget_fallback.from_percent} %)`,
+              ],
               [limits.title, <RateLimitWords key="limits" limits={project.rate_limits} />],
               [t.created, <When key="created" at={project.created_at} />],
               project.deleted_at !== null && [t.deletedAt, <When key="deleted" at={project.deleted_at} />],

@@ -124,6 +124,10 @@ function TheCall({ record }: { record: UsageRecord }) {
               {record.model}
             </a>,
           ],
+          record.fallback_reason !== null && [
+            t.requestedModel,
+            t.fallbackReason({ model: record.requested_model, percent: record.fallback_reason.spent_percent }),
+          ],
           [t.kind, record.stream ? t.streamed : t.whole],
           [t.format, record.format],
           [t.firstToken, record.first_output_ms === null ? t.noOutput : durationText(record.first_output_ms)],

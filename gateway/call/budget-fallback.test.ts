@@ -1,0 +1,102 @@
+import { describe, expect, it } from '@jest/globals';
+import { AppError } from '#client/errors/app-error.js';
+import { Key, Project } from '#proto/auth/v1/auth.js';
+import { Modality, Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
+import { ApiFormat, GenerateRequest } from '#proto/inference/v1/inference.js';
+import type { BudgetShare } from '#proto/ledger/v1/ledger.js';
+import type { CallableModel } from '../replicas/models.js';
+import { BudgetFallbacks } from './budget-fallback.js';
+
+const nowMs = 1_800_000_000_000;
+const callable = (id: string, inputNanoUsdPerMtok: bigint, changes: Partial<Model> = {}): CallableModel => ({
+  model: Model.fromPartial({ id, contextLimitTokens: 10_000, outputLimitTokens: 1000, ...changes }),
+  price: PriceVersion.fromPartial({ inputNanoUsdPerMtok, outputNanoUsdPerMtok: 4n * inputNanoUsdPerMtok }),
+  targets: [],
+});
+const dear = callable('dear', 100_000_000n);
+const budgets = [{ id: 'bud_1' }];
+const share: BudgetShare = { budgetId: 'bud_1', spentPercent: 80, untilMs: BigInt(nowMs + 1) };
+
+interface Situation {
+  cheaper?: CallableModel | AppError;
+  project?: Parameters<typeof Project.fromPartial>[0];
+  keyModels?: string[];
+  known?: BudgetShare | undefined;
+  call?: object;
+}
+
+function situation({ cheaper = callable('cheap', 10_000_000n), project = {}, keyModels, known = share, call = {} }: Situation) {
+  const fallbacks = new BudgetFallbacks({
+    resolve() {
+      if (cheaper instanceof AppError) throw cheaper;
+      return cheaper;
+    },
+  });
+  const request = {
+    key: Key.fromPartial({ models: { allModels: keyModels === undefined, modelIds: keyModels ?? [] } }),
+    project: Project.fromPartial({ id: 'proj_1', budgets, budgetFallback: { modelId: 'cheap', fromPercent: 80 }, ...project }),
+    format: ApiFormat.API_FORMAT_MESSAGES,
+    parsed: {
+      model: 'dear',
+      streaming: true,
+      includeUsage: false,
+      inputTokensMax: 5000,
+      images: 0,
+      documents: 0,
+      needs: [],
+      droppedFields: [],
+      request: GenerateRequest.fromPartial({}),
+      ...call,
+    },
+  };
+  if (known !== undefined) fallbacks.note(request, known);
+  return { fallbacks, request };
+}
+
+describe('the model of a call in a project with a cheaper model', () => {
+  it('is the cheaper one from the share on, with the reason', () => {
+    const { fallbacks, request } = situation({});
+    expect(fallbacks.choose(request, dear, nowMs)).toMatchObject({
+      callable: { model: { id: 'cheap' } },
+      fallback: { requestedModelId: 'dear', budgetId: 'bud_1', spentPercent: 80 },
+    });
+  });
+
+  it.each<[string, Situation]>([
+    ['nothing is known yet of the budget', { known: { ...share, budgetId: 'bud_0' } }],
+    ['less is spent', { known: { ...share, spentPercent: 79 } }],
+    ['the period is over', { known: { ...share, untilMs: BigInt(nowMs) } }],
+    ['the budget was removed', { project: { budgets: [] } }],
+    ['the key may not use the cheaper one', { keyModels: ['dear'] }],
+    ['the project may not use the cheaper one', { project: { models: { allModels: false, modelIds: ['dear'] } } }],
+    ['the cheaper one has become more expensive', { cheaper: callable('cheap', 101_000_000n) }],
+    ['the cheaper one is not there', { cheaper: new AppError('model_unknown', 'No.') }],
+    ['the cheaper one was requested', { cheaper: dear, project: { budgetFallback: { modelId: 'dear', fromPercent: 80 } } }],
+    ['the prompt may be too long for the cheaper one', { cheaper: callable('cheap', 10_000_000n, { contextLimitTokens: 4999 }) }],
+    ['the cheaper one cannot read an image', { call: { needs: [{ modality: Modality.MODALITY_IMAGE, field: 'messages' }] } }],
+    [
+      'a field has a meaning in one format only',
+      { call: { request: { native: { refusedElsewhere: [{ field: 'f', text: 't' }] }, choices: 0 } } },
+    ],
+  ])('is the requested one if %s', (_, given) => {
+    const { fallbacks, request } = situation(given);
+    expect(fallbacks.choose(request, dear, nowMs)).toEqual({ callable: dear });
+  });
+
+  it('is the cheaper one after a budget of the project refused the call, if it is spent to the share', () => {
+    const refusal = (details: Record<string, string>): AppError =>
+      new AppError('budget_reached', 'No.', {
+        details: { scope: 'project', budget_id: 'bud_1', limit_nano_usd: '1000', spent_nano_usd: '800', ...details },
+      });
+    const after = (error: AppError) => {
+      const { fallbacks, request } = situation({ known: undefined });
+      return fallbacks.afterRefusal(request, dear, error, nowMs)?.callable.model.id;
+    };
+    expect(after(refusal({}))).toBe('cheap');
+    expect(after(refusal({ resets_at: new Date(nowMs + 1000).toISOString() }))).toBe('cheap');
+    // The rest is held by calls in flight.
+    expect(after(refusal({ spent_nano_usd: '799' }))).toBeUndefined();
+    expect(after(refusal({ scope: 'key' }))).toBeUndefined();
+    expect(after(new AppError('balance_empty', 'No.'))).toBeUndefined();
+  });
+});
