@@ -22,9 +22,10 @@ export function addHealthCommands(upstream: Command, cli: Cli): void {
     upstream
       .command(`${name} <id> <model>`)
       .description(description)
-      .action((upstreamId: string, upstreamModel: string, options: { for?: number }) =>
+      .option('--credential <name>', 'only this credential of an upstream that has several')
+      .action((upstreamId: string, upstreamModel: string, options: { for?: number; credential?: string }) =>
         cli.withServices(async ({ inference }) => {
-          const request = { upstreamId, upstreamModel, mode, ejectForMs: options.for ?? 0 };
+          const request = { upstreamId, upstreamModel, credentialId: options.credential ?? '', mode, ejectForMs: options.for ?? 0 };
           cli.out.show(overrideView, (await inference.overrideTarget(request, operatorCall())).override!);
         }),
       );

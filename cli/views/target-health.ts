@@ -35,13 +35,12 @@ export interface TargetStanding {
   readonly instance: string;
 }
 
-/** Returns the drained targets, and then the others that are out of service. */
+/** Returns the drained targets and credentials, and then the others that are out of service. */
 export function targetStandings({ targets, overrides }: ListTargetHealthResponse): TargetStanding[] {
   const drained = overrides.filter(({ mode }) => mode === OverrideMode.OVERRIDE_MODE_DRAIN);
   return [
     ...drained.map((target) => ({
       ...target,
-      credentialId: '',
       state: 'drained',
       cause: '',
       failures: 0,
@@ -94,9 +93,10 @@ export const targetHealthView: View<TargetStanding> = {
 
 /** What the operator decided about a target. */
 export const overrideView: View<TargetOverride> = {
-  json: ({ upstreamId, upstreamModel, mode, setAtMs, untilMs }) => ({
+  json: ({ upstreamId, upstreamModel, credentialId, mode, setAtMs, untilMs }) => ({
     upstream_id: upstreamId,
     upstream_model: upstreamModel,
+    credential: credentialId === '' ? null : credentialId,
     mode: modes.of(mode),
     set_at: instantJson(setAtMs),
     until: untilMs === 0n ? null : instantJson(untilMs),
@@ -104,6 +104,7 @@ export const overrideView: View<TargetOverride> = {
   columns: [
     { title: 'upstream', text: ({ upstreamId }) => upstreamId },
     { title: 'model', text: ({ upstreamModel }) => upstreamModel },
+    { title: 'credential', text: ({ credentialId }) => credentialId },
     { title: 'override', text: ({ mode }) => modes.of(mode) },
     { title: 'until', text: ({ untilMs }) => (untilMs === 0n ? '' : instant(untilMs)) },
   ],

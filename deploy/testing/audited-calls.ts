@@ -472,7 +472,7 @@ export function auditedCalls(services: TestServices): AuditedCall[] {
     ),
     ofInference('OverrideTarget', 'upstream.override', () =>
       inference.overrideTarget(
-        { upstreamId: 'sandbox', upstreamModel: 'echo', mode: OverrideMode.OVERRIDE_MODE_RETURN, ejectForMs: 0 },
+        { upstreamId: 'sandbox', upstreamModel: 'echo', credentialId: '', mode: OverrideMode.OVERRIDE_MODE_RETURN, ejectForMs: 0 },
         operator,
       ),
     ),

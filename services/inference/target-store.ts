@@ -8,7 +8,7 @@ const overridesMax = 1000;
 const instancesMax = 1000;
 
 /** The row of `target_override` that is no override: until when an operator watches the health of targets. Every process reads it with the others. */
-const watched = { upstream_id: '', upstream_model: '' };
+const watched = { upstream_id: '', upstream_model: '', credential_id: '' };
 
 /** What operators decided, and until when one of them watches. */
 export interface Overrides {
@@ -20,15 +20,16 @@ export interface Overrides {
 export class TargetStore {
   constructor(private readonly db: Database) {}
 
-  /** Returns the overrides of all targets. */
+  /** Returns the overrides of all targets and credentials. */
   async overrides(): Promise<Overrides> {
     const rows = await this.db.query(
-      `SELECT upstream_id, upstream_model, mode, until_ms, set_at_ms FROM target_override ORDER BY upstream_id, upstream_model LIMIT ${overridesMax}`,
+      `SELECT upstream_id, upstream_model, credential_id, mode, until_ms, set_at_ms FROM target_override ORDER BY upstream_id, upstream_model, credential_id LIMIT ${overridesMax}`,
       [],
     );
     const all = rows.map((row) => ({
       upstreamId: asText(row['upstream_id']),
       upstreamModel: asText(row['upstream_model']),
+      credentialId: asText(row['credential_id']),
       mode: asNumber(row['mode']),
       untilMs: asBigInt(row['until_ms']),
       setAtMs: asBigInt(row['set_at_ms']),
@@ -47,17 +48,20 @@ export class TargetStore {
       .merge(row);
   }
 
-  /** Sets the override of a target in place of the previous one. `audit` runs in the same transaction. */
+  /** Sets the override of a target or credential in place of the previous one, and removes those of the credentials of a target that is returned. `audit` runs in the same transaction. */
   async override(
-    { upstreamId, upstreamModel, mode, untilMs, setAtMs }: TargetOverride,
+    { upstreamId, upstreamModel, credentialId, mode, untilMs, setAtMs }: TargetOverride,
     audit: (tx: Knex.Transaction) => Promise<void>,
   ): Promise<void> {
     const row = { mode, until_ms: untilMs, set_at_ms: setAtMs };
     await this.db.transaction(async (tx) => {
       await audit(tx);
+      const target = { upstream_id: upstreamId, upstream_model: upstreamModel };
+      const isReturned = mode === OverrideMode.OVERRIDE_MODE_RETURN && credentialId === '';
+      if (isReturned) await tx('target_override').where(target).delete();
       await tx('target_override')
-        .insert({ upstream_id: upstreamId, upstream_model: upstreamModel, ...row })
-        .onConflict(['upstream_id', 'upstream_model'])
+        .insert({ ...target, credential_id: credentialId, ...row })
+        .onConflict(['upstream_id', 'upstream_model', 'credential_id'])
         .merge(row);
     });
   }

@@ -1,9 +1,10 @@
-// Three vendors under steady load, of which one at a time is killed, hangs, becomes slow, refuses calls, fails, or sends garbage or half
-// answers: calls still succeed, none waits for two silent vendors, a dead vendor gets trial calls only, and the charges are those of the answers.
+// Three vendors under steady load, of which one at a time is killed, hangs, becomes slow, refuses calls, fails all or every second call, sends garbage or half
+// answers, or has a bad credential: calls still succeed, none waits for two silent vendors, a dead vendor gets trial calls only, and the charges are those of the answers.
 // TOLLGATE_TEST_CHAOS=all runs each fault at each vendor, for longer.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { chat, get, settled, sumOfCharges } from '../support/calls.js';
+import { runCommand } from '../support/command-runner.js';
 import { eventually } from '../support/process.js';
 import { addModel, addUpstream, stubPrices } from '../support/stub-models.js';
 import { modes, startSystem, type System } from '../support/system.js';
@@ -15,7 +16,14 @@ const firstTokenMs = 1500;
 const threads = Math.max(1, Number(process.env['TOLLGATE_TEST_GATEWAY_THREADS'] ?? '0'));
 const workers = 6;
 const failuresMax = 3;
+/** The calls from which the share of failed and slow ones counts. */
+const failureCallsMin = 10;
 const ejectionMs = 500;
+/** Later than the half of the first-token timeout from which an answer is slow. */
+const slowMs = 1000;
+
+const secondKey = 'sk-stub-second';
+const limitedKey = 'sk-stub-limited';
 
 const text = 'Hello from the stub upstream.';
 const usage = { input: 7, output: 8 };
@@ -26,13 +34,22 @@ interface Disorder {
   readonly name: string;
   /** Absent: the vendor is killed. */
   readonly script?: Script;
+  /** The scripts of its calls in turn, in place of one for all. */
+  readonly scripts?: readonly Script[];
   /** A stream that breaks off after output cannot succeed: with this disorder, no call is streamed. */
   readonly wholeOnly?: boolean;
+  /** Only streams show when their answer begins. */
+  readonly streamsOnly?: boolean;
+  /** Calls at the vendor before it is ejected, and at each of its trials. */
+  readonly callsUntilEjected?: number;
+  readonly callsPerTrial?: number;
   /** Whether its vendor works all the same. */
   readonly isHarmless?: boolean;
   /** How long it lasts in the short form. */
   readonly ms?: number;
 }
+
+const oops: Fault = { kind: 'status', status: 500, body: { error: { message: 'Oops.' } } };
 
 const failing = (name: string, fault: Fault, rest: Partial<Disorder> = {}): Disorder => ({ name, script: { ...healthy, fault }, ...rest });
 const disorders: readonly Disorder[] = [
@@ -40,9 +57,21 @@ const disorders: readonly Disorder[] = [
   failing('silent', { kind: 'slow-headers', delayMs: 60_000 }, { ms: 2 * firstTokenMs }),
   { name: 'slow', script: { ...healthy, frameDelayMs: 20 }, isHarmless: true },
   failing('limited', { kind: 'status', status: 429, body: { error: { message: 'Slow down.' } }, headers: { 'retry-after': '1' } }),
-  failing('failing', { kind: 'status', status: 500, body: { error: { message: 'Oops.' } } }),
+  failing('failing', oops),
   failing('sending garbage', { kind: 'status', status: 200, body: '<html>Welcome</html>' }),
   failing('sending half answers', { kind: 'cut', afterBytes: 200 }, { wholeOnly: true }),
+  {
+    name: 'failing every second call',
+    scripts: Array.from({ length: 10_000 }, (_, number) => (number % 2 === 0 ? healthy : { ...healthy, fault: oops })),
+    callsUntilEjected: 2 * failureCallsMin,
+    callsPerTrial: 3,
+    ms: 1000,
+  },
+  failing(
+    'beginning its answers late',
+    { kind: 'slow-headers', delayMs: slowMs },
+    { streamsOnly: true, callsUntilEjected: failureCallsMin, ms: 2500 },
+  ),
 ];
 
 interface Answer {
@@ -59,10 +88,15 @@ describe.each(modes)('vendors in disorder, %s', (mode) => {
   const answers: Answer[] = [];
 
   beforeAll(async () => {
-    vendors = await Promise.all([startStubUpstream(), startStubUpstream(), startStubUpstream()]);
+    const moreKeys = { [secondKey]: 'accepted', [limitedKey]: 'limited' } as const;
+    vendors = await Promise.all([startStubUpstream({ moreKeys }), startStubUpstream(), startStubUpstream()]);
     system = await startSystem(mode, {
       TOLLGATE_INFERENCE_FIRST_TOKEN_TIMEOUT: `${firstTokenMs}ms`,
       TOLLGATE_INFERENCE_FAILURES_MAX: String(failuresMax),
+      TOLLGATE_INFERENCE_FAILURE_CALLS_MIN: String(failureCallsMin),
+      // Not diluted by the calls before the disorder, and reached by every second call failing.
+      TOLLGATE_INFERENCE_FAILURE_WINDOW: '2s',
+      TOLLGATE_INFERENCE_FAILURE_PERCENT_MAX: '30',
       TOLLGATE_INFERENCE_EJECTION_BASE: `${ejectionMs}ms`,
       TOLLGATE_INFERENCE_EJECTION_MAX: `${ejectionMs}ms`,
     });
@@ -94,18 +128,24 @@ describe.each(modes)('vendors in disorder, %s', (mode) => {
   }
 
   /** Calls steadily until `until` resolves. */
-  async function load(wholeOnly: boolean, until: Promise<unknown>): Promise<Answer[]> {
+  async function load(kind: 'whole' | 'streams' | 'both', until: Promise<unknown>): Promise<Answer[]> {
     let isOver = false;
     void until.then(() => (isOver = true));
     const made: Answer[] = [];
     const work = async (_: unknown, worker: number): Promise<void> => {
       for (let count = worker; !isOver; count += 1) {
-        made.push(await call(!wholeOnly && count % 2 === 0));
+        made.push(await call(kind === 'streams' || (kind === 'both' && count % 2 === 0)));
         await sleep(20);
       }
     };
     await Promise.all(Array.from({ length: workers }, work));
     return made;
+  }
+
+  async function credential(command: string, name: string, secret: string): Promise<void> {
+    const args = ['upstream', 'credential', command, 'a', name, '--secret-stdin'];
+    const { code, stderr } = await runCommand(args, system.operatorEnv(), `${secret}\n`);
+    expect([code, stderr]).toEqual([0, '']);
   }
 
   /** Sets the vendors in order and calls until all of them answer again. */
@@ -116,7 +156,7 @@ describe.each(modes)('vendors in disorder, %s', (mode) => {
       async () => (vendors.every((vendor, index) => vendor.requests.length > before[index]! + 2) ? true : undefined),
       20_000,
     );
-    const made = await load(true, areBack);
+    const made = await load('whole', areBack);
     await areBack;
     answers.push(...made);
     expect(made.filter(({ isComplete }) => !isComplete)).toEqual([]);
@@ -128,21 +168,23 @@ describe.each(modes)('vendors in disorder, %s', (mode) => {
 
   it.each(cases)(
     'succeed at the others while one is %s (%d)',
-    async (_name, index, { script, wholeOnly = false, isHarmless = false, ms = 1500 }) => {
+    async (_name, index, disorder) => {
+      const { script, scripts = script && [script], wholeOnly = false, streamsOnly = false, isHarmless = false, ms = 1500 } = disorder;
+      const { callsUntilEjected = failuresMax, callsPerTrial = 1 } = disorder;
       const phaseMs = isLong ? 10_000 : ms;
       await recover();
       const vendor = vendors[index]!;
       const before = vendor.requests.length;
-      if (script === undefined) await vendor.down();
-      else vendor.script('m', script);
-      const made = await load(wholeOnly, sleep(phaseMs));
-      if (script === undefined) await vendor.up();
+      if (scripts === undefined) await vendor.down();
+      else vendor.script('m', ...scripts);
+      const made = await load(wholeOnly ? 'whole' : streamsOnly ? 'streams' : 'both', sleep(phaseMs));
+      if (scripts === undefined) await vendor.up();
       answers.push(...made);
       expect(made.filter(({ isComplete }) => !isComplete)).toEqual([]);
       if (isHarmless) return;
       // Calls that were under way when it was ejected, and one trial each time that an ejection ended.
       const trials = Math.ceil(phaseMs / ejectionMs) + 1;
-      const callsMax = (failuresMax + trials) * threads + workers;
+      const callsMax = (callsUntilEjected + callsPerTrial * trials) * threads + workers;
       expect(vendor.requests.length - before).toBeLessThanOrEqual(callsMax);
       expect(made.length).toBeGreaterThan(callsMax);
     },
@@ -167,7 +209,7 @@ describe.each(modes)('vendors in disorder, %s', (mode) => {
       // Every process and thread learns it within a second.
       await eventually(async () => {
         const before = vendors[0]!.requests.length;
-        const made = await load(false, sleep(300));
+        const made = await load('both', sleep(300));
         answers.push(...made);
         expect(made.filter(({ isComplete }) => !isComplete)).toEqual([]);
         return vendors[0]!.requests.length === before ? true : undefined;
@@ -176,6 +218,45 @@ describe.each(modes)('vendors in disorder, %s', (mode) => {
       await eventually(async () => ((await health()).length === 0 ? true : undefined));
       await recover();
     }
+  }, 60_000);
+
+  it.each([
+    ['revoked', 'sk-stub-revoked'],
+    ['limited', limitedKey],
+  ])('answer every call while one of their two credentials is %s', async (name, secret) => {
+    await recover();
+    await credential('add', name, secret);
+    const before = vendors[0]!.requests.length;
+    const phaseMs = isLong ? 10_000 : 500;
+    const made = await load('both', sleep(phaseMs));
+    answers.push(...made);
+    expect(made.filter(({ isComplete }) => !isComplete)).toEqual([]);
+    const requests = vendors[0]!.requests.slice(before);
+    const refused = requests.filter(({ headers }) => headers.authorization === `Bearer ${secret}`);
+    // Calls at the same time find out together, and one after each pause.
+    expect(refused.length).toBeGreaterThan(0);
+    expect(refused.length).toBeLessThanOrEqual((Math.ceil(phaseMs / ejectionMs) + 1) * threads + workers);
+    expect(requests.length).toBeGreaterThan(refused.length);
+    await system.cli('upstream', 'credential', 'remove', 'a', name);
+  });
+
+  it('get no calls with a credential that the operator drained, until it is returned', async () => {
+    await recover();
+    await credential('add', 'second', secondKey);
+    const used = async (): Promise<boolean> => {
+      const before = vendors[0]!.requests.length;
+      const made = await load('both', sleep(300));
+      answers.push(...made);
+      expect(made.filter(({ isComplete }) => !isComplete)).toEqual([]);
+      return vendors[0]!.requests.slice(before).some(({ headers }) => headers.authorization === `Bearer ${secondKey}`);
+    };
+    await eventually(async () => ((await used()) ? true : undefined));
+    await system.cli('upstream', 'drain', 'a', 'm', '--credential', 'second');
+    await eventually(async () => ((await used()) ? undefined : true));
+    expect(await system.cli('upstream', 'health')).toMatch(/a +m +second +drained/);
+    await system.cli('upstream', 'return', 'a', 'm', '--credential', 'second');
+    await eventually(async () => ((await used()) ? true : undefined));
+    await system.cli('upstream', 'credential', 'remove', 'a', 'second');
   }, 60_000);
 
   it('cost what the answers cost, however many attempts there were, and none waited for two silent vendors', async () => {

@@ -60,10 +60,14 @@ export interface StubUpstream {
 export const stubApiKey = 'sk-stub-0123456789abcdef-secret';
 
 type Format = 'chat-completions' | 'messages';
+/** The keys that the stub knows; it refuses each request with a limited one with status 429. */
+type Keys = Readonly<Record<string, 'accepted' | 'limited'>>;
 
 /** Starts a stub on a free port of 127.0.0.1. `rules` apply to all models, in addition to their own. */
-export async function startStubUpstream(options: { apiKey?: string; rules?: VendorRules } = {}): Promise<StubUpstream> {
-  const apiKey = options.apiKey ?? stubApiKey;
+export async function startStubUpstream(
+  options: { apiKey?: string; moreKeys?: Readonly<Record<string, 'accepted' | 'limited'>>; rules?: VendorRules } = {},
+): Promise<StubUpstream> {
+  const keys: Keys = { [options.apiKey ?? stubApiKey]: 'accepted', ...options.moreKeys };
   const scripts = new Map<string, Script[]>();
   const rules = new Map<string, VendorRules>();
   const requests: RecordedRequest[] = [];
@@ -85,10 +89,10 @@ export async function startStubUpstream(options: { apiKey?: string; rules?: Vend
     const format: Format = path.startsWith('/v1/messages') ? 'messages' : 'chat-completions';
     let body: Json = {};
     try {
-      if (request.method === 'GET') return answerGet(request, response, path, apiKey);
+      if (request.method === 'GET') return answerGet(request, response, path, keys);
       body = parse(Buffer.concat(chunks).toString('utf8'));
       requests.push({ path, headers: request.headers, body, clientLeft });
-      checkKey(request.headers, format, apiKey);
+      checkKey(request.headers, format, keys);
       checkRequest(path, body, request.headers, { ...currentRules, ...options.rules, ...rules.get(String(body['model'])) });
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
@@ -129,11 +133,11 @@ export async function startStubUpstream(options: { apiKey?: string; rules?: Vend
 }
 
 /** Serves the list of models, which has the same path in both formats; how the key is sent shows the format. */
-function answerGet({ headers }: IncomingMessage, response: ServerResponse, path: string, apiKey: string): void {
+function answerGet({ headers }: IncomingMessage, response: ServerResponse, path: string, keys: Keys): void {
   const isMessages = headers['x-api-key'] !== undefined || headers['anthropic-version'] !== undefined;
   const format = isMessages ? 'messages' : 'chat-completions';
   if (isMessages) checkVersion(headers);
-  checkKey(headers, format, apiKey);
+  checkKey(headers, format, keys);
   if (path !== '/v1/models') throw new Refused(`Unknown request URL: GET ${path}`, null, 404);
   const ids = Object.keys(scriptsByModel);
   if (isMessages)
@@ -177,10 +181,12 @@ function checkRequest(path: string, body: Json, headers: IncomingHttpHeaders, ru
   else throw new Refused(`Unknown request URL: POST ${path}`, null, 404);
 }
 
-function checkKey(headers: IncomingHttpHeaders, format: Format, apiKey: string): void {
+function checkKey(headers: IncomingHttpHeaders, format: Format, keys: Keys): void {
   const bearer = /^Bearer (.*)$/.exec(headers.authorization ?? '')?.[1];
   const sent = format === 'messages' ? (headers['x-api-key'] ?? bearer) : bearer;
-  if (sent !== apiKey) throw new Refused(`Incorrect API key provided: ${String(sent).slice(0, 7)}***.`, null, 401);
+  const state = keys[String(sent)];
+  if (state === undefined) throw new Refused(`Incorrect API key provided: ${String(sent).slice(0, 7)}***.`, null, 401);
+  if (state === 'limited') throw new Refused('Rate limit reached for this key.', null, 429);
 }
 
 function checkVersion(headers: IncomingHttpHeaders): string {

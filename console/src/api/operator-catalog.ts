@@ -80,8 +80,10 @@ export const putCredential = (id: string, name: string, secret: string) =>
   api.put<Upstream>(credentialPath(id, name), { body: { secret } });
 export const deleteCredential = (id: string, name: string) => api.delete<Upstream>(credentialPath(id, name));
 export const listTargets = (signal?: AbortSignal) => api.get<Page<RoutedTarget>>('/operator/targets', { signal });
-export const overrideTarget = (upstreamId: string, upstreamModel: string, mode: OverrideMode) =>
-  api.post<RoutedTarget>('/operator/targets/override', { body: { upstream_id: upstreamId, upstream_model: upstreamModel, mode } });
+export const overrideTarget = (upstreamId: string, upstreamModel: string, credential: string | null, mode: OverrideMode) =>
+  api.post<RoutedTarget>('/operator/targets/override', {
+    body: { upstream_id: upstreamId, upstream_model: upstreamModel, credential, mode },
+  });
 export const deleteUpstream = (id: string) => api.delete<undefined>(`/operator/upstreams/${id}`);
 export const testUpstream = (id: string, upstreamModel: string | null) =>
   api.post<UpstreamTest>(`/operator/upstreams/${id}/test`, { body: { upstream_model: upstreamModel } });

@@ -10,6 +10,7 @@ interface Collected {
   readonly upstream_id: string;
   readonly upstream_model: string;
   drained: boolean;
+  readonly drained_credentials: string[];
   readonly models: string[];
   readonly health: Health[];
 }
@@ -19,7 +20,7 @@ export function renderTargets(models: readonly Model[], { targets, overrides }: 
   const all = new Map<string, Collected>();
   const find = ({ upstreamId, upstreamModel }: { upstreamId: string; upstreamModel: string }): Collected => {
     const key = JSON.stringify([upstreamId, upstreamModel]);
-    const found = all.get(key) ?? { upstream_id: upstreamId, upstream_model: upstreamModel, drained: false, models: [], health: [] };
+    const found = all.get(key) ?? emptyTarget(upstreamId, upstreamModel);
     all.set(key, found);
     return found;
   };
@@ -27,11 +28,20 @@ export function renderTargets(models: readonly Model[], { targets, overrides }: 
     if (state === ModelState.MODEL_STATE_RETIRED) continue;
     for (const target of ofModel) find(target).models.push(id);
   }
-  for (const override of overrides) if (override.mode === OverrideMode.OVERRIDE_MODE_DRAIN) find(override).drained = true;
+  for (const override of overrides) {
+    if (override.mode !== OverrideMode.OVERRIDE_MODE_DRAIN) continue;
+    if (override.credentialId === '') find(override).drained = true;
+    else find(override).drained_credentials.push(override.credentialId);
+  }
   for (const health of targets) find(health).health.push(renderHealth(health));
   return [...all.values()].toSorted(
     (one, other) => compare(one.upstream_id, other.upstream_id) || compare(one.upstream_model, other.upstream_model),
   );
+}
+
+/** Returns a target of which nothing is known. */
+export function emptyTarget(upstreamId: string, upstreamModel: string): Collected {
+  return { upstream_id: upstreamId, upstream_model: upstreamModel, drained: false, drained_credentials: [], models: [], health: [] };
 }
 
 const compare = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);

@@ -31,14 +31,15 @@ export const schema: Migration = {
       at_ms ${sql.int64} NOT NULL,
       result ${sql.longBytes} NOT NULL
     ) ${sql.tableOptions}`,
-    // What the operator decided about targets. Every process applies it.
+    // What the operator decided about targets and their credentials; credential_id is empty for a target itself. Every process applies it.
     `CREATE TABLE target_override (
       upstream_id ${sql.text(64)} NOT NULL,
       upstream_model ${sql.text(200)} NOT NULL,
+      credential_id ${sql.text(64)} NOT NULL,
       mode ${sql.int32} NOT NULL,
       until_ms ${sql.int64} NOT NULL,
       set_at_ms ${sql.int64} NOT NULL,
-      PRIMARY KEY (upstream_id, upstream_model)
+      PRIMARY KEY (upstream_id, upstream_model, credential_id)
     ) ${sql.tableOptions}`,
     // The targets that are out of service, as each process and thread reports them.
     `CREATE TABLE target_health (

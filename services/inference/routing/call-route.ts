@@ -64,7 +64,7 @@ export class CallRoute {
     }
     this.#waitLeftMs = router.deps.config.paceWaitMs;
     this.#known = targets.map(({ target }) => router.find(target));
-    this.#untried = targets.map((_target, position) => position).filter((position) => !this.#known[position]!.isDrained);
+    this.#untried = targets.map((_target, position) => position).filter((position) => !this.#isDrained(position));
     if (this.#untried.length === 0) throw noTarget();
     this.#known[0]!.budget.noteCall(router.deps.clock.monotonicMs());
   }
@@ -301,8 +301,16 @@ export class CallRoute {
     return { upstreamId, credentialId: (credential?.credential ?? credentials[0])?.id ?? '', allowance };
   }
 
+  /** Reports whether the operator lets a target get no calls, or all of its credentials. */
+  #isDrained(position: number): boolean {
+    const target = this.#known[position]!;
+    const credentials = this.router.credentialsOf(target, this.targets[position]!.upstream.credentials);
+    return target.isDrained || (credentials.length > 0 && credentials.every(({ isDrained }) => isDrained));
+  }
+
   #allCredentials(position: number): readonly KnownCredential[] {
-    return this.router.credentialsOf(this.#known[position]!, this.targets[position]!.upstream.credentials);
+    const all = this.router.credentialsOf(this.#known[position]!, this.targets[position]!.upstream.credentials);
+    return all.some(({ isDrained }) => isDrained) ? all.filter(({ isDrained }) => !isDrained) : all;
   }
 
   /** Returns the credentials of a target that its vendor has not refused in this call. */

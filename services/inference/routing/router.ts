@@ -43,6 +43,10 @@ interface Judged {
   readonly health: TargetHealth;
   /** The reason of the last failure; empty if there was none. */
   lastReason: string;
+  /** It gets no calls, because the operator says so. */
+  isDrained: boolean;
+  /** When the override was set that was applied last. */
+  overriddenAtMs: bigint;
 }
 
 /** One of several credentials of a target. */
@@ -64,16 +68,20 @@ export interface KnownTarget extends Judged {
   credentialList: readonly UpstreamCredential[] | undefined;
   /** The retries of the models whose first target it is. */
   readonly budget: RetryBudget;
-  /** It gets no calls, because the operator says so. */
-  isDrained: boolean;
-  /** When the override was set that was applied last. */
-  overriddenAtMs: bigint;
+  /** The overrides of its credentials, by credential: some may not be known yet. */
+  readonly decided: Map<string, TargetOverride>;
 }
 
 function hashOf(...names: readonly string[]): number {
   const [high, low] = subjectHash(names.join(' '));
   return high ^ low;
 }
+
+function namesOf({ upstreamId, upstreamModel, credentialId }: Judged): Record<string, string> {
+  return { upstream: upstreamId, upstream_model: upstreamModel, ...(credentialId === '' ? {} : { credential: credentialId }) };
+}
+
+const subjectOf = ({ credentialId }: Judged): string => (credentialId === '' ? 'upstream target' : 'upstream credential');
 
 /** Routes calls. */
 export class Router {
@@ -128,28 +136,56 @@ export class Router {
               credential,
               health,
               lastReason: known?.lastReason ?? '',
+              isDrained: known?.isDrained ?? false,
+              overriddenAtMs: known?.overriddenAtMs ?? 0n,
             };
           });
+    for (const override of target.decided.values()) this.#applyToCredential(target, override);
     return target.credentials;
   }
 
   /** Applies what operators decided since the last time. */
   apply(overrides: readonly TargetOverride[]): void {
-    const { clock, log } = this.deps;
-    for (const { upstreamId, upstreamModel, mode, setAtMs, untilMs } of overrides) {
-      const target = this.find({ upstreamId, upstreamModel });
-      if (target.overriddenAtMs === setAtMs) continue;
-      target.overriddenAtMs = setAtMs;
-      target.isDrained = mode === OverrideMode.OVERRIDE_MODE_DRAIN;
-      const nowMs = clock.monotonicMs();
-      const leftMs = Number(untilMs) - clock.nowMs();
-      if (mode === OverrideMode.OVERRIDE_MODE_RETURN) for (const { health } of [target, ...target.credentials]) health.reset(nowMs);
-      else if (mode === OverrideMode.OVERRIDE_MODE_EJECT && leftMs > 0) target.health.eject(nowMs, leftMs, 'operator');
-      else if (mode !== OverrideMode.OVERRIDE_MODE_DRAIN) continue;
-      const fields = { upstream: upstreamId, upstream_model: upstreamModel, mode: OverrideMode[mode] };
-      log.info(fields, 'upstream target overridden by the operator');
-      this.#changed();
+    // A target that is returned returns its credentials, and what was decided about them later still counts.
+    for (const override of overrides.toSorted((one, other) => Number(one.setAtMs - other.setAtMs))) {
+      const target = this.find(override);
+      if (override.credentialId !== '') {
+        target.decided.set(override.credentialId, override);
+        this.#applyToCredential(target, override);
+        continue;
+      }
+      const isNew = this.#override(target, override);
+      if (!isNew || override.mode !== OverrideMode.OVERRIDE_MODE_RETURN) continue;
+      target.decided.clear();
+      for (const credential of target.credentials) {
+        credential.isDrained = false;
+        credential.health.reset(this.deps.clock.monotonicMs());
+      }
     }
+  }
+
+  #applyToCredential(target: KnownTarget, override: TargetOverride): void {
+    const known = target.credentials.find(({ credentialId }) => credentialId === override.credentialId);
+    if (known === undefined) return;
+    // A new secret begins without a past.
+    const isPast = override.mode === OverrideMode.OVERRIDE_MODE_EJECT && known.credential.setAtMs > Number(override.setAtMs);
+    if (!isPast) this.#override(known, override);
+  }
+
+  /** Applies an override unless it was applied before. Returns whether it was new. */
+  #override(judged: Judged, { mode, setAtMs, untilMs }: TargetOverride): boolean {
+    if (judged.overriddenAtMs === setAtMs) return false;
+    judged.overriddenAtMs = setAtMs;
+    judged.isDrained = mode === OverrideMode.OVERRIDE_MODE_DRAIN;
+    const { clock, log } = this.deps;
+    const nowMs = clock.monotonicMs();
+    const leftMs = Number(untilMs) - clock.nowMs();
+    if (mode === OverrideMode.OVERRIDE_MODE_RETURN) judged.health.reset(nowMs);
+    else if (mode === OverrideMode.OVERRIDE_MODE_EJECT && leftMs > 0) judged.health.eject(nowMs, leftMs, 'operator');
+    else if (mode !== OverrideMode.OVERRIDE_MODE_DRAIN) return true;
+    log.info({ ...namesOf(judged), mode: OverrideMode[mode] }, `${subjectOf(judged)} overridden by the operator`);
+    this.#changed();
+    return true;
   }
 
   /** Notes the verdict on an attempt. `group` are the targets of the call's model, which may not all be ejected. */
@@ -226,13 +262,13 @@ export class Router {
   }
 
   /** Logs and counts a change: one line for each. */
-  #noteChange({ upstreamId, upstreamModel, credentialId, health, lastReason }: Judged, before: Standing, nowMs: number): void {
+  #noteChange(judged: Judged, before: Standing, nowMs: number): void {
+    const { upstreamId, health, lastReason } = judged;
     const { log } = this.deps;
     const after = health.standing(nowMs);
     if (after === before) return;
     this.#changed();
-    const fields = { upstream: upstreamId, upstream_model: upstreamModel, ...(credentialId === '' ? {} : { credential: credentialId }) };
-    const subject = credentialId === '' ? 'upstream target' : 'upstream credential';
+    const [fields, subject] = [namesOf(judged), subjectOf(judged)];
     const forMs = Math.round(health.untilMs - nowMs);
     if (after === 'ejected') {
       countEjection(upstreamId);
@@ -260,6 +296,7 @@ export class Router {
       lastReason: '',
       isDrained: false,
       overriddenAtMs: 0n,
+      decided: new Map(),
     };
     const models = this.#targets.get(upstreamId) ?? new Map<string, KnownTarget>();
     this.#targets.set(upstreamId, models.set(upstreamModel, known));

@@ -1,5 +1,5 @@
-// Drains, ejects or returns a target.
-import { fieldFault } from '#client/errors/fault.js';
+// Drains, ejects or returns a target, or one of its credentials.
+import { fault, fieldFault } from '#client/errors/fault.js';
 import type { CallContext } from '#client/call-context.js';
 import {
   OverrideMode,
@@ -14,21 +14,28 @@ const modelCharsMax = 200;
 
 /** Implements InferenceService.OverrideTarget. */
 export async function overrideTarget(
-  { upstreamId, upstreamModel, mode, ejectForMs }: OverrideTargetRequest,
+  { upstreamId, upstreamModel, credentialId, mode, ejectForMs }: OverrideTargetRequest,
   context: CallContext,
   { targets, registry, audit, clock }: RpcDeps,
 ): Promise<OverrideTargetResponse> {
-  await registry.find(upstreamId);
+  const { shown } = await registry.find(upstreamId);
   if (upstreamModel.trim() === '' || upstreamModel.length > modelCharsMax)
     throw fieldFault('upstream_model', 'length', { min: 1, max: modelCharsMax });
+  if (credentialId !== '') {
+    if (!shown.credentials.some(({ id }) => id === credentialId)) throw fault('no_such_id', { what: 'credential' });
+    // It is judged with its target.
+    if (shown.credentials.length < 2)
+      throw fieldFault('credential_id', 'constant', { value: 'empty, because the upstream has a single credential' });
+  }
   if (!(mode in modes)) throw fieldFault('mode', 'known');
   const isEjection = mode === OverrideMode.OVERRIDE_MODE_EJECT;
   if (isEjection && (ejectForMs < ejectMs.min || ejectForMs > ejectMs.max)) throw fieldFault('eject_for_ms', 'range', ejectMs);
   const nowMs = clock.nowMs();
   const untilMs = isEjection ? BigInt(nowMs + ejectForMs) : 0n;
-  const override: TargetOverride = { upstreamId, upstreamModel, mode, setAtMs: BigInt(nowMs), untilMs };
+  const override: TargetOverride = { upstreamId, upstreamModel, credentialId, mode, setAtMs: BigInt(nowMs), untilMs };
   const detail = {
     upstream_model: upstreamModel,
+    ...(credentialId === '' ? {} : { credential: credentialId }),
     mode: modes[mode as keyof typeof modes],
     ...(isEjection ? { eject_for_ms: ejectForMs } : {}),
   };

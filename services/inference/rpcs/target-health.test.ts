@@ -21,7 +21,7 @@ const targets = [
   { upstreamId: 'cc', upstreamModel: 'sick' },
   { upstreamId: 'm', upstreamModel: 'text' },
 ];
-const sick = { upstreamId: 'cc', upstreamModel: 'sick', ejectForMs: 0 };
+const sick = { upstreamId: 'cc', upstreamModel: 'sick', credentialId: '', ejectForMs: 0 };
 
 /** Makes a call. Returns the models that were called. */
 async function call(): Promise<unknown[]> {
@@ -83,6 +83,45 @@ describe('the health of targets', () => {
     });
   });
 
+  it('follows the operator for a single credential, also for one that no call has used yet', async () => {
+    stub.script('sick', { blocks: [{ type: 'text', text: 'Hello.' }] });
+    await inference.service.putCredential({ upstreamId: 'cc', credentialId: 'second', secret: stubApiKey }, operator);
+    const decide = (credentialId: string, mode: OverrideMode, ejectForMs = 0) =>
+      inference.service.overrideTarget({ ...sick, credentialId, mode, ejectForMs }, operator);
+    const used = async (): Promise<string[]> => {
+      const names = new Set<string>();
+      for (let count = 0; count < 12; count += 1) {
+        const events = eventsOf(await collect(inference.service, textRequest('Hi', { targets })));
+        const started = events.find(({ $case }) => $case === 'started')!.value as Started;
+        names.add(started.target!.upstreamId === 'cc' ? (started.credentialId ?? '') : 'the other target');
+      }
+      return [...names].toSorted();
+    };
+    await decide('second', OverrideMode.OVERRIDE_MODE_DRAIN);
+    expect(await used()).toEqual(['default']);
+    expect((await health()).overrides).toMatchObject([{ credentialId: 'second', mode: OverrideMode.OVERRIDE_MODE_DRAIN }]);
+    await decide('default', OverrideMode.OVERRIDE_MODE_EJECT, 60_000);
+    // The drained one gets no calls, and the ejected one only if nothing else is left.
+    expect(await used()).toEqual(['the other target']);
+    await decide('default', OverrideMode.OVERRIDE_MODE_DRAIN);
+    expect(await used()).toEqual(['the other target']);
+    await decide('default', OverrideMode.OVERRIDE_MODE_RETURN);
+    expect(await used()).toEqual(['default']);
+    // A new secret does not return it to service, and returning the target does.
+    await inference.service.putCredential({ upstreamId: 'cc', credentialId: 'second', secret: stubApiKey }, operator);
+    expect(await used()).toEqual(['default']);
+    await decide('', OverrideMode.OVERRIDE_MODE_RETURN);
+    expect(await used()).toEqual(['default', 'second']);
+    expect((await health()).overrides.filter(({ mode }) => mode === OverrideMode.OVERRIDE_MODE_DRAIN)).toEqual([]);
+    await expect(decide('third', OverrideMode.OVERRIDE_MODE_DRAIN)).rejects.toMatchObject({ reason: 'not_found' });
+    await expect(
+      inference.service.overrideTarget(
+        { upstreamId: 'm', upstreamModel: 'text', credentialId: 'default', mode: OverrideMode.OVERRIDE_MODE_DRAIN, ejectForMs: 0 },
+        operator,
+      ),
+    ).rejects.toMatchObject({ details: { field: 'credential_id' } });
+  });
+
   it('keeps the calls of a conversation at one target while it is available, and at one credential', async () => {
     stub.script('sick', { blocks: [{ type: 'text', text: 'Hello.' }] });
     for (const credentialId of ['b', 'c', 'd'])
@@ -104,7 +143,7 @@ describe('the health of targets', () => {
     const one = await route('Conversation 1');
     const upstreamModel = targets.find(({ upstreamId }) => upstreamId === one[0])!.upstreamModel;
     await inference.service.overrideTarget(
-      { upstreamId: String(one[0]), upstreamModel, mode: OverrideMode.OVERRIDE_MODE_EJECT, ejectForMs: 60_000 },
+      { upstreamId: String(one[0]), upstreamModel, credentialId: '', mode: OverrideMode.OVERRIDE_MODE_EJECT, ejectForMs: 60_000 },
       operator,
     );
     expect((await route('Conversation 1'))[0]).not.toBe(one[0]);
@@ -138,7 +177,7 @@ describe('the health of targets', () => {
     expect(await call()).toEqual(['text']);
     expect((await health()).overrides).toEqual([expect.objectContaining({ ...targets[0], mode: OverrideMode.OVERRIDE_MODE_DRAIN })]);
     await inference.service.overrideTarget(
-      { upstreamId: 'm', upstreamModel: 'text', mode: OverrideMode.OVERRIDE_MODE_DRAIN, ejectForMs: 0 },
+      { upstreamId: 'm', upstreamModel: 'text', credentialId: '', mode: OverrideMode.OVERRIDE_MODE_DRAIN, ejectForMs: 0 },
       operator,
     );
     await expect(call()).rejects.toMatchObject({ reason: 'model_unavailable' });

@@ -20,6 +20,7 @@ const target = (entries: TargetHealth[], drained = false): RoutedTarget => ({
   upstream_id: 'acme',
   upstream_model: 'm',
   drained,
+  drained_credentials: [],
   models: ['acme/m'],
   health: entries,
 });
@@ -49,5 +50,11 @@ describe('the rows of a target', () => {
 
   it('say that it is drained, or that no process has called it', () => {
     expect(targetRows([target([health()], true), target([])]).map(({ state }) => state)).toEqual(['drained', 'unknown']);
+    const rows = targetRows([{ ...target([health({ credential: 'second' })]), drained_credentials: ['second', 'third'] }]);
+    expect(rows.map(({ credential, state }) => [credential, state])).toEqual([
+      [null, 'unknown'],
+      ['second', 'drained'],
+      ['third', 'drained'],
+    ]);
   });
 });

@@ -26,7 +26,8 @@ const ranks = { available: 0, cooling: 1, ejected: 2 };
 /** Returns the rows of targets: each is followed by its credentials. */
 export function targetRows(targets: readonly RoutedTarget[]): TargetRow[] {
   return targets.flatMap((target) => {
-    const names = [...new Set(target.health.map(({ credential }) => credential))].filter((name) => name !== null).toSorted();
+    const reported = target.health.map(({ credential }) => credential);
+    const names = [...new Set([...reported, ...target.drained_credentials])].filter((name) => name !== null).toSorted();
     return [null, ...names].map((credential) => rowOf(target, credential));
   });
 }
@@ -34,12 +35,13 @@ export function targetRows(targets: readonly RoutedTarget[]): TargetRow[] {
 function rowOf(target: RoutedTarget, credential: string | null): TargetRow {
   const health = target.health.filter((each) => each.credential === credential);
   const [worst] = health.toSorted((one, other) => ranks[other.state] - ranks[one.state] || compare(other.until ?? '', one.until ?? ''));
+  const isDrained = credential === null ? target.drained : target.drained_credentials.includes(credential);
   const latencies = health.flatMap(({ latency_ms }) => (latency_ms === null ? [] : [latency_ms]));
   return {
     key: JSON.stringify([target.upstream_id, target.upstream_model, credential]),
     target,
     credential,
-    state: target.drained && credential === null ? 'drained' : (worst?.state ?? 'unknown'),
+    state: isDrained ? 'drained' : (worst?.state ?? 'unknown'),
     processes: { affected: health.filter(({ state }) => state === worst?.state).length, all: health.length },
     worst,
     calls: sum(health.map(({ recent_calls }) => recent_calls)),

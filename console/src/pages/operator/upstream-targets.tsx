@@ -29,8 +29,8 @@ export function UpstreamTargets({ upstreamId }: { upstreamId: string }) {
   const [asked, setAsked] = useState<Asked>();
   const query = useQuery({ queryKey: catalogKeys.targets, queryFn: ({ signal }) => listTargets(signal), refetchInterval: refreshMs });
   const decide = useMutation({
-    mutationFn: ({ mode, row: { target } }: { mode: OverrideMode; row: TargetRow }) =>
-      overrideTarget(target.upstream_id, target.upstream_model, mode),
+    mutationFn: ({ mode, row: { target, credential } }: { mode: OverrideMode; row: TargetRow }) =>
+      overrideTarget(target.upstream_id, target.upstream_model, credential, mode),
     onSuccess: (_target, { mode }) => toast({ drain: t.drainedNow, eject: t.ejectedNow, return: t.returnedNow }[mode]),
     onSettled: async () => {
       setAsked(undefined);
@@ -58,17 +58,16 @@ export function UpstreamTargets({ upstreamId }: { upstreamId: string }) {
           {
             name: t.actions,
             hideName: true,
-            cell: (row) =>
-              row.credential !== null ? null : (
-                <ActionMenu
-                  label={t.actionsOf({ model: row.target.upstream_model })}
-                  actions={[
-                    row.state !== 'drained' && { label: t.drain, onSelect: () => setAsked({ mode: 'drain', row }) },
-                    row.state !== 'drained' && { label: t.eject, onSelect: () => setAsked({ mode: 'eject', row }) },
-                    { label: t.return, onSelect: () => decide.mutate({ mode: 'return', row }) },
-                  ]}
-                />
-              ),
+            cell: (row) => (
+              <ActionMenu
+                label={t.actionsOf({ model: nameOf(row) })}
+                actions={[
+                  row.state !== 'drained' && { label: t.drain, onSelect: () => setAsked({ mode: 'drain', row }) },
+                  row.state !== 'drained' && { label: t.eject, onSelect: () => setAsked({ mode: 'eject', row }) },
+                  { label: t.return, onSelect: () => decide.mutate({ mode: 'return', row }) },
+                ]}
+              />
+            ),
           },
         ]}
       />
@@ -79,9 +78,7 @@ export function UpstreamTargets({ upstreamId }: { upstreamId: string }) {
         onConfirm={() => asked !== undefined && decide.mutate(asked)}
         busy={decide.isPending}
         title={
-          asked === undefined
-            ? ''
-            : (asked.mode === 'drain' ? t.drainTitle : t.ejectTitle)({ model: asked.row.target.upstream_model, id: upstreamId })
+          asked === undefined ? '' : (asked.mode === 'drain' ? t.drainTitle : t.ejectTitle)({ model: nameOf(asked.row), id: upstreamId })
         }
         description={asked?.mode === 'eject' ? t.ejectText : t.drainText}
         confirm={asked?.mode === 'eject' ? t.eject : t.drain}
@@ -89,6 +86,9 @@ export function UpstreamTargets({ upstreamId }: { upstreamId: string }) {
     </div>
   );
 }
+
+const nameOf = ({ target, credential }: TargetRow): string =>
+  [target.upstream_model, ...(credential === null ? [] : [credential])].join(' · ');
 
 function Name({ row: { target, credential } }: { row: TargetRow }) {
   const t = useText(targetsText);

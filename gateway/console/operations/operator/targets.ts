@@ -1,6 +1,6 @@
 // The targets of models and their health, for operators.
 import type { OperationDeps } from '../../deps.js';
-import { renderTargets } from '../../render/targets.js';
+import { emptyTarget, renderTargets } from '../../render/targets.js';
 import { words } from '../../render/words.js';
 import { OverrideTarget, RoutedTarget, TargetList } from '../../schemas/operator/targets.js';
 import { type Area, type Call, ok, operation } from '../../table/operation.js';
@@ -22,32 +22,26 @@ export const targets: Area = {
     operation({
       method: 'POST',
       path: '/operator/targets/override',
-      summary: 'Drain, eject or return a target in every process.',
+      summary: 'Drain, eject or return a target, or one of its credentials, in every process.',
       who: 'operator',
       fieldPaths: 'brackets',
       body: OverrideTarget,
       answers: [ok(RoutedTarget)],
       handle: async (call, deps) => {
-        const { upstream_id, upstream_model, mode, eject_for_ms } = call.body;
+        const { upstream_id, upstream_model, credential, mode, eject_for_ms } = call.body;
         await deps.peers.inference.overrideTarget(
           {
             upstreamId: upstream_id,
             upstreamModel: upstream_model,
+            credentialId: credential ?? '',
             mode: words.overrideMode.value(mode),
             ejectForMs: mode === 'eject' ? (eject_for_ms ?? ejectForMsDefault) : 0,
           },
           call.context(),
         );
         const found = await listTargets(call, deps);
-        return (
-          found.find((target) => target.upstream_id === upstream_id && target.upstream_model === upstream_model) ?? {
-            upstream_id,
-            upstream_model,
-            drained: false,
-            models: [],
-            health: [],
-          }
-        );
+        const isIt = (target: RoutedTarget): boolean => target.upstream_id === upstream_id && target.upstream_model === upstream_model;
+        return found.find(isIt) ?? emptyTarget(upstream_id, upstream_model);
       },
     }),
   ],

@@ -21,6 +21,7 @@ export const RoutedTarget = view('Target', {
   upstream_id: Text,
   upstream_model: Text,
   drained: Type.Boolean({ description: 'The operator drained it: it gets no calls.' }),
+  drained_credentials: Type.Array(Text, { description: 'Those of its credentials that the operator drained.' }),
   models: Type.Array(Text, { description: 'The models that are routed to it, without retired ones.' }),
   health: Type.Array(TargetHealth, {
     description: 'In each process that has called it. Processes report this for half a minute after each request, once they are called.',
@@ -34,6 +35,7 @@ export type OverrideMode = (typeof overrideModes)[number];
 export const OverrideTarget = Type.Object({
   upstream_id: textOf(1, 100),
   upstream_model: textOf(1, 200),
+  credential: optional(textOf(1, 64)),
   mode: Type.Enum(overrideModes),
   eject_for_ms: optional(Type.Integer({ minimum: 1000, maximum: 86_400_000, description: 'How long to eject it; 10 minutes if absent.' })),
 });

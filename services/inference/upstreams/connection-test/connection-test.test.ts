@@ -106,6 +106,20 @@ describe('a test of an upstream that works', () => {
     );
   });
 
+  it('tries every credential, and names those that fail', async () => {
+    stub.script('text', { blocks: [{ type: 'text', text: 'Hi' }], usage: { input: 9, output: 1 } });
+    const second = { ...credentialOf(stubApiKey), id: 'second' };
+    const both = await tryIt({ baseUrl: stub.baseUrl, credentials: [credentialOf(stubApiKey), second], model: 'text' });
+    expect(both.ok).toBe(true);
+    expect(found(both, 'authentication')).toMatch(/^with each of 2 credentials: not refused/);
+    expect([found(both, 'call'), stub.requests.length]).toEqual([expect.stringMatching(/^with each of 2 credentials: first token/), 2]);
+    const bad = { ...credentialOf('wrongkey-0123456789-abcdef'), id: 'third' };
+    const test = await tryIt({ baseUrl: stub.baseUrl, credentials: [credentialOf(stubApiKey), bad, second], model: 'text' });
+    expect(test.failedStep).toBe('authentication');
+    expect(found(test, 'authentication')).toMatch(/^credential third: the secret is refused: status 401 [^;]*$/);
+    expect(JSON.stringify(test.steps)).not.toContain('wrongk');
+  });
+
   it('reports that its figures are rejected', async () => {
     stub.script('text', { blocks: [{ type: 'text', text: 'Hi' }], usage: { input: 9, output: 500 } });
     const test = await tryIt({ baseUrl: stub.baseUrl, model: 'text' });
@@ -311,11 +325,11 @@ describe('a test of an upstream that does not work', () => {
 
 describe('what operators read', () => {
   it('is one short line', () => {
-    expect(operatorText(`a\n\tb\u001b]0;x\u0007\u202ec ${'y'.repeat(2000)}`, undefined)).toMatch(/^a b ]0;x c y{100,400}…$/);
+    expect(operatorText(`a\n\tb\u001b]0;x\u0007\u202ec ${'y'.repeat(2000)}`, [])).toMatch(/^a b ]0;x c y{100,400}…$/);
   });
 
   it('redacts words that begin like the secret, but keeps others', () => {
-    expect(operatorText('Incorrect key abcdef*** for abcd', 'abcdef1234567890')).toBe('Incorrect key [redacted] for abcd');
-    expect(operatorText('the key is k1', 'k1')).toBe('the key is [redacted]');
+    expect(operatorText('Incorrect key abcdef*** for abcd', ['abcdef1234567890'])).toBe('Incorrect key [redacted] for abcd');
+    expect(operatorText('the key is k1', ['k1'])).toBe('the key is [redacted]');
   });
 });

@@ -1,4 +1,6 @@
 // Tests an upstream step by step, so that the operator sees which part of the path to it is broken.
+import type { Client } from 'undici';
+import type { Clock } from '#kit/clock.js';
 import { abortError, AppError } from '#client/errors/app-error.js';
 import { TestResult, type UpstreamTest } from '#proto/inference/v1/inference.js';
 import { localCallsInFlight } from '../calls-in-flight.js';
@@ -10,10 +12,10 @@ import type { KnownUpstream, RemoteUpstream } from '../managed.js';
 import type { Upstream } from '../upstream.js';
 import { callOver, Watchdog } from '../watchdog.js';
 import { connectTcp, lookUp, secure } from './dial.js';
-import { authenticate, clientOver, type ListQuestion, readModels, testBodyBytesMax } from './model-list.js';
+import { authenticate, clientOver, type ListAnswer, type ListQuestion, readModels, testBodyBytesMax } from './model-list.js';
 import { operatorText } from './operator-text.js';
-import { type Found, StepLog, stepNames, TestOver } from './step-log.js';
-import { trialCall, trialRequest } from './trial-call.js';
+import { type Found, StepLog, stepNames, TestOver, withEach } from './step-log.js';
+import { trialCalls, trialRequest } from './trial-call.js';
 
 type TestDeps = Omit<HttpUpstreamDeps, 'callsInFlight'>;
 
@@ -38,12 +40,13 @@ export async function testConnection(
     () => watchdog.end(new AppError('upstream_timeout', `no answer; the whole test is limited to ${timeoutMs / 1000} s`)),
     timeoutMs,
   );
-  const log = new StepLog(deps.clock, signal, (text) => operatorText(text, remote?.settings.credentials[0]?.secret));
+  const secrets = (remote?.settings.credentials ?? []).map(({ secret }) => secret);
+  const log = new StepLog(deps.clock, signal, (text) => operatorText(text, secrets));
   try {
     if (remote === undefined) await tryBuiltIn(log);
     else await tryRemote(remote, upstreamModel, { log, signal, deps });
     if (request !== undefined)
-      await log.run('call', () => callOnce(known, (upstream) => trialCall(upstream, request, deps.clock, signal), deps));
+      await log.run('call', () => callOnce(known, (upstream) => trialCalls(upstream, request, deps.clock, signal), deps));
   } catch (error) {
     if (parent.aborted) throw abortError(parent);
     if (!(error instanceof TestOver)) throw error;
@@ -87,7 +90,11 @@ async function tryRemote(
     const client = clientOver(socket, url, config);
     try {
       const question: ListQuestion = { settings, wire: wireOf(format, settings), config, signal };
-      const answer = await log.run('authentication', () => authenticate(client, question, clock.nowMs()));
+      const open = async (): Promise<Client> => {
+        const another = (await connectTcp(url, connect, signal)).value;
+        return clientOver((await secure(url, another, connect, clock.nowMs(), signal)).value, url, config);
+      };
+      const answer = await log.run('authentication', () => authenticateAll(client, open, question, clock));
       await log.run('models', () => readModels(answer, question, clock.nowMs(), wanted));
     } finally {
       await client.destroy();
@@ -95,6 +102,22 @@ async function tryRemote(
   } finally {
     plain.destroy();
   }
+}
+
+/** Tries every credential: the first over `client`, the others over connections of their own, because a server may close one after each answer. */
+function authenticateAll(client: Client, open: () => Promise<Client>, question: ListQuestion, clock: Clock): Promise<Found<ListAnswer>> {
+  const { credentials } = question.settings;
+  return withEach(credentials, question.signal, async (credential) => {
+    if (credential === credentials[0]) return authenticate(client, question, credential?.secret, clock.nowMs());
+    const another = await open();
+    try {
+      const found = await authenticate(another, question, credential?.secret, clock.nowMs());
+      await found.value.body.dump();
+      return found;
+    } finally {
+      await another.destroy();
+    }
+  });
 }
 
 /** Makes the call over its own connections, so that a disabled upstream can be tested too. */

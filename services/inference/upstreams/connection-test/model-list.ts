@@ -45,10 +45,14 @@ export function clientOver(socket: Socket, url: URL, { headerBytesMax }: Pick<In
   });
 }
 
-/** Sends the request with the secret and evaluates the status. Raises StepFault if access is refused. */
-export async function authenticate(client: Client, { settings, wire, signal }: ListQuestion, nowMs: number): Promise<Found<ListAnswer>> {
+/** Sends the request with a secret and evaluates the status. Raises StepFault if access is refused. */
+export async function authenticate(
+  client: Client,
+  { settings, wire, signal }: ListQuestion,
+  secret: string | undefined,
+  nowMs: number,
+): Promise<Found<ListAnswer>> {
   const { pathname } = new URL(settings.baseUrl);
-  const secret = settings.credentials[0]?.secret;
   const response = await client.request({
     method: 'GET',
     path: `${pathname.replace(/\/+$/, '')}/models`,

@@ -7,9 +7,9 @@ const stepTextCharsMax = 400;
 // This many characters at the start of a secret are enough to recognise a piece of it that an upstream quotes.
 const quotedCharsMin = 6;
 
-/** Returns the text in a form that may be shown. `secret` is redacted wherever it occurs, and so is every word that begins like it. */
-export function operatorText(text: string, secret: string | undefined): string {
-  const blanked = secret === undefined ? text : withoutSecret(text, secret);
+/** Returns the text in a form that may be shown. The secrets are redacted wherever they occur, and so is every word that begins like one. */
+export function operatorText(text: string, secrets: readonly string[]): string {
+  const blanked = secrets.reduce(withoutSecret, text);
   const plain = redact(blanked.replace(/\p{C}+/gu, ' '));
   return plain.length <= stepTextCharsMax ? plain : `${plain.slice(0, stepTextCharsMax - 1)}…`;
 }

@@ -1,6 +1,7 @@
 // Records the steps of a test as they run: how long each took and what it found.
 import type { Clock } from '#kit/clock.js';
 import { TestResult, type UpstreamTestStep } from '#proto/inference/v1/inference.js';
+import type { UpstreamCredential } from '../credentials.js';
 import { faultWords } from './operator-text.js';
 
 /** The steps, in order. The last one runs only if a model is named. */
@@ -26,6 +27,28 @@ export class StepFault extends Error {
 /** Ends a test after a failed step, which is already in the log. */
 export class TestOver extends Error {
   override readonly name = 'TestOver';
+}
+
+/** Runs the work with each of an upstream's credentials, and returns what it found with the first. Raises StepFault with the names of those that failed. */
+export async function withEach<T>(
+  credentials: readonly UpstreamCredential[],
+  signal: AbortSignal,
+  work: (credential: UpstreamCredential | undefined) => Promise<Found<T>>,
+): Promise<Found<T>> {
+  if (credentials.length < 2) return work(credentials[0]);
+  let first: Found<T> | undefined;
+  const faults: string[] = [];
+  for (const credential of credentials) {
+    try {
+      const found = await work(credential);
+      first ??= found;
+    } catch (error) {
+      if (signal.aborted) throw error;
+      faults.push(`credential ${credential.id}: ${faultWords(error)}`);
+    }
+  }
+  if (first === undefined || faults.length > 0) throw new StepFault(faults.join('; '));
+  return { ...first, what: `with each of ${credentials.length} credentials: ${first.what}` };
 }
 
 /** The steps of one test. */

@@ -4,8 +4,9 @@ import { GenerateRequest, type GenerateResponse, Role } from '#proto/inference/v
 import { checkGenerateRequest } from '../../requests/request-rules.js';
 import { inputTokensMax } from '../../tokens/prompt-text.js';
 import { totalInput } from '../../tokens/usage-report.js';
+import type { UpstreamCredential } from '../credentials.js';
 import type { Upstream } from '../upstream.js';
-import { type Found, StepFault } from './step-log.js';
+import { type Found, StepFault, withEach } from './step-log.js';
 
 /** Returns the request: "Hi", with an answer of at most one token, as a stream or whole. Raises invalid_request for an invalid model name. */
 export function trialRequest(upstreamId: string, upstreamModel: string, streaming: boolean): GenerateRequest {
@@ -20,11 +21,21 @@ export function trialRequest(upstreamId: string, upstreamModel: string, streamin
   return request;
 }
 
-/** Makes the call. Raises what real calls raise, and StepFault if the answer does not finish. */
-export async function trialCall(upstream: Upstream, request: GenerateRequest, clock: Clock, signal: AbortSignal): Promise<Found<void>> {
+/** Makes the call with each credential. Raises what real calls raise, and StepFault if an answer does not finish. */
+export function trialCalls(upstream: Upstream, request: GenerateRequest, clock: Clock, signal: AbortSignal): Promise<Found<void>> {
+  return withEach(upstream.credentials, signal, (credential) => trialCall(upstream, request, credential, clock, signal));
+}
+
+async function trialCall(
+  upstream: Upstream,
+  request: GenerateRequest,
+  credential: UpstreamCredential | undefined,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<Found<void>> {
   const startedAtMs = clock.monotonicMs();
   let firstAfterMs: number | undefined;
-  for await (const message of upstream.generate(request, { target: request.targets[0]!, signal, traceHeaders: {} })) {
+  for await (const message of upstream.generate(request, { target: request.targets[0]!, credential, signal, traceHeaders: {} })) {
     // Some models produce nothing within one token; then the finish is the first event.
     if (firstAfterMs === undefined && message.events.some(({ event }) => event?.$case !== 'started'))
       firstAfterMs = Math.round(clock.monotonicMs() - startedAtMs);
