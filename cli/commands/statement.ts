@@ -1,13 +1,15 @@
 // tollgate statement: the monthly statements of an account, and their lines.
 import { Command } from 'commander';
+import { ListProjectsRequest } from '#proto/auth/v1/auth.js';
 import { EntryKind, ListEntriesRequest } from '#proto/ledger/v1/ledger.js';
+import { GetUsageTotalsRequest, GroupBy } from '#proto/metering/v1/metering.js';
 import { chooseAccount, withAccount } from '../accounts.js';
 import type { Cli } from '../cli.js';
 import { operatorCall } from '../connect.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
 import { parseList, wordsOf } from '../parse.js';
 import { entryView } from '../views/balance.js';
-import { statementView } from '../views/statement.js';
+import { projectChargesView, statementView } from '../views/statement.js';
 
 const kinds = wordsOf<EntryKind>(EntryKind, 'ENTRY_KIND_');
 
@@ -42,6 +44,24 @@ export function statementCommand(cli: Cli): Command {
       cli.withServices(async ({ auth, ledger }) => {
         const accountId = await chooseAccount(auth, options.account);
         cli.out.show(statementView, (await ledger.getStatement({ accountId, month }, operatorCall())).statement!);
+      }),
+    );
+
+  withAccount(statement.command('projects <month>'))
+    .description('List what the calls that began in one month cost by project.')
+    .action((month: string, options: AccountOption) =>
+      cli.withServices(async ({ auth, ledger, metering }) => {
+        const accountId = await chooseAccount(auth, options.account);
+        const { fromMs, untilMs } = (await ledger.getStatement({ accountId, month }, operatorCall())).statement!;
+        const request = GetUsageTotalsRequest.fromPartial({ filter: { accountId, fromMs, untilMs }, groupBy: GroupBy.GROUP_BY_PROJECT });
+        const [{ groups }, { projects }] = await Promise.all([
+          metering.getUsageTotals(request, operatorCall()),
+          auth.listProjects(ListProjectsRequest.fromPartial({ accountId, pageSize: 1000 }), operatorCall()),
+        ]);
+        cli.out.list(
+          projectChargesView,
+          groups.map((group) => ({ group, project: projects.find(({ id }) => id === group.name)?.name ?? '' })),
+        );
       }),
     );
 

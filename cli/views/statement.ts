@@ -1,5 +1,6 @@
 // The output of statements and redemption codes.
 import { type RedemptionCode, RedemptionCodeState, type Statement } from '#proto/ledger/v1/ledger.js';
+import type { GetUsageTotalsResponse_Group } from '#proto/metering/v1/metering.js';
 import { instant, instantJson, usd, usdJson, type View } from '../output.js';
 import { wordsOf } from '../parse.js';
 
@@ -78,5 +79,21 @@ export const codeView: View<ShownCode> = {
     { title: 'id', text: ({ code }) => code.id },
     { title: 'batch', text: ({ code }) => code.batchId },
     { title: 'note', text: ({ code }) => code.note },
+  ],
+};
+
+/** What the calls of a month cost in one project. */
+export const projectChargesView: View<{ readonly group: GetUsageTotalsResponse_Group; readonly project: string }> = {
+  json: ({ group: { name, calls, chargeNanoUsd }, project }) => ({
+    project_id: name,
+    project,
+    calls: Number(calls),
+    ...usdJson('charge', chargeNanoUsd),
+  }),
+  columns: [
+    { title: 'project', text: ({ group }) => group.name },
+    { title: 'name', text: ({ project }) => project },
+    { title: 'calls', text: ({ group }) => String(group.calls), align: 'right' },
+    { title: 'charge', text: ({ group }) => usd(group.chargeNanoUsd), align: 'right' },
   ],
 };

@@ -1,4 +1,4 @@
-// Low-balance alerts of a running system: calls spend, the balance falls, and a mail and a signed request arrive, once.
+// Alerts of a running system: calls spend, the balance falls or a budget is spent to a share, and a mail and a signed request arrive, once.
 import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ interface BalanceView {
   threshold_usd: string | null;
 }
 
-describe.each(modes)('low-balance alerts, %s', (mode) => {
+describe.each(modes)('alerts, %s', (mode) => {
   let system: System;
   let mail: MailServer;
   let hook: HttpReceiver;
@@ -252,6 +252,37 @@ describe.each(modes)('low-balance alerts, %s', (mode) => {
       return events;
     });
     expect(JSON.stringify(data)).not.toContain('whsec_');
+  });
+
+  it('arrive once for a budget that is spent to a share, although the low-balance alert is off', async () => {
+    const { webhook_secret: signing } = await put({ enabled: false, webhook_url: `${hook.url}/budgets`, rotate_webhook_secret: true });
+    const options = ['--account', accountId, '--budget', 'month:0.0002', '--alert-at', '50,80'];
+    const { id: project } = await system.json<{ id: string }>('project', 'create', 'Alerted', ...options);
+    const ofProject = await system.json<{ secret: string }>('key', 'create', '--name', 'p', '--account', accountId, '--project', project);
+    const budgetEvents = () =>
+      hook.requests.filter(({ path }) => path === '/budgets').map((each) => ({ ...each, event: JSON.parse(each.body) as object }));
+    const mails = () => mail.mails.filter(({ raw }) => raw.includes('of a monthly budget spent'));
+    // Each call costs a twenty-fifth of the budget, and holds a tenth.
+    const spend = async (): Promise<number> => {
+      const answer = await chat(system, ofProject.secret, {
+        model: 'sandbox/story',
+        messages: [{ role: 'user', content: 'tokens=20' }],
+        max_tokens: 30,
+      });
+      await answer.text();
+      return answer.status;
+    };
+    await eventually(async () => ((await spend()) > 0 && budgetEvents().length > 0 ? true : undefined));
+    const [{ event, body, headers }] = budgetEvents() as [ReturnType<typeof budgetEvents>[number]];
+    expect(event).toMatchObject({ type: 'budget.reached', scope: 'project', scope_id: project, period: 'month', percent: 50, soft: false });
+    const [, time, digest] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(headers['tollgate-signature']))!;
+    expect(createHmac('sha256', signing!).update(`${time}.${body}`).digest('hex')).toBe(digest);
+    await eventually(() => (mails().length > 0 ? true : undefined));
+    expect(mails()[0]!.raw).toContain('Subject: 50% of a monthly budget spent');
+    for (let status = 200; status === 200; status = await spend());
+    expect(await spend()).toBe(402);
+    await eventually(() => (budgetEvents().length === 2 && mails().length === 2 ? true : undefined));
+    expect(budgetEvents().map((each) => each.event)).toMatchObject([{ percent: 50 }, { percent: 80 }]);
   });
 
   it('are delivered under one id although everything was killed before the receiver accepted them', async () => {

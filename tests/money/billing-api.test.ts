@@ -131,6 +131,20 @@ describe.each(modes)('billing in the console’s API, %s', (mode) => {
       .forEach((effect, index) => expect(balances[index]! + nano(effect)).toBe(balances[index + 1]));
   });
 
+  it('exports what the calls of a month cost by project', async () => {
+    const [month] = await statements();
+    const response = await billing.ask('GET', `${account}/statements/${month!.month}?format=projects-csv`);
+    expect(response.headers.get('content-disposition')).toBe(`attachment; filename="statement-${month!.month}-projects.csv"`);
+    const lines = (await response.text()).trimEnd().split('\r\n');
+    const project = accountId.replace('acct', 'proj');
+    expect(lines).toEqual(['month,project_id,project,calls,charge_usd', `${month!.month},${project},Default,3,${month!.charges_usd}`]);
+    expect(await system.json('statement', 'projects', month!.month, '--account', accountId)).toMatchObject({
+      project: 'Default',
+      calls: 3,
+      charge_usd: month!.charges_usd,
+    });
+  });
+
   it('has a receipt for each deposit and for no other entry', async () => {
     const { data } = await billing.get<{ data: Line[] }>(`${account}/deposits`);
     const deposit = data.find(({ reference }) => reference === 'invoice-7')!;

@@ -38,8 +38,8 @@ export const getStatement = (
 ): Promise<StatementPage> => api.get(`${of(accountId)}/statements/${month}`, { query: { kind, limit: 50, cursor }, signal });
 
 /** Returns the download address of a month with all of its lines. */
-export const statementCsvUrl = (accountId: string, month: string): string =>
-  apiUrl(`${of(accountId)}/statements/${month}`, { format: 'csv' });
+export const statementCsvUrl = (accountId: string, month: string, format: 'csv' | 'projects-csv'): string =>
+  apiUrl(`${of(accountId)}/statements/${month}`, { format });
 
 /** Newest first. */
 export const listDeposits = (accountId: string, cursor: string | null, signal?: AbortSignal): Promise<Page<Line>> =>

@@ -1,6 +1,7 @@
-// A statement as CSV (RFC 4180): the opening balance, every entry with the balance after it, and the closing balance. Pure.
+// A statement as CSV (RFC 4180): the opening balance, every entry with the balance after it, and the closing balance; or its charges by project. Pure.
 import { formatUsd } from '#rules/money.js';
 import type { Entry, Statement } from '#proto/ledger/v1/ledger.js';
+import type { GetUsageTotalsResponse_Group } from '#proto/metering/v1/metering.js';
 import { csvLine } from '../../pages/csv.js';
 import { renderEntry } from '../render/billing.js';
 import { instant } from '../render/values.js';
@@ -37,4 +38,16 @@ export function statementCsvLine(entry: Entry): string {
 /** Returns the closing balance; for an open month, the current balance. */
 export function statementCsvEnd({ untilMs, isClosed }: Statement, closingNanoUsd: bigint): string {
   return line({ created_at: isClosed ? instant(untilMs) : '', kind: 'closing', balance_usd: formatUsd(closingNanoUsd) });
+}
+
+/** Returns what the calls of a month cost by project, as a whole file. Projects of which no name is known have none. */
+export function statementProjectsCsv(
+  month: string,
+  groups: readonly Pick<GetUsageTotalsResponse_Group, 'name' | 'calls' | 'chargeNanoUsd'>[],
+  names: ReadonlyMap<string, string>,
+): string {
+  const lines = groups.map(({ name: id, calls, chargeNanoUsd }) =>
+    csvLine([month, id, names.get(id) ?? '', String(calls), formatUsd(chargeNanoUsd)]),
+  );
+  return csvLine(['month', 'project_id', 'project', 'calls', 'charge_usd']) + lines.join('');
 }

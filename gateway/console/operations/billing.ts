@@ -1,7 +1,9 @@
 // Balance and billing of an account: the balance, holds, the journal, statements, receipts and redemption codes.
 import { Readable } from 'node:stream';
 import { fault, fieldFault } from '#client/errors/fault.js';
-import { EntryKind, ListEntriesRequest } from '#proto/ledger/v1/ledger.js';
+import { ListProjectsRequest } from '#proto/auth/v1/auth.js';
+import { EntryKind, ListEntriesRequest, type Statement } from '#proto/ledger/v1/ledger.js';
+import { GroupBy, UsageFilter } from '#proto/metering/v1/metering.js';
 import { disconnectSignal } from '../../http/disconnect-signal.js';
 import { stillActing } from '../session/call-contexts.js';
 import type { OperationDeps } from '../deps.js';
@@ -23,7 +25,7 @@ import {
   StatementPage,
 } from '../schemas/billing.js';
 import { entryKinds } from '../schemas/words.js';
-import { statementCsvEnd, statementCsvLine, statementCsvStart } from '../exports/statement-csv.js';
+import { statementCsvEnd, statementCsvLine, statementCsvStart, statementProjectsCsv } from '../exports/statement-csv.js';
 import { type Area, type Call, created, ok, operation } from '../table/operation.js';
 
 const exportPageSize = 1000;
@@ -93,6 +95,12 @@ export const billing: Area = {
         const isFile = query.format === 'csv';
         const lines = { month, kinds: kindsOf(query.kind), oldestFirst: isFile || query.order === 'oldest' };
         const { statement } = await deps.peers.ledger.getStatement({ accountId, month }, context());
+        if (query.format === 'projects-csv') {
+          const text = await projectsCsv(statement!, call, deps);
+          ctx.type = 'text/csv; charset=utf-8';
+          ctx.attachment(`statement-${month}-projects.csv`);
+          return Readable.from([text]);
+        }
         if (!isFile) return { statement: renderStatement(statement!), ...(await listEntries(call, deps, lines)) };
         ctx.type = 'text/csv; charset=utf-8';
         ctx.attachment(`statement-${month}.csv`);
@@ -159,6 +167,18 @@ export const billing: Area = {
     }),
   ],
 };
+
+async function projectsCsv({ month, fromMs, untilMs }: Statement, { accountId, context }: Call, { peers }: OperationDeps): Promise<string> {
+  const filter = UsageFilter.fromPartial({ accountId, fromMs, untilMs });
+  const grouping = { groupBy: GroupBy.GROUP_BY_PROJECT, thenBy: GroupBy.GROUP_BY_UNSPECIFIED, offsetMinutes: 0 };
+  // As many as an account can have, deleted ones not counted.
+  const projects = ListProjectsRequest.fromPartial({ accountId, pageSize: 1000 });
+  const [{ groups }, found] = await Promise.all([
+    peers.metering.getUsageTotals({ filter, ...grouping }, context()),
+    peers.auth.listProjects(projects, context()),
+  ]);
+  return statementProjectsCsv(month, groups, new Map(found.projects.map(({ id, name }) => [id, name])));
+}
 
 async function listEntries(
   { accountId, page, context }: Call,

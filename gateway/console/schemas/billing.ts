@@ -77,7 +77,10 @@ export type StatementPage = Static<typeof StatementPage>;
 export const GetStatement = Type.Object({
   kind: parameter(`Words of ${entryKinds.join(', ')}, separated by commas.`),
   order: choice(['newest', 'oldest'], 'Which lines come first; newest when absent.'),
-  format: choice(['json', 'csv'], 'csv for all lines as a file; json when absent.'),
+  format: choice(
+    ['json', 'csv', 'projects-csv'],
+    'csv for all lines as a file, projects-csv for what the calls that began in the month cost by project; json when absent.',
+  ),
 });
 
 export const Receipt = view('Receipt', {

@@ -65,7 +65,7 @@ function Table({ months }: { months: readonly Statement[] }) {
             className: 'num',
             cell: (each) => (
               <a
-                href={statementCsvUrl(account.id, each.month)}
+                href={statementCsvUrl(account.id, each.month, 'csv')}
                 download
                 aria-label={t.csvOf({ month: month(each.month) })}
                 className={buttonClass('ghost', 'small')}

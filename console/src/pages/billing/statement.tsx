@@ -42,7 +42,7 @@ export default function StatementPage() {
         actions={
           isMonth && (
             <>
-              <a href={statementCsvUrl(account.id, month)} download className={buttonClass()}>
+              <a href={statementCsvUrl(account.id, month, 'csv')} download className={buttonClass()}>
                 <Download size={16} aria-hidden />
                 {t.download}
               </a>
@@ -95,7 +95,15 @@ function ByProject({ statement: { month, from, until } }: { statement: Statement
   });
   if (data === undefined || data.data.length < 2) return null;
   return (
-    <Section title={t.byProject} description={t.byProjectHint}>
+    <Section
+      title={t.byProject}
+      description={t.byProjectHint}
+      actions={
+        <a href={statementCsvUrl(account.id, month, 'projects-csv')} download className="link no-print">
+          {t.download}
+        </a>
+      }
+    >
       <Card flush className="max-w-2xl">
         <DataTable
           caption={t.byProject}

@@ -11,6 +11,8 @@ import {
   renameAccount,
   setAccountState,
 } from '../../api/operator.js';
+import { getAccountBudgets, listProjects } from '../../api/projects.js';
+import { budgetsText } from '../../i18n/budgets.js';
 import { commonText } from '../../i18n/common.js';
 import { accountsText } from '../../i18n/operator.js';
 import { rateLimitsText } from '../../i18n/rate-limits.js';
@@ -25,6 +27,8 @@ import { Fetched } from '../../ui/query.js';
 import { DataTable } from '../../ui/table.js';
 import { Usd, When } from '../../ui/values.js';
 import { Listed } from '../billing/parts.js';
+import { BudgetBars } from '../projects/budget-bars.js';
+import { accountBudgetsKey, projectsKey } from '../projects/queries.js';
 import { useAccountChange } from './account-change.js';
 import { AccountRateLimits, RateLimitsDialog } from './account-limits.js';
 import { AccountState, LedgerAway } from './accounts.js';
@@ -102,6 +106,7 @@ function Shown({ account }: { account: OperatorAccountDetail }) {
           ]}
         />
       </Section>
+      <Budgets accountId={id} />
       <Section
         title={t.journal}
         actions={
@@ -126,6 +131,37 @@ function Shown({ account }: { account: OperatorAccountDetail }) {
       {(asked === 'suspend' || asked === 'resume') && <StateDialog account={account} action={asked} onClose={() => setAsked(undefined)} />}
       {money !== undefined && <MoneyDialog accountId={id} action={money} entry={entry} onClose={() => setMoney(undefined)} />}
     </>
+  );
+}
+
+/** The budgets of the account and of its projects; owners and admins change them on the pages of the account. */
+function Budgets({ accountId }: { accountId: string }) {
+  const t = useText(budgetsText);
+  const ofAccount = useQuery({
+    queryKey: accountBudgetsKey(accountId),
+    queryFn: ({ signal }) => getAccountBudgets(accountId, signal),
+    refetchInterval: liveMs,
+  });
+  const projects = useQuery({ queryKey: projectsKey(accountId), queryFn: ({ signal }) => listProjects(accountId, signal) });
+  const limited = projects.data?.filter(({ budgets }) => budgets.length > 0) ?? [];
+  return (
+    <Section title={t.title}>
+      <Fetched query={ofAccount}>
+        {({ budgets }) => (
+          <Card className="flex flex-col gap-4">
+            <BudgetBars budgets={budgets} />
+            {limited.map((project) => (
+              <div key={project.id}>
+                <Link to={`/accounts/${accountId}/projects/${project.id}`} className="link wrap-anywhere">
+                  {project.name}
+                </Link>
+                <BudgetBars budgets={project.budgets} />
+              </div>
+            ))}
+          </Card>
+        )}
+      </Fetched>
+    </Section>
   );
 }
 

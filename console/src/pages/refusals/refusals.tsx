@@ -15,6 +15,7 @@ import { fieldError } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
 import { DataTable } from '../../ui/table.js';
 import { Listed } from '../billing/parts.js';
+import { useProjects } from '../projects/queries.js';
 import { useKeyNames } from '../usage/use-view.js';
 import { RefusalTable } from './refusal-table.js';
 
@@ -22,9 +23,9 @@ const hourMs = 3_600_000;
 const ranges = { '24h': 24 * hourMs, '7d': 7 * 24 * hourMs, '30d': 30 * 24 * hourMs };
 type Range = keyof typeof ranges;
 
-const names = ['range', 'key', 'reason', 'request_id'] as const;
+const names = ['range', 'project', 'key', 'reason', 'request_id'] as const;
 type Fields = Readonly<Record<(typeof names)[number], string>>;
-const noFields: Fields = { range: '', key: '', reason: '', request_id: '' };
+const noFields: Fields = { range: '', project: '', key: '', reason: '', request_id: '' };
 
 const isRange = (text: string): text is Range => Object.hasOwn(ranges, text);
 
@@ -98,10 +99,11 @@ export default function Refusals() {
 }
 
 /** Returns the filter of the API. Ranges begin with a whole hour, so that counts and examples are of the same time, and no rendering changes the filter. */
-function filterOf({ range, key, reason, request_id }: Fields): Partial<RefusalFilter> {
+function filterOf({ range, project, key, reason, request_id }: Fields): Partial<RefusalFilter> {
   const startMs = Date.now() - (isRange(range) ? ranges[range] : ranges['7d']);
   return {
     ...(request_id === '' ? { from: new Date(startMs - (startMs % hourMs)).toISOString() } : { request_id }),
+    ...(project === '' ? {} : { project }),
     ...(key === '' ? {} : { key }),
     ...(reason === '' ? {} : { reason }),
   };
@@ -110,6 +112,7 @@ function filterOf({ range, key, reason, request_id }: Fields): Partial<RefusalFi
 function Filter({ fields, error, onShow }: { fields: Fields; error: unknown; onShow: (fields: Fields) => void }) {
   const t = useText(refusalText);
   const { keys, nameOf } = useKeyNames();
+  const projects = useProjects().data ?? [];
   const [chosen, setChosen] = useState(fields);
   const set = (change: Partial<Fields>): void => setChosen({ ...chosen, ...change });
   return (
@@ -126,6 +129,12 @@ function Filter({ fields, error, onShow }: { fields: Fields; error: unknown; onS
         value={isRange(chosen.range) ? chosen.range : '7d'}
         onChange={(range) => set({ range })}
         options={(Object.keys(ranges) as Range[]).map((value) => ({ value, label: t[`range.${value}`] }))}
+      />
+      <SelectField
+        label={t.project}
+        value={chosen.project}
+        onChange={(project) => set({ project })}
+        options={[{ value: '', label: t.anyProject }, ...projects.map(({ id, name }) => ({ value: id, label: name }))]}
       />
       <SelectField
         label={t.key}
