@@ -23,8 +23,15 @@ export default defineConfig({
     reportCompressedSize: false,
     chunkSizeWarningLimit: 1000,
     rolldownOptions: {
-      // What most pages share is one file: twenty small ones would compress worse.
-      output: { codeSplitting: { groups: [{ name: 'shared', test: /console[\\/]src[\\/](ui|format)[\\/]/, minShareCount: 20 }] } },
+      // What most pages share is one file, and what some share is another: many small ones would compress worse.
+      output: {
+        codeSplitting: {
+          groups: [
+            { name: 'shared', test: /console[\\/]src[\\/](ui|format)[\\/]/, minShareCount: 20 },
+            { name: 'common', test: /console[\\/]src[\\/](ui[\\/](?!dialog|menu|tabs|toast)|format|api|session)/, minShareCount: 3 },
+          ],
+        },
+      },
       // Libraries mark their modules for servers that render React; there is none here.
       onLog: (level, log, report) => (log.code === 'MODULE_LEVEL_DIRECTIVE' ? undefined : report(level, log)),
     },

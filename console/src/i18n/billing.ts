@@ -28,7 +28,6 @@ export const billingText = dictionary(
     redeemButton: 'Redeem',
     redeemed: ({ usd }: { usd: string }) => `${usd} was added to the balance.`,
     redeemedBefore: ({ usd }: { usd: string }) => `This account had redeemed the code before: ${usd}. Nothing was added now.`,
-    mayNotRedeem: 'Your role may not redeem codes. Ask an owner, an admin or somebody with the billing role.',
     showReceipt: 'Show the receipt',
 
     statements: 'Statements by month',
@@ -115,7 +114,6 @@ export const billingText = dictionary(
     redeemButton: '兑换',
     redeemed: ({ usd }) => `已向余额增加 ${usd}。`,
     redeemedBefore: ({ usd }) => `此账户之前已兑换过该码：${usd}。本次未增加金额。`,
-    mayNotRedeem: '您的角色不能兑换。请联系所有者、管理员或账单角色的成员。',
     showReceipt: '查看收据',
 
     statements: '按月对账单',

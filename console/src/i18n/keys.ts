@@ -32,7 +32,6 @@ export const keysText = dictionary(
     allModels: 'all models',
     moreModels: ({ count }: { count: number }) => `and ${count} more`,
     spend: 'Spend',
-    spentOf: ({ spent, limit }: { spent: string; limit: string }) => `${spent} of ${limit}`,
     spendNoLimit: 'no limit',
     heldMore: ({ held }: { held: string }) => `+ ${held} held`,
     spendShare: ({ percent, spent, held, limit }: { percent: number; spent: string; held: string; limit: string }) =>
@@ -186,7 +185,6 @@ export const keysText = dictionary(
     allModels: '全部模型',
     moreModels: ({ count }) => `另有 ${count} 个`,
     spend: '消费',
-    spentOf: ({ spent, limit }) => `${spent} / ${limit}`,
     spendNoLimit: '无上限',
     heldMore: ({ held }) => `+ 冻结 ${held}`,
     spendShare: ({ percent, spent, held, limit }) => `已用上限的 ${percent}%：已消费 ${spent}，冻结 ${held}，上限 ${limit}`,

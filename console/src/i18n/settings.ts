@@ -20,7 +20,6 @@ export const settingsText = dictionary(
     throttled: ({ minutes }: { minutes: number }) =>
       `Too many attempts. Wait ${minutes === 1 ? 'a minute' : `${minutes} minutes`} and try again.`,
     emailTaken: 'Another user has this address.',
-    nothingChanged: 'Nothing was changed.',
 
     password: 'Password',
     passwordNone: 'You have none: you can only come by a link or a provider.',
@@ -40,7 +39,6 @@ export const settingsText = dictionary(
     connected: 'Connected',
     connectedHint: 'You can sign in with it from now on.',
     notConnected: 'Not connected',
-    identity: 'Identity',
     disconnect: 'Disconnect',
     disconnectTitle: ({ provider }: { provider: string }) => `Disconnect ${provider}?`,
     disconnectHint: 'You cannot sign in with it any more.',
@@ -80,7 +78,6 @@ export const settingsText = dictionary(
     wrongPassword: '当前密码不正确。',
     throttled: ({ minutes }) => `尝试次数过多。请等待 ${minutes} 分钟后重试。`,
     emailTaken: '此邮箱已被使用。',
-    nothingChanged: '没有任何更改。',
 
     password: '密码',
     passwordNone: '您还没有密码：只能通过链接或身份提供方登录。',
@@ -100,7 +97,6 @@ export const settingsText = dictionary(
     connected: '已关联',
     connectedHint: '今后可以用它登录。',
     notConnected: '未能关联',
-    identity: '身份',
     disconnect: '取消关联',
     disconnectTitle: ({ provider }) => `取消与 ${provider} 的关联？`,
     disconnectHint: '您将无法再用它登录。',
