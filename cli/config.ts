@@ -46,9 +46,13 @@ export const cliSettings = {
   tlsCa,
   tlsCert,
   tlsKey,
+  spoolDir: optionalText(
+    'TOLLGATE_GATEWAY_SPOOL_DIR',
+    'Folder of the spool of a gateway on this machine, for `tollgate backup`; absent: spool in TOLLGATE_DATA_DIR.',
+  ),
   backupDatabaseUrl: optionalText(
     'TOLLGATE_BACKUP_DATABASE_URL',
-    'Server with the databases of a distributed gateway, for `tollgate backup`: mysql://user:password@host:port/, with a user who may read them.',
+    'Server with the databases of a distributed gateway, for `tollgate backup`: mysql://user:password@host:port/, with a user that may read them.',
     { secret: true },
   ),
   authDatabaseUrl: ownDatabase('auth'),
@@ -58,7 +62,7 @@ export const cliSettings = {
   inferenceDatabaseUrl: ownDatabase('inference'),
   restoreDatabaseUrl: optionalText(
     'TOLLGATE_RESTORE_DATABASE_URL',
-    'Server to which `tollgate restore` restores a distributed gateway, with a user who may create databases; absent: a private MariaDB in TOLLGATE_DATA_DIR.',
+    'Server to which `tollgate restore` restores a distributed gateway, with a user that may create databases; absent: a private MariaDB in TOLLGATE_DATA_DIR.',
     { secret: true },
   ),
   tlsCaKey: optionalText(
@@ -84,6 +88,8 @@ export type CliConfig = {
   /** Where the databases of a distributed gateway are read, for backups. */
   readonly databases: { readonly server: string | undefined } & Readonly<Record<ServiceName, string | undefined>>;
   readonly restoreDatabaseUrl: string | undefined;
+  /** Absent: `spool` in the data folder. */
+  readonly spoolDir: string | undefined;
 } & ({ readonly mode: 'single' } | { readonly mode: 'distributed'; readonly addresses: Readonly<Record<ServiceName, string>> });
 
 /** Parses the settings. Any service address selects distributed mode, which requires all of them. Raises ConfigError with every fault. */
@@ -93,7 +99,7 @@ export function parseCliConfig(env: Readonly<Record<string, string | undefined>>
   const tls = tlsOf(values);
   const publicUrl = (values.publicUrl ?? gatewayUrl).replace(/\/+$/, '');
   const paths = { tlsCaPath: values.tlsCa, tlsCaKeyPath: values.tlsCaKey };
-  const { dataDir, restoreDatabaseUrl } = values;
+  const { dataDir, restoreDatabaseUrl, spoolDir } = values;
   const databases = {
     server: values.backupDatabaseUrl,
     auth: values.authDatabaseUrl,
@@ -108,6 +114,7 @@ export function parseCliConfig(env: Readonly<Record<string, string | undefined>>
     traceUrl: values.traceUrl,
     ...paths,
     dataDir,
+    spoolDir,
     databases,
     restoreDatabaseUrl,
     ...(tls === undefined ? {} : { tls }),

@@ -18,6 +18,7 @@ const loadBackups = () => import('../../deploy/backup/index.js');
 const backupView: View<Manifest & { folder: string }> = {
   json: (backup) => ({
     folder: backup.folder,
+    mode: backup.mode,
     engine: backup.engine,
     started_at: backup.started_at,
     finished_at: backup.finished_at,
@@ -48,10 +49,12 @@ export function backupCommand(cli: Cli): Command {
       const config = cli.config();
       const folder = resolve(target);
       const { backUpDataFolder, backUpServers } = await loadBackups();
+      const { spoolDir } = config;
       const keys = await keysInUse(cli);
+      // In distributed mode a data folder is only that of the launcher, which names it in operator.env.
       const manifest = await (config.mode === 'single'
-        ? backUpDataFolder(resolve(config.dataDir), folder, keys)
-        : backUpServers(await serviceUrls(config), cli.world.env['TOLLGATE_DATA_DIR'], folder, keys));
+        ? backUpDataFolder(folder, { dataDir: resolve(config.dataDir), spoolDir, keys })
+        : backUpServers(folder, await serviceUrls(config), { dataDir: cli.world.env['TOLLGATE_DATA_DIR'], spoolDir, keys }));
       cli.out.show(backupView, { ...manifest, folder });
       await record(cli);
       cli.out.note('Keep a copy of the secret key in another place: without it, the secrets in the backup cannot be used.');

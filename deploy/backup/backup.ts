@@ -5,15 +5,25 @@ import { AppError } from '#client/errors/app-error.js';
 import { tollgateVersion } from '#kit/process/version.js';
 import { readSecretKeys } from '#kit/secrets/secret-key.js';
 import { keyFiles } from '../../cli/secret-keys.js';
-import { copyDataFolder } from './data-folder.js';
+import { copyDataFolder, spoolName } from './data-folder.js';
 import { type Manifest, type NeededKey, writeManifest } from './manifest.js';
 import { copyServers, type ServiceUrls } from './server-schemas.js';
 
+/** What to back up besides databases on servers. */
+export interface BackupPlace {
+  /** The folder of a single process or of the launcher; undefined: there is none on this machine. */
+  readonly dataDir?: string | undefined;
+  /** The spool of a gateway; undefined: `spool` in `dataDir`. */
+  readonly spoolDir?: string | undefined;
+  /** The keys that the services report; undefined if they do not run. */
+  readonly keys?: readonly NeededKey[] | undefined;
+}
+
 /**
  * Copies the data folder of a single process into the new folder `target`, while calls run. Raises failed_precondition when `target` is not
- * empty or `dataDir` holds no installation. `reported` are the keys that the services report, if they run. An interrupted backup leaves a folder without a manifest behind, which cannot be restored.
+ * empty or `dataDir` holds no installation. An interrupted backup leaves a folder without a manifest behind, which cannot be restored.
  */
-export async function backUpDataFolder(dataDir: string, target: string, reported?: readonly NeededKey[]): Promise<Manifest> {
+export async function backUpDataFolder(target: string, { dataDir = '', spoolDir, keys }: BackupPlace): Promise<Manifest> {
   if (!existsSync(join(dataDir, 'books.db'))) {
     throw new AppError(
       'failed_precondition',
@@ -22,44 +32,42 @@ export async function backUpDataFolder(dataDir: string, target: string, reported
   }
   return intoNewFolder(target, async (folder) => {
     const startedAt = new Date().toISOString();
-    const { paths, migrations } = copyDataFolder(dataDir, folder);
+    const { paths, migrations } = copyDataFolder(dataDir, spoolDir ?? join(dataDir, spoolName), folder);
     return writeManifest(folder, paths, {
       tollgate_version: tollgateVersion,
+      mode: 'single',
       engine: 'sqlite',
       started_at: startedAt,
       migrations,
-      secret_keys: reported ?? neededKeys('single', dataDir),
+      secret_keys: keys ?? neededKeys('single', dataDir),
       binary_logs: [],
     });
   });
 }
 
 /**
- * Copies the databases of a distributed installation into the new folder `target`, while calls run, and the spool in the launcher's data folder,
- * if there is one. Raises failed_precondition when `target` is not empty or a server refuses the copy.
+ * Copies the databases of a distributed installation into the new folder `target`, while calls run, and a spool on this machine. Raises
+ * failed_precondition when `target` is not empty or a server refuses the copy.
  */
-export async function backUpServers(
-  urls: ServiceUrls,
-  dataDir: string | undefined,
-  target: string,
-  reported?: readonly NeededKey[],
-): Promise<Manifest> {
+export async function backUpServers(target: string, urls: ServiceUrls, { dataDir, spoolDir, keys }: BackupPlace): Promise<Manifest> {
   return intoNewFolder(target, async (folder) => {
     const startedAt = new Date().toISOString();
-    const { paths, migrations, binaryLogs } = await copyServers(urls, dataDir, folder);
+    const place = { dataDir, spoolDir: spoolDir ?? (dataDir === undefined ? undefined : join(dataDir, spoolName)) };
+    const { paths, migrations, binaryLogs } = await copyServers(urls, place, folder);
     return writeManifest(folder, paths, {
       tollgate_version: tollgateVersion,
+      mode: 'distributed',
       engine: 'mysql',
       started_at: startedAt,
       migrations,
-      secret_keys: reported ?? (dataDir === undefined ? [] : neededKeys('distributed', dataDir)),
+      secret_keys: keys ?? (dataDir === undefined ? [] : neededKeys('distributed', dataDir)),
       binary_logs: binaryLogs,
     });
   });
 }
 
 /** Returns the keys in the files of a data folder. */
-function neededKeys(mode: 'single' | 'distributed', dataDir: string): NeededKey[] {
+function neededKeys(mode: Manifest['mode'], dataDir: string): NeededKey[] {
   return [...keyFiles({ mode, dataDir })].flatMap(([path, services]) =>
     (readSecretKeys(path) ?? []).map(({ id }) => ({ id, used_by: services })),
   );

@@ -5,7 +5,8 @@ import { copySqlite } from '#kit/db/sqlite-copy.js';
 
 /** The name of the file that marks the first start as done; without it a second operator would be created. */
 const firstRunName = 'first-run.json';
-const spoolName = 'spool';
+/** The name of the spool in a data folder, and in a backup. */
+export const spoolName = 'spool';
 /** Reports of ended calls, and those that are kept for an operator. */
 const spoolFile = /(\.spool|\.damaged|refused\.jsonl)$/;
 
@@ -25,8 +26,8 @@ export interface Copied {
 }
 
 /** Copies the data folder to a new folder. The secret key and the certificates are left out. */
-export function copyDataFolder(dataDir: string, folder: string): Copied {
-  const paths = copySpool(dataDir, folder);
+export function copyDataFolder(dataDir: string, spoolDir: string, folder: string): Copied {
+  const paths = copySpool(spoolDir, folder);
   const migrations: Record<string, readonly string[]> = {};
   for (const name of databaseNames) {
     const path = `${name}.db`;
@@ -42,13 +43,12 @@ export function copyDataFolder(dataDir: string, folder: string): Copied {
 }
 
 /** Copies what a gateway's spool holds. A file that disappears meanwhile is recorded, so that the books have what was in it. */
-export function copySpool(dataDir: string, folder: string): string[] {
-  const root = join(dataDir, spoolName);
-  if (!existsSync(root)) return [];
-  return readdirSync(root, { recursive: true, encoding: 'utf8' })
+export function copySpool(spoolDir: string, folder: string): string[] {
+  if (!existsSync(spoolDir)) return [];
+  return readdirSync(spoolDir, { recursive: true, encoding: 'utf8' })
     .filter((name) => spoolFile.test(name))
-    .map((name) => join(spoolName, name))
-    .filter((path) => copyIfThere(join(dataDir, path), join(folder, path)));
+    .filter((name) => copyIfThere(join(spoolDir, name), join(folder, spoolName, name)))
+    .map((name) => join(spoolName, name));
 }
 
 function copyIfThere(from: string, to: string): boolean {

@@ -7,6 +7,7 @@ import { newSecretKey, writeSecretKeys } from '#kit/secrets/secret-key.js';
 import { recordingLogger } from '#kit/testing/log.js';
 import { isNewer, manifestName, writeManifest } from './manifest.js';
 import { restore, type RestoreRequest } from './restore.js';
+import { refuseUnfinished, unfinishedName } from './unfinished.js';
 
 let folder: string;
 let source: string;
@@ -24,6 +25,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 const make = (fields: { tollgate_version?: string }) =>
   writeManifest(source, ['auth.db'], {
     tollgate_version: '0.1.0',
+    mode: 'single',
     engine: 'sqlite',
     started_at: '2026-11-23T00:00:00.000Z',
     migrations: {},
@@ -75,6 +77,17 @@ describe('a restore is refused', () => {
     await expect(restoring({ secretKeyFiles: [other] })).rejects.toThrow(key.id);
     await expect(restoring({ secretKeyFiles: [join(folder, 'nowhere')] })).rejects.toThrow('does not exist');
   });
+});
+
+it('keeps a folder closed whose restore failed halfway', async () => {
+  const keyFile = join(folder, 'secret-key');
+  writeSecretKeys(keyFile, [key]);
+  const dataDir = join(folder, 'data');
+  await expect(restoring({ secretKeyFiles: [keyFile] })).rejects.toThrow();
+  expect(() => refuseUnfinished(dataDir)).toThrow('Delete the folder and restore again');
+  await expect(restoring({ secretKeyFiles: [keyFile] })).rejects.toThrow('never overwrites data');
+  rmSync(join(dataDir, unfinishedName));
+  refuseUnfinished(dataDir);
 });
 
 it('compares versions by their numbers', () => {

@@ -34,6 +34,7 @@ export interface Manifest {
   readonly format: typeof format;
   readonly format_version: number;
   readonly tollgate_version: string;
+  readonly mode: 'single' | 'distributed';
   readonly engine: 'sqlite' | 'mysql';
   /** Every call that was answered before this time is in the backup. */
   readonly started_at: string;

@@ -11,7 +11,7 @@ import { keyFileNames, singleKeyFileName } from '../../cli/secret-keys.js';
 import { agrees } from '../../cli/views/reconcile.js';
 import { pauseDeliveries } from '../../services/auth/index.js';
 import { startMariadb } from '../distributed/mariadb/mariadb.js';
-import { databaseNames } from './data-folder.js';
+import { databaseNames, spoolName } from './data-folder.js';
 import { type Manifest, readManifest } from './manifest.js';
 import { type BillDatabases, type Replay, replay } from './replay.js';
 import { loadServer, replayBinaryLogs, schemasOn, type ServiceUrls } from './server-schemas.js';
@@ -63,7 +63,7 @@ export async function restore(request: RestoreRequest): Promise<Restored> {
   try {
     markUnfinished(dataDir, source);
     placeKeys(manifest, keys, dataDir);
-    const result = await (manifest.engine === 'sqlite' ? restoreFiles(request, manifest) : restoreServer(request, manifest));
+    const result = await (manifest.mode === 'single' ? restoreFiles(request, manifest) : restoreServer(request, manifest));
     const isOpen = agrees(result.verification) && result.spoolLeft === 0;
     if (isOpen) rmSync(join(dataDir, unfinishedName));
     else log.error({ folder: dataDir }, 'the restored data cannot be started');
@@ -112,7 +112,7 @@ async function restoreServer(request: RestoreRequest, manifest: Manifest): Promi
 }
 
 async function makeRight(bill: BillDatabases, auth: Database, { dataDir, deliver, log }: RestoreRequest): Promise<Replay> {
-  const result = await replay(bill, join(dataDir, 'spool'), log);
+  const result = await replay(bill, join(dataDir, spoolName), log);
   if (!deliver) await pauseDeliveries(auth, Date.now());
   return result;
 }
@@ -171,11 +171,11 @@ function filesAt(path: string): string[] {
 }
 
 /** Writes the keys to where the processes look for them. */
-function placeKeys({ secret_keys: needed, engine }: Manifest, keys: ReadonlyMap<string, SecretKey>, dataDir: string): void {
+function placeKeys({ secret_keys: needed, mode }: Manifest, keys: ReadonlyMap<string, SecretKey>, dataDir: string): void {
   const idsByFile = new Map<string, Set<string>>();
   for (const { id, used_by: users } of needed) {
     for (const user of users) {
-      const name = engine === 'sqlite' ? singleKeyFileName : keyFileNames[user as keyof typeof keyFileNames];
+      const name = mode === 'single' ? singleKeyFileName : keyFileNames[user as keyof typeof keyFileNames];
       idsByFile.set(name, (idsByFile.get(name) ?? new Set()).add(id));
     }
   }

@@ -37,9 +37,13 @@ export interface CopiedServers extends Copied {
   readonly binaryLogs: readonly BinaryLogPosition[];
 }
 
-/** Copies spools and databases into a folder. `dataDir` is the launcher's; without one, each gateway keeps its own spool. */
-export async function copyServers(urls: ServiceUrls, dataDir: string | undefined, folder: string): Promise<CopiedServers> {
-  const paths = dataDir === undefined ? [] : copySpool(dataDir, folder);
+/** Copies the spool of a gateway and the databases into a folder. `dataDir` is the launcher's, if there is one. */
+export async function copyServers(
+  urls: ServiceUrls,
+  { dataDir, spoolDir }: { readonly dataDir?: string | undefined; readonly spoolDir?: string | undefined },
+  folder: string,
+): Promise<CopiedServers> {
+  const paths = spoolDir === undefined ? [] : copySpool(spoolDir, folder);
   const migrations: Record<string, readonly string[]> = {};
   const binaryLogs: BinaryLogPosition[] = [];
   for (const [index, names] of byServer(urls).entries()) {

@@ -45,7 +45,7 @@ export interface GaleraCluster {
   readonly nodes: readonly GaleraNode[];
   /** Returns the URL of a schema of the cluster, which lists all nodes in order, for `openDatabase`. */
   url(schema: string): string;
-  /** Returns the URL of a schema of the cluster with a user who may change it. */
+  /** Returns the URL of a schema of the cluster with the user for its migrations. */
   migrationUrl(schema: string): string;
   /** URL, without a schema, of a user with all privileges, including creating schemas. */
   readonly adminUrl: string;

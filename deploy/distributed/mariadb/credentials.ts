@@ -1,18 +1,18 @@
-// The users of a private MariaDB: for each service one who may read and write the rows of its schema, and one who may also change the schema, which
-// only migrations use; one for backups; and an administrator.
+// The users of a private MariaDB. Each service has a user with access to the rows of its own schema, and a user for migrations, which may also change
+// the schema. There is a user for backups, which can only read, and an administrator.
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 
-/** One schema per service, as in production; the user who may read and write its rows has the same name. */
+/** One schema per service, as in production; the user with access to its rows has the same name. */
 export const schemas = ['tollgate_auth', 'tollgate_catalog', 'tollgate_ledger', 'tollgate_metering', 'tollgate_inference'] as const;
 
 /** The user with all privileges, including creating schemas. */
 export const adminUser = 'tollgate_admin';
 
-/** The user for backups, who can read everything and write nothing. */
+/** The user for backups, which can read every schema and write none. */
 export const backupUser = 'tollgate_backup';
 
-/** Returns the user who may change a schema. */
+/** Returns the user for the migrations of a schema. */
 export function migrationUser(schema: string): string {
   return `${schema}_migrations`;
 }

@@ -23,9 +23,9 @@ export interface MariadbOptions {
 
 /** A running server. */
 export interface Mariadb {
-  /** Returns the URL of a service's schema (see `schemas`) for `openDatabase`, with a user who may read and write its rows only. */
+  /** Returns the URL of a service's schema (see `schemas`) for `openDatabase`, with a user that has access to its rows only. */
   url(schema: string): string;
-  /** Returns the URL of a service's schema with a user who may change it. */
+  /** Returns the URL of a service's schema with the user for its migrations. */
   migrationUrl(schema: string): string;
   /** URL, without a schema, of a user with all privileges, including creating schemas. */
   readonly adminUrl: string;

@@ -7,7 +7,7 @@ import { type Mariadb, type MariadbOptions, startMariadb } from './mariadb.js';
 export interface SupervisedMariadb extends Part {
   /** Returns the URL of a schema for `openDatabase`. Can be called once started, and stays the same across restarts. */
   url(schema: string): string;
-  /** Returns the URL of a user who may change the schema, likewise. */
+  /** Returns the URL of the user for migrations, likewise. */
   migrationUrl(schema: string): string;
   /** Returns the URL of the user for backups, likewise. */
   backupUrl(): string;

@@ -15,6 +15,7 @@ import { operator, startTestAuth, type TestAuth } from '../testing/auth.js';
 import { isSigned } from './signature.js';
 import { NotificationStore } from './store.js';
 import { type Receiver, startReceiver } from './testing/receiver.js';
+import { pauseDeliveries } from '../store/installation.js';
 
 const {
   NOTIFICATION_STATE_PENDING: pending,
@@ -175,6 +176,36 @@ describe.each(testEngines)('notifications on %s', (engine) => {
     expect(await test()).toContain('not connected to');
     expect(await test({ destination: 'http://localhost:1/hook' })).toContain('private or reserved');
     expect(await status()).toMatchObject({ privateWebhooks: false, mailConfigured: true });
+  });
+
+  it('wait after a restore until they are resumed, or are withdrawn', async () => {
+    const restored = await startTestAuth(engine, { mailer });
+    try {
+      await restored.module.stop();
+      await pauseDeliveries(restored.db, restored.clock.nowMs());
+      const replica = (await restored.startReplicaModule()).notifications.service;
+      const state = async (entries: NotificationEntry[]) => {
+        const { notifications } = await replica.appendNotifications({ entries, wait: true }, operator);
+        return notifications.map(({ state: each, attempts }) => [each, attempts]);
+      };
+      const waiting = [mail(), webhook()];
+      expect(await state(waiting)).toEqual([
+        [pending, 0],
+        [pending, 0],
+      ]);
+      restored.clock.advance(3_600_000);
+      await restored.startReplicaModule();
+      expect(await replica.getDeliveryStatus({}, operator)).toMatchObject({ pending: 2n, pausedAtMs: expect.any(BigInt) });
+      expect([mails.length, receiver.received.length]).toEqual([0, 0]);
+      expect(await replica.resumeDeliveries({ withdrawPending: true }, operator)).toEqual({ withdrawn: 2n });
+      expect(await replica.resumeDeliveries({ withdrawPending: true }, operator)).toEqual({ withdrawn: 0n });
+      expect((await state(waiting)).map(([each]) => each)).toEqual([withdrawn, withdrawn]);
+      await replica.appendNotifications({ entries: [mail('ada@example.com')], wait: false }, operator);
+      await eventually(() => (mails.length === 1 ? true : undefined));
+      expect((await replica.getDeliveryStatus({}, operator)).pausedAtMs).toBe(0n);
+    } finally {
+      await restored.stop();
+    }
   });
 
   it('report that no mail server is set, and that a secret cannot be read', async () => {

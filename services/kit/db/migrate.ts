@@ -38,7 +38,7 @@ async function migrateOnce(db: Database, migrations: readonly Migration[]): Prom
     if (!isNotPermitted(error)) throw error;
     throw new AppError(
       'failed_precondition',
-      'The schema must be created or changed, and the user of the database may not do that. Set TOLLGATE_<SERVICE>_MIGRATION_DATABASE_URL to one who may.',
+      'The schema must be created or changed, and the user of the database may not do that. Set TOLLGATE_<SERVICE>_MIGRATION_DATABASE_URL to a user that may.',
       { cause: error },
     );
   } finally {

@@ -30,7 +30,7 @@ export interface PlainOptions<T> extends TransactionOptions {
 export interface DatabaseOptions extends MysqlOptions {
   /** Syncs the log of a SQLite file; replaced by tests. */
   readonly syncFile?: SyncFile;
-  /** The url of a user who may change the schema, where that of this database may not. */
+  /** The url of the user for migrations, if the user of this database may not change the schema. */
   readonly migrationUrl?: string | undefined;
 }
 

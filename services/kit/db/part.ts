@@ -26,7 +26,7 @@ export function migrationDatabaseUrl(env: string): Setting<string | undefined> {
   return {
     env,
     description:
-      'like the url of the database, for a user who may create and alter tables, so that the service itself may only read and write rows; used only when a migration is pending',
+      'like the url of the database, with a user that may create and alter tables; used only when a migration is pending. With it, the user of the service needs access to rows only',
     default: undefined,
     secret: true,
     parse,
