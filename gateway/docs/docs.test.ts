@@ -36,6 +36,7 @@ describe('Markdown', () => {
   });
 
   it('allows line breaks after the dots of paths, and nowhere else', () => {
+    expect(text('`TOLLGATE_A_SETTING_WHOSE_NAME_IS_VERY_LONG_INDEED` `PORT_1`')).toContain('LONG_<wbr>INDEED</code> <code>PORT_1</code>');
     expect(text('`tools[].function.name` `a.b c`')).toContain('<code>tools[].<wbr>function.<wbr>name</code> <code>a.b c</code>');
   });
 

@@ -76,8 +76,12 @@ export function renderMarkdown(text: string, pages: ReadonlySet<string>): Render
   return { title, content, sections };
 }
 
-/** Allows line breaks after the dots of a path such as `messages[].content[].text`, which would otherwise take the room of all other columns. */
+/** A setting whose name is at least this long takes the room of the other columns. */
+const longName = /^[A-Z][A-Z\d_]{39,}$/;
+
+/** Allows line breaks after the dots of a path such as `messages[].content[].text`, and in long names of settings: a table would become too wide. */
 function breakable(code: string): string {
+  if (longName.test(code)) return code.replaceAll('_', '_<wbr>');
   return /^[\w[\].]+$/.test(code) ? code.replace(/\.(?=\w)/g, '.<wbr>') : code;
 }
 

@@ -163,7 +163,7 @@ function Filter({ fields, error, onShow }: { fields: Fields; error: unknown; onS
         value={chosen.request_id}
         onChange={(event) => set({ request_id: event.target.value.trim() })}
       />
-      <div className="flex gap-2 self-end">
+      <div className="flex flex-wrap gap-2 self-end">
         <Button type="submit" look="primary">
           {t.apply}
         </Button>
