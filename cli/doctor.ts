@@ -8,7 +8,7 @@ import { type ServiceName, serviceNames } from '#rules/services.js';
 import type { CliConfig } from './config.js';
 import { connect, operatorCall, type Services } from './connect.js';
 import { CliError, explain } from './errors.js';
-import { instant } from './output.js';
+import { counted, instant } from './output.js';
 import { checkCertificates, checkClocks, checkDisks, checkVersions, type SeenProcess } from './process-checks.js';
 import { keyFiles, lackingFiles, reportedKeys } from './secret-keys.js';
 import { isRight } from './views/balance.js';
@@ -121,9 +121,12 @@ function spoolOf(readyText: string): SpoolView | undefined {
 /** Raises a CliError when the spool contains something that an operator must handle. */
 function checkSpool({ waiting, refused, damaged_files: damagedFiles }: SpoolView): string {
   if (refused + damagedFiles === 0) return `${waiting} ended calls wait for metering to record them`;
-  throw new CliError(`The gateway's spool holds ${refused} calls that metering rejected permanently and ${damagedFiles} damaged files.`, {
-    fix: "Read refused.jsonl and *.damaged in its spool folder and the gateway's log, correct accounts with `tollgate balance adjust`, then move the files out of the folder.",
-  });
+  throw new CliError(
+    `The gateway's spool holds ${counted(refused, 'call')} that metering rejected permanently and ${counted(damagedFiles, 'damaged file')}.`,
+    {
+      fix: "Read refused.jsonl and *.damaged in its spool folder and the gateway's log, correct accounts with `tollgate balance adjust`, then move the files out of the folder.",
+    },
+  );
 }
 
 async function check(name: string, look: () => Promise<string>): Promise<Finding> {
@@ -197,8 +200,8 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
         const sinceMs = lastBackupAtMs === 0n ? oldestAccountAtMs : lastBackupAtMs;
         const hours = Math.floor((nowMs - Number(sinceMs)) / 3_600_000);
         const isDue = sinceMs > 0n && hours >= backupHoursMax;
-        if (!isDue) return lastBackupAtMs === 0n ? 'none yet; run `tollgate backup`' : `the last one ${hours} hours ago`;
-        throw new CliError(lastBackupAtMs === 0n ? 'There is no backup.' : `The last backup was made ${hours} hours ago.`, {
+        if (!isDue) return lastBackupAtMs === 0n ? 'none yet; run `tollgate backup`' : `the last one ${counted(hours, 'hour')} ago`;
+        throw new CliError(lastBackupAtMs === 0n ? 'There is no backup.' : `The last backup was made ${counted(hours, 'hour')} ago.`, {
           fix: 'Run `tollgate backup <folder>` every day; docs/backup.md has a timer for it.',
         });
       },
@@ -225,7 +228,7 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
           { number: 0n, hash: Buffer.alloc(0) },
           operatorCall(verifyTimeoutMs),
         );
-        if (fault === '') return `${entriesChecked} entries are unchanged`;
+        if (fault === '') return `${counted(entriesChecked, 'entry', 'entries')} checked, none changed`;
         throw new CliError(`The audit log was changed. ${fault}`, {
           fix: 'Copy the database of auth before anything else; then compare it with exports and backups.',
         });
@@ -241,10 +244,14 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
           });
         }
         const ageMs = pending === 0n ? 0 : nowMs - Number(oldestPendingAtMs);
-        if (ageMs <= notificationAgeMsMax) return `${pending} mails and webhook requests wait for delivery`;
-        throw new CliError(`${pending} mails and webhook requests wait for delivery, the oldest for ${Math.round(ageMs / 1000)} s.`, {
-          fix: 'Auth gives up after about an hour; read its log to see why it did not.',
-        });
+        if (ageMs <= notificationAgeMsMax)
+          return `${counted(pending, 'mail or webhook request', 'mails and webhook requests')} waiting for delivery`;
+        throw new CliError(
+          `${counted(pending, 'mail or webhook request', 'mails and webhook requests')} waiting for delivery, the oldest for ${Math.round(ageMs / 1000)} s.`,
+          {
+            fix: 'Auth gives up after about an hour; read its log to see why it did not.',
+          },
+        );
       },
     },
   ],
@@ -268,8 +275,9 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
       title: 'books',
       async look({ ledger }) {
         const result = await ledger.verify({ accountId: '' }, operatorCall(verifyTimeoutMs));
-        if (isRight(result)) return `${result.entriesChecked} entries of ${result.accountsChecked} accounts agree with the balances`;
-        throw new CliError(`${result.drifts.length} figures differ from the journal.`, {
+        if (isRight(result))
+          return `balances match the journal: ${counted(result.entriesChecked, 'entry', 'entries')} in ${counted(result.accountsChecked, 'account')}`;
+        throw new CliError(`The journal differs in ${counted(result.drifts.length, 'figure')}.`, {
           fix: 'Run `tollgate balance verify` to see them.',
         });
       },
@@ -279,7 +287,7 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
       async look({ ledger }, nowMs) {
         const { openHolds, oldestOpenHoldAtMs, holdsPastExpiry } = await ledger.getHealth({}, operatorCall());
         if (holdsPastExpiry > overdueHoldsMax) {
-          throw new CliError(`${holdsPastExpiry} holds are open past their expiry.`, {
+          throw new CliError(`${counted(holdsPastExpiry, 'hold')} still open past expiry.`, {
             fix: 'The ledger expires them by itself; read its log to see why it does not.',
           });
         }
@@ -306,13 +314,13 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
       async look({ metering }, nowMs) {
         const { pending, oldestPendingAtMs, openCalls, failed } = await metering.getOutbox({}, operatorCall());
         if (failed > 0n) {
-          throw new CliError(`The ledger has rejected ${failed} charges permanently.`, {
+          throw new CliError(`The ledger has rejected ${counted(failed, 'charge')} permanently.`, {
             fix: 'Run `tollgate usage unsettled` to see the calls and causes; then retry them, or close them with a reason.',
           });
         }
         const ageMs = pending === 0n ? 0 : nowMs - Number(oldestPendingAtMs);
-        if (ageMs <= outboxAgeMsMax) return `${pending} charges wait for the ledger, ${openCalls} calls are open`;
-        throw new CliError(`${pending} charges wait for the ledger, the oldest for ${Math.round(ageMs / 1000)} s.`, {
+        if (ageMs <= outboxAgeMsMax) return `${counted(pending, 'charge')} waiting for the ledger, ${counted(openCalls, 'call')} open`;
+        throw new CliError(`${counted(pending, 'charge')} waiting for the ledger, the oldest for ${Math.round(ageMs / 1000)} s.`, {
           fix: 'They are settled once the ledger accepts them; read the log of the metering service to see why it does not.',
         });
       },
@@ -323,7 +331,7 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
         const { quarantinedLastHour } = await metering.getHealth({}, operatorCall());
         if (quarantinedLastHour === 0n) return 'no implausible usage in the last hour';
         throw new CliError(
-          `Upstreams reported implausible usage for ${quarantinedLastHour} calls in the last hour; the gateway counted their tokens instead.`,
+          `Upstreams reported implausible usage for ${counted(quarantinedLastHour, 'call')} in the last hour; the gateway counted their tokens instead.`,
           {
             fix: 'Run `tollgate usage list --from 1h --json` and read outcome_detail where quarantined is true; it names the fault.',
           },
@@ -364,7 +372,7 @@ async function lookAtReconciliation({ metering }: Services, nowMs: number): Prom
   if (recent === undefined) return 'has not run yet';
   const agoMs = nowMs - Number(recent.finishedAtMs);
   if (agoMs > reconcileAgeMsMax) {
-    throw new CliError(`The books were last compared ${Math.round(agoMs / 60_000)} minutes ago.`, {
+    throw new CliError(`The books were last compared ${counted(Math.round(agoMs / 60_000), 'minute')} ago.`, {
       fix: 'Read the log of the metering service to see why it cannot compare them.',
     });
   }

@@ -23,6 +23,11 @@ export interface View<T> {
   readonly details?: readonly Column<T>[];
 }
 
+/** Returns a number with its noun: "1 entry", "2 entries". */
+export function counted(count: number | bigint, one: string, many = `${one}s`): string {
+  return `${count} ${BigInt(count) === 1n ? one : many}`;
+}
+
 /** Where output is written. */
 export interface Sink {
   stdout(text: string): void;

@@ -79,7 +79,7 @@ describe('the ledger', () => {
     const path = join(folder, 'journal.csv');
     const until = new Date(testNowMs + 1).toISOString();
     const exported = await tollgate(gateway, ['ledger', 'export', '--format', 'csv', '--out', path, '--until', until]);
-    expect(exported).toMatchObject({ code: 0, stdout: '', stderr: `3 entries of 1 accounts, created before ${until}.\n` });
+    expect(exported).toMatchObject({ code: 0, stdout: '', stderr: `3 entries in 1 account, created before ${until}.\n` });
     const text = readFileSync(path, 'utf8');
     expect(text.split('\r\n')[0]).toMatch(/^id,account_id,seq,kind,debit,credit,amount_nano_usd,/);
     expect(text).toContain(',5000000000,');

@@ -1,6 +1,7 @@
 // tollgate ledger: verifies the ledger, and exports the whole journal.
 import { Command } from 'commander';
 import type { Cli } from '../cli.js';
+import { counted } from '../output.js';
 import { CliError } from '../errors.js';
 import { exportJournal, type ExportFormat, exportFormats } from '../journal-export.js';
 import { parseInstant } from '../parse.js';
@@ -41,7 +42,9 @@ export function ledgerCommand(cli: Cli): Command {
         const untilMs = options.until ?? BigInt(cli.world.nowMs());
         const request = { accountId: options.account ?? '', fromMs: options.since ?? 0n, untilMs };
         const { entries, accounts } = await exportJournal(services.ledger, request, options.format ?? 'jsonl', options.out ?? cli.world);
-        cli.out.aside(`${entries} entries of ${accounts} accounts, created before ${new Date(Number(untilMs)).toISOString()}.`);
+        cli.out.aside(
+          `${counted(entries, 'entry', 'entries')} in ${counted(accounts, 'account')}, created before ${new Date(Number(untilMs)).toISOString()}.`,
+        );
       }),
     );
 
