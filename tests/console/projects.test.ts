@@ -9,6 +9,7 @@ import { browserModes, startSystem, type System } from '../support/system.js';
 const password = 'correct horse battery';
 const owner = { email: 'owner@example.com', password };
 const developer = { email: 'developer@example.com', password };
+const guest = { email: 'guest@example.com', password };
 
 /** Returns the open dialog; toasts have the role of dialogs too. */
 const popup = (page: Page): Locator => page.locator('[role=dialog]:not([aria-modal=false])');
@@ -132,6 +133,53 @@ describe.each(browserModes)('projects in the console, %s', (mode) => {
     await popup(keys).getByRole('button', { name: 'Create key' }).click();
     await keys.getByTestId('secret').waitFor();
     expect(await system.cli('key', 'list', '--account', accountId, '--json')).toContain('notebook');
+    expect(person.faults).toEqual([]);
+  });
+
+  it('are all that a member sees to whom an owner gave a role in one of them', async () => {
+    await addUser(system, guest.email, password);
+    await system.cli('member', 'put', guest.email, '--role', 'viewer', '--account', accountId);
+    const boss = await signedIn(owner);
+    const members = await boss.open(`/accounts/${accountId}/members`);
+    await members.getByRole('button', { name: `Actions for ${guest.email}` }).click();
+    await members.getByRole('menuitem', { name: 'Change the role' }).click();
+    await popup(members)
+      .getByRole('radio', { name: /^member/ })
+      .check();
+    await popup(members).getByLabel('Search').selectOption('developer');
+    await settledPage(members);
+    expect(await accessibilityFaults(members)).toEqual([]);
+    await popup(members).getByRole('button', { name: 'Change the role' }).click();
+    await members.getByText('Search: developer').waitFor();
+
+    const person = await signedIn(guest);
+    const page = await person.open('/');
+    const places = page.getByRole('navigation').first().getByRole('link');
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    for (const name of ['Billing', 'Members']) expect(await places.filter({ hasText: name }).count()).toBe(0);
+    const projects = await person.open(`/accounts/${accountId}/projects`);
+    await projects.getByRole('link', { name: 'Search' }).waitFor();
+    expect(await projects.getByRole('link', { name: 'Default' }).count()).toBe(0);
+    const keys = await person.open(`/accounts/${accountId}/keys?create`);
+    await popup(keys).getByLabel('Name').fill('of a guest');
+    await popup(keys).getByRole('button', { name: 'Create key' }).click();
+    await keys.getByTestId('secret').waitFor();
+    const usage = await person.open(`/accounts/${accountId}/usage`);
+    await settledPage(usage);
+    const created = await system.cli('key', 'list', '--account', accountId, '--json');
+    expect(created.split('\n').find((line) => line.includes('of a guest'))).not.toContain(`"${accountId.replace('acct', 'proj')}"`);
+    expect([...person.faults, ...boss.faults]).toEqual([]);
+  });
+
+  it('can name a cheaper model, which their page shows', async () => {
+    const person = await signedIn(owner);
+    const page = await person.open(`/accounts/${accountId}/projects`);
+    await page.getByRole('link', { name: 'Search' }).click();
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await popup(page).getByLabel('Cheaper model').fill('sandbox/echo');
+    await popup(page).getByLabel('From (%)').fill('75');
+    await popup(page).getByRole('button', { name: 'Save' }).click();
+    await page.getByText('sandbox/echo (≥ 75 %)').waitFor();
     expect(person.faults).toEqual([]);
   });
 });
