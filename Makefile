@@ -95,7 +95,8 @@ test-programs:
 	scripts/ensure-python.sh > /dev/null & python=$$!; \
 	scripts/ensure-grpcurl.sh & grpcurl=$$!; \
 	$(MAKE) --no-print-directory galera-programs; programs=$$?; \
-	scripts/ensure-programs.sh curl:curl openssl:openssl chromium-headless-shell:chromium-headless-shell promtool:prometheus || programs=1; \
+	scripts/ensure-programs.sh curl:curl openssl:openssl chromium-headless-shell:chromium-headless-shell || programs=1; \
+	scripts/ensure-prometheus.sh || programs=1; \
 	wait $$packages && wait $$python && wait $$grpcurl && exit $$programs
 
 clean: ## remove what was built, not the data

@@ -8,10 +8,13 @@ import { eventually, freePort, root } from './process.js';
 /** The folder with the configuration and the rules. */
 export const prometheusFolder = join(root, 'deploy/observability/prometheus');
 
+/** Where scripts/ensure-prometheus.sh puts the programs. */
+const env = { ...process.env, PATH: `${join(root, '.toolchain/bin')}:${process.env['PATH']}` };
+
 /** Runs promtool. Returns its exit code and what it printed. */
 export function promtool(args: readonly string[], input = ''): Promise<{ code: number | null; output: string }> {
   return new Promise((resolve, reject) => {
-    const child = spawn('promtool', args, { cwd: prometheusFolder });
+    const child = spawn('promtool', args, { cwd: prometheusFolder, env });
     let output = '';
     child.stdout.on('data', (chunk) => (output += chunk));
     child.stderr.on('data', (chunk) => (output += chunk));
@@ -47,7 +50,7 @@ export async function startPrometheus(targets: readonly string[]): Promise<Prome
       `--web.listen-address=127.0.0.1:${port}`,
       '--log.level=warn',
     ],
-    { stdio: ['ignore', 'ignore', 'pipe'] },
+    { env, stdio: ['ignore', 'ignore', 'pipe'] },
   );
   let errors = '';
   child.stderr.on('data', (chunk) => (errors += chunk));
