@@ -17,7 +17,7 @@ const ready = gauge(
     unit: '',
     description: 'Whether calls can be served: 1, or 0 for each part that is missing.',
     by,
-    labels: { part: 'auth, catalog, ledger, metering or inference' },
+    labels: { part: 'auth, catalog, ledger, metering, inference or spool' },
   },
   'min',
 );
@@ -73,7 +73,7 @@ export interface ObservedGateway {
   readonly log: Logger;
 }
 
-const parts = ['auth', 'catalog', 'ledger', 'metering', 'inference'];
+const parts = ['auth', 'catalog', 'ledger', 'metering', 'inference', 'spool'];
 
 /** Reports a gateway whenever metrics are collected. Returns a function that stops it. */
 export function observeGateway({ keys, models, spool, readiness, log, ...counts }: ObservedGateway): () => void {

@@ -21,6 +21,7 @@ import { ChangeFeed } from './change-feed.js';
 import type { AuthConfig } from './config.js';
 import { migrations } from './migrations/index.js';
 import type { NotificationService } from '#proto/auth/v1/notifications.js';
+import { observeBackups } from './backup-metrics.js';
 import { observeNotifications } from './notifications/metrics.js';
 import { Notifier } from './notifications/notifier.js';
 import { notificationService } from './notifications/service.js';
@@ -166,7 +167,8 @@ export function createAuth(
       await whenReachable(log, () => feed.start());
       endSweeping = startSweeping(users);
       await whenReachable(log, () => notifier.start());
-      endObserving = observeNotifications(delivery);
+      const ends = [observeNotifications(delivery), observeBackups({ db, accounts, clock, log })];
+      endObserving = () => ends.forEach((end) => end());
       if (mailer !== undefined && publicUrl === undefined)
         log.warn(
           'a mail server is set, but TOLLGATE_GATEWAY_PUBLIC_URL is not: no mail is sent to users, since its links need that address',
