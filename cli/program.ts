@@ -7,6 +7,7 @@ import { auditCommand } from './commands/audit.js';
 import { backupCommand, restoreCommand } from './commands/backup.js';
 import { balanceCommand } from './commands/balance.js';
 import { callerCommand } from './commands/caller.js';
+import { certificateCommand } from './commands/certificate.js';
 import { codeCommand } from './commands/code.js';
 import { configCommand } from './commands/config.js';
 import { consoleCommand } from './commands/console.js';
@@ -34,6 +35,7 @@ const nouns: readonly ((cli: Cli) => Command)[] = [
   projectCommand,
   keyCommand,
   callerCommand,
+  certificateCommand,
   balanceCommand,
   statementCommand,
   codeCommand,

@@ -62,7 +62,8 @@ function replaceFile(path: string, text: string, mode: number): void {
   renameSync(written, path);
 }
 
-function namesAll(pem: Buffer, hosts: readonly string[]): boolean {
+/** Reports whether a certificate names all of these hosts. */
+export function namesAll(pem: Buffer, hosts: readonly string[]): boolean {
   const certificate = new X509Certificate(pem);
   return hosts.every(
     (host) => (isIP(host) === 0 ? certificate.checkHost(host, { subject: 'never' }) : certificate.checkIP(host)) !== undefined,

@@ -1,0 +1,49 @@
+// Creates the certificates of an installation's own processes, each in a folder of its own that can be mounted into its container or become a
+// Kubernetes Secret.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { namesAll, writePair } from '#kit/tls/certificate-files.js';
+import { serviceNames } from '#rules/services.js';
+
+/** What a certificate is needed for. */
+export interface InstallationOptions {
+  /** Contains the folder `authority` and one for each process. */
+  readonly folder: string;
+  /** The names at which a service is found, with {service} in place of its name. */
+  readonly hosts: readonly string[];
+  readonly days: number;
+  /** Replaces certificates that are still good. */
+  readonly renew: boolean;
+}
+
+/** A process and whether its certificate was created, rather than kept. */
+export interface ProcessCertificate {
+  readonly process: string;
+  readonly folder: string;
+  readonly isNew: boolean;
+}
+
+/**
+ * Creates the authority if there is none, and a certificate for each process that has none with all of its names. Each folder then holds
+ * tls.crt, tls.key and ca.crt.
+ */
+export async function createInstallationCertificates({ folder, hosts, days, renew }: InstallationOptions): Promise<ProcessCertificate[]> {
+  const { createAuthority, issueCertificate } = await import('#kit/tls/authority.js');
+  const authorityPaths = { cert: join(folder, 'authority', 'ca.crt'), key: join(folder, 'authority', 'ca.key') };
+  if (!existsSync(authorityPaths.cert)) writePair(authorityPaths, await createAuthority());
+  const authority = { cert: readFileSync(authorityPaths.cert, 'utf8'), key: readFileSync(authorityPaths.key, 'utf8') };
+  const created: ProcessCertificate[] = [];
+  for (const process of [...serviceNames, 'gateway', 'operator']) {
+    const isService = (serviceNames as readonly string[]).includes(process);
+    const names = isService ? ['localhost', '127.0.0.1', ...hosts.map((host) => host.replaceAll('{service}', process))] : [];
+    const own = join(folder, process);
+    const paths = { cert: join(own, 'tls.crt'), key: join(own, 'tls.key') };
+    const isNew = renew || !existsSync(paths.cert) || !namesAll(readFileSync(paths.cert), names);
+    if (isNew) {
+      writePair(paths, await issueCertificate(authority, { commonName: process, days, isClient: true, hosts: names }));
+      writeFileSync(join(own, 'ca.crt'), authority.cert, { mode: 0o644 });
+    }
+    created.push({ process, folder: own, isNew });
+  }
+  return created;
+}
