@@ -10,6 +10,8 @@ process.chdir(new URL('..', import.meta.url).pathname);
 const programs = [
   'cli/main',
   'cli/program',
+  'deploy/containers/check-health',
+  'deploy/containers/migrate',
   'deploy/distributed/main',
   'deploy/single/gateway-thread',
   'deploy/single/main',

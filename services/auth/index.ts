@@ -53,6 +53,7 @@ import { readSealedSecrets } from './store/sealed-secrets.js';
 export { SecretKeyFile } from '#kit/secrets/secret-keys.js';
 export { type AuthConfig, authSettings } from './config.js';
 export { pauseDeliveries } from './store/installation.js';
+export { migrations as authMigrations } from './migrations/index.js';
 
 /** Holds what auth needs from its process. */
 export interface AuthDeps {

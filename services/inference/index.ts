@@ -25,6 +25,7 @@ import { UpstreamRegistry } from './upstreams/registry.js';
 
 export { type InferenceConfig, inferenceSettings } from './config.js';
 export { SecretKeyFile } from '#kit/secrets/secret-keys.js';
+export { migrations as inferenceMigrations } from './migrations/index.js';
 export { callsInFlightMemory, clearCallsInFlight, sharedCallsInFlight } from './upstreams/calls-in-flight.js';
 
 /** Credentials of upstreams whose calls can be paced at the same time. */
