@@ -52,7 +52,7 @@ test: test-programs packages ## everything: unit tests on SQLite and MariaDB, en
 	tests=$$?; wait $$checks && exit $$tests
 	@$(JEST) --selectProjects e2e --maxWorkers=5
 
-nightly: test-programs packages built ## the long forms of the tests, an hour or so: 200 kills, 10 rounds on Galera, every fault at every vendor, 100,000 ledger histories, every mutant of the money path, the whole console on MariaDB
+nightly: test-programs packages built ## the long forms of the tests, an hour or so: 200 kills, 10 rounds on Galera, every fault at every vendor, the Helm chart, 100,000 ledger histories, every mutant of the money path, the whole console on MariaDB
 	@TOLLGATE_TEST_BROWSER_MODES=all TOLLGATE_TEST_WIDTHS=all TOLLGATE_TEST_SCREENS=1 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/console/
 	@TOLLGATE_TEST_KILLS=200 TOLLGATE_TEST_BACKUPS=10 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/kill/
 	@TOLLGATE_TEST_GALERA_ROUNDS=10 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/operations/galera.test
@@ -60,6 +60,7 @@ nightly: test-programs packages built ## the long forms of the tests, an hour or
 	@scripts/ensure-jaeger.sh && TOLLGATE_TEST_JAEGER=1 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/operations/jaeger
 	@TOLLGATE_TEST_ROLLOUTS=10 TOLLGATE_TEST_RELEASE=$$(git describe --tags --match 'v*' --abbrev=0 2> /dev/null || echo HEAD) $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns rolling-restarts
 	@TOLLGATE_TEST_CHAOS=all $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/operations/chaos
+	@scripts/ensure-helm.sh && TOLLGATE_TEST_CHART=1 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/kubernetes/
 	@TOLLGATE_TEST_MUTANTS=all $(JEST) --selectProjects unit --maxWorkers=1 --testPathPatterns tests/mutation/
 	@TOLLGATE_TEST_MYSQL=1 TOLLGATE_TEST_HISTORIES=100000 $(JEST) --selectProjects unit --maxWorkers=1 --testPathPatterns services/ledger/books/model
 

@@ -42,6 +42,7 @@ export default {
       testPathIgnorePatterns: [
         '<rootDir>/tests/(translation|support|mutation)/',
         ...(process.env['TOLLGATE_TEST_JAEGER'] === '1' ? [] : [needJaeger]),
+        ...(process.env['TOLLGATE_TEST_CHART'] === '1' ? [] : ['<rootDir>/tests/kubernetes/']),
         ...(modes === undefined || modes.split(',').includes('distributed') ? [] : [needProcesses]),
       ],
       setupFilesAfterEnv: ['<rootDir>/tests/support/timeouts.ts'],

@@ -1,0 +1,29 @@
+#!/bin/sh
+# Puts Helm and kubeconform into .toolchain/bin, built from their Go modules, which takes minutes, and into .toolchain/kubernetes-schemas the schemas
+# of Kubernetes from the Python package kubernetes-validate.
+set -eu
+root=$(cd "$(dirname "$0")/.." && pwd)
+bin="$root/.toolchain/bin"
+"$root/scripts/ensure-grpcurl.sh"
+[ -x "$bin/helm" ] || GOBIN="$bin" go install helm.sh/helm/v3/cmd/helm@v3.19.0
+[ -x "$bin/kubeconform" ] || GOBIN="$bin" go install github.com/yannh/kubeconform/cmd/kubeconform@v0.7.0
+schemas="$root/.toolchain/kubernetes-schemas"
+[ ! -d "$schemas" ] || exit 0
+rm -rf "$schemas.new"
+python3 -m pip install --quiet --disable-pip-version-check --no-deps --no-compile --target "$schemas.new" kubernetes-validate==1.37.0
+# kubeconform follows no reference to another file, so that each schema gets the definitions that all of them refer to.
+python3 - "$schemas.new/kubernetes_validate/kubernetes-json-schema" "$schemas.new/out" <<'END'
+import json, pathlib, sys
+kinds = ['deployment-apps-v1', 'statefulset-apps-v1', 'service-v1', 'job-batch-v1', 'networkpolicy-networking-v1', 'ingress-networking-v1',
+         'poddisruptionbudget-policy-v1', 'horizontalpodautoscaler-autoscaling-v2']
+for version in ('1.27.0', '1.34.0', '1.37.0'):
+    source = pathlib.Path(sys.argv[1], f'v{version}-local-strict')
+    target = pathlib.Path(sys.argv[2], version)
+    target.mkdir(parents=True)
+    shared = json.loads((source / '_definitions.json').read_text())
+    for kind in kinds:
+        text = (source / f'{kind}.json').read_text().replace('/api/_definitions.json#', '#').replace('"_definitions.json#', '"#')
+        (target / f'{kind}.json').write_text(json.dumps({**shared, **json.loads(text)}))
+END
+mv "$schemas.new/out" "$schemas"
+rm -rf "$schemas.new"
