@@ -80,6 +80,14 @@ export const mutants: readonly Mutant[] = [
     ],
   ),
   ...of(
+    'gateway/call/budget-fallback.ts',
+    ['gateway/call/budget-fallback.test.ts'],
+    [
+      ['a cheaper model that is not permitted is used', 'if (!isPermitted(call, cheaper.model)) return undefined;', ''],
+      ['a more expensive model is used', 'costAtMost(then!.bound, outputTokens) <= costAtMost(now!.bound, outputTokens)', 'true'],
+    ],
+  ),
+  ...of(
     'gateway/call/metered-call.ts',
     [call, 'gateway/call/retries/retries.test.ts'],
     [
@@ -109,7 +117,7 @@ export const mutants: readonly Mutant[] = [
         'if (outcome.code !== Outcome.OUTCOME_CLIENT_DISCONNECTED && !outcome.free)',
       ],
       ['another target is tried after a disconnect', 'reading.noteFailedAttempt();', ''],
-      ['a key may use any model', 'assertPermitted(request, callable.model);', ''],
+      ['a key may use any model', 'assertPermitted(request, requested.model);', ''],
       ['calls run while nothing can be recorded', 'deps.recorder.assertRecording();', ''],
     ],
   ),
