@@ -1,12 +1,16 @@
 #!/bin/sh
-# Puts Helm and kubeconform into .toolchain/bin, built from their Go modules, which takes minutes, and into .toolchain/kubernetes-schemas the schemas
-# of Kubernetes from the Python package kubernetes-validate.
+# Puts Helm, kubeconform and the loader of Docker Compose into .toolchain/bin, built from their Go modules, which takes minutes and needs a present Go,
+# and into .toolchain/kubernetes-schemas the schemas of Kubernetes from the Python package kubernetes-validate.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 bin="$root/.toolchain/bin"
 "$root/scripts/ensure-grpcurl.sh"
 [ -x "$bin/helm" ] || GOBIN="$bin" go install helm.sh/helm/v3/cmd/helm@v3.19.0
 [ -x "$bin/kubeconform" ] || GOBIN="$bin" go install github.com/yannh/kubeconform/cmd/kubeconform@v0.7.0
+if [ ! -x "$bin/compose-spec" ]; then
+  GOBIN="$bin" go install github.com/compose-spec/compose-go/v2/cmd@v2.9.0
+  mv "$bin/cmd" "$bin/compose-spec"
+fi
 schemas="$root/.toolchain/kubernetes-schemas"
 [ ! -d "$schemas" ] || exit 0
 rm -rf "$schemas.new"
