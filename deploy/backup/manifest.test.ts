@@ -1,5 +1,5 @@
 // What a restore refuses before it writes anything.
-import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -54,6 +54,14 @@ describe('a restore is refused', () => {
   it('of a folder that is no complete backup', async () => {
     rmSync(join(source, manifestName));
     await expect(restoring()).rejects.toThrow('not a complete backup');
+  });
+
+  it('whose manifest names no known mode', async () => {
+    const manifest = JSON.parse(readFileSync(join(source, manifestName), 'utf8')) as object;
+    for (const change of [{ mode: undefined }, { mode: 'distributed' }, { format: 'another' }]) {
+      writeFileSync(join(source, manifestName), JSON.stringify({ ...manifest, ...change }));
+      await expect(restoring()).rejects.toThrow('is not the manifest of a backup');
+    }
   });
 
   it('when a file is cut off, changed or missing, and names it', async () => {

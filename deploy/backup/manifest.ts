@@ -107,7 +107,11 @@ function parseManifest(folder: string): Manifest {
       { cause: error },
     );
   }
-  if (manifest.format !== format || !Array.isArray(manifest.files))
+  // A newer version may have other modes and engines.
+  const isKnown =
+    manifest.mode === 'single' ? manifest.engine === 'sqlite' : manifest.mode === 'distributed' && manifest.engine === 'mysql';
+  const isNewFormat = typeof manifest.format_version === 'number' && manifest.format_version > formatVersion;
+  if (manifest.format !== format || !Array.isArray(manifest.files) || !(isKnown || isNewFormat))
     throw new AppError('failed_precondition', `${join(folder, manifestName)} is not the manifest of a backup.`);
   return manifest as Manifest;
 }

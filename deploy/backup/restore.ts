@@ -97,6 +97,7 @@ async function restoreServer(request: RestoreRequest, manifest: Manifest): Promi
     await loadServer(
       urls,
       manifest.files.filter(isDump).map(({ path }) => join(source, path)),
+      manifest.migrations,
     );
     if (binaryLogs !== undefined) await replayBinaryLogs(urls, binaryLogs.files, manifest.binary_logs[0]!, binaryLogs.until);
     const databases = {

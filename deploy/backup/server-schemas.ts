@@ -83,8 +83,15 @@ async function migrationsOf(db: Database): Promise<string[]> {
   return rows.map((row) => asText(row['name'])).filter((name) => !name.includes(' '));
 }
 
-/** Loads the copies into a server whose schemas of these names are empty. Raises failed_precondition otherwise. */
-export async function loadServer(urls: ServiceUrls, paths: readonly string[]): Promise<void> {
+/**
+ * Loads the copies into a server. Raises failed_precondition if its schemas of these names are not empty before, or lack a migration that the
+ * copies have afterwards.
+ */
+export async function loadServer(
+  urls: ServiceUrls,
+  paths: readonly string[],
+  migrations: Readonly<Record<string, readonly string[]>>,
+): Promise<void> {
   const url = urls.ledger;
   await withDatabase(withSchema(url, 'information_schema'), async (db) => {
     const schemas = serviceNames.map((name) => parseMysqlUrl(urls[name]).database);
@@ -99,6 +106,12 @@ export async function loadServer(urls: ServiceUrls, paths: readonly string[]): P
       );
   });
   for (const path of paths) await load(withSchema(url, ''), path);
+  for (const name of serviceNames) {
+    const loaded = await withDatabase(urls[name], migrationsOf).catch((): string[] => []);
+    const missing = (migrations[name] ?? [`all of ${name}`]).filter((each) => !loaded.includes(each));
+    if (missing.length > 0)
+      throw new AppError('failed_precondition', `The copies do not hold the whole database of ${name}: ${missing.join(', ')} is missing.`);
+  }
 }
 
 /** Applies binary logs to a server on which a copy was loaded. */
