@@ -1,5 +1,5 @@
 // Makes a backup of a running installation.
-import { existsSync, mkdirSync, readdirSync, renameSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { AppError } from '#client/errors/app-error.js';
 import { tollgateVersion } from '#kit/process/version.js';
@@ -81,7 +81,12 @@ async function intoNewFolder(target: string, work: (folder: string) => Promise<M
   }
   const folder = `${target}.part-${process.pid}`;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const manifest = await work(folder);
-  renameSync(folder, target);
-  return manifest;
+  try {
+    const manifest = await work(folder);
+    renameSync(folder, target);
+    return manifest;
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true });
+    throw error;
+  }
 }

@@ -7,7 +7,8 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { AppError } from '#client/errors/app-error.js';
-import { type MysqlAddress, type MysqlTls, parseMysqlUrl } from '#kit/db/mysql/address.js';
+import { type MysqlAddress, type MysqlHost, type MysqlTls, parseMysqlUrl } from '#kit/db/mysql/address.js';
+import { faultOf } from '#kit/db/mysql/probe.js';
 import { findProgram, type Program } from '../distributed/mariadb/programs.js';
 
 /** A position in the binary log of a server. */
@@ -17,6 +18,7 @@ export interface BinaryLogPosition {
 }
 
 const errorCharsMax = 2000;
+const probeMs = 5000;
 // A dump names the position in one of its first lines.
 const headCharsMax = 20_000;
 // Twice the longest value that a column can hold, which a dump writes in hexadecimal.
@@ -123,15 +125,27 @@ async function withOptionsFile(url: string, work: (option: string) => Promise<vo
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-login-'));
   try {
     const path = join(folder, 'client.cnf');
-    writeFileSync(path, `[client]\n${loginOf(parseMysqlUrl(url)).join('\n')}\n`, { mode: 0o600 });
+    const address = parseMysqlUrl(url);
+    writeFileSync(path, `[client]\n${loginOf(address, await servingHost(address)).join('\n')}\n`, { mode: 0o600 });
     await work(`--defaults-file=${path}`);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-function loginOf({ hosts, socketPath, user, password, tls }: MysqlAddress): string[] {
-  const [{ host, port }] = hosts as [MysqlAddress['hosts'][number]];
+/** Returns the first host that accepts writes, to which the services write too. Raises failed_precondition if none does. */
+async function servingHost({ hosts, ...login }: MysqlAddress): Promise<MysqlHost> {
+  if (hosts.length === 1) return hosts[0]!;
+  const faults: string[] = [];
+  for (const host of hosts) {
+    const fault = await faultOf(host, login, probeMs);
+    if (fault === undefined) return host;
+    faults.push(`${host.host}:${host.port}: ${fault}`);
+  }
+  throw new AppError('failed_precondition', `None of the hosts of the database can be used (${faults.join('; ')}).`);
+}
+
+function loginOf({ socketPath, user, password, tls }: MysqlAddress, { host, port }: MysqlHost): string[] {
   const place = socketPath === undefined ? ['protocol=tcp', `host=${quoted(host)}`, `port=${port}`] : [`socket=${quoted(socketPath)}`];
   return [`user=${quoted(user)}`, `password=${quoted(password)}`, ...place, ...tlsLines(tls)];
 }
