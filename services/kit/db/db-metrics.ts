@@ -15,7 +15,7 @@ const operationDuration = histogram(
     labels: {
       'db.system.name': 'sqlite or mysql',
       'db.operation.name': 'SELECT, INSERT, COMMIT and so on',
-      'db.collection.name': 'The first table that the statement names.',
+      'db.collection.name': 'The first table that the statement names; empty for statements that change no rows.',
       'error.type': 'The error code of the database, if the statement failed.',
     },
   },
@@ -66,6 +66,7 @@ interface Statement {
   readonly succeeded: Buckets;
 }
 
+const queries: ReadonlySet<string> = new Set(['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'REPLACE']);
 /** The texts of statements on many rows differ by their number of rows. */
 const statementsMax = 2000;
 const statements: Readonly<Record<Engine, Map<string, Statement>>> = { sqlite: new Map(), mysql: new Map() };
@@ -81,7 +82,8 @@ export function countStatement(engine: Engine, sql: string, beganAtMs: number, e
 
 function parse(engine: Engine, sql: string): Statement {
   const { operation, table = '' } = statementOf(sql);
-  const named = { operation, table };
+  // Migrations name every table once.
+  const named = { operation, table: queries.has(operation) ? table : '' };
   const statement = { ...named, succeeded: seriesOf(engine, named, '') };
   const known = statements[engine];
   if (known.size >= statementsMax) known.clear();
