@@ -134,8 +134,14 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
     expect((await system.json<{ ok: boolean }>('ledger', 'verify')).ok).toBe(true);
   });
 
-  it('suspends the account, whose key is then refused with the reason, and resumes it', async () => {
+  it('sees the budgets of the account, suspends it, so that its key is refused with the reason, and resumes it', async () => {
+    const { id: project } = await system.json<{ id: string }>('project', 'create', 'Search', '--account', accountId, '--budget', 'day:7');
+    await system.cli('account', 'update', accountId, '--budget', 'month:70');
     const page = await operator.open(`/operator/accounts/${accountId}`);
+    // The budgets of the account, and those of its projects.
+    await page.getByText('$0.00 of $70.00 spent').waitFor();
+    await page.getByText('$0.00 of $7.00 spent').waitFor();
+    expect(await page.getByRole('link', { name: 'Search' }).getAttribute('href')).toContain(`/accounts/${accountId}/projects/${project}`);
     expect((await chat(system, secret)).status).toBe(200);
     await page.getByRole('button', { name: 'Suspend' }).click();
     await popup(page).getByLabel('Reason').fill('invoice 8 is unpaid');
