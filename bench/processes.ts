@@ -107,6 +107,7 @@ export async function startTollgate(
   const all = {
     ...cleanEnv(),
     TOLLGATE_DATA_DIR: dataDir,
+    TOLLGATE_LAME_DUCK: '0s',
     TOLLGATE_STARTING_BALANCE_USD: '100000',
     OPENAI_API_KEY: 'sk-bench',
     OPENAI_BASE_URL: `${upstream.origin}/v1`,

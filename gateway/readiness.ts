@@ -55,7 +55,7 @@ export function createReadiness(deps: {
 /** Reports whether a replica of the service serves. */
 async function serves(health: GatewayPeers['health']['ledger'], service: string): Promise<boolean> {
   const context = callContext({ caller: 'gateway', timeoutMs: checkTimeoutMs });
-  for (let attempt = 0; attempt < attemptsMax && !context.signal.aborted; attempt += 1) {
+  for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
     const status = await health.check({ service }, context).then(
       (answer) => answer.status,
       () => undefined,

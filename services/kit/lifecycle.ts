@@ -21,13 +21,14 @@ export interface ServiceModule<Service> extends Part {
 }
 
 /**
- * Starts the parts one after another and returns a function that stops them. When one fails, stops those already started in reverse order
- * and rethrows.
+ * Starts the parts one after another and returns a function that stops them, which calls `onPart` with the name of each before. When one
+ * fails, stops those already started in reverse order and rethrows.
  */
-export async function startInOrder(parts: readonly Part[], log: Logger): Promise<() => Promise<void>> {
+export async function startInOrder(parts: readonly Part[], log: Logger): Promise<(onPart?: (name: string) => void) => Promise<void>> {
   const started: Part[] = [];
-  const stop = async (): Promise<void> => {
+  const stop = async (onPart: (name: string) => void = () => undefined): Promise<void> => {
     for (const part of started.splice(0).reverse()) {
+      onPart(part.name);
       try {
         await part.stop();
       } catch (error) {

@@ -30,14 +30,24 @@ export async function startBalancer(gatewayUrls: readonly string[], intervalMs =
     }
   };
 
-  function pass(client: Socket): void {
+  /** Connects to the next gateway, and to another one if nothing listens there. */
+  function pass(client: Socket, attempts = ready.length): void {
     const url = ready[(turn += 1) % Math.max(1, ready.length)];
-    if (url === undefined) {
+    if (url === undefined || attempts === 0) {
       client.destroy();
       return;
     }
     const { hostname, port } = new URL(url);
     const gateway = connect({ host: hostname, port: Number(port), allowHalfOpen: true, noDelay: true });
+    const passOn = (): void => pass(client, attempts - 1);
+    gateway.once('error', passOn);
+    gateway.once('connect', () => {
+      gateway.off('error', passOn);
+      join(client, gateway);
+    });
+  }
+
+  function join(client: Socket, gateway: Socket): void {
     for (const [from, to] of [
       [client, gateway],
       [gateway, client],
@@ -52,7 +62,10 @@ export async function startBalancer(gatewayUrls: readonly string[], intervalMs =
     }
   }
 
-  const server = createServer({ allowHalfOpen: true, noDelay: true }, pass);
+  const server = createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect: true }, (client) => {
+    client.on('error', () => client.destroy());
+    pass(client);
+  });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const following = follow();
   while (ready.length === 0) await sleep(intervalMs);

@@ -1,7 +1,9 @@
 // A Tollgate with several replicas of every process, each started and stopped by itself, as on several machines: mutual TLS, one MariaDB.
+import { X509Certificate } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connect } from 'node:tls';
 import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
 import { CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
 import { InferenceServiceDefinition } from '#proto/inference/v1/inference.js';
@@ -11,7 +13,8 @@ import { dialGrpc } from '#client/grpc/grpc-client.js';
 import { readTls } from '#client/tls.js';
 import { createLogger } from '#kit/log.js';
 import { checkHealth } from '#kit/rpc/health-client.js';
-import { type CertificateFiles, ensureCertificate } from '#kit/tls/certificate-files.js';
+import { issueCertificate } from '#kit/tls/authority.js';
+import { type CertificateFiles, ensureAuthority, ensureCertificate, writePair } from '#kit/tls/certificate-files.js';
 import { type Mariadb, startMariadb } from '../../deploy/distributed/mariadb/mariadb.js';
 import { runCommand } from './command-runner.js';
 import { type Child, eventually, freePort, NeverWill, startScript } from './process.js';
@@ -35,11 +38,15 @@ export interface Member {
   readonly name: ServiceName | 'gateway';
   /** From 0. */
   readonly replica: number;
+  /** Its gRPC port, or that of its HTTP address. */
+  readonly port: number;
   /** Its HTTP address; undefined: it is a service. */
   readonly baseUrl: string | undefined;
   isRunning(): boolean;
   /** Starts it and waits until it is ready. */
   start(): Promise<void>;
+  /** Returns what it has printed since its last start. */
+  output(): string;
   /** Returns its exit code, or null after a fatal signal. */
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
@@ -63,7 +70,10 @@ export interface Fleet extends Pick<System, 'cli' | 'json'> {
   readonly key: string;
   /** The URL of the database server for a user with all privileges. */
   readonly adminUrl: string;
-  output(): string;
+  /** Replaces every certificate by a new one of the same authority, as a renewal does. Returns the serial number of each, by common name. */
+  renewCertificates(): Promise<ReadonlyMap<string, string>>;
+  /** Returns the serial number of the certificate that a service presents to new connections. */
+  serialOf(member: Member): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -85,25 +95,29 @@ export async function startFleet({ replicas, started = replicas, env = {}, distO
     const { ca, cert, key } = certificates.get(name)!;
     return { ...addresses, TOLLGATE_TLS_CA: ca, TOLLGATE_TLS_CERT: cert, TOLLGATE_TLS_KEY: key, ...env };
   };
-  const outputs: Child[] = [];
 
-  function member(name: Member['name'], replica: number, own: Record<string, string>, isReady: () => Promise<boolean>): Member {
+  function member(
+    { name, replica, port }: Pick<Member, 'name' | 'replica' | 'port'>,
+    own: Record<string, string>,
+    isReady: () => Promise<boolean>,
+  ): Member {
     let child: Child | undefined;
     const script = name === 'gateway' ? 'gateway/main.js' : `services/${name}/main.js`;
     return {
       name,
       replica,
-      baseUrl: name === 'gateway' ? `http://127.0.0.1:${own['PORT']}` : undefined,
+      port,
+      baseUrl: name === 'gateway' ? `http://127.0.0.1:${port}` : undefined,
       isRunning: () => child !== undefined && child.process.exitCode === null && child.process.signalCode === null,
       async start() {
         const started = startScript(join(distOf({ name }, replica), script), [], { ...envOf(name), ...own });
         child = started;
-        outputs.push(started);
         await eventually(async () => {
           if (started.process.exitCode !== null) throw new NeverWill(`${name} exited: ${started.stdout()}${started.stderr()}`);
           return (await isReady()) ? true : undefined;
         }, readyMsMax);
       },
+      output: () => (child === undefined ? '' : child.stdout() + child.stderr()),
       end: async (signal) => child?.end(signal) ?? 0,
     };
   }
@@ -117,7 +131,7 @@ export async function startFleet({ replicas, started = replicas, env = {}, distO
       [`${prefix}MIGRATION_DATABASE_URL`]: mariadb.migrationUrl(`tollgate_${name}`),
       ...(['auth', 'ledger', 'inference'].includes(name) ? { [`${prefix}SECRET_KEY_FILE`]: join(folder, `${name}-secret-key`) } : {}),
     };
-    return member(name, replica, settings, async () => {
+    return member({ name, replica, port }, settings, async () => {
       const connection = dialGrpc(`localhost:${port}`, { caller: 'operator', service: name, tls: readTls(certificates.get('operator')!) });
       const serves = checkHealth(connection, definitions[name].fullName, { caller: 'operator', timeoutMs: 2000 });
       return serves
@@ -131,10 +145,14 @@ export async function startFleet({ replicas, started = replicas, env = {}, distO
 
   const gatewayPorts = await freePorts(replicas);
   const gateways = gatewayPorts.map((port, replica) =>
-    member('gateway', replica, { PORT: String(port), TOLLGATE_GATEWAY_SPOOL_DIR: join(folder, `spool-${replica}`) }, async () => {
-      const { status } = await fetch(`http://127.0.0.1:${port}/readyz`);
-      return status === 200;
-    }),
+    member(
+      { name: 'gateway', replica, port },
+      { PORT: String(port), TOLLGATE_GATEWAY_SPOOL_DIR: join(folder, `spool-${replica}`) },
+      async () => {
+        const { status } = await fetch(`http://127.0.0.1:${port}/readyz`);
+        return status === 200;
+      },
+    ),
   );
   const services = serviceNames.flatMap((name) => Array.from({ length: replicas }, (_, replica) => service(name, replica)));
   const members = [...gateways, ...services];
@@ -150,7 +168,25 @@ export async function startFleet({ replicas, started = replicas, env = {}, distO
     adminUrl: mariadb.adminUrl,
     cli,
     json: async <T>(...args: string[]) => JSON.parse(await cli(...args, '--json')) as T,
-    output: () => outputs.map((child) => child.stdout() + child.stderr()).join(''),
+    async renewCertificates() {
+      const authority = await ensureAuthority(join(folder, 'tls'));
+      const serials = new Map<string, string>();
+      for (const [commonName, files] of certificates) {
+        const issued = await issueCertificate(authority, { commonName, days: 1, isClient: true, hosts: ['localhost', '127.0.0.1'] });
+        writePair(files, issued);
+        serials.set(commonName, new X509Certificate(issued.cert).serialNumber);
+      }
+      return serials;
+    },
+    serialOf: ({ port }: Member) =>
+      new Promise<string>((resolve, reject) => {
+        const own = readTls(certificates.get('operator')!);
+        const socket = connect({ ...own, host: '127.0.0.1', port, servername: 'localhost', ALPNProtocols: ['h2'] }, () => {
+          resolve(socket.getPeerX509Certificate()!.serialNumber);
+          socket.destroy();
+        });
+        socket.once('error', reject);
+      }),
     async stop() {
       await Promise.all(gateways.map((each) => each.end('SIGINT')));
       await Promise.all(services.map((each) => each.end('SIGINT')));

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Clock, systemClock } from '../clock.js';
 import type { Dialect } from './dialect.js';
 import type { PlainTransaction } from './plain-transaction.js';
-import { isPoolExhausted, isRetryable, isUnwritable } from './errors.js';
+import { isConnectionLost, isPoolExhausted, isRetryable, isUnwritable } from './errors.js';
 
 /** How long a successful write is trusted while no transaction fails. */
 const trustedMs = 5000;
@@ -42,9 +42,9 @@ export class WriteProbe {
     private readonly waitMs = patienceMs,
   ) {}
 
-  /** Notes the error of any transaction, so that a full disk is noticed with the first call that it fails. */
+  /** Notes the error of any transaction, so that a full disk or a lost server is noticed with the first call that it fails. */
   readonly note = (error: unknown): void => {
-    if (isUnwritable(error)) this.set(false);
+    if (isUnwritable(error) || isConnectionLost(error)) this.set(false);
   };
 
   /** Reports whether the last write succeeded. Writes again when that was long ago; never raises. */

@@ -82,7 +82,8 @@ export async function runProcess<G extends SettingGroups>(options: ProcessOption
     addMetrics: (source) => telemetry.addSource(source),
   };
   let parts: readonly Part[];
-  let stopParts: () => Promise<void>;
+  let stopParts: (onPart: (name: string) => void) => Promise<void>;
+  let stopping = '';
   try {
     parts = await options.build(groups, host);
     stopParts = await startInOrder(parts, log);
@@ -98,11 +99,12 @@ export async function runProcess<G extends SettingGroups>(options: ProcessOption
     for (const part of leavers) part.leave!();
     // A user at a terminal does not wait, and parts that nobody balances have nothing to announce.
     if (signal === 'SIGTERM' && leavers.length > 0) await sleep(common.lameDuckMs);
-    await stopParts();
+    await stopParts((name) => (stopping = name));
     for (const connection of connections) connection.close();
     await telemetry.stop();
   };
-  stopOnSignal(stop, common.lameDuckMs + common.drainTimeoutMs + (options.stopMsExtra ?? stopMsExtraDefault), log);
+  const stopMsMax = common.lameDuckMs + common.drainTimeoutMs + (options.stopMsExtra ?? stopMsExtraDefault);
+  stopOnSignal(stop, { stopMsMax, partInProgress: () => stopping }, log);
   log.info('started');
 }
 
@@ -130,7 +132,13 @@ export function endOnUncaught(log: Logger): void {
   process.on('unhandledRejection', end);
 }
 
-function stopOnSignal(stop: (signal: NodeJS.Signals) => Promise<void>, stopMsMax: number, log: Logger): void {
+interface StopOptions {
+  readonly stopMsMax: number;
+  /** The part that is stopping. */
+  partInProgress(): string;
+}
+
+function stopOnSignal(stop: (signal: NodeJS.Signals) => Promise<void>, { stopMsMax, partInProgress }: StopOptions, log: Logger): void {
   let isStopping = false;
   const onSignal = (signal: NodeJS.Signals): void => {
     if (isStopping) {
@@ -140,7 +148,7 @@ function stopOnSignal(stop: (signal: NodeJS.Signals) => Promise<void>, stopMsMax
     isStopping = true;
     log.info({ signal }, 'stopping');
     const timer = setTimeout(() => {
-      log.error('did not stop in time');
+      log.error({ part: partInProgress() }, 'did not stop in time');
       process.exit(1);
     }, stopMsMax).unref();
     stop(signal).then(
