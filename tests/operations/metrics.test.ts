@@ -125,6 +125,10 @@ describe.each(modes)('metrics, %s', (mode) => {
     ]) {
       expect(text).toContain(line);
     }
+    // The other side of each call, where it is another process.
+    const held =
+      'rpc_client_call_duration_seconds_count{rpc_system_name="grpc",rpc_method="tollgate.ledger.v1.LedgerService/Hold",rpc_response_status_code="OK"} 5';
+    expect(text.includes(held)).toBe(mode === 'distributed');
     expect(text).toMatch(/^tollgate_batch_size_count\{lane="usage records"\} [1-9]/m);
     expect(text).not.toMatch(/(acct|key|req)_[0-9a-f]{32}/);
     expect(text).not.toContain(system.firstKey.slice(6, -4));
