@@ -326,6 +326,9 @@ describe.each(modes)('the console’s API, %s', (mode) => {
       expect([method, path, await guest.refusal(method, `${account}${path}`, body)]).toEqual([method, path, refusal]);
     const { key: own } = await guest.must<{ key: KeyView }>('POST', `${account}/keys`, { ...key, project_id: mine.id }, 201);
     await guest.must('POST', `${account}/keys/${own.id}/revoke`, undefined, 200);
+    expect(await guest.get(`${account}/projects/${mine.id}`)).toMatchObject({ id: mine.id, keys: 1 });
+    const prompt = { model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hi' }] };
+    await guest.must('POST', `${account}/keys/${mine.key}/chat/completions`, prompt, 200);
 
     // As a viewer they only look, and without a role in any project they see nothing.
     const role = `${account}/members/${user.id}/projects/${mine.id}`;
