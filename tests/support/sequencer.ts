@@ -49,7 +49,7 @@ export const seconds: Readonly<Record<string, number>> = {
   'tests/console-api/operator-api.test.ts': 29,
   'tests/console/frame.test.ts': 28,
   'tests/accounts/sign-in.test.ts': 27,
-  'tests/operations/metrics.test.ts': 26,
+  'tests/operations/metrics.test.ts': 45,
   'tests/clients/failures.test.ts': 25,
   'tests/money/ledger-killed.distributed.test.ts': 23,
   'tests/operations/first-run.test.ts': 23,
