@@ -124,6 +124,7 @@ export function restoreCommand(cli: Cli): Command {
         withoutSecretKey: options.withoutSecretKey === true,
         deliver: options.deliver === true,
         ...(options.binaryLogs === undefined ? {} : { binaryLogs: { files: options.binaryLogs, until: sqlInstant(options.until) } }),
+        env: cli.world.env,
         log: createLogger({ name: 'restore', level: 'warn' }, { write: (line) => cli.world.stderr(line) }),
       });
       report(cli, restored, options.deliver === true);

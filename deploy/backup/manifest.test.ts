@@ -42,6 +42,7 @@ const restoring = (fields: Partial<RestoreRequest> = {}): Promise<unknown> =>
     secretKeyFiles: [],
     withoutSecretKey: false,
     deliver: false,
+    env: {},
     log: recordingLogger().log,
     ...fields,
   });

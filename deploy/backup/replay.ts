@@ -6,7 +6,7 @@ import { CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
 import { HoldState, type LedgerService, LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import { type Drift, DriftCheck, MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
 import { systemClock } from '#kit/clock.js';
-import { parseSettings } from '#kit/config/settings.js';
+import { type Environment, parseSettings } from '#kit/config/settings.js';
 import { migrate } from '#kit/db/migrate.js';
 import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
@@ -42,15 +42,17 @@ export interface Replay {
 const roundsMax = 5;
 const settleMsMax = 600_000;
 const pollMs = 50;
+// The longest time that a timer of Node can wait.
+const never = 2 ** 31 - 1;
 const holdsAtATime = 200;
 
 const context = (): CallContext => callContext({ caller: 'operator', timeoutMs: 60_000 });
 
 /**
  * Records what is in the spool, settles what metering has and the ledger has not, ends the holds whose time is over, and verifies everything.
- * Calls in flight stay open, because their gateways may still have reports of them.
+ * Calls in flight stay open, because their gateways may still have reports of them. `env` has metering's settings, which say what is in archives.
  */
-export async function replay(databases: BillDatabases, spoolFolder: string | undefined, log: Logger): Promise<Replay> {
+export async function replay(databases: BillDatabases, spoolFolder: string | undefined, env: Environment, log: Logger): Promise<Replay> {
   const clock = systemClock;
   await migrate(databases.catalog, catalogMigrations);
   await migrate(databases.ledger, ledgerMigrations);
@@ -63,7 +65,8 @@ export async function replay(databases: BillDatabases, spoolFolder: string | und
   const catalog = createCatalog(parseSettings(catalogSettings, {}), { db: databases.catalog, clock, log, auth });
   const ledger = createLedger(parseSettings(ledgerSettings, {}), { db: databases.ledger, clock, log, access, auth });
   const metering = createMetering(
-    { ...parseSettings(meteringSettings, {}), outboxPollMs: pollMs },
+    // Nothing is moved into archives.
+    { ...parseSettings(meteringSettings, env), outboxPollMs: pollMs, archiveIntervalMs: never },
     {
       db: databases.metering,
       clock,

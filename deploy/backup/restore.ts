@@ -2,6 +2,7 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { AppError } from '#client/errors/app-error.js';
+import type { Environment } from '#kit/config/settings.js';
 import { lockFolder } from '#kit/db/folder-lock.js';
 import { type Database, openDatabase } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
@@ -33,6 +34,8 @@ export interface RestoreRequest {
   readonly deliver: boolean;
   /** Binary logs to apply after the copy, and the instant up to which; absent: none. */
   readonly binaryLogs?: { readonly files: readonly string[]; readonly until: string | undefined };
+  /** The settings of metering, if they differ from the defaults. */
+  readonly env: Environment;
   readonly log: Logger;
 }
 
@@ -112,8 +115,8 @@ async function restoreServer(request: RestoreRequest, manifest: Manifest): Promi
   }
 }
 
-async function makeRight(bill: BillDatabases, auth: Database, { dataDir, deliver, log }: RestoreRequest): Promise<Replay> {
-  const result = await replay(bill, join(dataDir, spoolName), log);
+async function makeRight(bill: BillDatabases, auth: Database, { dataDir, deliver, env, log }: RestoreRequest): Promise<Replay> {
+  const result = await replay(bill, join(dataDir, spoolName), env, log);
   if (!deliver) await pauseDeliveries(auth, Date.now());
   return result;
 }
