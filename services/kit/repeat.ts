@@ -27,6 +27,8 @@ export function repeat(intervalMs: number, work: () => Promise<void>, onError: (
           isFailing = true;
         },
       );
+      // Stopped during the run: there was no pause to end.
+      if (isStopping) return;
     }
   };
   const ended = loop();
