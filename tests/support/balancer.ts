@@ -23,10 +23,11 @@ export async function startBalancer(gatewayUrls: readonly string[], intervalMs =
       },
       () => false,
     );
-  const follow = async (): Promise<void> => {
+  // Each gateway by itself: one that answers late must not delay what is known of the others.
+  const follow = async (url: string): Promise<void> => {
     for (; !isStopping; await sleep(intervalMs)) {
-      const states = await Promise.all(gatewayUrls.map(isReady));
-      ready = gatewayUrls.filter((_, index) => states[index]);
+      const isNow = await isReady(url);
+      if (isNow !== ready.includes(url)) ready = isNow ? [...ready, url] : ready.filter((other) => other !== url);
     }
   };
 
@@ -67,7 +68,7 @@ export async function startBalancer(gatewayUrls: readonly string[], intervalMs =
     pass(client);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const following = follow();
+  const following = Promise.all(gatewayUrls.map(follow));
   while (ready.length === 0) await sleep(intervalMs);
   return {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
