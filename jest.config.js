@@ -15,6 +15,8 @@ const needProcesses = '\\.distributed\\.test\\.ts$';
 
 // What only the long forms install: `make nightly` sets TOLLGATE_TEST_JAEGER.
 const needJaeger = 'jaeger\\.distributed\\.test\\.ts$';
+// Takes minutes.
+const long = '-long\\.distributed\\.test\\.ts$';
 
 export default {
   testSequencer: '<rootDir>/tests/support/sequencer.ts',
@@ -42,6 +44,7 @@ export default {
       testPathIgnorePatterns: [
         '<rootDir>/tests/(translation|support|mutation)/',
         ...(process.env['TOLLGATE_TEST_JAEGER'] === '1' ? [] : [needJaeger]),
+        ...(process.env['TOLLGATE_TEST_ROLLOUTS'] === undefined ? [long] : []),
         ...(process.env['TOLLGATE_TEST_CHART'] === '1' ? [] : ['<rootDir>/tests/kubernetes/']),
         ...(modes === undefined || modes.split(',').includes('distributed') ? [] : [needProcesses]),
       ],

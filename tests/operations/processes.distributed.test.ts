@@ -130,7 +130,7 @@ describe('processes started one by one', () => {
     expect(after[0]).toMatchObject({ service: 'auth', current: true, sealed_secrets: 1 });
     expect(after.filter(({ id }) => before.some((key) => key.id === id))).toEqual([]);
 
-    // The last one that was started.
+    // The most recently started process.
     expect(await children.pop()!.end('SIGTERM')).toBe(0);
     renameSync(file, `${file}.away`);
     startService('auth');

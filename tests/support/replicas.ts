@@ -1,0 +1,84 @@
+// Two replicas of every process behind a balancer, which tests restart and kill under a steady load.
+import { expect } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Balancer, startBalancer } from './balancer.js';
+import { type Fleet, type Member, startFleet } from './fleet.js';
+import { type KeepAliveResult, startKeepAlive } from './keep-alive.js';
+
+const knownKeysMs = 60_000;
+
+/** A fleet with two replicas of every process. */
+export class Replicas {
+  /** The calls of `underLoad` that were answered, and those that a test adds. */
+  answered = 0;
+
+  private constructor(
+    readonly fleet: Fleet,
+    private readonly balancer: Balancer,
+    private readonly load: { readonly connections: number; readonly pauseMs: number },
+  ) {}
+
+  /** Starts `started` of the two replicas of each process. `load` is the size of the load, without the connections of the client libraries. */
+  static async start(started: 1 | 2, load: { readonly connections: number; readonly pauseMs: number }): Promise<Replicas> {
+    const fleet = await startFleet({
+      replicas: 2,
+      started,
+      env: {
+        TOLLGATE_LOG_LEVEL: 'warn',
+        TOLLGATE_LAME_DUCK: '1s',
+        TOLLGATE_GATEWAY_KEYS_WITHOUT_AUTH: `${knownKeysMs}ms`,
+        // A killed gateway leaves calls without an end.
+        TOLLGATE_METERING_LEASE: '5s',
+        TOLLGATE_METERING_SWEEP_INTERVAL: '500ms',
+        TOLLGATE_METERING_LOST_GRACE: '1s',
+        TOLLGATE_METERING_HOLD_TTL: '10s',
+        TOLLGATE_GATEWAY_HOLD_TTL: '10s',
+      },
+    });
+    return new Replicas(fleet, await startBalancer(gatewayUrls(fleet.members)), load);
+  }
+
+  async end(): Promise<void> {
+    await this.balancer.stop();
+    await this.fleet.stop();
+  }
+
+  /** Makes calls during `work`. */
+  async underLoad(work: () => Promise<void>): Promise<KeepAliveResult> {
+    const load = startKeepAlive({ baseUrl: this.balancer.baseUrl, key: this.fleet.key, libraries: true, ...this.load });
+    try {
+      await sleep(500);
+      await work();
+      await sleep(500);
+    } finally {
+      await load.stop();
+    }
+    const result = await load.stop();
+    this.answered += result.answered;
+    return result;
+  }
+
+  async restartAll(): Promise<void> {
+    for (const member of this.fleet.members) {
+      await stopMember(member);
+      await member.start();
+    }
+  }
+
+  async replaceAll(): Promise<void> {
+    const { members } = this.fleet;
+    for (const former of members.filter((member) => member.isRunning())) {
+      await members.find(({ name, replica }) => name === former.name && replica !== former.replica)!.start();
+      await stopMember(former);
+    }
+  }
+}
+
+/** Returns the HTTP addresses of the gateways among these. */
+export const gatewayUrls = (members: readonly Member[]): string[] =>
+  members.flatMap(({ baseUrl }) => (baseUrl === undefined ? [] : [baseUrl]));
+
+async function stopMember(member: Member): Promise<void> {
+  const code = await member.end('SIGTERM');
+  expect({ name: member.name, code, output: code === 0 ? '' : member.output() }).toEqual({ name: member.name, code: 0, output: '' });
+}
