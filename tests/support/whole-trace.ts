@@ -2,7 +2,7 @@
 import { expect } from '@jest/globals';
 import type { ReceivedSpan } from './otlp.js';
 
-/** The parts of a span that are checked, as any receiver has them. */
+/** The fields of a span that the checks read. Every OTLP receiver and Jaeger's API provide them. */
 export type TraceSpan = Pick<
   ReceivedSpan,
   'service' | 'traceId' | 'spanId' | 'parentSpanId' | 'name' | 'kind' | 'attributes' | 'isError' | 'events' | 'links'

@@ -19,8 +19,8 @@ export interface Candidate {
 }
 
 /**
- * Returns the candidate to call next. Only the usable candidates of the first priority that has any are compared. If they have draws, the
- * highest draw, adjusted by weight, wins. Otherwise two are chosen at random by weight, and the healthier and faster of the two wins. If no
+ * Returns the candidate to call next. Compares only the usable candidates with the lowest priority number. If they have draws, returns the
+ * one with the highest draw after weighting. Otherwise picks two at random by weight and returns the healthier and faster one. If no
  * candidate is usable, returns the cooling candidate whose cooldown ends first, or else the ejected candidate whose ejection ends first: a
  * target that may fail is better than none. Returns undefined if there are no candidates. `random` returns numbers in [0, 1).
  */

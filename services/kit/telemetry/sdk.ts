@@ -72,7 +72,7 @@ export function register(options: Pick<TelemetryOptions, 'serviceName' | 'instan
     spanLimits: { linkCountLimit: otel.otelSpanLinksMax },
   });
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
-  // What clients and upstreams are told is configurable; between our own processes a trace must not break.
+  // OTEL_PROPAGATORS applies to clients and upstreams only: between our own processes the trace context is always propagated.
   propagation.setGlobalPropagator(propagatorOf(otel.otelPropagators));
   propagateWith(propagatorOf(['tracecontext', 'baggage']));
   trace.setGlobalTracerProvider(provider);
