@@ -5,6 +5,7 @@ import { AppError } from '#client/errors/app-error.js';
 import { chatCompletions } from './formats/chat-completions/index.js';
 import type { Format } from './formats/format.js';
 import { messages } from './formats/messages/index.js';
+import { notOfferedAt, notOfferedMessage } from './formats/not-offered.js';
 import { openapi } from './formats/openapi.js';
 import { admit } from './http/middleware/admit.js';
 import { countRate } from './http/middleware/count-rate.js';
@@ -193,6 +194,8 @@ function notFound(routerOf: (ctx: Context) => Router): Middleware {
 }
 
 function nothingThere(ctx: Context): never {
+  const known = notOfferedAt(ctx.path);
+  if (known !== undefined) throw new AppError('not_offered', notOfferedMessage(known), { details: { nearest: known.nearest } });
   throw new AppError('not_found', `There is nothing at ${ctx.method} ${ctx.path.slice(0, 200)}. GET /openapi.json lists all routes.`, {
     details: { what: 'path' },
   });

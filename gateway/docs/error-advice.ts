@@ -50,6 +50,10 @@ const request = {
     means: 'The path, or the record it names, does not exist; `what` is the kind of record.',
     todo: 'Check the address against the [API reference](api.md), or the id.',
   },
+  not_offered: {
+    means: "The path belongs to a vendor's API and is not offered here; `nearest` is the nearest thing that is.",
+    todo: 'Do what the message says; [not offered](not-offered.md) lists all such paths.',
+  },
   already_exists: { means: 'The object to be created already exists.', todo: 'Use the existing one, or another name.' },
   failed_precondition: { means: 'The current state does not allow this.', todo: 'Do what the message says first.' },
   method_not_allowed: { means: 'The path exists, but not with this HTTP method.', todo: 'Use a method listed in the `allow` header.' },
@@ -88,8 +92,8 @@ const models = {
     todo: 'Choose another model, or have the operator publish a price.',
   },
   model_unavailable: {
-    means: 'No enabled upstream serves the model at the moment.',
-    todo: 'Choose another model, or try later; the operator can run `tollgate doctor`.',
+    means: 'No enabled upstream serves the model.',
+    todo: 'Choose another model, or ask the operator, who can run `tollgate doctor`. If the response has `retry-after`, its upstreams are drained for the moment: retry.',
   },
 };
 

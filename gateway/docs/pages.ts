@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { root } from '#kit/root.js';
 import { apiPage, consoleApiPage } from './api-page.js';
 import { errorsPage } from './errors-page.js';
+import { notOfferedPage } from './not-offered-page.js';
 
 /** A page. */
 export interface DocPage {
@@ -30,6 +31,7 @@ const sources: readonly Source[] = [
     description: 'Every error reason in both formats: status, type, code, whether to retry, what to do.',
     make: errorsPage,
   },
+  { name: 'not-offered', description: 'The paths of the vendors that are not offered, and what to use instead.', make: notOfferedPage },
   { name: 'charging', description: 'The charge line by line, for every possible outcome of a call.' },
   {
     name: 'budgets',

@@ -29,6 +29,7 @@ const told: [Reason, number, string, string, number, string][] = [
   ['idempotency_in_progress', 409, 'invalid_request_error', 'idempotency_in_progress', 409, 'conflict_error'],
   ['idempotency_answer_gone', 410, 'invalid_request_error', 'idempotency_answer_gone', 410, 'invalid_request_error'],
   ['not_found', 404, 'invalid_request_error', 'not_found', 404, 'not_found_error'],
+  ['not_offered', 404, 'invalid_request_error', 'not_offered', 404, 'not_found_error'],
   ['method_not_allowed', 405, 'invalid_request_error', 'method_not_allowed', 405, 'invalid_request_error'],
   ['key_missing', 401, 'invalid_request_error', 'invalid_api_key', 401, 'authentication_error'],
   ['key_malformed', 401, 'invalid_request_error', 'invalid_api_key', 401, 'authentication_error'],
@@ -231,20 +232,23 @@ describe('client libraries', () => {
       expect(tell(format, 'balance_held', { retryAfterMs: 1500 }).headers).toEqual({ 'retry-after': '2', 'x-should-retry': 'true' });
   });
 
-  it.each([
-    'upstream_rate_limited',
-    'upstream_overloaded',
-    'upstream_unavailable',
-    'model_unavailable',
-    'upstream_failed',
-    'upstream_timeout',
-  ] as Reason[])('receive a wait after %s only if it is known, because their own backoff is better than every second', (reason) => {
+  it('may retry where no upstream serves the model only if its upstreams are drained, because one that is not set up stays so', () => {
     for (const format of both) {
-      expect(tell(format, reason, {}).headers).toEqual({});
-      expect(tell(format, reason, { retryAfterMs: 1500 }).headers).toEqual({ 'retry-after': '2' });
-      expect(tell(format, reason, { retryAfterMs: 86_400_000 }).headers).toEqual({ 'retry-after': '60' });
+      expect(tell(format, 'model_unavailable', {}).headers).toEqual({ 'x-should-retry': 'false' });
+      expect(tell(format, 'model_unavailable', { retryAfterMs: 1000 }).headers).toEqual({ 'retry-after': '1' });
     }
   });
+
+  it.each(['upstream_rate_limited', 'upstream_overloaded', 'upstream_unavailable', 'upstream_failed', 'upstream_timeout'] as Reason[])(
+    'receive a wait after %s only if it is known, because their own backoff is better than every second',
+    (reason) => {
+      for (const format of both) {
+        expect(tell(format, reason, {}).headers).toEqual({});
+        expect(tell(format, reason, { retryAfterMs: 1500 }).headers).toEqual({ 'retry-after': '2' });
+        expect(tell(format, reason, { retryAfterMs: 86_400_000 }).headers).toEqual({ 'retry-after': '60' });
+      }
+    },
+  );
 
   it.each(['idempotency_in_progress', 'overloaded', 'service_unavailable'] as Reason[])(
     'learn when to retry after %s, and never to sleep for more than a minute',

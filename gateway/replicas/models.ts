@@ -146,9 +146,13 @@ export function createModelReplica(deps: {
       }
       const targets = targetsOf(model);
       if (targets.length === 0) {
-        throw new AppError('model_unavailable', `No enabled upstream serves "${model.id}".`, {
-          details: { field: 'model' },
-        });
+        throw new AppError(
+          'model_unavailable',
+          `No enabled upstream serves "${model.id}". Use another model, or ask the operator to set up its upstream.`,
+          {
+            details: { field: 'model' },
+          },
+        );
       }
       return { model, price, targets };
     },

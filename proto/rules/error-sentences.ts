@@ -134,6 +134,7 @@ export const sentences = {
     no_charge: 'The account has no charge for the call {id}.',
     no_draft: 'There is no price draft for "{model}".',
   },
+  not_offered: { not_offered: 'This is not offered here.' },
   already_exists: {
     already_exists: 'It already exists.',
     email_taken: 'A user with this email address already exists.',

@@ -18,6 +18,8 @@ export const reasons = {
   idempotency_mismatch: Status.ALREADY_EXISTS,
   /** The thing named does not exist; details.what says which kind. */
   not_found: Status.NOT_FOUND,
+  /** The path belongs to a vendor's API and is not offered; details.nearest names what is. */
+  not_offered: Status.NOT_FOUND,
   /** Another call runs under this idempotency key; worth a retry. */
   idempotency_in_progress: Status.ABORTED,
   /** The call of this idempotency key is on record and charged, but its answer cannot be given again. */

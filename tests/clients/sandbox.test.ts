@@ -209,6 +209,23 @@ describe.each(modes)('the official clients, %s', (mode) => {
       expect(message).toMatchObject({ status: 404, type: 'not_found_error' });
     });
 
+    it('a part of the vendor API that is not offered, with what is', async () => {
+      const chat = await refusal(openai.moderations.create({ input: 'Hello' }));
+      expect(chat).toMatchObject({ status: 404, code: 'not_offered' });
+      expect(chat.message).toContain('Use POST /v1/chat/completions');
+      const message = await refusal(anthropic.messages.batches.list());
+      expect(message).toMatchObject({ status: 404, type: 'not_found_error', code: 'not_offered' });
+      expect(message.message).toContain('POST /v1/messages');
+    });
+
+    it('a model whose upstream is not set up, which libraries must not retry', async () => {
+      const { data } = (await (await fetch(`${system.baseUrl}/v1/catalog`)).json()) as { data: { id: string; available: boolean }[] };
+      const model = data.find(({ available }) => !available)!.id;
+      const error: unknown = await openai.chat.completions.create({ model, messages }).catch((caught: unknown) => caught);
+      expect(error).toMatchObject({ status: 503, code: 'model_unavailable' });
+      expect((error as InstanceType<typeof OpenAI.APIError>).headers!.get('x-should-retry')).toBe('false');
+    });
+
     it('a model that the key may not use', async () => {
       const { secret } = await createKey(system, 'echo only', '--models', 'sandbox/echo');
       const [chat, message] = await bothRefusals(secret, { model: 'sandbox/story' });

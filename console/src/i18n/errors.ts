@@ -169,6 +169,7 @@ export const chineseSentences: Readonly<Record<Rule, string>> = {
   upstreams_full: '已有 {max} 个上游，请先删除一个。',
   credentials_full: '该上游已有 {max} 个凭据，请先移除一个。',
   secret_unreadable: '无法用当前的密钥解密已存的凭据，请重新填写凭据。',
+  not_offered: '此处不提供该功能。',
   method_not_allowed: '此地址不支持该操作。请重新加载页面后再试。',
   key_missing: '请求中没有平台密钥。',
   key_malformed: '所发送的内容不是平台密钥，可能未完整复制。',

@@ -26,6 +26,7 @@ export const renderings: Renderings = {
   idempotency_in_progress: { ...invalid('idempotency_in_progress', 409), retry: 'later' },
   idempotency_answer_gone: invalid('idempotency_answer_gone', 410),
   not_found: invalid('not_found', 404),
+  not_offered: invalid('not_offered', 404),
   already_exists: invalid('already_exists', 409),
   failed_precondition: invalid('failed_precondition'),
   method_not_allowed: invalid('method_not_allowed', 405),
@@ -50,7 +51,7 @@ export const renderings: Renderings = {
 
   model_unknown: invalid('model_not_found', 404),
   model_unpriced: invalid('model_unpriced'),
-  model_unavailable: failed(503, 'model_unavailable', 'unsaid'),
+  model_unavailable: failed(503, 'model_unavailable', 'when-told'),
 
   balance_empty: unpaid('balance_empty'),
   balance_held: { ...unpaid('balance_held'), retry: 'later' },

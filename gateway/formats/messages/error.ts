@@ -29,6 +29,7 @@ export const renderings: Renderings = {
   idempotency_in_progress: { ...conflict('idempotency_in_progress'), retry: 'later' },
   idempotency_answer_gone: invalid('idempotency_answer_gone', 410),
   not_found: notFound('not_found'),
+  not_offered: notFound('not_offered'),
   already_exists: conflict('already_exists'),
   failed_precondition: invalid('failed_precondition'),
   method_not_allowed: invalid('method_not_allowed', 405),
@@ -53,7 +54,7 @@ export const renderings: Renderings = {
 
   model_unknown: notFound('model_not_found'),
   model_unpriced: invalid('model_unpriced'),
-  model_unavailable: overloaded('model_unavailable'),
+  model_unavailable: overloaded('model_unavailable', 'when-told'),
 
   balance_empty: unpaid('balance_empty'),
   balance_held: { ...unpaid('balance_held'), retry: 'later' },

@@ -166,7 +166,7 @@ export class UpstreamRegistry {
 
 /** Returns the error of a model without a target that can be tried. */
 export function noTarget(): AppError {
-  return new AppError('model_unavailable', 'No enabled upstream serves this model at the moment.');
+  return new AppError('model_unavailable', 'No enabled upstream serves this model at the moment.', { retryAfterMs: 1000 });
 }
 
 /** Returns a stored upstream as it is shown. */
