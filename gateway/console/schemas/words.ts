@@ -43,7 +43,7 @@ export const priceWarnings = [
   'start_passed',
   'ended_by_later',
 ] as const;
-export const apiFormats = ['chat_completions', 'messages', 'sandbox'] as const;
+export const apiFormats = ['chat_completions', 'messages', 'responses', 'sandbox'] as const;
 export const targetStates = ['cooling', 'ejected', 'available'] as const;
 export const ejectionCauses = ['consecutive_failures', 'failure_rate', 'slow_first_tokens', 'failed_trial', 'operator'] as const;
 export const overrideModes = ['drain', 'eject', 'return'] as const;

@@ -1,6 +1,7 @@
 // Repairs what vendors reject in a conversation that goes to an upstream as the caller wrote it: thinking that
-// another vendor left unsigned, and tool results that are not together right after their calls. Clients that have talked
+// another vendor left unsigned or encrypted, and tool results that are not together right after their calls. Clients that have talked
 // to models of other vendors, or that answer each call in a separate message, send such conversations.
+import { itemOfSignature } from '#rules/reasoning-seals.js';
 import type { BlockParam, MessageParam } from './block-schema.js';
 import { messagesToolId } from './tool-id.js';
 
@@ -24,7 +25,7 @@ function mendBlocks(message: Message): Message[] {
 }
 
 function isUnsigned(block: BlockParam): boolean {
-  return block.type === 'thinking' && !block.signature;
+  return block.type === 'thinking' && (!block.signature || itemOfSignature(block.signature) !== undefined);
 }
 
 /** Returns the field of a block that holds a call id with characters that this format does not allow. */

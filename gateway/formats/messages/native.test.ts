@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { ApiFormat } from '#proto/inference/v1/inference.js';
+import { signatureOfItem } from '#rules/reasoning-seals.js';
 import type { FormatHeaders } from '../format.js';
 import { clientRequests } from '../testing/requests.js';
 import { parseCountTokens, parseMessages } from './request.js';
@@ -78,11 +79,12 @@ describe('the caller’s own messages body', () => {
 });
 
 describe('a conversation that vendors would refuse', () => {
-  it('loses thinking without a signature, and a message of nothing else', () => {
+  it('loses thinking without a signature or of a responses upstream, and a message of nothing else', () => {
     const signed = { type: 'thinking', thinking: '', signature: 's' };
     const unsigned = [
       { type: 'thinking', thinking: 'a', signature: '' },
       { type: 'thinking', thinking: 'a' },
+      { type: 'thinking', thinking: 'a', signature: signatureOfItem({ id: 'rs_1', encryptedContent: 'gAAA' }) },
     ];
     expect(messagesOf(assistant(...unsigned, signed, text), user(text), assistant(unsigned[0]!), user(text))).toEqual([
       { role: 'user', content: 'hi' },

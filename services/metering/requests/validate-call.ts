@@ -18,6 +18,12 @@ const instantMsMax = 253_402_300_799_999n;
 const offsetMinutesMin = -720;
 const offsetMinutesMax = 840;
 
+const callerFormats: ReadonlySet<ApiFormat> = new Set([
+  ApiFormat.API_FORMAT_CHAT_COMPLETIONS,
+  ApiFormat.API_FORMAT_MESSAGES,
+  ApiFormat.API_FORMAT_RESPONSES,
+]);
+
 const hashBytes = 32;
 const attemptsMax = 16;
 
@@ -43,11 +49,7 @@ export function validateCall(call: Call | undefined, field = 'call'): PricedCall
   requireThat(call.modelId !== '' && call.modelId.length <= nameCharsMax, `${field}.model_id`, `must have 1 to ${nameCharsMax} characters`);
   requireThat(call.upstreamId.length <= nameCharsMax, `${field}.upstream_id`, `must have at most ${nameCharsMax} characters`);
   requireThat(call.upstreamModel.length <= nameCharsMax, `${field}.upstream_model`, `must have at most ${nameCharsMax} characters`);
-  requireThat(
-    call.format === ApiFormat.API_FORMAT_CHAT_COMPLETIONS || call.format === ApiFormat.API_FORMAT_MESSAGES,
-    `${field}.format`,
-    'must be a known format',
-  );
+  requireThat(callerFormats.has(call.format), `${field}.format`, 'must be a known format');
   const price = validatePrice(call.price, `${field}.price`);
   requireThat(call.heldNanoUsd >= 0n, `${field}.held_nano_usd`, 'must be zero or more');
   requireThat(isUint32(call.outputCapTokens), `${field}.output_cap_tokens`, 'must be the cap that was sent upstream');

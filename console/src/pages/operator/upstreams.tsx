@@ -140,7 +140,7 @@ function What({ upstream }: { upstream: Upstream }) {
   const { base_url, api_format, has_secret, secret_last_four, allow_private_network, locked, models } = upstream;
   const t = useText(upstreamsText);
   const lastFour = secret_last_four === null ? t.shortSecret : <code>{`…${secret_last_four}`}</code>;
-  const formats = { chat_completions: t.chatCompletions, messages: t.messages, sandbox: t.sandbox };
+  const formats = { chat_completions: t.chatCompletions, messages: t.messages, responses: t.responses, sandbox: t.sandbox };
   return (
     <Facts
       facts={[

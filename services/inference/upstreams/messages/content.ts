@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { AppError } from '#client/errors/app-error.js';
 import type { DocumentPart, ImagePart, Part, ToolResultPart } from '#proto/inference/v1/inference.js';
+import { itemOfSignature } from '#rules/reasoning-seals.js';
 import { toolArguments } from '../tool-json.js';
 
 /** A block while the request is being built. */
@@ -52,8 +53,8 @@ function toBlock(part: Part['part']): Block | undefined {
     case 'reasoning': {
       const { text, signature, redactedData } = part.value;
       if (redactedData !== '') return { type: 'redacted_thinking', data: redactedData };
-      // Unsigned reasoning comes from another vendor and would be rejected.
-      return signature === '' ? undefined : { type: 'thinking', thinking: text, signature };
+      // Reasoning that another vendor left unsigned, or encrypted, would be rejected.
+      return signature === '' || itemOfSignature(signature) !== undefined ? undefined : { type: 'thinking', thinking: text, signature };
     }
     default:
       return undefined;

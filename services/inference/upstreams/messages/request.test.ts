@@ -26,6 +26,7 @@ const full = GenerateRequest.fromPartial({
         parts: [
           { part: { $case: 'reasoning', value: { text: 'Two tools.', signature: 'sig' } } },
           { part: { $case: 'reasoning', value: { text: "Another vendor's." } } },
+          { part: { $case: 'reasoning', value: { text: 'Encrypted.', signature: 'tgitem.rs_1.gAAA' } } },
           { part: { $case: 'reasoning', value: { redactedData: 'opaque' } } },
           text('One moment.'),
           { part: { $case: 'toolCall', value: { id: 'functions.f:0', name: 'f', argumentsJson: '{"x":1}' } } },
