@@ -1,6 +1,7 @@
 // Where the CLI finds the gateway. The only place in the CLI that reads environment variables.
 import { commonSettings, tlsOf } from '#kit/config/common.js';
 import { traceUrl } from '#kit/config/trace-url.js';
+import { findHttpAddress } from '#kit/process/http-address.js';
 import { ConfigError, integer, optionalText, parseSettings, type Setting, text, type Settings } from '#kit/config/settings.js';
 import type { Tls } from '#client/tls.js';
 import { type ServiceName, serviceNames } from '#rules/services.js';
@@ -21,14 +22,18 @@ export const cliSettings = {
   dataDir: text('TOLLGATE_DATA_DIR', 'Folder of the data of a single-process gateway; its socket for operators is in it.', {
     default: './data',
   }),
-  port: integer('PORT', 'HTTP port of a gateway on this machine, for `tollgate doctor` and links into the console.', {
-    default: 8080,
-    min: 0,
-    max: 65_535,
-  }),
+  port: integer(
+    'PORT',
+    'HTTP port of a gateway on this machine, for `tollgate doctor` and links into the console; 0 finds it by TOLLGATE_DATA_DIR.',
+    {
+      default: 0,
+      min: 0,
+      max: 65_535,
+    },
+  ),
   gatewayUrl: optionalText(
     'TOLLGATE_GATEWAY_URL',
-    'Address of the gateway, for `tollgate doctor` and links into the console; absent: http://127.0.0.1:<PORT>.',
+    'Address of the gateway, for `tollgate doctor` and links into the console; absent: http://127.0.0.1:<PORT>, or what TOLLGATE_DATA_DIR says.',
   ),
   publicUrl: optionalText(
     'TOLLGATE_GATEWAY_PUBLIC_URL',
@@ -95,7 +100,8 @@ export type CliConfig = {
 /** Parses the settings. Any service address selects distributed mode, which requires all of them. Raises ConfigError with every fault. */
 export function parseCliConfig(env: Readonly<Record<string, string | undefined>>): CliConfig {
   const values = parseSettings(cliSettings, env);
-  const gatewayUrl = values.gatewayUrl ?? `http://127.0.0.1:${values.port}`;
+  const ofPort = values.port === 0 ? findHttpAddress(values.dataDir) : `http://127.0.0.1:${values.port}`;
+  const gatewayUrl = values.gatewayUrl ?? ofPort ?? 'http://127.0.0.1:8080';
   const tls = tlsOf(values);
   const publicUrl = (values.publicUrl ?? gatewayUrl).replace(/\/+$/, '');
   const paths = { tlsCaPath: values.tlsCa, tlsCaKeyPath: values.tlsCaKey };

@@ -58,7 +58,7 @@ async function* examineGateway(config: CliConfig, nowMs: () => number): AsyncGen
     const url = `${config.gatewayUrl}/readyz`;
     const response = await fetch(url, { signal: AbortSignal.timeout(httpTimeoutMs) }).catch((error: unknown) => {
       throw new CliError(`${url} does not answer.`, {
-        fix: 'Start the gateway, or set PORT or TOLLGATE_GATEWAY_URL to its address.',
+        fix: 'Start the gateway, or set TOLLGATE_DATA_DIR to its data folder, or TOLLGATE_GATEWAY_URL to its address.',
         cause: error,
       });
     });

@@ -70,14 +70,9 @@ export function welcomeText(welcome: Welcome): string {
   return lines.join('\n');
 }
 
-/** Returns the operator's command for a single process, preceded by the settings that differ from their defaults. */
-export function commandFor(dataDir: string, address: string): string {
-  const { port } = new URL(address);
-  const settings = [
-    ...(dataDir === './data' ? [] : [`TOLLGATE_DATA_DIR=${quoted(dataDir)}`]),
-    ...(port === '8080' ? [] : [`PORT=${port}`]),
-  ];
-  return [...settings, './tollgate'].join(' ');
+/** Returns the operator's command for a single process, preceded by its data folder unless that is the default. */
+export function commandFor(dataDir: string): string {
+  return [...(dataDir === './data' ? [] : [`TOLLGATE_DATA_DIR=${quoted(dataDir)}`]), './tollgate'].join(' ');
 }
 
 /** Returns the path as a shell word. */

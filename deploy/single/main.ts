@@ -12,6 +12,7 @@ import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import { PaymentServiceDefinition } from '#proto/ledger/v1/payments.js';
 import { MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
 import { claimAdminSocket } from '#kit/process/admin-socket.js';
+import { noteHttpAddress } from '#kit/process/http-address.js';
 import { lockFolder } from '#kit/db/folder-lock.js';
 import { type Database, openDatabase } from '#kit/db/open.js';
 import type { GroupValues } from '#kit/config/settings.js';
@@ -205,6 +206,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     name: 'welcome',
     async start() {
       const address = gateway.address();
+      noteHttpAddress(dataDir, address);
       const link =
         firstRun === undefined
           ? undefined
@@ -215,7 +217,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
           startedInMs: Date.now() - startedAtMs,
           dataDir,
           mode: 'one process, SQLite',
-          command: commandFor(dataDir, address),
+          command: commandFor(dataDir),
           ...(firstRun === undefined || link === undefined ? {} : { firstRun: firstRunFacts(firstRun, link, dataDir, isTerminal) }),
         }),
       );

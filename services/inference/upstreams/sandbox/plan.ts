@@ -93,7 +93,8 @@ function story(tokens: number): string {
 
 function toolDraft(request: GenerateRequest, text: string): Draft {
   const { messages, tools, toolChoice } = request.prompt!;
-  const result = messages.at(-1)?.parts.findLast(({ part }) => part?.$case === 'toolResult')?.part;
+  // Wherever it is: an agent may write more after a result, and would otherwise be asked to call the tool for ever.
+  const result = messages.flatMap(({ parts }) => parts).findLast(({ part }) => part?.$case === 'toolResult')?.part;
   if (result?.$case === 'toolResult') return textDraft(`The tool answered: ${result.value.text}`);
   if (toolChoice?.mode === ToolChoice_Mode.MODE_NONE) return textDraft('No tool may be called, so here is text.');
   const tool = tools.find(({ name }) => toolChoice?.mode === ToolChoice_Mode.MODE_NAMED && name === toolChoice.name) ?? tools[0];

@@ -183,6 +183,8 @@ describe('tool', () => {
       parts: [{ part: { $case: 'toolResult', value: { toolCallId: 'x', text: 'Tom, Kitty', isError: false, content: [] } } }],
     });
     expect((await wordsOf(request)).slice(1, 3)).toEqual(['0:text', 'The tool answered: Tom, Kitty']);
+    request.prompt!.messages.push({ role: Role.ROLE_USER, parts: [{ part: { $case: 'text', value: { text: 'Go on.' } } }] });
+    expect((await wordsOf(request)).slice(1, 3)).toEqual(['0:text', 'The tool answered: Tom, Kitty']);
   });
 
   it('bills its name as one token', async () => {
