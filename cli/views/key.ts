@@ -8,7 +8,7 @@ import { rateLimitsJson, rateLimitsText } from '../rate-limits.js';
 
 /** A key, its spending, its last use, and the current time. */
 export interface ShownKey extends KeyStanding {
-  /** Absent: it was never used. */
+  /** Absent: no call of the key is on record or was refused. */
   readonly activity: KeyActivity | undefined;
   readonly budgetSpend: SpendOfBudgets;
 }
@@ -21,8 +21,18 @@ function remaining({ key, spend }: ShownKey): bigint | undefined {
   return free < 0n ? 0n : free;
 }
 
-function lastUsed({ activity }: ShownKey): string {
-  return activity === undefined ? 'never' : instant(activity.lastStartedAtMs);
+function lastUse({ activity }: ShownKey): KeyActivity | undefined {
+  return activity?.lastCallId === '' ? undefined : activity;
+}
+
+function lastUsed(item: ShownKey): string {
+  const used = lastUse(item);
+  return used === undefined ? 'never' : instant(used.lastStartedAtMs);
+}
+
+function refusing({ activity }: ShownKey): string {
+  const refused = activity?.refusing;
+  return refused === undefined ? 'no' : `since ${instant(refused.sinceMs)}: ${refused.reason}`;
 }
 
 function models(key: Key): string {
@@ -49,9 +59,11 @@ export const keyView: View<ShownKey> = {
     created_at: instantJson(item.key.createdAtMs),
     revoked_at: instantJson(item.key.revokedAtMs),
     former_secrets_until: instantJson(item.key.previousSecretsExpireAtMs),
-    last_used_at: instantJson(item.activity?.lastStartedAtMs),
-    last_used_model: item.activity?.lastModelId ?? null,
-    last_used_request_id: item.activity?.lastCallId ?? null,
+    last_used_at: instantJson(lastUse(item)?.lastStartedAtMs),
+    last_used_model: lastUse(item)?.lastModelId ?? null,
+    last_used_request_id: lastUse(item)?.lastCallId ?? null,
+    refusing_since: instantJson(item.activity?.refusing?.sinceMs),
+    refusing_reason: item.activity?.refusing?.reason ?? null,
   }),
   columns: [
     { title: 'key', text: ({ key }) => key.id },
@@ -88,6 +100,7 @@ export const keyView: View<ShownKey> = {
     { title: 'last used', text: lastUsed },
     { title: 'last model', text: ({ activity }) => activity?.lastModelId ?? '' },
     { title: 'last call', text: ({ activity }) => activity?.lastCallId ?? '' },
+    { title: 'refusing calls', text: refusing },
     { title: 'old secret until', text: ({ key }) => instant(key.previousSecretsExpireAtMs) },
   ],
 };

@@ -121,6 +121,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     notifications: localClient(NotificationServiceDefinition, notifications, { caller: 'ledger', crossing }),
     publicUrl: config.gateway.publicUrl,
   });
+  const alertService = decorateService(AlertServiceDefinition, alerts.service, chain);
   const payments = createPayments(config.payments, { ledger, clock, log });
   const metering = createMetering(config.metering, {
     db: databases.books,
@@ -130,6 +131,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     ledger: localClient(LedgerServiceDefinition, ledgerService, { caller: 'metering', crossing }),
     settleInTransaction: ledger.settleInTransaction,
     catalog: localClient(CatalogServiceDefinition, catalogService, { caller: 'metering', crossing }),
+    alerts: localClient(AlertServiceDefinition, alertService, { caller: 'metering', crossing }),
     auth: authFor('metering'),
   });
   const inference = createInference(config.inference, {
@@ -168,7 +170,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
         notifications: localClient(NotificationServiceDefinition, notifications, as),
         catalog: localClient(CatalogServiceDefinition, catalogService, as),
         ledger: localClient(LedgerServiceDefinition, ledgerService, as),
-        alerts: localClient(AlertServiceDefinition, decorateService(AlertServiceDefinition, alerts.service, chain), as),
+        alerts: localClient(AlertServiceDefinition, alertService, as),
         payments: localClient(PaymentServiceDefinition, decorateService(PaymentServiceDefinition, payments.service, chain), as),
         metering: localClient(MeteringServiceDefinition, decorateService(MeteringServiceDefinition, metering.service, chain), as),
         inference: localClient(InferenceServiceDefinition, decorateService(InferenceServiceDefinition, inference.service, chain), as),

@@ -82,6 +82,7 @@ export async function startServices(): Promise<TestServices> {
     ledger: ledger.service,
     settleInTransaction: ledger.settleInTransaction,
     catalog: catalog.service,
+    alerts: alerts.service,
   });
   const inference = createInference(parseSettings(inferenceSettings, {}), { ...keeper, db: databases.inference, secretKeys });
   const stop = await startInOrder([auth, catalog, ledger, alerts, metering, inference], log);

@@ -5,6 +5,7 @@ type Grant = Exclude<(typeof accessTable)[keyof typeof accessTable]['grant'], ''
 
 /** What each grant allows, for those that operators give. */
 export const grantMeanings: Readonly<Record<Grant, string>> = {
+  'alerts.send': 'send the alerts of accounts, as metering does',
   'audit.append': 'append events to the audit log, as services do',
   'auth.accounts': 'read, create, rename, limit, suspend and resume accounts',
   'auth.audit': 'read and verify the audit log',
@@ -76,7 +77,16 @@ export const builtInCallers = {
     forUsers: true,
   },
   metering: {
-    grants: ['audit.append', 'auth.directory', 'catalog.read', 'ledger.hold', 'ledger.read', 'ledger.refund', 'ledger.settle'],
+    grants: [
+      'alerts.send',
+      'audit.append',
+      'auth.directory',
+      'catalog.read',
+      'ledger.hold',
+      'ledger.read',
+      'ledger.refund',
+      'ledger.settle',
+    ],
     forUsers: false,
   },
   ledger: { grants: ['audit.append', 'auth.directory', 'notifications.append', 'process.read'], forUsers: false },

@@ -11,6 +11,7 @@ import type { LeaseGrace } from './leases/lease-grace.js';
 import type { LedgerOutage } from './settlement/ledger-outage.js';
 import type { OutboxWorker } from './settlement/outbox-worker.js';
 import type { ReconcileDeps } from './reconcile/examine.js';
+import type { KeyAlerts } from './refusals/key-alerts.js';
 import type { RecordLane } from './records/record-lane.js';
 
 /** Holds the dependencies that every RPC receives; each uses a part. */
@@ -27,6 +28,7 @@ export interface RpcDeps {
   readonly keys: KeyLane;
   readonly grace: LeaseGrace;
   readonly outbox: OutboxWorker;
+  readonly keyAlerts: Pick<KeyAlerts, 'wake'>;
   readonly reconcile: ReconcileDeps;
   readonly audit: AuditLog;
 }

@@ -8,6 +8,7 @@ import type { ServiceModule } from '#kit/lifecycle.js';
 import type { Logger } from '#kit/log.js';
 import type { Access } from '#kit/rpc/access/access.js';
 import type { CatalogService } from '#proto/catalog/v1/catalog.js';
+import type { AlertService } from '#proto/ledger/v1/alerts.js';
 import type { LedgerService } from '#proto/ledger/v1/ledger.js';
 import type { MeteringService } from '#proto/metering/v1/metering.js';
 import { Archiver } from './archive/archiver.js';
@@ -20,6 +21,7 @@ import { LeaseSweeper } from './leases/lease-sweeper.js';
 import { LedgerOutage } from './settlement/ledger-outage.js';
 import { observeMetering } from './metering-metrics.js';
 import { migrations } from './migrations/index.js';
+import { KeyAlerts } from './refusals/key-alerts.js';
 import { startRefusalPruner } from './refusals/refusal-pruner.js';
 import { startRefunds } from './settlement/refunds.js';
 import type { SettleInTransaction } from './settlement/settle-with-record.js';
@@ -44,6 +46,8 @@ export interface MeteringDeps {
   readonly settleInTransaction?: SettleInTransaction;
   /** Provides the prices that records are expected to have. */
   readonly catalog: Pick<CatalogService, 'listPriceVersions'>;
+  /** Sends alerts about refused keys; absent where nothing is sent. */
+  readonly alerts?: Pick<AlertService, 'alertKeyRefused'>;
   /** The auth service, which keeps the audit log. */
   readonly auth: AuditReceiver;
 }
@@ -58,6 +62,7 @@ export function createMetering(config: MeteringConfig, deps: MeteringDeps): Serv
   const keys = createKeyLane({ config, ...deps, grace });
   const outbox = new OutboxWorker({ config, ...deps, outage });
   const sweeper = new LeaseSweeper({ config, ...deps, grace });
+  const keyAlerts = new KeyAlerts({ alerts: deps.alerts, db, log: deps.log });
   const reconcile = { config, db, clock: deps.clock, ledger: deps.ledger, prices: new PriceBook(deps.catalog, deps.clock) };
   const reconcileJob = new ReconcileJob({ ...reconcile, log: deps.log });
   let stopRefunds = async (): Promise<void> => {};
@@ -68,7 +73,7 @@ export function createMetering(config: MeteringConfig, deps: MeteringDeps): Serv
   const rollupWorker = new RollupWorker({ config, ...deps });
   return {
     name: 'metering',
-    service: meteringService({ config, ...deps, outage, records, keys, grace, outbox, reconcile, audit }),
+    service: meteringService({ config, ...deps, outage, records, keys, grace, outbox, keyAlerts, reconcile, audit }),
     async start() {
       await migrate(db, migrations, deps.log);
       audit.start();
@@ -78,6 +83,7 @@ export function createMetering(config: MeteringConfig, deps: MeteringDeps): Serv
       reconcileJob.start();
       stopKeySweeper = startKeySweeper({ config, ...deps });
       stopRefusalPruner = startRefusalPruner({ config, ...deps });
+      keyAlerts.start();
       endObserving = observeMetering({ db, clock: deps.clock, log: deps.log, results: () => reconcileJob.results });
       archiver.start();
       rollupWorker.start();
@@ -90,6 +96,7 @@ export function createMetering(config: MeteringConfig, deps: MeteringDeps): Serv
       await sweeper.stop();
       await stopKeySweeper();
       await stopRefusalPruner();
+      await keyAlerts.stop();
       await keys.idle();
       await records.idle();
       await stopRefunds();

@@ -2,6 +2,7 @@
 import { CallerServiceDefinition } from '#proto/auth/v1/callers.js';
 import { UserServiceDefinition } from '#proto/auth/v1/users.js';
 import { CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
+import { AlertServiceDefinition } from '#proto/ledger/v1/alerts.js';
 import { LedgerServiceDefinition } from '#proto/ledger/v1/ledger.js';
 import { MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
 import { localAddress } from '#kit/config/addresses.js';
@@ -21,14 +22,16 @@ await runService({
     const database = databasePart(config.databaseUrl, log, config.migrationDatabaseUrl);
     // Settlements share messages; a checkpoint is already one request for many calls, and would only delay them.
     const onOneStream = { method: 'batch', operations: ['settle', 'release'], caller: 'metering', log } as const;
-    const toLedger = host.dial('ledger', config.ledgerAddress).client(LedgerServiceDefinition);
+    const ledgerConnection = host.dial('ledger', config.ledgerAddress);
+    const toLedger = ledgerConnection.client(LedgerServiceDefinition);
+    const alerts = ledgerConnection.client(AlertServiceDefinition);
     const batched = batchClient(LedgerServiceDefinition, toLedger, onOneStream).client;
     const ledger = timed(LedgerServiceDefinition, batched, 'grpc', onOneStream.operations);
     const catalog = host.dial('catalog', config.catalogAddress).client(CatalogServiceDefinition);
     const toAuth = host.dial('auth', config.authAddress);
     const auth = toAuth.client(UserServiceDefinition);
     const callers = toAuth.client(CallerServiceDefinition);
-    const metering = createMetering(config, { db: database.db, clock, log, access, ledger, catalog, auth });
+    const metering = createMetering(config, { db: database.db, clock, log, access, ledger, alerts, catalog, auth });
     return { parts: [database, metering], offers: [offer(MeteringServiceDefinition, metering)], callers };
   },
 });

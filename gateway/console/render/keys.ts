@@ -10,7 +10,7 @@ import { instant, maybe } from './values.js';
 
 /** Holds the data of auth, the ledger and metering about a key. */
 export interface ConsoleKey extends KeyStanding {
-  /** Absent: the key was never used. */
+  /** Absent: no call of the key is on record or was refused. */
   readonly activity: KeyActivity | undefined;
   /** Undefined while the ledger is unavailable. */
   readonly budgetSpend: readonly BudgetSpend[] | undefined;
@@ -22,6 +22,7 @@ export function renderConsoleKey(standing: ConsoleKey): ApiKey {
   const spent = spend?.spentNanoUsd ?? 0n;
   const held = spend?.heldNanoUsd ?? 0n;
   const limit = key.lifetimeLimitNanoUsd;
+  const used = activity?.lastCallId === '' ? undefined : activity;
   const remaining = limit === undefined ? undefined : limit - spent - held;
   return {
     id: key.id,
@@ -40,8 +41,13 @@ export function renderConsoleKey(standing: ConsoleKey): ApiKey {
     created_at: instant(key.createdAtMs),
     revoked_at: maybe(key.revokedAtMs, instant),
     former_secrets_until: maybe(key.previousSecretsExpireAtMs, instant),
-    last_used_at: maybe(activity?.lastStartedAtMs, instant),
-    last_used_model: maybe(activity?.lastModelId, (model) => model),
-    last_used_request_id: maybe(activity?.lastCallId, (id) => id),
+    last_used_at: maybe(used?.lastStartedAtMs, instant),
+    last_used_model: maybe(used?.lastModelId, (model) => model),
+    last_used_request_id: maybe(used?.lastCallId, (id) => id),
+    refusing: maybe(activity?.refusing, ({ reason, sinceMs, lastAtMs }) => ({
+      reason,
+      since: instant(sinceMs),
+      last_at: instant(lastAtMs),
+    })),
   };
 }

@@ -28,6 +28,14 @@ export const ApiKey = view('Key', {
   last_used_at: nullable(Time, 'When the last call that has ended began; null: no call is on record.'),
   last_used_model: nullable(Text),
   last_used_request_id: nullable(Text),
+  refusing: nullable(
+    Type.Object({
+      reason: Type.String({ description: 'The error reason of the last refused call, such as balance_empty.' }),
+      since: Time,
+      last_at: Time,
+    }),
+    'Calls of the key are being refused: the last one was refused within a day, after the last recorded call began.',
+  ),
 });
 export type ApiKey = Static<typeof ApiKey>;
 export type KeyState = ApiKey['state'];

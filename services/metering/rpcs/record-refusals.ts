@@ -1,4 +1,4 @@
-// RecordRefusals: adds a batch of refused calls, once.
+// RecordRefusals: adds a batch of refused calls, once, and sends the alerts about keys that it makes due.
 import type { CallContext } from '#client/call-context.js';
 import type { RecordRefusalsRequest, RecordRefusalsResponse } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
@@ -9,9 +9,9 @@ import { addRefusals } from '../store/refusals.js';
 export async function recordRefusals(
   request: RecordRefusalsRequest,
   _context: CallContext,
-  { db, clock }: RpcDeps,
+  { db, clock, keyAlerts }: RpcDeps,
 ): Promise<RecordRefusalsResponse> {
   const series = validateRefusals(request);
-  await addRefusals(db, request.batchId, series, clock.nowMs());
+  if (await addRefusals(db, request.batchId, series, clock.nowMs())) keyAlerts.wake();
   return {};
 }

@@ -32,5 +32,6 @@ export async function findLastOfKeys(
     lastCallId: idFromBytes('req', asBytes(row['id'])),
     lastStartedAtMs: asBigInt(row['started_at_ms']),
     lastModelId: asText(row['model_id']),
+    refusing: undefined,
   }));
 }

@@ -15,6 +15,7 @@ export async function pruneRefusals(
 ): Promise<void> {
   const key = ['account_id', 'quarter_ms', 'project_id', 'key_id', 'model_id', 'reason'];
   await deleteAll(db, 'refusal_count', key, 'quarter_ms < ?', [before.refusalsMs], signal);
+  await deleteAll(db, 'refused_key', ['account_id', 'key_id', 'reason'], 'last_at_ms < ?', [before.refusalsMs], signal);
   await deleteAll(db, 'refusal', ['id'], 'refused_at_ms < ?', [before.refusalsMs], signal);
   await deleteAll(db, 'refusal_batch', ['id'], 'stored_at_ms < ?', [before.batchesMs], signal);
 }

@@ -72,6 +72,33 @@ describe.each(testEngines)('refused calls on %s', (engine) => {
     return found;
   };
 
+  it('of a key make it refusing until a call succeeds, since the first of them', async () => {
+    const refused = seriesOf({ reason: 'budget_reached', calls: 2n });
+    const { accountId, keyId } = refused;
+    const refusing = async () => (await service.batchGetKeyActivity({ accountId, keyIds: [keyId] })).keys[0]?.refusing;
+    const sent = () =>
+      harness.alerted.filter((alert) => alert.keyId === keyId).map(({ reason, refusedAtMs }) => [reason, refusedAtMs - day]);
+    await store([{ ...refused, examples: [example(day + minuteMs), example(day + 2n * minuteMs)] }]);
+    expect(await refusing()).toEqual({ reason: 'budget_reached', sinceMs: day + minuteMs, lastAtMs: day + 2n * minuteMs });
+    await until(() => sent().length === 1);
+    // The same series goes on, in the next quarter of an hour too, and another begins after a pause; the second alert waits for an hour.
+    await store([{ ...refused, quarterMs: day + quarterMs, examples: [example(day + 16n * minuteMs)] }]);
+    expect(await refusing()).toMatchObject({ sinceMs: day + minuteMs, lastAtMs: day + 16n * minuteMs });
+    await store([{ ...refused, quarterMs: day + 2n * quarterMs, examples: [example(day + 40n * minuteMs)] }]);
+    expect(await refusing()).toMatchObject({ sinceMs: day + 40n * minuteMs });
+    await store([{ ...refused, quarterMs: day + 6n * quarterMs, examples: [example(day + 100n * minuteMs)] }]);
+    await store([{ ...refused, reason: 'invalid_request', quarterMs: day + 6n * quarterMs, examples: [example(day + 101n * minuteMs)] }]);
+    await until(() => sent().length === 2);
+    expect(sent()).toEqual([
+      ['budget_reached', minuteMs],
+      ['budget_reached', 100n * minuteMs],
+    ]);
+    expect(await refusing()).toMatchObject({ reason: 'invalid_request' });
+    harness.clock.advance(86_400_000);
+    expect(await refusing()).toBeUndefined();
+    harness.clock.advance(-86_400_000);
+  });
+
   it('are found by request id, with everything that was known', async () => {
     const shown = example(day + 5n);
     const series = seriesOf({ examples: [shown] });

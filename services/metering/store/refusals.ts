@@ -8,6 +8,7 @@ import { idFromBytes } from '#kit/id.js';
 import type { RecordRefusalsRequest_Series as Series, Refusal } from '#proto/metering/v1/metering.js';
 import { examplesUntil } from '#rules/refusals.js';
 import { bytesOf } from './record-rows.js';
+import { noteRefusedKeys } from './refused-keys.js';
 
 const rowsPerStatement = 100;
 
@@ -41,13 +42,13 @@ const addCounts = { sqlite: addCountsOn('sqlite'), mysql: addCountsOn('mysql') }
 const insertExamplesOn = (engine: 'sqlite' | 'mysql') => upsertText(engine, 'refusal', refusalColumns, ['id'], ['id']);
 const insertExamples = { sqlite: insertExamplesOn('sqlite'), mysql: insertExamplesOn('mysql') };
 
-/** Adds a batch, unless it is stored already. The series must be valid. A power failure may undo it on SQLite. */
-export async function addRefusals(db: Database, batchId: Buffer, series: readonly Series[], nowMs: number): Promise<void> {
+/** Adds a batch, unless it is stored already. Returns whether an alert about a key is due. The series must be valid. A power failure may undo it on SQLite. */
+export async function addRefusals(db: Database, batchId: Buffer, series: readonly Series[], nowMs: number): Promise<boolean> {
   // Rows are changed in key order, so that concurrent batches do not deadlock.
   const keyed = [...mergedByKey(series).values()].toSorted(compareKeys);
-  await db.plainTransaction(
+  return db.plainTransaction(
     async (tx) => {
-      if ((await tx.query('SELECT id FROM refusal_batch WHERE id = ?', [batchId])).length > 0) return;
+      if ((await tx.query('SELECT id FROM refusal_batch WHERE id = ?', [batchId])).length > 0) return false;
       await tx.run('INSERT INTO refusal_batch (id, stored_at_ms) VALUES (?, ?)', [batchId, nowMs]);
       await inParts(
         tx,
@@ -58,6 +59,7 @@ export async function addRefusals(db: Database, batchId: Buffer, series: readonl
         tx,
         keyed.filter(({ examples }) => examples.length > 0),
       );
+      return noteRefusedKeys(tx, series, nowMs);
     },
     { isRepeatable: true, mayBeLost: true },
   );

@@ -7,6 +7,7 @@ import type { ServiceModule } from '#kit/lifecycle.js';
 import { createLogger } from '#kit/log.js';
 import { createTestDatabase, type TestDatabase } from '#kit/testing/database.js';
 import { recordedAudit } from '#kit/testing/audit.js';
+import type { AlertKeyRefusedRequest } from '#proto/ledger/v1/alerts.js';
 import type {
   CheckpointUsageRequest_Item,
   GetOutboxResponse,
@@ -32,6 +33,8 @@ export class Harness {
   readonly ledger = new FakeLedger();
   /** A minute after the calls of tests started. */
   readonly clock = new ManualClock(Number(startedAtMs) + 60_000);
+  /** Alerts of refused keys, oldest first. */
+  readonly alerted: AlertKeyRefusedRequest[] = [];
   /** Log lines at warn and above, oldest first. */
   readonly lines: { level: string; msg: string; call_id?: string }[] = [];
   private readonly replicas: ServiceModule<MeteringService>[] = [];
@@ -70,6 +73,12 @@ export class Harness {
         access: new Access(),
         ledger: this.ledger.client,
         catalog: { listPriceVersions: async () => ({ prices: [] }) },
+        alerts: {
+          alertKeyRefused: async (request) => {
+            this.alerted.push(request);
+            return { messages: 1 };
+          },
+        },
         auth: recordedAudit(),
       },
     );

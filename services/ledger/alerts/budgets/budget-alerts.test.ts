@@ -132,4 +132,17 @@ describe.each(testEngines)('alerts of budgets on %s', (engine) => {
     await look();
     expect(alerts.notifier.webhooks.map(({ event }) => event['account_id'])).toEqual([customer.accountId, first.accountId]);
   });
+
+  it('of refused keys go to the same destinations, and to nobody without one', async () => {
+    const request = { ...customer, projectId: newId('proj'), reason: 'budget_reached', refusedAtMs: 1_800_000_000_000n };
+    expect(await alerts.service.alertKeyRefused(request)).toEqual({ messages: 0 });
+    await put();
+    expect(await alerts.service.alertKeyRefused(request)).toEqual({ messages: 2 });
+    await alerts.shipped();
+    const { accountId, keyId } = customer;
+    expect(alerts.notifier.webhooks.map(({ event }) => event)).toMatchObject([
+      { type: 'key.refused', account_id: accountId, key_id: keyId, reason: 'budget_reached', at: '2027-01-15T08:00:00.000Z' },
+    ]);
+    expect(alerts.notifier.mails[0]!.text).toContain(`https://console.example.com/console/accounts/${accountId}/keys/${keyId}`);
+  });
 });

@@ -1,0 +1,69 @@
+// The background job that hands alerts about refused keys to the ledger, which knows where an account wants them.
+import { callContext } from '#client/call-context.js';
+import { hasReason } from '#client/errors/app-error.js';
+import type { Database } from '#kit/db/open.js';
+import type { Logger } from '#kit/log.js';
+import { repeat } from '#kit/repeat.js';
+import type { AlertService } from '#proto/ledger/v1/alerts.js';
+import { clearKeyAlert, dueKeyAlerts } from '../store/refused-keys.js';
+
+/** When alerts are tried again that the ledger did not take. Alerts that become due are sent at once. */
+const retryMs = 60_000;
+const timeoutMs = 10_000;
+const alertsAtATime = 100;
+
+/** Sends alerts when it is woken, and those that were left over from time to time. */
+export class KeyAlerts {
+  private sending: Promise<void> | undefined;
+  private isWanted = false;
+  private stopRepeating: () => Promise<void> = async () => {};
+
+  constructor(private readonly deps: { alerts: Pick<AlertService, 'alertKeyRefused'> | undefined; db: Database; log: Logger }) {}
+
+  start(): void {
+    const { log } = this.deps;
+    this.stopRepeating = repeat(
+      retryMs,
+      () => this.send(),
+      (error) => log.warn({ err: error }, 'alerts about refused keys could not be sent; this will be retried'),
+    );
+  }
+
+  async stop(): Promise<void> {
+    await this.stopRepeating();
+    await this.sending?.catch(() => undefined);
+  }
+
+  /** Sends what is due soon. */
+  wake(): void {
+    this.isWanted = true;
+    this.sending ??= this.sendWanted()
+      .catch((error: unknown) => this.deps.log.warn({ err: error }, 'alerts about refused keys could not be sent; this will be retried'))
+      .finally(() => (this.sending = undefined));
+  }
+
+  private async sendWanted(): Promise<void> {
+    while (this.isWanted) {
+      this.isWanted = false;
+      await this.send();
+    }
+  }
+
+  private async send(): Promise<void> {
+    const { alerts, db } = this.deps;
+    if (alerts === undefined) return;
+    for (const due of await dueKeyAlerts(db, alertsAtATime)) {
+      const { accountId, keyId, projectId, reason, sinceMs } = due;
+      try {
+        await alerts.alertKeyRefused(
+          { accountId, keyId, projectId, reason, refusedAtMs: BigInt(sinceMs) },
+          callContext({ caller: 'metering', timeoutMs }),
+        );
+      } catch (error) {
+        // The account has had as many messages as it may within an hour: this one is left out.
+        if (!hasReason(error, 'overloaded')) throw error;
+      }
+      await clearKeyAlert(db, due);
+    }
+  }
+}
