@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import tailwindcss from '@tailwindcss/vite';
+import { rolldown } from 'rolldown';
 import { defineConfig, type Plugin } from 'vite';
 
 const root = import.meta.dirname;
@@ -12,7 +13,7 @@ export default defineConfig({
   root,
   // Relative, so that the console works below any path of a proxy's: index.html says by its base element where it is.
   base: './',
-  plugins: [tailwindcss(), compressed()],
+  plugins: [tailwindcss(), publicScript(), compressed()],
   cacheDir: join(root, '../node_modules/.cache/vite'),
   build: {
     outDir,
@@ -37,6 +38,22 @@ export default defineConfig({
     },
   },
 });
+
+/** Builds the script of the public pages, one file whose name does not change, because those pages are not built. */
+function publicScript(): Plugin {
+  let folder = outDir;
+  return {
+    name: 'public-script',
+    apply: 'build',
+    configResolved(config) {
+      folder = resolve(config.root, config.build.outDir);
+    },
+    async writeBundle() {
+      const bundle = await rolldown({ input: join(root, 'src/site/site.ts'), resolve: { extensionAlias: { '.js': ['.ts', '.js'] } } });
+      await bundle.write({ file: join(folder, 'site.js'), format: 'esm', minify: true });
+    },
+  };
+}
 
 function compressed(): Plugin {
   let folder = outDir;

@@ -15,6 +15,8 @@ import { first } from './http/middleware/request-context.js';
 import { consoleApi } from './console/api.js';
 import { renderConsoleError } from './console/table/error.js';
 import { consoleOpenapi } from './console/table/document.js';
+import type { GatewayConfig } from './config.js';
+import { publicAddress } from './http/public-address.js';
 import type { KeyReplica } from './replicas/keys.js';
 import type { BodyGuard } from './http/body-guard.js';
 import type { Occupancy } from './http/occupancy.js';
@@ -28,7 +30,7 @@ import { generate, type GenerateDeps } from './routes/generate.js';
 import { livez, readyz } from './routes/health.js';
 import { getCatalog, getModel, listModels } from './routes/models.js';
 import { stripeWebhook } from './routes/payment-webhook.js';
-import { catalogFile, catalogHtml, forBrowsers, modelHtml } from './routes/pages.js';
+import { catalogFile, catalogHtml, crawlerFiles, landingHtml, modelHtml, publicCatalog, unlessApi } from './routes/pages.js';
 import type { SpoolState } from './call/spool/spool.js';
 
 /** What the routes need. */
@@ -43,12 +45,12 @@ export interface AppDeps extends GenerateDeps {
   readonly bodies: BodyGuard;
 }
 
-/** Returns a handler for a public document, which is serialized once: 60 KB take 2 ms. */
-function sent(document: object): Middleware {
-  const text = JSON.stringify(document);
+/** Returns a handler for an OpenAPI document with the absolute address of its API. The rest is serialized once: 60 KB take 2 ms. */
+function sent(document: object, apiPath: string, config: GatewayConfig): Middleware {
+  const rest = JSON.stringify(document).slice(1);
   return async (ctx: Context) => {
     ctx.type = 'json';
-    ctx.body = text;
+    ctx.body = `{"servers":${JSON.stringify([{ url: publicAddress(ctx, config) + apiPath }])},${rest}`;
   };
 }
 
@@ -74,12 +76,13 @@ export function createApp(deps: AppDeps): Koa {
   const calls = new Map<string, Middleware>();
 
   const router = new Router();
-  router.get('/models', forBrowsers(catalogHtml(deps)));
-  router.get('/models/*id', forBrowsers(modelHtml(deps)));
+  router.get('/models', unlessApi(catalogHtml(deps)));
+  router.get('/models/*id', unlessApi(modelHtml(deps)));
   router.get('/models.json', catalogFile(deps, 'json'));
   router.get('/models.csv', catalogFile(deps, 'csv'));
-  const { index, page, list, whole } = docs();
+  const { index, search, page, list, whole, paths } = docs({ ...deps, catalog: () => publicCatalog(deps) });
   router.get('/docs', index);
+  router.get('/docs/search', search);
   router.get('/docs/*name', page);
   router.get('/llms.txt', list);
   router.get('/llms-full.txt', whole);
@@ -95,13 +98,12 @@ export function createApp(deps: AppDeps): Koa {
   router.get('/v1/key', keyed, getKey(deps));
   router.get('/v1/usage/:id', keyed, getUsage(deps));
   router.get('/v1/catalog', getCatalog(deps.models));
-  router.get('/openapi.json', sent(openapi));
-  // A user who types the bare address wants the console, or its sign-in page.
-  router.get(
-    '/',
-    forBrowsers((ctx: Context) => ctx.redirect('console/')),
-    nothingThere,
-  );
+  router.get('/openapi.json', sent(openapi, '', deps.config));
+  router.get('/', unlessApi(landingHtml(deps)), nothingThere);
+  const crawlers = crawlerFiles(deps, paths);
+  router.get('/robots.txt', crawlers.robots);
+  router.get('/sitemap.xml', crawlers.sitemap);
+  router.get('/favicon.ico', (ctx: Context) => ctx.redirect('console/icon.svg'));
   router.post('/payments/stripe/webhook', stripeWebhook(deps.peers.payments));
   router.get('/livez', livez);
   router.get('/readyz', readyz(deps));
@@ -110,7 +112,7 @@ export function createApp(deps: AppDeps): Koa {
 
   // In a router of their own, so that a call is not matched against a hundred routes that do not concern it.
   const ofConsole = new Router();
-  ofConsole.get('/console/openapi.json', sent(consoleOpenapi));
+  ofConsole.get('/console/openapi.json', sent(consoleOpenapi, '/console/api', deps.config));
   ofConsole.use(consoleApi(deps, [admitted, generate(chatCompletions, deps)]).routes());
   const console_ = consolePages();
   ofConsole.get('/console', console_.home);

@@ -1,6 +1,6 @@
 // Settings of the gateway.
 import { addressOf } from '#kit/config/addresses.js';
-import { duration, flag, integer, optionalText, type Settings, text, type Values } from '#kit/config/settings.js';
+import { duration, flag, integer, oneOf, optionalText, type Settings, text, type Values } from '#kit/config/settings.js';
 import { traceUrl } from '#kit/config/trace-url.js';
 import { formatUsd, parseUsd } from '#rules/money.js';
 import { limitSettings } from './limits/settings.js';
@@ -202,6 +202,16 @@ export const gatewaySettings = {
     default: undefined,
     parse: baseUrl,
   },
+  landingPage: flag('TOLLGATE_GATEWAY_LANDING_PAGE', 'show a landing page at / to visitors; otherwise / leads to the console', {
+    default: true,
+  }),
+  catalogSandbox: flag('TOLLGATE_GATEWAY_CATALOG_SANDBOX', 'list the built-in sandbox models on the public pages', { default: true }),
+  operatorDocs: oneOf(
+    'TOLLGATE_GATEWAY_OPERATOR_DOCS',
+    'who may read the operators’ pages of the docs: everybody, or operators who are signed in to the console',
+    ['everybody', 'operators'],
+    { default: 'everybody' },
+  ),
   traceUrl,
   confirmAboveNanoUsd: {
     env: 'TOLLGATE_GATEWAY_CONFIRM_ABOVE_USD',

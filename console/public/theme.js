@@ -1,4 +1,5 @@
-// Before the first paint, so that no page flashes in the other theme or language: what this browser chose, or what the system has.
+// Before the first paint, so that no page flashes in the other theme or language: the user's choice in this browser, or the system's. The public
+// pages use it for the theme; their language is that of their address.
 (function () {
   var root = document.documentElement;
   var system = matchMedia('(prefers-color-scheme: dark)');
@@ -6,7 +7,7 @@
     try {
       return localStorage.getItem('tollgate.' + name);
     } catch {
-      // A browser that keeps nothing has the system's.
+      // A browser that stores nothing uses the system's.
       return null;
     }
   }
@@ -16,8 +17,8 @@
   }
   show();
   system.addEventListener('change', show);
-  // The console says so when somebody chooses another.
+  // Sent by the console when the user chooses another.
   addEventListener('tollgate-theme', show);
   var language = chosen('language');
-  if (language) root.lang = language;
+  if (language && root.dataset.copy === undefined) root.lang = language;
 })();

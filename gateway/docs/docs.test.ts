@@ -11,7 +11,9 @@ import { renderPages } from './html-pages.js';
 import { llmsFullTxt, llmsTxt } from './llms.js';
 import { addressOf, renderMarkdown } from './markdown.js';
 import { docsFolder, readDocPages } from './pages.js';
+import { filledIn, withPlaceholders } from './placeholders.js';
 import { fieldsOf } from './schema-fields.js';
+import { createSearch } from './search.js';
 
 const pages = readDocPages();
 const rendered = renderPages(pages).map((each) => ({ ...each, ...each.rendered() }));
@@ -42,7 +44,7 @@ describe('Markdown', () => {
 
   it('shows markup and pictures as text', () => {
     expect(text('a <script>alert(1)</script> ![view](x.png "t")\n\n<div onclick="x">y</div>\n\n```js\n</code><b>\n```')).not.toMatch(
-      /<script|<div|<img|<b>/,
+      /<script|<div on|<img|<b>/,
     );
   });
 
@@ -52,13 +54,15 @@ describe('Markdown', () => {
     expect(text('[c](../openapi.json)')).toContain('<a href="../openapi.json">');
     expect(text('[bad](javascript:alert(1)) [source](../services/README.md) [none](missing.md)')).not.toContain('<a');
     expect(addressOf('#here', names)).toBe('#here');
+    expect(addressOf('../charging.md#x', names, 'errors/one')).toBe('../charging#x');
+    expect(addressOf('errors.md#one', new Set(['errors', 'errors/one']))).toBe('errors/one');
   });
 });
 
 describe('the pages', () => {
   it('include every file of docs/', () => {
-    const files = readdirSync(docsFolder).filter((name) => name.endsWith('.md'));
-    expect(pages.map(({ name }) => `${name}.md`)).toEqual(expect.arrayContaining(files));
+    const files = readdirSync(docsFolder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.md'));
+    expect(pages.map(({ name }) => `${name.replace(/index$/, 'README')}.md`)).toEqual(expect.arrayContaining(files));
   });
 
   it('link only to anchors and pages that exist', () => {
@@ -66,24 +70,61 @@ describe('the pages', () => {
       rendered.map(({ name, content }) => [name, new Set([...content.text.matchAll(/ id="([^"]+)"/g)].map((match) => match[1]))]),
     );
     for (const { name, content } of rendered) {
-      for (const [, page, anchor] of content.text.matchAll(/<a href="([\w-]*)#([^"]+)"/g)) {
-        expect({ name, page, anchor, found: anchors.get(page || name)?.has(anchor!) }).toEqual({ name, page, anchor, found: true });
+      for (const [, page, anchor] of content.text.matchAll(/<a href="([\w./-]*)#([^"]+)"/g)) {
+        const target = page === '' ? name : new URL(page!, `http://docs/${name}`).pathname.slice(1);
+        expect({ name, page, anchor, found: anchors.get(target)?.has(anchor!) }).toEqual({ name, page, anchor, found: true });
       }
     }
   });
 
   it('are all listed and contained in the files for programs', () => {
-    for (const { name, title, description } of rendered) expect(llmsTxt(rendered)).toContain(`[${title}](docs/${name}.md): ${description}`);
+    for (const { name, title, description } of rendered.filter(({ isListed }) => isListed))
+      expect(llmsTxt(rendered)).toContain(`[${title}](docs/${name}.md): ${description}`);
     for (const { markdown } of pages) expect(llmsFullTxt(rendered)).toContain(markdown.trim());
+  });
+});
+
+describe('the samples', () => {
+  const sample = '```sh\ncurl http://127.0.0.1:8080/v1 sandbox/echo\n```\n';
+  const here = { site: 'https://ai.example.com/t', model: 'acme/one' };
+
+  it('name the instance and one of its models', () => {
+    expect(filledIn(withPlaceholders(`See http://127.0.0.1:8080.\n\n${sample}`), here)).toBe(
+      'See https://ai.example.com/t.\n\n```sh\ncurl https://ai.example.com/t/v1 acme/one\n```\n',
+    );
+  });
+
+  it('keep the model whose output they show', () => {
+    expect(filledIn(withPlaceholders(`${sample}\n\`\`\`text\nHello\n\`\`\`\n`), here)).toContain('sandbox/echo');
+  });
+});
+
+describe('the search', () => {
+  const search = createSearch(rendered);
+
+  it('finds sections by whole words, the last of which may be incomplete, and marks them', async () => {
+    const found = await search.find('retry idempot', () => true);
+    expect(found.map(({ address }) => address)).toContainEqual(expect.stringMatching(/^idempotency/));
+    expect(found[0]!.excerpt.length).toBeGreaterThan(1);
+    expect((await search.find('balance_empty', () => true))[0]!.address).toBe('errors/balance_empty');
+  });
+
+  it('finds only pages that the reader may read, and nothing for a query without words', async () => {
+    expect(await search.find('runbook promtool', ({ audience }) => audience !== 'operators')).not.toContainEqual(
+      expect.objectContaining({ address: expect.stringMatching(/^runbooks/) }),
+    );
+    expect(await search.find(' "*() ', () => true)).toEqual([]);
   });
 });
 
 describe('the page of errors', () => {
   const page = markdownOf('errors');
 
-  it('lists every reason once, with what to do', () => {
-    const told = [...page.matchAll(/^### (\w+)\n\n.+\n\n\*\*What to do:\*\* .+$/gm)].map((match) => match[1]);
-    expect(told.toSorted()).toEqual(Object.keys(reasons).toSorted());
+  it('leads to a page for each reason, which says what to do and shows both formats', () => {
+    const linked = [...page.matchAll(/\]\(errors\/(\w+)\.md\)/g)].map((match) => match[1]);
+    expect(linked.toSorted()).toEqual(Object.keys(reasons).toSorted());
+    for (const reason of linked) expect(markdownOf(`errors/${reason}`)).toMatch(/^# \w+\n\n.+\n\n\*\*What to do:\*\* .+$/m);
+    expect(markdownOf('errors/balance_empty')).toContain('HTTP 402');
   });
 
   it('gives status, type and code of both formats', () => {
@@ -92,7 +133,7 @@ describe('the page of errors', () => {
       const { [reason]: one } = inChatCompletions;
       const { [reason]: other } = inMessages;
       expect(page).toContain(
-        `| [\`${reason}\`](#${reason}) | ${one.status} \`${one.type}\` | ${other.status} \`${other.type}\` | ${one.code === null ? 'null' : `\`${one.code}\``} |`,
+        `| [\`${reason}\`](errors/${reason}.md) | ${one.status} \`${one.type}\` | ${other.status} \`${other.type}\` | ${one.code === null ? 'null' : `\`${one.code}\``} |`,
       );
     }
   });

@@ -5,11 +5,57 @@ import { renderConsoleError } from '../console/table/error.js';
 import { renderError as asChatCompletion, renderings as inChatCompletions } from '../formats/chat-completions/error.js';
 import type { Rendering } from '../formats/error-details.js';
 import { renderError as asMessage, renderings as inMessages } from '../formats/messages/error.js';
+import type { DocPage } from './doc-page.js';
 import { type AdviceGroup, adviceOf, callerGroups, consoleGroup, hiddenGroup } from './error-advice.js';
 
 /** Returns the page as Markdown. */
 export function errorsPage(): string {
   return [head, ...callerGroups.map(groupText), hiddenText(), consoleText()].join('\n');
+}
+
+/** Returns a page for each reason. */
+export function errorPages(): DocPage[] {
+  const ofCallers = [...callerGroups, hiddenGroup].flatMap(({ reasons }) => reasons);
+  return [...ofCallers, ...consoleGroup.reasons].map((reason) => ({
+    name: `errors/${reason}`,
+    audience: 'callers',
+    description: adviceOf[reason].means.replaceAll('`', ''),
+    markdown: errorPage(reason, ofCallers.includes(reason)),
+    isListed: false,
+  }));
+}
+
+function errorPage(reason: Reason, isOfCallers: boolean): string {
+  const { means, todo } = adviceOf[reason];
+  // The advice links to pages beside the page of errors.
+  const text = [`# ${reason}`, means, `**What to do:** ${todo}`].join('\n\n').replace(/\]\((?!https?:)/g, '](../');
+  if (!isOfCallers) {
+    const { status } = renderConsoleError(new AppError(reason, ''), '');
+    return `${text}\n\nThe console’s API returns it with status ${status}; calls to models never do. [All errors](../errors.md)\n`;
+  }
+  const error = new AppError(reason, '…');
+  const rows = [
+    ['chat-completions', inChatCompletions[reason]],
+    ['messages', inMessages[reason]],
+  ] as const;
+  return `${text}
+
+| Format | Status | Type | Code | Retry |
+|---|---|---|---|---|
+${rows.map(([name, each]) => `| ${name} | ${each.status} | \`${each.type}\` | ${codeText(each)} | ${retryWords[each.retry]} |`).join('\n')}
+
+[Errors](../errors.md#whether-to-retry) explains the last column.
+
+## In the chat-completions format
+
+${shown(asChatCompletion(error, 'req_…'))}
+
+## In the messages format
+
+${shown(asMessage(error, 'req_…'))}
+
+[All errors](../errors.md)
+`;
 }
 
 const exampleMessage =
@@ -45,14 +91,14 @@ The official client libraries do what this column says by default, because they 
 | Retry | Meaning | Headers |
 |---|---|---|
 | no | The same request is refused again | \`x-should-retry: false\` |
-| when told | Only if the response says when | \`retry-after\`, or \`x-should-retry: false\` |
+| only if told | Only if the response says when | \`retry-after\`, or \`x-should-retry: false\` |
 | soon | After a second, or when the response says | \`retry-after\` |
 | yes | With exponential backoff, or when the response says | \`retry-after\` if it is known |
 
 \`retry-after\` is 1 to 60 seconds. With an [Idempotency-Key](idempotency.md), a retry is never charged twice.
 `;
 
-const retryWords: Readonly<Record<Rendering['retry'], string>> = { never: 'no', 'when-told': 'when told', later: 'soon', unsaid: 'yes' };
+const retryWords: Readonly<Record<Rendering['retry'], string>> = { never: 'no', 'when-told': 'only if told', later: 'soon', unsaid: 'yes' };
 
 function shown({ status, headers, body }: { status: number; headers: Readonly<Record<string, string>>; body: unknown }): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
@@ -60,7 +106,7 @@ function shown({ status, headers, body }: { status: number; headers: Readonly<Re
 }
 
 function groupText({ title, reasons }: AdviceGroup): string {
-  return `## ${title}\n\n${overview(reasons)}\n\n${reasons.map(adviceText).join('\n')}`;
+  return `## ${title}\n\n${overview(reasons)}\n`;
 }
 
 /** Returns the status, type and code of each reason in both formats. */
@@ -69,18 +115,17 @@ function overview(reasons: readonly Reason[]): string {
     const [one, other] = [inChatCompletions[reason], inMessages[reason]];
     const codes = [...new Set([codeText(one), codeText(other)])].join(' / ');
     const retry = [...new Set([retryWords[one.retry], retryWords[other.retry]])].join(' / ');
-    return `| [\`${reason}\`](#${reason}) | ${one.status} \`${one.type}\` | ${other.status} \`${other.type}\` | ${codes} | ${retry} |`;
+    return `| [\`${reason}\`](errors/${reason}.md) | ${one.status} \`${one.type}\` | ${other.status} \`${other.type}\` | ${codes} | ${retry} | ${meaning(reason)} |`;
   });
-  return `| Reason | chat-completions | messages | Code | Retry |\n|---|---|---|---|---|\n${rows.join('\n')}`;
+  return `| Reason | chat-completions | messages | Code | Retry | Meaning |\n|---|---|---|---|---|---|\n${rows.join('\n')}`;
 }
 
 function codeText({ code }: Rendering): string {
   return code === null ? 'null' : `\`${code}\``;
 }
 
-function adviceText(reason: Reason): string {
-  const { means, todo } = adviceOf[reason];
-  return `### ${reason}\n\n${means}\n\n**What to do:** ${todo}\n`;
+function meaning(reason: Reason): string {
+  return adviceOf[reason].means;
 }
 
 function hiddenText(): string {
@@ -90,20 +135,21 @@ function hiddenText(): string {
 These say what happened inside. Callers get the status below with \`internal\` as the reason and a fixed message; the log has the rest.
 
 ${overview(reasons)}
-
-${reasons.map(adviceText).join('\n')}`;
+`;
 }
 
 function consoleText(): string {
   const { title, reasons } = consoleGroup;
-  const rows = reasons.map((reason) => `| [\`${reason}\`](#${reason}) | ${renderConsoleError(new AppError(reason, ''), '').status} |`);
+  const rows = reasons.map(
+    (reason) =>
+      `| [\`${reason}\`](errors/${reason}.md) | ${renderConsoleError(new AppError(reason, ''), '').status} | ${meaning(reason)} |`,
+  );
   return `## ${title}
 
 The API of the console (\`/console/api\`) returns every reason as \`error.code\`, together with \`message\`, \`field\` and \`request_id\`. The following reasons occur nowhere else.
 
-| Code | Status |
-|---|---|
+| Code | Status | Meaning |
+|---|---|---|
 ${rows.join('\n')}
-
-${reasons.map(adviceText).join('\n')}`;
+`;
 }

@@ -1,9 +1,11 @@
-// The docs as HTML: an index, a page for each text, and one for unknown addresses. Pure.
+// The docs as HTML: a page for each text, the results of a search, and pages for addresses without one. Pure.
 import { type Html, html } from '../pages/html.js';
 import { page } from '../pages/page.js';
 import { type Rendered, renderMarkdown } from './markdown.js';
 import { once } from './once.js';
-import type { DocPage } from './pages.js';
+import { type Audience, audiences, type DocPage } from './doc-page.js';
+import { sitePlaceholder } from './placeholders.js';
+import type { Found } from './search.js';
 
 /** A page whose Markdown is parsed when it is first shown: parsing all of them takes a tenth of a second. */
 export interface RenderedPage extends DocPage {
@@ -17,15 +19,15 @@ export function renderPages(pages: readonly DocPage[]): RenderedPage[] {
   return pages.map((each) => {
     const title = /^# (.+)/.exec(each.markdown)?.[1];
     if (title === undefined) throw new Error(`The page ${each.name} of the docs does not begin with a heading.`);
-    return { ...each, title, rendered: once(() => renderMarkdown(each.markdown, names)) };
+    return { ...each, title, rendered: once(() => renderMarkdown(each.markdown, names, each.name)) };
   });
 }
 
 // A page with fewer sections needs no table of contents.
 const sectionsMin = 3;
 
-/** Returns one page, as served at `/docs/<name>`. */
-export function docHtml(shown: RenderedPage, pages: readonly RenderedPage[]): string {
+/** Returns the page at `/docs/<name>`. `readable` are the pages that its reader may read. */
+export function docHtml(shown: RenderedPage, readable: readonly RenderedPage[]): string {
   const { name, title, description } = shown;
   const { sections, content } = shown.rendered();
   const contents = html`<nav class="toc" aria-label="On this page">
@@ -33,59 +35,147 @@ export function docHtml(shown: RenderedPage, pages: readonly RenderedPage[]): st
       ${sections.map((each) => html`<li><a href="#${each.anchor}">${each.title}</a></li>`)}
     </ul>
   </nav>`;
+  // The part of the program's name is the last one: a page may be below another.
+  const file = `${name.slice(name.lastIndexOf('/') + 1)}.md`;
+  return docsPage({
+    title,
+    description,
+    path: `docs/${name}`,
+    readable,
+    article: html`<h1>${title}</h1>
+      <p class="soft"><a href="${file}">This page as Markdown</a></p>
+      ${sections.length < sectionsMin ? '' : contents} ${content} ${neighbours(shown, readable)}`,
+  });
+}
+
+/**
+ * Returns a page of the docs, with the list of pages and the search beside its article.
+ * @param path its address below the root; undefined for pages that are not to be found by search engines.
+ * @param at its address if `path` is undefined.
+ */
+export function docsPage(options: {
+  title: string;
+  description: string;
+  path: string | undefined;
+  at?: string;
+  readable: readonly RenderedPage[];
+  article: Html;
+  query?: string;
+}): string {
+  const { title, description, path, at = path ?? '', readable, article, query } = options;
+  const root = '../'.repeat(at.split('/').length - 1) || './';
+  const current = at.replace(/^docs\/?/, '');
+  const link = (each: RenderedPage): Html =>
+    html`<li>
+      <a href="${root}docs/${each.name}" ${isAt(each.name, current) ? html` aria-current="page"` : ''}>${each.menu ?? each.title}</a>
+    </li>`;
+  const group = (audience: Audience): Html | string => {
+    const own = readable.filter((each) => each.isListed && each.audience === audience);
+    return own.length === 0
+      ? ''
+      : html`<p id="for-${audience}">${audiences[audience]}</p>
+          <ul aria-labelledby="for-${audience}">
+            ${own.map(link)}
+          </ul>`;
+  };
   return page({
     title: `${title} · Tollgate`,
     description,
-    root: '../',
+    place: { root, site: sitePlaceholder, path },
     content: html`<div class="docs">
-      <nav class="pages" aria-label="Docs">
-        <a href="../docs">Docs</a
-        >${pages.map((each) => html`<a href="${each.name}" ${each.name === name ? html` aria-current="page"` : ''}>${each.title}</a>`)}
+      <div class="search">
+        <form
+          action="${root}docs/search"
+          role="search"
+          aria-label="Docs"
+          data-live="results"
+          ${query === undefined ? html` data-stays` : ''}
+        >
+          <input type="search" name="q" value="${query}" placeholder="Search the docs" aria-label="Search the docs" maxlength="100" />
+          <button class="unscripted">Search</button>
+        </form>
+        ${query === undefined ? html`<div id="results" class="found"></div>` : ''}
+        <p class="menu"><a href="#pages">All pages</a></p>
+      </div>
+      <article>${article}</article>
+      <nav class="pages" id="pages" aria-label="Docs">
+        <ul>
+          <li><a href="${root}docs" ${current === '' ? html` aria-current="page"` : ''}>Quick start</a></li>
+        </ul>
+        ${(Object.keys(audiences) as Audience[]).map(group)}
       </nav>
-      <article>
-        <h1>${title}</h1>
-        <p class="soft"><a href="${name}.md">This page as Markdown</a></p>
-        ${sections.length < sectionsMin ? '' : contents} ${content}
-      </article>
     </div>`,
   });
 }
 
-/** Returns the list of all pages, as served at `/docs`. */
-export function docsIndexHtml(pages: readonly RenderedPage[]): string {
-  return page({
-    title: 'Docs · Tollgate',
-    description: 'How to call this gateway, what a call costs, and what every error means.',
-    root: './',
-    content: html`<h1>Docs</h1>
-      <p class="soft">
-        For programs: <a href="llms.txt">llms.txt</a> lists these pages, <a href="llms-full.txt">llms-full.txt</a> contains them all, and
-        <a href="openapi.json">openapi.json</a> is the API, <a href="console/openapi.json">console/openapi.json</a> that of the console.
-        Every page is also Markdown: add <code>.md</code> to its address.
-      </p>
-      ${pages.map(
-        ({ name, title, description, rendered }) =>
-          html`<h2><a href="docs/${name}">${title}</a></h2>
-            <p>${description}</p>
-            ${name === 'clients' ? guides(rendered().sections) : ''}`,
-      )}`,
+/** Whether a page, or an unlisted one below it, is shown. */
+function isAt(name: string, current: string): boolean {
+  return (
+    name === current ||
+    (name === 'errors' && current.startsWith('errors/')) ||
+    (name === 'runbooks/index' && current.startsWith('runbooks/'))
+  );
+}
+
+/** Returns links to the pages before and after a listed page. */
+function neighbours({ name, isListed }: RenderedPage, readable: readonly RenderedPage[]): Html | string {
+  if (!isListed) return '';
+  const listed = readable.filter((each) => each.isListed);
+  const index = listed.findIndex((each) => each.name === name);
+  const up = '../'.repeat(name.split('/').length - 1);
+  const link = (each: RenderedPage | undefined, rel: 'prev' | 'next', label: string): Html | string =>
+    each === undefined ? '' : html`<a href="${up}${each.name}" rel="${rel}"><span>${label}</span>${each.title}</a>`;
+  return html`<nav class="next" aria-label="Previous and next page">
+    ${link(listed[index - 1], 'prev', 'Previous')}${link(listed[index + 1], 'next', 'Next')}
+  </nav>`;
+}
+
+/** Returns the page of what a search has found. */
+export function searchHtml(query: string, found: readonly Found[], readable: readonly RenderedPage[]): string {
+  return docsPage({
+    title: 'Search',
+    description: 'Search the docs.',
+    path: undefined,
+    at: 'docs/search',
+    readable,
+    query,
+    article: html`<h1>Search</h1>
+      <div id="results" class="found">
+        ${
+          query === ''
+            ? ''
+            : found.length === 0
+              ? html`<p role="status">Nothing matches “${query}”.</p>`
+              : html`<ol>
+                  ${found.map(
+                    ({ address, page: title, section, excerpt }) =>
+                      html`<li>
+                        <a href="../docs/${address}">${title}${section === '' ? '' : `: ${section}`}</a>
+                        <p>${excerpt.map((part, index) => (index % 2 === 1 ? html`<mark>${part}</mark>` : part))}</p>
+                      </li>`,
+                  )}
+                </ol>`
+        }
+      </div>`,
   });
 }
 
-/** The guides for single clients, which readers look for by name. */
-function guides(sections: Rendered['sections']): Html {
-  return html`<ul class="guides">
-    ${sections.map(({ anchor, title }) => html`<li><a href="docs/clients#${anchor}">${title}</a></li>`)}
-  </ul>`;
-}
-
-/** Returns the page for an unknown address. */
-export function noDocHtml(name: string, root: string): string {
-  return page({
-    title: 'No such page · Tollgate',
-    description: 'The docs have no page with this name.',
-    root,
-    content: html`<h1>No such page</h1>
-      <p>The docs have no page <code>${name}</code>. <a href="${root}docs">All pages of the docs</a></p>`,
+/** Returns the page for an address without a page, or with one that its reader may not read. `at` is the address below the root. */
+export function noDocHtml(at: string, readable: readonly RenderedPage[], isForOperators: boolean): string {
+  const root = '../'.repeat(at.split('/').length - 1) || './';
+  const text = isForOperators
+    ? html`<h1>Sign in to read this page</h1>
+        <p>
+          This page is for operators of this installation. <a href="${root}console/sign-in">Sign in</a> as an operator, then open it again.
+        </p>`
+    : html`<h1>No such page</h1>
+        <p>The docs have no page <code>${at.replace(/^docs\//, '')}</code>. Search, or choose one from the list.</p>`;
+  return docsPage({
+    title: isForOperators ? 'Sign in to read this page' : 'No such page',
+    description: 'The docs have no such page.',
+    path: undefined,
+    at,
+    readable,
+    article: text,
   });
 }

@@ -9,7 +9,9 @@ const summary = `# Tollgate
 
 /** Returns the list of all pages; its addresses are relative, so that it works below any path. */
 export function llmsTxt(pages: readonly RenderedPage[]): string {
-  const links = pages.map(({ name, title, description }) => `- [${title}](docs/${name}.md): ${description}`);
+  const links = pages
+    .filter(({ isListed }) => isListed)
+    .map(({ name, title, description }) => `- [${title}](docs/${name}.md): ${description}`);
   return `${summary}\n## Docs\n\n${links.join('\n')}\n\n## Optional\n\n- [All of these pages in one file](llms-full.txt)\n- [OpenAPI document](openapi.json): the API for programs.\n- [OpenAPI document of the console](console/openapi.json): the API that its pages call.\n- [Catalog](v1/catalog): every model with its limits and prices, as JSON.\n`;
 }
 

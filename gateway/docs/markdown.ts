@@ -18,19 +18,14 @@ export interface Rendered {
 }
 
 // Addresses outside of /docs that the pages may link to. Anything else that a text links to exists in the source only, and is shown without a link.
-const siteAddresses: ReadonlySet<string> = new Set([
-  '../models',
-  '../openapi.json',
-  '../console/openapi.json',
-  '../llms.txt',
-  '../llms-full.txt',
-]);
+const siteAddresses: ReadonlySet<string> = new Set(['/models', '/openapi.json', '/console/openapi.json', '/llms.txt', '/llms-full.txt']);
 
 /**
  * Renders a text. HTML markup in it, and links that are not http, are shown as text and never interpreted.
  * @param pages the names of all pages; a link to `name.md` leads to the page of that name.
+ * @param from the name of this page.
  */
-export function renderMarkdown(text: string, pages: ReadonlySet<string>): Rendered {
+export function renderMarkdown(text: string, pages: ReadonlySet<string>, from = ''): Rendered {
   const anchors = new Map<string, number>();
   const sections: Section[] = [];
   let title = '';
@@ -50,14 +45,14 @@ export function renderMarkdown(text: string, pages: ReadonlySet<string>): Render
       },
       link({ href, tokens }: Tokens.Link): string {
         const content = this.parser.parseInline(tokens);
-        const address = addressOf(href, pages);
+        const address = addressOf(href, pages, from);
         return address === undefined ? content : `<a href="${escapeText(address)}">${content}</a>`;
       },
       // The content security policy of the pages allows no images.
       image: ({ text: description }: Tokens.Image): string => escapeText(description),
       html: ({ text: markup }: Tokens.HTML | Tokens.Tag): string => escapeText(markup),
       codespan: ({ text: code }: Tokens.Codespan): string => `<code>${breakable(escapeText(code))}</code>`,
-      code: ({ text: code }: Tokens.Code): string => `<pre><code>${escapeText(code)}\n</code></pre>\n`,
+      code: ({ text: code }: Tokens.Code): string => `<div class="code"><pre><code>${escapeText(code)}\n</code></pre></div>\n`,
       table({ header, rows }: Tokens.Table): string {
         const labels = header.map(({ tokens }) => plainText(this.parser.parseInline(tokens, this.parser.textRenderer)));
         const head = header.map(({ tokens }) => `<th scope="col">${this.parser.parseInline(tokens)}</th>`).join('');
@@ -85,11 +80,19 @@ function breakable(code: string): string {
   return /^[\w[\].]+$/.test(code) ? code.replace(/\.(?=\w)/g, '.<wbr>') : code;
 }
 
-/** Returns the target of a link as seen from a page below /docs, or undefined if the site has no such page. */
-export function addressOf(href: string, pages: ReadonlySet<string>): string | undefined {
-  if (/^https?:\/\//.test(href) || href.startsWith('#') || siteAddresses.has(href)) return href;
-  const [, name, rest = ''] = /^(?:\.\/)?([\w-]+)\.md(#.*)?$/.exec(href) ?? [];
-  return name !== undefined && pages.has(name) ? name + rest : undefined;
+/** Returns the target of a link of the page `from`, as the browser sees it there, or undefined if the site has no such page. */
+export function addressOf(href: string, pages: ReadonlySet<string>, from = ''): string | undefined {
+  if (/^https?:\/\//.test(href) || href.startsWith('#')) return href;
+  const up = '../'.repeat(from.split('/').length - 1);
+  const { pathname, hash, host } = new URL(href, `http://docs/docs/${from}`);
+  if (host !== 'docs') return undefined;
+  if (siteAddresses.has(pathname)) return `${up}..${pathname}`;
+  const [, path] = /^\/docs\/(.+)\.md$/.exec(pathname) ?? [];
+  const name = path?.replace(/README$/, 'index');
+  // Every reason has a page of its own.
+  const reason = name === 'errors' ? `errors/${hash.slice(1)}` : undefined;
+  if (reason !== undefined && pages.has(reason)) return up + reason;
+  return name !== undefined && pages.has(name) ? up + name + hash : undefined;
 }
 
 /** Returns the anchor of a heading, derived as code hosts derive it, so that the same link works in both places. */

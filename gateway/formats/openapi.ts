@@ -269,7 +269,6 @@ export const openapi = {
       'A metered gateway to text-generation models, in two request formats. Every route also accepts the other kind of credential.',
     license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
   },
-  servers: [{ url: '/' }],
   security: [{ bearer: [] }, { apiKey: [] }],
   paths,
   components: {

@@ -1,9 +1,9 @@
 // The public catalog as a page: every model with its limits and prices; search, filters and sorting are in the address.
 import type { CatalogModel } from '../formats/models-schema.js';
-import { type CatalogQuery, type Order, orders, writeCatalogQuery } from './catalog-query.js';
+import { type CatalogQuery, type Order, sorts, writeCatalogQuery, writeSort } from './catalog-query.js';
 import { type Html, html } from './html.js';
 import type { Speech } from './language.js';
-import { page } from './page.js';
+import { page, type Place } from './page.js';
 import { type Texts, textsOf } from './texts.js';
 import { count, featureName, usd } from './words.js';
 
@@ -12,55 +12,86 @@ export function catalogPage(options: {
   all: readonly CatalogModel[];
   shown: readonly CatalogModel[];
   query: CatalogQuery;
-  root: string;
+  place: Place;
   speech: Speech;
 }): string {
-  const { all, shown, query, root, speech } = options;
+  const { all, shown, query, place, speech } = options;
+  const { root } = place;
   const t = textsOf(speech.language);
   const link = { root, suffix: speech.suffix };
+  const ofSandbox = shown.filter(isOfSandbox);
+  const others = shown.filter((model) => !isOfSandbox(model));
+  const groups: [title: string | undefined, lead: string, models: readonly CatalogModel[]][] = [
+    [undefined, '', others.filter(({ available }) => available)],
+    [t.sandboxTitle, t.sandboxLead, ofSandbox],
+    [t.unavailableTitle, t.unavailableLead, others.filter(({ available }) => !available)],
+  ];
   return page({
     title: `${t.catalogTitle} · Tollgate`,
     description: t.catalogDescription,
-    root,
+    place,
     speech,
     content: html`<h1>${t.models}</h1>
-      <p class="soft">
+      <p class="lead">
         ${t.catalogLead} <code>model</code> ${t.catalogLeadTo} <code>/v1/chat/completions</code> ${t.catalogLeadOr}
         <code>/v1/messages</code>${t.catalogLeadEnd}
       </p>
       ${filters(all, query, t)}
-      <p>
-        ${t.modelsOf(count(shown.length), count(all.length))} ·
-        <a href="${root}models.json${writeCatalogQuery(query, { language: undefined })}">JSON</a> ·
-        <a href="${root}models.csv${writeCatalogQuery(query, { language: undefined })}">CSV</a>
-      </p>
-      ${shown.length === 0 ? html`<p>${t.noneFits} <a href="${root}models${speech.suffix}">${t.showAll}</a></p>` : table(shown, query, link, t)}`,
+      <p id="count" role="status">${t.modelsOf(count(shown.length), count(all.length))}</p>
+      <div id="models">
+        <p>
+          <a href="${root}models.json${writeCatalogQuery(query, { language: undefined })}">JSON</a> ·
+          <a href="${root}models.csv${writeCatalogQuery(query, { language: undefined })}">CSV</a>
+        </p>
+        ${shown.length === 0 ? html`<p>${t.noneFits} <a href="${root}models${speech.suffix}">${t.showAll}</a></p>` : ''}
+        ${groups
+          .filter(([, , models]) => models.length > 0)
+          .map(
+            ([title, lead, models]) =>
+              html`${
+                title === undefined
+                  ? ''
+                  : html`<h2>${title}</h2>
+                      <p class="soft">${lead}</p>`
+              }${table(models, query, link, t)}`,
+          )}
+      </div>
+      <form id="compare" method="get" action="${root}models" class="compare">
+        ${hiddenLanguage(query)}<button>${t.compareSelected}</button><span class="soft">${t.compareHint}</span>
+      </form>`,
   });
+}
+
+/** Whether a model is one of those that come with Tollgate. */
+export function isOfSandbox({ owned_by: provider }: CatalogModel): boolean {
+  return provider === 'tollgate';
+}
+
+function hiddenLanguage({ language }: CatalogQuery): Html | string {
+  return language === undefined ? '' : html`<input type="hidden" name="lang" value="${language}" />`;
 }
 
 function filters(all: readonly CatalogModel[], query: CatalogQuery, t: Texts): Html {
   const owners = unique(all.map((model) => model.owned_by));
   const needs = unique(all.flatMap((model) => [...model.features, ...model.input_modalities])).filter((need) => need !== 'text');
-  return html`<form method="get" role="search">
-    ${query.language === undefined ? '' : html`<input type="hidden" name="lang" value="${query.language}" />`}<label
-      >${t.search}<input type="search" name="q" value="${query.text}" maxlength="100"
-    /></label>
+  return html`<form class="panel" method="get" role="search" data-live="count models">
+    ${hiddenLanguage(query)}<label>${t.search}<input type="search" name="q" value="${query.text}" maxlength="100" /></label>
     <label
-      >${t.madeBy}<select name="owner">
-        <option value="">${t.anybody}</option>
+      >${t.provider}<select name="owner">
+        <option value="">${t.anyProvider}</option>
         ${owners.map((owner) => option(owner, owner, owner === query.owner))}
       </select></label
     >
     <label
       >${t.sortBy}<select name="sort">
-        ${orders.map((order) => option(order, t.orders[order], order === query.order))}
+        ${sorts.map((sort, index) => option(writeSort(sort), t.orders[sort.order][index % 2]!, writeSort(sort) === writeSort(query)))}
       </select></label
     >
     <fieldset>
-      <legend>${t.can}</legend>
+      <legend>${t.capabilities}</legend>
       ${needs.map((need) => html`<label class="check"><input type="checkbox" name="with" value="${need}" ${query.needs.includes(need) ? html` checked` : ''} />${featureName(need, t)}</label>`)}
     </fieldset>
-    <button>${t.show}</button>
+    <button class="first unscripted">${t.apply}</button>
   </form>`;
 }
 
@@ -106,6 +137,11 @@ function row(model: CatalogModel, link: Link, t: Texts): Html {
     <th scope="row">
       <a href="${modelAddress(link.root, model.id)}${link.suffix}">${model.display_name}</a><br /><code>${model.id}</code
       ><br />${tags(model, t)}
+      <label class="check soft"
+        ><input type="checkbox" name="compare" value="${model.id}" form="compare" />${t.compare}<span class="hidden"
+          >: ${model.display_name}</span
+        ></label
+      >
     </th>
     <td class="n" data-label="${t.context}">${count(model.max_input_tokens)}</td>
     <td class="n" data-label="${t.outputLimit}">${count(model.max_tokens)}</td>
@@ -143,8 +179,8 @@ export function tags(model: CatalogModel, t: Texts): Html {
   // Marked, so that $0 is not mistaken for a missing price; a model without a price is not free, it is refused.
   const isFree = model.usd_per_million_tokens !== null && Object.values(model.usd_per_million_tokens).every((price) => price === '0');
   const free = isFree ? html`<span class="tag">${t.free}</span>` : '';
-  const away = model.available ? '' : html`<span class="tag warn">${t.notAvailable}</span>`;
-  return html`${state}${away}${free}${words.map((word) => html`<span class="tag">${featureName(word, t)}</span>`)}`;
+  const unavailable = model.available ? '' : html`<span class="tag warn">${t.notAvailable}</span>`;
+  return html`${state}${unavailable}${free}${words.map((word) => html`<span class="tag">${featureName(word, t)}</span>`)}`;
 }
 
 /** Returns the path of a model's page; slashes in ids are kept. */

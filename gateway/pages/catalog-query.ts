@@ -29,33 +29,52 @@ const ascendingFirst: readonly Order[] = ['name', 'input', 'output'];
 /** Parses the query of an address. Unknown parameters and values are ignored, so that an old link still shows a catalog. */
 export function readCatalogQuery(query: Readonly<Record<string, string | string[] | undefined>>): CatalogQuery {
   const all = (name: string): string[] => [query[name] ?? []].flat();
-  const order = all('sort').find((name): name is Order => (orders as readonly string[]).includes(name)) ?? 'name';
-  const direction = all('order')[0];
   return {
     text: (all('q')[0] ?? '').slice(0, textCharsMax).trim(),
     owner: (all('owner')[0] ?? '').slice(0, textCharsMax),
     needs: [...new Set(all('with').filter((need) => /^[a-z_]{1,40}$/.test(need)))].slice(0, needsMax),
-    order,
+    ...readSort(all('sort')[0]),
     language: readLanguage(query),
-    descending: direction === undefined || direction === '' ? !ascendingFirst.includes(order) : direction === 'desc',
   };
 }
 
+/** Parses a value of `sort`: an order in its default direction, or followed by `-asc` or `-desc`. */
+function readSort(sort = ''): Pick<CatalogQuery, 'order' | 'descending'> {
+  const [, name, direction] = /^([a-z]+)(?:-(asc|desc))?$/.exec(sort) ?? [];
+  const order = orders.find((each) => each === name);
+  if (order === undefined) return { order: 'name', descending: false };
+  return { order, descending: direction === undefined ? !ascendingFirst.includes(order) : direction === 'desc' };
+}
+
+/** Returns the value of `sort` for an order. */
+export function writeSort({ order, descending }: Pick<CatalogQuery, 'order' | 'descending'>): string {
+  if (descending !== ascendingFirst.includes(order)) return order;
+  return `${order}-${descending ? 'desc' : 'asc'}`;
+}
+
+/** Every choice of `sort`, each order first in its default direction. */
+export const sorts: readonly Pick<CatalogQuery, 'order' | 'descending'>[] = orders.flatMap((order) => {
+  const descending = !ascendingFirst.includes(order);
+  return [
+    { order, descending },
+    { order, descending: !descending },
+  ];
+});
+
 /** Returns the query as written in an address, with changes; empty for the default view. */
 export function writeCatalogQuery(query: CatalogQuery, changes: Partial<CatalogQuery> = {}): string {
-  const { text, owner, needs, order, descending, language } = { ...query, ...changes };
+  const { text, owner, needs, language, ...sort } = { ...query, ...changes };
   const params = new URLSearchParams();
   if (text !== '') params.set('q', text);
   if (owner !== '') params.set('owner', owner);
   for (const need of needs) params.append('with', need);
-  if (order !== 'name') params.set('sort', order);
-  if (descending === ascendingFirst.includes(order)) params.set('order', descending ? 'desc' : 'asc');
+  if (writeSort(sort) !== 'name') params.set('sort', writeSort(sort));
   if (language !== undefined) params.set('lang', language);
   const written = params.toString();
   return written === '' ? '' : `?${written}`;
 }
 
-/** Returns the selected models in order; by name, callable ones come first, and by price, unpriced ones come last. */
+/** Returns the selected models in order; by price, unpriced ones come last in both directions. */
 export function selectModels(models: readonly CatalogModel[], query: CatalogQuery): CatalogModel[] {
   const words = query.text.toLowerCase().split(/\s+/);
   const chosen = models.filter((model) => {
@@ -69,7 +88,6 @@ export function selectModels(models: readonly CatalogModel[], query: CatalogQuer
   });
   const sign = query.descending ? -1 : 1;
   return chosen.sort((a, b) => {
-    if (query.order === 'name' && a.available !== b.available) return a.available ? -1 : 1;
     const [left, right] = [rank(a, query.order), rank(b, query.order)];
     if (left === undefined || right === undefined) return left === right ? compareIds(a, b) : left === undefined ? 1 : -1;
     const order = typeof left === 'string' ? left.localeCompare(right as string, 'en') : left - (right as number);

@@ -3,10 +3,11 @@ import { formatUsd } from '#rules/money.js';
 import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
 import type { CatalogModel } from '../formats/models-schema.js';
 import { tags } from './catalog-page.js';
-import { estimate, type Size } from './estimate.js';
+import { estimate, type Size, sizeDefault } from './estimate.js';
 import { type Html, html } from './html.js';
 import type { Speech } from './language.js';
-import { page } from './page.js';
+import { page, type Place } from './page.js';
+import { samples } from './samples.js';
 import { type Texts, textsOf } from './texts.js';
 import { count, usd } from './words.js';
 
@@ -15,17 +16,18 @@ export function modelPage(options: {
   model: CatalogModel;
   history: readonly PriceVersion[] | undefined;
   size: Size;
-  root: string;
-  baseUrl: string;
+  place: Place;
   nowMs: number;
   speech: Speech;
 }): string {
-  const { model, history, size, root, baseUrl, nowMs, speech } = options;
+  const { model, history, size, place, nowMs, speech } = options;
+  const { root } = place;
   const t = textsOf(speech.language);
   return page({
     title: `${model.display_name} · Tollgate`,
-    description: t.modelDescription(model.display_name),
-    root,
+    description:
+      model.description === '' ? t.modelDescription(model.display_name) : `${model.description} ${t.modelDescription(model.display_name)}`,
+    place,
     speech,
     content: html`<h1>${model.display_name}</h1>
       <p>
@@ -33,25 +35,37 @@ export function modelPage(options: {
         >${model.aliases.length === 0 ? '' : html` <span class="soft">${t.alsoAs} ${model.aliases.map((alias, index) => html`${index === 0 ? '' : ', '}<code>${alias}</code>`)}</span>`}
       </p>
       <p>${tags(model, t)}</p>
-      <p>${model.description}</p>
+      <p class="lead">${model.description}</p>
       ${model.available && model.usd_per_million_tokens !== null ? html`<p><a class="action" href="${root}console/playground?model=${encodeURIComponent(model.id)}">${t.tryIt}</a></p>` : ''}
       <h2>${t.limits}</h2>
       <p>${t.limitsAre(count(model.max_input_tokens), count(model.max_tokens))}</p>
       <h2>${t.prices}</h2>
-      ${model.usd_per_million_tokens === null ? html`<p class="warn">${t.unpriced}</p>` : priceTable(model.usd_per_million_tokens, t)}
+      ${
+        model.usd_per_million_tokens === null
+          ? html`<p class="warn">${t.unpriced}</p>`
+          : html`${priceTable(model.usd_per_million_tokens, t)}
+              <p>
+                ${t.exampleCostOf(count(sizeDefault.input), count(sizeDefault.output))}:
+                <strong>${usd(formatUsd(estimate(model.usd_per_million_tokens, sizeDefault).call))}</strong>
+              </p>`
+      }
       ${model.usd_per_million_tokens === null ? '' : calculator(model.usd_per_million_tokens, size, speech, t)}
-      ${historyOf(history, nowMs, t)} ${samples(model.id, baseUrl, t)}`,
+      ${historyOf(history, nowMs, t)}
+      <h2>${t.callIt}</h2>
+      <p>${t.keyAdvice}</p>
+      ${samples(model.id, place.site, t)}`,
   });
 }
 
 /** Returns the page for a name that no model has. */
-export function unknownModelPage(name: string, root: string, speech: Speech): string {
+export function unknownModelPage(name: string, place: Place, speech: Speech): string {
+  const { root } = place;
   const t = textsOf(speech.language);
   const search = `?q=${encodeURIComponent(name)}${speech.suffix.replace('?', '&')}`;
   return page({
     title: `${t.unknownTitle} · Tollgate`,
     description: t.unknownDescription,
-    root,
+    place,
     speech,
     content: html`<h1>${t.unknownTitle}</h1>
       <p>
@@ -102,42 +116,46 @@ function calculator(prices: Prices, size: Size, { suffix, language }: Speech, t:
       >${t.fields[name]}<input type="number" name="${name}" value="${size[name]}" min="0" max="1000000000" step="1" required
     /></label>`;
   return html`<h2 id="calculator">${t.calculator}</h2>
-    <form method="get" action="#calculator">
-      ${suffix === '' ? '' : html`<input type="hidden" name="lang" value="${language}" />`}${field('input')}${field('cached')}${field('written')}${field('written1h')}${field('output')}${prices.reasoning === undefined ? '' : field('reasoning')}${field('calls')}<button>
+    <form class="panel" method="get" data-live="calculation">
+      ${suffix === '' ? '' : html`<input type="hidden" name="lang" value="${language}" />`}${field('input')}${field('cached')}${field('written')}${field('written1h')}${field('output')}${prices.reasoning === undefined ? '' : field('reasoning')}${field('calls')}<button
+        class="first unscripted"
+      >
         ${t.calculate}
       </button>
     </form>
-    <table>
-      <caption>
-        ${t.oneCall}
-      </caption>
-      <thead>
-        <tr>
-          <th scope="col">${t.tokens}</th>
-          <th scope="col" class="n">${t.howMany}</th>
-          <th scope="col" class="n">${t.usdPerMillion}</th>
-          <th scope="col" class="n">USD</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${lines.map(
-          (line) =>
-            html`<tr>
-              <th scope="row">${t.classes[line.kind]}</th>
-              <td class="n" data-label="${t.tokens}">${count(line.tokens)}</td>
-              <td class="n" data-label="${t.usdPerMillion}">${usd(line.usdPerMtok)}</td>
-              <td class="n" data-label="${t.cost}">${usd(formatUsd(line.nanoUsd))}</td>
-            </tr>`,
-        )}
-        <tr>
-          <th scope="row">${t.oneCall}</th>
-          <td></td>
-          <td></td>
-          <td class="n" data-label="${t.cost}">${usd(formatUsd(call))}</td>
-        </tr>
-      </tbody>
-    </table>
-    <p>${t.suchCalls(count(size.calls))} <output>${usd(formatUsd(all))}</output></p>`;
+    <div id="calculation">
+      <table>
+        <caption>
+          ${t.oneCall}
+        </caption>
+        <thead>
+          <tr>
+            <th scope="col">${t.tokens}</th>
+            <th scope="col" class="n">${t.howMany}</th>
+            <th scope="col" class="n">${t.usdPerMillion}</th>
+            <th scope="col" class="n">USD</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${lines.map(
+            (line) =>
+              html`<tr>
+                <th scope="row">${t.classes[line.kind]}</th>
+                <td class="n" data-label="${t.tokens}">${count(line.tokens)}</td>
+                <td class="n" data-label="${t.usdPerMillion}">${usd(line.usdPerMtok)}</td>
+                <td class="n" data-label="${t.cost}">${usd(formatUsd(line.nanoUsd))}</td>
+              </tr>`,
+          )}
+          <tr>
+            <th scope="row">${t.oneCall}</th>
+            <td></td>
+            <td></td>
+            <td class="n" data-label="${t.cost}">${usd(formatUsd(call))}</td>
+          </tr>
+        </tbody>
+      </table>
+      <p>${t.suchCalls(count(size.calls))} <output>${usd(formatUsd(all))}</output></p>
+    </div>`;
 }
 
 function historyOf(history: readonly PriceVersion[] | undefined, nowMs: number, t: Texts): Html | string {
@@ -178,31 +196,4 @@ function historyOf(history: readonly PriceVersion[] | undefined, nowMs: number, 
         ${history.map(row)}
       </tbody>
     </table>`;
-}
-
-function samples(id: string, baseUrl: string, t: Texts): Html {
-  const curl = `curl ${baseUrl}/v1/chat/completions \\
-  -H "Authorization: Bearer $TOLLGATE_API_KEY" -H "Content-Type: application/json" \\
-  -d '{"model":"${id}","max_tokens":300,"messages":[{"role":"user","content":"Hello"}]}'`;
-  const openai = `import OpenAI from 'openai';
-const client = new OpenAI({ baseURL: '${baseUrl}/v1', apiKey: process.env.TOLLGATE_API_KEY });
-const answer = await client.chat.completions.create({
-  model: '${id}',
-  messages: [{ role: 'user', content: 'Hello' }],
-});`;
-  const anthropic = `import Anthropic from '@anthropic-ai/sdk';
-const client = new Anthropic({ baseURL: '${baseUrl}', apiKey: process.env.TOLLGATE_API_KEY });
-const answer = await client.messages.create({
-  model: '${id}',
-  max_tokens: 300,
-  messages: [{ role: 'user', content: 'Hello' }],
-});`;
-  return html`<h2>${t.callIt}</h2>
-    <p>${t.keyAdvice}</p>
-    <h3>curl</h3>
-    <pre><code>${curl}</code></pre>
-    <h3>${t.openaiLibrary}</h3>
-    <pre><code>${openai}</code></pre>
-    <h3>${t.anthropicLibrary}</h3>
-    <pre><code>${anthropic}</code></pre>`;
 }

@@ -1,11 +1,15 @@
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { root } from '#kit/root.js';
 import { catalogCsv } from './catalog-csv.js';
 import { estimate, readSize, sizeDefault } from './estimate.js';
 import { html } from './html.js';
 import { speechOf } from './language.js';
-import { contentSecurityPolicy, page } from './page.js';
+import { measuredCallsPerSecond } from './landing-page.js';
+import { page } from './page.js';
+import { colours, contentSecurityPolicy } from './style.js';
 
 describe('html', () => {
   it('escapes every value, so that no text becomes markup', () => {
@@ -21,9 +25,26 @@ describe('html', () => {
 
 describe('a page', () => {
   it('has exactly the style that its policy allows', () => {
-    const text = page({ title: 't', description: 'd', root: './', content: html`` });
+    const text = page({
+      title: 't',
+      description: 'd',
+      place: { root: './', site: 'https://ai.example.com', path: 'docs' },
+      content: html``,
+    });
     const [, style] = /<style>([^]*?)<\/style>/.exec(text)!;
     expect(contentSecurityPolicy).toContain(`'sha256-${createHash('sha256').update(style!).digest('base64')}'`);
+  });
+});
+
+describe('the public pages', () => {
+  it('have the colours of the console', () => {
+    const theme = readFileSync(new URL('console/src/styles.css', root), 'utf8');
+    for (const [name, [light, dark]] of Object.entries(colours)) expect(theme).toContain(`--color-${name}: light-dark(${light}, ${dark});`);
+  });
+
+  it('show the figure that the page of capacity has', () => {
+    const [, figure] = /one core, 32 callers \| ([\d,]+) \|/.exec(readFileSync(new URL('docs/capacity.md', root), 'utf8'))!;
+    expect(measuredCallsPerSecond.toLocaleString('en-US')).toBe(figure);
   });
 });
 

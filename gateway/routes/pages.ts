@@ -1,20 +1,26 @@
-// The public pages: GET /models and /models/{id} for browsers, and the same catalog as JSON and CSV. None of them requires a key.
+// The public pages: GET /, /models and /models/{id}, the same catalog as JSON and CSV, and what crawlers read. None of them requires a key.
 import type { Context, Middleware, Next } from 'koa';
 import type { Clock } from '#kit/clock.js';
 import { hasReason } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 import { callContext } from '#client/call-context.js';
 import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
+import type { GatewayConfig } from '../config.js';
+import { hasSessionCookie } from '../console/session/session.js';
 import { publicAddress } from '../http/public-address.js';
 import { renderCatalog } from '../formats/models.js';
 import type { CatalogModel } from '../formats/models-schema.js';
 import { catalogCsv } from '../pages/catalog-csv.js';
-import { catalogPage } from '../pages/catalog-page.js';
+import { catalogPage, isOfSandbox, modelAddress } from '../pages/catalog-page.js';
 import { readCatalogQuery, selectModels } from '../pages/catalog-query.js';
+import { comparedMax, comparePage } from '../pages/compare-page.js';
+import { robotsTxt, sitemapXml } from '../pages/crawlers.js';
 import { readSize } from '../pages/estimate.js';
+import { landingPage } from '../pages/landing-page.js';
 import { languages, type Speech, speechOf } from '../pages/language.js';
 import { modelPage, unknownModelPage } from '../pages/model-page.js';
-import { contentSecurityPolicy } from '../pages/page.js';
+import type { Place } from '../pages/page.js';
+import { contentSecurityPolicy } from '../pages/style.js';
 import type { GatewayPeers } from '../peers.js';
 import type { ModelReplica } from '../replicas/models.js';
 
@@ -22,33 +28,46 @@ import type { ModelReplica } from '../replicas/models.js';
 export interface PageDeps {
   readonly models: ModelReplica;
   readonly peers: { readonly catalog: Pick<GatewayPeers['catalog'], 'listPriceVersions'> };
-  readonly config: { readonly rpcTimeoutMs: number; readonly publicUrl: string | undefined };
+  readonly config: Pick<GatewayConfig, 'rpcTimeoutMs' | 'publicUrl' | 'landingPage' | 'catalogSandbox'>;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** Serves the page to browsers, and skips it for programs: `/models` is also the list of models at a base address without /v1. */
-export function forBrowsers(page: Middleware): Middleware {
+/** Serves the page unless the request has a key or prefers JSON: `/models` is also the list of models at a base address without /v1. */
+export function unlessApi(page: Middleware): Middleware {
   return async (ctx: Context, next: Next) => {
     ctx.vary('accept');
     const hasKey = ctx.get('authorization') !== '' || ctx.get('x-api-key') !== '';
-    return hasKey || ctx.accepts('json', 'html') !== 'html' ? next() : page(ctx, next);
+    return hasKey || ctx.accepts('html', 'json') !== 'html' ? next() : page(ctx, next);
   };
 }
 
-/** Returns the catalog as a page. */
+/** Returns the landing page, or leads to the console: signed-in users, and everybody if the operator switched the page off. */
+export function landingHtml(deps: PageDeps): Middleware {
+  return async (ctx: Context) => {
+    ctx.vary('cookie');
+    if (!deps.config.landingPage || hasSessionCookie(ctx)) return ctx.redirect('console/');
+    sendPage(ctx, landingPage({ models: publicCatalog(deps), place: placeOf(ctx, deps.config), speech: speechFor(ctx) }));
+  };
+}
+
+/** Returns the catalog as a page, or a comparison of the models that the address names. */
 export function catalogHtml(deps: PageDeps): Middleware {
   return async (ctx: Context) => {
-    const all = catalogOf(deps);
+    const all = publicCatalog(deps);
+    const [place, speech] = [placeOf(ctx, deps.config), speechFor(ctx)];
+    const compared = new Set([ctx.query['compare'] ?? []].flat().slice(0, comparedMax));
+    const models = all.filter(({ id }) => compared.has(id));
+    if (models.length > 0) return sendPage(ctx, comparePage({ models, place: { ...place, path: undefined }, speech }));
     const query = readCatalogQuery(ctx.query);
-    sendPage(ctx, catalogPage({ all, shown: selectModels(all, query), query, root: './', speech: speechFor(ctx) }));
+    sendPage(ctx, catalogPage({ all, shown: selectModels(all, query), query, place, speech }));
   };
 }
 
 /** Returns the catalog as JSON or CSV, by the same query. */
 export function catalogFile(deps: PageDeps, format: 'json' | 'csv'): Middleware {
   return async (ctx: Context) => {
-    const chosen = selectModels(catalogOf(deps), readCatalogQuery(ctx.query));
+    const chosen = selectModels(publicCatalog(deps), readCatalogQuery(ctx.query));
     ctx.set('cache-control', 'public, max-age=30');
     ctx.type = format === 'json' ? 'application/json' : 'text/csv; charset=utf-8';
     ctx.body = format === 'json' ? { object: 'list', data: chosen } : catalogCsv(chosen);
@@ -59,25 +78,26 @@ export function catalogFile(deps: PageDeps, format: 'json' | 'csv'): Middleware 
 export function modelHtml(deps: PageDeps): Middleware {
   return async (ctx: Context) => {
     const name = String(ctx['params'].id);
-    // As many levels up as the address has below the root, so that the page also works behind a proxy that adds a path.
-    const root = '../'.repeat(ctx.path.split('/').length - 2) || './';
-    let id: string;
+    const place = placeOf(ctx, deps.config);
+    let id: string | undefined;
     try {
       ({ id } = deps.models.find(name));
     } catch (error) {
       if (!hasReason(error, 'model_unknown')) throw error;
-      ctx.status = 404;
-      return sendPage(ctx, unknownModelPage(name.slice(0, 200), root, speechFor(ctx)));
     }
-    const model = catalogOf(deps).find((each) => each.id === id)!;
+    const model = publicCatalog(deps).find((each) => each.id === id);
+    if (model === undefined) {
+      ctx.status = 404;
+      return sendPage(ctx, unknownModelPage(name.slice(0, 200), { ...place, path: undefined }, speechFor(ctx)));
+    }
     sendPage(
       ctx,
       modelPage({
         model,
-        history: await priceHistory(id, deps),
+        history: await priceHistory(model.id, deps),
         size: readSize(ctx.query),
-        root,
-        baseUrl: publicAddress(ctx, deps.config),
+        // An alias leads to the page, whose address is that of the id.
+        place: { ...place, path: modelAddress('', model.id) },
         nowMs: deps.clock.nowMs(),
         speech: speechFor(ctx),
       }),
@@ -85,8 +105,25 @@ export function modelHtml(deps: PageDeps): Middleware {
   };
 }
 
-function catalogOf({ models }: PageDeps): CatalogModel[] {
-  return renderCatalog(models.list(), (model) => models.isServed(model)).data;
+/** Returns the models that the public pages list. */
+export function publicCatalog({ models, config }: Pick<PageDeps, 'models' | 'config'>): CatalogModel[] {
+  const all = renderCatalog(models.list(), (model) => models.isServed(model)).data;
+  return config.catalogSandbox ? all : all.filter((model) => !isOfSandbox(model));
+}
+
+/** Returns robots.txt and sitemap.xml. `docPaths` are the pages of the docs that everybody may read. */
+export function crawlerFiles(deps: PageDeps, docPaths: () => readonly string[]): { robots: Middleware; sitemap: Middleware } {
+  return {
+    robots: async (ctx: Context) => {
+      ctx.type = 'text/plain; charset=utf-8';
+      ctx.body = robotsTxt(publicAddress(ctx, deps.config));
+    },
+    sitemap: async (ctx: Context) => {
+      const pages = publicCatalog(deps).map(({ id }) => modelAddress('', id));
+      ctx.type = 'application/xml; charset=utf-8';
+      ctx.body = sitemapXml(publicAddress(ctx, deps.config), [...(deps.config.landingPage ? [''] : []), 'models', ...pages, ...docPaths()]);
+    },
+  };
 }
 
 /** Returns the price history, or undefined while the catalog service is unavailable: a page without it is better than none. */
@@ -103,6 +140,16 @@ async function priceHistory(modelId: string, { peers, config, log }: PageDeps): 
 function speechFor(ctx: Context): Speech {
   ctx.vary('accept-language');
   return speechOf(ctx.query, languages.find((language) => language === ctx.acceptsLanguages([...languages])) ?? languages[0]!);
+}
+
+/** Returns where a page is, by the address of its request. */
+export function placeOf(ctx: Context, config: Pick<GatewayConfig, 'publicUrl'>): Place {
+  return {
+    // As many levels up as the address has below the root, so that the page also works behind a proxy that adds a path.
+    root: '../'.repeat(ctx.path.split('/').length - 2) || './',
+    site: publicAddress(ctx, config),
+    path: ctx.path.slice(1),
+  };
 }
 
 function sendPage(ctx: Context, text: string): void {

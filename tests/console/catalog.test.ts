@@ -34,8 +34,8 @@ describe('the public catalog in a browser', () => {
     await page.goto('models');
     await page.getByLabel('Search').fill('sandbox');
     await page.getByLabel('tools', { exact: true }).check();
-    await page.getByLabel('Sort by').selectOption('Output price');
-    await page.getByRole('button', { name: 'Show' }).click();
+    await page.getByLabel('Sort by').selectOption('Output price, lowest first');
+    await page.getByRole('button', { name: 'Apply' }).click();
     expect(new URL(page.url()).searchParams.toString()).toMatch(/q=sandbox&owner=&sort=output&with=tools/);
     expect(await page.locator('tbody tr').count()).toBeLessThan(8);
     expect(await page.locator('tbody tr').first().innerText()).toMatch(/Sandbox Tool[^]*free[^]*\$0/);
@@ -43,6 +43,25 @@ describe('the public catalog in a browser', () => {
     expect(await page.locator('thead [aria-sort=descending]').innerText()).toBe('Output');
     expect(await page.locator('tbody tr').last().innerText()).toContain('Sandbox Tool');
     await context.close();
+  });
+
+  it('filters at once with JavaScript, keeps the focus, and the address is that of the view', async () => {
+    const person = await newPerson(chromium, system.baseUrl);
+    const page = await person.context.newPage();
+    await page.goto('models');
+    await page.getByLabel('Search').fill('reason');
+    await page
+      .getByRole('status')
+      .getByText(/^\d of \d+ models$/)
+      .waitFor();
+    expect(new URL(page.url()).searchParams.get('q')).toBe('reason');
+    expect(await page.getByRole('button', { name: 'Apply' }).count()).toBe(0);
+    expect(await page.evaluate(() => document.activeElement?.getAttribute('name'))).toBe('q');
+    await page.getByLabel('Compare: Sandbox Reason').check();
+    await page.getByRole('button', { name: 'Compare selected models' }).click();
+    await page.getByRole('heading', { name: 'Compare models' }).waitFor();
+    expect(person.faults).toEqual([]);
+    await person.close();
   });
 
   it('calculates costs and shows how to call a model without JavaScript, with the address that callers use', async () => {
@@ -79,6 +98,8 @@ describe('the public catalog in a browser', () => {
     ['models/sandbox/reason', 'catalog-model'],
     ['models/sandbox/story', 'catalog-scheduled'],
     ['models/no/such', 'catalog-unknown'],
+    ['models?compare=sandbox/reason&compare=sandbox/story', 'catalog-compare'],
+    ['', 'landing'],
   ])('%s violates no rule, light or dark, wide or narrow', async (path, name) => {
     for (const width of [1280, 375]) {
       const person = await newPerson(chromium, system.baseUrl, { width });

@@ -39,13 +39,15 @@ describe.each(modes)('the public catalog, %s', (mode) => {
       expect(text).toContain(`<code>${id}</code>`);
       if (prices !== null) expect(text).toContain(`${shown(prices.input)}<`);
     }
-    expect(text).not.toMatch(/<script|\son\w+=|https?:\/\/(?!www)/);
+    // Its scripts are files of this gateway, which the page does not need.
+    expect(text.replace(/<script( type="module")? src="\.\/console\/\w+\.js"><\/script>/g, '')).not.toMatch(/<script|\son\w+=/);
+    expect(text.replaceAll(system.baseUrl, '')).not.toMatch(/https?:\/\//);
     expect(gzipSync(text).length).toBeLessThan(20_000);
     expect(response.headers.get('content-security-policy')).toContain("default-src 'none'");
   });
 
   it('is searched, filtered and sorted by the address, alike as page, JSON and CSV', async () => {
-    const query = '?q=sandbox&with=tools&sort=name&order=desc';
+    const query = '?q=sandbox&with=tools&sort=name-desc';
     const { data } = (await (await fetch(`${system.baseUrl}/models.json${query}`)).json()) as { data: Listed[] };
     const csv = (await (await fetch(`${system.baseUrl}/models.csv${query}`)).text())
       .trim()
@@ -82,10 +84,10 @@ describe.each(modes)('the public catalog, %s', (mode) => {
       return [tidy(await response.text()), response];
     };
     const [chinese, response] = await read('/models', 'zh-TW,zh;q=0.9,en;q=0.8');
-    expect(chinese).toContain('<html lang="zh-CN">');
+    expect(chinese).toContain('<html lang="zh-CN"');
     expect(chinese).toContain('<h1>模型</h1>');
     expect(response.headers.get('vary')?.toLowerCase()).toContain('accept-language');
-    expect((await read('/models', 'fr'))[0]).toContain('<html lang="en">');
+    expect((await read('/models', 'fr'))[0]).toContain('<html lang="en"');
     const [chosen] = await read('/models?lang=en', 'zh-CN');
     expect(chosen).toContain('<h1>Models</h1>');
     for (const link of chosen.match(/href="[^"]*models[^"]*"/g)!.filter((each) => !/models\.(json|csv)/.test(each)))
@@ -106,13 +108,55 @@ describe.each(modes)('the public catalog, %s', (mode) => {
     expect(text).toContain('href="../../models"');
   });
 
-  it('leaves the base address without /v1 to programs', async () => {
+  it('is a page for link previews and crawlers too, and leaves the base address without /v1 to programs', async () => {
+    for (const headers of [{}, { accept: '*/*', 'user-agent': 'Slackbot-LinkExpanding 1.0' }] as Record<string, string>[]) {
+      const response = await fetch(`${system.baseUrl}/models/sandbox/echo`, { headers });
+      const text = tidy(await response.text());
+      expect(response.status).toBe(200);
+      expect(text).toContain('<meta property="og:title" content="Sandbox Echo · Tollgate">');
+      expect(text).toContain(`<link rel="canonical" href="${system.baseUrl}/models/sandbox/echo">`);
+    }
     expect((await get(system, '/models', system.firstKey)).status).toBe(200);
-    expect((await fetch(`${system.baseUrl}/models`)).status).toBe(401);
     expect((await fetch(`${system.baseUrl}/models`, { headers: { accept: 'application/json' } })).status).toBe(401);
     const keyed = await fetch(`${system.baseUrl}/models/sandbox/echo`, {
       headers: { accept: 'text/html', authorization: `Bearer ${system.firstKey}` },
     });
     expect(await keyed.json()).toMatchObject({ id: 'sandbox/echo' });
+  });
+
+  it('is in the sitemap, which robots.txt names, and every address in it is a page; the icon and the preview are pictures', async () => {
+    const robots = await (await fetch(`${system.baseUrl}/robots.txt`)).text();
+    const sitemap = await (await fetch(/^Sitemap: (.+)$/m.exec(robots)![1]!)).text();
+    const addresses = [...sitemap.matchAll(/<loc>([^<]+)<\/loc>/g)].map((match) => match[1]!);
+    expect(addresses).toEqual(
+      expect.arrayContaining(['/', '/models', '/models/sandbox/echo', '/docs'].map((path) => system.baseUrl + path)),
+    );
+    for (const address of addresses.filter((each) => !each.includes('/docs/')))
+      expect((await browse(new URL(address).pathname)).status).toBe(200);
+    for (const [path, type] of [
+      ['/favicon.ico', 'image/svg+xml'],
+      ['/console/preview.png', 'image/png'],
+    ] as const)
+      expect((await browse(path)).headers.get('content-type')).toBe(type);
+  });
+
+  it('compares models side by side', async () => {
+    const text = await (await browse('/models?compare=sandbox/echo&compare=sandbox/reason&compare=no/such')).text();
+    expect(text).toContain('Compare models');
+    expect(text.match(/<th scope="col">/g)).toHaveLength(2);
+  });
+
+  it('has a landing page at the root for visitors, which leads users who are signed in to the console', async () => {
+    const response = await browse('/');
+    expect([response.status, (await response.text()).includes('Sign in')]).toEqual([200, true]);
+    const cookie = `tollgate_session=${'a'.repeat(43)}`;
+    const signedIn = await fetch(system.baseUrl, { headers: { accept: 'text/html', cookie }, redirect: 'manual' });
+    expect([signedIn.status, signedIn.headers.get('location')]).toEqual([302, 'console/']);
+    expect((await fetch(system.baseUrl, { headers: { accept: 'application/json' } })).status).toBe(404);
+  });
+
+  it('gives the API document an absolute address', async () => {
+    const { servers } = (await (await fetch(`${system.baseUrl}/openapi.json`)).json()) as { servers: unknown };
+    expect(servers).toEqual([{ url: system.baseUrl }]);
   });
 });

@@ -1,8 +1,12 @@
-// The docs: pages that need no key and no script, whose links all lead somewhere, and the same texts for programs.
+// The docs: pages that need no key and work without scripts, whose links all lead somewhere, and the same texts for programs.
+import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { modes, startSystem, type System } from '../support/system.js';
+
+const run = promisify(execFile);
 
 describe.each(modes)('the docs, %s', (mode) => {
   let system: System;
@@ -33,12 +37,14 @@ describe.each(modes)('the docs, %s', (mode) => {
       const text = await response.text();
       expect([path, response.status]).toEqual([path, 200]);
       texts.set(path, text);
-      if (!/^\/docs(\/[\w-]+)?$/.test(path)) continue;
+      if (!/^\/docs(\/[\w-]+){0,2}$/.test(path) || path === '/docs/search') continue;
       expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
       expect(response.headers.get('cache-control')).toContain('max-age=');
       expect(response.headers.get('content-security-policy')).toMatch(/^default-src 'none'; style-src 'sha256-/);
       // An address from the root would miss a gateway that a proxy serves below a path.
-      expect(text).not.toMatch(/<script|<img|<link|\sstyle=|\son\w+="|href="\//);
+      expect(text.replace(/<script( type="module")? src="[./]+\/console\/\w+\.js"><\/script>/g, '')).not.toMatch(
+        /<script|\sstyle=|\son\w+="|href="\//,
+      );
       expect(gzipSync(text).length).toBeLessThan(30_000);
       for (const { pathname, hash } of linksOf(text, path)) {
         waiting.push(pathname);
@@ -53,6 +59,8 @@ describe.each(modes)('the docs, %s', (mode) => {
         '/docs/charging',
         '/docs/api.md',
         '/docs/console-api',
+        '/docs/errors/balance_empty',
+        '/docs/runbooks/disk',
         '/llms.txt',
         '/llms-full.txt',
         '/models',
@@ -68,16 +76,35 @@ describe.each(modes)('the docs, %s', (mode) => {
   it('are Markdown to programs, the very files', async () => {
     const list = await browse('/llms.txt');
     expect(list.headers.get('content-type')).toBe('text/plain; charset=utf-8');
-    const names = [...(await list.text()).matchAll(/\]\(docs\/([\w-]+)\.md\)/g)].map((match) => match[1]!);
+    const names = [...(await list.text()).matchAll(/\]\(docs\/([\w/-]+)\.md\)/g)].map((match) => match[1]!);
     expect(names).toContain('errors');
     const whole = await (await browse('/llms-full.txt')).text();
     for (const name of names) {
       const response = await browse(`/docs/${name}.md`);
       const text = await response.text();
       expect(response.headers.get('content-type')).toBe('text/markdown; charset=utf-8');
-      if (!['api', 'console-api', 'errors'].includes(name)) expect(text).toBe(readFileSync(`docs/${name}.md`, 'utf8'));
+      // The samples name this instance.
+      expect(text).not.toContain('http://127.0.0.1:8080');
+      if (!['api', 'console-api', 'errors', 'not-offered', 'runbooks/index'].includes(name))
+        expect(text).toBe(readFileSync(`docs/${name}.md`, 'utf8').replaceAll('http://127.0.0.1:8080', system.baseUrl));
       expect(whole).toContain(text.trim());
     }
+  });
+
+  it('begin with a quick start whose samples work unchanged', async () => {
+    const page = await (await browse('/docs')).text();
+    const [, escaped] = /<code>(curl [^]*?\/v1\/chat\/completions [^]*?)<\/code>/.exec(page)!;
+    const command = escaped!.replaceAll('&quot;', '"').replaceAll('&#39;', "'");
+    const { stdout } = await run('sh', ['-c', `${command} -si`], { env: { ...process.env, TOLLGATE_API_KEY: system.firstKey } });
+    expect(stdout).toMatch(/^x-tollgate-charge-usd: 0\.\d+\r$/m);
+    expect(stdout).toContain('"content":"Hello"');
+  });
+
+  it('can be searched', async () => {
+    const page = await (await browse('/docs/search?q=held+balance')).text();
+    expect(page).toContain('href="../docs/errors/balance_held"');
+    expect(page).toContain('<mark>');
+    expect(await (await browse('/docs/search?q=%3Cb%3Eqqqq')).text()).toContain('Nothing matches “&lt;b&gt;qqqq”.');
   });
 
   it('say so where there is no page, and take nothing but GET and HEAD', async () => {

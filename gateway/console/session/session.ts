@@ -134,6 +134,11 @@ export function setSession(ctx: Context, token: string, expiresAtMs: bigint): vo
   });
 }
 
+/** Whether the request has a session cookie, which may have expired. */
+export function hasSessionCookie(ctx: Context): boolean {
+  return tokenOf(ctx) !== undefined;
+}
+
 /** Removes the session cookie. */
 export function clearSession(ctx: Context): void {
   ctx.cookies.set(nameOf(ctx), '', {

@@ -144,7 +144,6 @@ export const consoleOpenapi = {
     license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
   },
   // Relative to the address of the document.
-  servers: [{ url: './api' }],
   security: [{ session: [] }],
   tags: areas.map(({ title, description }) => ({ name: title, description })),
   paths,

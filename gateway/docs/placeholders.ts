@@ -1,0 +1,29 @@
+// Samples of the docs name a Tollgate on this machine and a model of the sandbox. What is served names the instance that serves it. Pure.
+
+/** Characters that occur in no text, in place of the address of the instance and of the id of a model. */
+export const sitePlaceholder = '\uE000';
+const modelPlaceholder = '\uE001';
+
+/** What samples name. */
+export interface Instance {
+  /** The address, without a trailing slash. */
+  readonly site: string;
+  /** The id of a model that answers in text. */
+  readonly model: string;
+}
+
+/** Puts placeholders into a Markdown text. A sample whose output is shown keeps the sandbox's model, which gave that output. */
+export function withPlaceholders(markdown: string): string {
+  return markdown
+    .replaceAll('http://127.0.0.1:8080', sitePlaceholder)
+    .replace(/^```(\w*)\n[^]*?^```$/gm, (sample, language: string, at: number, whole: string) =>
+      language === 'text' || /^\n+```text/.test(whole.slice(at + sample.length))
+        ? sample
+        : sample.replaceAll('sandbox/echo', modelPlaceholder),
+    );
+}
+
+/** Replaces the placeholders of a text. `escape` is applied to what replaces them. */
+export function filledIn(text: string, { site, model }: Instance, escape = (value: string): string => value): string {
+  return text.replaceAll(sitePlaceholder, () => escape(site)).replaceAll(modelPlaceholder, () => escape(model));
+}

@@ -1,0 +1,97 @@
+// Full-text search in the docs.
+import { setImmediate } from 'node:timers/promises';
+import type { TextIndex } from '#kit/db/text-index.js';
+import type { DocPage } from './doc-page.js';
+import type { Rendered } from './markdown.js';
+
+/** A section that was found. */
+export interface Found {
+  /** The page's name, with the anchor of the section. */
+  readonly address: string;
+  readonly page: string;
+  /** Empty for the beginning of the page. */
+  readonly section: string;
+  /** Parts of the text; those at odd positions match the query. */
+  readonly excerpt: readonly string[];
+}
+
+type SearchedPage = DocPage & { readonly title: string; rendered(): Rendered };
+
+/** Searches pages. */
+export interface Search<P extends SearchedPage> {
+  /** Returns the best matches among pages for which `mayRead` is true. */
+  find(query: string, mayRead: (page: P) => boolean): Promise<Found[]>;
+}
+
+interface Section<P extends SearchedPage> {
+  readonly page: P;
+  readonly anchor: string;
+  readonly title: string;
+  readonly text: string;
+}
+
+const foundMax = 12;
+const queryCharsMax = 100;
+
+/** Returns a search in these pages, which are indexed when it is first used. */
+export function createSearch<P extends SearchedPage>(pages: readonly P[]): Search<P> {
+  let indexed: Promise<{ index: TextIndex; sections: Section<P>[] }> | undefined;
+  return {
+    async find(query, mayRead) {
+      const { index, sections } = await (indexed ??= indexOf(pages));
+      const seen = new Set<P>();
+      const found: Found[] = [];
+      for (const { position, excerpt } of index.find(query.slice(0, queryCharsMax))) {
+        const { page, anchor, title } = sections[position]!;
+        // Unlisted pages are short: one result is enough for each.
+        if (!mayRead(page) || (!page.isListed && seen.has(page))) continue;
+        seen.add(page);
+        found.push(
+          page.isListed
+            ? { address: `${page.name}${anchor === '' ? '' : `#${anchor}`}`, page: page.title, section: title, excerpt }
+            : { address: page.name, page: page.title, section: '', excerpt },
+        );
+        if (found.length === foundMax) break;
+      }
+      return found;
+    },
+  };
+}
+
+async function indexOf<P extends SearchedPage>(pages: readonly P[]): Promise<{ index: TextIndex; sections: Section<P>[] }> {
+  // Loaded with the first search, because gateways need it for nothing else.
+  const { createTextIndex } = await import('#kit/db/text-index.js');
+  const index = createTextIndex();
+  const sections: Section<P>[] = [];
+  for (const page of pages) {
+    for (const section of sectionsOf(page)) {
+      sections.push(section);
+      index.add({ title: page.title, heading: section.title, body: section.text });
+    }
+    // A page takes some milliseconds; calls in flight go on in between.
+    await setImmediate();
+  }
+  return { index, sections };
+}
+
+function sectionsOf<P extends SearchedPage>(page: P): Section<P>[] {
+  const [beginning = '', ...rest] = page.rendered().content.text.split(/(?=<h[23] id=")/);
+  return [
+    { page, anchor: '', title: '', text: `${page.description} ${plainText(beginning)}` },
+    ...rest.map((part) => {
+      const [heading, anchor = '', title = ''] = /^<h\d id="([^"]+)">([^]*?)<\/h\d>/.exec(part) ?? [''];
+      return { page, anchor, title: plainText(title).replace(/#$/, '').trim(), text: plainText(part.slice(heading.length)) };
+    }),
+  ];
+}
+
+const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" };
+
+function plainText(markup: string): string {
+  return markup
+    .replace(/<wbr>/g, '')
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/&(amp|lt|gt|quot|#39);/g, (_, name: string) => entities[name]!)
+    .replace(/\s+/g, ' ')
+    .trim();
+}

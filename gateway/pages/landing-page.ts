@@ -1,0 +1,52 @@
+// The page at the root: what this gateway is, three numbers, and where to go.
+import type { CatalogModel } from '../formats/models-schema.js';
+import { isOfSandbox } from './catalog-page.js';
+import { html } from './html.js';
+import type { Speech } from './language.js';
+import { page, type Place } from './page.js';
+import { chatSamples, choices } from './samples.js';
+import { textsOf } from './texts.js';
+import { count } from './words.js';
+
+/** Whole calls per second on one core, as docs/capacity.md has it; a test compares them. */
+export const measuredCallsPerSecond = 1566;
+
+/** Returns the model that samples use: the first by id that can be called and answers in text, the echo of the sandbox if there is no other. */
+export function sampleModel(models: readonly CatalogModel[]): CatalogModel | undefined {
+  const callable = models
+    .filter((model) => model.available && model.lifecycle === 'active' && model.output_modalities.includes('text'))
+    .sort((a, b) => (a.id < b.id ? -1 : 1));
+  return callable.find((model) => !isOfSandbox(model)) ?? callable.find(({ id }) => id === 'sandbox/echo');
+}
+
+/** Returns the page. */
+export function landingPage({ models, place, speech }: { models: readonly CatalogModel[]; place: Place; speech: Speech }): string {
+  const t = textsOf(speech.language);
+  const { root, site } = place;
+  const callable = models.filter(({ available }) => available);
+  const figure = (value: string, label: string, to: string) =>
+    html`<div>
+      <dt><a href="${root}${to}">${label}</a></dt>
+      <dd>${value}</dd>
+    </div>`;
+  return page({
+    title: t.landingTitle,
+    description: t.landingLead,
+    place,
+    speech,
+    content: html`<div class="hero">
+        <h1>${t.landingHeading}</h1>
+        <p class="lead">${t.landingLead}</p>
+        <p class="actions">
+          <a class="action" href="${root}console/sign-in">${t.signIn}</a>
+          <a class="action second" href="${root}docs">${t.readDocs}</a>
+        </p>
+      </div>
+      <dl class="cards figures">
+        ${figure(count(callable.length), t.modelsCallable, `models${speech.suffix}`)}${figure(count(measuredCallsPerSecond), t.callsPerSecond, 'docs/capacity')}${figure('$0.000000001', t.exactness, 'docs/charging')}
+      </dl>
+      <h2>${t.firstCall}</h2>
+      <p>${t.firstCallLead}</p>
+      ${choices('first', t.firstCall, chatSamples(sampleModel(models)?.id ?? 'sandbox/echo', site))}`,
+  });
+}

@@ -1,0 +1,107 @@
+// Calls of a model that work unchanged: by curl, Python and TypeScript, in each format. Pure.
+import { type Html, html } from './html.js';
+import type { Texts } from './texts.js';
+
+interface Sample {
+  readonly label: string;
+  readonly code: string;
+}
+
+/** Returns the samples, of which one is shown at a time, also without scripts. `site` is the address of the gateway. */
+export function samples(model: string, site: string, t: Texts): Html {
+  return html`<h3>${t.chatFormat}</h3>
+    ${choices('chat', t.chatFormat, chatSamples(model, site))}
+    <h3>${t.messagesFormat}</h3>
+    ${choices('messages', t.messagesFormat, messagesSamples(model, site))}`;
+}
+
+/** Returns a sample that can be copied. */
+export function code(text: string): Html {
+  return html`<div class="code">
+    <pre><code>${text}</code></pre>
+  </div>`;
+}
+
+/** Returns samples as tabs. `name` is unique on the page. */
+export function choices(name: string, label: string, all: readonly Sample[]): Html {
+  return html`<fieldset class="tabs">
+    <legend class="hidden">${label}</legend>
+    ${all.map((each, index) => html`<label><input type="radio" name="${name}" ${index === 0 ? html` checked` : ''} />${each.label}</label>`)}
+    ${all.map((each) => html`<div>${code(each.code)}</div>`)}
+  </fieldset>`;
+}
+
+/** Returns calls in the chat-completions format. */
+export function chatSamples(model: string, site: string): Sample[] {
+  return [
+    {
+      label: 'curl',
+      code: `curl ${site}/v1/chat/completions \\
+  -H "Authorization: Bearer $TOLLGATE_API_KEY" -H "Content-Type: application/json" \\
+  -d '{"model": "${model}", "max_tokens": 300, "messages": [{"role": "user", "content": "Hello"}]}'`,
+    },
+    {
+      label: 'Python',
+      code: `# pip install openai
+import os
+from openai import OpenAI
+
+client = OpenAI(base_url="${site}/v1", api_key=os.environ["TOLLGATE_API_KEY"])
+completion = client.chat.completions.create(
+    model="${model}",
+    messages=[{"role": "user", "content": "Hello"}],
+)
+print(completion.choices[0].message.content)`,
+    },
+    {
+      label: 'TypeScript',
+      code: `// npm install openai
+import OpenAI from 'openai';
+
+const client = new OpenAI({ baseURL: '${site}/v1', apiKey: process.env.TOLLGATE_API_KEY });
+const completion = await client.chat.completions.create({
+  model: '${model}',
+  messages: [{ role: 'user', content: 'Hello' }],
+});
+console.log(completion.choices[0].message.content);`,
+    },
+  ];
+}
+
+function messagesSamples(model: string, site: string): Sample[] {
+  return [
+    {
+      label: 'curl',
+      code: `curl ${site}/v1/messages \\
+  -H "x-api-key: $TOLLGATE_API_KEY" -H "anthropic-version: 2023-06-01" -H "Content-Type: application/json" \\
+  -d '{"model": "${model}", "max_tokens": 300, "messages": [{"role": "user", "content": "Hello"}]}'`,
+    },
+    {
+      label: 'Python',
+      code: `# pip install anthropic
+import os
+from anthropic import Anthropic
+
+client = Anthropic(base_url="${site}", api_key=os.environ["TOLLGATE_API_KEY"])
+message = client.messages.create(
+    model="${model}",
+    max_tokens=300,
+    messages=[{"role": "user", "content": "Hello"}],
+)
+print(message.content[0].text)`,
+    },
+    {
+      label: 'TypeScript',
+      code: `// npm install @anthropic-ai/sdk
+import Anthropic from '@anthropic-ai/sdk';
+
+const client = new Anthropic({ baseURL: '${site}', apiKey: process.env.TOLLGATE_API_KEY });
+const message = await client.messages.create({
+  model: '${model}',
+  max_tokens: 300,
+  messages: [{ role: 'user', content: 'Hello' }],
+});
+console.log(message.content[0].type === 'text' ? message.content[0].text : '');`,
+    },
+  ];
+}
