@@ -4,11 +4,16 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { dashboards } from '../../deploy/observability/grafana/dashboards.js';
+import { readYaml } from '../../deploy/testing/yaml.js';
 import { chat, settled, usageRows } from '../support/calls.js';
 import { type OtlpReceiver, startOtlpReceiver } from '../support/otlp.js';
 import { eventually, freePort, root } from '../support/process.js';
 import { prometheusFolder, promtool, startPrometheus } from '../support/prometheus.js';
 import { modes, startSystem, type System } from '../support/system.js';
+
+interface RuleTests {
+  tests: { promql_expr_test: { expr: string; exp_samples: { labels: string }[] }[] }[];
+}
 
 const promqlWords = new Set(['and', 'or', 'unless', 'sum', 'max', 'min', 'count', 'rate', 'increase', 'predict_linear', 'vector']);
 
@@ -22,6 +27,17 @@ describe('the rules of Prometheus', () => {
   it('are valid, and each alert fires and ends when it should', async () => {
     expect(await promtool(['check', 'rules', 'tollgate.rules.yaml'])).toMatchObject({ code: 0 });
     expect(await promtool(['test', 'rules', 'tollgate.rules.test.yaml'])).toMatchObject({ code: 0 });
+  });
+
+  it('are shown firing, each alert in a case of promtool', async () => {
+    const rules = readFileSync(join(prometheusFolder, 'tollgate.rules.yaml'), 'utf8');
+    const { tests } = readYaml<RuleTests>(readFileSync(join(prometheusFolder, 'tollgate.rules.test.yaml'), 'utf8'));
+    const expected = tests.flatMap(({ promql_expr_test: steps }) =>
+      steps.filter(({ expr }) => expr.includes('ALERTS{alertstate="firing"')).flatMap(({ exp_samples: samples }) => samples),
+    );
+    const shown = new Set(expected.map(({ labels }) => /alertname="(\w+)"/.exec(labels)?.[1]));
+    const alerts = [...rules.matchAll(/- alert: (.*)$/gm)].map(([, name]) => name!);
+    expect(alerts.filter((name) => !shown.has(name))).toEqual([]);
   });
 
   it('link a runbook for each alert, and every runbook belongs to an alert', async () => {
