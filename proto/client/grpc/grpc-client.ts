@@ -24,6 +24,7 @@ import {
   type UntypedService,
 } from '../definition.js';
 import { certificateProvider } from './certificate-provider.js';
+import { dnsRefreshOption, refreshedTarget } from './dns-refresh.js';
 import { actorKey, callerKey, commonChannelOptions, fromServiceError } from './grpc-wire.js';
 import { injectTraceContext } from '../traceparent.js';
 import { serverAddressOf, tracedStream, tracedUnary } from '../client-span.js';
@@ -48,6 +49,8 @@ export interface DialGrpcOptions {
    * only after service_unavailable, and never past their deadline.
    */
   attempts?: number;
+  /** How often a name is looked up, so that added replicas are found; every 10 s by default. */
+  dnsRefreshMs?: number;
 }
 
 /** A connection to a server, opened when first needed and reopened when lost. */
@@ -65,11 +68,11 @@ const channelOptions = {
   // Statistics that nothing reads. A server needs them to end its connections.
   'grpc.enable_channelz': 0,
   // A name may resolve to many replicas (dns:///ledger:7101): each gets its share.
+  'grpc.service_config_disable_resolution': 1,
   'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
   // grpc-js waits 1 s and then up to 120 s between attempts; a service that is back should be found quickly.
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 1000,
-  'grpc.dns_min_time_between_resolutions_ms': 5000,
 } as const;
 
 const timeoutMsDefault = 30_000;
@@ -78,10 +81,11 @@ const retryWaitMs = 50;
 
 /** Returns a connection to "host:port", "unix:/path" or a list of them in grpc-js's target syntax. Does not wait for the server. */
 export function dialGrpc(address: string, options: DialGrpcOptions): GrpcConnection {
-  const { tls, service, serverName } = options;
+  const { tls, service, serverName, dnsRefreshMs } = options;
   const verify = service === undefined ? {} : { checkServerIdentity: serverIdentityCheck(service) };
   const named = serverName === undefined ? {} : { 'grpc.ssl_target_name_override': serverName, 'grpc.default_authority': serverName };
-  const channel = new Client(address, credentialsFor(tls, verify), { ...channelOptions, ...named });
+  const refresh = dnsRefreshMs === undefined ? {} : { [dnsRefreshOption]: dnsRefreshMs };
+  const channel = new Client(refreshedTarget(address), credentialsFor(tls, verify), { ...channelOptions, ...named, ...refresh });
   const server = serverAddressOf(address);
   return {
     client<D extends ServiceDefinition>(definition: D): ServiceOf<D> {
