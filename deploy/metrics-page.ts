@@ -13,7 +13,7 @@ const sections: readonly { readonly by: string; readonly title: string; readonly
   { by: 'metering', title: 'Metering', text: 'Reported by the single process and the processes of metering.' },
   { by: 'auth', title: 'auth', text: 'Reported by the single process and the processes of auth.' },
   { by: 'services', title: 'Calls between services, and batches', text: 'Reported by every process that serves or calls a service.' },
-  { by: 'database', title: 'Databases', text: 'Reported by every process that has a database.' },
+  { by: 'database', title: 'Databases', text: 'Reported by every process that has a database, and by gateways that have Redis.' },
   { by: 'process', title: 'Processes', text: 'Reported by every process.' },
 ];
 
@@ -44,7 +44,7 @@ dashboards, [slos.md](slos.md) the objectives that the alerts watch.
 - \`target_info\` has the resource attributes of the process: \`service_name\`, \`service_instance_id\`.
 - Amounts of money are counted in nano-USD (1e-9 USD) as floating-point numbers, which are exact up to 9 million USD. Use them for graphs and alerts; the records and the ledger are
   the bill.
-- Exemplars are not exported: the exporters of OpenTelemetry's JavaScript SDK do not support them. A record of a call has its trace id instead.
+- Exemplars are not exported: the exporters of OpenTelemetry's JavaScript SDK (up to version 3.1 of its metrics) do not support them. A record of a call has its trace id instead.
 
 This page is generated from the code (\`deploy/metrics-page.ts\`); a test fails when it is out of date.
 `;

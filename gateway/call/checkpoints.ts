@@ -1,11 +1,14 @@
 // Reports the usage so far of every call in flight to metering, in one request per second for all calls, so that a call whose gateway
 // crashes is charged for what it had used, and so that its hold does not expire while it runs.
+import type { Span } from '@opentelemetry/api';
 import { everyAbout } from '#kit/shared-timers.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import type { Call } from '#proto/metering/v1/metering.js';
 import { AppError } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
 import { callContext } from '#client/call-context.js';
+import { inBatchSpan } from '#kit/telemetry/traces/batch-span.js';
+import { recordedSpan } from '#kit/telemetry/traces/recorded-trace.js';
 import type { GatewayPeers } from '../peers.js';
 
 /** Items per request; more calls in flight are reported in several requests. */
@@ -29,6 +32,8 @@ export interface CheckpointedCall {
 }
 
 interface Tracked extends OpenCall {
+  /** Present when the trace of the call is recorded. */
+  readonly span: Span | undefined;
   isCheckpointed: boolean;
   /** Metering need not remove the call if no checkpoint overtakes its report, so the first one after that leaves it out. */
   isSkippedOnce: boolean;
@@ -77,9 +82,14 @@ export function createCheckpoints(deps: {
   }
 
   async function note(batch: readonly Tracked[]): Promise<void> {
-    const { open } = await metering.checkpointUsage(
-      { items: batch.map(({ call, tokens }) => ({ call: copyOf(call), tokens: tokens() })) },
-      callContext({ caller: 'gateway', timeoutMs: rpcTimeoutMs }),
+    const { open } = await inBatchSpan(
+      'batch checkpoints',
+      batch.map(({ span }) => span),
+      () =>
+        metering.checkpointUsage(
+          { items: batch.map(({ call, tokens }) => ({ call: copyOf(call), tokens: tokens() })) },
+          callContext({ caller: 'gateway', timeoutMs: rpcTimeoutMs }),
+        ),
     );
     for (const [index, openCall] of batch.entries()) {
       // A call that ended while this request was in flight is expected to be closed.
@@ -97,7 +107,7 @@ export function createCheckpoints(deps: {
       stopNoting();
     },
     open(call) {
-      const tracked = { ...call, isCheckpointed: false, isSkippedOnce: false };
+      const tracked = { ...call, span: recordedSpan(), isCheckpointed: false, isSkippedOnce: false };
       calls.add(tracked);
       return {
         reporting() {

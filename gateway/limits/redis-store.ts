@@ -4,6 +4,8 @@ import { createHash, randomUUID } from 'node:crypto';
 import { createClient } from '@redis/client';
 import { AppError } from '#client/errors/app-error.js';
 import type { Clock } from '#kit/clock.js';
+import { countCommand } from '#kit/db/db-metrics.js';
+import { endStatement, traceCommand } from '#kit/db/sql-spans.js';
 import type { Logger } from '#kit/log.js';
 import { Outage } from '../call/outage.js';
 import type { LimitStore } from './limiter.js';
@@ -31,12 +33,14 @@ export interface RedisOptions {
 }
 
 interface Script {
+  /** What it does, in spans. */
+  readonly name: string;
   readonly text: string;
   readonly sha: string;
 }
 
-const script = (text: string): Script => ({ text, sha: createHash('sha1').update(text).digest('hex') });
-const [take, end, alive] = [script(takeScript), script(endScript), script(aliveScript)];
+const script = (name: string, text: string): Script => ({ name, text, sha: createHash('sha1').update(text).digest('hex') });
+const [take, end, alive] = [script('take', takeScript), script('end', endScript), script('alive', aliveScript)];
 const limitNames = ['requests', 'tokens', 'concurrent'] as const;
 
 /** Creates the store, which connects when it is started. */
@@ -57,7 +61,26 @@ export function redisLimitStore({ url, whenAway, local, clock, log }: RedisOptio
     void beat();
   });
 
-  async function run({ text, sha }: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
+  const { hostname, port } = new URL(url);
+  const server = { 'server.address': hostname, 'server.port': Number(port === '' ? 6379 : port) };
+
+  /** Runs a script, with a metric and, in a recorded trace, a span. */
+  async function run(called: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
+    const span = traceCommand('EVALSHA', called.name, server);
+    const beganAtMs = performance.now();
+    try {
+      const answer = await evaluate(called, keys, args);
+      countCommand('EVALSHA', beganAtMs);
+      if (span !== undefined) endStatement(span);
+      return answer;
+    } catch (error) {
+      countCommand('EVALSHA', beganAtMs, error);
+      if (span !== undefined) endStatement(span, error);
+      throw error;
+    }
+  }
+
+  async function evaluate({ text, sha }: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
     const rest = [String(keys.length), ...keys, ...args.map(String)];
     try {
       return await client.sendCommand(['EVALSHA', sha, ...rest]);

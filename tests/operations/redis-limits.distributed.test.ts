@@ -1,10 +1,13 @@
 // The counts of two gateways in one Redis.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { trace } from '@opentelemetry/api';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '#kit/clock.js';
 import { createLogger } from '#kit/log.js';
+import { collectMetrics } from '#kit/telemetry/metrics.js';
+import { recordTraces } from '#kit/testing/traces.js';
 import { type SupervisedRedis, superviseRedis } from '../../deploy/distributed/redis.js';
 import type { LimitStore } from '../../gateway/limits/limiter.js';
 import type { Checked, Subject } from '../../gateway/limits/limits.js';
@@ -63,6 +66,22 @@ describe('the counts of gateways in Redis', () => {
     expect(refusal!.retryAfterMs).toBeGreaterThan(50_000);
     expect(refusal!.retryAfterMs).toBeLessThanOrEqual(60_500);
     expect(figures[0]!.requestsResetMs).toBeGreaterThanOrEqual(refusal!.retryAfterMs!);
+  });
+
+  it('are taken in a span of the call, and timed', async () => {
+    const traces = recordTraces();
+    const traceId = await trace.getTracer('test').startActiveSpan('call', async (span) => {
+      await admitted(0, [subject({ requests: 3 })]);
+      return span.spanContext().traceId;
+    });
+    const taken = traces.spans().find(({ name }) => name === 'EVALSHA take')!;
+    await traces.stop();
+    expect(taken.spanContext().traceId).toBe(traceId);
+    expect(taken.attributes).toMatchObject({ 'db.system.name': 'redis', 'server.address': '127.0.0.1', 'server.port': expect.any(Number) });
+    const durations = (await collectMetrics()).find(({ name }) => name === 'db.client.operation.duration')!;
+    expect(durations.series.map(({ labels }) => labels)).toContainEqual(
+      expect.objectContaining({ 'db.system.name': 'redis', 'db.operation.name': 'EVALSHA' }),
+    );
   });
 
   it('have the estimate of a call until it ends, then its usage', async () => {

@@ -16,7 +16,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const report = (): SpooledReport => ({ callId: newId('req'), bytes: Buffer.from('some bytes of a report') });
+const report = (): SpooledReport => ({ callId: newId('req'), traceparent: '', bytes: Buffer.from('some bytes of a report') });
 const { log } = recordingLogger();
 
 /** Files on a disk that is full while `isFull`: only half of each write succeeds. */
@@ -59,7 +59,7 @@ it('leaves no file behind when the first write fails, and counts what it contain
 
 it('begins a new file when one is large, and removes each file when none of its reports is waiting', async () => {
   const files = new SpoolFiles(folder, log, Date.now());
-  const large = (): SpooledReport => ({ callId: newId('req'), bytes: Buffer.alloc(2_000_000) });
+  const large = (): SpooledReport => ({ callId: newId('req'), traceparent: '', bytes: Buffer.alloc(2_000_000) });
   const written = [];
   for (let count = 0; count < 4; count += 1) written.push(await files.append([large()]));
   expect(readdirSync(folder)).toHaveLength(2);

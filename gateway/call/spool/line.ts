@@ -1,4 +1,4 @@
-// Encodes the report of an ended call as one line of a spool file: version, checksum, call id, report. Pure.
+// Encodes the report of an ended call as one line of a spool file: version, checksum, call id, trace context, report. Pure.
 import { crc32 } from 'node:zlib';
 import { RecordUsageRequest } from '#proto/metering/v1/metering.js';
 
@@ -7,6 +7,8 @@ const version = '1';
 /** A report that is waiting to be recorded by metering. */
 export interface SpooledReport {
   readonly callId: string;
+  /** The trace context of the call (W3C traceparent); empty when its trace is not recorded. */
+  readonly traceparent: string;
   /** The encoded RecordUsageRequest. */
   readonly bytes: Buffer;
 }
@@ -21,8 +23,8 @@ export interface SpoolContent {
 }
 
 /** Returns the report as it is kept. */
-export function spooled(request: RecordUsageRequest): SpooledReport {
-  return { callId: request.call!.id, bytes: Buffer.from(RecordUsageRequest.encode(request).finish()) };
+export function spooled(request: RecordUsageRequest, traceparent: string): SpooledReport {
+  return { callId: request.call!.id, traceparent, bytes: Buffer.from(RecordUsageRequest.encode(request).finish()) };
 }
 
 /** Returns the length of the line of a report, within a few bytes. */
@@ -31,8 +33,8 @@ export function lineBytes({ callId, bytes }: SpooledReport): number {
 }
 
 /** Returns the line of a report, with its line break. The id is included for operators who search the file. */
-export function encodeLine({ callId, bytes }: SpooledReport): string {
-  const content = `${callId} ${bytes.toString('base64')}`;
+export function encodeLine({ callId, traceparent, bytes }: SpooledReport): string {
+  const content = `${callId} ${traceparent} ${bytes.toString('base64')}`;
   return `${version} ${checksum(content)} ${content}\n`;
 }
 
@@ -46,10 +48,11 @@ export function decodeLines(file: Buffer): SpoolContent {
 }
 
 function decodeLine(line: string): SpooledReport | undefined {
-  const [lineVersion, sum, callId, base64, ...more] = line.split(' ');
-  if (lineVersion !== version || callId === undefined || base64 === undefined || more.length > 0) return undefined;
-  if (sum !== checksum(`${callId} ${base64}`)) return undefined;
-  return { callId, bytes: Buffer.from(base64, 'base64') };
+  const [lineVersion, sum, callId, traceparent, base64, ...more] = line.split(' ');
+  if (lineVersion !== version || callId === undefined || traceparent === undefined || base64 === undefined || more.length > 0)
+    return undefined;
+  if (sum !== checksum(`${callId} ${traceparent} ${base64}`)) return undefined;
+  return { callId, traceparent, bytes: Buffer.from(base64, 'base64') };
 }
 
 function checksum(content: string): string {

@@ -3,11 +3,14 @@ import { randomBytes } from 'node:crypto';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { trace } from '@opentelemetry/api';
 import { Outcome, RecordUsageRequest } from '#proto/metering/v1/metering.js';
 import { systemClock } from '#kit/clock.js';
 import { AppError } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
+import { recordedTraceId } from '#kit/telemetry/traces/recorded-trace.js';
 import { type LogLine, recordingLogger } from '#kit/testing/log.js';
+import { recordTraces } from '#kit/testing/traces.js';
 import { localOccupancy, occupancyMemory, sharedOccupancy } from '../../http/occupancy.js';
 import { createSpool, type Spool, type SpoolDeps } from './spool.js';
 
@@ -115,6 +118,22 @@ describe('a spool', () => {
       await until(() => posted.length === expected.length);
       expect(idsOf(posted)).toEqual(expected);
     }
+  });
+
+  it('posts a report in the trace of its call, also after a restart', async () => {
+    const traces = recordTraces();
+    const { spool } = await start(away);
+    const traceId = await trace.getTracer('test').startActiveSpan('call', async (span) => {
+      await spool.append(report());
+      span.end();
+      return span.spanContext().traceId;
+    });
+    await spool.append(report());
+    const seen: string[] = [];
+    const { posted } = await start(() => void seen.push(recordedTraceId()), { folder: remains() });
+    await until(() => posted.length === 2);
+    expect(seen).toEqual([traceId, '']);
+    await traces.stop();
   });
 
   it('writes reports that arrive together with one write', async () => {

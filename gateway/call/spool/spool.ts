@@ -8,7 +8,9 @@ import type { Clock } from '#kit/clock.js';
 import { lockFolder } from '#kit/db/folder-lock.js';
 import { AppError } from '#client/errors/app-error.js';
 import type { Part } from '#kit/lifecycle.js';
+import { activeTraceparent } from '#client/traceparent.js';
 import type { Logger } from '#kit/log.js';
+import { withTraceparent } from '#kit/rpc/traceparent.js';
 import type { Occupancy } from '../../http/occupancy.js';
 import { countSetAside, makeFolder, type SpoolFile, SpoolFiles } from './files.js';
 import { lineBytes, type SpooledReport, spooled } from './line.js';
@@ -90,7 +92,7 @@ export function createSpool(deps: SpoolDeps): Spool {
 
   const poster = new Poster<Entry>({
     next: (count) => firstOf(entries.values(), count),
-    post: ({ report }) => post(RecordUsageRequest.decode(report.bytes)),
+    post: ({ report }) => withTraceparent(report.traceparent, () => post(RecordUsageRequest.decode(report.bytes))),
     settle,
   });
   const lane = new BatchLane<SpooledReport>({
@@ -143,7 +145,8 @@ export function createSpool(deps: SpoolDeps): Spool {
   function fitting(request: RecordUsageRequest): SpooledReport {
     // A later report of a call replaces the earlier one: since that was accepted, this must be, too.
     if (isFull() && !entries.has(request.call!.id)) throw new AppError('overloaded', 'The spool is full.');
-    const report = spooled(request);
+    const traceparent = activeTraceparent();
+    const report = spooled(request, traceparent);
     if (request.storedAnswer.length === 0) return report;
     const room = Math.min(answersShare * bytesMax - files.bytes(), answersShare * writingBytesMax) - writingBytes;
     const hasRoom = lineBytes(report) <= room;
@@ -153,7 +156,7 @@ export function createSpool(deps: SpoolDeps): Spool {
         'the spool has no room for answers: from now on the answers of calls with an idempotency key are not stored with their reports',
       );
     isShortOfRoom = !hasRoom;
-    return hasRoom ? report : spooled({ ...request, storedAnswer: Buffer.alloc(0) });
+    return hasRoom ? report : spooled({ ...request, storedAnswer: Buffer.alloc(0) }, traceparent);
   }
 
   return {

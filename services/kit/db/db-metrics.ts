@@ -1,6 +1,6 @@
 // The metrics of databases: how long statements take and how connections are used. A statement is parsed once per text.
 import { gauge, counter, histogram, observe, type Buckets, type Count } from '../telemetry/metrics.js';
-import type { Engine } from './engine.js';
+import type { DbSystem } from './engine.js';
 import { statementOf } from './statement-of.js';
 
 const by = 'database';
@@ -10,11 +10,11 @@ const operationDuration = histogram(
   {
     name: 'db.client.operation.duration',
     unit: 's',
-    description: 'Duration of SQL statements.',
+    description: 'Duration of SQL statements, and of the commands of the rate limits in Redis.',
     by,
     labels: {
-      'db.system.name': 'sqlite or mysql',
-      'db.operation.name': 'SELECT, INSERT, COMMIT and so on',
+      'db.system.name': 'sqlite, mariadb, mysql or redis',
+      'db.operation.name': 'SELECT, INSERT, COMMIT and so on; in Redis EVALSHA',
       'db.collection.name': 'The first table that the statement names; empty for statements that change no rows.',
       'error.type': 'The error code of the database, if the statement failed.',
     },
@@ -69,31 +69,37 @@ interface Statement {
 const queries: ReadonlySet<string> = new Set(['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'REPLACE']);
 /** The texts of statements on many rows differ by their number of rows. */
 const statementsMax = 2000;
-const statements: Readonly<Record<Engine, Map<string, Statement>>> = { sqlite: new Map(), mysql: new Map() };
+const statements: Readonly<Record<DbSystem, Map<string, Statement>>> = { sqlite: new Map(), mysql: new Map(), mariadb: new Map() };
 
 /** Counts a statement that began at this time of `performance.now()` and has ended. */
-export function countStatement(engine: Engine, sql: string, beganAtMs: number, error?: unknown): void {
+export function countStatement(system: DbSystem, sql: string, beganAtMs: number, error?: unknown): void {
   const seconds = (performance.now() - beganAtMs) / 1000;
-  const statement = statements[engine].get(sql) ?? parse(engine, sql);
+  const statement = statements[system].get(sql) ?? parse(system, sql);
   if (error === undefined) return statement.succeeded.record(seconds);
   const { code, name } = error as { code?: string; name?: string };
-  seriesOf(engine, statement, code ?? name ?? 'unknown').record(seconds);
+  seriesOf(system, statement, code ?? name ?? 'unknown').record(seconds);
 }
 
-function parse(engine: Engine, sql: string): Statement {
+function parse(system: DbSystem, sql: string): Statement {
   const { operation, table = '' } = statementOf(sql);
   // Migrations name every table once.
   const named = { operation, table: queries.has(operation) ? table : '' };
-  const statement = { ...named, succeeded: seriesOf(engine, named, '') };
-  const known = statements[engine];
+  const statement = { ...named, succeeded: seriesOf(system, named, '') };
+  const known = statements[system];
   if (known.size >= statementsMax) known.clear();
   known.set(sql, statement);
   return statement;
 }
 
-function seriesOf(engine: Engine, { operation, table }: Pick<Statement, 'operation' | 'table'>, errorType: string): Buckets {
+/** Counts a command of Redis that began at this time of `performance.now()` and has ended. */
+export function countCommand(operation: string, beganAtMs: number, error?: unknown): void {
+  const { code, name } = (error ?? { name: '' }) as { code?: string; name: string };
+  seriesOf('redis', { operation, table: '' }, code ?? name).record((performance.now() - beganAtMs) / 1000);
+}
+
+function seriesOf(system: DbSystem | 'redis', { operation, table }: Pick<Statement, 'operation' | 'table'>, errorType: string): Buckets {
   return operationDuration.of({
-    'db.system.name': engine,
+    'db.system.name': system,
     'db.operation.name': operation,
     'db.collection.name': table,
     'error.type': errorType,

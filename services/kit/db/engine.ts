@@ -2,3 +2,6 @@
 
 /** SQLite in this process, or MySQL and MariaDB over the network. */
 export type Engine = 'sqlite' | 'mysql';
+
+/** What OpenTelemetry calls the server or library (`db.system.name`); a server is mysql until it has said that it is MariaDB. */
+export type DbSystem = Engine | 'mariadb';

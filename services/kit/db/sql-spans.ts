@@ -5,6 +5,7 @@ import { type Attributes, type Span, SpanKind, SpanStatusCode, trace } from '@op
 import type { Knex } from 'knex';
 import { recordedSpan } from '../telemetry/traces/recorded-trace.js';
 import { countStatement } from './db-metrics.js';
+import type { DbSystem, Engine } from './engine.js';
 import { statementOf } from './statement-of.js';
 import { addException, classOf } from '../telemetry/traces/exception-event.js';
 
@@ -16,14 +17,16 @@ interface QueryEvent {
 /** What drivers' connections and knex know of the database; SQLite's have only a file name. */
 export interface ConnectionFacts {
   readonly name?: string;
+  /** Absent for SQLite. */
+  readonly system?: DbSystem;
   readonly config?: { readonly host?: string; readonly port?: number; readonly socketPath?: string; readonly database?: string };
 }
 
 const tracer = trace.getTracer('tollgate.db');
 const textCharsMax = 1000;
 
-/** Starts the span of a statement, or of `times` runs of it; returns undefined outside a recorded trace. `system` is its db.system.name. */
-export function traceStatement(system: 'sqlite' | 'mysql', sql: string, connection: ConnectionFacts, times = 1): Span | undefined {
+/** Starts the span of a statement, or of `times` runs of it; returns undefined outside a recorded trace. */
+export function traceStatement(system: DbSystem, sql: string, connection: ConnectionFacts, times = 1): Span | undefined {
   if (recordedSpan() === undefined) return undefined;
   const { operation, table } = statementOf(sql);
   const summary = table === undefined ? operation : `${operation} ${table}`;
@@ -35,6 +38,20 @@ export function traceStatement(system: 'sqlite' | 'mysql', sql: string, connecti
     'db.query.summary': summary,
     'db.query.text': sql.length > textCharsMax ? `${sql.slice(0, textCharsMax)}…` : sql,
     ...(times > 1 ? { 'db.operation.batch.size': times } : {}),
+  };
+  return tracer.startSpan(summary, { kind: SpanKind.CLIENT, attributes });
+}
+
+/** Starts the span of a command of Redis that runs a script of ours; returns undefined outside a recorded trace. */
+export function traceCommand(operation: string, script: string, server: Attributes): Span | undefined {
+  if (recordedSpan() === undefined) return undefined;
+  const summary = `${operation} ${script}`;
+  const attributes = {
+    'db.system.name': 'redis',
+    ...server,
+    'db.operation.name': operation,
+    'db.stored_procedure.name': script,
+    'db.query.summary': summary,
   };
   return tracer.startSpan(summary, { kind: SpanKind.CLIENT, attributes });
 }
@@ -51,17 +68,21 @@ export function endStatement(span: Span, error?: unknown): void {
 }
 
 /** Counts the statements of this knex and of its transactions, and traces those of a recorded trace. */
-export function watchStatements(knex: Knex, system: 'sqlite' | 'mysql'): void {
+export function watchStatements(knex: Knex, engine: Engine): void {
   const open = new Map<string, { readonly span: Span | undefined; readonly beganAtMs: number }>();
-  const { connectionSettings } = knex.client as { connectionSettings: { filename?: string } & NonNullable<ConnectionFacts['config']> };
+  const client = knex.client as {
+    readonly system?: DbSystem;
+    readonly connectionSettings: { filename?: string } & NonNullable<ConnectionFacts['config']>;
+  };
   const end = (event: QueryEvent, error?: Error): void => {
     const statement = open.get(event.__knexQueryUid);
     if (statement === undefined) return;
     open.delete(event.__knexQueryUid);
-    countStatement(system, event.sql, statement.beganAtMs, error);
+    countStatement(client.system ?? engine, event.sql, statement.beganAtMs, error);
     if (statement.span !== undefined) endStatement(statement.span, error);
   };
   knex.on('query', (event: QueryEvent) => {
+    const { system = engine, connectionSettings } = client;
     const { filename } = connectionSettings;
     const span = traceStatement(system, event.sql, filename === undefined ? { config: connectionSettings } : { name: filename });
     open.set(event.__knexQueryUid, { span, beganAtMs: performance.now() });

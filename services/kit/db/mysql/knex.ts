@@ -7,6 +7,7 @@ import { isDead, type Login } from './probe.js';
 import { SilenceWatch, type WatchedConnection } from './silence.js';
 import { tlsOptions } from './tls.js';
 import { type MeasuredPool, PoolMetrics } from '../db-metrics.js';
+import type { DbSystem } from '../engine.js';
 import { quietKnex } from '../quiet-knex.js';
 
 const poolMaxDefault = 8;
@@ -22,11 +23,12 @@ export interface MysqlOptions {
   readonly log?: Pick<Logger, 'warn'>;
 }
 
-type MysqlConnection = WatchedConnection & { destroy(): void };
+type MysqlConnection = WatchedConnection & { system?: DbSystem; destroy(): void };
 
 /** The part of knex's client that is used here: how its pool opens a connection, and from which settings. */
 interface MysqlClient {
   connectionSettings: object;
+  system?: DbSystem;
   acquireRawConnection(): Promise<MysqlConnection>;
   acquireConnection(): Promise<unknown>;
   readonly pool: MeasuredPool;
@@ -87,10 +89,11 @@ export function openMysqlPools(url: string, { poolMax = poolMaxDefault, log }: M
     const open = async (): Promise<MysqlConnection> => {
       const connection = await connect();
       watch?.watch(connection);
-      await prepareSession(connection, sessionSettings).catch((error: unknown) => {
+      const system = await prepareSession(connection, sessionSettings).catch((error: unknown) => {
         connection.destroy();
         throw error;
       });
+      connection.system = client.system = system;
       return connection;
     };
     // `connect` reads the settings synchronously, so that connections opened at the same time do not mix.
@@ -123,7 +126,8 @@ function watchOne(login: Login, log: MysqlOptions['log']): SilenceWatch {
   });
 }
 
-async function prepareSession(connection: MysqlConnection, settings: readonly string[]): Promise<void> {
+/** Returns which server it is. */
+async function prepareSession(connection: MysqlConnection, settings: readonly string[]): Promise<DbSystem> {
   const run = (sql: string): Promise<unknown> =>
     new Promise((resolve, reject) => {
       connection.query(sql, (error: Error | null, result: unknown) => (error === null ? resolve(result) : reject(error)));
@@ -131,9 +135,11 @@ async function prepareSession(connection: MysqlConnection, settings: readonly st
   await run('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED');
   await run("SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'");
   await run('SET SESSION innodb_lock_wait_timeout = 5');
+  const rows = (await run("SHOW VARIABLES WHERE Variable_name IN ('version', 'wsrep_on')")) as { Variable_name: string; Value: string }[];
+  const variables = new Map(rows.map(({ Variable_name: name, Value: value }) => [name, value]));
   // A Galera node applies the commits of other nodes a little later; with this setting it waits for them before it reads or changes rows,
   // so that no acknowledged write is missed after switching nodes.
-  const [galera] = (await run("SHOW VARIABLES LIKE 'wsrep_on'")) as { Value: string }[];
-  if (galera?.Value === 'ON') await run('SET SESSION wsrep_sync_wait = 7');
+  if (variables.get('wsrep_on') === 'ON') await run('SET SESSION wsrep_sync_wait = 7');
   for (const setting of settings) await run(`SET SESSION ${setting}`);
+  return variables.get('version')?.includes('MariaDB') === true ? 'mariadb' : 'mysql';
 }

@@ -72,11 +72,12 @@ export class MysqlTransaction implements PlainTransaction {
       return Promise.reject(this.firstError);
     }
     this.isWaiting = true;
-    const span: Span | undefined = traceStatement('mysql', query.sql, this.connection);
+    const { system = 'mysql' } = this.connection;
+    const span: Span | undefined = traceStatement(system, query.sql, this.connection);
     const beganAtMs = performance.now();
     return new Promise((resolve, reject) => {
       this.connection.query(query, (error, result) => {
-        countStatement('mysql', query.sql, beganAtMs, error ?? undefined);
+        countStatement(system, query.sql, beganAtMs, error ?? undefined);
         if (span !== undefined) endStatement(span, error ?? undefined);
         this.isWaiting = false;
         if (error === null) {
