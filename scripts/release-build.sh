@@ -1,14 +1,17 @@
 #!/bin/sh
-# Prints the folder of the build of a commit or tag, which is made under .toolchain/releases on first use: what tests upgrade from.
+# Prints the folder of the build of a commit or tag, which is made under .toolchain/releases on first use: what tests upgrade from. By default that is the
+# newest release (a tag v…), or before the first release the newest commit of main.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
-commit=$(git -C "$root" rev-parse --verify "$1^{commit}")
+git="git -C $root"
+release=${1:-$($git describe --tags --match 'v*' --abbrev=0 2>/dev/null || $git merge-base HEAD main 2>/dev/null || echo HEAD)}
+commit=$($git rev-parse --verify "$release^{commit}")
 folder="$root/.toolchain/releases/$commit"
 if [ ! -f "$folder/dist/.built" ]; then
   PATH="$("$root/scripts/node-path.sh"):$PATH"
   rm -rf "$folder"
   mkdir -p "$folder"
-  git -C "$root" archive "$commit" | tar -x -C "$folder"
+  $git archive "$commit" | tar -x -C "$folder"
   # The same packages need not be installed twice.
   if cmp -s "$root/package-lock.json" "$folder/package-lock.json"; then ln -s "$root/node_modules" "$folder/node_modules"
   else (cd "$folder" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >&2); fi

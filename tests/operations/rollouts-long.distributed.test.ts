@@ -1,6 +1,6 @@
 // What takes minutes with two replicas of every process, and is therefore only run by `make nightly`: renewed certificates, kills, and another release.
 import { execFileSync } from 'node:child_process';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startBalancer } from '../support/balancer.js';
@@ -8,11 +8,11 @@ import { settled, sumOfCharges } from '../support/calls.js';
 import { startFleet } from '../support/fleet.js';
 import { startKeepAlive } from '../support/keep-alive.js';
 import { eventually } from '../support/process.js';
-import { gatewayUrls, Replicas } from '../support/replicas.js';
+import { gatewayUrls, lameDuck, Replicas } from '../support/replicas.js';
 
 /** Connections, with those of the two client libraries. */
 const clientsMax = 10;
-const release = process.env['TOLLGATE_TEST_RELEASE'] ?? 'HEAD';
+const release = process.env['TOLLGATE_TEST_RELEASE'];
 
 describe('two replicas of every process', () => {
   let replicas: Replicas;
@@ -54,14 +54,14 @@ describe('two replicas of every process', () => {
   }, 90_000);
 });
 
-describe(`the processes of ${release}`, () => {
+describe(`the processes of ${release ?? 'the last release'}`, () => {
   it('run beside those of this version, are replaced by them and put back, without a failed call', async () => {
-    const built = execFileSync('scripts/release-build.sh', [release], { encoding: 'utf8' }).trim();
+    const built = execFileSync('scripts/release-build.sh', release === undefined ? [] : [release], { encoding: 'utf8' }).trim();
     const replaced = new Set<string>();
     const nameOf = (name: string, replica: number): string => `${name} ${replica}`;
     const fleet = await startFleet({
       replicas: 2,
-      env: { TOLLGATE_LOG_LEVEL: 'warn', TOLLGATE_LAME_DUCK: '1s' },
+      env: { TOLLGATE_LOG_LEVEL: 'warn', TOLLGATE_LAME_DUCK: lameDuck },
       distOf: ({ name }, replica) => (replaced.has(nameOf(name, replica)) ? 'dist' : join(built, 'dist')),
     });
     try {
@@ -76,12 +76,13 @@ describe(`the processes of ${release}`, () => {
           else replaced.add(name);
           await member.end('SIGTERM');
           await member.start();
-          await sleep(500);
+          const { baseUrl } = member;
+          if (baseUrl !== undefined) await eventually(() => (balancer.serves(baseUrl) ? true : undefined), 10_000);
         }
       }
       const { answered, failed } = await load.stop();
       await balancer.stop();
-      process.stdout.write(`from ${release} and back: ${answered} calls answered, ${failed.length} failed\n`);
+      process.stdout.write(`from ${basename(built)} and back: ${answered} calls answered, ${failed.length} failed\n`);
       expect(failed).toEqual([]);
       const { rows, balance } = await settled(fleet, fleet.accountId, answered, 60_000);
       expect(BigInt(balance.spent_nano_usd)).toBe(sumOfCharges(rows));

@@ -5,6 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** A running balancer. */
 export interface Balancer {
   readonly baseUrl: string;
+  /** Reports whether new connections go to this gateway. */
+  serves(gatewayUrl: string): boolean;
   stop(): Promise<void>;
 }
 
@@ -72,6 +74,7 @@ export async function startBalancer(gatewayUrls: readonly string[], intervalMs =
   while (ready.length === 0) await sleep(intervalMs);
   return {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    serves: (gatewayUrl) => ready.includes(gatewayUrl),
     async stop() {
       isStopping = true;
       await following;

@@ -4,8 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Balancer, startBalancer } from './balancer.js';
 import { type Fleet, type Member, startFleet } from './fleet.js';
 import { type KeepAliveResult, startKeepAlive } from './keep-alive.js';
+import { eventually } from './process.js';
 
 const knownKeysMs = 60_000;
+/** Longer than callers take to reconnect to a replica that is back: up to 1.2 s. */
+export const lameDuck = '2s';
 
 /** A fleet with two replicas of every process. */
 export class Replicas {
@@ -25,7 +28,7 @@ export class Replicas {
       started,
       env: {
         TOLLGATE_LOG_LEVEL: 'warn',
-        TOLLGATE_LAME_DUCK: '1s',
+        TOLLGATE_LAME_DUCK: lameDuck,
         TOLLGATE_GATEWAY_KEYS_WITHOUT_AUTH: `${knownKeysMs}ms`,
         // A killed gateway leaves calls without an end.
         TOLLGATE_METERING_LEASE: '5s',
@@ -61,16 +64,23 @@ export class Replicas {
   async restartAll(): Promise<void> {
     for (const member of this.fleet.members) {
       await stopMember(member);
-      await member.start();
+      await this.start(member);
     }
   }
 
   async replaceAll(): Promise<void> {
     const { members } = this.fleet;
     for (const former of members.filter((member) => member.isRunning())) {
-      await members.find(({ name, replica }) => name === former.name && replica !== former.replica)!.start();
+      await this.start(members.find(({ name, replica }) => name === former.name && replica !== former.replica)!);
       await stopMember(former);
     }
+  }
+
+  /** Starts a member. A gateway has started once the balancer knows it, so that the next one can be stopped. */
+  private async start(member: Member): Promise<void> {
+    await member.start();
+    const { baseUrl } = member;
+    if (baseUrl !== undefined) await eventually(() => (this.balancer.serves(baseUrl) ? true : undefined), 10_000);
   }
 }
 
