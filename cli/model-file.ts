@@ -16,7 +16,7 @@ const ModelFile = Type.Object(
     description: Type.Optional(Type.String()),
     provider: Type.Optional(Type.String()),
     context_limit_tokens: Type.Integer({ minimum: 1 }),
-    output_limit_tokens: Type.Integer({ minimum: 1 }),
+    output_limit_tokens: Type.Integer({ minimum: 0 }),
     input_modalities: Type.Optional(words),
     output_modalities: Type.Optional(words),
     capabilities: Type.Optional(words),

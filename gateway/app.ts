@@ -3,6 +3,7 @@ import Router from '@koa/router';
 import Koa, { type Context, type Middleware, type Next } from 'koa';
 import { AppError } from '#client/errors/app-error.js';
 import { chatCompletions } from './formats/chat-completions/index.js';
+import { embeddings } from './formats/embeddings/index.js';
 import type { Format } from './formats/format.js';
 import { messages } from './formats/messages/index.js';
 import { notOfferedAt, notOfferedMessage } from './formats/not-offered.js';
@@ -90,6 +91,7 @@ export function createApp(deps: AppDeps): Koa {
   for (const base of ['/v1', '', '/v1/v1']) {
     calls.set(`${base}/chat/completions`, call(chatCompletions));
     calls.set(`${base}/messages`, call(messages));
+    calls.set(`${base}/embeddings`, call(embeddings));
     router.post(`${base}/messages/count_tokens`, in_(messages, 'count-tokens'), keyed, counted, admitted, countTokens(deps));
     router.get(`${base}/models`, keyed, listModels(deps.models));
     router.get(`${base}/models/*id`, keyed, getModel(deps.models));

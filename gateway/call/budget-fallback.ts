@@ -7,7 +7,7 @@ import type { ModelFallback } from '#proto/metering/v1/metering.js';
 import type { CallableModel, ModelReplica } from '../replicas/models.js';
 import { costAtMost } from '#rules/pricing.js';
 import type { ParsedCall } from '../formats/format.js';
-import { assertForms, assertReads, isPermitted, type PermittedCaller } from './model-checks.js';
+import { assertForms, assertReads, assertReturns, isPermitted, type PermittedCaller } from './model-checks.js';
 import { quoteCall } from './quote.js';
 
 /** Projects whose shares are remembered. */
@@ -66,11 +66,14 @@ export class BudgetFallbacks {
   /** Returns the cheaper model if the call can use it and it costs no more for the same tokens. */
   private usable(modelId: string, call: Call, requested: CallableModel, nowMs: number): CallableModel | undefined {
     const { parsed, format } = call;
+    // Vectors of different models cannot be compared.
+    if (parsed.request.embedding !== undefined) return undefined;
     // Its upstream may have another format, which does not know what these fields mean.
     if (modelId === requested.model.id || (parsed.request.native?.refusedElsewhere.length ?? 0) > 0) return undefined;
     try {
       const cheaper = this.models.resolve(modelId, nowMs);
       if (!isPermitted(call, cheaper.model)) return undefined;
+      assertReturns(cheaper.model, false);
       assertReads(cheaper.model, parsed.needs);
       assertForms(cheaper.model, parsed, format);
       const demand = { ...parsed, choices: Math.max(1, parsed.request.choices) };

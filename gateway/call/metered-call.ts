@@ -24,7 +24,7 @@ import type { Figures } from '../limits/limits.js';
 import { type CallOutcome, outcomeOf, reportOf } from './outcome.js';
 import { noTokens, Progress } from './progress.js';
 import type { ParsedCall } from '../formats/format.js';
-import { assertForms, assertPermitted, assertReads } from './model-checks.js';
+import { assertForms, assertPermitted, assertReads, assertReturns } from './model-checks.js';
 import type { GatewayPeers } from '../peers.js';
 import type { DisconnectDrain } from './drain-after-disconnect.js';
 import type { Recorded, Recorder } from './recorder.js';
@@ -116,6 +116,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
   const beganAtMs = deps.clock.monotonicMs();
   const requested = deps.models.resolve(request.parsed.model, startedAtMs);
   assertPermitted(request, requested.model);
+  assertReturns(requested.model, request.parsed.request.embedding !== undefined);
   assertReads(requested.model, request.parsed.needs);
   assertForms(requested.model, request.parsed, request.format);
   deps.recorder.assertRecording();
@@ -175,7 +176,8 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
         maxOutputTokens: held.outputCapTokens,
         inputTokensMax: held.inputTokensMax,
         hedgeAfterMs: callable.targets.length > 1 ? callable.model.hedgeAfterMs : undefined,
-        affinityScope: callable.model.prefixAffinity === false ? undefined : call.accountId,
+        affinityScope:
+          callable.model.prefixAffinity === false || request.parsed.request.embedding !== undefined ? undefined : call.accountId,
       },
       context,
     ),

@@ -41,6 +41,18 @@ export function assertReads(model: Model, needs: readonly ModalityNeed[]): void 
   );
 }
 
+/** Throws unsupported_field if the call is for vectors and the model returns text, or the other way round. */
+export function assertReturns(model: Model, wantsVectors: boolean): void {
+  if (model.outputModalities.includes(Modality.MODALITY_EMBEDDING) === wantsVectors) return;
+  throw new AppError(
+    'unsupported_field',
+    wantsVectors
+      ? `model: "${model.id}" returns text, not vectors; call it with POST /v1/chat/completions, or choose a model with embedding in its output_modalities in GET /v1/models.`
+      : `model: "${model.id}" returns vectors, not text; call it with POST /v1/embeddings.`,
+    { details: { field: 'model' } },
+  );
+}
+
 /**
  * Throws unsupported_field if the request has a schema for the answer and the model does not guarantee to follow one. Any JSON
  * object (json_object) may be requested from every model.

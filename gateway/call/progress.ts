@@ -75,7 +75,7 @@ export class Progress implements Readable {
         this.hasBegun = true;
         this.#accept(event.value.target);
         this.attempts.answer(event.value);
-      } else if (event?.$case === 'blockStart' || event?.$case === 'blockDelta') {
+      } else if (event?.$case === 'blockStart' || event?.$case === 'blockDelta' || event?.$case === 'embedding') {
         this.firstOutputAtMs ??= nowMs;
       } else if (event?.$case === 'finished') {
         this.finished = event.value;

@@ -10,6 +10,8 @@ const outputTokensUseful = 256;
 export interface Demand {
   /** The maximum number of input tokens of all text. */
   readonly inputTokensMax: number;
+  /** The number of inputs, each of which may fill the context. Absent: one. */
+  readonly inputs?: number;
   readonly images: number;
   /** Documents, whose size says nothing about their tokens: with one, the input may fill the context. */
   readonly documents: number;
@@ -52,9 +54,9 @@ export function quoteCall(model: Model, price: PriceVersion, demand: Demand): Qu
 /** Tokens per image if the catalog gives no maximum: more than vendors count for the largest image. */
 export const imageTokensMaxDefault = 16_384;
 
-function inputBound({ contextLimitTokens, imageTokensMax }: Model, { inputTokensMax, images, documents }: Demand): number {
+function inputBound({ contextLimitTokens, imageTokensMax }: Model, { inputTokensMax, inputs = 1, images, documents }: Demand): number {
   if (documents > 0) return contextLimitTokens;
-  return Math.min(contextLimitTokens, inputTokensMax + images * (imageTokensMax || imageTokensMaxDefault));
+  return Math.min(contextLimitTokens * inputs, inputTokensMax + images * (imageTokensMax || imageTokensMaxDefault));
 }
 
 /** Returns the cap on the output of each answer that a held amount pays for. */

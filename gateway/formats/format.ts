@@ -21,6 +21,8 @@ export interface ParsedCall {
    * message, 512 for each tool, and 1024 if there are tools.
    */
   inputTokensMax: number;
+  /** The number of inputs that are processed by themselves, each of which may fill the context. Absent: one. */
+  inputs?: number;
   /** Number of images in the prompt; the model decides how many tokens each may have. */
   images: number;
   /** Number of documents in the prompt whose tokens cannot be derived from their bytes, in particular PDFs: with one, the input may fill the context. */
@@ -29,6 +31,8 @@ export interface ParsedCall {
   needs: readonly ModalityNeed[];
   /** Fields that were accepted but have no effect here, for the response header x-tollgate-dropped-params. */
   droppedFields: string[];
+  /** embeddings: how the caller wants the vectors. */
+  vectorEncoding?: 'float' | 'base64';
 }
 
 /** Describes a part of a body that only some models can read. */
@@ -69,6 +73,8 @@ export interface AnswerContext {
   model: string;
   createdAtMs: number;
   includeUsage: boolean;
+  /** embeddings: how vectors are returned. */
+  vectorEncoding?: 'float' | 'base64' | undefined;
 }
 
 /** Holds what a streamed answer needs in addition. */
@@ -86,7 +92,7 @@ export interface HttpError {
 
 /** Implements one wire format. */
 export interface Format {
-  name: 'chat-completions' | 'messages';
+  name: 'chat-completions' | 'messages' | 'embeddings';
   /** Validates and translates a body. Raises invalid_request or unsupported_field with details.field and a message that names the field and the fix. */
   parse(body: unknown, headers: FormatHeaders): ParsedCall;
   /** Encodes events into SSE frames (serialised text, for example "data: {…}\n\n"). Never emits the terminal frames before `finish`. */

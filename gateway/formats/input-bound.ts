@@ -2,7 +2,8 @@
 import type { Part, Prompt } from '#proto/inference/v1/inference.js';
 
 // No tokenizer in use produces more tokens than bytes; the constants cover what vendors add around messages and tools.
-const messageOverhead = 64;
+/** Tokens that a vendor puts around a message at most. */
+export const messageOverhead = 64;
 const toolOverhead = 512;
 const toolsOverhead = 1024;
 

@@ -30,6 +30,7 @@ describe('the OpenAPI document', () => {
       'get /v1/models/{id}',
       'get /v1/usage/{request_id}',
       'post /v1/chat/completions',
+      'post /v1/embeddings',
       'post /v1/messages',
       'post /v1/messages/count_tokens',
     ]);

@@ -3,6 +3,7 @@ import type { TSchema } from 'typebox';
 import { ErrorBody, Health, KeyView, RefusalView, TokenCount, UsageRecordAlone } from './account-schema.js';
 import { ChatCompletion, ChatCompletionChunk } from './chat-completions/answer-schema.js';
 import { ChatCompletionRequest } from './chat-completions/schema.js';
+import { EmbeddingList, EmbeddingsRequest } from './embeddings/schema.js';
 import { MessageAnswer, MessageStreamEvent } from './messages/answer-schema.js';
 import { CountTokensRequest, MessagesRequest } from './messages/schema.js';
 import { Catalog, ModelList, ModelView } from './models-schema.js';
@@ -14,6 +15,8 @@ const schemas = [
   MessagesRequest,
   MessageAnswer,
   MessageStreamEvent,
+  EmbeddingsRequest,
+  EmbeddingList,
   CountTokensRequest,
   TokenCount,
   ModelView,
@@ -169,6 +172,14 @@ const paths = {
       'Each frame is an "event: " line with the type and a "data: " line with a MessageStreamEvent; the last is message_stop.',
       messagesHeaders,
     ),
+  },
+  '/v1/embeddings': {
+    post: {
+      summary: 'Embed texts: return a vector for each.',
+      parameters: [idempotencyKey],
+      requestBody: { required: true, content: json(EmbeddingsRequest) },
+      responses: { 200: { description: 'The vectors.', headers: generatedHeaders, content: json(EmbeddingList) }, ...generating },
+    },
   },
   '/v1/messages/count_tokens': {
     post: {

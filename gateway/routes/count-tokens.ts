@@ -5,7 +5,7 @@ import { tellNames } from '../http/dropped-fields.js';
 import { parseCountTokens } from '../formats/messages/request.js';
 import { disconnectSignal } from '../http/disconnect-signal.js';
 import type { CallDeps } from '../call/metered-call.js';
-import { assertFits, assertPermitted, assertReads } from '../call/model-checks.js';
+import { assertFits, assertPermitted, assertReads, assertReturns } from '../call/model-checks.js';
 import { readJsonBody } from '../http/middleware/json-body.js';
 import { noteRequestedModel, stateOf } from '../http/request-state.js';
 import { betasOf, versionOf } from './version.js';
@@ -19,6 +19,7 @@ export function countTokens({ peers, models, config }: CallDeps): Middleware {
     const { model, targets } = models.resolve(parsed.model);
     const { key, project } = stateOf(ctx);
     assertPermitted({ key: key!, project }, model);
+    assertReturns(model, false);
     assertReads(model, parsed.needs);
     const counted = await peers.inference.countTokens(
       { ...parsed.request, targets: [...targets] },

@@ -24,6 +24,7 @@ import { betasOf, versionOf } from './version.js';
 const formatCodes: Record<Format['name'], ApiFormat> = {
   'chat-completions': ApiFormat.API_FORMAT_CHAT_COMPLETIONS,
   messages: ApiFormat.API_FORMAT_MESSAGES,
+  embeddings: ApiFormat.API_FORMAT_EMBEDDINGS,
 };
 
 /** What the routes of both formats need. */
@@ -65,7 +66,13 @@ export function generate(format: Format, deps: GenerateDeps): Middleware {
     state.modelId = modelId;
     if (parsed.maxOutputTokens !== outputCapTokens) ctx.set('x-tollgate-output-cap', String(outputCapTokens));
     if (fallback !== undefined) ctx.set(fallbackHeaders(modelId, fallback));
-    const answer = { requestId: callId, model: modelId, createdAtMs: startedAtMs, includeUsage: parsed.includeUsage };
+    const answer = {
+      requestId: callId,
+      model: modelId,
+      createdAtMs: startedAtMs,
+      includeUsage: parsed.includeUsage,
+      vectorEncoding: parsed.vectorEncoding,
+    };
     if (parsed.streaming) await answerStreaming(ctx, format, steps, answer, parsed, deps);
     else await answerWhole(ctx, format, steps, answer, parsed);
   };
@@ -107,7 +114,10 @@ async function readCall(
   format: Format,
   { config, models }: GenerateDeps,
 ): Promise<{ parsed: ParsedCall; version: string; repeat?: Parameters<KeyedCalls['begin']>[1] }> {
-  const body = await readJsonBody(ctx, config.bodyBytesMax, (outline) => assertFits(outline, models));
+  const body = await readJsonBody(ctx, config.bodyBytesMax, (outline) => {
+    // Each input of a request for vectors has the context of the model to itself.
+    if (format.name !== 'embeddings') assertFits(outline, models);
+  });
   noteRequestedModel(ctx, body.value);
   const version = versionOf(ctx);
   const headers = { accountId: stateOf(ctx).key!.accountId, version, betas: betasOf(ctx), bodyText: body.text };

@@ -53,6 +53,8 @@ export const fieldRules = {
   known: 'must be a known value',
   distinct_known: 'must name known words, each once',
   some_distinct_known: 'must name at least one known word, each once',
+  no_embedding: 'must not have embedding, which is an output',
+  embedding_alone: 'must have embedding alone: a model that returns vectors returns nothing else',
   at_most_field: 'must not be more than {other}',
   distinct_aliases: 'must differ from each other and from the id',
   hash: 'must be 64 hexadecimal digits in lower case',

@@ -1,7 +1,11 @@
 // The official library of the chat-completions format, over upstreams of both formats.
+import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type OpenAI from 'openai';
 import { z } from 'zod';
+import { eventually } from '../support/process.js';
+import { addModel } from '../support/stub-models.js';
+import { stubNumber } from '../upstream/embeddings.js';
 import { expectNoneRefused } from '../upstream/expect-none-refused.js';
 import { reasoning, signedThoughts, text, textBlock, thirdRequest, threeTurns, timeCall, ToolRun, usage, weatherCall } from './answers.js';
 import { openaiLibraries } from './libraries.js';
@@ -244,5 +248,75 @@ describe.each(openaiLibraries)('$name', ({ OpenAI: Library, zodFunction, zodResp
         expect((await other.models.retrieve(model)).id).toBe(model);
       }
     });
+  });
+});
+
+describe.each(openaiLibraries)('$name, embeddings', ({ OpenAI: Library }) => {
+  const model = 'chat-completions/vectors';
+  const input = ['Hello there', 'Bye'];
+  const vectors = input.map((text) => [0, 1, 2].map((position) => Math.fround(stubNumber(text, position))));
+  let client: OpenAI;
+
+  beforeAll(async () => {
+    client = new Library({ baseURL: `${stage.system.baseUrl}/v1`, apiKey: stage.system.firstKey, maxRetries: 0 });
+    await addModel(stage.system, model, 'openai', 'vectors', {
+      output_modalities: ['embedding'],
+      output_limit_tokens: 0,
+      capabilities: [],
+    });
+    await eventually(async () => (await client.models.retrieve(model).catch(() => undefined))?.id);
+  });
+
+  it('reads a vector for each input in their order, in each encoding, and the usage that is charged', async () => {
+    stage.stub.script('vectors', { usage: { input: 7, output: 0 } });
+    for (const encoding_format of [undefined, 'float', 'base64'] as const) {
+      const { data, response } = await client.embeddings
+        .create({ model, input, ...(encoding_format === undefined ? {} : { encoding_format }) })
+        .withResponse();
+      expect(data).toMatchObject({ object: 'list', model, usage: { prompt_tokens: 7, total_tokens: 7 } });
+      const decoded = data.data.map(({ embedding }) => {
+        const encoded: unknown = embedding;
+        if (typeof encoded !== 'string') return embedding;
+        return Array.from(new Float32Array(Uint8Array.from(Buffer.from(encoded, 'base64')).buffer));
+      });
+      expect(decoded).toEqual(vectors);
+      expect(data.data.map(({ index }) => index)).toEqual([0, 1]);
+      const charge = await stage.charge(response.headers.get('x-request-id'));
+      expect(charge).toMatchObject({
+        tokens: { input: 7, output: 0 },
+        charge_usd: '0.000007',
+        usage_source: 'reported',
+        outcome: 'completed',
+      });
+    }
+  });
+
+  it('sends ids of tokens and the number of dimensions, and is charged for what is not reported', async () => {
+    stage.stub.script('vectors', { usage: 'none' });
+    const { data, response } = await client.embeddings.create({ model, input: [[1, 2, 3]], dimensions: 2 }).withResponse();
+    expect(data.data[0]!.embedding).toHaveLength(2);
+    expect(stage.stub.requests.at(-1)!.body).toMatchObject({ input: [[1, 2, 3]], dimensions: 2 });
+    expect(await stage.charge(response.headers.get('x-request-id'))).toMatchObject({ charge_usd: '0.000003', usage_source: 'estimated' });
+  });
+
+  it('is charged once for a call that is repeated under an Idempotency-Key, and not for one that failed', async () => {
+    const failing = { fault: { kind: 'status', status: 500, body: { error: { message: 'Broken.' } } } } as const;
+    stage.stub.script('vectors', failing, { usage: { input: 5, output: 0 } });
+    const sentBefore = stage.stub.requests.length;
+    const headers = { 'Idempotency-Key': randomUUID() };
+    const retrying = new Library({ baseURL: `${stage.system.baseUrl}/v1`, apiKey: stage.system.firstKey, maxRetries: 2 });
+    const first = await retrying.embeddings.create({ model, input }, { headers }).withResponse();
+    const second = await client.embeddings.create({ model, input }, { headers }).withResponse();
+    expect(second.data).toEqual(first.data);
+    expect(second.response.headers.get('idempotency-replayed')).toBe('true');
+    expect(stage.stub.requests.length - sentBefore).toBe(2);
+    expect(second.response.headers.get('x-tollgate-charge-usd')).toBe('0.000005');
+  });
+
+  it('is refused for a model that returns text, and chat for one that returns vectors', async () => {
+    const status = 400;
+    const [text_, vector] = [stage.model('messages'), model];
+    await expect(client.embeddings.create({ model: text_, input })).rejects.toMatchObject({ status, param: 'model' });
+    await expect(client.chat.completions.create({ model: vector, messages })).rejects.toMatchObject({ status, param: 'model' });
   });
 });

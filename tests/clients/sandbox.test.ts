@@ -141,6 +141,17 @@ describe.each(modes)('the official clients, %s', (mode) => {
     expect(message.content.at(-1)).toMatchObject({ type: 'tool_use', name: 'look_up' });
   });
 
+  it('embed many texts, with the same vector for the same text', async () => {
+    const input = Array.from({ length: 1000 }, (_, index) => `Text ${index % 500}`);
+    // More bytes than one message between processes may have.
+    const { data, usage } = await openai.embeddings.create({ model: 'sandbox/embed', input, dimensions: 1024 });
+    expect(data.map(({ index }) => index)).toEqual(input.map((_, index) => index));
+    expect(data[3]!.embedding).toEqual(data[503]!.embedding);
+    expect(data[3]!.embedding).not.toEqual(data[4]!.embedding);
+    expect(Math.hypot(...data[3]!.embedding)).toBeCloseTo(1, 5);
+    expect(usage.prompt_tokens).toBe(2000);
+  });
+
   it('count tokens as they are charged', async () => {
     const counted = await anthropic.messages.countTokens({ model: 'sandbox/echo', system: 'Be brief.', messages });
     const message = await anthropic.messages.create({ model: 'sandbox/echo', max_tokens: 64, system: 'Be brief.', messages });

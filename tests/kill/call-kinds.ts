@@ -11,7 +11,7 @@ import type { Tokens } from './outcome.js';
 export interface CallKind {
   /** For example "messages sandbox/story streamed". */
   readonly name: string;
-  readonly path: '/v1/chat/completions' | '/v1/messages';
+  readonly path: '/v1/chat/completions' | '/v1/messages' | '/v1/embeddings';
   readonly model: string;
   readonly isStream: boolean;
   readonly content: string;
@@ -35,32 +35,44 @@ const stubTokens = { input: 17, output: 150 };
 /** The stub sends deltas of eight characters, and no token is empty. */
 const charsPerDelta = 8;
 
-/** Long and short streams, slow whole answers, and callers that disconnect, in both formats, over the sandbox and real upstreams. */
-export const callKinds: readonly CallKind[] = paths.flatMap((path) => {
-  const kind = (model: string, isStream: boolean, content: string, more: Partial<CallKind> = {}): CallKind => ({
-    name: `${path} ${model} ${isStream ? 'streamed' : 'whole'} ${content}`,
-    path,
-    model,
-    isStream,
-    content,
-    maxTokens: 500,
-    tokensPerDeltaMax: 1,
-    ...more,
-  });
-  const stub = { tokensPerDeltaMax: charsPerDelta };
-  return [
-    kind('sandbox/echo', false, 'Hello there'),
-    kind('sandbox/echo', true, 'Hello there'),
-    kind('sandbox/story', true, 'delay=10ms tokens=40'),
-    kind('sandbox/story', true, 'delay=15ms tokens=150'),
-    kind('sandbox/story', true, 'delay=5ms tokens=300', { maxTokens: 120 }),
-    kind('sandbox/story', false, 'delay=10ms tokens=60'),
-    kind('sandbox/story', true, 'delay=10ms tokens=200', { disconnectsAfter: 30 }),
-    kind('cc/slow', true, 'Tell me', stub),
-    kind('m/slow', true, 'Tell me', stub),
-    kind('m/slow', false, 'Tell me', stub),
-  ];
-});
+const embedding: CallKind = {
+  name: '/v1/embeddings sandbox/embed',
+  path: '/v1/embeddings',
+  model: 'sandbox/embed',
+  isStream: false,
+  content: 'delay=100ms Hello there',
+  maxTokens: 0,
+  tokensPerDeltaMax: 1,
+};
+
+/** Long and short streams, slow whole answers, and callers that disconnect, in both formats, over the sandbox and real upstreams; and embeddings. */
+export const callKinds: readonly CallKind[] = paths
+  .flatMap((path) => {
+    const kind = (model: string, isStream: boolean, content: string, more: Partial<CallKind> = {}): CallKind => ({
+      name: `${path} ${model} ${isStream ? 'streamed' : 'whole'} ${content}`,
+      path,
+      model,
+      isStream,
+      content,
+      maxTokens: 500,
+      tokensPerDeltaMax: 1,
+      ...more,
+    });
+    const stub = { tokensPerDeltaMax: charsPerDelta };
+    return [
+      kind('sandbox/echo', false, 'Hello there'),
+      kind('sandbox/echo', true, 'Hello there'),
+      kind('sandbox/story', true, 'delay=10ms tokens=40'),
+      kind('sandbox/story', true, 'delay=15ms tokens=150'),
+      kind('sandbox/story', true, 'delay=5ms tokens=300', { maxTokens: 120 }),
+      kind('sandbox/story', false, 'delay=10ms tokens=60'),
+      kind('sandbox/story', true, 'delay=10ms tokens=200', { disconnectsAfter: 30 }),
+      kind('cc/slow', true, 'Tell me', stub),
+      kind('m/slow', true, 'Tell me', stub),
+      kind('m/slow', false, 'Tell me', stub),
+    ];
+  })
+  .concat(embedding);
 
 /** Adds the stub's models to a system, behind an upstream of each format. */
 export async function addStubModels(system: System, stub: StubUpstream): Promise<void> {

@@ -64,13 +64,17 @@ export function makeCall(
   const clientId = randomUUID();
   const beganAtMs = Date.now();
   const isMessages = kind.path === '/v1/messages';
-  const body = JSON.stringify({
-    model: kind.model,
-    stream: kind.isStream,
-    max_tokens: kind.maxTokens,
-    messages: [{ role: 'user', content: kind.content }],
-    ...(kind.isStream && !isMessages ? { stream_options: { include_usage: true } } : {}),
-  });
+  const body = JSON.stringify(
+    kind.path === '/v1/embeddings'
+      ? { model: kind.model, input: kind.content }
+      : {
+          model: kind.model,
+          stream: kind.isStream,
+          max_tokens: kind.maxTokens,
+          messages: [{ role: 'user', content: kind.content }],
+          ...(kind.isStream && !isMessages ? { stream_options: { include_usage: true } } : {}),
+        },
+  );
   return new Promise((resolve) => {
     let response: IncomingMessage | undefined;
     let received = '';
@@ -205,10 +209,14 @@ function readWhole(received: string, response: IncomingMessage | undefined): Ans
   const body = JSON.parse(received) as {
     choices?: { message: { content: string } }[];
     content?: { text: string }[];
+    data?: unknown;
     usage?: Usage;
     error?: { reason?: string };
   };
   if (response.statusCode !== 200) return { ...none, reason: body.error?.reason ?? 'none' };
+  // Vectors have no output tokens.
+  if (body.data !== undefined)
+    return { ...none, isWhole: true, text: JSON.stringify(body.data), reported: { input: body.usage?.prompt_tokens ?? -1, output: 0 } };
   const text = body.choices?.[0]?.message.content ?? body.content?.[0]?.text ?? '';
   return { ...none, isWhole: true, text, reported: tokensOf(body.usage ?? {}) };
 }

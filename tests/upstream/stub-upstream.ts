@@ -8,6 +8,7 @@ import { type Json, Refused } from './check.js';
 import { checkChatCompletions } from './check-chat-completions.js';
 import { checkCountTokens, checkMessages, messagesVersions } from './check-messages.js';
 import { deliverFrames, deliverWhole } from './deliver.js';
+import { checkEmbeddings, embeddingsBody } from './embeddings.js';
 import { scriptsByModel } from './fixtures.js';
 import { messageBody, messageErrorFrame, messageFrames } from './messages.js';
 import { currentRules, type VendorRules } from './rules.js';
@@ -101,7 +102,7 @@ export async function startStubUpstream(
     }
     if (path === '/v1/messages/count_tokens')
       return sendJson(response, 200, { input_tokens: lastScript(String(body['model'])).count ?? JSON.stringify(body['messages']).length });
-    await answer(response, format, body, nextScript(String(body['model'])));
+    await answer(response, path === '/v1/embeddings' ? 'embeddings' : format, body, nextScript(String(body['model'])));
   };
 
   const lastScript = (model: string): Script => scripts.get(model)?.at(-1) ?? scriptsByModel[model] ?? {};
@@ -150,7 +151,7 @@ function answerGet({ headers }: IncomingMessage, response: ServerResponse, path:
   sendJson(response, 200, { object: 'list', data: ids.map((id) => ({ id, object: 'model', created: 1_767_225_600, owned_by: 'stub' })) });
 }
 
-async function answer(response: ServerResponse, format: Format, body: Json, script: Script): Promise<void> {
+async function answer(response: ServerResponse, format: Format | 'embeddings', body: Json, script: Script): Promise<void> {
   const { fault } = script;
   if (fault?.kind === 'status') return sendError(response, fault.status, fault.body, fault.headers ?? {});
   if (fault?.kind === 'slow-headers') {
@@ -159,6 +160,7 @@ async function answer(response: ServerResponse, format: Format, body: Json, scri
     await sleep(fault.delayMs, undefined, { signal: left.signal }).catch(() => undefined);
     if (response.destroyed) return;
   }
+  if (format === 'embeddings') return deliverWhole(response, JSON.stringify(embeddingsBody(script, body)), script);
   const isMessages = format === 'messages';
   if ((body['stream'] !== true && script.alwaysStreams !== true) || fault?.kind === 'whole-answer')
     return deliverWhole(response, JSON.stringify(isMessages ? messageBody(script, body) : completionBody(script, body)), script);
@@ -176,6 +178,7 @@ function parse(text: string): Json {
 
 function checkRequest(path: string, body: Json, headers: IncomingHttpHeaders, rules: VendorRules): void {
   if (path === '/v1/chat/completions') checkChatCompletions(body, rules);
+  else if (path === '/v1/embeddings') checkEmbeddings(body);
   else if (path === '/v1/messages') checkMessages(body, checkVersion(headers), rules, betasOf(headers));
   else if (path === '/v1/messages/count_tokens') checkCountTokens(body, checkVersion(headers), rules, betasOf(headers));
   else throw new Refused(`Unknown request URL: POST ${path}`, null, 404);

@@ -7,6 +7,7 @@ export interface CatalogModel {
   readonly id: string;
   readonly display_name: string;
   readonly available: boolean;
+  readonly output_modalities: readonly string[];
   readonly lifecycle: 'active' | 'deprecated' | 'retired';
   readonly max_input_tokens: number;
   readonly max_tokens: number;

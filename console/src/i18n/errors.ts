@@ -92,6 +92,8 @@ export const chineseFieldRules: Readonly<Record<FieldRule, string>> = {
   known: '须为已知的值',
   distinct_known: '须为已知的词，且不能重复',
   some_distinct_known: '须至少选择一项，且不能重复',
+  no_embedding: '不能包含 embedding：它只能是输出',
+  embedding_alone: '若包含 embedding，则不能有其他输出：返回向量的模型不返回别的内容',
   at_most_field: '不能大于 {other}',
   distinct_aliases: '别名不能重复，也不能与 ID 相同',
   needs_group_by: '须同时填写 group_by',

@@ -19,7 +19,8 @@ export interface RoutedModel {
 export function renderUpstream(upstream: UpstreamMessage, routed: readonly RoutedModel[]): Upstream {
   return {
     id: upstream.id,
-    api_format: words.apiFormat.of(upstream.apiFormat),
+    // Clients alone have the others.
+    api_format: words.apiFormat.of(upstream.apiFormat) as Upstream['api_format'],
     base_url: orNull(upstream.baseUrl),
     has_secret: upstream.hasSecret,
     secret_last_four: orNull(upstream.secretLastFour),

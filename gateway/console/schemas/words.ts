@@ -28,7 +28,7 @@ export const driftChecks = [
   'outbox_lost',
 ] as const;
 
-export const modalities = ['text', 'image', 'document', 'audio'] as const;
+export const modalities = ['text', 'image', 'document', 'audio', 'embedding'] as const;
 export const capabilities = ['tools', 'reasoning', 'structured_output', 'prompt_cache', 'sampling'] as const;
 export const modelStates = ['active', 'deprecated', 'retired'] as const;
 export const tokenizers = ['sandbox', 'o200k', 'anthropic'] as const;
@@ -43,7 +43,8 @@ export const priceWarnings = [
   'start_passed',
   'ended_by_later',
 ] as const;
-export const apiFormats = ['chat_completions', 'messages', 'responses', 'sandbox'] as const;
+export const upstreamFormats = ['chat_completions', 'messages', 'responses', 'sandbox'] as const;
+export const apiFormats = [...upstreamFormats, 'embeddings'] as const;
 export const targetStates = ['cooling', 'ejected', 'available'] as const;
 export const ejectionCauses = ['consecutive_failures', 'failure_rate', 'slow_first_tokens', 'failed_trial', 'operator'] as const;
 export const overrideModes = ['drain', 'eject', 'return'] as const;

@@ -18,7 +18,7 @@ export const schema: Migration = {
       description ${sql.text(2000)} NOT NULL,
       provider ${sql.text(100)} NOT NULL,
       context_limit_tokens ${sql.int64} NOT NULL CHECK (context_limit_tokens > 0),
-      output_limit_tokens ${sql.int64} NOT NULL CHECK (output_limit_tokens > 0),
+      output_limit_tokens ${sql.int64} NOT NULL CHECK (output_limit_tokens >= 0),
       input_modalities ${sql.longText} NOT NULL,
       output_modalities ${sql.longText} NOT NULL,
       capabilities ${sql.longText} NOT NULL,

@@ -35,10 +35,14 @@ export function modelFaults(model: Model): Fault[] {
   expect(model.description.length <= descriptionCharsMax, 'description', 'max_length', { max: descriptionCharsMax });
   expect(model.provider.length <= providerCharsMax, 'provider', 'max_length', { max: providerCharsMax });
   expect(isLimit(model.contextLimitTokens), 'context_limit_tokens', 'range', { min: 1, max: limitTokensMax });
-  expect(isLimit(model.outputLimitTokens), 'output_limit_tokens', 'range', { min: 1, max: limitTokensMax });
+  const embeds = model.outputModalities.includes(Modality.MODALITY_EMBEDDING);
+  const isUnneeded = embeds && model.outputLimitTokens === 0;
+  expect(isLimit(model.outputLimitTokens) || isUnneeded, 'output_limit_tokens', 'range', { min: 1, max: limitTokensMax });
   expect(model.outputLimitTokens <= model.contextLimitTokens, 'output_limit_tokens', 'at_most_field', { other: 'context_limit_tokens' });
   expect(isSetOf(knownModalities, model.inputModalities, 1), 'input_modalities', 'some_distinct_known');
   expect(isSetOf(knownModalities, model.outputModalities, 1), 'output_modalities', 'some_distinct_known');
+  expect(!model.inputModalities.includes(Modality.MODALITY_EMBEDDING), 'input_modalities', 'no_embedding');
+  expect(!embeds || model.outputModalities.length === 1, 'output_modalities', 'embedding_alone');
   expect(isSetOf(knownCapabilities, model.capabilities, 0), 'capabilities', 'distinct_known');
   expect(model.targets.length >= 1 && model.targets.length <= targetsMax, 'targets', 'items', { min: 1, max: targetsMax });
   faults.push(...model.targets.slice(0, targetsMax).flatMap(targetFaults));
@@ -86,7 +90,13 @@ export function unknownModel(name: string): AppError {
 }
 
 const known = (...values: number[]): ReadonlySet<number> => new Set(values);
-const knownModalities = known(Modality.MODALITY_TEXT, Modality.MODALITY_IMAGE, Modality.MODALITY_DOCUMENT, Modality.MODALITY_AUDIO);
+const knownModalities = known(
+  Modality.MODALITY_TEXT,
+  Modality.MODALITY_IMAGE,
+  Modality.MODALITY_DOCUMENT,
+  Modality.MODALITY_AUDIO,
+  Modality.MODALITY_EMBEDDING,
+);
 const knownCapabilities = known(
   Capability.CAPABILITY_TOOLS,
   Capability.CAPABILITY_REASONING,

@@ -98,7 +98,7 @@ describe('the seed file of this release', () => {
   it('has the sandbox models for trying clients', () => {
     const sandbox = seed.filter(({ model }) => model.targets[0]?.upstreamId === 'sandbox').map(({ model }) => model);
     expect(sandbox.map(({ id }) => id)).toEqual(
-      ['echo', 'story', 'tool', 'reason', 'fail-429', 'fail-500', 'drop', 'stall'].map((name) => `sandbox/${name}`),
+      ['echo', 'story', 'tool', 'reason', 'fail-429', 'fail-500', 'drop', 'stall', 'embed'].map((name) => `sandbox/${name}`),
     );
     for (const model of sandbox) {
       expect(model.tokenizer).toBe(Tokenizer.TOKENIZER_SANDBOX);
@@ -106,14 +106,26 @@ describe('the seed file of this release', () => {
     }
   });
 
-  it.each(seed.map((entry) => [entry.model.id, entry.price] as const))('charges something for every kind of token of %s', (_, price) => {
-    expect(price.inputNanoUsdPerMtok).toBeGreaterThan(0n);
-    expect(price.outputNanoUsdPerMtok).toBeGreaterThan(price.inputNanoUsdPerMtok);
-    expect(price.cacheReadNanoUsdPerMtok).toBeGreaterThan(0n);
-    expect(price.cacheReadNanoUsdPerMtok).toBeLessThan(price.inputNanoUsdPerMtok);
-    expect(price.cacheWrite5mNanoUsdPerMtok).toBeGreaterThanOrEqual(price.inputNanoUsdPerMtok);
-    expect(price.cacheWrite1hNanoUsdPerMtok).toBeGreaterThanOrEqual(price.cacheWrite5mNanoUsdPerMtok);
+  const generating = seed.filter(({ model }) => model.outputLimitTokens > 0);
+
+  it('charges the input of models that return vectors, which have no output', () => {
+    for (const { model, price } of seed.filter((entry) => !generating.includes(entry))) {
+      expect(model.outputModalities).toEqual([Modality.MODALITY_EMBEDDING]);
+      expect(price.inputNanoUsdPerMtok).toBeGreaterThan(0n);
+    }
   });
+
+  it.each(generating.map((entry) => [entry.model.id, entry.price] as const))(
+    'charges something for every kind of token of %s',
+    (_, price) => {
+      expect(price.inputNanoUsdPerMtok).toBeGreaterThan(0n);
+      expect(price.outputNanoUsdPerMtok).toBeGreaterThan(price.inputNanoUsdPerMtok);
+      expect(price.cacheReadNanoUsdPerMtok).toBeGreaterThan(0n);
+      expect(price.cacheReadNanoUsdPerMtok).toBeLessThan(price.inputNanoUsdPerMtok);
+      expect(price.cacheWrite5mNanoUsdPerMtok).toBeGreaterThanOrEqual(price.inputNanoUsdPerMtok);
+      expect(price.cacheWrite1hNanoUsdPerMtok).toBeGreaterThanOrEqual(price.cacheWrite5mNanoUsdPerMtok);
+    },
+  );
 
   it.each(vendors.map(({ model }) => [model.id, model] as const))('accepts the vendor’s own name for %s', (_, model) => {
     const { upstreamId, upstreamModel } = model.targets[0]!;
@@ -130,7 +142,7 @@ describe('the seed file of this release', () => {
     }
   });
 
-  it.each(vendors.map(({ model }) => [model.id, model] as const))(
+  it.each(vendors.filter((entry) => generating.includes(entry)).map(({ model }) => [model.id, model] as const))(
     'leaves room for a prompt next to the longest response of %s',
     (_, model) => {
       expect(model.contextLimitTokens - model.outputLimitTokens).toBeGreaterThanOrEqual(32_000);

@@ -42,6 +42,7 @@ const modalities = {
   image: Modality.MODALITY_IMAGE,
   document: Modality.MODALITY_DOCUMENT,
   audio: Modality.MODALITY_AUDIO,
+  embedding: Modality.MODALITY_EMBEDDING,
 };
 const capabilities = {
   tools: Capability.CAPABILITY_TOOLS,

@@ -2,14 +2,14 @@
 import type { Clock } from '#kit/clock.js';
 import { histogram } from '#kit/telemetry/metrics.js';
 import { toAppError } from '#client/errors/app-error.js';
-import type { GenerateResponse } from '#proto/inference/v1/inference.js';
+import type { GenerateRequest, GenerateResponse } from '#proto/inference/v1/inference.js';
 import { totalInput } from '../tokens/usage-report.js';
 import type { ResolvedTarget } from '../upstreams/registry.js';
-import { attribute, chatOperation } from './semconv.js';
+import { attribute, operationOf } from './semconv.js';
 
 const by = 'inference';
 const attempted = {
-  [attribute.operationName]: chatOperation,
+  [attribute.operationName]: 'chat or embeddings',
   [attribute.providerName]: 'The vendor, by the name that the conventions give it.',
   [attribute.requestModel]: "The vendor's name of the model.",
   upstream: 'The id of the upstream.',
@@ -56,10 +56,11 @@ export class AttemptMetrics {
 
   constructor(
     { target, upstream }: ResolvedTarget,
+    request: GenerateRequest,
     private readonly clock: Clock,
   ) {
     this.#labels = {
-      [attribute.operationName]: chatOperation,
+      [attribute.operationName]: operationOf(request),
       [attribute.providerName]: upstream.providerName,
       [attribute.requestModel]: target.upstreamModel,
       upstream: upstream.id,

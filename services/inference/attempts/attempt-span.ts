@@ -5,7 +5,7 @@ import { toAppError } from '#client/errors/app-error.js';
 import { type GenerateRequest, type GenerateResponse, StopReason } from '#proto/inference/v1/inference.js';
 import { addException } from '#kit/telemetry/traces/exception-event.js';
 import type { AttemptNote } from './attempt-note.js';
-import { attribute, chatOperation } from './semconv.js';
+import { attribute, operationOf } from './semconv.js';
 import { totalInput } from '../tokens/usage-report.js';
 import type { ResolvedTarget } from '../upstreams/registry.js';
 
@@ -34,12 +34,12 @@ export class AttemptSpan {
     private readonly clock: Clock,
   ) {
     this.#startedAtMs = clock.nowMs();
-    this.#span = tracer.startSpan(`${chatOperation} ${target.upstreamModel}`, { kind: SpanKind.CLIENT });
+    this.#span = tracer.startSpan(`${operationOf(request)} ${target.upstreamModel}`, { kind: SpanKind.CLIENT });
     // Not passed at the start, so that a call that is not recorded does not pay for them.
     if (!this.#span.isRecording()) return;
     const { address } = upstream;
     this.#span.setAttributes({
-      [attribute.operationName]: chatOperation,
+      [attribute.operationName]: operationOf(request),
       [attribute.providerName]: upstream.providerName,
       [attribute.requestModel]: target.upstreamModel,
       [attribute.requestMaxTokens]: request.maxOutputTokens,

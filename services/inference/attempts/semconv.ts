@@ -1,5 +1,6 @@
 // Names of span attributes, in one place because the GenAI conventions still change
 // (https://github.com/open-telemetry/semantic-conventions-genai, status Development).
+import type { GenerateRequest } from '#proto/inference/v1/inference.js';
 
 /** Attributes of a span around one attempt at one upstream. */
 export const attribute = {
@@ -32,5 +33,7 @@ export const attribute = {
   usageReported: 'tollgate.usage.reported',
 } as const;
 
-/** Value of `attribute.operationName`. */
-export const chatOperation = 'chat';
+/** Returns the value of `attribute.operationName`. */
+export function operationOf({ embedding }: Pick<GenerateRequest, 'embedding'>): string {
+  return embedding === undefined ? 'chat' : 'embeddings';
+}

@@ -3,7 +3,6 @@ import { AppError } from '#client/errors/app-error.js';
 import {
   type GenerateRequest,
   type Message,
-  type NativeRequest,
   type Part,
   type Prompt,
   type Reasoning,
@@ -29,10 +28,11 @@ const efforts = ['', 'none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']
 
 /** Raises invalid_request, with the field in details, for a request that breaks a rule. */
 export function checkGenerateRequest(request: GenerateRequest): void {
-  const { callId, targets, prompt, maxOutputTokens, stopSequences, sampling, reasoning, endUser, messagesVersion, native } = request;
+  const { callId, targets, prompt, maxOutputTokens, stopSequences, sampling, reasoning, endUser, messagesVersion, native, embedding } =
+    request;
   check(callId !== '' && isName(callId), 'call_id', `must be the id of the call, of at most ${requestLimits.nameChars} characters`);
   checkTargets(targets);
-  checkPrompt(prompt, native);
+  checkPrompt(prompt, native ?? embedding);
   check(maxOutputTokens <= requestLimits.outputTokens, 'max_output_tokens', `must be at most ${requestLimits.outputTokens}`);
   check(stopSequences.length <= requestLimits.stopSequences, 'stop_sequences', `must have at most ${requestLimits.stopSequences} entries`);
   check(
@@ -55,12 +55,12 @@ export function checkTargets(targets: readonly Target[]): void {
   }
 }
 
-/** Checks the prompt of a request: at least one message, and in each role only the parts that it allows. With native fields the prompt may have no messages. */
-export function checkPrompt(prompt: Prompt | undefined, native?: NativeRequest): asserts prompt is Prompt {
+/** Checks the prompt of a request: at least one message, and in each role only the parts that it allows. With other content beside it the prompt may have no messages. */
+export function checkPrompt(prompt: Prompt | undefined, others?: object): asserts prompt is Prompt {
   check(prompt !== undefined, 'prompt', 'is required');
   const { messages, tools, toolChoice } = prompt;
   check(
-    (messages.length > 0 || native !== undefined) && messages.length <= requestLimits.messages,
+    (messages.length > 0 || others !== undefined) && messages.length <= requestLimits.messages,
     'prompt.messages',
     `must have 1 to ${requestLimits.messages} entries`,
   );

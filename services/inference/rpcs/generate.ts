@@ -165,7 +165,7 @@ async function* attempt(
 ): AsyncGenerator<GenerateResponse, void, undefined> {
   const { target, upstream } = resolved;
   const span = new AttemptSpan(resolved, request, { number, credentialId: credential?.id, note }, clock);
-  const measured = new AttemptMetrics(resolved, clock);
+  const measured = new AttemptMetrics(resolved, request, clock);
   const learnsTrace = config.propagateTrace === 'always' || (config.propagateTrace === 'private' && upstream.isPrivate);
   try {
     for await (const message of upstream.generate(request, {

@@ -105,6 +105,8 @@ function word(event: NonNullable<Event['event']>): string {
       return `${event.value.index}.`;
     case 'foreign':
       return `foreign ${event.value.json}`;
+    case 'embedding':
+      return `vector ${event.value.index}`;
     case 'finished':
       return `finished ${event.value.stopReason}${event.value.stopSequence}`;
   }

@@ -4,7 +4,7 @@ import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { AnswerText } from '#rules/answer-text.js';
 import { boundedOutput, countOutput } from './count-output.js';
 import { estimateInput, roughInput, textFactor } from './estimate.js';
-import { inputTokensMax, roughTokens } from './prompt-text.js';
+import { inputTokensMax, roughTokens, tokenInputs } from './prompt-text.js';
 import {
   type InputCounts,
   inputFault,
@@ -119,14 +119,14 @@ export class Meter {
   /** Returns a quick estimate of the input, which takes longer than all other figures of a long prompt. */
   #estimateInput(): number {
     const { prompt, responseFormat } = this.request;
-    this.#roughInput ??= Math.min(roughInput({ prompt: prompt!, responseFormat }, this.model), this.#inputMax);
+    this.#roughInput ??= Math.min(roughInput({ prompt: prompt!, responseFormat }, this.model) + tokenInputs(this.request), this.#inputMax);
     return this.#roughInput;
   }
 
   /** Returns our own count of the input, never more than money was held for. */
   async #countInput(): Promise<number> {
     const { prompt, responseFormat } = this.request;
-    return Math.min(await estimateInput({ prompt: prompt!, responseFormat }, this.model), this.#inputMax);
+    return Math.min((await estimateInput({ prompt: prompt!, responseFormat }, this.model)) + tokenInputs(this.request), this.#inputMax);
   }
 
   #countOutput(): Promise<OutputCounts> {

@@ -1,5 +1,5 @@
 // The text of a prompt, and bounds that follow from its length alone.
-import type { Part, Prompt } from '#proto/inference/v1/inference.js';
+import type { GenerateRequest, Part, Prompt } from '#proto/inference/v1/inference.js';
 
 /** Yields every string of the prompt that a model may read, in order. */
 export function* promptTexts(prompt: Prompt): Generator<string> {
@@ -52,6 +52,11 @@ export function promptBytes(prompt: Prompt): number {
   let bytes = 0;
   for (const text of promptTexts(prompt)) bytes += Buffer.byteLength(text);
   return bytes;
+}
+
+/** Returns the tokens of inputs that are ids of tokens. */
+export function tokenInputs({ embedding }: Pick<GenerateRequest, 'embedding'>): number {
+  return embedding === undefined ? 0 : embedding.tokenInputs.reduce((sum, { ids }) => sum + ids.length, 0);
 }
 
 /** Most tokens that a vendor adds around a message (an instruction counts as one), around a tool, and once if there are any tools. */

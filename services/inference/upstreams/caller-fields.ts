@@ -52,6 +52,11 @@ export const compatibleServers: FieldRules = new Map<string, FieldRule>([
   ['usage', new Map(any('include'))],
 ]);
 
+/** What servers of embeddings other than OpenAI's publish: vLLM, and the vendors of models that distinguish queries from documents. */
+export const embeddingServers: FieldRules = new Map<string, FieldRule>(
+  any('input_type', 'task', 'prompt_name', 'truncate', 'truncation', 'truncate_prompt_tokens', 'add_special_tokens', 'normalize'),
+);
+
 /** Returns the rules with the operator's own fields, each a name or a path with dots, admitted with every value. */
 export function withOperatorFields(rules: FieldRules, paths: readonly string[]): FieldRules {
   return paths.reduce((extended, path) => withPath(extended, path.split('.')), rules);

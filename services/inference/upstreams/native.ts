@@ -1,15 +1,19 @@
 // If the caller and an upstream use the same format, the upstream gets the caller's own fields; otherwise it gets a body built from the
 // common call, which cannot express everything. Pure.
 import { AppError } from '#client/errors/app-error.js';
-import type { GenerateRequest, NativeRequest, ApiFormat } from '#proto/inference/v1/inference.js';
+import { ApiFormat, type GenerateRequest, type NativeRequest } from '#proto/inference/v1/inference.js';
 
 /** Returns the caller's own fields if this is their format. */
 export function nativeFor(request: Pick<GenerateRequest, 'native'>, format: ApiFormat): NativeRequest | undefined {
   return request.native?.format === format ? request.native : undefined;
 }
 
+const embeds: ReadonlySet<ApiFormat> = new Set([ApiFormat.API_FORMAT_CHAT_COMPLETIONS, ApiFormat.API_FORMAT_SANDBOX]);
+
 /** Returns why an upstream of this format cannot honour the request; undefined if it can. The error is shown to the caller. */
-export function refusalFor({ native }: Pick<GenerateRequest, 'native'>, format: ApiFormat): AppError | undefined {
+export function refusalFor({ native, embedding }: Pick<GenerateRequest, 'native' | 'embedding'>, format: ApiFormat): AppError | undefined {
+  if (embedding !== undefined && !embeds.has(format))
+    return new AppError('unsupported_field', 'model: the upstream of this model has no embeddings.', { details: { field: 'model' } });
   const refusal = native === undefined || native.format === format ? undefined : native.refusedElsewhere[0];
   if (refusal === undefined) return undefined;
   return new AppError('unsupported_field', `${refusal.field}: ${refusal.text}`, { details: { field: refusal.field } });

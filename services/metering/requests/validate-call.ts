@@ -22,6 +22,7 @@ const callerFormats: ReadonlySet<ApiFormat> = new Set([
   ApiFormat.API_FORMAT_CHAT_COMPLETIONS,
   ApiFormat.API_FORMAT_MESSAGES,
   ApiFormat.API_FORMAT_RESPONSES,
+  ApiFormat.API_FORMAT_EMBEDDINGS,
 ]);
 
 const hashBytes = 32;

@@ -193,7 +193,7 @@ function ModelForm({ initial, error, busy, submit, onSubmit, known = [], childre
       />
       <Choices
         legend={t.gives}
-        options={modalities}
+        options={[...modalities, ['embedding', t.embedding]]}
         chosen={fields.output_modalities}
         onChange={(output_modalities) => put({ output_modalities })}
         error={at('output_modalities')}

@@ -58,7 +58,14 @@ export default function Playground() {
                 {t.noKeysHint}
               </Empty>
             ) : (
-              <Fetched query={models}>{(all) => <Table keys={usable} models={all.filter(({ available }) => available)} />}</Fetched>
+              <Fetched query={models}>
+                {(all) => (
+                  <Table
+                    keys={usable}
+                    models={all.filter(({ available, output_modalities }) => available && output_modalities.includes('text'))}
+                  />
+                )}
+              </Fetched>
             )
           }
         </Fetched>

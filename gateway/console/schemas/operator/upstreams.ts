@@ -1,7 +1,7 @@
 // Upstreams and their tests, for operators.
 import { type Static, Type } from 'typebox';
 import { choice, Count, Flag, listOf, nullable, optional, Text, textOf, Time, Usd, view } from '../shapes.js';
-import { testResults, apiFormats } from '../words.js';
+import { testResults, upstreamFormats } from '../words.js';
 
 export const UpstreamTest = view('UpstreamTest', {
   at: Time,
@@ -43,7 +43,7 @@ const Credential = Type.Object(
 
 export const Upstream = view('Upstream', {
   id: Text,
-  api_format: Type.Enum(apiFormats),
+  api_format: Type.Enum(upstreamFormats),
   base_url: nullable(Text),
   has_secret: Flag,
   secret_last_four: nullable(Text, 'Null where there is no secret, or one of fewer than 12 characters.'),

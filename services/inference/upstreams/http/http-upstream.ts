@@ -18,6 +18,7 @@ import { nativeFor } from '../native.js';
 import type { RemoteWireFormat } from '../remote-format.js';
 import type { CallsInFlight } from '../calls-in-flight.js';
 import { type Attempt, isShortWhole, type Upstream } from '../upstream.js';
+import { splitVectors } from '../embeddings/vectors.js';
 import { callOver, Watchdog } from '../watchdog.js';
 import { guardedConnector } from '#kit/net/address-guard.js';
 import { readText } from '#kit/net/read-text.js';
@@ -122,13 +123,14 @@ export class HttpUpstream implements Upstream {
   }
 
   answersWhole(request: GenerateRequest): boolean {
-    return this.settings.wholeAnswers && isShortWhole(request, this.deps.config.wholeTokensMax);
+    return request.embedding !== undefined || (this.settings.wholeAnswers && isShortWhole(request, this.deps.config.wholeTokensMax));
   }
 
   async *generate(request: GenerateRequest, attempt: Attempt): AsyncGenerator<GenerateResponse, void, undefined> {
     const { config } = this.deps;
     const streams = !this.answersWhole(request);
-    const body = this.wire.generateBody(request, attempt.target.upstreamModel, streams);
+    const wire = request.embedding === undefined ? this.wire : this.wire.embeddings!;
+    const body = wire.generateBody(request, attempt.target.upstreamModel, streams);
     this.#enter();
     const { firstTokenTimeoutMs, totalTimeoutMs } = this.#limits;
     // Two timers run at the same time, so there are two watchdogs.
@@ -138,14 +140,14 @@ export class HttpUpstream implements Upstream {
     let draining = false;
     try {
       watchdog.expect(streams ? 'begin to answer' : 'send its answer', firstTokenTimeoutMs);
-      const answer = this.#post(this.wire.generatePath, body.json, request, attempt, watchdog);
+      const answer = this.#post(wire.generatePath, body.json, request, attempt, watchdog);
       const { status, headers } = await answer.head;
       const { hasBody } = answer;
       const requestId = requestIdOf(headers);
       attempt.onResponse?.({ status, requestId });
       await this.#refuseErrors(answer, attempt);
-      const reader = payloadReader(headers, config.eventBytesMax);
-      const decoder = this.wire.decoder(request, {
+      const reader = payloadReader(headers, request.embedding === undefined ? config.eventBytesMax : config.responseBytesMax);
+      const decoder = wire.decoder(request, {
         target: attempt.target,
         requestId,
         droppedFields: body.dropped,
@@ -166,7 +168,8 @@ export class HttpUpstream implements Upstream {
           draining = true;
           void this.#drain(chunks, watchdog);
         }
-        yield message;
+        if (request.embedding === undefined) yield message;
+        else yield* splitVectors(message);
       }
     } catch (error) {
       throw watchdog.hasEnded ? watchdog.reason : transportError(error);

@@ -39,6 +39,8 @@ export interface Wire {
   generateBody(request: GenerateRequest, model: string, streams?: boolean): UpstreamBody;
   /** Returns a decoder for the answer. */
   decoder(request: GenerateRequest, answer: AnswerHead): StreamDecoder;
+  /** The same for requests with embedding. Absent: servers of the format have no vectors. */
+  readonly embeddings?: Pick<Wire, 'generatePath' | 'generateBody' | 'decoder'>;
   /** Returns the error for a status other than 2xx. `model` is the vendor's name for the model, which its text may contain and callers do not know. */
   responseError(status: number, headers: Headers, body: string, nowMs: number, model: string): AppError;
   /** The vendor's own token count, if it offers one. */

@@ -9,7 +9,7 @@ import { splitTokens } from './tokens.js';
 import { argumentsFor } from './tool-arguments.js';
 
 /** The sandbox models. */
-export const sandboxModels = ['echo', 'story', 'tool', 'reason', 'fail-429', 'fail-500', 'drop', 'stall'] as const;
+export const sandboxModels = ['echo', 'story', 'tool', 'reason', 'fail-429', 'fail-500', 'drop', 'stall', 'embed'] as const;
 
 /** Default length of a story, in tokens. */
 const storyTokens = 2000;
@@ -68,8 +68,13 @@ function drafts(model: string, request: GenerateRequest, text: string, directive
     case 'fail-500':
       throw new AppError('upstream_failed', 'The sandbox fails every call to this model.');
     default:
-      throw new AppError('upstream_unavailable', 'The sandbox has no such model.');
+      throw noSuchModel();
   }
+}
+
+/** Returns the error for a model that the sandbox does not have. */
+export function noSuchModel(): AppError {
+  return new AppError('upstream_unavailable', 'The sandbox has no such model.');
 }
 
 /** Converts texts to the JSON that was requested. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { callContext } from '#client/call-context.js';
-import { type GenerateRequest, Prompt, Role, StopReason, ToolChoice_Mode } from '#proto/inference/v1/inference.js';
+import { GenerateRequest, Prompt, Role, StopReason, ToolChoice_Mode } from '#proto/inference/v1/inference.js';
 import { collect, eventsOf, finishedOf, startInference, summary, type TestInference, textRequest } from '../../testing/fixtures.js';
 import { inputTokensMax, overheadTokensMax } from '../../tokens/prompt-text.js';
 import { sandboxModels } from './plan.js';
@@ -240,6 +240,34 @@ describe('models that fail', () => {
   });
 
   it('are among the models that the sandbox has', () => {
-    expect(sandboxModels).toEqual(['echo', 'story', 'tool', 'reason', 'fail-429', 'fail-500', 'drop', 'stall']);
+    expect(sandboxModels).toEqual(['echo', 'story', 'tool', 'reason', 'fail-429', 'fail-500', 'drop', 'stall', 'embed']);
+  });
+});
+
+describe('embed', () => {
+  const embed = async (texts: readonly string[], embedding = {}): Promise<{ vectors: Float32Array[]; input: number }> => {
+    const messages = texts.map((text) => ({ role: Role.ROLE_USER, parts: [{ part: { $case: 'text' as const, value: { text } } }] }));
+    const request = GenerateRequest.fromPartial({ ...ask('embed', ''), maxOutputTokens: 0, prompt: { messages }, embedding });
+    const answered = await answer(request);
+    const vectors = eventsOf(answered).flatMap((event) =>
+      event?.$case === 'embedding' ? [new Float32Array(Uint8Array.from(event.value.vector).buffer)] : [],
+    );
+    return { vectors, input: finishedOf(answered).usage!.inputTokens };
+  };
+  const product = (one: Float32Array, other: Float32Array): number => one.reduce((sum, value, index) => sum + value * other[index]!, 0);
+
+  it('gives texts with common words similar vectors of length 1, and bills their tokens', async () => {
+    const { vectors, input } = await embed(['The cat sleeps', 'the cat eats', 'Quarterly report']);
+    const [cat, otherCat, report] = vectors as [Float32Array, Float32Array, Float32Array];
+    for (const vector of vectors) expect([vector.length, product(vector, vector)]).toEqual([256, expect.closeTo(1, 5)]);
+    expect(product(cat, otherCat)).toBeGreaterThan(0.5);
+    expect(product(cat, report)).toBeLessThan(0.5);
+    expect(input).toBe(3 + 3 + 2);
+  });
+
+  it('embeds ids of tokens, in as many dimensions as requested', async () => {
+    const { vectors, input } = await embed([], { tokenInputs: [{ ids: [1, 2, 3] }], dimensions: 8 });
+    expect([vectors[0]!.length, input]).toEqual([8, 3]);
+    await expect(embed(['a'], { dimensions: 1025 })).rejects.toMatchObject({ reason: 'upstream_rejected' });
   });
 });

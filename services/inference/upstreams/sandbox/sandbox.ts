@@ -8,6 +8,8 @@ import {
   type GenerateRequest,
   type GenerateResponse,
   ApiFormat,
+  type Part,
+  StopReason,
 } from '#proto/inference/v1/inference.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import type { InferenceConfig } from '../../config.js';
@@ -15,8 +17,11 @@ import { BlockWriter } from '../block-writer.js';
 import { droppedFor } from '../native.js';
 import { type Attempt, isShortWhole, type Upstream } from '../upstream.js';
 import { Watchdog } from '../watchdog.js';
-import { type Plan, planAnswer } from './plan.js';
+import { splitVectors, vectorEvent } from '../embeddings/vectors.js';
+import { lastUserText, readDirectives } from './directives.js';
+import { noSuchModel, type Plan, planAnswer } from './plan.js';
 import { countSandboxInput } from './tokens.js';
+import { dimensionsDefault, dimensionsMax, tokensOf, vectorOf } from './vector.js';
 
 /** Id of the sandbox among the upstreams. */
 export const sandboxId = 'sandbox';
@@ -44,10 +49,11 @@ export class Sandbox implements Upstream {
   ) {}
 
   answersWhole(request: GenerateRequest): boolean {
-    return this.config.sandboxWholeAnswers && isShortWhole(request, this.config.wholeTokensMax);
+    return request.embedding !== undefined || (this.config.sandboxWholeAnswers && isShortWhole(request, this.config.wholeTokensMax));
   }
 
   generate(request: GenerateRequest, attempt: Attempt): AsyncGenerator<GenerateResponse, void, undefined> {
+    if (request.embedding !== undefined) return this.#embed(request, attempt);
     return this.answersWhole(request) ? this.#whole(request, attempt) : this.#stream(request, attempt);
   }
 
@@ -102,6 +108,30 @@ export class Sandbox implements Upstream {
     yield { events: [...unsent, finished], ...running(usage) };
   }
 
+  async *#embed(request: GenerateRequest, { target, signal }: Attempt): AsyncGenerator<GenerateResponse, void, undefined> {
+    if (target.upstreamModel !== 'embed') throw noSuchModel();
+    const { tokenInputs, dimensions = dimensionsDefault } = request.embedding!;
+    if (dimensions > dimensionsMax) {
+      throw new AppError('upstream_rejected', `dimensions: the model returns at most ${dimensionsMax}.`, {
+        details: { param: 'dimensions' },
+      });
+    }
+    const texts = request.prompt!.messages.map(({ parts }) => tokensOf(textOfParts(parts)));
+    const inputs = [...texts, ...tokenInputs.map(({ ids }) => ids.map(String))];
+    const longest = Math.max(...inputs.map(({ length }) => length));
+    if (longest > contextTokensMax) {
+      throw new AppError('context_length_exceeded', `An input has ${longest} tokens; the sandbox reads at most ${contextTokensMax}.`);
+    }
+    const { delayMs = 0 } = readDirectives(lastUserText(request.prompt!));
+    if (delayMs > 0) await pause(delayMs, signal);
+    const writer = new BlockWriter(target, droppedFor(request, this.format));
+    writer.start(`sandbox_${request.callId}`, target.upstreamModel);
+    const vectors = inputs.map((tokens, index) => vectorEvent(index, vectorOf(tokens, dimensions)));
+    const usage = { ...noTokens, inputTokens: inputs.reduce((sum, { length }) => sum + length, 0) };
+    const ended = { stopReason: StopReason.STOP_REASON_END, stopSequence: '', usage, usageReported: true, usageFault: '' };
+    yield* splitVectors({ events: [...writer.take(), ...vectors, { event: { $case: 'finished', value: ended } }], ...running(usage) });
+  }
+
   async countTokens(request: CountTokensRequest): Promise<CountTokensResponse> {
     return { inputTokens: await countSandboxInput(request.prompt!), estimated: false };
   }
@@ -113,6 +143,10 @@ export class Sandbox implements Upstream {
     await pause(this.config.idleTimeoutMs, signal);
     return new AppError('upstream_timeout', 'The sandbox fell silent, as this model always does.');
   }
+}
+
+function textOfParts(parts: readonly Part[]): string {
+  return parts.map(({ part }) => (part?.$case === 'text' ? part.value.text : '')).join('');
 }
 
 function running(usageSoFar: TokenCounts): Pick<GenerateResponse, 'usageSoFar' | 'inputReported' | 'outputReported'> {
