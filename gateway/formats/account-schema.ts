@@ -18,8 +18,6 @@ export const outcomes = [
 ] as const;
 /** Where token counts come from. */
 export const usageSources = ['reported', 'estimated'] as const;
-/** The classes of tokens that are priced separately. */
-export const tokenClasses = ['input', 'cache_read', 'cache_write_5m', 'cache_write_1h', 'output', 'reasoning'] as const;
 
 const Usd = Type.String({ description: 'Decimal USD, exact.', examples: ['1.5'] });
 const Count = Type.Integer({ minimum: 0 });
@@ -110,11 +108,23 @@ export const UsageRecordView = Type.Object(
       output: Count,
       reasoning: Count,
     }),
+    units: Type.Array(Type.Object({ unit: Type.String(), quantity: Count }), {
+      description: 'What was used in units that are not tokens. A call that is charged counts as one request where requests have a price.',
+    }),
     price_version: nullable(Type.String()),
     line_items: Type.Array(
       Type.Object(
-        { kind: Type.Enum(tokenClasses), tokens: Count, usd_per_million_tokens: Usd, amount_usd: Usd },
-        { description: 'amount = tokens × price, rounded up to the nano-dollar.' },
+        {
+          unit: Type.String({
+            description: 'A class of tokens (input, cache_read, cache_write_5m, cache_write_1h, output, reasoning) or another unit.',
+            examples: ['input', 'request', 'web_search'],
+          }),
+          quantity: Count,
+          price_usd: Usd,
+          per: Type.Integer({ description: 'The quantity that the price is for: 1000000 for tokens, otherwise 1.' }),
+          amount_usd: Usd,
+        },
+        { description: 'amount = quantity × price ÷ per, rounded up to the nano-dollar.' },
       ),
     ),
     charge_usd: Type.String({ description: 'The sum of the line items, in decimal USD.' }),
