@@ -46,8 +46,8 @@ export interface ModalityNeed {
 export interface BodyText {
   /** Of each top-level field, by name. */
   readonly fields: ReadonlyMap<string, string>;
-  /** Of each of the messages. */
-  readonly messages: readonly string[];
+  /** Of each element of the field `messages` or `input`, by the name of the field. */
+  readonly lists: ReadonlyMap<string, readonly string[]>;
 }
 
 /** Holds what is known about a request beside its parsed body, mostly from its headers. */
