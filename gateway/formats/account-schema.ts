@@ -91,7 +91,7 @@ export const UsageRecordView = Type.Object(
         { description: 'The budget of the project that was spent to the share from which its calls use the cheaper model.' },
       ),
     ),
-    format: Type.String({ examples: ['chat-completions', 'messages'] }),
+    format: Type.String({ examples: ['chat-completions', 'messages', 'responses'] }),
     stream: Type.Boolean(),
     started_at: Time,
     first_output_ms: nullable(Count),
@@ -159,7 +159,7 @@ export const UsageRecordAlone = Type.Object(
 );
 
 /** What may be called with a platform key. */
-export const endpoints = ['chat-completions', 'messages', 'count-tokens'] as const;
+export const endpoints = ['chat-completions', 'messages', 'responses', 'count-tokens'] as const;
 
 /** A refused call: the other body of GET /v1/usage/{request id}. */
 export const RefusalView = Type.Object(

@@ -32,6 +32,7 @@ describe('the OpenAPI document', () => {
       'post /v1/embeddings',
       'post /v1/messages',
       'post /v1/messages/count_tokens',
+      'post /v1/responses',
     ]);
   });
 
