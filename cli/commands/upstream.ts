@@ -65,7 +65,7 @@ export function upstreamCommand(cli: Cli): Command {
     .description('Test an upstream step by step: address, DNS, connection, TLS, secret, model list. Exit code 1 when a step fails.')
     .option(
       '--model <name>',
-      "also make a call of one output token with this model (the vendor's name for it); the vendor bills you for it, no account is charged",
+      "also make a call of at most 16 output tokens with this model (the vendor's name for it); the vendor bills you for it, no account is charged",
     )
     .action((id: string, options: { model?: string }) => cli.withServices(({ inference }) => test(cli, inference, id, options.model)));
 

@@ -1,5 +1,6 @@
 // The output of price drafts and of the changes that they would make.
 import { formatUsd } from '#rules/money.js';
+import { TokenClass } from '#proto/inference/v1/tokens.js';
 import {
   type PriceChange,
   type PriceDiff,
@@ -10,11 +11,12 @@ import {
 } from '#proto/catalog/v1/catalog.js';
 import { instant, instantJson, type Json, type JsonObject, usd, usdJson, type View } from '../output.js';
 import { wordsOf } from '../parse.js';
-import { priceView, unitPriceText } from './model.js';
+import { priceView } from './model.js';
 
+const classes = wordsOf<TokenClass>(TokenClass, 'TOKEN_CLASS_');
 const warnings = wordsOf<Kind>(Kind, 'KIND_');
 
-/** A draft; every figure is USD per million tokens, those of units for one. */
+/** A draft; every figure is USD per million tokens. */
 export const draftView: View<PriceDraft> = {
   json({ price, version, author, updatedAtMs }) {
     const { id: _id, created_at: _createdAt, effective_from, ...figures } = priceView.json(price!);
@@ -27,24 +29,20 @@ export const draftView: View<PriceDraft> = {
     { title: 'from', text: ({ price }) => (price!.effectiveFromMs === 0n ? 'when published' : instant(price!.effectiveFromMs)) },
     { title: 'input', text: ({ price }) => usd(price!.inputNanoUsdPerMtok), align: 'right' },
     { title: 'output', text: ({ price }) => usd(price!.outputNanoUsdPerMtok), align: 'right' },
-    { title: 'units', text: ({ price }) => price!.units.map(unitPriceText).join(', ') },
     { title: 'by', text: ({ author }) => author },
     { title: 'at', text: ({ updatedAtMs }) => instant(updatedAtMs) },
   ],
 };
 
-/** One class of tokens or other unit of a difference. */
+/** One class of a difference. */
 export function changeView(wasPriced: boolean): View<PriceChange> {
-  const shown = (figure: bigint | undefined, { unit, per }: PriceChange, max: number | undefined, isPriced: boolean): string => {
-    if (figure === undefined) return isPriced && unit === 'reasoning' ? 'as output' : 'unpriced';
-    return per === 1 ? unitPriceText({ unit, nanoUsd: figure, maxPerCall: max ?? 0 }) : usd(figure);
-  };
+  const shown = (figure: bigint | undefined, absent: string): string => (figure === undefined ? absent : usd(figure));
   return {
     json: changeJson,
     columns: [
-      { title: 'unit', text: ({ unit }) => unit.replaceAll('_', ' ') },
-      { title: 'before', text: (change) => shown(change.beforeNanoUsd, change, change.beforeMaxPerCall, wasPriced), align: 'right' },
-      { title: 'after', text: (change) => shown(change.afterNanoUsd, change, change.afterMaxPerCall, true), align: 'right' },
+      { title: 'class', text: ({ tokenClass }) => classes.of(tokenClass).replaceAll('_', ' ') },
+      { title: 'before', text: (change) => shown(change.beforeNanoUsdPerMtok, wasPriced ? 'as output' : 'unpriced'), align: 'right' },
+      { title: 'after', text: (change) => shown(change.afterNanoUsdPerMtok, 'as output'), align: 'right' },
       { title: 'change', text: changeText, align: 'right' },
     ],
   };
@@ -72,18 +70,21 @@ export const typicalCallView: View<Estimated> = {
 export function estimatedJson(diff: PriceDiff, calls: readonly Estimated[]): JsonObject {
   return {
     changes: diff.changes.map(changeJson),
-    warnings: diff.warnings.map(({ kind, unit }) => ({ kind: warnings.of(kind), unit: unit || null })),
+    warnings: diff.warnings.map(({ kind, tokenClass }) => ({
+      kind: warnings.of(kind),
+      class: tokenClass === 0 ? null : classes.of(tokenClass),
+    })),
     later: diff.later.map((price) => priceView.json(price)),
     typical_calls: calls.map(callJson),
   };
 }
 
 /** Returns a warning as a sentence. */
-export function warningText({ kind, unit }: PriceWarning): string {
-  const name = unit.replaceAll('_', ' ');
+export function warningText({ kind, tokenClass }: PriceWarning): string {
+  const name = classes.of(tokenClass).replaceAll('_', ' ');
   switch (kind) {
     case Kind.KIND_FREE:
-      return 'every unit costs nothing: calls will be free.';
+      return 'every class costs nothing: calls will be free.';
     case Kind.KIND_ZERO:
       return `${name} costs nothing.`;
     case Kind.KIND_OUTPUT_BELOW_INPUT:
@@ -104,28 +105,17 @@ export function warningText({ kind, unit }: PriceWarning): string {
 }
 
 /** Reasoning that is charged as output before and after has no separate change. */
-function changeText({ beforeNanoUsd, afterNanoUsd, changeBasisPoints }: PriceChange): string {
-  if (changeBasisPoints === undefined || (beforeNanoUsd === undefined && afterNanoUsd === undefined)) return '';
+function changeText({ beforeNanoUsdPerMtok, afterNanoUsdPerMtok, changeBasisPoints }: PriceChange): string {
+  if (changeBasisPoints === undefined || (beforeNanoUsdPerMtok === undefined && afterNanoUsdPerMtok === undefined)) return '';
   return changeBasisPoints === 0n ? 'same' : `${signed(changeBasisPoints)} %`;
 }
 
-function changeJson({
-  unit,
-  per,
-  beforeNanoUsd,
-  afterNanoUsd,
-  changeBasisPoints,
-  beforeMaxPerCall,
-  afterMaxPerCall,
-}: PriceChange): JsonObject {
+function changeJson({ tokenClass, beforeNanoUsdPerMtok, afterNanoUsdPerMtok, changeBasisPoints }: PriceChange): JsonObject {
   return {
-    unit,
-    per,
-    ...usdJson('before', beforeNanoUsd),
-    ...usdJson('after', afterNanoUsd),
+    class: classes.of(tokenClass),
+    ...usdJson('before', beforeNanoUsdPerMtok, '_per_mtok'),
+    ...usdJson('after', afterNanoUsdPerMtok, '_per_mtok'),
     change_percent: changeBasisPoints === undefined ? null : percent(changeBasisPoints),
-    before_max_per_call: beforeMaxPerCall ?? null,
-    after_max_per_call: afterMaxPerCall ?? null,
   };
 }
 
@@ -137,7 +127,6 @@ function callJson({ call, beforeNanoUsd, afterNanoUsd }: Estimated): JsonObject 
     cache_read_tokens: cacheReadTokens,
     output_tokens: outputTokens,
     reasoning_tokens: reasoningTokens,
-    units: call.tokens!.units?.counts.map(({ unit, count }) => ({ unit, quantity: count })) ?? [],
     ...usdJson('before', beforeNanoUsd),
     ...usdJson('after', afterNanoUsd),
   };
@@ -147,8 +136,7 @@ function sizeText({ tokens }: TypicalCall): string {
   const { inputTokens, cacheReadTokens, outputTokens, reasoningTokens } = tokens!;
   const cached = cacheReadTokens === 0 ? '' : `, ${cacheReadTokens} from cache`;
   const reasoning = reasoningTokens === 0 ? '' : ` (${reasoningTokens} reasoning)`;
-  const units = tokens!.units?.counts.map(({ unit, count }) => `, ${count} ${unit}`).join('') ?? '';
-  return `${inputTokens} in${cached}, ${outputTokens} out${reasoning}${units}`;
+  return `${inputTokens} in${cached}, ${outputTokens} out${reasoning}`;
 }
 
 function percent(basisPoints: bigint): string {

@@ -23,7 +23,6 @@ function model(id: string, changes: Partial<CatalogModel> = {}): CatalogModel {
     output_modalities: ['text'],
     features: [],
     usd_per_million_tokens: prices,
-    unit_prices: [],
     available: true,
     ...changes,
   };

@@ -9,6 +9,12 @@ import { isAllowableField } from '#rules/request-fields.js';
 export const inferenceSettings = {
   openaiApiKey: optionalText('OPENAI_API_KEY', 'key of an OpenAI account; brings the managed upstream "openai"', { secret: true }),
   openaiBaseUrl: text('OPENAI_BASE_URL', 'base URL of the managed upstream "openai"', { default: 'https://api.openai.com/v1' }),
+  openaiApiFormat: oneOf(
+    'OPENAI_API_FORMAT',
+    'API format of the managed upstream "openai": chat-completions or responses; clients of that format get everything that the vendor offers in it',
+    ['chat-completions', 'responses'],
+    { default: 'chat-completions' },
+  ),
   openaiWholeAnswers: flag('OPENAI_WHOLE_ANSWERS', 'requests short answers whole from the managed upstream "openai"', { default: false }),
   openaiAllowedFields: fieldPaths('OPENAI_ALLOWED_FIELDS', 'openai'),
   anthropicApiKey: optionalText('ANTHROPIC_API_KEY', 'key of an Anthropic account; brings the managed upstream "anthropic"', {

@@ -67,9 +67,11 @@ describe('requests', () => {
       const system =
         upstream === 'messages'
           ? (outcome.sent!.body['system'] as Json[]).map(({ text }) => text)
-          : messagesSent(outcome)
-              .filter(({ role }) => role === 'system')
-              .map(({ content }) => content);
+          : upstream === 'responses'
+            ? outcome.sent!.body['instructions']
+            : messagesSent(outcome)
+                .filter(({ role }) => role === 'system')
+                .map(({ content }) => content);
       expect(JSON.stringify(system)).toMatch(/Be brief\..*Be kind\./);
     }
   });
@@ -89,14 +91,21 @@ describe('requests', () => {
       ],
     );
     for (const [{ upstream }, outcome] of await expectSent(bodies, {})) {
+      const data = `data:image/png;base64,${png}`;
       expect(blocksSent(outcome)).toMatchObject(
-        upstream === 'messages'
-          ? [{ type: 'text' }, { type: 'image', source: { type: 'base64', data: png } }, { type: 'image', source: { type: 'url', url } }]
-          : [
-              { type: 'text' },
-              { type: 'image_url', image_url: { url: `data:image/png;base64,${png}` } },
-              { type: 'image_url', image_url: { url } },
-            ],
+        {
+          messages: [
+            { type: 'text' },
+            { type: 'image', source: { type: 'base64', data: png } },
+            { type: 'image', source: { type: 'url', url } },
+          ],
+          'chat-completions': [
+            { type: 'text' },
+            { type: 'image_url', image_url: { url: data } },
+            { type: 'image_url', image_url: { url } },
+          ],
+          responses: [{ type: 'input_text' }, { type: 'input_image', image_url: data }, { type: 'input_image', image_url: url }],
+        }[upstream],
       );
     }
   });
@@ -137,22 +146,25 @@ describe('requests', () => {
       expect(JSON.stringify(messagesSent(outcome))).toContain(png);
   });
 
-  it.each<[string, unknown, unknown, unknown, unknown]>([
-    ['any tool', 'required', { type: 'any' }, 'required', { type: 'any' }],
-    ['no tool', 'none', { type: 'none' }, 'none', { type: 'none' }],
+  it.each<[string, unknown, unknown, unknown]>([
+    ['any tool', 'required', { type: 'any' }, 'required'],
+    ['no tool', 'none', { type: 'none' }, 'none'],
     [
       'this tool',
       { type: 'function', function: { name: 'get_time' } },
       { type: 'tool', name: 'get_time' },
-      { type: 'function', function: { name: 'get_time' } },
-      { type: 'tool', name: 'get_time' },
+      { type: 'function', name: 'get_time' },
     ],
-  ])('tool choice: %s', async (_name, chat, messages, chatSent, messagesSentAs) => {
+  ])('tool choice: %s', async (_name, chat, messages, responses) => {
     const bodies: Bodies = {
       'chat-completions': { ...tools['chat-completions'], tool_choice: chat },
       messages: { ...tools.messages, tool_choice: messages },
     };
-    await expectSent(bodies, { 'chat-completions': { tool_choice: chatSent }, messages: { tool_choice: messagesSentAs } });
+    await expectSent(bodies, {
+      'chat-completions': { tool_choice: chat },
+      messages: { tool_choice: messages },
+      responses: { tool_choice: responses },
+    });
   });
 
   it('no parallel tool calls', async () => {
@@ -163,6 +175,7 @@ describe('requests', () => {
     await expectSent(bodies, {
       'chat-completions': { parallel_tool_calls: false },
       messages: { tool_choice: { type: 'auto', disable_parallel_tool_use: true } },
+      responses: { parallel_tool_calls: false },
     });
   });
 
@@ -174,6 +187,7 @@ describe('requests', () => {
     await expectSent(bodies, {
       'chat-completions': { response_format: { type: 'json_schema', json_schema: { schema } } },
       messages: { output_config: { format: { type: 'json_schema', schema } } },
+      responses: { text: { format: { type: 'json_schema', schema } } },
     });
     await expectAnswers(
       gateway,
@@ -200,14 +214,20 @@ describe('requests', () => {
   });
 
   it('sampling and stop sequences', async () => {
-    const bodies: Bodies = {
-      'chat-completions': { temperature: 0.5, stop: ['END'] },
-      messages: { temperature: 0.5, stop_sequences: ['END'] },
-    };
-    await expectSent(bodies, {
-      'chat-completions': { temperature: 0.5, stop: ['END'] },
-      messages: { temperature: 0.5, stop_sequences: ['END'] },
-    });
+    const stops: Bodies = { 'chat-completions': { stop: ['END'] }, messages: { stop_sequences: ['END'] } };
+    await expectSent(
+      stops,
+      stops,
+      paths.filter(({ upstream }) => upstream !== 'responses'),
+    );
+    const warm = { temperature: 0.5 };
+    await expectSent({ 'chat-completions': warm, messages: warm }, { 'chat-completions': warm, messages: warm, responses: warm });
+    // One format has no stop sequences, and an answer that goes on would not be the one that was requested.
+    for (const path of over('responses').filter((one) => !isNative(one))) {
+      const asked = gateway.stub.requests.length;
+      const { status, text } = await gateway.call(path, { ...bodyFor(path), ...stops[path.client] });
+      expect([status, text.includes('takes no stop sequences'), gateway.stub.requests.length]).toEqual([400, true, asked]);
+    }
   });
 
   it('reasoning', async () => {
@@ -216,8 +236,8 @@ describe('requests', () => {
       messages: { thinking: { type: 'enabled', budget_tokens: 2000 }, max_tokens: 4000 },
     };
     for (const [{ upstream }, { sent }] of await expectSent(bodies, {})) {
-      const said = upstream === 'messages' ? (sent!.body['thinking'] ?? sent!.body['output_config']) : sent!.body['reasoning_effort'];
-      if (upstream === 'messages' || sent!.body['reasoning_effort'] !== undefined) expect(said).toBeDefined();
+      const { thinking, output_config: config, reasoning_effort: effort, reasoning } = sent!.body;
+      expect({ messages: thinking ?? config, 'chat-completions': effort, responses: reasoning }[upstream]).toBeDefined();
     }
   });
 
@@ -285,7 +305,7 @@ describe('requests', () => {
   });
 
   it('a new field of a vendor that its operator allows: passed on to it, dropped for others and reported as dropped', async () => {
-    for (const upstream of ['chat-completions', 'messages'] as const) gateway.rules(upstream, { knownFields: ['hologram'] });
+    for (const upstream of ['chat-completions', 'messages', 'responses'] as const) gateway.rules(upstream, { knownFields: ['hologram'] });
     const bodies: Bodies = { 'chat-completions': { hologram: { shape: 'cube' } }, messages: { hologram: { shape: 'cube' } } };
     for (const [path, outcome] of await expectSent(bodies, (path) => (isNative(path) ? { hologram: { shape: 'cube' } } : {}))) {
       if (isNative(path)) continue;
@@ -338,9 +358,11 @@ describe('requests', () => {
     const body = { messages: [{ role: 'user', content: 'Hello there' }], ...tools.messages };
     gateway.answer('messages', { count: 1234 });
     expect(await gateway.count('messages', body)).toEqual({ status: 200, body: { input_tokens: 1234 } });
-    const { status, body: estimate } = await gateway.count('chat-completions', body);
-    expect(status).toBe(200);
-    expect(estimate['input_tokens']).toBeGreaterThan(2);
+    for (const upstream of ['chat-completions', 'responses'] as const) {
+      const { status, body: estimate } = await gateway.count(upstream, body);
+      expect(status).toBe(200);
+      expect(estimate['input_tokens']).toBeGreaterThan(2);
+    }
   });
 });
 
@@ -377,22 +399,45 @@ describe('answers', () => {
     await expectAnswers(gateway, over('messages'), scriptsByModel[name]!, { seen: seen! }, tools);
   });
 
+  // Encrypted reasoning comes back under the id of its item.
+  it.each<[string, ExpectedAnswer['seen']]>([
+    ['reasoning', { reasoning: thought, signatures: [`tgitem.rs_0.${signature}`], text: hello }],
+    ['reasoning-omitted', { reasoning: '', signatures: [`tgitem.rs_0.${signature}`], text: hello }],
+    ['reasoning-redacted', { reasoning: '', signatures: ['tgitem.rs_0.cmVkYWN0ZWQ='], text: hello }],
+    [
+      'reasoning-and-tool',
+      { reasoning: 'I need the weather.', signatures: [`tgitem.rs_0.${signature}`], calls: [seenCalls.get_weather], stop: 'tool_calls' },
+    ],
+  ])('%s, of a responses upstream', async (name, seen) => {
+    await expectAnswers(
+      gateway,
+      over('responses').filter((path) => !isNative(path)),
+      scriptsByModel[name]!,
+      { seen: seen! },
+      tools,
+    );
+  });
+
   it('a refusal', async () => {
-    await expectAnswers(gateway, over('chat-completions'), scriptsByModel['refusal']!, ({ client }) => ({
+    await expectAnswers(gateway, [...over('chat-completions'), ...over('responses')], scriptsByModel['refusal']!, ({ client }) => ({
       seen: { refusal: 'I cannot help with that.', ...(client === 'messages' ? { stop: 'refusal' } : {}) },
     }));
     await expectAnswers(gateway, over('messages'), scriptsByModel['refusal']!, { seen: { stop: 'refusal' } });
   });
 
   it('a filter', async () => {
-    await expectAnswers(gateway, over('chat-completions'), scriptsByModel['content-filter']!, { seen: { text: hello, stop: 'refusal' } });
+    await expectAnswers(gateway, [...over('chat-completions'), ...over('responses')], scriptsByModel['content-filter']!, {
+      seen: { text: hello, stop: 'refusal' },
+    });
   });
 
   it('an output cap, a stop sequence, a full context and a pause', async () => {
     await expectAnswers(
       gateway,
       [...paths, ...wholePaths],
-      ({ upstream }) => ({ stopReason: upstream === 'messages' ? 'max_tokens' : 'length' }),
+      ({ upstream }) => ({
+        stopReason: { messages: 'max_tokens', 'chat-completions': 'length', responses: 'max_output_tokens' }[upstream],
+      }),
       {
         seen: { text: hello, stop: 'max_tokens' },
       },
@@ -432,6 +477,10 @@ describe('answers', () => {
     ['annotations', 'chat-completions', ['url_citation']],
     ['unknown-block', 'chat-completions', ['hologram', 'cube']],
     ['unknown-fields', 'chat-completions', ['tomorrow', 'new_end_field', 'fp_stub']],
+    ['annotations', 'responses', ['url_citation']],
+    ['server-tool', 'responses', ['ws_1', 'web_search_call']],
+    ['unknown-block', 'responses', ['hologram', 'cube']],
+    ['unknown-fields', 'responses', ['tomorrow', 'new_end_field']],
   ])('%s, of a %s upstream: unchanged for callers of its format, and harmless for others', async (name, upstream, known) => {
     const outcomes = await expectAnswers(gateway, over(upstream), scriptsByModel[name]!, { seen: { stop: 'end' } });
     for (const [path, { text }] of outcomes) {
@@ -481,13 +530,14 @@ describe('answers', () => {
     }
   });
 
-  it('tool names that are too long for the other format', async () => {
+  it('tool names that are too long for the other formats', async () => {
     const name = `get_${'weather_'.repeat(10)}now`;
     const bodies = { messages: { tools: [{ name, input_schema: { type: 'object', properties: {} } }] } };
     for (const path of crossing.filter(({ client }) => client === 'messages')) {
       gateway.answer(path.upstream, { usage });
       const first = await gateway.call(path, bodyFor(path, bodies));
-      const shortened = ((first.sent!.body['tools'] as Json[])[0]!['function'] as Json)['name'] as string;
+      const [tool] = first.sent!.body['tools'] as [Json];
+      const shortened = ((tool['function'] ?? tool) as Json)['name'] as string;
       expect(shortened.length).toBeLessThanOrEqual(64);
       gateway.answer(path.upstream, { usage, blocks: [{ type: 'tool_call', id: 'call_1', name: shortened, arguments: '{}' }] });
       expect((await gateway.call(path, bodyFor(path, bodies))).seen.calls).toEqual([{ id: 'call_1', name, arguments: '{}' }]);

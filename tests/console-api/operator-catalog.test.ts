@@ -349,7 +349,7 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
 
     const { data } = await listed();
     expect(data.find(({ id }) => id === 'acme')!.models).toEqual([
-      { id: 'acme/fast', upstream_model: 'text', retired: false, trial_cost_usd: '0.000071' },
+      { id: 'acme/fast', upstream_model: 'text', retired: false, trial_cost_usd: '0.000146' },
     ]);
     expect(data.map(({ id, locked, managed_by }) => [id, locked, managed_by])).toEqual([
       ['sandbox', 'built_in', null],

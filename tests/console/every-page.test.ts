@@ -213,7 +213,7 @@ const views: readonly View[] = [
     path: () => '/operator/upstreams',
     async act(page) {
       await page.getByRole('button', { name: 'Test the connection' }).first().click();
-      await page.getByLabel('Also make a call of one output token').check();
+      await page.getByLabel('Also make a short call').check();
     },
   },
   { name: 'operator-codes', path: () => '/operator/codes' },

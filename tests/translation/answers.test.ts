@@ -1,24 +1,24 @@
-// For any answer, from upstreams of either format to callers of either: text, reasoning, calls, their order, the end and the usage come through whole,
+// For any answer, from upstreams of any format to callers of any: text, reasoning, calls, their order, the end and the usage come through whole,
 // streamed or not, however the bytes are cut on their way.
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { AppError } from '#client/errors/app-error.js';
 import { neverAborted } from '#client/call-context.js';
 import { type Finished, GenerateResponse } from '#proto/inference/v1/inference.js';
+import { signatureOfItem } from '#rules/reasoning-seals.js';
 import { framesOf } from '../../gateway/formats/testing/frames.js';
 import { payloadReader } from '../../services/inference/upstreams/http/payload-reader.js';
 import { SseReader } from '../../services/inference/upstreams/http/sse-reader.js';
 import { relay } from '../../services/inference/upstreams/http/relay.js';
 import { nativeFor } from '../../services/inference/upstreams/native.js';
 import { Watchdog } from '../../services/inference/upstreams/watchdog.js';
-import type { WireName } from '../conformance/support/paths.js';
+import type { ClientName, WireName } from '../conformance/support/paths.js';
 import { seenInChunks, seenInCompletion } from '../conformance/support/read-chat-completions.js';
 import { seenInEvents, seenInMessage } from '../conformance/support/read-messages.js';
 import type { Seen } from '../conformance/support/seen.js';
-import { completionBody, completionFrames } from '../upstream/chat-completions.js';
+import { answersIn } from '../upstream/answers.js';
 import type { Json } from '../upstream/check.js';
 import { scriptsByModel } from '../upstream/fixtures.js';
-import { messageBody, messageFrames } from '../upstream/messages.js';
 import type { Block, Script, Usage } from '../upstream/script.js';
 import { commonCall, formats, ways, wires } from './ways.js';
 
@@ -82,6 +82,7 @@ const answer: fc.Arbitrary<Answer> = fc
 const labels: Readonly<Record<WireName, Readonly<Record<Exclude<End, 'natural'>, string>>>> = {
   'chat-completions': { max_tokens: 'length', refusal: 'content_filter' },
   messages: { max_tokens: 'max_tokens', refusal: 'refusal' },
+  responses: { max_tokens: 'max_output_tokens', refusal: 'content_filter' },
 };
 
 function scriptFor(upstream: WireName, { blocks: said, end, ...wire }: Answer): Script {
@@ -94,7 +95,7 @@ function scriptFor(upstream: WireName, { blocks: said, end, ...wire }: Answer): 
   };
 }
 
-function bodyOf(client: WireName, said: readonly Block[]): Json {
+function bodyOf(client: ClientName, said: readonly Block[]): Json {
   const names = [...new Set(said.flatMap((block) => (block.type === 'tool_call' ? [block.name] : [])))];
   const schema = { type: 'object', properties: {} };
   const messages = [{ role: 'user', content: 'Go on.' }];
@@ -121,7 +122,7 @@ async function* cutAt(bytes: Uint8Array, shares: readonly number[]): AsyncGenera
 
 /** What inference hands to the gateway, as it travels between processes; the upstream streams or sends the answer whole. */
 function relayed(
-  client: WireName,
+  client: ClientName,
   upstream: WireName,
   given: Answer,
   cuts: readonly number[],
@@ -131,17 +132,16 @@ function relayed(
 }
 
 async function relayedScript(
-  { client, upstream, body: asked }: { client: WireName; upstream: WireName; body: Json },
+  { client, upstream, body: asked }: { client: ClientName; upstream: WireName; body: Json },
   script: Script,
   { cuts, streams }: { cuts: readonly number[]; streams: boolean },
 ): Promise<GenerateResponse[]> {
   const wire = wires[upstream];
   const request = commonCall(client, asked);
   const sent = JSON.parse(wire.generateBody(request, 'm', streams).json) as Json;
-  expect([sent['stream'], 'stream_options' in sent]).toEqual([streams ? true : undefined, streams && upstream !== 'messages']);
-  const frames = upstream === 'messages' ? messageFrames(script, sent) : completionFrames(script, sent);
-  const body = upstream === 'messages' ? messageBody(script, sent) : completionBody(script, sent);
-  const bytes = Buffer.from(streams ? frames.join('') : JSON.stringify(body));
+  expect([sent['stream'], 'stream_options' in sent]).toEqual([streams ? true : undefined, streams && upstream === 'chat-completions']);
+  const { frames, whole } = answersIn[upstream];
+  const bytes = Buffer.from(streams ? frames(script, sent).join('') : JSON.stringify(whole(script, sent)));
   const decoder = wire.decoder(request, {
     target,
     requestId: '',
@@ -184,12 +184,12 @@ function finishedIn(batches: readonly GenerateResponse[]): Finished {
   return finished.value;
 }
 
-function streamedTo(client: WireName, batches: readonly GenerateResponse[]): string {
+function streamedTo(client: ClientName, batches: readonly GenerateResponse[]): string {
   const encoder = formats[client].stream({ ...context, inputEstimate: batches[0]!.usageSoFar! });
   return batches.map(({ events }) => encoder.push(events)).join('') + encoder.finish(finalUsage(batches));
 }
 
-function wholeTo(client: WireName, batches: readonly GenerateResponse[], usageShown = finalUsage(batches)): Json {
+function wholeTo(client: ClientName, batches: readonly GenerateResponse[], usageShown = finalUsage(batches)): Json {
   const collector = formats[client].collector(context);
   for (const { events } of batches) collector.push(events);
   return JSON.parse(JSON.stringify(collector.finish(usageShown))) as Json;
@@ -204,8 +204,15 @@ function expected(upstream: WireName, { blocks: said, end, usage: counts }: Answ
   return {
     text: texts('text'),
     reasoning: texts('reasoning'),
-    // One format has no place for signatures.
-    signatures: upstream === 'messages' ? said.flatMap((block) => (block.type === 'reasoning' ? [block.signature!] : [])) : [],
+    // One format has no place for signatures, and one binds them to the id of an item.
+    signatures:
+      upstream === 'chat-completions'
+        ? []
+        : said.flatMap((block, index) =>
+            block.type !== 'reasoning'
+              ? []
+              : [upstream === 'messages' ? block.signature! : signatureOfItem({ id: `rs_${index}`, encryptedContent: block.signature! })],
+          ),
     calls,
     stop: end === 'natural' ? (calls.length > 0 ? 'tool_calls' : 'end') : end,
     usage: {
@@ -286,12 +293,12 @@ describe.each(ways.map(([client, upstream]) => [upstream, client] as const))('an
 });
 
 /** The same of an upstream that dies after this share of its deltas. */
-async function relayedUntil(client: WireName, upstream: WireName, given: Answer, share: number): Promise<void> {
+async function relayedUntil(client: ClientName, upstream: WireName, given: Answer, share: number): Promise<void> {
   const wire = wires[upstream];
   const request = commonCall(client, bodyOf(client, given.blocks));
   const script = scriptFor(upstream, given);
   const sent = { model: 'm', stream_options: { include_usage: true } };
-  const frames = upstream === 'messages' ? messageFrames(script, sent) : completionFrames(script, sent);
+  const frames = answersIn[upstream].frames(script, sent);
   // What follows the deltas says that the answer is over.
   const kept = frames.slice(0, Math.floor((frames.length - (upstream === 'messages' ? 2 : 3)) * share));
   const decoder = wire.decoder(request, {

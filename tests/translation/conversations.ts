@@ -1,4 +1,4 @@
-// Conversations in neither format's terms: how a caller writes one in either format, and what is to be read in a body of either.
+// Conversations in no format's terms: how a caller writes one in each format, and what is to be read in a body of each.
 import fc from 'fast-check';
 import type { Json } from '../upstream/check.js';
 import type { WireName } from '../conformance/support/paths.js';
@@ -40,8 +40,7 @@ const schema = fc
   .uniqueArray(key, { maxLength: 3 })
   .map((names) => ({ type: 'object', properties: Object.fromEntries(names.map((name) => [name, { type: 'string' }])) }));
 
-/** Any conversation that ends with the user, whose calls all have their results. */
-export const conversation: fc.Arbitrary<Conversation> = fc
+const conversation: fc.Arbitrary<Conversation> = fc
   .uniqueArray(fc.record({ name: toolName, description: words, schema }), { maxLength: 3, selector: ({ name }) => name })
   .chain((tools) => {
     const called = tools.length === 0 ? toolName : fc.constantFrom(...tools.map(({ name }) => name));
@@ -70,6 +69,11 @@ export const conversation: fc.Arbitrary<Conversation> = fc
     });
   });
 
+/** Any conversation that ends with the user, whose calls all have their results. One format has no stop sequences. */
+export function conversationFor(client: WireName, upstream: WireName): fc.Arbitrary<Conversation> {
+  return client === 'responses' || upstream === 'responses' ? conversation.map((each) => ({ ...each, stop: [] })) : conversation;
+}
+
 /** Ids that no other call of the conversation has, also when characters that a vendor refuses are replaced. */
 function withOwnIds(turns: readonly Turn[]): Turn[] {
   return turns.map((turn, at) => ({
@@ -80,7 +84,7 @@ function withOwnIds(turns: readonly Turn[]): Turn[] {
 
 /** The body of a caller of this format. */
 export function writtenIn(format: WireName, conversation: Conversation): Json {
-  return format === 'messages' ? messagesBody(conversation) : chatBody(conversation);
+  return { 'chat-completions': chatBody, messages: messagesBody, responses: responsesBody }[format](conversation);
 }
 
 function chatBody({ system, asked, turns, tools, choice, stop }: Conversation): Json {
@@ -161,6 +165,44 @@ function messagesBody({ system, asked, turns, tools, choice, stop }: Conversatio
   };
 }
 
+function responsesBody({ system, asked, turns, tools, choice }: Conversation): Json {
+  return {
+    model: 'm',
+    max_output_tokens: 500,
+    ...(system === null ? {} : { instructions: system }),
+    input: [
+      { role: 'user', content: asked },
+      ...turns.flatMap(({ said, calls, asked: next, image }) => [
+        ...(said === null ? [] : [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: said }] }]),
+        ...calls.map(({ id, name, input: args }) => ({ type: 'function_call', call_id: id, name, arguments: JSON.stringify(args) })),
+        ...calls.map(({ id, result }) => ({ type: 'function_call_output', call_id: id, output: result })),
+        {
+          role: 'user',
+          content:
+            image === null
+              ? next
+              : [
+                  { type: 'input_text', text: next },
+                  { type: 'input_image', image_url: `data:image/png;base64,${image}` },
+                ],
+        },
+      ]),
+    ],
+    ...(tools.length === 0
+      ? {}
+      : {
+          tools: tools.map(({ name, description, schema: parameters }) => ({
+            type: 'function',
+            name,
+            description,
+            parameters,
+            strict: false,
+          })),
+        }),
+    ...(choice === null ? {} : { tool_choice: choice === 'first' ? { type: 'function', name: tools[0]!.name } : choice }),
+  };
+}
+
 /** Everything that a prompt says, in order, a line each; a result names its call by that call's place. */
 export function transcriptOf({ system, asked, turns, tools, choice, stop }: Conversation): string[] {
   let place = 0;
@@ -186,7 +228,7 @@ export function transcriptOf({ system, asked, turns, tools, choice, stop }: Conv
 
 /** The same of a body for an upstream of this format. */
 export function readFrom(format: WireName, body: Json): string[] {
-  return format === 'messages' ? readMessages(body) : readChat(body);
+  return { 'chat-completions': readChat, messages: readMessages, responses: readResponses }[format](body);
 }
 
 const list = (value: unknown): Json[] => (value ?? []) as Json[];
@@ -262,5 +304,32 @@ function readMessages(body: Json): string[] {
     ...tools,
     ...(chosen === undefined || chosen === 'auto' ? [] : [`choice ${chosen}`]),
     ...((body['stop_sequences'] ?? []) as string[]).map((sequence) => `stop ${sequence}`),
+  ];
+}
+
+function readResponses(body: Json): string[] {
+  const ids: unknown[] = [];
+  const lines = list(body['input']).flatMap((item): string[] => {
+    const { type, role, content, name, arguments: args, call_id: id, output } = item as Record<string, string>;
+    if (type === 'function_call') {
+      ids.push(id);
+      return [`call ${name} ${JSON.stringify(JSON.parse(args!))}`];
+    }
+    if (type === 'function_call_output') return [`result ${ids.indexOf(id)} ${output}`];
+    return parts(content).map((part) =>
+      part['type'] === 'input_image'
+        ? `image ${(part['image_url'] as string).replace('data:image/png;base64,', '')}`
+        : `${role} ${part['text'] as string}`,
+    );
+  });
+  const choice = body['tool_choice'] as string | { name: string } | undefined;
+  const chosen = typeof choice === 'object' ? choice.name : choice;
+  return [
+    ...(body['instructions'] === undefined ? [] : [`system ${body['instructions'] as string}`]),
+    ...lines,
+    ...list(body['tools']).map(
+      ({ name, description, parameters }) => `tool ${name as string} ${description as string} ${JSON.stringify(parameters)}`,
+    ),
+    ...(chosen === undefined || chosen === 'auto' ? [] : [`choice ${chosen}`]),
   ];
 }

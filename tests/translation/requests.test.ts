@@ -1,32 +1,38 @@
-// For any conversation, from callers of either format to upstreams of either: nothing is lost, added, moved or told to somebody else, and the vendor
+// For any conversation, from callers of any format to upstreams of any: nothing is lost, added, moved or told to somebody else, and the vendor
 // would take it.
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { WireName } from '../conformance/support/paths.js';
+import type { ClientName, WireName } from '../conformance/support/paths.js';
 import { checkChatCompletions } from '../upstream/check-chat-completions.js';
 import { checkMessages } from '../upstream/check-messages.js';
+import { checkResponses } from '../upstream/check-responses.js';
 import type { Json } from '../upstream/check.js';
-import { conversation, readFrom, transcriptOf, writtenIn } from './conversations.js';
+import { conversationFor, readFrom, transcriptOf, writtenIn } from './conversations.js';
 import { commonCall, ways, wires } from './ways.js';
 
 /** What an upstream of this format would be sent. Fails where the vendor would refuse it. */
-function sentTo(client: WireName, upstream: WireName, body: Json): { sent: Json; dropped: readonly string[] } {
+function sentTo(client: ClientName, upstream: WireName, body: Json): { sent: Json; dropped: readonly string[] } {
   const { json, dropped } = wires[upstream].generateBody(commonCall(client, body), 'm');
   const sent = JSON.parse(json) as Json;
-  if (upstream === 'messages') checkMessages(sent, '2023-06-01');
-  else checkChatCompletions(sent);
+  checks[upstream](sent);
   return { sent, dropped };
 }
+
+const checks: Readonly<Record<WireName, (body: Json) => void>> = {
+  'chat-completions': (body) => void checkChatCompletions(body),
+  messages: (body) => void checkMessages(body, '2023-06-01'),
+  responses: (body) => void checkResponses(body),
+};
 
 describe.each(ways)('a request from %s to %s', (client, upstream) => {
   it('says all of the conversation, in its order, and nothing else', () => {
     fc.assert(
-      fc.property(conversation, (said) => {
+      fc.property(conversationFor(client, upstream), (said) => {
         const { sent, dropped } = sentTo(client, upstream, writtenIn(client, said));
         expect(readFrom(upstream, sent)).toEqual(transcriptOf(said));
         expect(dropped).toEqual([]);
         expect(sent).toMatchObject({ model: 'm', stream: true });
-        expect(sent['max_tokens'] ?? sent['max_completion_tokens']).toBe(500);
+        expect(sent['max_tokens'] ?? sent['max_completion_tokens'] ?? sent['max_output_tokens']).toBe(500);
       }),
       { numRuns: 300 },
     );
@@ -34,7 +40,7 @@ describe.each(ways)('a request from %s to %s', (client, upstream) => {
 
   it('is the same when it is sent a second time', () => {
     fc.assert(
-      fc.property(conversation, (said) => {
+      fc.property(conversationFor(client, upstream), (said) => {
         const body = writtenIn(client, said);
         expect(sentTo(client, upstream, body)).toEqual(sentTo(client, upstream, structuredClone(body)));
       }),

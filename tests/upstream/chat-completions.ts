@@ -1,7 +1,7 @@
 // Answers in the chat-completions format, as OpenAI's servers send them.
 import type { Json } from './check.js';
 import type { Block, Script, Usage } from './script.js';
-import { blocksOf, deltaChars, pieces, usageOf, written, zeroed } from './text-pieces.js';
+import { blocksOf, deltaChars, interleaved, pieces, usageOf, written, zeroed } from './text-pieces.js';
 
 const id = 'chatcmpl-stub';
 const created = 1_763_600_000;
@@ -62,7 +62,7 @@ export function completionChunks(script: Script, request: Json): Json[] {
     chunk(index, {}, finishReason(script, blocks)),
   ]);
   const last = place === 'zero-at-end' ? zeroed(usage) : place === 'last-chunk' ? usage : null;
-  return [...interleave(streams), ...(asked && last !== null ? [{ ...base, choices: [], usage: last }] : [])] as Json[];
+  return [...interleaved(streams), ...(asked && last !== null ? [{ ...base, choices: [], usage: last }] : [])];
 }
 
 /** Returns the frames of a streamed answer, including `[DONE]`. */
@@ -115,7 +115,7 @@ function deltas(blocks: readonly Block[], script: Script): Json[] {
       tool_calls: [{ index, ...(call.custom === true ? { custom: { input: fragment } } : { function: { arguments: fragment } }) }],
     })),
   ]);
-  const callDeltas = script.interleaveToolCalls === true ? interleave(calls) : calls.flat();
+  const callDeltas = script.interleaveToolCalls === true ? interleaved(calls) : calls.flat();
   return [...texts, ...(annotations.length === 0 ? [] : [{ annotations }]), ...callDeltas] as Json[];
 }
 
@@ -130,12 +130,6 @@ function wholeLogprobs(blocks: readonly Block[], script: Script): Json | null {
 
 function logprobs(token: string): Json {
   return { content: [{ token, logprob: -0.25, bytes: [...Buffer.from(token)], top_logprobs: [] }], refusal: null };
-}
-
-/** Returns the first element of each list, then the second of each, and so on. */
-function interleave(lists: unknown[][]): unknown[] {
-  const longest = Math.max(0, ...lists.map((list) => list.length));
-  return Array.from({ length: longest }, (_, index) => lists.flatMap((list) => (index < list.length ? [list[index]] : []))).flat();
 }
 
 function callsOf(blocks: readonly Block[]): Extract<Block, { type: 'tool_call' }>[] {

@@ -1,4 +1,4 @@
-// Ready-made scripts, used for requests for the model of the same name, in either format.
+// Ready-made scripts, used for requests for the model of the same name, in any format.
 import type { Block, Script } from './script.js';
 
 const text: Block = { type: 'text', text: 'Hello from the stub upstream.' };
@@ -83,6 +83,8 @@ const features: Readonly<Record<string, Script>> = {
           { type: 'input_json_delta', partial_json: '{"query":' },
           { type: 'input_json_delta', partial_json: '"news"}' },
         ],
+        item: { type: 'web_search_call', id: 'ws_1', action: { type: 'search', query: 'news' } },
+        events: [{ type: 'response.web_search_call.searching' }, { type: 'response.web_search_call.completed' }],
       },
       { type: 'vendor', start: { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [searchHit] } },
       text,
@@ -96,6 +98,8 @@ const features: Readonly<Record<string, Script>> = {
         start: { type: 'hologram', shape: '' },
         deltas: [{ type: 'hologram_delta', shape: 'cube' }],
         delta: { hologram: 'cube' },
+        item: { type: 'hologram', id: 'hg_1', shape: 'cube' },
+        events: [{ type: 'response.hologram.delta', delta: 'cu' }],
       },
       text,
     ],

@@ -6,21 +6,28 @@ export type Block =
   | {
       readonly type: 'text';
       readonly text: string;
-      /** chat-completions: a log probability for each delta. */
+      /** chat-completions and responses: a log probability for each delta. */
       readonly logprobs?: boolean;
       /** messages: the sources of the text. */
       readonly citations?: readonly Json[];
-      /** chat-completions: the sources of the text. */
+      /** chat-completions and, without the object inside, responses: the sources of the text. */
       readonly annotations?: readonly Json[];
     }
   | { readonly type: 'refusal'; readonly text: string }
   /** With a signature but without a text, as when the display is omitted. */
   | { readonly type: 'reasoning'; readonly text: string; readonly signature?: string }
   | { readonly type: 'redacted_reasoning'; readonly data: string }
-  /** For a custom tool (chat-completions), `arguments` is free text. */
+  /** For a custom tool (chat-completions, responses), `arguments` is free text. */
   | { readonly type: 'tool_call'; readonly id: string; readonly name: string; readonly arguments: string; readonly custom?: boolean }
-  /** A vendor-specific part. messages: the block as it starts, and its deltas. chat-completions: a delta. */
-  | { readonly type: 'vendor'; readonly start?: Json; readonly deltas?: readonly Json[]; readonly delta?: Json };
+  /** A vendor-specific part. messages: the block as it starts, and its deltas. chat-completions: a delta. responses: the item, and its events. */
+  | {
+      readonly type: 'vendor';
+      readonly start?: Json;
+      readonly deltas?: readonly Json[];
+      readonly delta?: Json;
+      readonly item?: Json;
+      readonly events?: readonly Json[];
+    };
 
 /** Token counts, independent of the format: `input` excludes tokens read from or written to caches. */
 export interface Usage {
@@ -72,7 +79,7 @@ export interface WireStyle {
   readonly lineEnd?: '\n' | '\r\n' | '\r';
   /** A comment before each frame. */
   readonly comments?: boolean;
-  /** messages: frames without their `event:` line. */
+  /** messages and responses: frames without their `event:` line. */
   readonly dataOnly?: boolean;
   /** chat-completions: without the `[DONE]`. */
   readonly withoutDone?: boolean;
@@ -87,7 +94,7 @@ export interface Script {
   readonly blocks?: readonly Block[];
   /** chat-completions: the other choices, if n > 1. */
   readonly otherChoices?: readonly (readonly Block[])[];
-  /** The stop reason in the format's own words; by default the one that matches the blocks. */
+  /** The stop reason in the format's own words; by default the one that matches the blocks. responses: why the answer is incomplete. */
   readonly stopReason?: string;
   readonly stopSequence?: string;
   /** If absent, words are counted; if "none", usage is not reported. */
@@ -97,11 +104,11 @@ export interface Script {
   readonly rawUsage?: unknown;
   /** Additional fields of the vendor, in every chunk or in the message. */
   readonly envelope?: Json;
-  /** Additional fields next to the stop reason: in the finishing choice, or in the delta of `message_delta`. */
+  /** Additional fields next to the stop reason: in the finishing choice, the delta of `message_delta`, or the finished response. */
   readonly atEnd?: Json;
   /** Characters per delta; by default 8. */
   readonly deltaChars?: number;
-  /** Interleave the fragments of parallel tool calls (chat-completions only). */
+  /** Interleave the fragments of parallel tool calls (not in messages, where one block is open at a time). */
   readonly interleaveToolCalls?: boolean;
   /** Changes the events or chunks of a stream before they are written; texts among them are written unchanged. */
   readonly edit?: (events: readonly Json[]) => readonly (Json | string)[];
@@ -111,6 +118,6 @@ export interface Script {
   /** Sends a stream even if a whole answer was requested. */
   readonly alwaysStreams?: boolean;
   readonly fault?: Fault;
-  /** The result of POST /messages/count_tokens; by default the length of the messages' JSON. */
+  /** The result of counting tokens (POST /messages/count_tokens, /responses/input_tokens); by default the length of the JSON of the conversation. */
   readonly count?: number;
 }

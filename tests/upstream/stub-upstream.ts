@@ -1,16 +1,16 @@
-// A mock vendor for tests: it uses both wire formats as the vendors do, is strict about requests, and follows a script for each answer.
+// A mock vendor for tests: it uses all three wire formats as the vendors do, is strict about requests, and follows a script for each answer.
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { completionBody, completionErrorFrame, completionFrames } from './chat-completions.js';
+import { answersIn, type WireName } from './answers.js';
 import { type Json, Refused } from './check.js';
 import { checkChatCompletions } from './check-chat-completions.js';
 import { checkCountTokens, checkMessages, messagesVersions } from './check-messages.js';
+import { checkInputTokens, checkResponses } from './check-responses.js';
 import { deliverFrames, deliverWhole } from './deliver.js';
 import { checkEmbeddings, embeddingsBody } from './embeddings.js';
 import { scriptsByModel } from './fixtures.js';
-import { messageBody, messageErrorFrame, messageFrames } from './messages.js';
 import { currentRules, type VendorRules } from './rules.js';
 import type { Script } from './script.js';
 
@@ -60,7 +60,6 @@ export interface StubUpstream {
 /** The key that the stub accepts by default. */
 export const stubApiKey = 'sk-stub-0123456789abcdef-secret';
 
-type Format = 'chat-completions' | 'messages';
 /** The keys that the stub knows; it refuses each request with a limited one with status 429. */
 type Keys = Readonly<Record<string, 'accepted' | 'limited'>>;
 
@@ -87,7 +86,7 @@ export async function startStubUpstream(
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const clientLeft = new Promise<boolean>((resolve) => response.once('close', () => resolve(!response.writableFinished)));
     const path = (request.url ?? '').split('?')[0]!;
-    const format: Format = path.startsWith('/v1/messages') ? 'messages' : 'chat-completions';
+    const format = formatOf(path);
     let body: Json = {};
     try {
       if (request.method === 'GET') return answerGet(request, response, path, keys);
@@ -100,8 +99,10 @@ export async function startStubUpstream(
       refused.push({ path, body, status: error.status, message: error.message });
       return sendJson(response, error.status, errorBody(format, error));
     }
-    if (path === '/v1/messages/count_tokens')
-      return sendJson(response, 200, { input_tokens: lastScript(String(body['model'])).count ?? JSON.stringify(body['messages']).length });
+    if (path === '/v1/messages/count_tokens' || path === '/v1/responses/input_tokens') {
+      const count = lastScript(String(body['model'])).count ?? JSON.stringify(body['messages'] ?? body['input']).length;
+      return sendJson(response, 200, { input_tokens: count });
+    }
     await answer(response, path === '/v1/embeddings' ? 'embeddings' : format, body, nextScript(String(body['model'])));
   };
 
@@ -133,7 +134,7 @@ export async function startStubUpstream(
   };
 }
 
-/** Serves the list of models, which has the same path in both formats; how the key is sent shows the format. */
+/** Serves the list of models, which has the same path in all formats; how the key is sent shows the format. */
 function answerGet({ headers }: IncomingMessage, response: ServerResponse, path: string, keys: Keys): void {
   const isMessages = headers['x-api-key'] !== undefined || headers['anthropic-version'] !== undefined;
   const format = isMessages ? 'messages' : 'chat-completions';
@@ -151,7 +152,12 @@ function answerGet({ headers }: IncomingMessage, response: ServerResponse, path:
   sendJson(response, 200, { object: 'list', data: ids.map((id) => ({ id, object: 'model', created: 1_767_225_600, owned_by: 'stub' })) });
 }
 
-async function answer(response: ServerResponse, format: Format | 'embeddings', body: Json, script: Script): Promise<void> {
+function formatOf(path: string): WireName {
+  if (path.startsWith('/v1/messages')) return 'messages';
+  return path.startsWith('/v1/responses') ? 'responses' : 'chat-completions';
+}
+
+async function answer(response: ServerResponse, format: WireName | 'embeddings', body: Json, script: Script): Promise<void> {
   const { fault } = script;
   if (fault?.kind === 'status') return sendError(response, fault.status, fault.body, fault.headers ?? {});
   if (fault?.kind === 'slow-headers') {
@@ -161,11 +167,10 @@ async function answer(response: ServerResponse, format: Format | 'embeddings', b
     if (response.destroyed) return;
   }
   if (format === 'embeddings') return deliverWhole(response, JSON.stringify(embeddingsBody(script, body)), script);
-  const isMessages = format === 'messages';
+  const { whole, frames, errorFrame } = answersIn[format];
   if ((body['stream'] !== true && script.alwaysStreams !== true) || fault?.kind === 'whole-answer')
-    return deliverWhole(response, JSON.stringify(isMessages ? messageBody(script, body) : completionBody(script, body)), script);
-  const frames = isMessages ? messageFrames(script, body) : completionFrames(script, body);
-  await deliverFrames(response, frames, script, isMessages ? messageErrorFrame : completionErrorFrame);
+    return deliverWhole(response, JSON.stringify(whole(script, body)), script);
+  await deliverFrames(response, frames(script, body), script, errorFrame);
 }
 
 function parse(text: string): Json {
@@ -181,10 +186,12 @@ function checkRequest(path: string, body: Json, headers: IncomingHttpHeaders, ru
   else if (path === '/v1/embeddings') checkEmbeddings(body);
   else if (path === '/v1/messages') checkMessages(body, checkVersion(headers), rules, betasOf(headers));
   else if (path === '/v1/messages/count_tokens') checkCountTokens(body, checkVersion(headers), rules, betasOf(headers));
+  else if (path === '/v1/responses') checkResponses(body, rules);
+  else if (path === '/v1/responses/input_tokens') checkInputTokens(body, rules);
   else throw new Refused(`Unknown request URL: POST ${path}`, null, 404);
 }
 
-function checkKey(headers: IncomingHttpHeaders, format: Format, keys: Keys): void {
+function checkKey(headers: IncomingHttpHeaders, format: WireName, keys: Keys): void {
   const bearer = /^Bearer (.*)$/.exec(headers.authorization ?? '')?.[1];
   const sent = format === 'messages' ? (headers['x-api-key'] ?? bearer) : bearer;
   const state = keys[String(sent)];
@@ -209,7 +216,7 @@ function betasOf(headers: IncomingHttpHeaders): string[] {
   return betas;
 }
 
-function errorBody(format: Format, { message, param, status }: Refused): unknown {
+function errorBody(format: WireName, { message, param, status }: Refused): unknown {
   const type = status === 401 ? 'authentication_error' : status === 404 ? 'not_found_error' : 'invalid_request_error';
   if (format === 'messages') return { type: 'error', error: { type, message }, request_id: 'req_stub' };
   return { error: { message, type: 'invalid_request_error', param, code: status === 401 ? 'invalid_api_key' : null } };

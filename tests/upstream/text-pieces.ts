@@ -1,4 +1,4 @@
-// Small helpers that both formats' encoders use.
+// Small helpers that the encoders of all formats use.
 import type { Json } from './check.js';
 import type { Block, Script, Usage } from './script.js';
 
@@ -35,6 +35,12 @@ export function zeroed(usage: unknown): unknown {
   if (typeof usage === 'number') return 0;
   if (typeof usage !== 'object' || usage === null) return usage;
   return Object.fromEntries(Object.entries(usage as Json).map(([key, value]) => [key, zeroed(value)]));
+}
+
+/** Returns the first element of each list, then the second of each, and so on. */
+export function interleaved<T>(lists: readonly (readonly T[])[]): T[] {
+  const longest = Math.max(0, ...lists.map((list) => list.length));
+  return Array.from({ length: longest }, (_, index) => lists.flatMap((list) => list.slice(index, index + 1))).flat();
 }
 
 /** Returns the stream's events as written to the wire, changed by the script. */

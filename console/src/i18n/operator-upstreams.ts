@@ -50,8 +50,8 @@ export const upstreamsText = dictionary(
     testTitle: ({ id }: { id: string }) => `Test ${id}`,
     testText:
       'Address, name, connection, TLS, secret and list of models are tried one after another, as calls would use them. Nothing is charged for this.',
-    withCall: 'Also make a call of one output token',
-    withCallHint: 'The vendor bills it to you: at most 66 input tokens and one output token. No account here is charged.',
+    withCall: 'Also make a short call',
+    withCallHint: 'The vendor bills it to you: at most 66 input and 16 output tokens. No account here is charged.',
     callModel: 'Model, by the vendor’s name of it',
     callCost: ({ usd, model }: { usd: string; model: string }) =>
       `At most ${usd} at the price of ${model} here; the vendor’s own price may differ.`,
@@ -146,8 +146,8 @@ export const upstreamsText = dictionary(
     testing: '测试中…最多需要 15 秒。',
     testTitle: ({ id }) => `测试 ${id}`,
     testText: '依次检查地址、域名、连接、TLS、密钥和模型列表，与实际调用的方式相同。此过程不收费。',
-    withCall: '同时发起一次输出一个 token 的调用',
-    withCallHint: '由供应商向您计费：最多 66 个输入 token 和 1 个输出 token。此处的账户不会被计费。',
+    withCall: '同时发起一次简短的调用',
+    withCallHint: '由供应商向您计费：最多 66 个输入 token 和 16 个输出 token。此处的账户不会被计费。',
     callModel: '模型（供应商的名称）',
     callCost: ({ usd, model }) => `按此处 ${model} 的价格最多 ${usd}；供应商的价格可能不同。`,
     callCostUnknown: '此处没有已定价的模型路由到它，费用只有供应商知道。',

@@ -11,8 +11,6 @@ export type AnswerSchema =
   | 'message'
   | 'message-stream-event'
   | 'message-error'
-  | 'response'
-  | 'response-stream-event'
   | 'token-count';
 
 const folder = join(import.meta.dirname, '../schemas');

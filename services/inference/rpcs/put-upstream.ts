@@ -82,7 +82,8 @@ function checkUpstream(upstream: Upstream | undefined): Wanted {
   if (upstream === undefined) throw fieldFault('upstream', 'required');
   const { id, apiFormat, allowPrivateNetwork, enabled, wholeAnswers, allowedFields } = upstream;
   if (!/^[a-z0-9_-]{1,64}$/.test(id)) throw fieldFault('upstream.id', 'upstream_id', { max: 64 });
-  if (!isRemoteWireFormat(apiFormat)) throw fieldFault('upstream.api_format', 'one_of', { values: 'chat-completions, messages' });
+  if (!isRemoteWireFormat(apiFormat))
+    throw fieldFault('upstream.api_format', 'one_of', { values: 'chat-completions, messages, responses' });
   checkAllowedFields(allowedFields);
   const baseUrl = parseBaseUrl(upstream.baseUrl, allowPrivateNetwork);
   return { id, apiFormat, baseUrl, allowPrivateNetwork, enabled, wholeAnswers, allowedFields, limits: checkLimits(upstream.limits) };

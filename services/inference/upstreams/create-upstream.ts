@@ -5,6 +5,7 @@ import { HttpUpstream, type HttpUpstreamDeps, type HttpUpstreamSettings } from '
 import type { Wire } from './http/wire.js';
 import { messagesWire } from './messages/wire.js';
 import type { RemoteWireFormat } from './remote-format.js';
+import { responsesWire } from './responses/wire.js';
 import type { Upstream } from './upstream.js';
 
 /** Creates an upstream behind HTTP. */
@@ -17,6 +18,11 @@ export function wireOf(
   format: RemoteWireFormat,
   { id, baseUrl, allowedFields }: Pick<HttpUpstreamSettings, 'id' | 'baseUrl' | 'allowedFields'>,
 ): Wire {
-  const wire = format === ApiFormat.API_FORMAT_MESSAGES ? messagesWire : chatCompletionsWire;
-  return wire(id, baseUrl, allowedFields);
+  return wires[format](id, baseUrl, allowedFields);
 }
+
+const wires: Readonly<Record<RemoteWireFormat, typeof chatCompletionsWire>> = {
+  [ApiFormat.API_FORMAT_CHAT_COMPLETIONS]: chatCompletionsWire,
+  [ApiFormat.API_FORMAT_MESSAGES]: messagesWire,
+  [ApiFormat.API_FORMAT_RESPONSES]: responsesWire,
+};

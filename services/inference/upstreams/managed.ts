@@ -38,7 +38,7 @@ export function managedUpstreams(deps: HttpUpstreamDeps): KnownUpstream[] {
     ...vendor(
       {
         id: 'openai',
-        format: ApiFormat.API_FORMAT_CHAT_COMPLETIONS,
+        format: config.openaiApiFormat === 'responses' ? ApiFormat.API_FORMAT_RESPONSES : ApiFormat.API_FORMAT_CHAT_COMPLETIONS,
         baseUrlText: config.openaiBaseUrl,
         secret: config.openaiApiKey,
         setting: 'OPENAI_API_KEY',

@@ -96,7 +96,7 @@ async function expectCharge(gateway: Conformance, path: Path, outcome: Outcome, 
   }
 }
 
-/** Returns the complete figures. The chat-completions format does not distinguish lifetimes of cache writes. */
+/** Returns the complete figures. Only the messages format distinguishes lifetimes of cache writes. */
 export function chargedUsage(
   { upstream }: Path,
   { input, cacheRead = 0, cacheWrite5m = 0, cacheWrite1h = 0, output, reasoning = 0 }: Usage,

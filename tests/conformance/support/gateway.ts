@@ -63,9 +63,11 @@ export interface Conformance {
   charged(outcome: Pick<Outcome, 'headers'>): Promise<Charged>;
 }
 
-const modelOf: Record<WireName, string> = { 'chat-completions': 'cc/subject', messages: 'm/subject' };
-const wholeModelOf: Record<WireName, string> = { 'chat-completions': 'cc/whole', messages: 'm/whole' };
-const upstreamModelOf: Record<WireName, string> = { 'chat-completions': 'cc-subject', messages: 'm-subject' };
+const idOf: Record<WireName, string> = { 'chat-completions': 'cc', messages: 'm', responses: 'r' };
+const modelOf = (upstream: WireName): string => `${idOf[upstream]}/subject`;
+const wholeModelOf = (upstream: WireName): string => `${idOf[upstream]}/whole`;
+const upstreamModelOf = (upstream: WireName): string => `${idOf[upstream]}-subject`;
+const upstreams = Object.keys(idOf) as WireName[];
 
 // A field that no vendor publishes, which the operator of these upstreams allows.
 const allowed = ['--allow-field', 'hologram'];
@@ -85,21 +87,23 @@ export function conformance({ withWhole = false } = {}): Conformance {
       TOLLGATE_INFERENCE_IDLE_TIMEOUT: '5s',
       TOLLGATE_INFERENCE_FIRST_TOKEN_TIMEOUT: '5s',
     });
-    for (const upstream of ['chat-completions', 'messages'] as const) {
-      const id = upstream === 'messages' ? 'm' : 'cc';
+    for (const upstream of upstreams) {
+      const id = idOf[upstream];
       await addUpstream(system, id, upstream, stub.baseUrl, stubApiKey, ...allowed);
-      await addSubject(system, id, upstream, modelOf[upstream]);
+      await addSubject(system, id, upstream, modelOf(upstream));
       if (!withWhole) continue;
       await addUpstream(system, `${id}-whole`, upstream, stub.baseUrl, stubApiKey, '--whole-answers', ...allowed);
-      await addSubject(system, `${id}-whole`, upstream, wholeModelOf[upstream]);
+      await addSubject(system, `${id}-whole`, upstream, wholeModelOf(upstream));
     }
     await eventually(async () =>
-      (await (await get(system, '/v1/models', system.firstKey)).text()).includes(withWhole ? 'm/whole' : 'm/subject') ? true : undefined,
+      (await (await get(system, '/v1/models', system.firstKey)).text()).includes((withWhole ? wholeModelOf : modelOf)(upstreams.at(-1)!))
+        ? true
+        : undefined,
     );
   });
 
   afterEach(() => {
-    for (const model of Object.values(upstreamModelOf)) stub.rules(model, {});
+    for (const upstream of upstreams) stub.rules(upstreamModelOf(upstream), {});
     expectNoneRefused(stub);
   });
 
@@ -112,8 +116,8 @@ export function conformance({ withWhole = false } = {}): Conformance {
     get stub() {
       return stub;
     },
-    answer: (upstream, script) => stub.script(upstreamModelOf[upstream], script),
-    rules: (upstream, rules) => stub.rules(upstreamModelOf[upstream], rules),
+    answer: (upstream, script) => stub.script(upstreamModelOf(upstream), script),
+    rules: (upstream, rules) => stub.rules(upstreamModelOf(upstream), rules),
     async call(path, body, headers = {}) {
       // Calls are made one after another, so that the next request is this call's.
       const asked = stub.requests.length;
@@ -121,7 +125,7 @@ export function conformance({ withWhole = false } = {}): Conformance {
         system,
         pathOf(path),
         system.firstKey,
-        { model: (path.isAskedWhole === true ? wholeModelOf : modelOf)[path.upstream], ...body, stream: path.streaming },
+        { model: (path.isAskedWhole === true ? wholeModelOf : modelOf)(path.upstream), ...body, stream: path.streaming },
         { headers },
       );
       const text = await response.text();
@@ -134,7 +138,7 @@ export function conformance({ withWhole = false } = {}): Conformance {
         system,
         pathOf(path),
         system.firstKey,
-        { model: modelOf[path.upstream], ...body, stream: true },
+        { model: modelOf(path.upstream), ...body, stream: true },
         { signal: leaving.signal },
       );
       let text = '';
@@ -146,7 +150,7 @@ export function conformance({ withWhole = false } = {}): Conformance {
       return { headers: response.headers, sent: stub.requests[asked] };
     },
     async count(upstream, body, headers = {}) {
-      const response = await post(system, '/v1/messages/count_tokens', system.firstKey, { model: modelOf[upstream], ...body }, { headers });
+      const response = await post(system, '/v1/messages/count_tokens', system.firstKey, { model: modelOf(upstream), ...body }, { headers });
       const counted = (await response.json()) as Json;
       expect(response.status === 200 ? tokenCountFaults(counted) : errorFaults('messages', counted)).toEqual([]);
       return { status: response.status, body: counted };
@@ -233,7 +237,7 @@ async function addSubject(system: System, upstream: string, format: WireName, id
     output_limit_tokens: 8000,
     input_modalities: ['text', 'image', 'document'],
     capabilities: ['tools', 'reasoning', 'sampling', 'structured_output'],
-    targets: [{ upstream_id: upstream, upstream_model: upstreamModelOf[format] }],
+    targets: [{ upstream_id: upstream, upstream_model: upstreamModelOf(format) }],
     aliases: [`${id}-alias`],
     state: 'active',
   };

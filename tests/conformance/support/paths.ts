@@ -1,25 +1,30 @@
-// The four paths between a caller's format and an upstream's, each streamed and whole.
+// The paths between a caller's format and an upstream's, each streamed and whole.
 
-/** A wire format. */
-export type WireName = 'chat-completions' | 'messages';
+import type { WireName } from '../../upstream/answers.js';
+
+export type { WireName } from '../../upstream/answers.js';
+
+/** A format of callers. */
+export type ClientName = Exclude<WireName, 'responses'>;
 
 /** A kind of call. */
 export interface Path {
-  readonly client: WireName;
+  readonly client: ClientName;
   readonly upstream: WireName;
   readonly streaming: boolean;
   /** The upstream is requested to send the answer whole. */
   readonly isAskedWhole?: boolean;
 }
 
-const formats: readonly WireName[] = ['chat-completions', 'messages'];
+const clients: readonly ClientName[] = ['chat-completions', 'messages'];
+const upstreams: readonly WireName[] = ['chat-completions', 'messages', 'responses'];
 
-/** All eight paths. */
-export const paths: readonly Path[] = formats.flatMap((client) =>
-  formats.flatMap((upstream) => [true, false].map((streaming) => ({ client, upstream, streaming }))),
+/** All paths. */
+export const paths: readonly Path[] = clients.flatMap((client) =>
+  upstreams.flatMap((upstream) => [true, false].map((streaming) => ({ client, upstream, streaming }))),
 );
 
-/** The four paths on which the upstream sends the answer whole. */
+/** The paths on which the upstream sends the answer whole. */
 export const wholePaths: readonly Path[] = paths.filter(({ streaming }) => !streaming).map((path) => ({ ...path, isAskedWhole: true }));
 
 /** Returns the paths whose upstream uses this format. */
@@ -28,7 +33,7 @@ export function over(upstream: WireName): readonly Path[] {
 }
 
 /** Returns the paths whose caller uses this format. */
-export function from(client: WireName): readonly Path[] {
+export function from(client: ClientName): readonly Path[] {
   return paths.filter((path) => path.client === client);
 }
 

@@ -1,9 +1,9 @@
-// Equivalent requests of both formats.
+// Equivalent requests of all formats.
 import type { Json } from '../../upstream/check.js';
-import type { Path, WireName } from './paths.js';
+import type { ClientName, Path } from './paths.js';
 
 /** The fields of a body for each caller's format. */
-export type Bodies = Readonly<Record<WireName, Json>>;
+export type Bodies = Readonly<Record<ClientName, Json>>;
 
 const citySchema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: false };
 const zoneSchema = { type: 'object', properties: { zone: { type: 'string' } }, required: ['zone'], additionalProperties: false };

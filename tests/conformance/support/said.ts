@@ -2,9 +2,9 @@
 import type { Json } from '../../upstream/check.js';
 import type { Outcome } from './gateway.js';
 
-/** Returns the messages of the request to the upstream. */
+/** Returns the messages, or input items, of the request to the upstream. */
 export function messagesSent({ sent }: Outcome): Json[] {
-  return sent?.body['messages'] as Json[];
+  return (sent?.body['messages'] ?? sent?.body['input']) as Json[];
 }
 
 /** Returns all content blocks or parts of these messages, in order; a plain text counts as one. */

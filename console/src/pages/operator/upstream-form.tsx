@@ -89,6 +89,7 @@ export function UpstreamDialog({ upstream, onClose }: { upstream?: Upstream; onC
           options={[
             { value: 'chat_completions', label: t.chatCompletions },
             { value: 'messages', label: t.messages },
+            { value: 'responses', label: t.responses },
           ]}
         />
         <TextField
@@ -172,7 +173,8 @@ function fieldsOf({
   limits,
 }: Upstream): UpstreamFields {
   return {
-    api_format: api_format === 'messages' ? 'messages' : 'chat_completions',
+    // The sandbox is never edited.
+    api_format: api_format === 'sandbox' ? 'chat_completions' : api_format,
     base_url: base_url ?? '',
     allow_private_network,
     enabled,

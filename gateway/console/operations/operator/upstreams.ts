@@ -23,7 +23,7 @@ import { type Area, type Call, created, done, ok, operation } from '../../table/
 // The service ends a test within 15 s; the response still has to arrive.
 const testTimeoutMs = 25_000;
 /** Maximum usage of the call of a test, by the contract of the test. */
-const trialTokens = TokenCounts.fromPartial({ inputTokens: 66, outputTokens: 1 });
+const trialTokens = TokenCounts.fromPartial({ inputTokens: 66, outputTokens: 16 });
 const modelsNamed = 10;
 const locked = { failed_precondition: 'It is built in or set by the environment.' };
 

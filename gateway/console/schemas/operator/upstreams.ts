@@ -67,7 +67,7 @@ export type Upstream = Static<typeof Upstream>;
 export const UpstreamList = listOf(Upstream);
 
 const upstreamBody = {
-  api_format: Type.Enum(['chat_completions', 'messages']),
+  api_format: Type.Enum(['chat_completions', 'messages', 'responses']),
   base_url: textOf(0, 2048),
   allow_private_network: Type.Boolean(),
   enabled: Type.Boolean(),

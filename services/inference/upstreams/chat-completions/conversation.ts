@@ -1,9 +1,8 @@
 // Converts the instructions and messages of a prompt to the messages of a chat-completions request. Pure.
-import { createHash } from 'node:crypto';
 import { type Message, type Part, type Prompt, Role, type ToolResultPart } from '#proto/inference/v1/inference.js';
 import type { JsonObject } from '../stream-decoder.js';
 import { contentOf, contentParts, documentText, marked, textContent, type Translation } from './content.js';
-import { toUpstreamToolName } from './tool-names.js';
+import { toUpstreamToolId, toUpstreamToolName } from './tool-names.js';
 
 // One client starts with a bookkeeping line for its vendor that differs in every call and would defeat every prompt cache.
 const bookkeeping = 'x-anthropic-billing-header:';
@@ -38,12 +37,17 @@ function newBetween(): Between {
   return { results: [], said: [] };
 }
 
-function systemMessages({ system, systemCacheTtls }: Prompt, translation: Translation): JsonObject[] {
-  const parts = system.flatMap((text, position) =>
+/** Returns the instructions before the conversation, without a client's bookkeeping. */
+export function instructionParts({ system, systemCacheTtls }: Prompt, translation: Translation): JsonObject[] {
+  return system.flatMap((text, position) =>
     text === '' || (position === 0 && text.startsWith(bookkeeping))
       ? []
       : [marked(textContent(text), systemCacheTtls[position], translation)],
   );
+}
+
+function systemMessages(prompt: Prompt, translation: Translation): JsonObject[] {
+  const parts = instructionParts(prompt, translation);
   // A single message, because the templates of many models do not support a second one.
   return parts.length === 0 ? [] : [{ role: 'system', content: contentOf(parts, translation) }];
 }
@@ -120,11 +124,6 @@ function assistantText(part: Part, field: string, translation: Translation): str
   return text ?? '';
 }
 
-/** Returns a tool call id in the form that the upstream accepts; the same id always gives the same result. */
 function toolId(id: string, { isOpenAi }: Translation): string {
-  if (!isOpenAi || id.length <= toolIdCharsMax) return id;
-  return `call_${createHash('sha256')
-    .update(id)
-    .digest('hex')
-    .slice(0, toolIdCharsMax - 'call_'.length)}`;
+  return isOpenAi ? toUpstreamToolId(id, toolIdCharsMax) : id;
 }

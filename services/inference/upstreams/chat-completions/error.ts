@@ -78,7 +78,7 @@ function frameStatus(error: unknown, { labels, text }: Pick<Refusal, 'labels' | 
     [/overloaded|unavailable|slow_down/, 503],
     [/rate_limit|quota|billing/, 429],
     [/auth|api_key|permission/, 401],
-    [/invalid_request|badrequest|bad_request|validation|context_length|content_policy|content_filter/, 400],
+    [/invalid_|badrequest|bad_request|validation|context_length|policy|content_filter|image/, 400],
   ];
   const byLabel = statusByLabel.find(([pattern]) => labels.some((label) => pattern.test(label)))?.[1];
   return byLabel ?? (isTooLongText(text) ? 400 : 500);

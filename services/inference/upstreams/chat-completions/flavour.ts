@@ -32,3 +32,8 @@ export function refusesSampling({ isOpenAi }: ChatCompletionsFlavour, model: str
 export function refusesEffort({ isOpenAi }: ChatCompletionsFlavour, model: string): boolean {
   return isOpenAi && plainModels.test(model);
 }
+
+/** Reports whether the model is known to reason: one of OpenAI's reasoning models. */
+export function reasons({ isOpenAi }: ChatCompletionsFlavour, model: string): boolean {
+  return isOpenAi && reasoningModels.test(model);
+}

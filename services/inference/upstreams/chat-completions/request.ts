@@ -1,6 +1,6 @@
 // Builds the body of POST /chat/completions from a canonical request: the caller's own body plus our fields, or one built from the meaning. Pure.
 import { AppError } from '#client/errors/app-error.js';
-import { type GenerateRequest, type Prompt, type Reasoning, type Tool, ToolChoice_Mode, ApiFormat } from '#proto/inference/v1/inference.js';
+import { type GenerateRequest, type Prompt, type Tool, ToolChoice_Mode, ApiFormat } from '#proto/inference/v1/inference.js';
 import type { UpstreamBody } from '../http/wire.js';
 import { droppedFor, nativeFor } from '../native.js';
 import type { JsonObject } from '../stream-decoder.js';
@@ -9,6 +9,7 @@ import type { Translation } from './content.js';
 import { conversation } from './conversation.js';
 import { type ChatCompletionsFlavour, refusesEffort, refusesSampling, takesCacheBreakpoints } from './flavour.js';
 import { nativeBody } from './native-body.js';
+import { reasoningEffort } from './reasoning-effort.js';
 import { isStrictSchema, responseFormatOf } from './response-format.js';
 import { toUpstreamToolName } from './tool-names.js';
 
@@ -117,21 +118,6 @@ function toolChoiceOf(choice: Prompt['toolChoice']): unknown {
     default:
       return undefined;
   }
-}
-
-/** Returns the reasoning effort. Returns undefined for "disabled": models that do not reason reject the field itself. */
-function reasoningEffort(reasoning: Reasoning | undefined, isRefused: boolean, dropped: Set<string>): string | undefined {
-  if (reasoning === undefined) return undefined;
-  const { effort, budgetTokens, disabled } = reasoning;
-  if (disabled || isRefused) {
-    if (disabled || budgetTokens !== undefined) dropped.add('thinking');
-    if (!disabled && effort !== '') dropped.add('output_config.effort');
-    return undefined;
-  }
-  if (effort !== '') return effort;
-  if (budgetTokens === undefined) return undefined;
-  if (budgetTokens < 4096) return 'low';
-  return budgetTokens < 16_384 ? 'medium' : 'high';
 }
 
 function unsupported(field: string, message: string): AppError {

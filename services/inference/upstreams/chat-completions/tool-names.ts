@@ -1,4 +1,5 @@
-// Tool names in the form that chat-completions upstreams accept: at most 64 letters, digits, "_" and "-", where the messages format allows 128. Pure.
+// Tool names and call ids in the form that the upstreams of OpenAI's formats accept: names have at most 64 letters, digits, "_" and "-", where the
+// messages format allows 128. Pure.
 import { createHash } from 'node:crypto';
 import type { Tool } from '#proto/inference/v1/inference.js';
 
@@ -16,4 +17,13 @@ export function toUpstreamToolName(name: string): string {
 export function callerToolNames(tools: readonly Tool[]): (name: string) => string {
   const names = new Map(tools.map((tool) => [toUpstreamToolName(tool.name), tool.name]));
   return (name) => names.get(name) ?? name;
+}
+
+/** Returns the id of a tool call, shortened to this many characters; the same id always gives the same result. */
+export function toUpstreamToolId(id: string, charsMax: number): string {
+  if (id.length <= charsMax) return id;
+  return `call_${createHash('sha256')
+    .update(id)
+    .digest('hex')
+    .slice(0, charsMax - 'call_'.length)}`;
 }

@@ -14,7 +14,7 @@ import type { RemoteWireFormat } from '../remote-format.js';
 import { testConnection } from './connection-test.js';
 import { operatorText } from './operator-text.js';
 
-const { API_FORMAT_CHAT_COMPLETIONS: chatCompletions, API_FORMAT_MESSAGES: messages } = ApiFormat;
+const { API_FORMAT_CHAT_COMPLETIONS: chatCompletions, API_FORMAT_MESSAGES: messages, API_FORMAT_RESPONSES: responses } = ApiFormat;
 const { log } = recordingLogger('debug');
 const deps = { config: testConfig({ connectTimeoutMs: 2000 }), clock: systemClock, log };
 const never = new AbortController().signal;
@@ -66,6 +66,7 @@ describe('a test of an upstream that works', () => {
   it.each([
     ['chat-completions', chatCompletions],
     ['messages', messages],
+    ['responses', responses],
   ] as const)('runs all steps for a %s upstream, and calls a model if one is named', async (_name, format) => {
     stub.script('text', { blocks: [{ type: 'text', text: 'Hi' }], usage: { input: 9, output: 1 } });
     const test = await tryIt({ baseUrl: stub.baseUrl, format, model: 'text' });
@@ -73,11 +74,11 @@ describe('a test of an upstream that works', () => {
     expect(test).toMatchObject({ ok: true, failedStep: '', upstreamModel: 'text' });
     expect(found(test, 'models')).toMatch(/^\d{2,} models$/);
     expect(found(test, 'call')).toMatch(
-      /^first token after \d+ ms; it reports 9 input and 1 output; at most 66 input and 1 output token, at your own cost$/,
+      /^first token after \d+ ms; it reports 9 input and 1 output; at most 66 input and 16 output tokens, at your own cost$/,
     );
     const [called] = stub.requests;
     expect(called!.body).toMatchObject({ model: 'text', stream: true });
-    expect([called!.body['max_tokens'], called!.body['max_completion_tokens']]).toContain(1);
+    expect([called!.body['max_tokens'], called!.body['max_completion_tokens'], called!.body['max_output_tokens']]).toContain(16);
     expect(stub.refused).toEqual([]);
   });
 

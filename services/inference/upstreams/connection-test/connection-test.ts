@@ -137,7 +137,7 @@ async function callOnce(known: KnownUpstream, call: (upstream: Upstream) => Prom
   }
 }
 
-/** Returns the limits of calls, reduced to an answer of one token. */
+/** Returns the limits of calls, reduced to a short answer. */
 function smallAnswers(
   config: HttpUpstreamDeps['config'],
 ): Pick<HttpUpstreamDeps['config'], 'eventBytesMax' | 'responseBytesMax' | 'errorBodyBytesMax'> {

@@ -1,4 +1,4 @@
-// The last step of a test: a real call of one token, through the same code as all calls.
+// The last step of a test: a real call of a few tokens, through the same code as all calls.
 import type { Clock } from '#kit/clock.js';
 import { GenerateRequest, type GenerateResponse, Role } from '#proto/inference/v1/inference.js';
 import { checkGenerateRequest } from '../../requests/request-rules.js';
@@ -8,13 +8,16 @@ import type { UpstreamCredential } from '../credentials.js';
 import type { Upstream } from '../upstream.js';
 import { type Found, StepFault, withEach } from './step-log.js';
 
-/** Returns the request: "Hi", with an answer of at most one token, as a stream or whole. Raises invalid_request for an invalid model name. */
+/** The output cap of the call, in tokens: the smallest that the vendors of all formats accept. */
+const outputMax = 16;
+
+/** Returns the request: "Hi", with an answer of at most 16 tokens, as a stream or whole. Raises invalid_request for an invalid model name. */
 export function trialRequest(upstreamId: string, upstreamModel: string, streaming: boolean): GenerateRequest {
   const request = GenerateRequest.fromPartial({
     callId: 'upstream_test',
     targets: [{ upstreamId, upstreamModel }],
     prompt: { messages: [{ role: Role.ROLE_USER, parts: [{ part: { $case: 'text', value: { text: 'Hi' } } }] }] },
-    maxOutputTokens: 1,
+    maxOutputTokens: outputMax,
     streaming,
   });
   checkGenerateRequest(request);
@@ -36,12 +39,12 @@ async function trialCall(
   const startedAtMs = clock.monotonicMs();
   let firstAfterMs: number | undefined;
   for await (const message of upstream.generate(request, { target: request.targets[0]!, credential, signal, traceHeaders: {} })) {
-    // Some models produce nothing within one token; then the finish is the first event.
+    // Some models produce nothing within so few tokens; then the finish is the first event.
     if (firstAfterMs === undefined && message.events.some(({ event }) => event?.$case !== 'started'))
       firstAfterMs = Math.round(clock.monotonicMs() - startedAtMs);
     const usage = usageWords(message);
     if (usage === undefined) continue;
-    const bound = `at most ${inputTokensMax(request.prompt!)} input and 1 output token, at your own cost`;
+    const bound = `at most ${inputTokensMax(request.prompt!)} input and ${outputMax} output tokens, at your own cost`;
     return { what: `first token after ${firstAfterMs ?? 0} ms; ${usage}; ${bound}`, value: undefined };
   }
   throw new StepFault('the answer did not finish');

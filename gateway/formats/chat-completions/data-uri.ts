@@ -1,4 +1,4 @@
-// Data URIs (RFC 2397), which carry images and files in OpenAI's formats.
+// Data URIs (RFC 2397), which carry images and files in this format.
 
 export interface DataUri {
   /** In lower case and without parameters; text/plain if the URI names none. */

@@ -1,0 +1,181 @@
+// Builds the body of POST /responses from a canonical request: the caller's own body plus our fields, or one built from the meaning. Pure.
+import { AppError } from '#client/errors/app-error.js';
+import {
+  ApiFormat,
+  type CountTokensRequest,
+  type GenerateRequest,
+  type Prompt,
+  type Reasoning,
+  type ResponseFormat,
+  type Tool,
+  ToolChoice_Mode,
+} from '#proto/inference/v1/inference.js';
+import type { Translation } from '../chat-completions/content.js';
+import {
+  type ChatCompletionsFlavour,
+  reasons,
+  refusesEffort,
+  refusesSampling,
+  takesCacheBreakpoints,
+} from '../chat-completions/flavour.js';
+import { reasoningEffort } from '../chat-completions/reasoning-effort.js';
+import { isStrictSchema, responseFormatOf } from '../chat-completions/response-format.js';
+import { toUpstreamToolName } from '../chat-completions/tool-names.js';
+import type { UpstreamBody } from '../http/wire.js';
+import { droppedFor, nativeFor } from '../native.js';
+import type { JsonObject } from '../stream-decoder.js';
+import { toolParameters } from '../tool-json.js';
+import { conversation } from './input-items.js';
+import { nativeBody } from './native-body.js';
+
+/** The smallest output cap that OpenAI accepts in this format, in tokens. */
+export const openAiOutputMin = 16;
+
+const format = ApiFormat.API_FORMAT_RESPONSES;
+
+/** Returns the body of a request for a stream or a whole answer. Raises unsupported_field for what the format cannot express. */
+export function responsesBody(request: GenerateRequest, model: string, flavour: ChatCompletionsFlavour, streams = true): UpstreamBody {
+  checkCap(request.maxOutputTokens, flavour);
+  const ours = ownFields(request, model, flavour, streams);
+  const native = nativeFor(request, format);
+  if (native !== undefined) return nativeBody(ours, native.fieldsJson, flavour);
+  const dropped = new Set(droppedFor(request, format));
+  const effort = reasoningEffort(request.reasoning, refusesEffort(flavour, model), dropped);
+  const fields = {
+    ...ours,
+    ...promptFields(request, model, flavour, dropped),
+    ...samplingFields(request, refusesSampling(flavour, model, effort), dropped),
+    ...reasoningFields(request.reasoning, effort, reasons(flavour, model)),
+  };
+  return { json: JSON.stringify(fields), dropped: [...dropped] };
+}
+
+/** Returns the body of a request to count tokens, from the caller's own fields or from the meaning. */
+export function countTokensBody(request: CountTokensRequest, model: string, flavour: ChatCompletionsFlavour): string {
+  const native = nativeFor(request, format);
+  const fields =
+    native === undefined
+      ? promptFields(request, model, flavour, new Set())
+      : (JSON.parse(nativeBody({ model }, native.fieldsJson, flavour).json) as JsonObject);
+  return JSON.stringify({ model, ...Object.fromEntries(counted.map((name) => [name, fields[name]])) });
+}
+
+/** The fields that the vendor counts; it rejects others. */
+const counted = ['input', 'instructions', 'parallel_tool_calls', 'reasoning', 'text', 'tool_choice', 'tools', 'truncation'];
+
+function checkCap(maxOutputTokens: number, { isOpenAi }: ChatCompletionsFlavour): void {
+  const min = isOpenAi ? openAiOutputMin : 1;
+  if (maxOutputTokens < min)
+    throw unsupported('max_tokens', `This model takes an output cap of at least ${min}; send a max_tokens of ${min} or more.`);
+}
+
+/** Returns the fields that we always set ourselves, whatever the caller sent. */
+function ownFields(
+  { maxOutputTokens, endUser }: GenerateRequest,
+  model: string,
+  { isOpenAi }: ChatCompletionsFlavour,
+  streams: boolean,
+): JsonObject {
+  return {
+    model,
+    max_output_tokens: maxOutputTokens,
+    // The vendor keeps nothing: what it stored would belong to the operator's account, for all callers.
+    store: false,
+    [isOpenAi ? 'safety_identifier' : 'user']: endUser === '' ? undefined : endUser,
+    ...(streams ? { stream: true, ...(isOpenAi ? { stream_options: { include_obfuscation: false } } : {}) } : {}),
+  };
+}
+
+interface PromptFields {
+  readonly prompt?: Prompt | undefined;
+  readonly responseFormat?: ResponseFormat | undefined;
+}
+
+/** Returns everything that the model reads, and the form of the answer. */
+function promptFields(
+  { prompt, responseFormat }: PromptFields,
+  model: string,
+  flavour: ChatCompletionsFlavour,
+  dropped: Set<string>,
+): JsonObject {
+  const translation: Translation = { ...flavour, takesBreakpoints: takesCacheBreakpoints(flavour, model), dropped };
+  return {
+    // For a JSON object the vendor wants the word in the input, and instructions are not part of it.
+    ...conversation(prompt!, translation, responseFormat?.format?.$case === 'jsonObject'),
+    ...toolFields(prompt!, dropped),
+    text: textFormatOf(responseFormat),
+  };
+}
+
+function samplingFields({ sampling, stopSequences }: GenerateRequest, areRefused: boolean, dropped: Set<string>): JsonObject {
+  if (stopSequences.length > 0)
+    throw unsupported('stop_sequences', 'This model takes no stop sequences; leave them out, or use a model that takes them.');
+  if (sampling === undefined) return {};
+  const { temperature, topP, topK, seed, frequencyPenalty, presencePenalty } = sampling;
+  if (topK !== undefined) dropped.add('top_k');
+  if (seed !== undefined) dropped.add('seed');
+  if (frequencyPenalty) dropped.add('frequency_penalty');
+  if (presencePenalty) dropped.add('presence_penalty');
+  const shaping = { temperature, top_p: topP };
+  if (!areRefused) return shaping;
+  for (const [name, value] of Object.entries(shaping)) if (value !== undefined) dropped.add(name);
+  return {};
+}
+
+/** Requests the effort, a summary where the caller set a budget and therefore reads thoughts, and the encrypted thoughts to send back. */
+function reasoningFields(reasoning: Reasoning | undefined, effort: string | undefined, isReasoner: boolean): JsonObject {
+  const summary = reasoning?.budgetTokens === undefined || effort === undefined ? undefined : 'auto';
+  return {
+    reasoning: effort === undefined ? undefined : { effort, summary },
+    // OpenAI's other models reject it.
+    include: isReasoner || effort !== undefined ? ['reasoning.encrypted_content'] : undefined,
+  };
+}
+
+function toolFields({ tools, toolChoice }: Prompt, dropped: Set<string>): JsonObject {
+  // OpenAI rejects a tool choice without tools.
+  if (tools.length === 0) return {};
+  if (tools.some(({ cacheTtl }) => cacheTtl !== undefined)) dropped.add('cache_control');
+  return {
+    tools: tools.map(toTool),
+    tool_choice: toolChoiceOf(toolChoice, tools),
+    parallel_tool_calls: toolChoice?.disableParallelCalls === true ? false : undefined,
+  };
+}
+
+function toTool(tool: Tool): JsonObject {
+  const head = { name: toUpstreamToolName(tool.name), description: tool.description === '' ? undefined : tool.description };
+  if (tool.custom !== undefined) {
+    const { grammarSyntax: syntax, grammar: definition } = tool.custom;
+    return { type: 'custom', ...head, format: syntax === '' ? undefined : { type: 'grammar', syntax, definition } };
+  }
+  const parameters = toolParameters(tool) ?? { type: 'object', properties: {} };
+  // A tool is strict here unless it says otherwise, and strict mode rejects schemas that other formats accept.
+  return { type: 'function', ...head, parameters, strict: tool.strict === true && isStrictSchema(parameters) };
+}
+
+function toolChoiceOf(choice: Prompt['toolChoice'], tools: readonly Tool[]): unknown {
+  switch (choice?.mode) {
+    case ToolChoice_Mode.MODE_AUTO:
+      return 'auto';
+    case ToolChoice_Mode.MODE_NONE:
+      return 'none';
+    case ToolChoice_Mode.MODE_REQUIRED:
+      return 'required';
+    case ToolChoice_Mode.MODE_NAMED: {
+      const isCustom = tools.some(({ name, custom }) => name === choice.name && custom !== undefined);
+      return { type: isCustom ? 'custom' : 'function', name: toUpstreamToolName(choice.name) };
+    }
+    default:
+      return undefined;
+  }
+}
+
+function textFormatOf(responseFormat: ResponseFormat | undefined): JsonObject | undefined {
+  const form = responseFormatOf(responseFormat);
+  return form === undefined ? undefined : { format: { type: form['type'], ...(form['json_schema'] as JsonObject | undefined) } };
+}
+
+function unsupported(field: string, message: string): AppError {
+  return new AppError('unsupported_field', message, { details: { field } });
+}
