@@ -57,7 +57,7 @@ module.exports = {
         path: '^(services|gateway|proto)/|node_modules/',
         pathNot: [
           '^gateway/console/schemas/',
-          '^gateway/formats/(account-schema|rule-keyword)\\.ts$',
+          '^gateway/formats/(account-schema|models-schema|rule-keyword)\\.ts$',
           '^proto/rules/',
           'node_modules/typebox',
         ],

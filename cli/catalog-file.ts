@@ -1,6 +1,7 @@
 // The catalog as one JSON document: models with their current prices, written by `tollgate model export` and by the console.
 import { formatUsd, parseUsd } from '#rules/money.js';
-import { Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
+import { chargesTheSame } from '#rules/pricing.js';
+import { Model, PriceVersion, type UnitPrice } from '#proto/catalog/v1/catalog.js';
 import { operatorCall, type Services } from './connect.js';
 import { CliError } from './errors.js';
 import { parseJson, readModel } from './model-file.js';
@@ -56,7 +57,12 @@ export function catalogText(models: readonly Model[]): string {
       price === undefined
         ? null
         : Object.fromEntries(figures.map(([json, name]) => [json, price[name] === undefined ? null : formatUsd(price[name])]));
-    return { ...fields, usd_per_million_tokens: shown };
+    const units = (price?.units ?? []).map(({ unit, nanoUsd, maxPerCall }) => ({
+      unit,
+      usd: formatUsd(nanoUsd),
+      max_per_call: maxPerCall,
+    }));
+    return { ...fields, usd_per_million_tokens: shown, unit_prices: units };
   });
   return `${JSON.stringify({ models: entries }, undefined, 2)}\n`;
 }
@@ -91,10 +97,10 @@ export async function importModels(
 
 function readEntry(entry: unknown, where: string): CatalogEntry {
   if (typeof entry !== 'object' || entry === null) throw new CliError(`${where} is not an object.`, { exitCode: 2 });
-  const { usd_per_million_tokens: usd, ...fields } = entry as Record<string, unknown>;
+  const { usd_per_million_tokens: usd, unit_prices: units, ...fields } = entry as Record<string, unknown>;
   try {
     const model = readModel(fields);
-    return { model, price: usd === null || usd === undefined ? undefined : readFigures(model.id, usd) };
+    return { model, price: usd === null || usd === undefined ? undefined : { ...readFigures(model.id, usd), units: readUnits(units) } };
   } catch (error) {
     throw error instanceof CliError ? new CliError(`${where}: ${error.message}`, { exitCode: 2 }) : error;
   }
@@ -114,6 +120,20 @@ function readFigures(modelId: string, usd: unknown): PriceVersion {
   return price;
 }
 
+function readUnits(units: unknown = []): UnitPrice[] {
+  if (!Array.isArray(units)) throw new CliError('unit_prices must be a list.', { exitCode: 2 });
+  return units.map((entry: unknown, index) => {
+    const { unit, usd, max_per_call: maxPerCall } = (entry ?? {}) as Record<string, unknown>;
+    const nanoUsd = typeof usd === 'string' ? parseUsd(usd) : undefined;
+    if (typeof unit !== 'string' || nanoUsd === undefined || typeof maxPerCall !== 'number')
+      throw new CliError(
+        `unit_prices[${index}] must have a unit, its price in USD as text and max_per_call, such as {"unit":"web_search","usd":"0.01","max_per_call":5}.`,
+        { exitCode: 2 },
+      );
+    return { unit, nanoUsd, maxPerCall };
+  });
+}
+
 function isSameModel(one: Model, other: Model): boolean {
   const bytes = (model: Model): string =>
     Buffer.from(Model.encode({ ...model, price: undefined, createdAtMs: 0n }).finish()).toString('base64');
@@ -121,5 +141,5 @@ function isSameModel(one: Model, other: Model): boolean {
 }
 
 function isSameFigures(one: PriceVersion | undefined, other: PriceVersion): boolean {
-  return one !== undefined && figures.every(([, name]) => one[name] === other[name]);
+  return one !== undefined && chargesTheSame(one, other);
 }

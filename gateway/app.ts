@@ -6,6 +6,7 @@ import { chatCompletions } from './formats/chat-completions/index.js';
 import { embeddings } from './formats/embeddings/index.js';
 import type { Format } from './formats/format.js';
 import { messages } from './formats/messages/index.js';
+import { responses } from './formats/responses/index.js';
 import { notOfferedAt, notOfferedMessage } from './formats/not-offered.js';
 import { openapi } from './formats/openapi.js';
 import { admit } from './http/middleware/admit.js';
@@ -92,6 +93,7 @@ export function createApp(deps: AppDeps): Koa {
     calls.set(`${base}/chat/completions`, call(chatCompletions));
     calls.set(`${base}/messages`, call(messages));
     calls.set(`${base}/embeddings`, call(embeddings));
+    calls.set(`${base}/responses`, call(responses));
     router.post(`${base}/messages/count_tokens`, in_(messages, 'count-tokens'), keyed, counted, admitted, countTokens(deps));
     router.get(`${base}/models`, keyed, listModels(deps.models));
     router.get(`${base}/models/*id`, keyed, getModel(deps.models));

@@ -88,4 +88,17 @@ describe('models', () => {
       { output_usd_per_mtok: '0.1' },
     ]);
   });
+
+  it('publish prices of units that are not tokens, each with the most that one call can use', async () => {
+    const figures = ['price', 'publish', 'acme/one', '--input', '1', '--output', '1'];
+    const [price] = await tollgateJson(gateway, [...figures, '--unit', 'request=0.001', '--unit', 'web_search=0.01,max=5']);
+    expect(price!['units']).toEqual([
+      { unit: 'request', price_usd: '0.001', price_nano_usd: '1000000', max_per_call: 1 },
+      { unit: 'web_search', price_usd: '0.01', price_nano_usd: '10000000', max_per_call: 5 },
+    ]);
+    for (const bad of ['web_search', 'Search=1', 'input=1', 'web_search=x']) {
+      const { code, stderr } = await tollgate(gateway, [...figures, '--unit', bad]);
+      expect([code, stderr]).toEqual([2, expect.stringContaining('--unit')]);
+    }
+  });
 });

@@ -1,11 +1,12 @@
 // tollgate price: the prices of models, and when they start.
 import { Command, InvalidArgumentError } from 'commander';
-import { PriceVersion, type PutPriceDraftResponse } from '#proto/catalog/v1/catalog.js';
+import { PriceVersion, type PutPriceDraftResponse, type UnitPrice } from '#proto/catalog/v1/catalog.js';
 import { hasReason } from '#client/errors/app-error.js';
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';
 import { parseInstant, parsePrice } from '../parse.js';
+import { isUnitName, requestUnit } from '#rules/pricing.js';
 import { priceView } from '../views/model.js';
 import { changeView, draftView, type Estimated, estimatedJson, typicalCallView, warningText } from '../views/price-draft.js';
 
@@ -16,6 +17,7 @@ interface Figures {
   readonly cacheWrite5m?: bigint;
   readonly cacheWrite1h?: bigint;
   readonly reasoning?: bigint | 'as-output';
+  readonly unit?: readonly UnitChange[];
   /** Epoch milliseconds; 0: immediately. */
   readonly from?: bigint;
 }
@@ -27,7 +29,9 @@ interface PublishOptions extends Figures {
 
 /** The noun `price`, which is available by itself and under `model`. */
 export function priceCommand(cli: Cli): Command {
-  const price = new Command('price').description('The prices of models, in USD per million tokens, and when they start.');
+  const price = new Command('price').description(
+    'The prices of models, in USD per million tokens and per other unit, and when they start.',
+  );
 
   withFigures(cli, price.command('draft <model>'))
     .description(
@@ -43,7 +47,7 @@ export function priceCommand(cli: Cli): Command {
 
   price
     .command('diff <model>')
-    .description('Show what publishing the draft would change: each token class, and the cost of typical calls before and after.')
+    .description('Show what publishing the draft would change: each unit, and the cost of typical calls before and after.')
     .action((modelId: string) =>
       cli.withServices(async (services) => show(cli, services, await services.catalog.getPriceDraft({ modelId }, operatorCall()))),
     );
@@ -94,9 +98,45 @@ function withFigures(cli: Cli, command: Command): Command {
     .option('--cache-write-5m <usd>', 'the price of input written to a cache for five minutes; by default that of input', parsePrice)
     .option('--cache-write-1h <usd>', 'the price of input written to a cache for one hour; by default that of input', parsePrice)
     .option('--reasoning <usd>', 'the price of reasoning, or as-output', (text) => (text === 'as-output' ? text : parsePrice(text)))
+    .option(
+      '--unit <name=usd>',
+      `the price of a unit that is not a token, for one: request=0.001, web_search=0.01, or a name of your own; with the most that one call can use as web_search=0.01,max=5 (default: ${unitsPerCallDefault}); =none removes it; can be repeated`,
+      parseUnit,
+    )
     .option('--from <when>', 'when it starts, for example 7d or 2027-01-31, or now', (text) =>
       text === 'now' ? 0n : parseInstant(text, cli.world.nowMs(), 'ahead'),
     );
+}
+
+/** The most of a unit that one call can use, where neither the operator nor the present price says. */
+const unitsPerCallDefault = 10;
+
+/** What an option says about a unit. */
+interface UnitChange {
+  readonly unit: string;
+  /** Undefined: the unit is removed. */
+  readonly nanoUsd: bigint | undefined;
+  /** Undefined: as before. */
+  readonly maxPerCall: number | undefined;
+}
+
+function parseUnit(text: string, earlier: readonly UnitChange[] = []): UnitChange[] {
+  const [, unit = '', usd = '', max] = /^([^=]*)=([^,]*)(?:,max=(\d{1,10}))?$/.exec(text) ?? [];
+  if (!isUnitName(unit)) throw new InvalidArgumentError('Use a name and a price, for example web_search=0.01 or web_search=0.01,max=5.');
+  if (earlier.some((each) => each.unit === unit)) throw new InvalidArgumentError(`"${unit}" has a price already.`);
+  const nanoUsd = usd === 'none' ? undefined : parsePrice(usd);
+  return [...earlier, { unit, nanoUsd, maxPerCall: max === undefined ? undefined : Number(max) }];
+}
+
+/** Returns the units of `present` with these changes. */
+function changedUnits(changes: readonly UnitChange[], present: readonly UnitPrice[]): UnitPrice[] {
+  const units = new Map(present.map((price) => [price.unit, price]));
+  for (const { unit, nanoUsd, maxPerCall } of changes) {
+    const before = units.get(unit)?.maxPerCall ?? (unit === requestUnit ? 1 : unitsPerCallDefault);
+    if (nanoUsd === undefined) units.delete(unit);
+    else units.set(unit, { unit, nanoUsd, maxPerCall: maxPerCall ?? before });
+  }
+  return [...units.values()];
 }
 
 function parseVersion(text: string): bigint {
@@ -136,6 +176,7 @@ function withDefaults(modelId: string, figures: Figures, present: PriceVersion |
     cacheWrite1hNanoUsdPerMtok: figures.cacheWrite1h ?? present?.cacheWrite1hNanoUsdPerMtok ?? input,
     outputNanoUsdPerMtok: output,
     reasoningNanoUsdPerMtok: reasoning,
+    units: changedUnits(figures.unit ?? [], present?.units ?? []),
   });
 }
 

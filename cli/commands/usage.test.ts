@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { TokenClass } from '#proto/inference/v1/tokens.js';
 import { Outcome, GroupBy, UsageRecord } from '#proto/metering/v1/metering.js';
 import { type FakeGateway, startFakeGateway, testNowMs } from '../testing/fake-gateway.js';
 import { tollgate, tollgateJson } from '../testing/tollgate.js';
@@ -18,7 +17,7 @@ describe('usage', () => {
     tokens: { inputTokens: 120, outputTokens: 30 },
     outcome: Outcome.OUTCOME_CLIENT_DISCONNECTED,
     chargeNanoUsd: 12_000n,
-    lineItems: [{ tokenClass: TokenClass.TOKEN_CLASS_INPUT, tokens: 120, nanoUsdPerMtok: 100_000_000n, amountNanoUsd: 12_000n }],
+    lineItems: [{ unit: 'input', quantity: 120, nanoUsd: 100_000_000n, per: 1_000_000, amountNanoUsd: 12_000n }],
     durationMs: 350,
   });
 

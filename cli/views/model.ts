@@ -1,5 +1,15 @@
 // The output of models and prices.
-import { Capability, Modality, type Model, ModelState, type PriceVersion, type Target, Tokenizer } from '#proto/catalog/v1/catalog.js';
+import {
+  Capability,
+  Modality,
+  type Model,
+  ModelState,
+  type PriceVersion,
+  type Target,
+  Tokenizer,
+  type UnitPrice,
+} from '#proto/catalog/v1/catalog.js';
+import { requestUnit } from '#rules/pricing.js';
 import { instant, instantJson, type JsonObject, usd, usdJson, type View } from '../output.js';
 import { wordsOf } from '../parse.js';
 
@@ -17,7 +27,12 @@ function perMillion(nanoUsd: bigint | undefined): string {
   return nanoUsd === undefined ? '' : usd(nanoUsd);
 }
 
-/** A price version; every figure is USD per million tokens. */
+/** Returns the price of a unit that is not a token: "web_search $0.01 (at most 5 per call)". */
+export function unitPriceText({ unit, nanoUsd, maxPerCall }: UnitPrice): string {
+  return `${unit} ${usd(nanoUsd)}${unit === requestUnit ? '' : ` (at most ${maxPerCall} per call)`}`;
+}
+
+/** A price version; every figure is USD per million tokens, those of units for one. */
 export const priceView: View<PriceVersion> = {
   json: (price) => ({
     id: price.id,
@@ -29,6 +44,7 @@ export const priceView: View<PriceVersion> = {
     ...usdJson('cache_write_1h', price.cacheWrite1hNanoUsdPerMtok, unit),
     ...usdJson('output', price.outputNanoUsdPerMtok, unit),
     ...usdJson('reasoning', price.reasoningNanoUsdPerMtok, unit),
+    units: price.units.map(({ unit, nanoUsd, maxPerCall }) => ({ unit, ...usdJson('price', nanoUsd), max_per_call: maxPerCall })),
     created_at: instantJson(price.createdAtMs),
   }),
   columns: [
@@ -39,6 +55,7 @@ export const priceView: View<PriceVersion> = {
     { title: 'write 1h', text: (price) => perMillion(price.cacheWrite1hNanoUsdPerMtok), align: 'right' },
     { title: 'output', text: (price) => perMillion(price.outputNanoUsdPerMtok), align: 'right' },
     { title: 'reasoning', text: (price) => perMillion(price.reasoningNanoUsdPerMtok) || 'as output', align: 'right' },
+    { title: 'units', text: (price) => price.units.map(unitPriceText).join(', ') },
     { title: 'price', text: (price) => price.id },
   ],
 };
@@ -109,6 +126,7 @@ export const modelView: View<Model> = {
         model.price === undefined ? 'unpriced, so calls are rejected' : `${usd(model.price.inputNanoUsdPerMtok)} per million tokens`,
     },
     { title: 'output', text: (model) => (model.price === undefined ? '' : `${usd(model.price.outputNanoUsdPerMtok)} per million tokens`) },
+    { title: 'units', text: (model) => model.price?.units.map(unitPriceText).join(', ') ?? '' },
     { title: 'price', text: (model) => model.price?.id ?? '' },
   ],
 };

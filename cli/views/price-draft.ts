@@ -1,6 +1,5 @@
 // The output of price drafts and of the changes that they would make.
 import { formatUsd } from '#rules/money.js';
-import { TokenClass } from '#proto/inference/v1/tokens.js';
 import {
   type PriceChange,
   type PriceDiff,
@@ -11,12 +10,11 @@ import {
 } from '#proto/catalog/v1/catalog.js';
 import { instant, instantJson, type Json, type JsonObject, usd, usdJson, type View } from '../output.js';
 import { wordsOf } from '../parse.js';
-import { priceView } from './model.js';
+import { priceView, unitPriceText } from './model.js';
 
-const classes = wordsOf<TokenClass>(TokenClass, 'TOKEN_CLASS_');
 const warnings = wordsOf<Kind>(Kind, 'KIND_');
 
-/** A draft; every figure is USD per million tokens. */
+/** A draft; every figure is USD per million tokens, those of units for one. */
 export const draftView: View<PriceDraft> = {
   json({ price, version, author, updatedAtMs }) {
     const { id: _id, created_at: _createdAt, effective_from, ...figures } = priceView.json(price!);
@@ -29,20 +27,24 @@ export const draftView: View<PriceDraft> = {
     { title: 'from', text: ({ price }) => (price!.effectiveFromMs === 0n ? 'when published' : instant(price!.effectiveFromMs)) },
     { title: 'input', text: ({ price }) => usd(price!.inputNanoUsdPerMtok), align: 'right' },
     { title: 'output', text: ({ price }) => usd(price!.outputNanoUsdPerMtok), align: 'right' },
+    { title: 'units', text: ({ price }) => price!.units.map(unitPriceText).join(', ') },
     { title: 'by', text: ({ author }) => author },
     { title: 'at', text: ({ updatedAtMs }) => instant(updatedAtMs) },
   ],
 };
 
-/** One class of a difference. */
+/** One class of tokens or other unit of a difference. */
 export function changeView(wasPriced: boolean): View<PriceChange> {
-  const shown = (figure: bigint | undefined, absent: string): string => (figure === undefined ? absent : usd(figure));
+  const shown = (figure: bigint | undefined, { unit, per }: PriceChange, max: number | undefined, isPriced: boolean): string => {
+    if (figure === undefined) return isPriced && unit === 'reasoning' ? 'as output' : 'unpriced';
+    return per === 1 ? unitPriceText({ unit, nanoUsd: figure, maxPerCall: max ?? 0 }) : usd(figure);
+  };
   return {
     json: changeJson,
     columns: [
-      { title: 'class', text: ({ tokenClass }) => classes.of(tokenClass).replaceAll('_', ' ') },
-      { title: 'before', text: (change) => shown(change.beforeNanoUsdPerMtok, wasPriced ? 'as output' : 'unpriced'), align: 'right' },
-      { title: 'after', text: (change) => shown(change.afterNanoUsdPerMtok, 'as output'), align: 'right' },
+      { title: 'unit', text: ({ unit }) => unit.replaceAll('_', ' ') },
+      { title: 'before', text: (change) => shown(change.beforeNanoUsd, change, change.beforeMaxPerCall, wasPriced), align: 'right' },
+      { title: 'after', text: (change) => shown(change.afterNanoUsd, change, change.afterMaxPerCall, true), align: 'right' },
       { title: 'change', text: changeText, align: 'right' },
     ],
   };
@@ -70,21 +72,18 @@ export const typicalCallView: View<Estimated> = {
 export function estimatedJson(diff: PriceDiff, calls: readonly Estimated[]): JsonObject {
   return {
     changes: diff.changes.map(changeJson),
-    warnings: diff.warnings.map(({ kind, tokenClass }) => ({
-      kind: warnings.of(kind),
-      class: tokenClass === 0 ? null : classes.of(tokenClass),
-    })),
+    warnings: diff.warnings.map(({ kind, unit }) => ({ kind: warnings.of(kind), unit: unit || null })),
     later: diff.later.map((price) => priceView.json(price)),
     typical_calls: calls.map(callJson),
   };
 }
 
 /** Returns a warning as a sentence. */
-export function warningText({ kind, tokenClass }: PriceWarning): string {
-  const name = classes.of(tokenClass).replaceAll('_', ' ');
+export function warningText({ kind, unit }: PriceWarning): string {
+  const name = unit.replaceAll('_', ' ');
   switch (kind) {
     case Kind.KIND_FREE:
-      return 'every class costs nothing: calls will be free.';
+      return 'every unit costs nothing: calls will be free.';
     case Kind.KIND_ZERO:
       return `${name} costs nothing.`;
     case Kind.KIND_OUTPUT_BELOW_INPUT:
@@ -105,17 +104,28 @@ export function warningText({ kind, tokenClass }: PriceWarning): string {
 }
 
 /** Reasoning that is charged as output before and after has no separate change. */
-function changeText({ beforeNanoUsdPerMtok, afterNanoUsdPerMtok, changeBasisPoints }: PriceChange): string {
-  if (changeBasisPoints === undefined || (beforeNanoUsdPerMtok === undefined && afterNanoUsdPerMtok === undefined)) return '';
+function changeText({ beforeNanoUsd, afterNanoUsd, changeBasisPoints }: PriceChange): string {
+  if (changeBasisPoints === undefined || (beforeNanoUsd === undefined && afterNanoUsd === undefined)) return '';
   return changeBasisPoints === 0n ? 'same' : `${signed(changeBasisPoints)} %`;
 }
 
-function changeJson({ tokenClass, beforeNanoUsdPerMtok, afterNanoUsdPerMtok, changeBasisPoints }: PriceChange): JsonObject {
+function changeJson({
+  unit,
+  per,
+  beforeNanoUsd,
+  afterNanoUsd,
+  changeBasisPoints,
+  beforeMaxPerCall,
+  afterMaxPerCall,
+}: PriceChange): JsonObject {
   return {
-    class: classes.of(tokenClass),
-    ...usdJson('before', beforeNanoUsdPerMtok, '_per_mtok'),
-    ...usdJson('after', afterNanoUsdPerMtok, '_per_mtok'),
+    unit,
+    per,
+    ...usdJson('before', beforeNanoUsd),
+    ...usdJson('after', afterNanoUsd),
     change_percent: changeBasisPoints === undefined ? null : percent(changeBasisPoints),
+    before_max_per_call: beforeMaxPerCall ?? null,
+    after_max_per_call: afterMaxPerCall ?? null,
   };
 }
 
@@ -127,6 +137,7 @@ function callJson({ call, beforeNanoUsd, afterNanoUsd }: Estimated): JsonObject 
     cache_read_tokens: cacheReadTokens,
     output_tokens: outputTokens,
     reasoning_tokens: reasoningTokens,
+    units: call.tokens!.units?.counts.map(({ unit, count }) => ({ unit, quantity: count })) ?? [],
     ...usdJson('before', beforeNanoUsd),
     ...usdJson('after', afterNanoUsd),
   };
@@ -136,7 +147,8 @@ function sizeText({ tokens }: TypicalCall): string {
   const { inputTokens, cacheReadTokens, outputTokens, reasoningTokens } = tokens!;
   const cached = cacheReadTokens === 0 ? '' : `, ${cacheReadTokens} from cache`;
   const reasoning = reasoningTokens === 0 ? '' : ` (${reasoningTokens} reasoning)`;
-  return `${inputTokens} in${cached}, ${outputTokens} out${reasoning}`;
+  const units = tokens!.units?.counts.map(({ unit, count }) => `, ${count} ${unit}`).join('') ?? '';
+  return `${inputTokens} in${cached}, ${outputTokens} out${reasoning}${units}`;
 }
 
 function percent(basisPoints: bigint): string {

@@ -1,6 +1,5 @@
 // The output of usage records and totals.
 import { ApiFormat, TargetChoice } from '#proto/inference/v1/inference.js';
-import { TokenClass } from '#proto/inference/v1/tokens.js';
 import {
   type Attempt,
   Outcome,
@@ -12,6 +11,7 @@ import {
 } from '#proto/metering/v1/metering.js';
 import { type Column, instant, instantJson, type JsonObject, usd, usdJson, type View } from '../output.js';
 import { wordsOf } from '../parse.js';
+import { tokenClasses } from '#rules/pricing.js';
 
 const choices = wordsOf<TargetChoice>(TargetChoice, 'TARGET_CHOICE_');
 
@@ -23,7 +23,6 @@ export const usageWords = {
 
 const formats = wordsOf<ApiFormat>(ApiFormat, 'API_FORMAT_');
 const sources = wordsOf<UsageSource>(UsageSource, 'USAGE_SOURCE_');
-const lineKinds = wordsOf<TokenClass>(TokenClass, 'TOKEN_CLASS_');
 
 function inputTokens(record: UsageRecord): number {
   const tokens = record.tokens;
@@ -32,9 +31,14 @@ function inputTokens(record: UsageRecord): number {
   );
 }
 
-/** Returns one line of the calculation of a charge: "120 × $0.1/M = $0.000012". */
-function arithmetic(item: LineItem): string {
-  return `${item.tokens} × ${usd(item.nanoUsdPerMtok)}/M = ${usd(item.amountNanoUsd)}`;
+/** Returns one line of the calculation of a charge: "120 × $0.1/M = $0.000012", "2 × $0.01 = $0.02". */
+function arithmetic({ quantity, nanoUsd, per, amountNanoUsd }: LineItem): string {
+  return `${quantity} × ${usd(nanoUsd)}${per === 1 ? '' : '/M'} = ${usd(amountNanoUsd)}`;
+}
+
+/** Returns counts in units that are not tokens: "request 1, web_search 2". */
+function unitsText({ tokens }: UsageRecord): string {
+  return tokens?.units?.counts.map(({ unit, count }) => `${unit} ${count}`).join(', ') ?? '';
 }
 
 function recordJson(record: UsageRecord): JsonObject {
@@ -63,13 +67,15 @@ function recordJson(record: UsageRecord): JsonObject {
     cache_write_1h_tokens: tokens?.cacheWrite1hTokens ?? 0,
     output_tokens: tokens?.outputTokens ?? 0,
     reasoning_tokens: tokens?.reasoningTokens ?? 0,
+    units: (tokens?.units?.counts ?? []).map(({ unit, count }) => ({ unit, quantity: count })),
     token_source: sources.of(record.source),
     quarantined: record.quarantined,
     ...usdJson('charge', record.chargeNanoUsd),
     line_items: record.lineItems.map((item) => ({
-      kind: lineKinds.of(item.tokenClass),
-      tokens: item.tokens,
-      ...usdJson('price', item.nanoUsdPerMtok, '_per_mtok'),
+      unit: item.unit,
+      quantity: item.quantity,
+      per: item.per,
+      ...usdJson('price', item.nanoUsd),
       ...usdJson('amount', item.amountNanoUsd),
     })),
     price_id: call?.price?.id ?? null,
@@ -121,15 +127,23 @@ function outcomeText({ answered, reason, durationMs, httpStatus, upstreamRequest
   return `${outcome}${durationMs === undefined ? '' : ` after ${durationMs} ms`}${particulars.length === 0 ? '' : ` (${particulars.join(', ')})`}`;
 }
 
-function lineColumn(kind: TokenClass): Column<UsageRecord> {
+function lineColumn(unit: string): Column<UsageRecord> {
   return {
-    title: lineKinds.of(kind).replaceAll('_', ' '),
+    title: unit.replaceAll('_', ' '),
     text: (record) =>
       record.lineItems
-        .filter((item) => item.tokenClass === kind)
+        .filter((item) => item.unit === unit)
         .map(arithmetic)
         .join(', '),
   };
+}
+
+/** Returns the lines of units that are not tokens: "request 1 × $0.001 = $0.001". */
+function unitLines({ lineItems }: UsageRecord): string {
+  return lineItems
+    .filter(({ per }) => per === 1)
+    .map((item) => `${item.unit} ${arithmetic(item)}`)
+    .join(', ');
 }
 
 /** "openai/gpt-5-mini in place of openai/gpt-5 (bud_… spent to 81 %)". */
@@ -148,6 +162,7 @@ export const recordView: View<UsageRecord> = {
     { title: 'model', text: (record) => record.call?.modelId ?? '' },
     { title: 'in', text: (record) => inputTokens(record).toString(), align: 'right' },
     { title: 'out', text: (record) => (record.tokens?.outputTokens ?? 0).toString(), align: 'right' },
+    { title: 'units', text: unitsText },
     { title: 'charge', text: (record) => usd(record.chargeNanoUsd), align: 'right' },
     { title: 'ms', text: (record) => record.durationMs.toString(), align: 'right' },
     { title: 'outcome', text: (record) => usageWords.outcome.of(record.outcome) },
@@ -167,9 +182,8 @@ export const recordView: View<UsageRecord> = {
     },
     { title: 'first output', text: (record) => (record.firstOutputMs === undefined ? '' : `${record.firstOutputMs} ms`) },
     { title: 'duration', text: (record) => `${record.durationMs} ms` },
-    ...Object.values(TokenClass)
-      .filter((kind) => typeof kind === 'number' && kind > 0)
-      .map((kind) => lineColumn(kind as TokenClass)),
+    ...tokenClasses.map(lineColumn),
+    { title: 'other units', text: unitLines },
     { title: 'charge', text: (record) => usd(record.chargeNanoUsd) },
     { title: 'price', text: (record) => record.call?.price?.id ?? '' },
     {

@@ -22,6 +22,17 @@ function travelled(firstOutputMs: number, durationMs: number): RecordUsageReques
   return RecordUsageRequest.decode(RecordUsageRequest.encode(report).finish());
 }
 
+describe('the checkpoint of a call whose requests have a price', () => {
+  it('counts the request once something was delivered', () => {
+    const price = { units: [{ unit: 'request', nanoUsd: 1n, maxPerCall: 1 }] };
+    const progress = new Progress(Call.fromPartial({ id: 'req_1', price }), startedAtMs);
+    expect(progress.checkpoint.units).toBeUndefined();
+    const events = [{ event: { $case: 'blockStart' as const, value: { index: 0 } } }];
+    progress.take(GenerateResponse.fromPartial({ events }), startedAtMs);
+    expect(progress.checkpoint.units).toEqual({ counts: [{ unit: 'request', count: 1 }] });
+  });
+});
+
 describe('the report of an ended call', () => {
   it('contains the duration of the call', () => {
     expect(travelled(20, 300)).toMatchObject({ firstOutputMs: 20, durationMs: 300 });

@@ -11,6 +11,7 @@ import type {
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
 import type { Call } from '#proto/metering/v1/metering.js';
 import { AnswerText } from '#rules/answer-text.js';
+import { countRequests } from '#rules/pricing.js';
 import { AttemptLog } from './attempts.js';
 import type { Readable } from './drain-after-disconnect.js';
 
@@ -45,9 +46,9 @@ export class Progress implements Readable {
     return this.isAccepted || !this.call.streaming;
   }
 
-  /** Returns the usage that is charged if the gateway is lost now: nothing before output. */
+  /** Returns the usage that is charged if the gateway is lost now: nothing before output, then also the request where it has a price. */
   get checkpoint(): TokenCounts {
-    return this.firstOutputAtMs === undefined ? noTokens : this.tokens;
+    return this.firstOutputAtMs === undefined ? noTokens : countRequests(this.tokens, this.call.price!, 1);
   }
 
   /** Notes that the client disconnected. */

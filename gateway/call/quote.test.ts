@@ -63,16 +63,16 @@ describe('a quote for more than text', () => {
   it('lets a document fill the context', () => {
     expect(quoteCall(large, price, { ...demand, documents: 1 })).toMatchObject({
       inputTokensMax: 100_000,
-      bound: { inputNanoUsd: 100_000n * 200n + 3n },
+      bound: { fixedNanoUsd: 100_000n * 200n + 3n },
     });
   });
 
   it('covers every requested answer, and gives each the same cap', () => {
     const one = quoteCall(model, price, demand);
     const three = quoteCall(model, price, { ...demand, choices: 3 });
-    expect(three.amountNanoUsd - three.bound.inputNanoUsd).toBe(3n * (one.amountNanoUsd - one.bound.inputNanoUsd));
+    expect(three.amountNanoUsd - three.bound.fixedNanoUsd).toBe(3n * (one.amountNanoUsd - one.bound.fixedNanoUsd));
     expect(three.outputCapTokens).toBe(50);
-    expect(affordableOutputTokens(three, three.bound.inputNanoUsd + 3n * 10n * 400n)).toBe(10);
+    expect(affordableOutputTokens(three, three.bound.fixedNanoUsd + 3n * 10n * 400n)).toBe(10);
   });
 });
 

@@ -1,6 +1,7 @@
 // Calculates what a call can cost at most, from the model's limits and the caller's cap. The gateway admits a call only if this much can be held. Pure.
 import type { Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { AppError } from '#client/errors/app-error.js';
+import type { UnitCount } from '#proto/inference/v1/tokens.js';
 import { affordableTokens, type CostBound, costAtMost, costBound } from '#rules/pricing.js';
 
 /** The minimum output cap when the caller gave none and the balance is nearly empty. */
@@ -19,6 +20,8 @@ export interface Demand {
   readonly maxOutputTokens?: number;
   /** The number of answers, each with the whole cap. */
   readonly choices: number;
+  /** The most of each unit that is not a token; absent for none but the request itself. */
+  readonly unitCaps?: readonly UnitCount[] | undefined;
 }
 
 /** The bounds of a call's cost. */
@@ -39,7 +42,7 @@ export interface Quote {
 export function quoteCall(model: Model, price: PriceVersion, demand: Demand): Quote {
   const { maxOutputTokens } = demand;
   const inputTokensMax = inputBound(model, demand);
-  const bound = costBound(price, inputTokensMax, demand.choices);
+  const bound = costBound(price, inputTokensMax, demand.choices, demand.unitCaps);
   const outputCapTokens = Math.min(maxOutputTokens ?? model.outputLimitTokens, model.outputLimitTokens);
   const amountNanoUsd = costAtMost(bound, outputCapTokens);
   return {

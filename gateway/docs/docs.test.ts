@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { reasons } from '#rules/reasons.js';
-import { renderings as inChatCompletions } from '../formats/chat-completions/error.js';
+import { renderings as inChatCompletions } from '../formats/openai-error.js';
 import { renderings as inMessages } from '../formats/messages/error.js';
 import { areas } from '../console/operations/index.js';
 import { consoleOpenapi } from '../console/table/document.js';

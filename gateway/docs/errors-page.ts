@@ -2,7 +2,7 @@
 import { AppError } from '#client/errors/app-error.js';
 import type { Reason } from '#rules/reasons.js';
 import { renderConsoleError } from '../console/table/error.js';
-import { renderError as asChatCompletion, renderings as inChatCompletions } from '../formats/chat-completions/error.js';
+import { renderError as asChatCompletion, renderings as inChatCompletions } from '../formats/openai-error.js';
 import type { Rendering } from '../formats/error-details.js';
 import { renderError as asMessage, renderings as inMessages } from '../formats/messages/error.js';
 import type { DocPage } from './doc-page.js';

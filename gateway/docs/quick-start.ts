@@ -55,7 +55,7 @@ export function quickStartHtml(model: CatalogModel | undefined, site: string, re
           ? ''
           : html`<p>
               For example, a call of ${model!.display_name} with ${count(sizeDefault.input)} input and ${count(sizeDefault.output)} output
-              tokens costs <strong>${usd(formatUsd(estimate(prices, sizeDefault).call))}</strong>.
+              tokens costs <strong>${usd(formatUsd(estimate(prices, model!.unit_prices, sizeDefault).call))}</strong>.
             </p>`
       }
       <p>The console has the same under <strong>Usage</strong>. <a href="docs/charging">How calls are charged</a> has the rules.</p>

@@ -18,8 +18,6 @@ export const outcomes = [
 ] as const;
 /** Where token counts come from. */
 export const usageSources = ['reported', 'estimated'] as const;
-/** The classes of tokens that are priced separately. */
-export const tokenClasses = ['input', 'cache_read', 'cache_write_5m', 'cache_write_1h', 'output', 'reasoning'] as const;
 
 const Usd = Type.String({ description: 'Decimal USD, exact.', examples: ['1.5'] });
 const Count = Type.Integer({ minimum: 0 });
@@ -93,7 +91,7 @@ export const UsageRecordView = Type.Object(
         { description: 'The budget of the project that was spent to the share from which its calls use the cheaper model.' },
       ),
     ),
-    format: Type.String({ examples: ['chat-completions', 'messages'] }),
+    format: Type.String({ examples: ['chat-completions', 'messages', 'responses'] }),
     stream: Type.Boolean(),
     started_at: Time,
     first_output_ms: nullable(Count),
@@ -110,11 +108,23 @@ export const UsageRecordView = Type.Object(
       output: Count,
       reasoning: Count,
     }),
+    units: Type.Array(Type.Object({ unit: Type.String(), quantity: Count }), {
+      description: 'What was used in units that are not tokens. A call that is charged counts as one request where requests have a price.',
+    }),
     price_version: nullable(Type.String()),
     line_items: Type.Array(
       Type.Object(
-        { kind: Type.Enum(tokenClasses), tokens: Count, usd_per_million_tokens: Usd, amount_usd: Usd },
-        { description: 'amount = tokens × price, rounded up to the nano-dollar.' },
+        {
+          unit: Type.String({
+            description: 'A class of tokens (input, cache_read, cache_write_5m, cache_write_1h, output, reasoning) or another unit.',
+            examples: ['input', 'request', 'web_search'],
+          }),
+          quantity: Count,
+          price_usd: Usd,
+          per: Type.Integer({ description: 'The quantity that the price is for: 1000000 for tokens, otherwise 1.' }),
+          amount_usd: Usd,
+        },
+        { description: 'amount = quantity × price ÷ per, rounded up to the nano-dollar.' },
       ),
     ),
     charge_usd: Type.String({ description: 'The sum of the line items, in decimal USD.' }),
@@ -149,7 +159,7 @@ export const UsageRecordAlone = Type.Object(
 );
 
 /** What may be called with a platform key. */
-export const endpoints = ['chat-completions', 'messages', 'count-tokens'] as const;
+export const endpoints = ['chat-completions', 'messages', 'responses', 'count-tokens'] as const;
 
 /** A refused call: the other body of GET /v1/usage/{request id}. */
 export const RefusalView = Type.Object(

@@ -7,10 +7,11 @@ import type { Event } from '#proto/inference/v1/inference.js';
 import { chatCompletions } from './chat-completions/index.js';
 import type { Format } from './format.js';
 import { messages } from './messages/index.js';
+import { responses } from './responses/index.js';
 import { answers } from './testing/answers.js';
 import { answerContext, counts } from './testing/events.js';
 import { streamed, whole } from './testing/frames.js';
-import { nativeChatAnswers, nativeMessageAnswers } from './testing/native-answers.js';
+import { nativeChatAnswers, nativeMessageAnswers, nativeResponseAnswers } from './testing/native-answers.js';
 
 // The split of cache writes is only sent at the start, when such upstreams have already counted.
 const context = { ...answerContext, includeUsage: true, inputEstimate: counts };
@@ -38,6 +39,11 @@ async function completionOf(events: readonly Event[]): Promise<Completion> {
 async function messageOf(events: readonly Event[]): Promise<object> {
   const client = new Anthropic({ apiKey: 'key', maxRetries: 0, fetch: answering(messages, events) });
   return client.messages.stream({ model: 'm', messages: [], max_tokens: 1 }).finalMessage();
+}
+
+async function responseOf(events: readonly Event[]): Promise<object> {
+  const client = new OpenAI({ apiKey: 'key', maxRetries: 0, fetch: answering(responses, events) });
+  return client.responses.stream({ model: 'm', input: 'Hi' }).finalResponse();
 }
 
 /** Returns the completion without the library's defaults for absent fields: text is empty, not null; tool calls are absent, not an empty list. */
@@ -85,5 +91,19 @@ describe('a messages stream, accumulated by its library', () => {
 
   it('is the whole answer, over an upstream of the format', async () => {
     await fc.assert(fc.asyncProperty(nativeMessageAnswers, same), { numRuns: 150 });
+  });
+});
+
+describe('a responses stream, accumulated by its library', () => {
+  const same = async (events: Event[]): Promise<void> => {
+    expect(JSON.parse(JSON.stringify(await responseOf(events)))).toMatchObject(whole(responses, context, events) as object);
+  };
+
+  it('is the whole answer, over any upstream', async () => {
+    await fc.assert(fc.asyncProperty(answers, same), { numRuns: 60 });
+  });
+
+  it('is the whole answer, over an upstream of the format', async () => {
+    await fc.assert(fc.asyncProperty(nativeResponseAnswers, same), { numRuns: 150 });
   });
 });

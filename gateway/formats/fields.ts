@@ -53,6 +53,15 @@ export function ignored<const Names extends string>(...names: Names[]): Record<N
   return Object.fromEntries(entries) as Record<Names, TOptional<TSchema>>;
 }
 
+/** Options for a schema whose valid values are accepted without effect. */
+export const ignoredAs = { [ignoredKeyword]: true };
+
+const notBlocked = Type.Optional(
+  Type.Object({ mode: Type.Optional(Type.Literal('score', elseUnsupported('blocking moderation is not supported; leave it out'))) }),
+);
+/** Moderation by OpenAI's formats, which is ignored unless it could block an answer. */
+export const Moderation = Type.Object({ policy: optional(Type.Object({ input: notBlocked, output: notBlocked })) });
+
 /** Maximum number of messages, as set by the vendor of the messages format (https://platform.claude.com/docs/en/api/messages). */
 export const messagesMax = 100_000;
 

@@ -33,6 +33,18 @@ export interface ParsedCall {
   droppedFields: string[];
   /** embeddings: how the caller wants the vectors. */
   vectorEncoding?: 'float' | 'base64';
+  /** responses: what the answer repeats of the request. */
+  echo?: Echo | undefined;
+}
+
+/** What the answer of a responses call repeats of its request. */
+export interface Echo {
+  /** The caller's values of these fields, or the vendor's defaults. */
+  readonly fields: Readonly<Record<string, unknown>>;
+  /** The tools in namespaces, by their names in the common call. */
+  readonly toolNames: ReadonlyMap<string, { readonly name: string; readonly namespace: string }>;
+  /** Whether the caller requested encrypted_content. */
+  readonly hasEncryptedContent: boolean;
 }
 
 /** Describes a part of a body that only some models can read. */
@@ -46,8 +58,8 @@ export interface ModalityNeed {
 export interface BodyText {
   /** Of each top-level field, by name. */
   readonly fields: ReadonlyMap<string, string>;
-  /** Of each of the messages. */
-  readonly messages: readonly string[];
+  /** Of each element of the field `messages` or `input`, by the name of the field. */
+  readonly lists: ReadonlyMap<string, readonly string[]>;
 }
 
 /** Holds what is known about a request beside its parsed body, mostly from its headers. */
@@ -75,6 +87,8 @@ export interface AnswerContext {
   includeUsage: boolean;
   /** embeddings: how vectors are returned. */
   vectorEncoding?: 'float' | 'base64' | undefined;
+  /** As in ParsedCall. */
+  echo?: Echo | undefined;
 }
 
 /** Holds what a streamed answer needs in addition. */
@@ -90,9 +104,14 @@ export interface HttpError {
   headers: Record<string, string>;
 }
 
+/** The formats that callers use. */
+export type FormatName = GeneratingFormatName | 'embeddings';
+/** Those whose answers a model generates. */
+export type GeneratingFormatName = 'chat-completions' | 'messages' | 'responses';
+
 /** Implements one wire format. */
 export interface Format {
-  name: 'chat-completions' | 'messages' | 'embeddings';
+  name: FormatName;
   /** Validates and translates a body. Raises invalid_request or unsupported_field with details.field and a message that names the field and the fix. */
   parse(body: unknown, headers: FormatHeaders): ParsedCall;
   /** Encodes events into SSE frames (serialised text, for example "data: {…}\n\n"). Never emits the terminal frames before `finish`. */
@@ -101,7 +120,7 @@ export interface Format {
   collector(context: AnswerContext): Collector;
   /** Returns the HTTP status, body and extra headers of an error in this format. */
   error(error: AppError, requestId: string): HttpError;
-  /** Returns the in-band error frame for a stream that has begun; nothing may follow it. */
+  /** Returns the in-band error frame for a stream that has begun; nothing may follow it. Used unless the encoder has `fail`. */
   errorFrame(error: AppError, requestId: string): string;
   /** Keep-alive for an idle stream that has begun: an SSE comment or a ping event. */
   keepAlive: string;
@@ -113,6 +132,8 @@ export interface StreamEncoder {
   push(events: readonly Event[]): string;
   /** Returns the final frames, to be sent only after the usage is recorded. */
   finish(usage: TokenCounts): string;
+  /** Returns the frames that end a broken stream, in formats where they depend on what was sent; nothing may follow them. */
+  fail?(error: AppError): string;
 }
 
 /** Holds the state of one answer that is sent whole. */

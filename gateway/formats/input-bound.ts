@@ -17,6 +17,7 @@ export function inputTokensMax(prompt: Prompt): number {
   for (const message of prompt.messages) bound += contentBytes(message.parts);
   for (const tool of prompt.tools) {
     bound += toolOverhead + Buffer.byteLength(tool.name) + Buffer.byteLength(tool.description) + Buffer.byteLength(tool.parametersJson);
+    if (tool.custom !== undefined) bound += Buffer.byteLength(tool.custom.grammar);
   }
   return prompt.tools.length === 0 ? bound : bound + toolsOverhead;
 }

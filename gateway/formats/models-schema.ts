@@ -1,7 +1,7 @@
 // Models as JSON: one shape for the clients of both formats, plus the fields that only Tollgate returns.
 import { type Static, Type } from 'typebox';
 
-const UsdPerMillionTokens = Type.String({ description: 'Decimal USD, exact.', examples: ['2.5'] });
+const ExactUsd = Type.String({ description: 'Decimal USD, exact.', examples: ['2.5'] });
 const nullableText = Type.Union([Type.String(), Type.Null()]);
 
 /** A model in GET /v1/models and GET /v1/models/{id}. */
@@ -32,21 +32,35 @@ export const ModelView = Type.Object(
     usd_per_million_tokens: Type.Union([
       Type.Object(
         {
-          input: UsdPerMillionTokens,
-          cache_read: UsdPerMillionTokens,
-          cache_write_5m: UsdPerMillionTokens,
-          cache_write_1h: UsdPerMillionTokens,
-          output: UsdPerMillionTokens,
+          input: ExactUsd,
+          cache_read: ExactUsd,
+          cache_write_5m: ExactUsd,
+          cache_write_1h: ExactUsd,
+          output: ExactUsd,
           reasoning: Type.Optional(Type.String({ description: 'Only if reasoning is priced separately from output.' })),
         },
         { description: 'Prices in force now.' },
       ),
       Type.Null(),
     ]),
+    unit_prices: Type.Array(
+      Type.Object({
+        unit: Type.String({
+          description:
+            '`request`: each call that is charged. `web_search`: a search that the vendor runs for the model. Other names are the operator’s.',
+          examples: ['request'],
+        }),
+        usd: ExactUsd,
+        max_per_call: Type.Integer({ minimum: 1, description: 'The most that one call can use.' }),
+      }),
+      { description: 'Prices in force now of units that are not tokens, each for one. A call pays for them besides its tokens.' },
+    ),
   },
   { title: 'Model' },
 );
 export type ModelView = Static<typeof ModelView>;
+/** The prices of units that are not tokens. */
+export type UnitPrices = ModelView['unit_prices'];
 
 /** The envelope of GET /v1/models. */
 export const ModelList = Type.Object(

@@ -50,6 +50,7 @@ describe('a model', () => {
       output_modalities: ['text'],
       features: ['tools', 'prompt_cache'],
       usd_per_million_tokens: { input: '2.5', cache_read: '0.25', cache_write_5m: '3.125', cache_write_1h: '5', output: '10.000000001' },
+      unit_prices: [],
     });
   });
 
@@ -66,6 +67,13 @@ describe('a model', () => {
       max_image_tokens: 1600,
     });
     expectToMatch(ModelView, renderModel(seeing));
+  });
+
+  it('shows the prices of units that are not tokens, with the most that one call can use', () => {
+    const units = [{ unit: 'web_search', nanoUsd: 10_000_000n, maxPerCall: 5 }];
+    const view = renderModel({ ...echo, price: { ...price, units } });
+    expectToMatch(ModelView, view);
+    expect(view.unit_prices).toEqual([{ unit: 'web_search', usd: '0.01', max_per_call: 5 }]);
   });
 
   it('shows a price of reasoning only if there is one, and null if unpriced', () => {

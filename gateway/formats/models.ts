@@ -2,7 +2,7 @@
 import { Capability, Modality, type Model, ModelState, type PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { AppError } from '#client/errors/app-error.js';
 import { formatUsd } from '#rules/money.js';
-import type { Catalog, ModelList, ModelView } from './models-schema.js';
+import type { Catalog, ModelList, ModelView, UnitPrices } from './models-schema.js';
 
 /** Holds the query of GET /v1/models, unparsed. */
 export interface Paging {
@@ -45,6 +45,7 @@ export function renderModel(model: Model): ModelView {
     features: model.capabilities.map((capability) => word(Capability[capability], 'CAPABILITY_')),
     ...(model.imageTokensMax === 0 ? {} : { max_image_tokens: model.imageTokensMax }),
     usd_per_million_tokens: model.price === undefined ? null : pricesOf(model.price),
+    unit_prices: renderUnitPrices(model.price),
   };
 }
 
@@ -86,6 +87,11 @@ function queryError(field: string, text: string): AppError {
 function lifecycleOf(state: ModelState): ModelView['lifecycle'] {
   if (state === ModelState.MODEL_STATE_DEPRECATED) return 'deprecated';
   return state === ModelState.MODEL_STATE_RETIRED ? 'retired' : 'active';
+}
+
+/** Returns the prices of units that are not tokens; none for a model without a price. */
+export function renderUnitPrices(price: PriceVersion | undefined): UnitPrices {
+  return (price?.units ?? []).map(({ unit, nanoUsd, maxPerCall }) => ({ unit, usd: formatUsd(nanoUsd), max_per_call: maxPerCall }));
 }
 
 function pricesOf(price: PriceVersion): NonNullable<ModelView['usd_per_million_tokens']> {

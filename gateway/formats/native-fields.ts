@@ -30,18 +30,16 @@ function fieldsJson(body: object, isWanted: (name: string) => boolean, original:
     if (value === undefined || !isWanted(name)) continue;
     const before = parsed?.[name];
     const json = before === value ? original?.text?.fields.get(name) : undefined;
-    fields.push(
-      `${JSON.stringify(name)}:${json ?? (name === 'messages' ? messagesJson(value, before, original?.text) : JSON.stringify(value))}`,
-    );
+    fields.push(`${JSON.stringify(name)}:${json ?? listJson(value, before, original?.text?.lists.get(name))}`);
   }
   return `{${fields.join(',')}}`;
 }
 
-/** Returns the messages as JSON. In a long conversation only a few need a change, such as answers that a library replays with its own fields. */
-function messagesJson(messages: unknown, before: unknown, text: BodyText | undefined): string {
-  if (text === undefined || !Array.isArray(messages) || !Array.isArray(before)) return JSON.stringify(messages);
-  const known = new Map(before.map((message: unknown, index) => [message, text.messages[index]]));
-  return `[${messages.map((message: unknown) => known.get(message) ?? JSON.stringify(message)).join(',')}]`;
+/** Returns a value as JSON. In a long conversation only a few elements need a change, such as answers that a library replays with its own fields. */
+function listJson(value: unknown, before: unknown, texts: readonly string[] | undefined): string {
+  if (texts === undefined || !Array.isArray(value) || !Array.isArray(before)) return JSON.stringify(value);
+  const known = new Map(before.map((element: unknown, index) => [element, texts[index]]));
+  return `[${value.map((element: unknown) => known.get(element) ?? JSON.stringify(element)).join(',')}]`;
 }
 
 /**

@@ -2,7 +2,6 @@ import { describe, expect, it } from '@jest/globals';
 import { Key, KeyState, Project } from '#proto/auth/v1/auth.js';
 import { Budget } from '#proto/budget/v1/budget.js';
 import { Balance, BudgetSpend, KeySpend } from '#proto/ledger/v1/ledger.js';
-import { TokenClass } from '#proto/inference/v1/tokens.js';
 import { Outcome, Refusal, UsageRecord, UsageSource } from '#proto/metering/v1/metering.js';
 import { renderKey } from '../render/key.js';
 import { renderRefusal } from '../render/refusal.js';
@@ -33,6 +32,7 @@ describe('the OpenAPI document', () => {
       'post /v1/embeddings',
       'post /v1/messages',
       'post /v1/messages/count_tokens',
+      'post /v1/responses',
     ]);
   });
 
@@ -98,8 +98,8 @@ describe('the OpenAPI document', () => {
       call: { id: 'req_1' },
       outcome: Outcome.OUTCOME_COMPLETED,
       source: UsageSource.USAGE_SOURCE_REPORTED,
-      tokens: {},
-      lineItems: [{ tokenClass: TokenClass.TOKEN_CLASS_INPUT, tokens: 1 }],
+      tokens: { units: { counts: [{ unit: 'request', count: 1 }] } },
+      lineItems: [{ unit: 'input', quantity: 1, per: 1_000_000 }],
     };
     expectToMatch(UsageRecordView, renderUsageRecord(UsageRecord.fromPartial(record)));
     const attempts = [{ reason: 'upstream_failed', durationMs: 3 }, { answered: true }];

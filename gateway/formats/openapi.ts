@@ -6,6 +6,8 @@ import { ChatCompletionRequest } from './chat-completions/schema.js';
 import { EmbeddingList, EmbeddingsRequest } from './embeddings/schema.js';
 import { MessageAnswer, MessageStreamEvent } from './messages/answer-schema.js';
 import { CountTokensRequest, MessagesRequest } from './messages/schema.js';
+import { ResponseAnswer, ResponseStreamEvent } from './responses/answer-schema.js';
+import { ResponseRequest } from './responses/schema.js';
 import { Catalog, ModelList, ModelView } from './models-schema.js';
 
 const schemas = [
@@ -17,6 +19,9 @@ const schemas = [
   MessageStreamEvent,
   EmbeddingsRequest,
   EmbeddingList,
+  ResponseRequest,
+  ResponseAnswer,
+  ResponseStreamEvent,
   CountTokensRequest,
   TokenCount,
   ModelView,
@@ -180,6 +185,15 @@ const paths = {
       requestBody: { required: true, content: json(EmbeddingsRequest) },
       responses: { 200: { description: 'The vectors.', headers: generatedHeaders, content: json(EmbeddingList) }, ...generating },
     },
+  },
+  '/v1/responses': {
+    post: generation(
+      'Generate an answer in the responses format. Answers are not stored.',
+      ResponseRequest,
+      ResponseAnswer,
+      ResponseStreamEvent,
+      'Each frame is an "event: " line with the type and a "data: " line with a ResponseStreamEvent; the last is response.completed, response.incomplete or response.failed. Lines that begin with a colon are keep-alives.',
+    ),
   },
   '/v1/messages/count_tokens': {
     post: {

@@ -93,7 +93,7 @@ describe('the rest of a body', () => {
       ['messages', ' [{"content": "\\u0061"}]'],
       ['tools', '[{"a":null}]'],
     ]);
-    const text = { fields, messages: ['{"content": "\\u0061"}'] };
+    const text = { fields, lists: new Map([['messages', ['{"content": "\\u0061"}']]]) };
     const changed = { ...body, tools: [{}], extra: 1 };
     expect(fieldsWithout(changed, ['model'], { body, text })).toBe('{"messages": [{"content": "\\u0061"}],"tools":[{}],"extra":1}');
     const more = { ...body, messages: [{ content: 'b' }, ...body.messages] };

@@ -1,5 +1,5 @@
 // The headers that show clients what their limits leave, by the names that the libraries of each API format know. Pure.
-import type { Format } from '../formats/format.js';
+import type { FormatName } from '../formats/format.js';
 import type { Figures } from './limits.js';
 
 /** A limit and what is left of it. */
@@ -12,12 +12,16 @@ interface Left {
 
 type HeadersOf = (name: 'requests' | 'tokens', left: Left, nowMs: number) => Record<string, string>;
 
-const ofFormat: Record<'chat-completions' | 'messages', HeadersOf> = {
-  'chat-completions': (name, { limit, remaining, resetMs }) => ({
-    [`x-ratelimit-limit-${name}`]: String(limit),
-    [`x-ratelimit-remaining-${name}`]: String(remaining),
-    [`x-ratelimit-reset-${name}`]: span(resetMs),
-  }),
+const ofOpenAi: HeadersOf = (name, { limit, remaining, resetMs }) => ({
+  [`x-ratelimit-limit-${name}`]: String(limit),
+  [`x-ratelimit-remaining-${name}`]: String(remaining),
+  [`x-ratelimit-reset-${name}`]: span(resetMs),
+});
+
+const headersOf: Record<FormatName, HeadersOf> = {
+  'chat-completions': ofOpenAi,
+  responses: ofOpenAi,
+  embeddings: ofOpenAi,
   messages: (name, { limit, remaining, resetMs }, nowMs) => ({
     [`anthropic-ratelimit-${name}-limit`]: String(limit),
     [`anthropic-ratelimit-${name}-remaining`]: String(remaining),
@@ -26,13 +30,12 @@ const ofFormat: Record<'chat-completions' | 'messages', HeadersOf> = {
 };
 
 /** Returns the headers of the limits on requests and on tokens, each of which the least is left. */
-export function limitHeaders(format: Format['name'], figures: readonly Figures[], nowMs: number): Record<string, string> {
-  const headersOf = ofFormat[format === 'messages' ? 'messages' : 'chat-completions'];
+export function limitHeaders(format: FormatName, figures: readonly Figures[], nowMs: number): Record<string, string> {
   const requests = least(figures, 'requests', (each) => each.requestsResetMs);
   const tokens = least(figures, 'tokens', (each) => each.tokensResetMs);
   return {
-    ...(requests === undefined ? {} : headersOf('requests', requests, nowMs)),
-    ...(tokens === undefined ? {} : headersOf('tokens', tokens, nowMs)),
+    ...(requests === undefined ? {} : headersOf[format]('requests', requests, nowMs)),
+    ...(tokens === undefined ? {} : headersOf[format]('tokens', tokens, nowMs)),
   };
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { AccountRateLimits, Key, Project } from '#proto/auth/v1/auth.js';
-import { renderings } from '../formats/chat-completions/error.js';
+import { renderings } from '../formats/openai-error.js';
 import { retryHeaders } from '../formats/error-details.js';
 import { rateLimitError } from './errors.js';
 import { limitHeaders } from './headers.js';

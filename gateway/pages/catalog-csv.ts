@@ -16,6 +16,7 @@ const columns: readonly [string, (model: CatalogModel) => string | number][] = [
   ['cache_write_1h_usd_per_mtok', (model) => model.usd_per_million_tokens?.cache_write_1h ?? ''],
   ['output_usd_per_mtok', (model) => model.usd_per_million_tokens?.output ?? ''],
   ['reasoning_usd_per_mtok', (model) => model.usd_per_million_tokens?.reasoning ?? ''],
+  ['unit_prices_usd', (model) => model.unit_prices.map(({ unit, usd }) => `${unit}=${usd}`).join(' ')],
   ['input_modalities', (model) => model.input_modalities.join(' ')],
   ['features', ({ features }) => features.join(' ')],
 ];

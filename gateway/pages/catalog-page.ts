@@ -5,7 +5,7 @@ import { type Html, html } from './html.js';
 import type { Speech } from './language.js';
 import { page, type Place } from './page.js';
 import { type Texts, textsOf } from './texts.js';
-import { count, featureName, usd } from './words.js';
+import { count, featureName, unitName, usd } from './words.js';
 
 /** Returns the page. `all` provides the choices of the filters, `shown` the rows. */
 export function catalogPage(options: {
@@ -136,7 +136,7 @@ function row(model: CatalogModel, link: Link, t: Texts): Html {
   return html`<tr>
     <th scope="row">
       <a href="${modelAddress(link.root, model.id)}${link.suffix}">${model.display_name}</a><br /><code>${model.id}</code
-      ><br />${tags(model, t)}
+      ><br />${tags(model, t)}${unitPrices(model, t)}
       <label class="check soft"
         ><input type="checkbox" name="compare" value="${model.id}" form="compare" />${t.compare}<span class="hidden"
           >: ${model.display_name}</span
@@ -147,6 +147,14 @@ function row(model: CatalogModel, link: Link, t: Texts): Html {
     <td class="n" data-label="${t.outputLimit}">${count(model.max_tokens)}</td>
     ${price(t.input, prices?.input)}${price(t.cacheRead, prices?.cache_read)}${cacheWrite(prices, t)}${output(prices, t)}
   </tr>`;
+}
+
+/** Returns the prices of units that are not tokens, in one line. */
+function unitPrices({ unit_prices: prices }: CatalogModel, t: Texts): Html | string {
+  if (prices.length === 0) return '';
+  return html`<br /><span class="soft"
+      >${prices.map(({ unit, usd: price }, index) => html`${index === 0 ? '' : ' · '}${unitName(unit, t)} ${usd(price)}`)}</span
+    >`;
 }
 
 /** What links are built from: the root of the gateway, and the language. */
@@ -177,7 +185,8 @@ export function tags(model: CatalogModel, t: Texts): Html {
   const words = [...model.features, ...model.input_modalities.filter((modality) => modality !== 'text')];
   const state = model.lifecycle === 'active' ? '' : html`<span class="tag warn">${t.lifecycles[model.lifecycle]}</span>`;
   // Marked, so that $0 is not mistaken for a missing price; a model without a price is not free, it is refused.
-  const isFree = model.usd_per_million_tokens !== null && Object.values(model.usd_per_million_tokens).every((price) => price === '0');
+  const { usd_per_million_tokens: tokenPrices, unit_prices: others } = model;
+  const isFree = tokenPrices !== null && [...Object.values(tokenPrices), ...others.map((each) => each.usd)].every((price) => price === '0');
   const free = isFree ? html`<span class="tag">${t.free}</span>` : '';
   const unavailable = model.available ? '' : html`<span class="tag warn">${t.notAvailable}</span>`;
   return html`${state}${unavailable}${free}${words.map((word) => html`<span class="tag">${featureName(word, t)}</span>`)}`;

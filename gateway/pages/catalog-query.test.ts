@@ -23,6 +23,7 @@ function model(id: string, changes: Partial<CatalogModel> = {}): CatalogModel {
     output_modalities: ['text'],
     features: [],
     usd_per_million_tokens: prices,
+    unit_prices: [],
     available: true,
     ...changes,
   };

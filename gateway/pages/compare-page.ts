@@ -7,7 +7,7 @@ import { type Html, html } from './html.js';
 import type { Speech } from './language.js';
 import { page, type Place } from './page.js';
 import { textsOf } from './texts.js';
-import { count, usd } from './words.js';
+import { count, unitName, usd } from './words.js';
 
 /** The most models that are compared at once. */
 export const comparedMax = 4;
@@ -24,6 +24,13 @@ export function comparePage({ models, place, speech }: { models: readonly Catalo
     const { usd_per_million_tokens: prices } = model;
     return prices === null ? html`<span class="soft">${t.noPrice}</span>` : usd(pick(prices) ?? prices.output);
   };
+  const units = [...new Set(models.flatMap((model) => model.unit_prices.map(({ unit }) => unit)))];
+  const unitPrice =
+    (unit: string) =>
+    (model: CatalogModel): string => {
+      const priced = model.unit_prices.find((each) => each.unit === unit);
+      return priced === undefined ? '–' : usd(priced.usd);
+    };
   return page({
     title: `${t.compareTitle} · Tollgate`,
     description: t.compareDescription,
@@ -63,8 +70,10 @@ export function comparePage({ models, place, speech }: { models: readonly Catalo
           )}${row(
             t.reasoning,
             price(({ reasoning }) => reasoning),
-          )}${row(t.exampleCostOf(count(sizeDefault.input), count(sizeDefault.output)), ({ usd_per_million_tokens: prices }) =>
-            prices === null ? '–' : usd(formatUsd(estimate(prices, sizeDefault).call)),
+          )}${units.map((unit) => row(unitName(unit, t), unitPrice(unit)))}${row(
+            t.exampleCostOf(count(sizeDefault.input), count(sizeDefault.output)),
+            ({ usd_per_million_tokens: prices, unit_prices: others }) =>
+              prices === null ? '–' : usd(formatUsd(estimate(prices, others, sizeDefault).call)),
           )}
         </tbody>
       </table>`,

@@ -1,15 +1,16 @@
 // One model as a page: limits, prices of every class and their history, a calculator, and sample calls that work unchanged.
 import { formatUsd } from '#rules/money.js';
 import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
-import type { CatalogModel } from '../formats/models-schema.js';
+import { requestUnit } from '#rules/pricing.js';
+import type { CatalogModel, UnitPrices } from '../formats/models-schema.js';
 import { tags } from './catalog-page.js';
-import { estimate, type Size, sizeDefault } from './estimate.js';
+import { estimate, type Size, sizeDefault, type SizeField, unitField } from './estimate.js';
 import { type Html, html } from './html.js';
 import type { Speech } from './language.js';
 import { page, type Place } from './page.js';
 import { samples } from './samples.js';
 import { type Texts, textsOf } from './texts.js';
-import { count, usd } from './words.js';
+import { count, unitName, usd } from './words.js';
 
 /** Returns the page. `history` has the newest price first; undefined if it could not be read. */
 export function modelPage(options: {
@@ -43,13 +44,13 @@ export function modelPage(options: {
       ${
         model.usd_per_million_tokens === null
           ? html`<p class="warn">${t.unpriced}</p>`
-          : html`${priceTable(model.usd_per_million_tokens, t)}
+          : html`${priceTable(model.usd_per_million_tokens, t)} ${unitTable(model.unit_prices, t)}
               <p>
                 ${t.exampleCostOf(count(sizeDefault.input), count(sizeDefault.output))}:
-                <strong>${usd(formatUsd(estimate(model.usd_per_million_tokens, sizeDefault).call))}</strong>
+                <strong>${usd(formatUsd(estimate(model.usd_per_million_tokens, model.unit_prices, sizeDefault).call))}</strong>
               </p>`
       }
-      ${model.usd_per_million_tokens === null ? '' : calculator(model.usd_per_million_tokens, size, speech, t)}
+      ${model.usd_per_million_tokens === null ? '' : calculator(model.usd_per_million_tokens, model.unit_prices, size, speech, t)}
       ${historyOf(history, nowMs, t)}
       <h2>${t.callIt}</h2>
       <p>${t.keyAdvice}</p>
@@ -109,15 +110,54 @@ function priceTable(prices: Prices, t: Texts): Html {
   </table>`;
 }
 
-function calculator(prices: Prices, size: Size, { suffix, language }: Speech, t: Texts): Html {
-  const { lines, call, all } = estimate(prices, size);
-  const field = (name: keyof Size): Html =>
+/** Returns the prices of units that are not tokens. */
+function unitTable(unitPrices: UnitPrices, t: Texts): Html | string {
+  if (unitPrices.length === 0) return '';
+  return html`<table class="pairs">
+    <caption>
+      ${t.perUnit}
+    </caption>
+    <thead>
+      <tr>
+        <th scope="col">${t.unit}</th>
+        <th scope="col" class="n">${t.price}</th>
+      </tr>
+    </thead>
+    <tbody>
+      ${unitPrices.map(
+        ({ unit, usd: price, max_per_call: max }) =>
+          html`<tr>
+            <th scope="row">${unitName(unit, t)}</th>
+            <td class="n">${usd(price)}${unit === requestUnit ? '' : html` <span class="soft">${t.atMostPerCall(count(max))}</span>`}</td>
+          </tr>`,
+      )}
+    </tbody>
+  </table>`;
+}
+
+function calculator(prices: Prices, unitPrices: UnitPrices, size: Size, { suffix, language }: Speech, t: Texts): Html {
+  const { lines, call, all } = estimate(prices, unitPrices, size);
+  const unitInput = ({ unit, max_per_call: max }: UnitPrices[number]): Html | string =>
+    unit === requestUnit
+      ? ''
+      : html`<label
+          >${t.unitsPerCall(unitName(unit, t))}<input
+            type="number"
+            name="${unitField(unit)}"
+            value="${size.units.get(unit) ?? 0}"
+            min="0"
+            max="${max}"
+            step="1"
+            required
+        /></label>`;
+  const nameOf = (kind: string): string => (Object.hasOwn(t.classes, kind) ? t.classes[kind as keyof Texts['classes']] : unitName(kind, t));
+  const field = (name: SizeField): Html =>
     html`<label
       >${t.fields[name]}<input type="number" name="${name}" value="${size[name]}" min="0" max="1000000000" step="1" required
     /></label>`;
   return html`<h2 id="calculator">${t.calculator}</h2>
     <form class="panel" method="get" data-live="calculation">
-      ${suffix === '' ? '' : html`<input type="hidden" name="lang" value="${language}" />`}${field('input')}${field('cached')}${field('written')}${field('written1h')}${field('output')}${prices.reasoning === undefined ? '' : field('reasoning')}${field('calls')}<button
+      ${suffix === '' ? '' : html`<input type="hidden" name="lang" value="${language}" />`}${field('input')}${field('cached')}${field('written')}${field('written1h')}${field('output')}${prices.reasoning === undefined ? '' : field('reasoning')}${unitPrices.map(unitInput)}${field('calls')}<button
         class="first unscripted"
       >
         ${t.calculate}
@@ -130,9 +170,9 @@ function calculator(prices: Prices, size: Size, { suffix, language }: Speech, t:
         </caption>
         <thead>
           <tr>
-            <th scope="col">${t.tokens}</th>
+            <th scope="col">${t.unit}</th>
             <th scope="col" class="n">${t.howMany}</th>
-            <th scope="col" class="n">${t.usdPerMillion}</th>
+            <th scope="col" class="n">${unitPrices.length === 0 ? t.usdPerMillion : t.usdPerMillionOrUnit}</th>
             <th scope="col" class="n">USD</th>
           </tr>
         </thead>
@@ -140,9 +180,9 @@ function calculator(prices: Prices, size: Size, { suffix, language }: Speech, t:
           ${lines.map(
             (line) =>
               html`<tr>
-                <th scope="row">${t.classes[line.kind]}</th>
-                <td class="n" data-label="${t.tokens}">${count(line.tokens)}</td>
-                <td class="n" data-label="${t.usdPerMillion}">${usd(line.usdPerMtok)}</td>
+                <th scope="row">${nameOf(line.kind)}</th>
+                <td class="n" data-label="${t.howMany}">${count(line.quantity)}</td>
+                <td class="n" data-label="${t.usdPerMillion}">${usd(line.usd)}</td>
                 <td class="n" data-label="${t.cost}">${usd(formatUsd(line.nanoUsd))}</td>
               </tr>`,
           )}
@@ -165,6 +205,11 @@ function historyOf(history: readonly PriceVersion[] | undefined, nowMs: number, 
     html`<td class="n" data-label="${label}">
       ${nanoUsd === undefined ? html`<span class="soft">${t.asOutput}</span>` : usd(formatUsd(nanoUsd))}
     </td>`;
+  const units = [...new Set(history.flatMap((price) => price.units.map(({ unit }) => unit)))];
+  const unitCell = (unit: string, price: PriceVersion): Html => {
+    const priced = price.units.find((each) => each.unit === unit);
+    return html`<td class="n" data-label="${unitName(unit, t)}">${priced === undefined ? '' : usd(formatUsd(priced.nanoUsd))}</td>`;
+  };
   const row = (price: PriceVersion): Html => {
     const from = new Date(Number(price.effectiveFromMs)).toISOString();
     const mark =
@@ -175,16 +220,22 @@ function historyOf(history: readonly PriceVersion[] | undefined, nowMs: number, 
           : '';
     return html`<tr>
       <th scope="row"><time datetime="${from}">${from.slice(0, 16).replace('T', ' ')} UTC</time>${mark}</th>
-      ${cell(t.input, price.inputNanoUsdPerMtok)}${cell(t.cacheRead, price.cacheReadNanoUsdPerMtok)}${cell(t.cacheWrite5m, price.cacheWrite5mNanoUsdPerMtok)}${cell(t.cacheWrite1h, price.cacheWrite1hNanoUsdPerMtok)}${cell(t.output, price.outputNanoUsdPerMtok)}${cell(t.reasoning, price.reasoningNanoUsdPerMtok)}
+      ${cell(t.input, price.inputNanoUsdPerMtok)}${cell(t.cacheRead, price.cacheReadNanoUsdPerMtok)}${cell(t.cacheWrite5m, price.cacheWrite5mNanoUsdPerMtok)}${cell(t.cacheWrite1h, price.cacheWrite1hNanoUsdPerMtok)}${cell(t.output, price.outputNanoUsdPerMtok)}${cell(t.reasoning, price.reasoningNanoUsdPerMtok)}${units.map((unit) => unitCell(unit, price))}
     </tr>`;
   };
-  const heads = [t.input, t.cacheRead, t.cacheWrite5m, t.cacheWrite1h, t.output, t.reasoning].map(
-    (head) => html`<th scope="col" class="n">${head}</th>`,
-  );
+  const heads = [
+    t.input,
+    t.cacheRead,
+    t.cacheWrite5m,
+    t.cacheWrite1h,
+    t.output,
+    t.reasoning,
+    ...units.map((unit) => unitName(unit, t)),
+  ].map((head) => html`<th scope="col" class="n">${head}</th>`);
   return html`<h2>${t.history}</h2>
     <table>
       <caption>
-        ${t.historyCaption}
+        ${units.length === 0 ? t.historyCaption : t.historyOfUnitsCaption}
       </caption>
       <thead>
         <tr>

@@ -52,32 +52,47 @@ describe('the calculator', () => {
   const prices = { input: '3', cache_read: '0.3', cache_write_5m: '3.75', cache_write_1h: '6', output: '15.000000001' };
 
   it('rounds each line up to a nano-dollar and multiplies the sum', () => {
-    const { lines, call, all } = estimate(prices, { ...sizeDefault, input: 1, cached: 3, output: 1, calls: 1000 });
+    const { lines, call, all } = estimate(prices, [], { ...sizeDefault, input: 1, cached: 3, output: 1, calls: 1000 });
     expect(lines.map(({ nanoUsd }) => nanoUsd)).toEqual([3000n, 900n, 15_001n]);
     expect(call).toBe(18_901n);
     expect(all).toBe(18_901_000n);
   });
 
   it('has a line for each class that a charge would have, and no more reasoning than output', () => {
-    const size = readSize({ input: '10', cached: '20', written: '30', written1h: '40', output: '50', reasoning: '60', calls: '1' });
+    const size = readSize({ input: '10', cached: '20', written: '30', written1h: '40', output: '50', reasoning: '60', calls: '1' }, []);
     expect(size.reasoning).toBe(50);
-    expect(estimate(prices, size).lines.map(({ tokens, nanoUsd }) => [tokens, nanoUsd])).toEqual([
+    expect(estimate(prices, [], size).lines.map(({ quantity, nanoUsd }) => [quantity, nanoUsd])).toEqual([
       [10, 30_000n],
       [20, 6000n],
       [30, 112_500n],
       [40, 240_000n],
       [50, 750_001n],
     ]);
-    const apart = estimate({ ...prices, reasoning: '20' }, { ...size, reasoning: 45 });
-    expect(apart.lines.slice(4).map(({ kind, tokens, nanoUsd }) => [kind, tokens, nanoUsd])).toEqual([
+    const apart = estimate({ ...prices, reasoning: '20' }, [], { ...size, reasoning: 45 });
+    expect(apart.lines.slice(4).map(({ kind, quantity, nanoUsd }) => [kind, quantity, nanoUsd])).toEqual([
       ['output', 5, 75_001n],
       ['reasoning', 45, 900_000n],
     ]);
   });
 
+  it('adds the price of the request and of what else a call uses, up to its cap', () => {
+    const units = [
+      { unit: 'request', usd: '0.001', max_per_call: 1 },
+      { unit: 'web_search', usd: '0.01', max_per_call: 5 },
+      { unit: 'image', usd: '0.04', max_per_call: 2 },
+    ];
+    const size = readSize({ input: '0', output: '0', calls: '10', unit_web_search: '9', unit_request: '7' }, units);
+    const { lines, call, all } = estimate(prices, units, size);
+    expect(lines.slice(2).map(({ kind, quantity, nanoUsd }) => [kind, quantity, nanoUsd])).toEqual([
+      ['request', 1, 1_000_000n],
+      ['web_search', 5, 50_000_000n],
+    ]);
+    expect([call, all]).toEqual([51_000_000n, 510_000_000n]);
+  });
+
   it('replaces invalid values by the defaults', () => {
-    expect(readSize({ input: '-1', cached: '1e9', output: 'x', calls: ['7', '8'] })).toEqual({ ...sizeDefault, calls: 7 });
-    expect(readSize({ calls: '9999999999' }).calls).toBe(1_000_000_000);
+    expect(readSize({ input: '-1', cached: '1e9', output: 'x', calls: ['7', '8'] }, [])).toEqual({ ...sizeDefault, calls: 7 });
+    expect(readSize({ calls: '9999999999' }, []).calls).toBe(1_000_000_000);
   });
 });
 
@@ -105,10 +120,11 @@ describe('the catalog as CSV', () => {
       max_input_tokens: 1,
       max_tokens: 1,
       usd_per_million_tokens: null,
+      unit_prices: [{ unit: 'request', usd: '0.001', max_per_call: 1 }],
       input_modalities: ['text', 'image'],
       features: [],
     };
     const [, line] = catalogCsv([model as unknown as Parameters<typeof catalogCsv>[0][number]]).split('\r\n');
-    expect(line).toBe(`'=cmd(),"A ""b"", c",,active,true,1,1,,,,,,,text image,`);
+    expect(line).toBe(`'=cmd(),"A ""b"", c",,active,true,1,1,,,,,,,request=0.001,text image,`);
   });
 });

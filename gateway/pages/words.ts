@@ -11,6 +11,11 @@ export function featureName(word: string, { features }: Texts): string {
   return Object.hasOwn(features, word) ? features[word]! : word.replaceAll('_', ' ');
 }
 
+/** Returns the display name of a unit that is not a token: its own name, unless it is one that Tollgate counts. */
+export function unitName(unit: string, { units }: Texts): string {
+  return Object.hasOwn(units, unit) ? units[unit]! : unit.replaceAll('_', ' ');
+}
+
 /** Formats an amount: exact, with at least two decimals. */
 export function usd(decimal: string): string {
   const [whole = '0', decimals = ''] = decimal.split('.');

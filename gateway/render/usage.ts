@@ -1,7 +1,7 @@
 // Renders a usage record as JSON. Amounts are USD as decimal strings.
 import type { Static } from 'typebox';
 import { ApiFormat } from '#proto/inference/v1/inference.js';
-import { TokenClass, type TokenCounts } from '#proto/inference/v1/tokens.js';
+import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { type ModelFallback, Outcome, UsageSource, type UsageRecord } from '#proto/metering/v1/metering.js';
 import { formatUsd } from '#rules/money.js';
 import type { UsageRecordAlone, UsageRecordView } from '../formats/account-schema.js';
@@ -39,11 +39,13 @@ export function renderUsageRecord(record: UsageRecord): View {
     usage_source: word(UsageSource[record.source], 'USAGE_SOURCE_'),
     quarantined: record.quarantined,
     tokens: renderTokens(record.tokens!),
+    units: renderUnits(record.tokens!),
     price_version: call.price?.id ?? null,
     line_items: record.lineItems.map((item) => ({
-      kind: word(TokenClass[item.tokenClass], 'TOKEN_CLASS_'),
-      tokens: item.tokens,
-      usd_per_million_tokens: formatUsd(item.nanoUsdPerMtok),
+      unit: item.unit,
+      quantity: item.quantity,
+      price_usd: formatUsd(item.nanoUsd),
+      per: item.per,
       amount_usd: formatUsd(item.amountNanoUsd),
     })),
     charge_usd: formatUsd(record.chargeNanoUsd),
@@ -64,6 +66,11 @@ export function renderUsageRecord(record: UsageRecord): View {
 
 function fallbackReason(fallback: ModelFallback | undefined): View['fallback_reason'] {
   return fallback === undefined ? null : { budget_id: fallback.budgetId, spent_percent: fallback.spentPercent };
+}
+
+/** Returns the counts in units that are not tokens. */
+export function renderUnits({ units }: TokenCounts): View['units'] {
+  return (units?.counts ?? []).map(({ unit, count }) => ({ unit, quantity: count }));
 }
 
 /** Returns token counts by class. */

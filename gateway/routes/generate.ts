@@ -1,4 +1,4 @@
-// POST /v1/chat/completions and POST /v1/messages: parse → metered call → response, streamed or whole.
+// POST /v1/chat/completions, /v1/messages and /v1/responses: parse → metered call → response, streamed or whole.
 import type { Context, Middleware } from 'koa';
 import { ApiFormat } from '#proto/inference/v1/inference.js';
 import type { ModelFallback } from '#proto/metering/v1/metering.js';
@@ -25,9 +25,10 @@ const formatCodes: Record<Format['name'], ApiFormat> = {
   'chat-completions': ApiFormat.API_FORMAT_CHAT_COMPLETIONS,
   messages: ApiFormat.API_FORMAT_MESSAGES,
   embeddings: ApiFormat.API_FORMAT_EMBEDDINGS,
+  responses: ApiFormat.API_FORMAT_RESPONSES,
 };
 
-/** What the routes of both formats need. */
+/** What the routes of all formats need. */
 export interface GenerateDeps extends CallDeps {
   readonly keyedCalls: KeyedCalls;
   readonly retries: Retries;
@@ -72,6 +73,7 @@ export function generate(format: Format, deps: GenerateDeps): Middleware {
       createdAtMs: startedAtMs,
       includeUsage: parsed.includeUsage,
       vectorEncoding: parsed.vectorEncoding,
+      echo: parsed.echo,
     };
     if (parsed.streaming) await answerStreaming(ctx, format, steps, answer, parsed, deps);
     else await answerWhole(ctx, format, steps, answer, parsed);
@@ -208,7 +210,7 @@ async function answerStreaming(
     stateOf(ctx).failure = shown;
     // A client that disconnects cancels its call, which needs no investigation.
     if (shown.reason !== 'cancelled') deps.log.warn({ err: error, request_id: requestId }, 'a stream ended with an error');
-    await sse.write(format.errorFrame(shown, requestId));
+    await sse.write(encoder?.fail?.(shown) ?? format.errorFrame(shown, requestId));
   }
   sse.end();
 }

@@ -95,7 +95,7 @@ export function modelHtml(deps: PageDeps): Middleware {
       modelPage({
         model,
         history: await priceHistory(model.id, deps),
-        size: readSize(ctx.query),
+        size: readSize(ctx.query, model.unit_prices),
         // An alias leads to the page, whose address is that of the id.
         place: { ...place, path: modelAddress('', model.id) },
         nowMs: deps.clock.nowMs(),

@@ -64,6 +64,9 @@ export const fieldRules = {
   page_token: 'must be the cursor of an earlier page of the same list',
   audit_action: 'must be an action such as key.create, or the word before its dot',
 
+  unit_name: 'must have 1 to 32 of the characters a-z 0-9 _, begin with a letter, and not be a class of tokens',
+  unit_price: 'must have a valid name, a price of 0 or more, and a max_per_call of at least 1',
+  distinct_units: 'must name a unit that no other entry names',
   positive: 'must be above 0',
   nonzero: 'must not be 0',
   positive_limit: 'must be above 0; leave it out for a key without a limit',

@@ -1,8 +1,24 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { PriceVersion } from '#proto/catalog/v1/catalog.js';
-import { TokenClass, TokenCounts } from '#proto/inference/v1/tokens.js';
-import { affordableTokens, chargeFor, costAtMost, costBound, lines, pricesOutOfBounds, unitPriceNanoUsdMax } from './pricing.js';
+import { TokenCounts } from '#proto/inference/v1/tokens.js';
+import {
+  affordableTokens,
+  chargeFor,
+  chargesTheSame,
+  costAtMost,
+  costBound,
+  countOf,
+  countRequests,
+  lines,
+  priceList,
+  pricesOutOfBounds,
+  tokenClasses,
+  unitCostNanoUsdMax,
+  unitFaults,
+  unitPriceNanoUsdMax,
+  unitsMax,
+} from './pricing.js';
 
 const tokens = (counts: Partial<TokenCounts>): TokenCounts => TokenCounts.fromPartial(counts);
 const price = (prices: Partial<PriceVersion>): PriceVersion => PriceVersion.fromPartial(prices);
@@ -43,8 +59,8 @@ describe('a charge', () => {
       price({ inputNanoUsdPerMtok: 3_000_000_000n, outputNanoUsdPerMtok: 15_000_000_000n }),
     );
     expect(lineItems).toEqual([
-      { tokenClass: TokenClass.TOKEN_CLASS_INPUT, tokens: 1234, nanoUsdPerMtok: 3_000_000_000n, amountNanoUsd: 3_702_000n },
-      { tokenClass: TokenClass.TOKEN_CLASS_OUTPUT, tokens: 567, nanoUsdPerMtok: 15_000_000_000n, amountNanoUsd: 8_505_000n },
+      { unit: 'input', quantity: 1234, nanoUsd: 3_000_000_000n, amountNanoUsd: 3_702_000n, per: 1_000_000 },
+      { unit: 'output', quantity: 567, nanoUsd: 15_000_000_000n, amountNanoUsd: 8_505_000n, per: 1_000_000 },
     ]);
     expect(chargeNanoUsd).toBe(12_207_000n);
   });
@@ -60,20 +76,18 @@ describe('a charge', () => {
   it('takes reasoning out of output only when reasoning has a price', () => {
     const counts = tokens({ outputTokens: 100, reasoningTokens: 60 });
     const apart = chargeFor(counts, price({ outputNanoUsdPerMtok: 1_000_000n, reasoningNanoUsdPerMtok: 2_000_000n }));
-    expect(apart.lineItems.map((item) => [item.tokenClass, item.tokens, item.amountNanoUsd])).toEqual([
-      [TokenClass.TOKEN_CLASS_OUTPUT, 40, 40n],
-      [TokenClass.TOKEN_CLASS_REASONING, 60, 120n],
+    expect(apart.lineItems.map((item) => [item.unit, item.quantity, item.amountNanoUsd])).toEqual([
+      ['output', 40, 40n],
+      ['reasoning', 60, 120n],
     ]);
     const together = chargeFor(counts, price({ outputNanoUsdPerMtok: 1_000_000n, reasoningNanoUsdPerMtok: undefined }));
-    expect(together.lineItems.map((item) => [item.tokenClass, item.tokens, item.amountNanoUsd])).toEqual([
-      [TokenClass.TOKEN_CLASS_OUTPUT, 100, 100n],
-    ]);
+    expect(together.lineItems.map((item) => [item.unit, item.quantity, item.amountNanoUsd])).toEqual([['output', 100, 100n]]);
   });
 
   it('keeps a line for tokens that cost nothing', () => {
     expect(chargeFor(tokens({ inputTokens: 5 }), price({ inputNanoUsdPerMtok: 0n }))).toEqual({
       chargeNanoUsd: 0n,
-      lineItems: [{ tokenClass: TokenClass.TOKEN_CLASS_INPUT, tokens: 5, nanoUsdPerMtok: 0n, amountNanoUsd: 0n }],
+      lineItems: [{ unit: 'input', quantity: 5, nanoUsd: 0n, amountNanoUsd: 0n, per: 1_000_000 }],
     });
   });
 
@@ -83,14 +97,14 @@ describe('a charge', () => {
         const { chargeNanoUsd, lineItems } = chargeFor(counts, prices);
         expect(lineItems.reduce((sum, item) => sum + item.amountNanoUsd, 0n)).toBe(chargeNanoUsd);
         for (const item of lineItems) {
-          const excess = item.amountNanoUsd * 1_000_000n - BigInt(item.tokens) * item.nanoUsdPerMtok;
-          expect(excess >= 0n && excess < 1_000_000n).toBe(true);
+          const excess = item.amountNanoUsd * BigInt(item.per) - BigInt(item.quantity) * item.nanoUsd;
+          expect(excess >= 0n && excess < BigInt(item.per)).toBe(true);
         }
-        const perKind = new Set(lineItems.map((item) => item.tokenClass));
+        const perKind = new Set(lineItems.map((item) => item.unit));
         expect(perKind.size).toBe(lineItems.length);
         const { inputTokens, cacheReadTokens, cacheWrite5mTokens, cacheWrite1hTokens, outputTokens } = counts;
         const all = inputTokens + cacheReadTokens + cacheWrite5mTokens + cacheWrite1hTokens + outputTokens;
-        expect(lineItems.reduce((sum, item) => sum + item.tokens, 0)).toBe(all);
+        expect(lineItems.reduce((sum, item) => sum + item.quantity, 0)).toBe(all);
         expect(chargeNanoUsd < 2n ** 63n).toBe(true);
       }),
     );
@@ -148,7 +162,7 @@ describe('the bound of a cost', () => {
     expect(costAtMost(costBound(price({}), 1000, 3), 1000)).toBe(0n);
     const dear = price(Object.fromEntries(priceFields.map((field) => [field, unitPriceNanoUsdMax])));
     // Without input no line of the input is rounded, only those of output and reasoning.
-    expect(costBound(dear, 0, 1).inputNanoUsd).toBe(1n);
+    expect(costBound(dear, 0, 1).fixedNanoUsd).toBe(1n);
     expect(costAtMost(costBound(price({ inputNanoUsdPerMtok: 1_000_000n }), 1000, 1), 1000)).toBe(1000n);
     expect(costAtMost(costBound(price({ outputNanoUsdPerMtok: 1_000_000n, reasoningNanoUsdPerMtok: 0n }), 1000, 1), 1000)).toBe(1000n);
   });
@@ -182,14 +196,125 @@ const priceFields = [
 ] as const;
 
 describe('the table of lines', () => {
-  it('has a line for every kind of line item, in their order', () => {
-    const kinds = Object.values(TokenClass).filter((kind) => typeof kind === 'number' && kind > 0);
-    expect(lines.map(({ kind }) => kind)).toEqual(kinds);
+  it('has a line for every class of tokens, in their order', () => {
+    expect(lines.map(({ name }) => name)).toEqual(tokenClasses);
   });
 
   it.each(priceFields)('bounds %s on both sides', (field) => {
     const name = field.replace(/(?<=[a-z])(?=[A-Z]|\d)/g, '_').toLowerCase();
     for (const bad of [-1n, unitPriceNanoUsdMax + 1n]) expect(pricesOutOfBounds(price({ [field]: bad }))).toEqual([name]);
     for (const good of [0n, unitPriceNanoUsdMax]) expect(pricesOutOfBounds(price({ [field]: good }))).toEqual([]);
+  });
+});
+
+const unitNames = ['request', 'web_search', 'image', 'second'];
+const unitOf = fc.record({
+  nanoUsd: fc.oneof(fc.constantFrom(0n, 1n), fc.bigInt({ min: 0n, max: 1_000_000_000n })),
+  maxPerCall: fc.integer({ min: 1, max: 1000 }),
+});
+const anyUnits = fc
+  .dictionary(fc.constantFrom(...unitNames), unitOf)
+  .map((units) => Object.entries(units).map(([unit, each]) => ({ unit, ...each, ...(unit === 'request' ? { maxPerCall: 1 } : {}) })));
+
+describe('units that are not tokens', () => {
+  const units = [
+    { unit: 'request', nanoUsd: 1_000_000n, maxPerCall: 1 },
+    { unit: 'web_search', nanoUsd: 10_000_000n, maxPerCall: 5 },
+  ];
+  const priced = price({ inputNanoUsdPerMtok: 1n, units });
+
+  it('are lines of their own, priced one by one, in the order of the price', () => {
+    const counts = tokens({
+      inputTokens: 1,
+      units: {
+        counts: [
+          { unit: 'web_search', count: 3 },
+          { unit: 'request', count: 1 },
+          { unit: 'image', count: 9 },
+        ],
+      },
+    });
+    expect(chargeFor(counts, priced)).toEqual({
+      chargeNanoUsd: 31_000_001n,
+      lineItems: [
+        { unit: 'input', quantity: 1, nanoUsd: 1n, amountNanoUsd: 1n, per: 1_000_000 },
+        { unit: 'request', quantity: 1, nanoUsd: 1_000_000n, amountNanoUsd: 1_000_000n, per: 1 },
+        { unit: 'web_search', quantity: 3, nanoUsd: 10_000_000n, amountNanoUsd: 30_000_000n, per: 1 },
+      ],
+    });
+  });
+
+  it('are held for one request and for as many of the others as the call allows', () => {
+    expect(costAtMost(costBound(priced, 0, 1), 0)).toBe(1_000_000n);
+    expect(costAtMost(costBound(priced, 0, 1, [{ unit: 'web_search', count: 4 }]), 0)).toBe(41_000_000n);
+    expect(affordableTokens(costBound(priced, 0, 1), 999_999n, 100)).toBe(0);
+    expect(affordableTokens(costBound(priced, 0, 1), 1_000_000n, 100)).toBe(100);
+  });
+
+  it('never cost more than what was held, whatever is used of them', () => {
+    const share = fc.double({ min: 0, max: 1, noNaN: true });
+    fc.assert(
+      fc.property(
+        anyPrice,
+        anyUnits,
+        fc.nat({ max: 1000 }),
+        fc.nat({ max: 1000 }),
+        share,
+        (prices, others, inputTokens, outputTokens, part) => {
+          const all = { ...prices, units: others };
+          const caps = others.map(({ unit, maxPerCall }) => ({ unit, count: maxPerCall }));
+          const used = caps.map(({ unit, count: cap }) => ({ unit, count: Math.round(cap * part) }));
+          const counts = countRequests(tokens({ inputTokens, outputTokens, units: { counts: used } }), all, 1);
+          const bound = costBound(all, inputTokens, 1, caps);
+          const { chargeNanoUsd, lineItems } = chargeFor(counts, all);
+          expect(costAtMost(bound, outputTokens) >= chargeNanoUsd).toBe(true);
+          expect(lineItems.reduce((sum, item) => sum + item.amountNanoUsd, 0n)).toBe(chargeNanoUsd);
+        },
+      ),
+    );
+  });
+
+  it('fit 64 bits at their highest prices, with the tokens', () => {
+    const most = Array.from({ length: unitsMax }, (_, index) => ({ unit: `u${index}`, nanoUsd: unitCostNanoUsdMax, maxPerCall: 1 }));
+    expect(unitFaults(most)).toEqual([]);
+    const dear = price({ ...Object.fromEntries(priceFields.map((field) => [field, unitPriceNanoUsdMax])), units: most });
+    const counts = Object.fromEntries(lines.map(({ count: name }) => [name, 4_294_967_295]));
+    const used = tokens({ ...counts, reasoningTokens: 0, units: { counts: most.map(({ unit }) => ({ unit, count: 1 })) } });
+    expect(chargeFor(used, dear).chargeNanoUsd < 2n ** 63n).toBe(true);
+  });
+
+  it('count one request where requests have a price, and none where they have not', () => {
+    const searched = tokens({ units: { counts: [{ unit: 'web_search', count: 2 }] } });
+    expect(countOf(countRequests(searched, priced, 1), 'request')).toBe(1);
+    expect(countOf(countRequests(searched, priced, 1), 'web_search')).toBe(2);
+    expect(countRequests(countRequests(searched, priced, 1), priced, 0)).toEqual(searched);
+    expect(countRequests(countRequests(tokens({}), priced, 1), priced, 0).units).toBeUndefined();
+    expect(countRequests(searched, price({}), 1)).toBe(searched);
+  });
+
+  it.each([
+    ['name', { unit: 'Web search' }],
+    ['name', { unit: '' }],
+    ['name', { unit: 'u'.repeat(33) }],
+    ['name', { unit: 'input' }],
+    ['repeated', { unit: 'request' }],
+    ['max_per_call', { maxPerCall: 0 }],
+    ['max_per_call', { maxPerCall: 1_000_000_001 }],
+    ['amount', { nanoUsd: -1n }],
+    ['amount', { nanoUsd: unitCostNanoUsdMax, maxPerCall: 2 }],
+  ])('cannot be priced with a wrong %s: %j', (fault, changes) => {
+    const [request, search] = units;
+    expect(unitFaults([request!, { ...search!, ...changes }])).toEqual([{ index: 1, fault }]);
+  });
+
+  it('cannot allow more than one request in a call', () => {
+    expect(unitFaults([{ unit: 'request', nanoUsd: 1n, maxPerCall: 2 }])).toEqual([{ index: 0, fault: 'max_per_call' }]);
+  });
+
+  it('make versions differ, in price, cap and presence, but not in order', () => {
+    expect(chargesTheSame(priced, price({ ...priced, units: units.toReversed() }))).toBe(true);
+    for (const others of [[], units.slice(1), [units[0]!, { ...units[1]!, maxPerCall: 6 }], [units[0]!, { ...units[1]!, nanoUsd: 1n }]])
+      expect(chargesTheSame(priced, price({ ...priced, units: others }))).toBe(false);
+    expect(priceList(priced).map(({ unit }) => unit)).toEqual([...tokenClasses, 'request', 'web_search']);
   });
 });

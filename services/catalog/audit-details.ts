@@ -50,5 +50,8 @@ export function priceDetail(price: PriceVersion): object {
       output: formatUsd(price.outputNanoUsdPerMtok),
       reasoning: reasoning === undefined ? null : formatUsd(reasoning),
     },
+    ...(price.units.length === 0
+      ? {}
+      : { units: price.units.map(({ unit, nanoUsd, maxPerCall }) => ({ unit, usd: formatUsd(nanoUsd), max_per_call: maxPerCall })) }),
   };
 }

@@ -22,10 +22,11 @@ export interface CallKind {
   readonly disconnectsAfter?: number;
 }
 
-/** Prices of one model, in nano-USD per million tokens. */
+/** Prices of one model, in nano-USD per million tokens, and for a request. */
 export interface Price {
   readonly input: bigint;
   readonly output: bigint;
+  readonly request: bigint;
 }
 
 const paths = ['/v1/chat/completions', '/v1/messages'] as const;
@@ -87,7 +88,7 @@ export async function addStubModels(system: System, stub: StubUpstream): Promise
     const path = join(system.dataDir, 'model.json');
     writeFileSync(path, JSON.stringify(stubModel(`${prefix}/slow`, `stub-${prefix}`)));
     await system.cli('model', 'put', path);
-    await system.cli('price', 'publish', `${prefix}/slow`, '--input', '1.37', '--output', '5.11');
+    await system.cli('price', 'publish', `${prefix}/slow`, '--input', '1.37', '--output', '5.11', '--unit', 'request=0.000123457');
   }
 }
 
@@ -110,6 +111,7 @@ interface CatalogModel {
   readonly id: string;
   readonly available: boolean;
   readonly usd_per_million_tokens: { readonly input: string; readonly output: string } | null;
+  readonly unit_prices: readonly { readonly unit: string; readonly usd: string }[];
 }
 
 /** Returns the prices of all models from the public catalog, once it lists the models of these kinds of calls. */
@@ -117,17 +119,19 @@ export async function readPrices(system: System, kinds: readonly CallKind[]): Pr
   return eventually(async () => {
     const { data } = (await (await fetch(`${system.baseUrl}/v1/catalog`)).json()) as { data: CatalogModel[] };
     const prices = new Map<string, Price>();
-    for (const { id, available, usd_per_million_tokens: usd } of data) {
-      if (available && usd !== null) prices.set(id, { input: nanoUsd(usd.input), output: nanoUsd(usd.output) });
+    for (const { id, available, usd_per_million_tokens: usd, unit_prices: units } of data) {
+      if (!available || usd === null) continue;
+      const request = units.find(({ unit }) => unit === 'request')?.usd ?? '0';
+      prices.set(id, { input: nanoUsd(usd.input), output: nanoUsd(usd.output), request: nanoUsd(request) });
     }
     return kinds.every(({ model }) => prices.has(model)) ? prices : undefined;
   });
 }
 
-/** Returns tokens times price, with each line rounded up once. */
+/** Returns tokens times price, with each line rounded up once, and the price of the request. */
 export function costOf(tokens: Tokens, price: Price): bigint {
   const line = (count: number, perMtok: bigint): bigint => (BigInt(count) * perMtok + 999_999n) / 1_000_000n;
-  return line(tokens.input, price.input) + line(tokens.output, price.output);
+  return line(tokens.input, price.input) + line(tokens.output, price.output) + price.request;
 }
 
 function nanoUsd(usd: string): bigint {

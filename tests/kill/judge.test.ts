@@ -10,7 +10,7 @@ const find = (isStream: boolean): CallKind =>
   callKinds.find((kind) => kind.model === 'sandbox/story' && kind.isStream === isStream && kind.disconnectsAfter === undefined)!;
 const [stream, whole] = [find(true), find(false)];
 const reference: Reference = { text: 'a story of forty tokens', tokens: { input: 9, output: 40 } };
-const price = { input: 100_000_000n, output: 400_000_000n };
+const price = { input: 100_000_000n, output: 400_000_000n, request: 5000n };
 const fullCharge = costOf(reference.tokens, price);
 const accountId = 'acct_1';
 
@@ -131,6 +131,13 @@ describe('the judge', () => {
       [lost(1n)],
       'charged for a whole answer that was not delivered',
     ],
+    [
+      'a full answer without its request',
+      full,
+      [{ ...record, charge_nano_usd: String(fullCharge - 5000n), captured_nano_usd: String(fullCharge - 5000n) }],
+      'not tokens × price',
+    ],
+    ['a cut stream without its request', cut, [lost(4999n)], 'charged without its request'],
     ['a cut stream charged beyond its delivery', cut, [lost(costOf({ input: 64, output: 6 }, price))], 'charged more than was delivered'],
     ['a finished answer charged in part', cut, [{ ...record, charge_nano_usd: less, captured_nano_usd: less }], 'not charged in full'],
     ['a call that hung', { ...cut, how: 'hung' }, [], 'never ended'],

@@ -114,6 +114,7 @@ function judgeCall(outcome: Outcome, records: readonly RecordRow[], { prices, re
     const output = mayContinue(outcome) ? reference.tokens.output : Math.min(reference.tokens.output, deltas * kind.tokensPerDeltaMax);
     const costMax = costOf({ input: Math.max(reference.tokens.input, inputTokensMax), output }, price);
     check(charge <= costMax, `charged more than was delivered and in transit, ${costMax}`);
+    check(charge === 0n || charge >= price.request, `charged without its request, ${price.request}`);
   }
   return faults;
 }

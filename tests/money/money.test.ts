@@ -116,9 +116,24 @@ describe.each(modes)('money, %s', (mode) => {
   });
 
   it('serves exactly as many of 200 concurrent calls as the balance affords, and refuses the others with 402', async () => {
+    // Each call is charged its tokens and the request.
+    const file = join(system.dataDir, 'per-call.json');
+    writeFileSync(
+      file,
+      JSON.stringify({
+        id: 'test/per-call',
+        display_name: 'Per call',
+        context_limit_tokens: 1000,
+        output_limit_tokens: 100,
+        targets: [{ upstream_id: 'sandbox', upstream_model: 'story' }],
+      }),
+    );
+    await system.cli('model', 'put', file);
+    await system.cli('price', 'publish', 'test/per-call', '--input', '1.5', '--output', '3', '--unit', 'request=0.000777001');
     // The hold of one such call, measured with an identical call.
-    const body = { model: 'sandbox/story', max_tokens: 100, messages: [{ role: 'user', content: 'delay=30ms tokens=100' }] };
+    const body = { model: 'test/per-call', max_tokens: 100, messages: [{ role: 'user', content: 'delay=30ms tokens=100' }] };
     const probe = await customer('probe', '1');
+    await eventually(async () => (await chat(system, probe.secret, body)).status === 200 || undefined);
     const probeResponse = await chat(system, probe.secret, body);
     const { held_usd: holdUsd } = (await (
       await get(system, `/v1/usage/${probeResponse.headers.get('x-request-id')}`, probe.secret)
@@ -139,6 +154,8 @@ describe.each(modes)('money, %s', (mode) => {
     expect(served).toBe(Number(affordable));
     const { rows, balance } = await settled(system, accountId);
     expect(rows).toHaveLength(served);
+    for (const row of rows)
+      expect(BigInt(row.charge_nano_usd)).toBe(BigInt(row.input_tokens) * 1500n + BigInt(row.output_tokens) * 3000n + 777_001n);
     expect(BigInt(balance.available_nano_usd)).toBe(total - sumOfCharges(rows));
     expect(BigInt(balance.available_nano_usd)).toBeGreaterThanOrEqual(0n);
   }, 60_000);

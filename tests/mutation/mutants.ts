@@ -41,9 +41,19 @@ export const mutants: readonly Mutant[] = [
         '(prices) => prices.cacheWrite5mNanoUsdPerMtok',
       ],
       ['one token more is affordable', 'Number(tokens);', 'Number(tokens) + 1;'],
-      ['an amount below the input affords output', 'if (amountNanoUsd < inputNanoUsd) return 0;', ''],
+      ['an amount below the input and the units affords output', 'if (amountNanoUsd < fixedNanoUsd) return 0;', ''],
       ['prices have no upper bound', ' || nanoUsd > unitPriceNanoUsdMax', ''],
-      ['prices may be negative', 'nanoUsd < 0n || ', ''],
+      ['prices may be negative', 'nanoUsd < 0n || nanoUsd > unit', 'nanoUsd > unit'],
+      ['other units are not held', ' + unitsNanoUsd,', ','],
+      ['many requests are held', 'unit === requestUnit ? 1 : (unitCaps', 'unit === requestUnit ? 2 : (unitCaps'],
+      ['a request is not charged', ' || countOf(counts, requestUnit) === requests) return counts;', ' || true) return counts;'],
+      [
+        'a charged request hides the other units',
+        '[{ unit: requestUnit, count: requests }, ...others]',
+        '[{ unit: requestUnit, count: requests }]',
+      ],
+      ['other units are charged per million', 'BigInt(quantity) * nanoUsd;', '(BigInt(quantity) * nanoUsd) / tokensPerPriceUnit;'],
+      ['a unit may cost any amount', 'nanoUsd * BigInt(maxPerCall) > unitCostNanoUsdMax', 'false'],
       ['an empty prompt reserves rounding', 'inputTokensMax === 0 ? 0n : ', ''],
     ],
   ),
@@ -133,6 +143,7 @@ export const mutants: readonly Mutant[] = [
     'gateway/call/progress.ts',
     [progress, call],
     [
+      ['a lost call is not charged its request', 'countRequests(this.tokens, this.call.price!, 1)', 'this.tokens'],
       ['what is read after a disconnect is charged', 'if (!this.hasDisconnected) this.tokens = usageSoFar;', 'this.tokens = usageSoFar;'],
       ['an estimate of the end counts after a disconnect', 'event.value.usageReported || !this.hasDisconnected', 'true'],
       [
@@ -143,7 +154,7 @@ export const mutants: readonly Mutant[] = [
       ['an accepted call is free', 'if (accepted !== undefined) this.#accept(accepted.target);', ''],
       ['a failed attempt is charged', 'this.isAccepted = false;\n    this.tokens', 'this.tokens'],
       ['what broke off is counted with the next answer', 'this.#delivered = new AnswerText();', ''],
-      ['an input is charged that no output followed', 'this.firstOutputAtMs === undefined ? noTokens : this.tokens', 'this.tokens'],
+      ['an input is charged that no output followed', 'this.firstOutputAtMs === undefined ? noTokens : ', ''],
       ['a whole answer is not awaited after a disconnect', 'return this.isAccepted || !this.call.streaming;', 'return this.isAccepted;'],
       ['what is reported is counted', 'if (input && output) return undefined;', ''],
       ['a report is replaced by a count', '...(input ? {} : { inputTokens: counted.inputTokens }),', 'inputTokens: counted.inputTokens,'],
@@ -235,8 +246,21 @@ export const mutants: readonly Mutant[] = [
   ),
   ...of(
     'services/metering/records/usage-record.ts',
-    ['services/metering/rpcs/record-usage.test.ts'],
-    [['an outcome that is never charged is', "ended.free || outcomeRules[ended.outcome].charged === 'never'", 'ended.free']],
+    ['services/metering/rpcs/record-usage.test.ts', 'services/metering/leases/lease-sweeper.test.ts'],
+    [
+      ['an outcome that is never charged is', "ended.free || outcomeRules[ended.outcome].charged === 'never'", 'ended.free'],
+      ['a free call counts a request', 'free ? 0 : 1', '1'],
+      ['a lost call that delivered nothing is charged a request', 'isLost && !free ?', 'false ?'],
+    ],
+  ),
+  ...of(
+    'services/metering/requests/validate-usage.ts',
+    ['services/metering/requests/validate-usage.test.ts'],
+    [
+      ['more of a unit is charged than was held', 'Math.min(count, cap)', 'count'],
+      ['the cap of a price is ignored', 'Math.min(priced.maxPerCall, capOf(unit, unitCaps?.counts))', 'capOf(unit, unitCaps?.counts)'],
+      ['a unit that occurs twice is charged once more', 'valid.some((each) => each.unit === unit)', 'false'],
+    ],
   ),
   ...of(
     'services/auth/users/rpcs/get-session.ts',

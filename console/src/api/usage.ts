@@ -2,7 +2,6 @@
 import type {
   Attempt,
   Outcome,
-  TokenClass,
   RecordHold,
   RecordSearch as Search,
   TokenSums,
@@ -14,7 +13,7 @@ import type {
 } from '../../../gateway/console/schemas/usage.js';
 import { api, apiUrl, type Page, type Query } from './client.js';
 
-export type { Attempt, Outcome, TokenClass, RecordHold, TokenSums, UsageRecord, UsageRecordDetail, UsageTotal };
+export type { Attempt, Outcome, RecordHold, TokenSums, UsageRecord, UsageRecordDetail, UsageTotal };
 
 // An address can hold any text.
 type FromAddress<F> = Omit<F, 'outcome'> & { readonly outcome?: string };
@@ -36,7 +35,7 @@ export const outcomes = [
   'gateway_lost',
 ] as const satisfies readonly Outcome[];
 
-/** One class of tokens in a charge. */
+/** One line of a charge. */
 export type LineItem = UsageRecord['line_items'][number];
 /** The possible outcomes of an attempt at an upstream. */
 export type AttemptOutcome = Attempt['outcome'];

@@ -17,6 +17,7 @@ const columns: readonly [string, (record: UsageRecord) => string | number][] = [
   ['cache_write_1h_tokens', ({ tokens }) => tokens!.cacheWrite1hTokens],
   ['output_tokens', ({ tokens }) => tokens!.outputTokens],
   ['reasoning_tokens', ({ tokens }) => tokens!.reasoningTokens],
+  ['units', ({ tokens }) => (tokens!.units?.counts ?? []).map(({ unit, count }) => `${unit}=${count}`).join(' ')],
   ['charge_usd', ({ chargeNanoUsd }) => formatUsd(chargeNanoUsd)],
   ['first_output_ms', ({ firstOutputMs }) => firstOutputMs ?? ''],
   ['duration_ms', ({ durationMs }) => durationMs],

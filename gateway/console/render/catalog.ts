@@ -1,5 +1,6 @@
 // Models, prices and drafts as JSON, for operators. Amounts are decimal-string USD. Pure.
 import { formatUsd } from '#rules/money.js';
+import { priceList } from '#rules/pricing.js';
 import {
   type Model,
   ModelState,
@@ -10,7 +11,8 @@ import {
   type Target,
 } from '#proto/catalog/v1/catalog.js';
 import type { Upstream } from '#proto/inference/v1/inference.js';
-import { renderTokens } from '../../render/usage.js';
+import { renderUnitPrices } from '../../formats/models.js';
+import { renderTokens, renderUnits } from '../../render/usage.js';
 import type {
   Change,
   DatedPrice,
@@ -42,6 +44,7 @@ export function renderPrice(price: PriceVersion): Price {
     id: price.id,
     effective_from: instant(price.effectiveFromMs),
     usd_per_million_tokens: renderFigures(price),
+    unit_prices: renderUnitPrices(price),
     created_at: instant(price.createdAtMs),
   };
 }
@@ -132,7 +135,7 @@ function whyNotServed(model: Model, hasRoute: boolean): 'retired' | 'unpriced' |
 }
 
 function isFree(price: PriceVersion): boolean {
-  return Object.values(renderFigures(price)).every((usd) => usd === null || usd === '0');
+  return priceList(price).every(({ nanoUsd }) => nanoUsd === undefined || nanoUsd === 0n);
 }
 
 /** Renders a draft. */
@@ -144,6 +147,7 @@ export function renderDraft({ price, version, author, updatedAtMs }: PriceDraft)
     updated_at: instant(updatedAtMs),
     effective_from: price!.effectiveFromMs === 0n ? null : instant(price!.effectiveFromMs),
     usd_per_million_tokens: renderFigures(price!),
+    unit_prices: renderUnitPrices(price),
   };
 }
 
@@ -158,26 +162,27 @@ export function renderDiff(diff: PriceDiff, costs: readonly CallCost[]): PriceDi
   return {
     before: maybe(diff.before, renderPrice),
     changes: diff.changes.map(renderChange),
-    warnings: diff.warnings.map(({ kind, tokenClass }) => ({
-      kind: words.priceWarning.of(kind),
-      class: tokenClass === 0 ? null : words.tokenClass.of(tokenClass),
-    })),
+    warnings: diff.warnings.map(({ kind, unit }) => ({ kind: words.priceWarning.of(kind), unit: orNull(unit) })),
     later: diff.later.map(renderPrice),
     typical_calls: diff.typicalCalls.map(({ name, tokens }, index) => ({
       name,
       tokens: renderTokens(tokens!),
+      units: renderUnits(tokens!),
       before_usd: maybe(costs[index]?.before, formatUsd),
       after_usd: maybe(costs[index]?.after, formatUsd),
     })),
   };
 }
 
-function renderChange({ tokenClass, beforeNanoUsdPerMtok, afterNanoUsdPerMtok, changeBasisPoints }: PriceChange): Change {
+function renderChange(change: PriceChange): Change {
   return {
-    class: words.tokenClass.of(tokenClass),
-    before_usd: maybe(beforeNanoUsdPerMtok, formatUsd),
-    after_usd: maybe(afterNanoUsdPerMtok, formatUsd),
-    change_percent: maybe(changeBasisPoints, percent),
+    unit: change.unit,
+    per: change.per,
+    before_usd: maybe(change.beforeNanoUsd, formatUsd),
+    after_usd: maybe(change.afterNanoUsd, formatUsd),
+    change_percent: maybe(change.changeBasisPoints, percent),
+    before_max_per_call: change.beforeMaxPerCall ?? null,
+    after_max_per_call: change.afterMaxPerCall ?? null,
   };
 }
 

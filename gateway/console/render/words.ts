@@ -3,7 +3,6 @@ import { NotificationChannel, NotificationState } from '#proto/auth/v1/notificat
 import { BudgetPeriod } from '#proto/budget/v1/budget.js';
 import { Capability, Modality, ModelState, PriceWarning_Kind, Tokenizer } from '#proto/catalog/v1/catalog.js';
 import { ApiFormat, EjectionCause, OverrideMode, TargetState, TestResult } from '#proto/inference/v1/inference.js';
-import { TokenClass } from '#proto/inference/v1/tokens.js';
 import { EntryKind, HoldState, RedemptionCodeState } from '#proto/ledger/v1/ledger.js';
 import { DriftCheck, GroupBy, Outcome, RefusalGroupBy } from '#proto/metering/v1/metering.js';
 import { outcomes } from '../../formats/account-schema.js';
@@ -55,7 +54,6 @@ export const words = {
   capability: wordsOf(Capability, 'CAPABILITY_', all.capabilities, of<Capability>()),
   modelState: wordsOf(ModelState, 'MODEL_STATE_', all.modelStates, of<ModelState>()),
   tokenizer: wordsOf(Tokenizer, 'TOKENIZER_', all.tokenizers, of<Tokenizer>()),
-  tokenClass: wordsOf(TokenClass, 'TOKEN_CLASS_', all.tokenClasses, of<TokenClass>()),
   priceWarning: wordsOf(PriceWarning_Kind, 'KIND_', all.priceWarnings, of<PriceWarning_Kind>()),
   targetState: wordsOf(TargetState, 'TARGET_STATE_', all.targetStates, of<TargetState>()),
   ejectionCause: wordsOf(EjectionCause, 'EJECTION_CAUSE_', all.ejectionCauses, of<EjectionCause>()),

@@ -36,7 +36,6 @@ export const UsageRecordDetail = view('UsageRecordDetail', {
 export type UsageRecordDetail = Static<typeof UsageRecordDetail>;
 export type UsageRecord = Static<typeof UsageRecordView>;
 export type Outcome = UsageRecord['outcome'];
-export type TokenClass = UsageRecord['line_items'][number]['kind'];
 export const RecordList = listOf(UsageRecordView);
 export const ErrorList = allOf(UsageRecordView);
 

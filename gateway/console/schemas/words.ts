@@ -32,7 +32,6 @@ export const modalities = ['text', 'image', 'document', 'audio', 'embedding'] as
 export const capabilities = ['tools', 'reasoning', 'structured_output', 'prompt_cache', 'sampling'] as const;
 export const modelStates = ['active', 'deprecated', 'retired'] as const;
 export const tokenizers = ['sandbox', 'o200k', 'anthropic'] as const;
-export const tokenClasses = ['input', 'cache_read', 'cache_write_5m', 'cache_write_1h', 'output', 'reasoning'] as const;
 export const priceWarnings = [
   'free',
   'zero',

@@ -3,7 +3,8 @@ import { type Message, type Part, type Prompt, Role } from '#proto/inference/v1/
 import { fieldError } from '../body-reader.js';
 import type { Demands } from '../required-capabilities.js';
 import { cachedUpTo, toolCallPart, toolResultPart } from '../parts.js';
-import { assertNoFileIds, cacheTtl, contentParts } from './content.js';
+import { assertNoFileIds, cacheTtl } from '../media.js';
+import { contentParts } from './content.js';
 import type { ChatMessage, MessageOf } from './message-schema.js';
 import { reasoningFields, replayedReasoning } from './reasoning.js';
 

@@ -1,6 +1,7 @@
 // The chat-completions format.
 import type { Format } from '../format.js';
-import { renderError, renderErrorFrame } from './error.js';
+import { renderError } from '../openai-error.js';
+import { renderErrorFrame } from './error.js';
 import { parseChatCompletions } from './request.js';
 import { collectChatCompletion } from './response.js';
 import { streamChatCompletion } from './stream.js';

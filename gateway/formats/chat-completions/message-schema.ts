@@ -39,8 +39,6 @@ const FilePart = Type.Object({
   }),
   ...marks,
 });
-export type FilePart = ValueOf<typeof FilePart>;
-export type ImagePart = ValueOf<typeof ImagePart>;
 
 const TextContent = Type.Union([Type.String(), Type.Array(Type.Union([TextPart, unknownKind(['text'])]), { minItems: 1 })]);
 const mediaParts = [TextPart, ImagePart, AudioPart, FilePart, unknownKind(['text', 'image_url', 'input_audio', 'file'])] as const;

@@ -4,7 +4,7 @@ import type { Demands } from '../required-capabilities.js';
 import { endUserOf } from '../end-user.js';
 import { ignoredKeyword } from '../fields.js';
 import { fieldsWithout, isKnownInOtherCase, onlyFields, type Original } from '../native-fields.js';
-import { assertNoFileIds } from './content.js';
+import { assertNoFileIds } from '../media.js';
 import { withoutLeftovers } from './replayed.js';
 import { ChatCompletionRequest } from './schema.js';
 

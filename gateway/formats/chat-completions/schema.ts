@@ -4,8 +4,9 @@ import { redirecting } from '#rules/request-fields.js';
 import {
   elseUnsupported,
   ignored,
-  ignoredKeyword,
+  ignoredAs,
   messagesMax,
+  Moderation,
   nativeOnly,
   optional,
   passedOn,
@@ -33,10 +34,6 @@ const ResponseFormatParam = Type.Union([
   unknownKind(['text', 'json_object', 'json_schema']),
 ]);
 
-const notBlocked = Type.Optional(
-  Type.Object({ mode: Type.Optional(Type.Literal('score', elseUnsupported('blocking moderation is not supported; leave it out'))) }),
-);
-const ignoredAs = { [ignoredKeyword]: true };
 const noSearch = 'a search by a vendor costs more than tokens; search on your side and send the results';
 
 /** The body of POST /v1/chat/completions. Other fields reach upstreams of this format that publish or allow them. */
@@ -79,7 +76,7 @@ export const ChatCompletionRequest = Type.Object(
     ),
     prompt_cache_key: optional(Type.String({ description: 'Passed on as a SHA-256 only.' }), nativeOnly),
     modalities: optional(Type.Array(Type.Literal('text', elseUnsupported('only text output is supported')))),
-    moderation: optional(Type.Object({ policy: optional(Type.Object({ input: notBlocked, output: notBlocked })) }), ignoredAs),
+    moderation: optional(Moderation, ignoredAs),
     enable_search: optional(Type.Literal(false, elseUnsupported(noSearch))),
     ...refused({
       audio: 'audio output is not supported; leave it out',

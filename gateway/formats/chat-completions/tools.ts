@@ -2,7 +2,7 @@
 import { type Tool, type ToolChoice, ToolChoice_Mode as Mode } from '#proto/inference/v1/inference.js';
 import { fieldError } from '../body-reader.js';
 import type { Demands } from '../required-capabilities.js';
-import { assertNoFileIds, cacheTtl } from './content.js';
+import { assertNoFileIds, cacheTtl } from '../media.js';
 import type { ChatCompletionRequest } from './schema.js';
 import type { FunctionToolParam, ToolChoiceParam, ToolParam } from './tool-schema.js';
 

@@ -11,6 +11,8 @@ export type AnswerSchema =
   | 'message'
   | 'message-stream-event'
   | 'message-error'
+  | 'response'
+  | 'response-stream-event'
   | 'token-count';
 
 const folder = join(import.meta.dirname, '../schemas');

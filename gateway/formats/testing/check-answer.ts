@@ -1,22 +1,28 @@
-// Checks what a caller receives, in either format, by schemas and rules that are independent of the encoders. For tests of any kind: nothing here
+// Checks what a caller receives, in any format, by schemas and rules that are independent of the encoders. For tests of any kind: nothing here
 // needs a test runner. Each function returns what is wrong, one line each.
-import type { Format } from '../format.js';
+import type { GeneratingFormatName } from '../format.js';
 import { isObject } from '../rest.js';
 import { schemaFaults } from './answer-schemas.js';
 import { type AnswerKind, chatCompletionStreamFaults } from './check-chat-completions.js';
 import { messageStreamFaults } from './check-messages.js';
+import { responseFaults, responseStreamFaults } from './check-responses.js';
 
 export type { AnswerKind } from './check-chat-completions.js';
 
-type FormatName = Format['name'];
+const checks: Readonly<Record<GeneratingFormatName, (text: string, kind?: AnswerKind) => string[]>> = {
+  'chat-completions': chatCompletionStreamFaults,
+  messages: messageStreamFaults,
+  responses: responseStreamFaults,
+};
 
 /** Returns the faults of the text of a stream that has ended. */
-export function streamFaults(format: FormatName, text: string, kind?: AnswerKind): string[] {
-  return format === 'messages' ? messageStreamFaults(text, kind) : chatCompletionStreamFaults(text, kind);
+export function streamFaults(format: GeneratingFormatName, text: string, kind?: AnswerKind): string[] {
+  return checks[format](text, kind);
 }
 
 /** Returns the faults of the body of a whole answer. */
-export function answerFaults(format: FormatName, body: unknown, kind: AnswerKind = {}): string[] {
+export function answerFaults(format: GeneratingFormatName, body: unknown, kind: AnswerKind = {}): string[] {
+  if (format === 'responses') return responseFaults(body, kind);
   if (format === 'chat-completions') return schemaFaults('chat-completion', body, kind.native);
   const faults = schemaFaults('message', body, kind.native);
   if (isObject(body) && body['stop_reason'] === null) faults.push('there is no stop reason');
@@ -27,7 +33,7 @@ export function answerFaults(format: FormatName, body: unknown, kind: AnswerKind
 }
 
 /** Returns the faults of the body of an error. */
-export function errorFaults(format: FormatName, body: unknown): string[] {
+export function errorFaults(format: GeneratingFormatName, body: unknown): string[] {
   return schemaFaults(format === 'messages' ? 'message-error' : 'chat-completion-error', body);
 }
 

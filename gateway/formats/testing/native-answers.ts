@@ -143,3 +143,54 @@ export const nativeMessageAnswers = fc
     ...blocks.flatMap((piece, index) => [...(hasEvent ? [foreign({ type: 'vendor_event', index })] : []), ...piece(index)]),
     maybe(finished(), end),
   ]);
+
+const annotatedText = fc.tuple(texts, sometimes(logprob), json).map(([parts, probability, note]): Piece => (index) => [
+  withRest(blockStart(index, { $case: 'text', value: {} }), {
+    item: { id: `msg_up${index}`, phase: 'commentary' },
+    part: { annotations: [] },
+  }),
+  ...parts.map((part) => maybe(delta(index, 'text', part), probability && { logprobs: [probability] })),
+  foreignDelta(index, { type: 'response.output_text.annotation.added', annotation_index: 0, annotation: { type: 'vendor_note', note } }),
+  withRest(blockStop(index), { item: { phase: 'final_answer' }, part: { annotations: [{ type: 'vendor_note', note }] } }),
+]);
+
+const summaries = fc.tuple(texts, texts).map(([first, second]): Piece => (index) => [
+  withRest(blockStart(index, { $case: 'reasoning', value: { redactedData: '' } }), { item: { id: `rs_up${index}` } }),
+  ...first.map((part) => withRest(delta(index, 'text', part), { summary_index: 0 })),
+  withRest(delta(index, 'text', '\n\n'), { is_separator: true }),
+  ...second.map((part) => withRest(delta(index, 'text', part), { summary_index: 1 })),
+  withRest(blockStop(index), { item: { encrypted_content: 'gAAA' } }),
+]);
+
+const spacedCall = fc.record({ isCustom: fc.boolean(), fragments: texts }).map(({ isCustom, fragments }): Piece => (index) => [
+  withRest(blockStart(index, { $case: 'toolCall', value: { id: `call_${index}`, name: 'f', isCustom } }), {
+    item: { id: `fc_up${index}`, namespace: 'n' },
+  }),
+  ...fragments.map((fragment) => delta(index, 'argumentsJson', fragment)),
+  withRest(blockStop(index), { item: { namespace: 'n' } }),
+]);
+
+const search = json.map((query): Piece => (index) => [
+  blockStart(index, {
+    $case: 'foreign',
+    value: { json: JSON.stringify({ type: 'web_search_call', id: `ws_${index}`, status: 'in_progress' }) },
+  }),
+  foreignDelta(index, { type: 'response.web_search_call.searching' }),
+  withRest(blockStop(index), {
+    item: { type: 'web_search_call', id: `ws_${index}`, status: 'completed', action: { type: 'search', query } },
+  }),
+]);
+
+/** Events of an answer of a responses upstream. */
+export const nativeResponseAnswers = fc
+  .record({
+    blocks: fc.array(fc.oneof(annotatedText, summaries, spacedCall, search), { maxLength: 5 }),
+    head: sometimes(fc.record({ vendor_field: json })),
+    usage: sometimes(fc.record({ vendor_units: fc.nat(), input_tokens: fc.nat() })),
+    stopReason: fc.constantFrom(StopReason.STOP_REASON_END, StopReason.STOP_REASON_MAX_TOKENS),
+  })
+  .map(({ blocks, head, usage, stopReason }) => [
+    maybe(started, head),
+    ...blocks.flatMap((piece, index) => piece(index)),
+    maybe(finished(stopReason), usage && { usage }),
+  ]);

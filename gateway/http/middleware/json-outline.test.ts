@@ -59,7 +59,7 @@ describe('the fields of a body', () => {
     fc.assert(
       fc.property(fc.array(fc.jsonValue()), fc.jsonValue(), fc.constantFrom(undefined, 1), (messages, other, indent) => {
         const outline = outlineOf(JSON.stringify({ other, messages, more: [other] }, null, indent));
-        expect(outline.messages.flatMap((text) => (text.trim() === '' ? [] : [JSON.parse(text) as unknown]))).toEqual(
+        expect(outline.lists.get('messages')!.flatMap((text) => (text.trim() === '' ? [] : [JSON.parse(text) as unknown]))).toEqual(
           JSON.parse(JSON.stringify(messages)),
         );
       }),

@@ -11,8 +11,8 @@ export const valuesMax = 1_000_000;
 export interface JsonOutline {
   /** The text of the value of each top-level field, by name; if a name is repeated, the last one. */
   readonly fields: ReadonlyMap<string, string>;
-  /** The text of each element of the top-level field `messages`, if that is a list. */
-  readonly messages: readonly string[];
+  /** The text of each element of the top-level field `messages` or `input` that is a list, by the name of the field. */
+  readonly lists: ReadonlyMap<string, readonly string[]>;
   /** The number of fields of all objects in the text. It is more than the parsed value has if a name is repeated. */
   readonly fieldCount: number;
   /** Whether no name of a field contains an escape, so that the text contains each name as it is. */
@@ -25,15 +25,18 @@ const quote = 0x22;
 const backslash = 0x5c;
 const openingBracket = 0x5b;
 
-/** Names of the fields that hold images and files, in both formats. */
-const mediaNames: ReadonlySet<string> = new Set(['data', 'file_data', 'url']);
+/** Names of the fields that hold images and files. */
+const mediaNames: ReadonlySet<string> = new Set(['data', 'file_data', 'image_url', 'url']);
+/** The fields that hold a conversation. */
+const listNames: ReadonlySet<string> = new Set(['messages', 'input']);
 /** A shorter text makes no difference to the size of a body. */
 const mediaCharsMin = 1024;
 
 /** Returns the outline. Throws invalid_request for a text that is nested too deeply or has too many values. */
 export function outlineOf(json: string): JsonOutline {
   const fields = new Map<string, string>();
-  const messages: string[] = [];
+  const lists = new Map<string, string[]>();
+  let elements: string[] = [];
   let depth = 0;
   let values = 0;
   let fieldCount = 0;
@@ -48,8 +51,8 @@ export function outlineOf(json: string): JsonOutline {
   // The top-level field that has begun.
   let field = '';
   let valueAt = 0;
-  // The message that has begun.
-  let messageAt = 0;
+  // The element that has begun.
+  let elementAt = 0;
   const endField = (end: number): void => {
     if (valueAt > 0) fields.set(field, json.slice(valueAt, end));
     valueAt = 0;
@@ -77,14 +80,17 @@ export function outlineOf(json: string): JsonOutline {
       case 0x2c: // ,
         values += 1;
         if (depth === 1) endField(at);
-        else if (depth === 2 && messageAt > 0) {
-          messages.push(json.slice(messageAt, at));
-          messageAt = at + 1;
+        else if (depth === 2 && elementAt > 0) {
+          elements.push(json.slice(elementAt, at));
+          elementAt = at + 1;
         }
         break;
       case openingBracket:
       case 0x7b: // {
-        if (code === openingBracket && depth === 1 && field === 'messages') messageAt = at + 1;
+        if (code === openingBracket && depth === 1 && listNames.has(field)) {
+          lists.set(field, (elements = []));
+          elementAt = at + 1;
+        }
         depth += 1;
         values += 1;
         if (depth > depthMax) throw new AppError('invalid_request', `The body is nested more than ${depthMax} levels deep.`);
@@ -92,9 +98,9 @@ export function outlineOf(json: string): JsonOutline {
       case 0x5d: // ]
       case 0x7d: // }
         if (depth === 1) endField(at);
-        else if (depth === 2 && messageAt > 0) {
-          messages.push(json.slice(messageAt, at));
-          messageAt = 0;
+        else if (depth === 2 && elementAt > 0) {
+          elements.push(json.slice(elementAt, at));
+          elementAt = 0;
         }
         depth -= 1;
         break;
@@ -102,7 +108,7 @@ export function outlineOf(json: string): JsonOutline {
     if (values > valuesMax)
       throw new AppError('invalid_request', `The body has more than ${valuesMax} values; send fewer messages or parts.`);
   }
-  return { fields, messages, fieldCount, hasPlainNames, promptChars: json.length - mediaChars };
+  return { fields, lists, fieldCount, hasPlainNames, promptChars: json.length - mediaChars };
 }
 
 /** Returns where a string ends that begins at `from`: the position of its closing quotation mark. */

@@ -33,7 +33,8 @@ export const schema: Migration = {
       created_at_ms ${sql.int64} NOT NULL,
       revision ${sql.int64} NOT NULL
     ) ${sql.tableOptions}`,
-    // draft_version makes publishing a draft safe to repeat; it is NULL where the version was not published from a draft.
+    // draft_version makes publishing a draft safe to repeat; it is NULL where the version was not published from a draft. units is JSON
+    // (store/rows.ts), and NULL where only tokens have prices.
     `CREATE TABLE price_version (
       id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
       model_id ${sql.text(128)} NOT NULL,
@@ -46,6 +47,7 @@ export const schema: Migration = {
       reasoning_nano_usd_per_mtok ${sql.int64} CHECK (reasoning_nano_usd_per_mtok >= 0),
       created_at_ms ${sql.int64} NOT NULL,
       draft_version ${sql.int64},
+      units ${sql.longText},
       CONSTRAINT price_version_start UNIQUE (model_id, effective_from_ms)
     ) ${sql.tableOptions}`,
     `CREATE TABLE price_draft (
@@ -59,7 +61,8 @@ export const schema: Migration = {
       output_nano_usd_per_mtok ${sql.int64} NOT NULL CHECK (output_nano_usd_per_mtok >= 0),
       reasoning_nano_usd_per_mtok ${sql.int64} CHECK (reasoning_nano_usd_per_mtok >= 0),
       author ${sql.text(200)} NOT NULL,
-      updated_at_ms ${sql.int64} NOT NULL
+      updated_at_ms ${sql.int64} NOT NULL,
+      units ${sql.longText}
     ) ${sql.tableOptions}`,
 
     auditOutboxTable(sql, 'catalog'),

@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { TokenClass } from '#proto/inference/v1/tokens.js';
 import { Capability, type DeepPartial, type PriceVersion, PriceWarning_Kind as Kind } from '#proto/catalog/v1/catalog.js';
 import { priceDiff } from './price-diff.js';
 import { exampleModel, examplePrice } from '../testing/examples.js';
@@ -8,8 +7,8 @@ const nowMs = 10_000;
 const before = examplePrice({ id: 'before', effectiveFromMs: 1000n });
 const model = exampleModel();
 
-const warningsOf = (draft: DeepPartial<PriceVersion>, versions = [before]): [Kind, TokenClass][] =>
-  priceDiff(model, examplePrice(draft), versions, nowMs).warnings.map(({ kind, tokenClass }) => [kind, tokenClass]);
+const warningsOf = (draft: DeepPartial<PriceVersion>, versions = [before]): [Kind, string][] =>
+  priceDiff(model, examplePrice(draft), versions, nowMs).warnings.map(({ kind, unit }) => [kind, unit]);
 
 describe('what a draft would change', () => {
   it('is listed class by class, with the increase in hundredths of a percent', () => {
@@ -20,20 +19,15 @@ describe('what a draft would change', () => {
       nowMs,
     );
     expect(
-      changes.map(({ tokenClass, beforeNanoUsdPerMtok, afterNanoUsdPerMtok, changeBasisPoints }) => [
-        tokenClass,
-        beforeNanoUsdPerMtok,
-        afterNanoUsdPerMtok,
-        changeBasisPoints,
-      ]),
+      changes.map(({ unit, beforeNanoUsd, afterNanoUsd, changeBasisPoints }) => [unit, beforeNanoUsd, afterNanoUsd, changeBasisPoints]),
     ).toEqual([
-      [TokenClass.TOKEN_CLASS_INPUT, 1_000_000_000n, 1_100_000_000n, 1000n],
-      [TokenClass.TOKEN_CLASS_CACHE_READ, 100_000_000n, 66_666_666n, -3333n],
-      [TokenClass.TOKEN_CLASS_CACHE_WRITE_5M, 1_250_000_000n, 1_250_000_000n, 0n],
-      [TokenClass.TOKEN_CLASS_CACHE_WRITE_1H, 2_000_000_000n, 2_000_000_000n, 0n],
-      [TokenClass.TOKEN_CLASS_OUTPUT, 5_000_000_000n, 5_000_000_000n, 0n],
+      ['input', 1_000_000_000n, 1_100_000_000n, 1000n],
+      ['cache_read', 100_000_000n, 66_666_666n, -3333n],
+      ['cache_write_5m', 1_250_000_000n, 1_250_000_000n, 0n],
+      ['cache_write_1h', 2_000_000_000n, 2_000_000_000n, 0n],
+      ['output', 5_000_000_000n, 5_000_000_000n, 0n],
       // It is compared with what was charged as output.
-      [TokenClass.TOKEN_CLASS_REASONING, undefined, 6_000_000_000n, 2000n],
+      ['reasoning', undefined, 6_000_000_000n, 2000n],
     ]);
   });
 
@@ -60,13 +54,40 @@ describe('what a draft would change', () => {
     };
     const unpriced = priceDiff(model, examplePrice(free), [], nowMs);
     expect(unpriced.before).toBeUndefined();
-    expect(unpriced.changes[0]).toMatchObject({ beforeNanoUsdPerMtok: undefined, afterNanoUsdPerMtok: 0n, changeBasisPoints: undefined });
+    expect(unpriced.changes[0]).toMatchObject({ beforeNanoUsd: undefined, afterNanoUsd: 0n, changeBasisPoints: undefined });
     expect(warningsOf(free, [])).toEqual([
-      [Kind.KIND_FIRST_PRICE, 0],
-      [Kind.KIND_FREE, 0],
+      [Kind.KIND_FIRST_PRICE, ''],
+      [Kind.KIND_FREE, ''],
     ]);
     const wasFree = priceDiff(model, examplePrice(), [examplePrice({ ...free, effectiveFromMs: 1n })], nowMs);
-    expect(wasFree.changes[0]).toMatchObject({ beforeNanoUsdPerMtok: 0n, changeBasisPoints: undefined });
+    expect(wasFree.changes[0]).toMatchObject({ beforeNanoUsd: 0n, changeBasisPoints: undefined });
+  });
+
+  it('lists every unit of either price, with its cap, and calls that use one of each', () => {
+    const unit = (name: string, nanoUsd: bigint, maxPerCall = 1) => ({ unit: name, nanoUsd, maxPerCall });
+    const old = examplePrice({ id: 'old', effectiveFromMs: 1n, units: [unit('request', 100n), unit('web_search', 400n, 5)] });
+    const draft = { units: [unit('web_search', 1000n, 3), unit('image', 0n, 2)] };
+    const { changes, typicalCalls } = priceDiff(model, examplePrice(draft), [old], nowMs);
+    expect(
+      changes.slice(6).map(({ unit: name, beforeNanoUsd, beforeMaxPerCall, afterNanoUsd, afterMaxPerCall, changeBasisPoints, per }) => {
+        return [name, per, beforeNanoUsd, beforeMaxPerCall, afterNanoUsd, afterMaxPerCall, changeBasisPoints];
+      }),
+    ).toEqual([
+      ['web_search', 1, 400n, 5, 1000n, 3, 15_000n],
+      ['image', 1, undefined, undefined, 0n, 2, undefined],
+      ['request', 1, 100n, 1, undefined, undefined, undefined],
+    ]);
+    expect(warningsOf(draft, [old])).toEqual([
+      [Kind.KIND_ZERO, 'image'],
+      [Kind.KIND_LARGE_CHANGE, 'web_search'],
+    ]);
+    expect(warningsOf({ units: [unit('request', 100n), unit('web_search', 400n, 4)] }, [old])).toEqual([]);
+    expect(warningsOf({ units: old.units.toReversed() }, [old])).toEqual([[Kind.KIND_NO_CHANGE, '']]);
+    expect(typicalCalls[0]!.tokens!.units!.counts.map(({ unit: name, count }) => [name, count])).toEqual([
+      ['web_search', 1],
+      ['image', 1],
+      ['request', 1],
+    ]);
   });
 
   it('shows calls that the model can serve', () => {
@@ -82,45 +103,45 @@ describe('what a draft would change', () => {
 });
 
 describe('warnings about a draft', () => {
-  it.each<[string, DeepPartial<PriceVersion>, [Kind, TokenClass][]]>([
+  it.each<[string, DeepPartial<PriceVersion>, [Kind, string][]]>([
     ['nothing to warn about', { inputNanoUsdPerMtok: 1_500_000_000n }, []],
     [
       'an increase by half is not a large change, a nano-dollar more is one',
       { inputNanoUsdPerMtok: 1_500_000_001n },
-      [[Kind.KIND_LARGE_CHANGE, TokenClass.TOKEN_CLASS_INPUT]],
+      [[Kind.KIND_LARGE_CHANGE, 'input']],
     ],
     ['a decrease by half is not a large change', { outputNanoUsdPerMtok: 2_500_000_000n }, []],
-    ['a decrease by more than half', { outputNanoUsdPerMtok: 2_499_999_999n }, [[Kind.KIND_LARGE_CHANGE, TokenClass.TOKEN_CLASS_OUTPUT]]],
+    ['a decrease by more than half', { outputNanoUsdPerMtok: 2_499_999_999n }, [[Kind.KIND_LARGE_CHANGE, 'output']]],
     [
       'a class at 0',
       { cacheReadNanoUsdPerMtok: 0n },
       [
-        [Kind.KIND_ZERO, TokenClass.TOKEN_CLASS_CACHE_READ],
-        [Kind.KIND_LARGE_CHANGE, TokenClass.TOKEN_CLASS_CACHE_READ],
+        [Kind.KIND_ZERO, 'cache_read'],
+        [Kind.KIND_LARGE_CHANGE, 'cache_read'],
       ],
     ],
     [
       'output cheaper than input',
       { inputNanoUsdPerMtok: 1_400_000_000n, outputNanoUsdPerMtok: 1_399_999_999n },
       [
-        [Kind.KIND_OUTPUT_BELOW_INPUT, 0],
-        [Kind.KIND_LARGE_CHANGE, TokenClass.TOKEN_CLASS_OUTPUT],
+        [Kind.KIND_OUTPUT_BELOW_INPUT, ''],
+        [Kind.KIND_LARGE_CHANGE, 'output'],
       ],
     ],
-    ['no change', {}, [[Kind.KIND_NO_CHANGE, 0]]],
-    ['reasoning priced separately, but as output was', { reasoningNanoUsdPerMtok: 5_000_000_000n }, [[Kind.KIND_NO_CHANGE, 0]]],
-    ['a start that has passed', { inputNanoUsdPerMtok: 1_100_000_000n, effectiveFromMs: 9999n }, [[Kind.KIND_START_PASSED, 0]]],
+    ['no change', {}, [[Kind.KIND_NO_CHANGE, '']]],
+    ['reasoning priced separately, but as output was', { reasoningNanoUsdPerMtok: 5_000_000_000n }, [[Kind.KIND_NO_CHANGE, '']]],
+    ['a start that has passed', { inputNanoUsdPerMtok: 1_100_000_000n, effectiveFromMs: 9999n }, [[Kind.KIND_START_PASSED, '']]],
   ])('%s', (_, draft, warnings) => {
     expect(warningsOf(draft)).toEqual(warnings);
   });
 
   it('report a first price, an increase from 0, and a later version that ends it', () => {
-    expect(warningsOf({}, [])).toEqual([[Kind.KIND_FIRST_PRICE, 0]]);
+    expect(warningsOf({}, [])).toEqual([[Kind.KIND_FIRST_PRICE, '']]);
     expect(warningsOf({}, [examplePrice({ effectiveFromMs: 1n, cacheReadNanoUsdPerMtok: 0n })])).toEqual([
-      [Kind.KIND_LARGE_CHANGE, TokenClass.TOKEN_CLASS_CACHE_READ],
+      [Kind.KIND_LARGE_CHANGE, 'cache_read'],
     ]);
     expect(warningsOf({ outputNanoUsdPerMtok: 6_000_000_000n }, [before, examplePrice({ effectiveFromMs: 20_000n })])).toEqual([
-      [Kind.KIND_ENDED_BY_LATER, 0],
+      [Kind.KIND_ENDED_BY_LATER, ''],
     ]);
   });
 });

@@ -1,5 +1,4 @@
 // What publishing a draft would change, and what about it may be a mistake. Pure: the instant is an argument.
-import { TokenClass } from '#proto/inference/v1/tokens.js';
 import {
   Capability,
   type Model,
@@ -11,6 +10,7 @@ import {
   TypicalCall,
 } from '#proto/catalog/v1/catalog.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
+import { type ListedPrice, priceList } from '#rules/pricing.js';
 import { priceInForce, scheduledPrices } from './price.js';
 
 /** A change beyond this, up or down, gets a warning: half, in hundredths of a percent. */
@@ -24,46 +24,51 @@ export function priceDiff(model: Model, draft: PriceVersion, versions: readonly 
   const startMs = draft.effectiveFromMs === 0n ? nowMs : Number(draft.effectiveFromMs);
   const before = priceInForce(versions, startMs);
   const later = scheduledPrices(versions, startMs);
-  const changes = classes.map((known) => changeOf(known, before, draft));
+  const pairs = pairsOf(before, draft);
+  const changes = pairs.map(changeOf);
   return PriceDiff.fromPartial({
     before,
     changes,
     later,
-    warnings: warningsOf(draft, before, changes, later.length > 0, startMs < nowMs),
-    typicalCalls: typicalCalls(model),
+    warnings: warningsOf(draft, before, pairs, later.length > 0, startMs < nowMs),
+    typicalCalls: typicalCalls(model, pairs),
   });
 }
 
-interface Class {
-  readonly tokenClass: TokenClass;
-  /** The version's own value; undefined if it has none. */
-  read(price: PriceVersion): bigint | undefined;
-  /** The price that is charged. */
-  charged(price: PriceVersion): bigint;
+/** A class of tokens or another unit in both versions; undefined where a version does not have it. */
+interface Pair {
+  readonly unit: string;
+  readonly per: number;
+  readonly before: ListedPrice | undefined;
+  readonly after: ListedPrice | undefined;
+  /** What is charged; undefined where the unit cannot be used. */
+  readonly chargedBefore: bigint | undefined;
+  readonly chargedAfter: bigint | undefined;
 }
 
-const priced = (tokenClass: TokenClass, charged: (price: PriceVersion) => bigint): Class => ({ tokenClass, read: charged, charged });
+/** Returns every class of tokens once, then every other unit of either version. */
+function pairsOf(before: PriceVersion | undefined, after: PriceVersion): Pair[] {
+  const [from, to] = [before, after].map((price) => (price === undefined ? [] : priceList(price)));
+  const known = new Map([...to!, ...from!].map((price) => [price.unit, price]));
+  return [...known.values()].map(({ unit, per }) => {
+    const [one, other] = [from!, to!].map((list) => list.find((price) => price.unit === unit));
+    return { unit, per, before: one, after: other, chargedBefore: charged(one, before), chargedAfter: charged(other, after) };
+  });
+}
 
-const classes: readonly Class[] = [
-  priced(TokenClass.TOKEN_CLASS_INPUT, (price) => price.inputNanoUsdPerMtok),
-  priced(TokenClass.TOKEN_CLASS_CACHE_READ, (price) => price.cacheReadNanoUsdPerMtok),
-  priced(TokenClass.TOKEN_CLASS_CACHE_WRITE_5M, (price) => price.cacheWrite5mNanoUsdPerMtok),
-  priced(TokenClass.TOKEN_CLASS_CACHE_WRITE_1H, (price) => price.cacheWrite1hNanoUsdPerMtok),
-  priced(TokenClass.TOKEN_CLASS_OUTPUT, (price) => price.outputNanoUsdPerMtok),
-  {
-    tokenClass: TokenClass.TOKEN_CLASS_REASONING,
-    read: (price) => price.reasoningNanoUsdPerMtok,
-    charged: (price) => price.reasoningNanoUsdPerMtok ?? price.outputNanoUsdPerMtok,
-  },
-];
+function charged(price: ListedPrice | undefined, version: PriceVersion | undefined): bigint | undefined {
+  return price === undefined ? undefined : (price.nanoUsd ?? version!.outputNanoUsdPerMtok);
+}
 
-function changeOf({ tokenClass, read, charged }: Class, before: PriceVersion | undefined, after: PriceVersion): PriceChange {
-  const from = before === undefined ? undefined : charged(before);
+function changeOf({ unit, per, before, after, chargedBefore, chargedAfter }: Pair): PriceChange {
   return PriceChange.fromPartial({
-    tokenClass,
-    beforeNanoUsdPerMtok: before === undefined ? undefined : read(before),
-    afterNanoUsdPerMtok: read(after),
-    changeBasisPoints: from === undefined || from === 0n ? undefined : basisPoints(from, charged(after)),
+    unit,
+    per,
+    beforeNanoUsd: before?.nanoUsd,
+    afterNanoUsd: after?.nanoUsd,
+    beforeMaxPerCall: before?.maxPerCall,
+    afterMaxPerCall: after?.maxPerCall,
+    changeBasisPoints: !chargedBefore || chargedAfter === undefined ? undefined : basisPoints(chargedBefore, chargedAfter),
   });
 }
 
@@ -77,34 +82,33 @@ function basisPoints(before: bigint, after: bigint): bigint {
 function warningsOf(
   draft: PriceVersion,
   before: PriceVersion | undefined,
-  changes: readonly PriceChange[],
+  pairs: readonly Pair[],
   isEnded: boolean,
   isPast: boolean,
 ): PriceWarning[] {
   const warnings: PriceWarning[] = [];
-  const warn = (kind: Kind, tokenClass?: TokenClass): void =>
-    void warnings.push(PriceWarning.fromPartial({ kind, ...(tokenClass === undefined ? {} : { tokenClass }) }));
+  const warn = (kind: Kind, unit = ''): void => void warnings.push(PriceWarning.fromPartial({ kind, unit }));
   if (isPast) warn(Kind.KIND_START_PASSED);
   if (before === undefined) warn(Kind.KIND_FIRST_PRICE);
-  else if (classes.every(({ charged }) => charged(before) === charged(draft))) warn(Kind.KIND_NO_CHANGE);
-  if (classes.every(({ charged }) => charged(draft) === 0n)) warn(Kind.KIND_FREE);
-  else for (const { tokenClass, read } of classes) if (read(draft) === 0n) warn(Kind.KIND_ZERO, tokenClass);
+  else if (pairs.every(isSame)) warn(Kind.KIND_NO_CHANGE);
+  const kept = pairs.filter(({ after }) => after !== undefined);
+  if (kept.every(({ chargedAfter }) => chargedAfter === 0n)) warn(Kind.KIND_FREE);
+  else for (const { unit, after } of kept) if (after?.nanoUsd === 0n) warn(Kind.KIND_ZERO, unit);
   if (draft.outputNanoUsdPerMtok < draft.inputNanoUsdPerMtok) warn(Kind.KIND_OUTPUT_BELOW_INPUT);
-  for (const [index, { tokenClass, charged }] of classes.entries()) {
-    if (before === undefined) break;
+  for (const { unit, before: from, after: to, chargedBefore, chargedAfter } of pairs) {
+    // A unit that could not be used before, or cannot be used any more, has no change.
+    if (chargedBefore === undefined || chargedAfter === undefined) continue;
     // If reasoning is charged as output before and after, the line for output already covers it.
-    if (
-      tokenClass === TokenClass.TOKEN_CLASS_REASONING &&
-      before.reasoningNanoUsdPerMtok === undefined &&
-      draft.reasoningNanoUsdPerMtok === undefined
-    )
-      continue;
-    const change = changes[index]!.changeBasisPoints;
-    const isLarge = change === undefined ? charged(draft) > 0n : exceeds(charged(before), charged(draft));
-    if (isLarge) warn(Kind.KIND_LARGE_CHANGE, tokenClass);
+    if (from?.nanoUsd === undefined && to?.nanoUsd === undefined) continue;
+    const isLarge = chargedBefore === 0n ? chargedAfter > 0n : exceeds(chargedBefore, chargedAfter);
+    if (isLarge) warn(Kind.KIND_LARGE_CHANGE, unit);
   }
   if (isEnded) warn(Kind.KIND_ENDED_BY_LATER);
   return warnings;
+}
+
+function isSame({ before, after, chargedBefore, chargedAfter }: Pair): boolean {
+  return chargedBefore === chargedAfter && before?.maxPerCall === after?.maxPerCall;
 }
 
 /** Compares without rounding: half is not a large change, and anything beyond it is. */
@@ -114,10 +118,14 @@ function exceeds(before: bigint, after: bigint): boolean {
 }
 
 /** Returns sizes that illustrate what a price means for the model: only calls that it can serve. */
-function typicalCalls(model: Model): TypicalCall[] {
+function typicalCalls(model: Model, pairs: readonly Pair[]): TypicalCall[] {
   const has = (capability: Capability): boolean => model.capabilities.includes(capability);
   const output = (tokens: number): number => Math.min(tokens, model.outputLimitTokens);
-  const call = (name: string, tokens: Partial<TokenCounts>): TypicalCall => TypicalCall.fromPartial({ name, tokens });
+  // One of each other unit, where either version has any.
+  const counts = pairs.filter(({ per }) => per === 1).map(({ unit }) => ({ unit, count: 1 }));
+  const units = counts.length === 0 ? {} : { units: { counts } };
+  const call = (name: string, tokens: Partial<TokenCounts>): TypicalCall =>
+    TypicalCall.fromPartial({ name, tokens: { ...tokens, ...units } });
   const calls = [
     call('chat', { inputTokens: 1000, outputTokens: output(300) }),
     call('long_input', { inputTokens: 50_000, outputTokens: output(1000) }),

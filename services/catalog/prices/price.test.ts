@@ -49,6 +49,19 @@ describe('a unit price', () => {
     ['cache_write_1h_nano_usd_per_mtok', { cacheWrite1hNanoUsdPerMtok: -1n }],
     ['output_nano_usd_per_mtok', { outputNanoUsdPerMtok: unitPriceNanoUsdMax + 1n }],
     ['reasoning_nano_usd_per_mtok', { reasoningNanoUsdPerMtok: -1n }],
+    ['units[0].unit', { units: [{ unit: 'Image', nanoUsd: 1n, maxPerCall: 1 }] }],
+    ['units[0].max_per_call', { units: [{ unit: 'request', nanoUsd: 1n, maxPerCall: 2 }] }],
+    ['units[0].nano_usd', { units: [{ unit: 'image', nanoUsd: -1n, maxPerCall: 2 }] }],
+    [
+      'units[1].unit',
+      {
+        units: [
+          { unit: 'image', nanoUsd: 1n, maxPerCall: 1 },
+          { unit: 'image', nanoUsd: 1n, maxPerCall: 1 },
+        ],
+      },
+    ],
+    ['units', { units: Array.from({ length: 17 }, (_, index) => ({ unit: `u${index}`, nanoUsd: 1n, maxPerCall: 1 })) }],
   ])('out of bounds is a fault of %s', (field, prices) => {
     expect(priceFaults(examplePrice(prices)).map((fault) => fault.field)).toEqual([field]);
   });

@@ -1,6 +1,16 @@
 // Which price is in force when, and what a valid price is. Pure: the instant is an argument.
-import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
-import { lines, pricesOutOfBounds, unitPriceNanoUsdMax } from '#rules/pricing.js';
+import type { PriceVersion, UnitPrice } from '#proto/catalog/v1/catalog.js';
+import {
+  chargesTheSame,
+  pricesOutOfBounds,
+  requestUnit,
+  type UnitFault,
+  unitCostNanoUsdMax,
+  unitFaults,
+  unitPriceNanoUsdMax,
+  unitsMax,
+  unitsPerCallMax,
+} from '#rules/pricing.js';
 import { type Fault, faultOf } from '../fault.js';
 
 /** Maximum number of versions per model: ListPriceVersions returns all of them. */
@@ -38,11 +48,26 @@ export function scheduledPrices(prices: readonly PriceVersion[], nowMs: number):
 
 /** Reports whether two versions charge the same from the same instant: then one is a repeat of the other. */
 export function isSamePrice(a: PriceVersion, b: PriceVersion): boolean {
-  return a.modelId === b.modelId && a.effectiveFromMs === b.effectiveFromMs && lines.every(({ price }) => price(a) === price(b));
+  return a.modelId === b.modelId && a.effectiveFromMs === b.effectiveFromMs && chargesTheSame(a, b);
 }
 
-/** Returns every unit price that is out of bounds; empty when the price is valid. The model and the start are not checked. */
+/** Returns everything that is wrong with the figures; empty when the price is valid. The model and the start are not checked. */
 export function priceFaults(price: PriceVersion): Fault[] {
   const bounds = { min_nano_usd: 0, max_nano_usd: unitPriceNanoUsdMax };
-  return pricesOutOfBounds(price).map((field) => faultOf(field, 'amount_range', bounds));
+  const faults = pricesOutOfBounds(price).map((field) => faultOf(field, 'amount_range', bounds));
+  if (price.units.length > unitsMax) faults.push(faultOf('units', 'max_items', { max: unitsMax }));
+  return [...faults, ...unitFaults(price.units).map(({ index, fault }) => unitFault(price.units[index]!, `units[${index}]`, fault))];
+}
+
+function unitFault({ unit, maxPerCall }: UnitPrice, field: string, fault: UnitFault): Fault {
+  switch (fault) {
+    case 'name':
+      return faultOf(`${field}.unit`, 'unit_name');
+    case 'repeated':
+      return faultOf(`${field}.unit`, 'distinct_units');
+    case 'max_per_call':
+      return faultOf(`${field}.max_per_call`, 'range', { min: 1, max: unit === requestUnit ? 1 : unitsPerCallMax });
+    case 'amount':
+      return faultOf(`${field}.nano_usd`, 'amount_range', { min_nano_usd: 0, max_nano_usd: unitCostNanoUsdMax / BigInt(maxPerCall) });
+  }
 }

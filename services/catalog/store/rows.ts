@@ -10,6 +10,7 @@ import {
   PriceVersion,
   type Target,
   type Tokenizer,
+  type UnitPrice,
 } from '#proto/catalog/v1/catalog.js';
 
 /** Prefix of a price version's id. */
@@ -60,6 +61,7 @@ export const priceColumns = [
   'cache_write_1h_nano_usd_per_mtok',
   'output_nano_usd_per_mtok',
   'reasoning_nano_usd_per_mtok',
+  'units',
   'created_at_ms',
 ] as const;
 
@@ -74,6 +76,7 @@ export const draftColumns = [
   'cache_write_1h_nano_usd_per_mtok',
   'output_nano_usd_per_mtok',
   'reasoning_nano_usd_per_mtok',
+  'units',
   'author',
   'updated_at_ms',
 ] as const;
@@ -172,6 +175,7 @@ function figuresFromRow(row: Row) {
     cacheWrite1hNanoUsdPerMtok: asBigInt(row['cache_write_1h_nano_usd_per_mtok']),
     outputNanoUsdPerMtok: asBigInt(row['output_nano_usd_per_mtok']),
     reasoningNanoUsdPerMtok: optional(row['reasoning_nano_usd_per_mtok'], asBigInt),
+    units: optional(row['units'], unitsOfText) ?? [],
   };
 }
 
@@ -185,7 +189,19 @@ function figuresToRow(price: PriceVersion): Row {
     cache_write_1h_nano_usd_per_mtok: price.cacheWrite1hNanoUsdPerMtok,
     output_nano_usd_per_mtok: price.outputNanoUsdPerMtok,
     reasoning_nano_usd_per_mtok: price.reasoningNanoUsdPerMtok ?? null,
+    units: price.units.length === 0 ? null : unitsText(price.units),
   };
+}
+
+/** A price as JSON, with its amount as text, which JSON numbers cannot hold. */
+type StoredUnit = [unit: string, nanoUsd: string, maxPerCall: number];
+
+function unitsText(units: readonly UnitPrice[]): string {
+  return JSON.stringify(units.map(({ unit, nanoUsd, maxPerCall }): StoredUnit => [unit, String(nanoUsd), maxPerCall]));
+}
+
+function unitsOfText(text: unknown): UnitPrice[] {
+  return asList<StoredUnit>(text).map(([unit, nanoUsd, maxPerCall]) => ({ unit, nanoUsd: BigInt(nanoUsd), maxPerCall }));
 }
 
 /** Returns a JSON array that this service itself wrote. */

@@ -31,7 +31,9 @@ describe.each(testEngines)('the store on %s', (engine) => {
 
   it('returns models and prices as they were stored', async () => {
     await addModel();
-    const price = await addPrice(100n, { reasoningNanoUsdPerMtok: 7n, outputNanoUsdPerMtok: unitPriceNanoUsdMax });
+    // More than a JSON number holds.
+    const units = [{ unit: 'image', nanoUsd: 99_999_999_999_999_999n, maxPerCall: 1 }];
+    const price = await addPrice(100n, { reasoningNanoUsdPerMtok: 7n, outputNanoUsdPerMtok: unitPriceNanoUsdMax, units });
     const catalog = await store.load(100);
     expect(catalog.models).toEqual([{ origin: 'operator', model: exampleModel({ createdAtMs: 5n }) }]);
     expect(catalog.prices).toEqual([price]);

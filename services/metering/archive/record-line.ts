@@ -1,7 +1,6 @@
 // A usage record as archives store it: every amount as whole nano-USD in decimal digits, names instead of numbers, and everything from
 // which its charge is computed. Pure.
 import { ApiFormat } from '#proto/inference/v1/inference.js';
-import { TokenClass } from '#proto/inference/v1/tokens.js';
 import { Outcome, type UsageRecord, UsageSource } from '#proto/metering/v1/metering.js';
 
 /** Returns the record as plain data for a line of JSON. */
@@ -37,6 +36,7 @@ export function recordLine(record: UsageRecord): Record<string, unknown> {
     cache_write_1h_tokens: tokens.cacheWrite1hTokens,
     output_tokens: tokens.outputTokens,
     reasoning_tokens: tokens.reasoningTokens,
+    units: tokens.units?.counts ?? [],
     price: {
       id: price.id,
       effective_from: instant(price.effectiveFromMs),
@@ -46,10 +46,11 @@ export function recordLine(record: UsageRecord): Record<string, unknown> {
       cache_write_1h_nano_usd_per_mtok: String(price.cacheWrite1hNanoUsdPerMtok),
       output_nano_usd_per_mtok: String(price.outputNanoUsdPerMtok),
       reasoning_nano_usd_per_mtok: price.reasoningNanoUsdPerMtok === undefined ? null : String(price.reasoningNanoUsdPerMtok),
+      units: price.units.map(({ unit, nanoUsd, maxPerCall }) => ({ unit, nano_usd: String(nanoUsd), max_per_call: maxPerCall })),
     },
     line_items: record.lineItems.map((item) => ({
-      kind: nameOf(TokenClass[item.tokenClass], 'TOKEN_CLASS_'),
-      tokens: item.tokens,
+      unit: item.unit,
+      quantity: item.quantity,
       amount_nano_usd: String(item.amountNanoUsd),
     })),
     held_nano_usd: String(call.heldNanoUsd),
@@ -58,6 +59,7 @@ export function recordLine(record: UsageRecord): Record<string, unknown> {
     shortfall_nano_usd: settlement === undefined ? null : String(settlement.shortfallNanoUsd),
     settled_at: settlement === undefined ? null : instant(settlement.settledAtMs),
     output_cap_tokens: call.outputCapTokens,
+    unit_caps: call.unitCaps?.counts ?? [],
     trace_id: call.traceId,
     client_request_id: call.clientRequestId,
     attempts: call.attempts.map((attempt) => ({

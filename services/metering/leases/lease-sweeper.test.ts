@@ -64,6 +64,20 @@ describe.each(testEngines)('calls in flight on %s', (engine) => {
     expect((await outboxOf(service)).openCalls).toBe(0n);
   });
 
+  it('that are lost are charged the request only if something had been delivered', async () => {
+    const { service } = await harness.replica();
+    const requests = price({ units: [{ unit: 'request', nanoUsd: 7_000_000n, maxPerCall: 1 }] });
+    const [silent, heard] = [call({ price: requests }), call({ price: requests })];
+    harness.clock.advance(leaseMs);
+    const delivered = tokens({ inputTokens: 1, units: { counts: [{ unit: 'request', count: 1 }] } });
+    await checkpoint(service, { call: silent, tokens: tokens() }, { call: heard, tokens: delivered });
+    expect(harness.ledger.checkpoints.at(-1)!.items.map(({ costSoFarNanoUsd }) => costSoFarNanoUsd)).toEqual([0n, 7_001_000n]);
+    harness.clock.advance(leaseMs + 1);
+    await until(async () => (await outboxOf(service)).openCalls === 0n);
+    expect((await find(service, silent.id))?.chargeNanoUsd).toBe(0n);
+    expect((await find(service, heard.id))?.chargeNanoUsd).toBe(7_001_000n);
+  });
+
   it('that are lost keep the attempts known at the last checkpoint', async () => {
     const { service } = await harness.replica();
     const failed = {

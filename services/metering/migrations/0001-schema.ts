@@ -10,6 +10,7 @@ export const schema: Migration = {
   name: '0001-metering',
   statements: (sql) => [
     // The attempts are text (`store/attempt-text.ts`) rather than rows: nearly every call has one attempt, which is then five bytes.
+    // So are the units that are not tokens (`store/unit-text.ts`): most prices have none, and the column is NULL.
     `CREATE TABLE usage_record (
       id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
       account_id ${sql.bytes(16)} NOT NULL,
@@ -54,7 +55,8 @@ export const schema: Migration = {
       shortfall_nano_usd ${sql.int64},
       settled_at_ms ${sql.int64},
       attempts ${sql.longText},
-      model_fallback ${sql.longText}
+      model_fallback ${sql.longText},
+      units ${sql.longText}
     ) ${sql.tableOptions}`,
     // In page order. A page of one model, outcome or project is found within the index of the account: another index would cost every call a page of the
     // file.

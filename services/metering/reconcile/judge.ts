@@ -1,6 +1,6 @@
 // Judges one call by all that metering and the ledger know about it. Pure.
 import { type Hold, HoldState } from '#proto/ledger/v1/ledger.js';
-import { lines } from '#rules/pricing.js';
+import { priceList } from '#rules/pricing.js';
 import { type Drift, DriftCheck, type Settlement, type UsageRecord } from '#proto/metering/v1/metering.js';
 import type { DatedPrice } from './price-book.js';
 
@@ -111,10 +111,12 @@ function judgePrice({ call }: UsageRecord, known: DatedPrice | undefined, add: A
   const { effectiveFromMs } = onRecord;
   if (effectiveFromMs !== inCatalog.effectiveFromMs)
     add(DriftCheck.DRIFT_CHECK_PRICE, 'start of the price', effectiveFromMs, inCatalog.effectiveFromMs);
-  for (const { name, price } of lines) {
-    // -1 means that a class has no price of its own.
-    const [stored, expected] = [price(onRecord) ?? -1n, price(inCatalog) ?? -1n];
-    if (stored !== expected) add(DriftCheck.DRIFT_CHECK_PRICE, `${name.replaceAll('_', ' ')} price`, stored, expected);
+  const published = new Map(priceList(inCatalog).map(({ unit, nanoUsd }) => [unit, nanoUsd]));
+  const recorded = new Map(priceList(onRecord).map(({ unit, nanoUsd }) => [unit, nanoUsd]));
+  for (const unit of new Set([...published.keys(), ...recorded.keys()])) {
+    // -1 means that a unit has no price of its own.
+    const [stored, expected] = [recorded.get(unit) ?? -1n, published.get(unit) ?? -1n];
+    if (stored !== expected) add(DriftCheck.DRIFT_CHECK_PRICE, `${unit.replaceAll('_', ' ')} price`, stored, expected);
   }
   if (onRecord.modelId !== inCatalog.modelId)
     add(DriftCheck.DRIFT_CHECK_PRICE, `price of ${onRecord.modelId}, published for ${inCatalog.modelId}`, 0n, 0n);

@@ -33,9 +33,25 @@ describe('docs/charging.md', () => {
   });
 
   it('has one row for each rule of token counts', () => {
-    const broken = [tokens({ inputTokens: -1 }), tokens({ outputTokens: 2 }), tokens({ reasoningTokens: 1 })];
-    const rules = broken.flatMap((counts) => validateUsage(counts, 1, 1).brokenRules).map((rule) => rule.split(' ')[0]!);
-    expect(rules).toHaveLength(3);
+    const search = { unit: 'web_search', count: 2 };
+    const bounds = { outputCapTokens: 1, price: { units: [{ unit: 'web_search', nanoUsd: 1n, maxPerCall: 1 }] }, unitCaps: undefined };
+    const broken = [
+      tokens({ inputTokens: -1 }),
+      tokens({ outputTokens: 2 }),
+      tokens({ reasoningTokens: 1 }),
+      tokens({ units: { counts: [search] } }),
+      tokens({
+        units: {
+          counts: [
+            { ...search, count: 0 },
+            { ...search, count: 0 },
+          ],
+        },
+      }),
+      tokens({ units: { counts: [{ unit: 'image', count: 1 }] } }),
+    ];
+    const rules = broken.flatMap((counts) => validateUsage(counts, 1, bounds).brokenRules).map((rule) => rule.split(' ')[0]!);
+    expect(rules).toHaveLength(6);
     const second = page.slice(page.indexOf('are checked again'));
     for (const rule of rules) expect(second.split('\n').filter((line) => line.startsWith(`| \`${rule}\` |`))).toHaveLength(1);
   });

@@ -1,9 +1,9 @@
-// Creates the record of an ended call: the one place where the charging rule of an outcome, the validation of its token counts and its price
+// Creates the record of an ended call: the one place where the charging rule of an outcome, the validation of its quantities and its price
 // come together. Pure.
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
-import { type UsageRecord, UsageSource } from '#proto/metering/v1/metering.js';
+import { Outcome, type UsageRecord, UsageSource } from '#proto/metering/v1/metering.js';
 import { type KnownOutcome, outcomeRules } from '#rules/outcomes.js';
-import { chargeFor } from '#rules/pricing.js';
+import { chargeFor, countRequests } from '#rules/pricing.js';
 import { outcomeDetailOf, type PricedCall } from '../requests/validate-call.js';
 import { validateUsage } from '../requests/validate-usage.js';
 
@@ -36,12 +36,18 @@ export interface PricedRecord {
   readonly neverCheckpointed?: boolean | undefined;
 }
 
-/** Prices an ended call. Token counts that violate a rule are lowered to satisfy it, and the record is quarantined. */
+/**
+ * Prices an ended call. Counts that violate a rule are lowered to satisfy it, and the record is quarantined. A call that is charged counts
+ * as one request; of a lost one only its last checkpoint says whether anything had been delivered.
+ */
 export function priceRecord(ended: EndedCall, recordedAtMs: number): PricedRecord {
-  const { tokens, brokenRules } = validateUsage(ended.tokens, ended.source, ended.call.outputCapTokens);
+  const { price } = ended.call;
+  const { tokens: valid, brokenRules } = validateUsage(ended.tokens, ended.source, ended.call);
   const broken = brokenRules.length > 0;
   const free = ended.free || outcomeRules[ended.outcome].charged === 'never';
-  const charge = chargeFor(tokens, ended.call.price);
+  const isLost = ended.outcome === Outcome.OUTCOME_GATEWAY_LOST;
+  const tokens = isLost && !free ? valid : countRequests(valid, price, free ? 0 : 1);
+  const charge = chargeFor(tokens, price);
   return {
     free,
     storedAnswer: ended.storedAnswer,

@@ -4,9 +4,9 @@ import { AppError } from '#client/errors/app-error.js';
 import { isId } from '#kit/id.js';
 import { ApiFormat } from '#proto/inference/v1/inference.js';
 import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
-import type { TokenCounts } from '#proto/inference/v1/tokens.js';
+import type { TokenCounts, UnitCounts } from '#proto/inference/v1/tokens.js';
 import { type Attempt, type Call } from '#proto/metering/v1/metering.js';
-import { pricesOutOfBounds, tokensMax, unitPriceNanoUsdMax } from '#rules/pricing.js';
+import { isUnitName, pricesOutOfBounds, tokensMax, unitFaults, unitPriceNanoUsdMax, unitsMax } from '#rules/pricing.js';
 
 const nameCharsMax = 200;
 const clientRequestIdCharsMax = 128;
@@ -54,6 +54,7 @@ export function validateCall(call: Call | undefined, field = 'call'): PricedCall
   const price = validatePrice(call.price, `${field}.price`);
   requireThat(call.heldNanoUsd >= 0n, `${field}.held_nano_usd`, 'must be zero or more');
   requireThat(isUint32(call.outputCapTokens), `${field}.output_cap_tokens`, 'must be the cap that was sent upstream');
+  requireUnits(call.unitCaps, `${field}.unit_caps`);
   requireThat(isInstant(call.startedAtMs) && call.startedAtMs > 0n, `${field}.started_at_ms`, 'must be an instant in epoch milliseconds');
   requireThat(call.traceId === '' || /^[0-9a-f]{32}$/.test(call.traceId), `${field}.trace_id`, 'must be empty or 32 hexadecimal digits');
   requireThat(
@@ -96,13 +97,28 @@ function validatePrice(price: PriceVersion | undefined, field: string): PriceVer
   requireThat(isInstant(price.createdAtMs), `${field}.created_at_ms`, 'must be an instant in epoch milliseconds');
   const [outOfBounds] = pricesOutOfBounds(price);
   requireThat(outOfBounds === undefined, `${field}.${outOfBounds}`, `must be from 0 to ${unitPriceNanoUsdMax}`);
+  requireThat(price.units.length <= unitsMax, `${field}.units`, `must have at most ${unitsMax} entries`);
+  const [fault] = price.units.length === 0 ? [] : unitFaults(price.units);
+  requireThat(fault === undefined, `${field}.units[${fault?.index}]`, 'must be a price of the catalog');
   return price;
 }
 
-/** Returns the token counts if they are present; `validateUsage` checks whether they are plausible. */
+/** Returns the quantities if they are present and well-formed; `validateUsage` checks whether they are plausible. */
 export function requireTokens(tokens: TokenCounts | undefined, field: string): TokenCounts {
   requireThat(tokens !== undefined, field, 'is required');
+  requireUnits(tokens.units, `${field}.units`);
   return tokens;
+}
+
+/** Raises invalid_request for too many counts, malformed names and names that occur twice. */
+function requireUnits(units: UnitCounts | undefined, field: string): void {
+  if (units === undefined) return;
+  const { counts } = units;
+  requireThat(counts.length <= unitsMax, `${field}.counts`, `must have at most ${unitsMax} entries`);
+  for (const [index, { unit }] of counts.entries()) {
+    requireThat(isUnitName(unit), `${field}.counts[${index}].unit`, 'must be the name of a unit');
+    requireThat(counts.findIndex((other) => other.unit === unit) === index, `${field}.counts[${index}].unit`, 'must occur once');
+  }
 }
 
 /** Raises invalid_request unless the text is an id with this prefix. */

@@ -32,11 +32,28 @@ describe('estimates of charges', () => {
     expect(estimates[0]?.chargeNanoUsd).toBe(20_000n);
   });
 
+  it('count what a price has of other units, up to its cap', async () => {
+    const units = [{ unit: 'web_search', nanoUsd: 10n, maxPerCall: 3 }];
+    const searches = (count: number) =>
+      TokenCounts.fromPartial({
+        units: {
+          counts: [
+            { unit: 'web_search', count },
+            { unit: 'image', count: 9 },
+          ],
+        },
+      });
+    const { estimates } = await estimateCharges({ prices: [{ ...cheap, units }, cheap], tokens: [searches(2), searches(7)] }, context);
+    expect(estimates.map(({ chargeNanoUsd }) => chargeNanoUsd)).toEqual([20n, 30n, 0n, 0n]);
+  });
+
   it('are limited in number, and reject prices out of bounds', async () => {
     const refused = { reason: 'invalid_request' };
     await expect(
       estimateCharges({ prices: [PriceVersion.fromPartial({ inputNanoUsdPerMtok: -1n })], tokens: [small] }, context),
     ).rejects.toMatchObject(refused);
+    const units = [{ unit: 'image', nanoUsd: -1n, maxPerCall: 1 }];
+    await expect(estimateCharges({ prices: [{ ...cheap, units }], tokens: [small] }, context)).rejects.toMatchObject(refused);
     await expect(estimateCharges({ prices: [cheap], tokens: Array.from({ length: 17 }, () => small) }, context)).rejects.toMatchObject(
       refused,
     );

@@ -4,7 +4,8 @@ import type { CallContext } from '#client/call-context.js';
 import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { type EstimateChargesRequest, type EstimateChargesResponse, UsageSource } from '#proto/metering/v1/metering.js';
-import { chargeFor, pricesOutOfBounds, unitPriceNanoUsdMax } from '#rules/pricing.js';
+import { chargeFor, pricesOutOfBounds, unitFaults, unitPriceNanoUsdMax, unitsMax } from '#rules/pricing.js';
+import { requireTokens } from '../requests/validate-call.js';
 import { validateUsage } from '../requests/validate-usage.js';
 
 const pricesMax = 4000;
@@ -17,11 +18,16 @@ export async function estimateCharges({ prices, tokens }: EstimateChargesRequest
   for (const [index, price] of prices.entries()) {
     if (pricesOutOfBounds(price).length > 0)
       throw fieldFault(`prices[${index}]`, 'amount_range', { min_nano_usd: 0, max_nano_usd: unitPriceNanoUsdMax });
+    if (price.units.length > unitsMax) throw fieldFault(`prices[${index}].units`, 'max_items', { max: unitsMax });
+    const [fault] = unitFaults(price.units);
+    if (fault !== undefined) throw fieldFault(`prices[${index}].units[${fault.index}]`, 'unit_price');
   }
-  const sizes = tokens.map((counts) => validateUsage(counts, UsageSource.USAGE_SOURCE_ESTIMATED, 0).tokens);
   const estimate = (size: TokenCounts, price: PriceVersion) => {
-    const { chargeNanoUsd, lineItems } = chargeFor(size, price);
+    // Units that the price does not have are left out, and a call never counts more of one than its price allows.
+    const bounds = { outputCapTokens: 0, price, unitCaps: size.units };
+    const counts = validateUsage(requireTokens(size, 'tokens'), UsageSource.USAGE_SOURCE_ESTIMATED, bounds).tokens;
+    const { chargeNanoUsd, lineItems } = chargeFor(counts, price);
     return { chargeNanoUsd, lineItems: [...lineItems] };
   };
-  return { estimates: prices.flatMap((price) => sizes.map((size) => estimate(size, price))) };
+  return { estimates: prices.flatMap((price) => tokens.map((size) => estimate(size, price))) };
 }

@@ -36,6 +36,54 @@ describe.each(testEngines)('a recorded call on %s', (engine) => {
     expect({ ...read, settlement: undefined }).toEqual(stored);
   });
 
+  describe('with prices for other units', () => {
+    const units = [
+      { unit: 'request', nanoUsd: 1_000_000n, maxPerCall: 1 },
+      { unit: 'web_search', nanoUsd: 10_000_000n, maxPerCall: 5 },
+    ];
+    const count = (unit: string, used: number) => ({ unit, count: used });
+    const searching = (used: number, changes: Partial<RecordUsageRequest> = {}): RecordUsageRequest =>
+      report({
+        call: call({ price: price({ units }), unitCaps: { counts: [count('web_search', 3)] } }),
+        tokens: tokens({ inputTokens: 100, outputTokens: 50, units: { counts: [count('web_search', used)] } }),
+        ...changes,
+      });
+
+    it('is charged one request and each search, and reads back as it was returned', async () => {
+      const stored = await record(service, searching(2));
+      expect(stored).toMatchObject({ chargeNanoUsd: 200_000n + 1_000_000n + 20_000_000n, quarantined: false });
+      expect(stored.lineItems.slice(2).map(({ unit, quantity, amountNanoUsd }) => [unit, quantity, amountNanoUsd])).toEqual([
+        ['request', 1, 1_000_000n],
+        ['web_search', 2, 20_000_000n],
+      ]);
+      expect({ ...(await find(service, stored.call!.id)), settlement: undefined }).toEqual(stored);
+      await until(async () => harness.ledger.settled.has(stored.call!.id));
+      expect(harness.ledger.settled.get(stored.call!.id)?.costNanoUsd).toBe(21_200_000n);
+    });
+
+    it('is charged at most what was held for searches, and is quarantined', async () => {
+      const stored = await record(service, searching(4));
+      expect(stored).toMatchObject({ chargeNanoUsd: 200_000n + 1_000_000n + 30_000_000n, quarantined: true });
+      expect(stored.outcomeDetail).toBe('unit_above_cap (web_search 4 of 3)');
+    });
+
+    it('counts no request when it is free, whatever its reporter counted', async () => {
+      const counts = tokens({ inputTokens: 5, units: { counts: [count('request', 1), count('web_search', 1)] } });
+      const stored = await record(service, searching(1, { tokens: counts, free: true, outcome: Outcome.OUTCOME_TIMEOUT }));
+      expect(stored).toMatchObject({ chargeNanoUsd: 0n, lineItems: [] });
+      expect(stored.tokens!.units!.counts).toEqual([count('web_search', 1)]);
+      expect({ ...(await find(service, stored.call!.id)), settlement: undefined }).toEqual(stored);
+    });
+
+    it.each([
+      ['call.price.units[0]', { call: call({ price: price({ units: [{ unit: 'Request', nanoUsd: 1n, maxPerCall: 1 }] }) }) }],
+      ['call.unit_caps.counts[0].unit', { call: call({ unitCaps: { counts: [count('', 1)] } }) }],
+      ['tokens.units.counts[1].unit', { tokens: tokens({ units: { counts: [count('image', 1), count('image', 1)] } }) }],
+    ])('is refused with a malformed %s', async (field, changes) => {
+      await expect(record(service, report(changes))).rejects.toMatchObject({ reason: 'invalid_request', details: { field } });
+    });
+  });
+
   it('keeps its attempts, and those of a typical call in a few bytes', async () => {
     const answered = {
       upstreamId: 'sandbox',

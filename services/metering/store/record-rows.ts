@@ -6,6 +6,7 @@ import type { ModelFallback, Settlement, UsageRecord } from '#proto/metering/v1/
 import { chargeFor } from '#rules/pricing.js';
 import type { PricedRecord } from '../records/usage-record.js';
 import { attemptsOfText, attemptText } from './attempt-text.js';
+import { noUnits, unitsOfText, unitText } from './unit-text.js';
 
 /** The columns in which a new record is stored. */
 export const recordColumns = [
@@ -50,6 +51,7 @@ export const recordColumns = [
   'recorded_at_ms',
   'attempts',
   'model_fallback',
+  'units',
 ] as const;
 
 /** The columns that the ledger's response fills. */
@@ -119,6 +121,7 @@ export function recordValues({ record, free }: PricedRecord): unknown[] {
     recorded_at_ms: record.recordedAtMs,
     attempts: attemptText(call),
     model_fallback: fallbackText(call.modelFallback),
+    units: unitText(price.units, call.unitCaps, tokens.units),
   };
   return recordColumns.map((column) => row[column]);
 }
@@ -129,8 +132,9 @@ export function settledValues(settlement: Settlement | undefined): unknown[] {
   return [settlement.capturedNanoUsd, settlement.shortfallNanoUsd, settlement.settledAtMs];
 }
 
-/** Returns the record of a row. Line items are computed from the row's own tokens and prices, never stored. */
+/** Returns the record of a row. Line items are computed from the row's own quantities and prices, never stored. */
 export function recordFromRow(row: RecordRow): UsageRecord {
+  const units = optional(row.units, (text) => unitsOfText(asText(text))) ?? noUnits;
   const tokens = {
     inputTokens: asNumber(row.input_tokens),
     cacheReadTokens: asNumber(row.cache_read_tokens),
@@ -138,6 +142,7 @@ export function recordFromRow(row: RecordRow): UsageRecord {
     cacheWrite1hTokens: asNumber(row.cache_write_1h_tokens),
     outputTokens: asNumber(row.output_tokens),
     reasoningTokens: asNumber(row.reasoning_tokens),
+    units: units.counts,
   };
   const price = {
     id: idFromBytes('price', asBytes(row.price_id)),
@@ -149,6 +154,7 @@ export function recordFromRow(row: RecordRow): UsageRecord {
     cacheWrite1hNanoUsdPerMtok: asBigInt(row.cache_write_1h_nano_usd_per_mtok),
     outputNanoUsdPerMtok: asBigInt(row.output_nano_usd_per_mtok),
     reasoningNanoUsdPerMtok: optional(row.reasoning_nano_usd_per_mtok, asBigInt),
+    units: units.prices,
     createdAtMs: asBigInt(row.price_created_at_ms),
   };
   return {
@@ -174,6 +180,7 @@ export function recordFromRow(row: RecordRow): UsageRecord {
         upstreamModel: asText(row.upstream_model),
       }),
       modelFallback: optional(row.model_fallback, (text) => fallbackOfText(asText(text))),
+      unitCaps: units.caps,
     },
     tokens,
     source: asNumber(row.source),

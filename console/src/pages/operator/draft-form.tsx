@@ -6,6 +6,7 @@ import { useZone, zoneName } from '../../format/time.js';
 import { commonText } from '../../i18n/common.js';
 import { modelsText } from '../../i18n/operator-models.js';
 import { useText } from '../../i18n/text.js';
+import { useUnitName } from '../../i18n/units.js';
 import { Button } from '../../ui/button.js';
 import { Dialog } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
@@ -13,18 +14,19 @@ import { fieldError, FormError } from '../../ui/notice.js';
 import { Segmented } from '../../ui/segmented.js';
 import { toast } from '../../ui/toast.js';
 import { priceClasses } from './price-classes.js';
-import { figuresOf, instantOf, type Typed, typedOf, wallClock } from './price-form.js';
-import { useClassNames } from './price-words.js';
+import { figuresOf, instantOf, type Typed, typedOf, type TypedUnit, typedUnitsOf, unitPricesOf, wallClock } from './price-form.js';
+import { unitFieldPaths, UnitRows } from './unit-rows.js';
 
 export function DraftDialog({ model, onClose }: { model: WholeModel; onClose: () => void }) {
   const t = useText(modelsText);
   const common = useText(commonText);
-  const names = useClassNames();
+  const nameOf = useUnitName();
   const zone = useZone();
   const client = useQueryClient();
   const form = useId();
   const present = model.draft ?? model.price;
   const [figures, setFigures] = useState<Typed>(() => typedOf(present?.usd_per_million_tokens));
+  const [units, setUnits] = useState<readonly TypedUnit[]>(() => typedUnitsOf(present?.unit_prices));
   const [isLater, setLater] = useState(model.draft?.effective_from != null);
   const [start, setStart] = useState(() => (model.draft?.effective_from == null ? '' : wallClock(model.draft.effective_from, zone)));
   const [isStartMissing, setStartMissing] = useState(false);
@@ -32,6 +34,7 @@ export function DraftDialog({ model, onClose }: { model: WholeModel; onClose: ()
     mutationFn: () =>
       putDraft(model.id, {
         usd_per_million_tokens: figuresOf(figures),
+        unit_prices: unitPricesOf(units),
         effective_from: isLater ? instantOf(start, zone) : null,
         replaces_version: model.draft?.version ?? 0,
       }),
@@ -69,7 +72,7 @@ export function DraftDialog({ model, onClose }: { model: WholeModel; onClose: ()
           {priceClasses.map((name) => (
             <TextField
               key={name}
-              label={names[name]}
+              label={nameOf(name)}
               hint={name === 'reasoning' ? t.reasoningHint : name.startsWith('cache') ? t.cacheHint : undefined}
               inputMode="decimal"
               required={name === 'input' || name === 'output'}
@@ -79,6 +82,7 @@ export function DraftDialog({ model, onClose }: { model: WholeModel; onClose: ()
             />
           ))}
         </div>
+        <UnitRows units={units} onChange={setUnits} error={save.error} />
         <div className="flex flex-wrap items-end gap-4">
           <div className="flex flex-col gap-1">
             <span className="text-sm font-medium">{t.startsWhen}</span>
@@ -109,7 +113,11 @@ export function DraftDialog({ model, onClose }: { model: WholeModel; onClose: ()
         </div>
         <FormError
           error={save.error}
-          fields={[...priceClasses.map(fieldOf), ...(isLater ? ['effective_from', 'price.effective_from_ms'] : [])]}
+          fields={[
+            ...priceClasses.map(fieldOf),
+            ...unitFieldPaths(units),
+            ...(isLater ? ['effective_from', 'price.effective_from_ms'] : []),
+          ]}
         />
       </form>
     </Dialog>

@@ -6,6 +6,7 @@ import { useNumber } from '../../format/number.js';
 import { useTime } from '../../format/time.js';
 import { modelsText } from '../../i18n/operator-models.js';
 import { useText } from '../../i18n/text.js';
+import { useUnitName } from '../../i18n/units.js';
 import { Badge } from '../../ui/badge.js';
 import { Button } from '../../ui/button.js';
 import { ConfirmDialog } from '../../ui/dialog.js';
@@ -14,7 +15,7 @@ import { ErrorNotice, FormError, Notice } from '../../ui/notice.js';
 import { DataTable } from '../../ui/table.js';
 import { toast } from '../../ui/toast.js';
 import { Usd } from '../../ui/values.js';
-import { useClassNames, useWarningText } from './price-words.js';
+import { useWarningText } from './price-words.js';
 
 /** A start within this is the start of a price that was published for now. */
 const soonMs = 5000;
@@ -108,9 +109,9 @@ export function DraftPanel({ draft, onEdit }: { draft: ComparedDraft; onEdit: ()
 }
 
 /** Reasoning that is charged as output before and after has no change of its own. */
-function isChange({ class: tokenClass, before_usd, after_usd, change_percent }: Change): boolean {
-  if (tokenClass === 'reasoning' && before_usd === null && after_usd === null) return false;
-  return before_usd !== after_usd || (change_percent !== null && change_percent !== '0.00');
+function isChange({ unit, before_usd, after_usd, change_percent, before_max_per_call, after_max_per_call }: Change): boolean {
+  if (unit === 'reasoning' && before_usd === null && after_usd === null) return false;
+  return before_usd !== after_usd || before_max_per_call !== after_max_per_call || (change_percent !== null && change_percent !== '0.00');
 }
 
 function Warnings({ draft }: { draft: ComparedDraft }) {
@@ -122,7 +123,7 @@ function Warnings({ draft }: { draft: ComparedDraft }) {
     <Notice tone="warn" title={t.lookTwice}>
       <ul className="list-disc pl-5">
         {warnings.map((warning) => (
-          <li key={`${warning.kind} ${warning.class}`}>{words(warning)}</li>
+          <li key={`${warning.kind} ${warning.unit}`}>{words(warning)}</li>
         ))}
       </ul>
     </Notice>
@@ -131,20 +132,37 @@ function Warnings({ draft }: { draft: ComparedDraft }) {
 
 function Changes({ changes, wasPriced }: { changes: readonly Change[]; wasPriced: boolean }) {
   const t = useText(modelsText);
-  const names = useClassNames();
-  const figure = (usd: string | null, absent: string) => (usd === null ? <span className="text-soft">{absent}</span> : <Usd value={usd} />);
+  const nameOf = useUnitName();
+  const count = useNumber();
+  const figure = (usd: string | null, max: number | null, absent: string) =>
+    usd === null ? (
+      <span className="text-soft">{absent}</span>
+    ) : (
+      <>
+        <Usd value={usd} />
+        {max !== null && <span className="block text-sm font-normal text-soft">{t.mostPerCall({ max: count(max) })}</span>}
+      </>
+    );
+  const absent = (unit: string): string => (unit === 'reasoning' ? t.asOutput : t.removed);
   return (
     <DataTable
       caption={t.whatChanges}
       rows={changes}
-      rowKey={(change) => change.class}
+      rowKey={(change) => change.unit}
       columns={[
-        { name: t.class, cell: (change) => names[change.class] },
-        { name: t.before, numeric: true, cell: ({ before_usd }) => figure(before_usd, wasPriced ? t.asOutput : t.unpriced) },
+        { name: t.unit, cell: (change) => nameOf(change.unit) },
+        {
+          name: t.before,
+          numeric: true,
+          cell: ({ unit, before_usd, before_max_per_call }) =>
+            figure(before_usd, before_max_per_call, wasPriced ? absent(unit) : t.unpriced),
+        },
         {
           name: t.after,
           numeric: true,
-          cell: ({ after_usd }) => <strong className="font-semibold">{figure(after_usd, t.asOutput)}</strong>,
+          cell: ({ unit, after_usd, after_max_per_call }) => (
+            <strong className="font-semibold">{figure(after_usd, after_max_per_call, absent(unit))}</strong>
+          ),
         },
         { name: t.change, numeric: true, cell: (change) => <Rise change={change} /> },
       ]}
@@ -165,8 +183,15 @@ function Rise({ change }: { change: Change }) {
 function Calls({ calls }: { calls: readonly TypicalCall[] }) {
   const t = useText(modelsText);
   const count = useNumber();
-  const size = ({ tokens: { input, cache_read, output, reasoning } }: TypicalCall): string =>
-    t.size({ input: count(input), cached: count(cache_read), output: count(output), reasoning: count(reasoning) });
+  const nameOf = useUnitName();
+  const size = ({ tokens: { input, cache_read, output, reasoning }, units }: TypicalCall): string =>
+    t.size({
+      input: count(input),
+      cached: count(cache_read),
+      output: count(output),
+      reasoning: count(reasoning),
+      units: units.map(({ unit, quantity }) => `${count(quantity)} ${nameOf(unit).toLowerCase()}`).join(', '),
+    });
   return (
     <DataTable
       caption={t.whatCallsCost}

@@ -1,8 +1,10 @@
 // The prices of a model: the one in force, the draft of the next, and all that were ever published.
 import { useState } from 'react';
 import type { DatedPrice, Figures, WholeModel } from '../../api/operator-catalog.js';
+import { useNumber } from '../../format/number.js';
 import { modelsText } from '../../i18n/operator-models.js';
 import { useText } from '../../i18n/text.js';
+import { useUnitName } from '../../i18n/units.js';
 import { Badge } from '../../ui/badge.js';
 import { Button } from '../../ui/button.js';
 import { Card, Section } from '../../ui/layout.js';
@@ -11,7 +13,6 @@ import { Usd, When } from '../../ui/values.js';
 import { DraftDialog } from './draft-form.js';
 import { DraftPanel } from './draft-panel.js';
 import { priceClasses } from './price-classes.js';
-import { useClassNames } from './price-words.js';
 
 export function ModelPrices({ model }: { model: WholeModel }) {
   const t = useText(modelsText);
@@ -42,7 +43,8 @@ export function ModelPrices({ model }: { model: WholeModel }) {
 
 function InForce({ model: { price, pricing } }: { model: WholeModel }) {
   const t = useText(modelsText);
-  const names = useClassNames();
+  const count = useNumber();
+  const nameOf = useUnitName();
   if (price === null) return <Card className="text-soft">{t.noPrice}</Card>;
   return (
     <Card>
@@ -50,9 +52,20 @@ function InForce({ model: { price, pricing } }: { model: WholeModel }) {
       <dl className="grid grid-cols-2 gap-x-6 gap-y-3 sm:grid-cols-3 lg:grid-cols-6">
         {priceClasses.map((name) => (
           <div key={name}>
-            <dt className="text-sm text-soft">{names[name]}</dt>
+            <dt className="text-sm text-soft">{nameOf(name)}</dt>
             <dd className="font-semibold">
               <Figure figures={price.usd_per_million_tokens} name={name} />
+            </dd>
+          </div>
+        ))}
+        {price.unit_prices.map(({ unit, usd, max_per_call }) => (
+          <div key={unit}>
+            <dt className="text-sm text-soft">{nameOf(unit)}</dt>
+            <dd className="font-semibold">
+              <Usd value={usd} />
+              {unit !== 'request' && (
+                <span className="block text-sm font-normal text-soft">{t.mostPerCall({ max: count(max_per_call) })}</span>
+              )}
             </dd>
           </div>
         ))}
@@ -72,7 +85,8 @@ function Figure({ figures, name }: { figures: Figures; name: keyof Figures }) {
 
 function History({ prices }: { prices: readonly DatedPrice[] }) {
   const t = useText(modelsText);
-  const names = useClassNames();
+  const nameOf = useUnitName();
+  const units = [...new Set(prices.flatMap(({ unit_prices }) => unit_prices.map(({ unit }) => unit)))];
   return (
     <Card flush>
       <DataTable
@@ -85,9 +99,14 @@ function History({ prices }: { prices: readonly DatedPrice[] }) {
           { name: t.until, cell: ({ effective_until }) => <When at={effective_until} /> },
           { name: t.state, cell: ({ state }) => <State state={state} /> },
           ...priceClasses.map((name) => ({
-            name: names[name],
+            name: nameOf(name),
             numeric: true,
             cell: (price: DatedPrice) => <Figure figures={price.usd_per_million_tokens} name={name} />,
+          })),
+          ...units.map((name) => ({
+            name: nameOf(name),
+            numeric: true,
+            cell: ({ unit_prices }: DatedPrice) => <Usd value={unit_prices.find(({ unit }) => unit === name)?.usd ?? null} />,
           })),
         ]}
       />

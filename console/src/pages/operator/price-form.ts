@@ -1,5 +1,5 @@
 // The form of a draft, and the request built from it. Pure.
-import type { Figures, TokenClass } from '../../api/operator-catalog.js';
+import type { Figures, TokenClass, UnitPrices } from '../../api/operator-catalog.js';
 import type { Zone } from '../../format/time.js';
 import { priceClasses } from './price-classes.js';
 
@@ -28,6 +28,30 @@ export function figuresOf(typed: Typed): Figures {
     output: read(typed.output),
     reasoning: reasoning === '' ? null : reasoning,
   };
+}
+
+/** The texts of one other unit, with a number by which its row is known. */
+export interface TypedUnit {
+  readonly row: number;
+  readonly unit: string;
+  readonly usd: string;
+  readonly maxPerCall: string;
+}
+
+/** What the rows of other units begin with. */
+export function typedUnitsOf(prices: UnitPrices = []): TypedUnit[] {
+  return prices.map(({ unit, usd, max_per_call }, row) => ({ row, unit, usd, maxPerCall: String(max_per_call) }));
+}
+
+/** Returns the rows as the API takes them; rows without a name are left out, and a call is one request. */
+export function unitPricesOf(units: readonly TypedUnit[]): UnitPrices {
+  return units
+    .map(({ unit, usd, maxPerCall }) => ({
+      unit: unit.trim(),
+      usd: usd.trim().replace(/^\$\s*/, ''),
+      max_per_call: unit.trim() === 'request' ? 1 : Number(maxPerCall),
+    }))
+    .filter(({ unit }) => unit !== '');
 }
 
 /** The instant of a wall clock in the zone, as `datetime-local` writes it; null for none. */

@@ -1,27 +1,15 @@
-// What the classes of tokens and the warnings of a draft are called.
-import type { ComparedDraft, TokenClass } from '../../api/operator-catalog.js';
+// What the warnings of a draft say.
+import type { ComparedDraft } from '../../api/operator-catalog.js';
 import { modelsText } from '../../i18n/operator-models.js';
 import { useText } from '../../i18n/text.js';
-
-/** The name of each class. */
-export function useClassNames(): Record<TokenClass, string> {
-  const t = useText(modelsText);
-  return {
-    input: t.input,
-    cache_read: t.cacheRead,
-    cache_write_5m: t.cacheWrite5m,
-    cache_write_1h: t.cacheWrite1h,
-    output: t.output,
-    reasoning: t.reasoning,
-  };
-}
+import { useUnitName } from '../../i18n/units.js';
 
 /** A warning as a sentence. */
 export function useWarningText(): (warning: ComparedDraft['diff']['warnings'][number]) => string {
   const t = useText(modelsText);
-  const names = useClassNames();
-  return ({ kind, class: tokenClass }) => {
-    const name = tokenClass === null ? '' : names[tokenClass];
+  const nameOf = useUnitName();
+  return ({ kind, unit }) => {
+    const name = unit === null ? '' : nameOf(unit);
     switch (kind) {
       case 'free':
         return t.warnFree;

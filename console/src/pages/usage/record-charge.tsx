@@ -5,6 +5,7 @@ import { nanoUsdOf } from '../../format/money.js';
 import { useNumber } from '../../format/number.js';
 import { usageText } from '../../i18n/usage.js';
 import { useText } from '../../i18n/text.js';
+import { useUnitName } from '../../i18n/units.js';
 import { Card, Section } from '../../ui/layout.js';
 import { Notice } from '../../ui/notice.js';
 import { DataTable } from '../../ui/table.js';
@@ -13,20 +14,23 @@ import { Usd } from '../../ui/values.js';
 interface Row {
   readonly id: string;
   readonly name: string;
-  readonly tokens: string;
+  readonly quantity: string;
   readonly price: string | undefined;
+  readonly per: number;
   readonly amount: string;
 }
 
 export function RecordCharge({ record }: { record: UsageRecord }) {
   const t = useText(usageText);
   const count = useNumber();
+  const nameOf = useUnitName();
   const { line_items: lines, charge_usd: charge, tokens } = record;
   const rows: Row[] = lines.map((line) => ({
-    id: line.kind,
-    name: t[`kind.${line.kind}`],
-    tokens: count(line.tokens),
-    price: line.usd_per_million_tokens,
+    id: line.unit,
+    name: nameOf(line.unit),
+    quantity: count(line.quantity),
+    price: line.price_usd,
+    per: line.per,
     amount: line.amount_usd,
   }));
   return (
@@ -41,18 +45,18 @@ export function RecordCharge({ record }: { record: UsageRecord }) {
       <Card flush>
         <DataTable<Row>
           caption={t.charge}
-          rows={[...rows, { id: 'total', name: t.total, tokens: '', price: undefined, amount: charge }]}
+          rows={[...rows, { id: 'total', name: t.total, quantity: '', price: undefined, per: 1, amount: charge }]}
           rowKey={({ id }) => id}
           columns={[
             { name: t.line, cell: ({ name }) => name },
-            { name: t.tokens, numeric: true, cell: (row) => row.tokens },
+            { name: t.quantity, numeric: true, cell: (row) => row.quantity },
             {
-              name: t.pricePerMillion,
+              name: t.linePrice,
               numeric: true,
-              cell: ({ price }) =>
+              cell: ({ price, per }) =>
                 price !== undefined && (
                   <>
-                    × <Usd value={price} />
+                    × <Usd value={price} /> {per > 1 && <span className="text-soft">{t.perMillionTokens}</span>}
                   </>
                 ),
             },
@@ -80,12 +84,11 @@ export function RecordCharge({ record }: { record: UsageRecord }) {
   );
 }
 
-/** Reports whether each line is its tokens times its price, rounded up, and the lines add up to the charge. */
+/** Reports whether each line is its quantity times its price, rounded up, and the lines add up to the charge. */
 export function addsUp({ line_items: lines, charge_usd: charge }: Pick<UsageRecord, 'line_items' | 'charge_usd'>): boolean {
-  const million = 1_000_000n;
   const isRight = lines.every(
-    ({ tokens, usd_per_million_tokens: price, amount_usd: amount }) =>
-      (BigInt(tokens) * nanoUsdOf(price) + million - 1n) / million === nanoUsdOf(amount),
+    ({ quantity, price_usd: price, per, amount_usd: amount }) =>
+      (BigInt(quantity) * nanoUsdOf(price) + BigInt(per) - 1n) / BigInt(per) === nanoUsdOf(amount),
   );
   return isRight && lines.reduce((sum, { amount_usd: amount }) => sum + nanoUsdOf(amount), 0n) === nanoUsdOf(charge);
 }

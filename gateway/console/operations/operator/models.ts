@@ -2,6 +2,7 @@
 import { hasReason } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
 import { Model, ModelState } from '#proto/catalog/v1/catalog.js';
+import { renderUnitPrices } from '../../../formats/models.js';
 import type { OperationDeps } from '../../deps.js';
 import { renderFigures, renderHistory, renderModelFields, renderOperatorModel } from '../../render/catalog.js';
 import { words } from '../../render/words.js';
@@ -96,6 +97,7 @@ export const models: Area = {
           models: found.map((model) => ({
             ...renderModelFields(model),
             usd_per_million_tokens: model.price === undefined ? null : renderFigures(model.price),
+            unit_prices: renderUnitPrices(model.price),
           })),
         };
       },

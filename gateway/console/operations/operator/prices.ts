@@ -44,7 +44,7 @@ export const prices: Area = {
       errors: { failed_precondition: 'The draft is not the one that `replaces_version` names.' },
       handle: async (call, deps) => {
         const { body, params, visitor, context } = call;
-        const { usd_per_million_tokens: usd, effective_from, replaces_version } = body;
+        const { usd_per_million_tokens: usd, unit_prices, effective_from, replaces_version } = body;
         const figure = (name: keyof typeof usd): bigint => nanoUsdOf(`usd_per_million_tokens.${name}`, usd[name]!);
         const price = PriceVersion.fromPartial({
           modelId: params.model,
@@ -55,6 +55,11 @@ export const prices: Area = {
           cacheWrite1hNanoUsdPerMtok: figure('cache_write_1h'),
           outputNanoUsdPerMtok: figure('output'),
           ...(usd.reasoning == null ? {} : { reasoningNanoUsdPerMtok: figure('reasoning') }),
+          units: (unit_prices ?? []).map(({ unit, usd: each, max_per_call }) => ({
+            unit,
+            nanoUsd: parseUsd(each)!,
+            maxPerCall: max_per_call,
+          })),
         });
         const author = visitor.user.email;
         const { draft, diff } = await deps.peers.catalog.putPriceDraft(

@@ -1,7 +1,8 @@
 // Models and their prices, for operators.
 import { type Static, Type } from 'typebox';
 import { brokenAs, Count, Flag, Instant, listOf, nullable, optional, Text, textOf, Time, Usd, view } from '../shapes.js';
-import { capabilities, modalities, modelStates, tokenClasses, priceWarnings, tokenizers } from '../words.js';
+import { ModelView } from '../../../formats/models-schema.js';
+import { capabilities, modalities, modelStates, priceWarnings, tokenizers } from '../words.js';
 
 export const Figures = view(
   'Figures',
@@ -16,7 +17,8 @@ export const Figures = view(
   'USD per million tokens.',
 );
 
-const priceFields = { id: Text, effective_from: Time, usd_per_million_tokens: Figures, created_at: Time };
+const unit_prices = ModelView.properties.unit_prices;
+const priceFields = { id: Text, effective_from: Time, usd_per_million_tokens: Figures, unit_prices, created_at: Time };
 export const Price = view('Price', priceFields);
 export const DatedPrice = view('PriceInHistory', {
   ...priceFields,
@@ -31,6 +33,7 @@ const draftFields = {
   updated_at: Time,
   effective_from: nullable(Time, 'Null: when it is published.'),
   usd_per_million_tokens: Figures,
+  unit_prices,
 };
 export const Draft = view('Draft', draftFields);
 
@@ -39,13 +42,16 @@ export const PriceDifference = view('PriceDifference', {
   before: nullable(Price, 'Null: the model has no price.'),
   changes: Type.Array(
     Type.Object({
-      class: Type.Enum(tokenClasses),
+      unit: Type.String({ description: 'A class of tokens or another unit.' }),
+      per: Type.Integer({ description: 'The quantity that the prices are for: 1000000 for tokens, otherwise 1.' }),
       before_usd: nullable(Usd),
       after_usd: nullable(Usd),
       change_percent: nullable(Percent),
+      before_max_per_call: nullable(Count, 'Null for tokens, and for a unit without a price.'),
+      after_max_per_call: nullable(Count),
     }),
   ),
-  warnings: Type.Array(Type.Object({ kind: Type.Enum(priceWarnings), class: nullable(Type.Enum(tokenClasses)) })),
+  warnings: Type.Array(Type.Object({ kind: Type.Enum(priceWarnings), unit: nullable(Text) })),
   later: Type.Array(Price, { description: 'Prices that start after it.' }),
   typical_calls: Type.Array(
     Type.Object({
@@ -58,6 +64,7 @@ export const PriceDifference = view('PriceDifference', {
         output: Count,
         reasoning: Count,
       }),
+      units: Type.Array(Type.Object({ unit: Text, quantity: Count })),
       before_usd: nullable(Usd),
       after_usd: nullable(Usd),
     }),
@@ -108,10 +115,11 @@ export const WholeModel = view('Model', { ...servedFields, prices: Type.Array(Da
 export const OperatorModelList = listOf(OperatorModel);
 export const DraftList = listOf(Draft);
 export const CatalogFile = Type.Object({
-  models: Type.Array(view('ModelInFile', { ...modelFields, usd_per_million_tokens: nullable(Figures, 'Null: unpriced.') })),
+  models: Type.Array(view('ModelInFile', { ...modelFields, usd_per_million_tokens: nullable(Figures, 'Null: unpriced.'), unit_prices })),
 });
 export type Figures = Static<typeof Figures>;
 export type TokenClass = keyof Figures;
+export type UnitPrices = Price['unit_prices'];
 export type Price = Static<typeof Price>;
 export type DatedPrice = Static<typeof DatedPrice>;
 export type Draft = Static<typeof Draft>;
@@ -172,6 +180,15 @@ const FiguresBody = Type.Object({
   reasoning: optional(FigureBody),
 });
 
+const UnitPricesBody = Type.Array(
+  Type.Object({
+    unit: textOf(1, 32),
+    usd: Type.String({ ...FigureBody, pattern: '^\\d{1,9}(\\.\\d{1,9})?$', description: 'Decimal USD for one.' }),
+    max_per_call: Type.Integer({ minimum: 1, maximum: 1_000_000_000 }),
+  }),
+  { maxItems: 16 },
+);
+
 export const CreateModel = Type.Object({
   model: Type.Object({
     id: textOf(0, 200),
@@ -192,6 +209,8 @@ export type UpdateModel = Static<typeof UpdateModel>['model'];
 /** Without effective_from the price starts when it is published; replaces_version is the draft's version that was shown, 0 for none. */
 export const PutDraft = Type.Object({
   usd_per_million_tokens: FiguresBody,
+  // Absent: only tokens have prices.
+  unit_prices: optional(UnitPricesBody),
   effective_from: optional(Instant),
   replaces_version: optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
 });

@@ -1,4 +1,4 @@
-// Data URIs (RFC 2397), which carry images and files in this format.
+// Data URIs (RFC 2397), which carry images and files in OpenAI's formats.
 
 export interface DataUri {
   /** In lower case and without parameters; text/plain if the URI names none. */

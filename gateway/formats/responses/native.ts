@@ -1,0 +1,77 @@
+// The caller's own responses body, for upstreams of this format.
+import { ApiFormat, type NativeRequest } from '#proto/inference/v1/inference.js';
+import { isOwnEncryptedContent } from '#rules/reasoning-seals.js';
+import { endUserOf } from '../end-user.js';
+import { ignoredKeyword } from '../fields.js';
+import { assertNoFileIds } from '../media.js';
+import { fieldsWithout, isKnownInOtherCase, onlyFields, type Original } from '../native-fields.js';
+import type { Demands } from '../required-capabilities.js';
+import type { InputItem } from './item-schema.js';
+import { ResponseRequest } from './schema.js';
+import type { ToolParam } from './tool-schema.js';
+
+/** Fields that inference always sets itself, including ids of end users. */
+const oursToSay = ['model', 'stream', 'stream_options', 'max_output_tokens', 'store', 'background', 'user', 'safety_identifier'];
+
+const properties: Record<string, object> = ResponseRequest.properties;
+
+/** Classifies the top-level fields: which are dropped, which are dropped elsewhere, and how much of what is passed on has no common form. */
+export function noteFields(body: ResponseRequest, demands: Demands): void {
+  demands.addUnhonoured(body, ResponseRequest);
+  for (const [name, value] of Object.entries(body)) {
+    if (Object.hasOwn(properties, name) || isKnownInOtherCase(name, properties)) continue;
+    assertNoFileIds(value, name);
+    demands.addForeign(value);
+  }
+}
+
+/** Returns the body without the fields that we set or that have no effect on any route, and with everything that was collected while reading it. */
+export function nativeResponses(
+  body: ResponseRequest,
+  tools: readonly ToolParam[],
+  demands: Demands,
+  accountId: string,
+  original: Original,
+): NativeRequest {
+  const fields = { ...body, input: withoutOwnReasoning(body.input) };
+  // Cache keys of different accounts must not collide in the single account that the vendor sees, nor may the caller's text be readable there.
+  if (typeof body.prompt_cache_key === 'string') fields.prompt_cache_key = endUserOf(`${accountId} ${body.prompt_cache_key}`);
+  if (body.tools !== null && body.tools !== undefined && tools !== body.tools) fields.tools = [...tools];
+  return {
+    format: ApiFormat.API_FORMAT_RESPONSES,
+    fieldsJson: fieldsWithout(
+      fields,
+      Object.keys(body).filter((name) => !passesOn(name, fields)),
+      original,
+    ),
+    otherFieldsJson: onlyFields(
+      body,
+      Object.keys(body).filter((name) => !Object.hasOwn(properties, name) && !isKnownInOtherCase(name, properties)),
+      original,
+    ),
+    messagesBetas: [],
+    droppedElsewhere: demands.droppedElsewhere.names,
+    refusedElsewhere: demands.refusedElsewhere,
+    vendorTools: demands.vendorTools,
+  };
+}
+
+/** Removes the reasoning of upstreams of other formats, which the vendor of this format cannot read. Returns the same input if there is none. */
+function withoutOwnReasoning(input: ResponseRequest['input']): ResponseRequest['input'] {
+  return typeof input !== 'string' && input.some(isOwnReasoning) ? input.filter((item) => !isOwnReasoning(item)) : input;
+}
+
+function isOwnReasoning(item: InputItem): boolean {
+  return item.type === 'reasoning' && typeof item.encrypted_content === 'string' && isOwnEncryptedContent(item.encrypted_content);
+}
+
+/** Vendors reject these fields when there are no tools, although they have no effect then; and an empty list of tools. */
+const toolFields = ['tools', 'tool_choice', 'parallel_tool_calls'];
+
+function passesOn(name: string, body: ResponseRequest): boolean {
+  if (!Object.hasOwn(properties, name)) return false;
+  if (oursToSay.includes(name) || ignoredKeyword in properties[name]!) return false;
+  if (toolFields.includes(name) && (body.tools ?? []).length === 0) return false;
+  // Vendors differ on whether null is the same as absent.
+  return body[name as keyof ResponseRequest] !== null;
+}

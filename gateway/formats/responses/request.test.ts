@@ -1,0 +1,226 @@
+import { describe, expect, it } from '@jest/globals';
+import { ApiFormat, Role, ToolChoice_Mode } from '#proto/inference/v1/inference.js';
+import { encryptedContentOf, signatureOfItem } from '#rules/reasoning-seals.js';
+import type { ParsedCall } from '../format.js';
+import { clientRequests } from '../testing/requests.js';
+import { parseResponses } from './request.js';
+
+const parse = (fields: object): ParsedCall => parseResponses({ model: 'm', input: 'Hi', ...fields });
+const fieldsOf = (fields: object): Record<string, unknown> =>
+  JSON.parse(parse(fields).request.native!.fieldsJson) as Record<string, unknown>;
+const user = (content: unknown): object => ({ role: 'user', content });
+const call = (id: string, fields: object = {}): object => ({ type: 'function_call', call_id: id, name: 'f', arguments: '{}', ...fields });
+const output = (id: string, text: unknown = 'ok'): object => ({ type: 'function_call_output', call_id: id, output: text });
+const faultOf = (fields: object): { reason: string; message: string } => {
+  try {
+    parse(fields);
+  } catch (error) {
+    return error as { reason: string; message: string };
+  }
+  throw new Error('The request was accepted.');
+};
+const f = { type: 'function', name: 'f', parameters: { type: 'object' }, strict: true };
+/** What a message says, in short. */
+const said = ({ request }: ParsedCall): string[] =>
+  request.prompt!.messages.map(
+    ({ role, parts }) =>
+      `${Role[role].slice(5).toLowerCase()}: ${parts.map(({ part }) => (part?.$case === 'toolCall' || part?.$case === 'toolResult' ? `${part.$case} ${'id' in part.value ? part.value.id : part.value.toolCallId}` : part?.$case)).join(', ')}`,
+  );
+
+describe('the requests of Codex', () => {
+  const { 'codex-first': first, 'codex-tool-turn': turn } = clientRequests('responses');
+
+  it('are understood, and only its search of stored pages is left out', () => {
+    const parsed = parseResponses(first);
+    expect(parsed.droppedFields).toEqual(['tools.web_search']);
+    expect(parsed.request.native).toMatchObject({ format: ApiFormat.API_FORMAT_RESPONSES, refusedElsewhere: [], vendorTools: [] });
+    expect(parsed.request.prompt!.system).toHaveLength(3);
+    expect(parsed.request.prompt!.tools.map(({ name }) => name)).toEqual([
+      'exec_command',
+      'view_image',
+      'multi_agent_v1__close_agent',
+      'multi_agent_v1__resume_agent',
+    ]);
+    const sent = JSON.parse(parsed.request.native!.fieldsJson) as { tools: { type: string }[]; store?: unknown; prompt_cache_key: string };
+    expect(sent.tools.map(({ type }) => type)).toEqual(['function', 'function', 'namespace']);
+    expect(sent).not.toHaveProperty('store');
+    expect(sent.prompt_cache_key).toMatch(/^[0-9a-f]{64}$/);
+    expect(parsed.request.native!.otherFieldsJson).toContain('client_metadata');
+  });
+
+  it('have their tool calls answered in one message, whatever namespace the tool is in', () => {
+    const parsed = parseResponses(turn);
+    expect(said(parsed).slice(-2)).toEqual([
+      'assistant: reasoning, toolCall call_1, toolCall call_2',
+      'user: toolResult call_1, toolResult call_2',
+    ]);
+    expect(parsed.request.prompt!.messages.at(-2)!.parts.at(-1)).toMatchObject({
+      part: { value: { name: 'multi_agent_v1__close_agent' } },
+    });
+    expect(parsed.echo!.toolNames.get('multi_agent_v1__close_agent')).toEqual({ namespace: 'multi_agent_v1', name: 'close_agent' });
+  });
+});
+
+describe('the input', () => {
+  it('may be text, or items with images, files and instructions at any place', () => {
+    const parsed = parse({
+      instructions: 'Be brief.',
+      input: [
+        { type: 'message', role: 'developer', content: 'In French.' },
+        user([
+          { type: 'input_text', text: 'Look' },
+          { type: 'input_image', image_url: 'data:image/png;base64,iVBORw0KGgo=', detail: 'low' },
+          { type: 'input_file', filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0xLjQ=' },
+          { type: 'input_file', file_url: 'https://example.com/b.pdf' },
+        ]),
+        { role: 'system', content: 'Now in German.' },
+      ],
+    });
+    expect(parsed.request.prompt!.system).toEqual(['Be brief.', 'In French.']);
+    expect(said(parsed)).toEqual(['user: text, image, document, document', 'system: text']);
+    expect(parsed).toMatchObject({ images: 1, documents: 2 });
+  });
+
+  it('has the results right after their calls, wherever the caller put them', () => {
+    const input = [user('go'), call('a'), { role: 'developer', content: 'Hurry.' }, call('b'), output('b'), output('a')];
+    expect(said(parse({ input }))).toEqual([
+      'user: text',
+      'assistant: toolCall a',
+      'user: toolResult a',
+      'system: text',
+      'assistant: toolCall b',
+      'user: toolResult b',
+    ]);
+  });
+
+  it('is refused with the field and the fix where calls and outputs do not match', () => {
+    expect(faultOf({ input: [user('go'), call('a')] })).toMatchObject({
+      message: expect.stringContaining('input[1]: the call "a" has no output'),
+    });
+    expect(faultOf({ input: [user('go'), output('a')] }).message).toContain('input[1].call_id: there is no call "a" before it');
+    expect(faultOf({ input: [user('go'), call('a'), call('a'), output('a')] }).message).toContain(
+      'input[2].call_id: "a" is the id of two calls',
+    );
+    expect(faultOf({ input: [user('go'), call('a'), output('a'), output('a')] }).message).toContain(
+      'input[3].call_id: "a" is the id of two outputs',
+    );
+  });
+
+  it('keeps free text of custom tools, and results with images', () => {
+    const input = [
+      user('go'),
+      { type: 'custom_tool_call', call_id: 'a', name: 'patch', input: '*** Begin' },
+      { type: 'custom_tool_call_output', call_id: 'a', output: [{ type: 'input_image', image_url: 'https://example.com/a.png' }] },
+    ];
+    const format = { type: 'grammar', syntax: 'lark', definition: 'start: "x"' };
+    const { prompt } = parse({ input, tools: [{ type: 'custom', name: 'patch', format }] }).request;
+    expect(prompt!.tools).toEqual([
+      { name: 'patch', description: '', parametersJson: '', custom: { grammarSyntax: 'lark', grammar: 'start: "x"' } },
+    ]);
+    expect(prompt!.messages[1]!.parts).toMatchObject([{ part: { value: { id: 'a', argumentsJson: '*** Begin', isCustom: true } } }]);
+    expect(prompt!.messages[2]!.parts).toMatchObject([{ part: { value: { toolCallId: 'a', content: [{ part: { $case: 'image' } }] } } }]);
+  });
+});
+
+describe('reasoning in the input', () => {
+  const partOf = (item: object): unknown => {
+    const [message] = parse({ input: [{ type: 'reasoning', summary: [], ...item }, user('go')] }).request.prompt!.messages;
+    return message!.parts[0]!.part?.value;
+  };
+
+  it('of another format is as its upstream sent it, and is not sent to upstreams of this format', () => {
+    const reasoning = { text: 'Hmm.', signature: 'EqQB', redactedData: '' };
+    const item = {
+      type: 'reasoning',
+      id: 'rs_1',
+      summary: [{ type: 'summary_text', text: 'changed' }],
+      encrypted_content: encryptedContentOf(reasoning),
+    };
+    expect(partOf(item)).toEqual(reasoning);
+    expect(fieldsOf({ input: [item, user('go')] })['input']).toEqual([user('go')]);
+  });
+
+  it('of a responses upstream keeps its id beside its content, and reaches such an upstream unchanged', () => {
+    const item = { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'Sum.' }], encrypted_content: 'gAAA' };
+    expect(partOf(item)).toEqual({ text: 'Sum.', signature: signatureOfItem({ id: 'rs_1', encryptedContent: 'gAAA' }), redactedData: '' });
+    expect(fieldsOf({ input: [item, user('go')] })['input']).toEqual([item, user('go')]);
+  });
+});
+
+describe('tools', () => {
+  it.each([
+    ['none', { tool_choice: 'none' }, { mode: ToolChoice_Mode.MODE_NONE }],
+    ['a function', { tool_choice: { type: 'function', name: 'f' } }, { mode: ToolChoice_Mode.MODE_NAMED, name: 'f' }],
+    ['one at a time', { parallel_tool_calls: false }, { mode: ToolChoice_Mode.MODE_AUTO, disableParallelCalls: true }],
+    [
+      'some of them',
+      { tool_choice: { type: 'allowed_tools', mode: 'required', tools: [{ type: 'function', name: 'f' }] } },
+      { mode: ToolChoice_Mode.MODE_REQUIRED },
+    ],
+  ])('may be chosen: %s', (_, choice, expected) => {
+    expect(parse({ tools: [f], ...choice }).request.prompt!.toolChoice).toMatchObject(expected);
+  });
+
+  it('that a vendor runs are left to upstreams whose operator allows them', () => {
+    const { native } = parse({ tools: [f, { type: 'web_search' }] }).request;
+    expect(native!.vendorTools).toEqual([{ field: 'tools[1].type', type: 'web_search' }]);
+    expect(native!.refusedElsewhere).toHaveLength(1);
+  });
+
+  it('must have different names, and a choice must name one of them', () => {
+    expect(faultOf({ tools: [f, f] }).message).toContain('tools[1].name: "f" is the name of an earlier tool');
+    expect(faultOf({ tools: [f], tool_choice: { type: 'function', name: 'g' } }).message).toContain('there is no tool named "g"');
+  });
+});
+
+describe('other fields', () => {
+  it('are honoured', () => {
+    const schema = { type: 'object', properties: {} };
+    const { request, maxOutputTokens, streaming } = parse({
+      max_output_tokens: 50,
+      stream: true,
+      temperature: 0.5,
+      reasoning: { effort: 'high', summary: 'auto' },
+      text: { format: { type: 'json_schema', name: 'a', schema, strict: true }, verbosity: 'low' },
+      user: 'u',
+    });
+    expect({ maxOutputTokens, streaming }).toEqual({ maxOutputTokens: 50, streaming: true });
+    expect(request).toMatchObject({
+      sampling: { temperature: 0.5 },
+      reasoning: { effort: 'high' },
+      responseFormat: { format: { $case: 'jsonSchema', value: { name: 'a', schemaJson: JSON.stringify(schema), strict: true } } },
+      endUser: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+    expect(request.native!.droppedElsewhere).toEqual(['text.verbosity']);
+  });
+
+  it.each([
+    [{ previous_response_id: 'resp_1' }, 'previous_response_id', 'send the whole conversation in input'],
+    [{ conversation: 'conv_1' }, 'conversation', 'send the whole conversation in input'],
+    [{ background: true }, 'background', 'use "stream": true'],
+    [{ prompt: { id: 'pmpt_1' } }, 'prompt', 'send their text as instructions and input'],
+    [{ context_management: [{ type: 'compaction' }] }, 'context_management', 'send a shorter conversation'],
+    [{ reasoning: { mode: 'pro' } }, 'reasoning.mode', 'leave it out'],
+    [{ input: [{ type: 'item_reference', id: 'msg_1' }] }, 'input[0].type', '"store" is false'],
+    [{ input: [{ type: 'compaction', encrypted_content: 'x' }] }, 'input[0].type', 'send the conversation itself'],
+    [{ input: [user([{ type: 'input_file', file_id: 'file_1' }])] }, 'input[0].content[0].file_id', 'send the content itself'],
+  ])('are refused by name with the fix: %j', (fields, field, fix) => {
+    expect(faultOf(fields)).toMatchObject({
+      reason: 'unsupported_field',
+      message: expect.stringMatching(new RegExp(`^${field.replaceAll(/[[\].]/g, String.raw`\$&`)}:`)),
+    });
+    expect(faultOf(fields).message).toContain(fix);
+  });
+
+  it.each([
+    [{ input: undefined }, 'input'],
+    [{ input: [] }, 'input'],
+    [{ input: [{ role: 'tool', content: 'x' }] }, 'input[0].role'],
+    [{ input: [{ type: 'function_call', call_id: 'a', name: 'f' }] }, 'input[0].arguments'],
+    [{ max_output_tokens: 0 }, 'max_output_tokens'],
+    [{ text: { format: { type: 'json_schema', name: 'a' } } }, 'text.format.schema'],
+    [{ input: [{ role: 'developer', content: 'Only rules.' }] }, 'input'],
+  ])('that are malformed are named: %j', (fields, field) => {
+    expect(faultOf(fields)).toMatchObject({ reason: 'invalid_request', details: { field } });
+  });
+});

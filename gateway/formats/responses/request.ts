@@ -1,0 +1,103 @@
+// A responses request → the common inference call, the caller's own fields beside it, and what the answer repeats of it.
+import type { Reasoning, ResponseFormat } from '#proto/inference/v1/inference.js';
+import { bodyReader, fieldError } from '../body-reader.js';
+import { endUserOf } from '../end-user.js';
+import { type FormatHeaders, type ParsedCall, unfilledRequest } from '../format.js';
+import { inputTokensMax } from '../input-bound.js';
+import { Demands } from '../required-capabilities.js';
+import { translateConversation } from './conversation.js';
+import { echoOf } from './echo.js';
+import { nativeResponses, noteFields } from './native.js';
+import { ReasoningConfig, ResponseRequest, TextConfig } from './schema.js';
+import type { ToolNames } from './tool-names.js';
+import { translateToolChoice, translateTools } from './tools.js';
+
+const readBody = bodyReader(ResponseRequest, 'brackets');
+
+/** Validates and translates a body. Raises invalid_request or unsupported_field with details.field. */
+export function parseResponses(value: unknown, { accountId = '', bodyText }: FormatHeaders = {}): ParsedCall {
+  const body = readBody(value);
+  const demands = new Demands();
+  noteFields(body, demands);
+  const names: ToolNames = new Map();
+  const { tools, passedOn } = translateTools(body.tools ?? [], names, demands);
+  const conversation = translateConversation(body, names, demands);
+  const { offered, toolChoice } = translateToolChoice(body, tools, names, demands);
+  const prompt = { ...conversation, tools: offered, toolChoice };
+  const responseFormat = translateFormat(body, demands);
+  const reasoning = translateReasoning(body, demands);
+  noteInclude(body, demands);
+  const parsed: ParsedCall = {
+    model: body.model,
+    streaming: body.stream === true,
+    request: {
+      ...unfilledRequest,
+      prompt,
+      sampling: {
+        temperature: body.temperature ?? undefined,
+        topP: body.top_p ?? undefined,
+        topK: undefined,
+        seed: undefined,
+        frequencyPenalty: undefined,
+        presencePenalty: undefined,
+      },
+      stopSequences: [],
+      reasoning,
+      endUser: endUserOf(body.user ?? body.safety_identifier),
+      streaming: body.stream === true,
+      native: nativeResponses(body, passedOn, demands, accountId, { body: value, text: bodyText }),
+      responseFormat,
+      choices: 1,
+    },
+    includeUsage: true,
+    // Upstreams of this format receive all tools, and which of them are allowed.
+    inputTokensMax: inputTokensMax({ ...prompt, tools }) + demands.foreignTokensMax,
+    images: demands.images,
+    documents: demands.documents,
+    needs: demands.needs,
+    droppedFields: demands.dropped.names,
+    echo: echoOf(body, names),
+  };
+  if (body.max_output_tokens !== null && body.max_output_tokens !== undefined) parsed.maxOutputTokens = body.max_output_tokens;
+  return parsed;
+}
+
+function translateFormat({ text }: ResponseRequest, demands: Demands): ResponseFormat | undefined {
+  if (text === null || text === undefined) return undefined;
+  demands.addUnhonoured(text, TextConfig, 'text.');
+  const { format } = text;
+  if (format === null || format === undefined || format.type === 'text') return undefined;
+  demands.addForeign(format);
+  if (format.type === 'json_object') return { format: { $case: 'jsonObject', value: {} } };
+  if (format.type === 'json_schema') {
+    const { name, description, schema, strict } = format;
+    const schemaJson = JSON.stringify(schema);
+    return { format: { $case: 'jsonSchema', value: { name, description: description ?? '', schemaJson, strict: strict ?? undefined } } };
+  }
+  demands.refuseElsewhere('text.format.type', 'the model accepts text, json_object or json_schema');
+  return undefined;
+}
+
+const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'];
+
+function translateReasoning({ reasoning }: ResponseRequest, demands: Demands): Reasoning | undefined {
+  if (reasoning === null || reasoning === undefined) return undefined;
+  demands.addUnhonoured(reasoning, ReasoningConfig, 'reasoning.');
+  const { effort } = reasoning;
+  if (effort === null || effort === undefined) return undefined;
+  if (efforts.includes(effort)) return { effort, budgetTokens: undefined, disabled: effort === 'none' };
+  demands.refuseElsewhere('reasoning.effort', `must be one of ${efforts.join(', ')}`);
+  return undefined;
+}
+
+/** Notes what the caller wants beside the answer: without log probabilities it would read missing fields. */
+function noteInclude({ include, top_logprobs: topLogprobs }: ResponseRequest, demands: Demands): void {
+  for (const [index, name] of (include ?? []).entries()) {
+    if (name === 'reasoning.encrypted_content') continue;
+    if (name === 'message.output_text.logprobs')
+      demands.refuseElsewhere(`include[${index}]`, 'the model does not return log probabilities; leave it out');
+    else demands.droppedElsewhere.add('include');
+  }
+  if ((topLogprobs ?? 0) > 0 && include?.includes('message.output_text.logprobs') !== true)
+    throw fieldError('invalid_request', 'top_logprobs', 'needs "message.output_text.logprobs" in include');
+}

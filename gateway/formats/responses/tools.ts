@@ -1,0 +1,167 @@
+// The tools of a responses request and the choice among them → the common prompt.
+import { type Tool, type ToolChoice, ToolChoice_Mode as Mode } from '#proto/inference/v1/inference.js';
+import { fieldError } from '../body-reader.js';
+import { assertNoFileIds } from '../media.js';
+import type { Demands } from '../required-capabilities.js';
+import type { ResponseRequest } from './schema.js';
+import { type ToolNames, wireToolName } from './tool-names.js';
+import type { Named, NamespaceTool, OwnTool, ToolChoiceParam, ToolParam } from './tool-schema.js';
+
+const only = 'choose a model behind an upstream of the responses format';
+
+/** Holds the translated tools, and those of the caller that are passed on. */
+export interface Tools {
+  readonly tools: Tool[];
+  readonly passedOn: readonly ToolParam[];
+}
+
+/** Translates functions and custom tools; others reach only upstreams of this format. Raises invalid_request or unsupported_field. */
+export function translateTools(params: readonly ToolParam[], names: ToolNames, demands: Demands): Tools {
+  const tools = new ToolList(names, demands);
+  const passedOn = params.filter((param, index) => tools.add(param, `tools[${index}]`));
+  return { tools: tools.list, passedOn: passedOn.length === params.length ? params : passedOn };
+}
+
+class ToolList {
+  readonly list: Tool[] = [];
+  readonly #names = new Set<string>();
+
+  constructor(
+    private readonly names: ToolNames,
+    private readonly demands: Demands,
+  ) {}
+
+  /** Adds a tool. Returns whether upstreams of this format receive it. */
+  add(param: ToolParam, path: string): boolean {
+    if (param.type === 'function' || param.type === 'custom') this.#addOwn(param, undefined, path);
+    else if (param.type === 'namespace') this.#addNamespace(param, path);
+    else if (isUnusedSearch(param)) {
+      this.demands.dropped.add('tools.web_search');
+      return false;
+    } else passToolOn(param, path, this.demands);
+    return true;
+  }
+
+  #addNamespace({ name: namespace, description, tools }: NamespaceTool, path: string): void {
+    for (const [index, tool] of tools.entries()) {
+      if (tool.type === 'function' || tool.type === 'custom') this.#addOwn(tool, namespace, `${path}.tools[${index}]`);
+      else passToolOn(tool, `${path}.tools[${index}]`, this.demands);
+    }
+    this.demands.addForeign(description);
+  }
+
+  #addOwn(param: OwnTool, namespace: string | undefined, path: string): void {
+    const name = wireToolName(this.names, param.name, namespace);
+    if (this.#names.has(name))
+      throw fieldError('invalid_request', `${path}.name`, `"${param.name}" is the name of an earlier tool; names must be unique`);
+    this.#names.add(name);
+    noteOthers(param, this.demands);
+    const common = { name, description: param.description ?? '' };
+    if (param.type === 'custom') this.list.push({ ...common, parametersJson: '', custom: grammarOf(param, path, this.demands) });
+    else {
+      const parametersJson = param.parameters === null || param.parameters === undefined ? '' : JSON.stringify(param.parameters);
+      this.list.push({ ...common, parametersJson, strict: param.strict ?? undefined });
+    }
+  }
+}
+
+function grammarOf({ format }: Extract<OwnTool, { type: 'custom' }>, path: string, demands: Demands): NonNullable<Tool['custom']> {
+  if (format === null || format === undefined || format.type === 'text') return { grammarSyntax: '', grammar: '' };
+  if (format.type === 'grammar') return { grammarSyntax: format.syntax, grammar: format.definition };
+  demands.addForeign(format);
+  demands.refuseElsewhere(`${path}.format.type`, 'the model accepts text or grammar');
+  return { grammarSyntax: '', grammar: '' };
+}
+
+/** Reports whether a tool is the search of a vendor's stored pages that Codex offers in every call, whether or not its model has a search. */
+function isUnusedSearch(param: ToolParam): boolean {
+  return String(param.type).startsWith('web_search') && (param as { external_web_access?: unknown }).external_web_access === false;
+}
+
+/** Tools that the client runs, although their schema is the vendor's. */
+const runByClient: ReadonlySet<unknown> = new Set(['local_shell', 'apply_patch']);
+
+function passToolOn(param: { type: unknown }, path: string, demands: Demands): void {
+  // All others may be run by the vendor, who charges by the call, adds unbounded input, or uses its own account.
+  if (!runByClient.has(param.type)) demands.addVendorTool(`${path}.type`, String(param.type));
+  assertNoFileIds(param, path);
+  demands.addImpliedTool(param);
+  demands.refuseElsewhere(`${path}.type`, `the model supports only tools of type "function" and "custom"; describe it as one, or ${only}`);
+}
+
+/** Notes the tools in an item of unknown type, some of which a vendor may run. */
+export function noteVendorTools(tools: readonly unknown[], path: string, demands: Demands): void {
+  for (const [index, tool] of tools.entries()) {
+    const { type, tools: nested } = (tool ?? {}) as { type?: unknown; tools?: unknown };
+    if (Array.isArray(nested)) noteVendorTools(nested, `${path}[${index}].tools`, demands);
+    if (type !== 'function' && type !== 'custom' && type !== 'namespace') demands.addVendorTool(`${path}[${index}].type`, String(type));
+  }
+}
+
+const translated: ReadonlySet<string> = new Set(['type', 'name', 'description', 'parameters', 'strict', 'format']);
+
+function noteOthers(param: OwnTool, demands: Demands): void {
+  for (const [name, field] of Object.entries(param)) {
+    if (field === null || translated.has(name)) continue;
+    demands.droppedElsewhere.add(`tools.${name}`);
+    demands.addForeign(field);
+  }
+}
+
+/** Holds the tools that are offered to the model, and the choice among them. */
+export interface Choice {
+  readonly offered: Tool[];
+  readonly toolChoice: ToolChoice | undefined;
+}
+
+/** Translates `tool_choice` and `parallel_tool_calls`. Raises invalid_request if the choice cannot be honoured. */
+export function translateToolChoice(body: ResponseRequest, tools: Tool[], names: ToolNames, demands: Demands): Choice {
+  const hasTools = (body.tools ?? []).length > 0;
+  const choice = body.tool_choice ?? undefined;
+  const disableParallelCalls = body.parallel_tool_calls === false && hasTools;
+  const chosen = (mode: Mode, name = '', offered = tools): Choice => ({ offered, toolChoice: { mode, name, disableParallelCalls } });
+  const open = (): Choice => (disableParallelCalls ? chosen(Mode.MODE_AUTO) : { offered: tools, toolChoice: undefined });
+  if (choice === undefined) return open();
+  if (typeof choice === 'string') {
+    if (choice === 'required' && !hasTools)
+      throw fieldError('invalid_request', 'tool_choice', '"required" needs tools; send some or use "auto"');
+    const mode = modes[choice];
+    if (mode === undefined) return passChoiceOn('tool_choice', choice, open, demands);
+    return hasTools ? chosen(mode) : open();
+  }
+  if (choice.type === 'function' || choice.type === 'custom') {
+    const [name] = chosenNames([choice], tools, names);
+    return chosen(Mode.MODE_NAMED, name);
+  }
+  if (choice.type === 'allowed_tools') {
+    const { mode, tools: allowed } = choice;
+    const own = allowed.filter((tool): tool is Named => tool.type === 'function' || tool.type === 'custom');
+    const kept = chosenNames(own, tools, names);
+    return chosen(
+      mode === 'auto' ? Mode.MODE_AUTO : Mode.MODE_REQUIRED,
+      '',
+      tools.filter((tool) => kept.includes(tool.name)),
+    );
+  }
+  return passChoiceOn('tool_choice.type', choice, open, demands);
+}
+
+const modes: Partial<Record<string, Mode>> = { none: Mode.MODE_NONE, auto: Mode.MODE_AUTO, required: Mode.MODE_REQUIRED };
+
+function passChoiceOn(field: string, choice: ToolChoiceParam, open: () => Choice, demands: Demands): Choice {
+  demands.addForeign(choice);
+  demands.refuseElsewhere(
+    field,
+    `the model accepts none, auto, required, a function, a custom tool or allowed_tools; use one of them, or ${only}`,
+  );
+  return open();
+}
+
+function chosenNames(chosen: readonly Named[], tools: readonly Tool[], names: ToolNames): string[] {
+  return chosen.map(({ name, namespace }) => {
+    const wire = wireToolName(names, name, namespace);
+    if (!tools.some((tool) => tool.name === wire))
+      throw fieldError('invalid_request', 'tool_choice', `there is no tool named "${name}" in tools`);
+    return wire;
+  });
+}
