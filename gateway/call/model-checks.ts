@@ -53,6 +53,11 @@ export function assertReturns(model: Model, wantsVectors: boolean): void {
   );
 }
 
+const formatFields: Partial<Record<ApiFormat, string>> = {
+  [ApiFormat.API_FORMAT_MESSAGES]: 'output_config.format',
+  [ApiFormat.API_FORMAT_RESPONSES]: 'text.format',
+};
+
 /**
  * Throws unsupported_field if the request has a schema for the answer and the model does not guarantee to follow one. Any JSON
  * object (json_object) may be requested from every model.
@@ -60,7 +65,7 @@ export function assertReturns(model: Model, wantsVectors: boolean): void {
 export function assertForms(model: Model, { request }: Pick<ParsedCall, 'request'>, format: ApiFormat): void {
   if (request.responseFormat?.format?.$case !== 'jsonSchema' || model.capabilities.includes(Capability.CAPABILITY_STRUCTURED_OUTPUT))
     return;
-  const field = format === ApiFormat.API_FORMAT_MESSAGES ? 'output_config.format' : 'response_format';
+  const field = formatFields[format] ?? 'response_format';
   throw new AppError(
     'unsupported_field',
     `${field}: the model "${model.id}" does not guarantee to follow a JSON schema; leave it out, or choose a model that does (structured_output in the features of GET /v1/models).`,
@@ -97,7 +102,7 @@ export function assertFits({ fields, promptChars }: JsonOutline, models: Pick<Mo
   throw new AppError(
     'context_length_exceeded',
     `The body has ${promptChars} characters of text, which cannot fit the context of ${model.contextLimitTokens} tokens of the model "${model.id}". Shorten the conversation, or choose a model with a longer context.`,
-    { details: { field: 'messages' } },
+    { details: { field: fields.has('input') ? 'input' : 'messages' } },
   );
 }
 

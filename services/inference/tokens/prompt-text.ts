@@ -11,6 +11,7 @@ export function* promptTexts(prompt: Prompt): Generator<string> {
     yield tool.name;
     yield tool.description;
     yield tool.parametersJson;
+    yield tool.custom?.grammar ?? '';
   }
 }
 

@@ -1,6 +1,7 @@
 // Writes canonical block events: numbers blocks without gaps, keeps one open at a time, and ends every block that it began.
 import assert from 'node:assert/strict';
 import type { BlockDelta, BlockStart, Event, Foreign, Target } from '#proto/inference/v1/inference.js';
+import { customToolInput } from './custom-tools.js';
 
 type Block = NonNullable<BlockStart['block']>;
 
@@ -10,13 +11,16 @@ export class BlockWriter {
   #nextIndex = 0;
   #open: Block['$case'] | undefined;
   #started = false;
+  /** The arguments so far of a function that stands for a custom tool. */
+  #customArguments: string | undefined;
   /** Kinds of block written so far. */
   readonly written = new Set<Block['$case']>();
 
-  /** `droppedFields` are the caller's fields that were not sent to the upstream. */
+  /** `droppedFields` are the caller's fields that were not sent to the upstream; `customTools` are tools for which it has functions. */
   constructor(
     private readonly target: Target,
     private readonly droppedFields: readonly string[] = [],
+    private readonly customTools?: ReadonlySet<string>,
   ) {}
 
   /** Writes `started`, once; repeats are ignored. */
@@ -34,7 +38,10 @@ export class BlockWriter {
     this.close();
     this.#open = block.$case;
     this.written.add(block.$case);
-    this.#write({ $case: 'blockStart', value: { index: this.#nextIndex, block } });
+    const isCustom = block.$case === 'toolCall' && this.customTools?.has(block.value.name) === true;
+    if (isCustom) this.#customArguments = '';
+    const opened: Block = isCustom ? { $case: 'toolCall', value: { ...block.value, isCustom } } : block;
+    this.#write({ $case: 'blockStart', value: { index: this.#nextIndex, block: opened } });
   }
 
   /** Returns the kind of the open block. */
@@ -46,6 +53,10 @@ export class BlockWriter {
   delta(delta: NonNullable<BlockDelta['delta']>, extraJson?: string): void {
     if (delta.value === '' && extraJson === undefined) return;
     assert(this.#open !== undefined, 'A delta needs an open block.');
+    if (this.#customArguments !== undefined && delta.$case === 'argumentsJson') {
+      this.#customArguments += delta.value;
+      return;
+    }
     this.#write({ $case: 'blockDelta', value: { index: this.#nextIndex, delta } });
     if (extraJson !== undefined) this.attach(extraJson);
   }
@@ -54,6 +65,11 @@ export class BlockWriter {
   close(): void {
     if (this.#open === undefined) return;
     this.#open = undefined;
+    if (this.#customArguments !== undefined) {
+      const value = customToolInput(this.#customArguments);
+      this.#customArguments = undefined;
+      this.#write({ $case: 'blockDelta', value: { index: this.#nextIndex, delta: { $case: 'argumentsJson', value } } });
+    }
     this.#write({ $case: 'blockStop', value: { index: this.#nextIndex } });
     this.#nextIndex += 1;
   }

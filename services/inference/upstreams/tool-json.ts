@@ -1,10 +1,12 @@
 // Parses the JSON texts of tools, which callers wrote and models may have garbled, for an upstream's body. Pure.
 import { AppError } from '#client/errors/app-error.js';
 import type { Tool } from '#proto/inference/v1/inference.js';
+import { customToolParameters } from './custom-tools.js';
 import { isObject, type JsonObject } from './stream-decoder.js';
 
 /** Returns the schema of a tool's arguments; undefined if it takes none. Raises invalid_request if it is not a JSON object. */
 export function toolParameters(tool: Tool): JsonObject | undefined {
+  if (tool.custom !== undefined) return customToolParameters();
   if (tool.parametersJson === '') return undefined;
   const schema = parse(tool.parametersJson);
   if (!isObject(schema)) {

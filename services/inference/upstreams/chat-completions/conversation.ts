@@ -1,5 +1,6 @@
 // Converts the instructions and messages of a prompt to the messages of a chat-completions request. Pure.
 import { type Message, type Part, type Prompt, Role, type ToolResultPart } from '#proto/inference/v1/inference.js';
+import { callArgumentsJson } from '../custom-tools.js';
 import type { JsonObject } from '../stream-decoder.js';
 import { contentOf, contentParts, documentText, marked, textContent, type Translation } from './content.js';
 import { toUpstreamToolId, toUpstreamToolName } from './tool-names.js';
@@ -98,7 +99,7 @@ function assistantMessage(message: Message, field: string, translation: Translat
           {
             id: toolId(part.value.id, translation),
             type: 'function',
-            function: { name: toUpstreamToolName(part.value.name), arguments: part.value.argumentsJson || '{}' },
+            function: { name: toUpstreamToolName(part.value.name), arguments: callArgumentsJson(part.value) || '{}' },
           },
         ]
       : [],

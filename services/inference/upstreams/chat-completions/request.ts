@@ -2,6 +2,7 @@
 import { AppError } from '#client/errors/app-error.js';
 import { type GenerateRequest, type Prompt, type Tool, ToolChoice_Mode, ApiFormat } from '#proto/inference/v1/inference.js';
 import type { UpstreamBody } from '../http/wire.js';
+import { toolDescription } from '../custom-tools.js';
 import { droppedFor, nativeFor } from '../native.js';
 import type { JsonObject } from '../stream-decoder.js';
 import { toolParameters } from '../tool-json.js';
@@ -93,11 +94,12 @@ function toolFields({ tools, toolChoice }: Prompt, dropped: Set<string>): JsonOb
 
 function toTool(tool: Tool): JsonObject {
   const parameters = toolParameters(tool);
+  const description = toolDescription(tool);
   return {
     type: 'function',
     function: {
       name: toUpstreamToolName(tool.name),
-      description: tool.description === '' ? undefined : tool.description,
+      description: description === '' ? undefined : description,
       parameters,
       // This format's strict mode rejects schemas that the other format's accepts.
       strict: tool.strict === true ? isStrictSchema(parameters) : tool.strict,

@@ -43,7 +43,7 @@ export class ChatCompletionsDecoder implements StreamDecoder {
   constructor(private readonly options: ChatCompletionsStreamOptions) {
     const rest = options.isNative ? new Rest() : undefined;
     this.#rest = rest;
-    this.#writer = new BlockWriter(options.target, options.droppedFields);
+    this.#writer = new BlockWriter(options.target, options.droppedFields, options.customTools);
     this.#toolCalls = new ToolCalls(
       this.#writer,
       options.toCallerName,

@@ -14,6 +14,7 @@ import type { InferenceConfig } from '../../config.js';
 import { estimateInput } from '../../tokens/estimate.js';
 import type { Allowance } from '../../routing/pace.js';
 import type { UpstreamCredential } from '../credentials.js';
+import { customToolNames } from '../custom-tools.js';
 import { nativeFor } from '../native.js';
 import type { RemoteWireFormat } from '../remote-format.js';
 import type { CallsInFlight } from '../calls-in-flight.js';
@@ -147,11 +148,13 @@ export class HttpUpstream implements Upstream {
       attempt.onResponse?.({ status, requestId });
       await this.#refuseErrors(answer, attempt);
       const reader = payloadReader(headers, request.embedding === undefined ? config.eventBytesMax : config.responseBytesMax);
+      const isNative = nativeFor(request, this.format) !== undefined;
       const decoder = wire.decoder(request, {
         target: attempt.target,
         requestId,
         droppedFields: body.dropped,
-        isNative: nativeFor(request, this.format) !== undefined,
+        isNative,
+        customTools: isNative ? undefined : customToolNames(request.prompt),
       });
       const chunks = decodedBody(answer, headers['content-encoding'])[Symbol.asyncIterator]();
       for await (const message of relay({

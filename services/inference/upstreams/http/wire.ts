@@ -16,6 +16,8 @@ export interface AnswerHead {
   readonly droppedFields: readonly string[];
   /** Whether the caller uses this format too, so that events carry what has no common form. */
   readonly isNative: boolean;
+  /** The custom tools for which the upstream has functions. */
+  readonly customTools?: ReadonlySet<string> | undefined;
 }
 
 /** Holds a request body as it is sent. */

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { AppError } from '#client/errors/app-error.js';
 import type { DocumentPart, ImagePart, Part, ToolResultPart } from '#proto/inference/v1/inference.js';
 import { itemOfSignature } from '#rules/reasoning-seals.js';
+import { callArgumentsJson } from '../custom-tools.js';
 import { toolArguments } from '../tool-json.js';
 
 /** A block while the request is being built. */
@@ -46,7 +47,7 @@ function toBlock(part: Part['part']): Block | undefined {
         type: 'tool_use',
         id: toMessagesToolId(part.value.id),
         name: part.value.name,
-        input: toolArguments(part.value.argumentsJson),
+        input: toolArguments(callArgumentsJson(part.value)),
       };
     case 'toolResult':
       return toolResultBlock(part.value);

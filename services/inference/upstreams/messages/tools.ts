@@ -1,6 +1,7 @@
 // Converts tools and the tool choice to the format. Pure.
 import { type Tool, type ToolChoice, ToolChoice_Mode } from '#proto/inference/v1/inference.js';
 import { isObject, type JsonObject } from '../stream-decoder.js';
+import { toolDescription } from '../custom-tools.js';
 import { toolParameters } from '../tool-json.js';
 import { type Block, cacheControl } from './content.js';
 
@@ -12,9 +13,10 @@ export function isForced(choice: ToolChoice | undefined): boolean {
 /** Returns a tool. Raises invalid_request for a schema that is not a JSON object. */
 export function toTool(tool: Tool): Block {
   const { schema, isWhole } = rootObject(toolParameters(tool) ?? {});
+  const description = toolDescription(tool);
   return {
     name: tool.name,
-    description: tool.description === '' ? undefined : tool.description,
+    description: description === '' ? undefined : description,
     input_schema: schema,
     // A schema merged from alternatives is no longer the one that the caller wanted enforced.
     strict: isWhole ? tool.strict : undefined,

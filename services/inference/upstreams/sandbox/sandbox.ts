@@ -14,6 +14,7 @@ import {
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import type { InferenceConfig } from '../../config.js';
 import { BlockWriter } from '../block-writer.js';
+import { customToolNames } from '../custom-tools.js';
 import { droppedFor } from '../native.js';
 import { type Attempt, isShortWhole, type Upstream } from '../upstream.js';
 import { Watchdog } from '../watchdog.js';
@@ -78,7 +79,7 @@ export class Sandbox implements Upstream {
       throw new AppError('context_length_exceeded', `The prompt has ${inputTokens} tokens; the sandbox reads at most ${contextTokensMax}.`);
     }
     const delayMs = plan.delayMs ?? this.config.sandboxTokenDelayMs;
-    const writer = new BlockWriter(target, droppedFor(request, this.format));
+    const writer = new BlockWriter(target, droppedFor(request, this.format), customToolNames(request.prompt));
     writer.start(`sandbox_${request.callId}`, target.upstreamModel);
     let usage: TokenCounts = { ...noTokens, inputTokens };
     let unsent: Event[] = [];
