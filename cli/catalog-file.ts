@@ -17,8 +17,8 @@ export interface CatalogEntry {
 /** The outcome for one model. */
 export interface ImportOutcome {
   readonly id: string;
-  readonly fields: 'new' | 'changed' | 'same';
-  readonly price: 'drafted' | 'same' | 'none';
+  readonly fields: 'new' | 'changed' | 'same' | 'kept';
+  readonly price: 'drafted' | 'published' | 'same' | 'none';
 }
 
 /** The output of an import. */
@@ -91,6 +91,37 @@ export async function importModels(
     if (!isDryRun && fields !== 'same') await catalog.putModel({ model }, operatorCall());
     if (!isDryRun && isNewPrice) await catalog.putPriceDraft({ price, author: 'CLI (import)' }, operatorCall());
     outcomes.push({ id: model.id, fields, price: price === undefined ? 'none' : isNewPrice ? 'drafted' : 'same' });
+  }
+  return outcomes;
+}
+
+/**
+ * Creates the models that the catalog does not have, each with this price. Models that it has, by their id or as this target, are kept as
+ * they are.
+ */
+export async function importListed(
+  catalog: Services['catalog'],
+  listed: readonly Model[],
+  priceOf: (modelId: string) => PriceVersion,
+  isDryRun: boolean,
+): Promise<ImportOutcome[]> {
+  const { models } = await catalog.listModels({}, operatorCall());
+  const outcomes: ImportOutcome[] = [];
+  for (const model of listed) {
+    const { upstreamId, upstreamModel } = model.targets[0]!;
+    const present = models.find(
+      ({ id, aliases, targets }) =>
+        id === model.id ||
+        aliases.includes(model.id) ||
+        targets.some((each) => each.upstreamId === upstreamId && each.upstreamModel === upstreamModel),
+    );
+    if (present === undefined && !isDryRun) {
+      await catalog.putModel({ model }, operatorCall());
+      await catalog.publishPrice({ price: priceOf(model.id) }, operatorCall());
+    }
+    outcomes.push(
+      present === undefined ? { id: model.id, fields: 'new', price: 'published' } : { id: present.id, fields: 'kept', price: 'none' },
+    );
   }
   return outcomes;
 }

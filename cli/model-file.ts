@@ -9,37 +9,68 @@ import { modelWords } from './views/model.js';
 
 const strict = { additionalProperties: false };
 const words = Type.Array(Type.String());
-const ModelFile = Type.Object(
+const TargetFields = Type.Object(
   {
-    id: Type.String({ minLength: 1 }),
-    display_name: Type.String({ minLength: 1 }),
-    description: Type.Optional(Type.String()),
-    provider: Type.Optional(Type.String()),
-    context_limit_tokens: Type.Integer({ minimum: 1 }),
-    output_limit_tokens: Type.Integer({ minimum: 0 }),
-    input_modalities: Type.Optional(words),
-    output_modalities: Type.Optional(words),
-    capabilities: Type.Optional(words),
-    targets: Type.Array(
-      Type.Object(
-        {
-          upstream_id: Type.String({ minLength: 1 }),
-          upstream_model: Type.String({ minLength: 1 }),
-          priority: Type.Optional(Type.Integer({ minimum: 0 })),
-          weight: Type.Optional(Type.Integer({ minimum: 1 })),
-        },
-        strict,
-      ),
+    upstream_id: Type.String({ minLength: 1, description: 'The upstream, as in `tollgate upstream list`.' }),
+    upstream_model: Type.String({ minLength: 1, description: "The upstream's name of the model." }),
+    priority: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        description: 'Targets of a lower number are used first. 0 to 100. Absent: the position in the list, from 0.',
+      }),
     ),
-    image_tokens_max: Type.Optional(Type.Integer({ minimum: 0 })),
-    prefix_affinity: Type.Optional(Type.Boolean()),
-    hedge_after_ms: Type.Optional(Type.Union([Type.Integer({ minimum: 1 }), Type.Null()])),
-    tokenizer: Type.Optional(Type.String()),
-    state: Type.Optional(Type.String()),
-    aliases: Type.Optional(Type.Array(Type.String())),
-    // Written by `model show`, and ignored when read.
-    price: Type.Optional(Type.Unknown()),
-    created_at: Type.Optional(Type.Unknown()),
+    weight: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'The share of calls among the targets of its priority. 1 to 1000. Absent: 1.' }),
+    ),
+  },
+  strict,
+);
+
+/** The fields of a model file; docs/model-files.md is made from their descriptions. */
+export const ModelFile = Type.Object(
+  {
+    id: Type.String({ minLength: 1, description: 'What clients send as `model`: up to 128 of a-z, 0-9 and `. _ : / -`.' }),
+    display_name: Type.String({ minLength: 1, description: 'The name in catalogs and the console.' }),
+    description: Type.Optional(Type.String({ description: 'One or two sentences for the catalog.' })),
+    provider: Type.Optional(Type.String({ description: 'Who provides it; clients see it as `owned_by`.' })),
+    context_limit_tokens: Type.Integer({
+      minimum: 1,
+      description:
+        'The most input and output together. A request that cannot fit is refused, and money is held for at most this much input.',
+    }),
+    output_limit_tokens: Type.Integer({
+      minimum: 0,
+      description: 'The most output of one answer; the cap of calls without `max_tokens`. 0 for models that return vectors.',
+    }),
+    input_modalities: Type.Optional({ ...words, description: 'What it reads; a request with anything else is refused. Absent: `text`.' }),
+    output_modalities: Type.Optional({ ...words, description: 'What it returns. Absent: `text`.' }),
+    capabilities: Type.Optional({ ...words, description: 'What it can do beside text in, text out. Absent: nothing.' }),
+    targets: Type.Array(TargetFields, { description: 'The upstreams that serve it, at most 16 ([routing](routing.md)).' }),
+    image_tokens_max: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        description: 'The most input tokens that the upstream counts for one image, for the hold. Absent or 0: 16,384.',
+      }),
+    ),
+    prefix_affinity: Type.Optional(
+      Type.Boolean({
+        description: 'Whether calls whose prompts begin alike go to the same target, which has the beginning cached. Absent: true.',
+      }),
+    ),
+    hedge_after_ms: Type.Optional(
+      Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
+        description: 'After this time without a first token, a second target is called as well. 50 to 600,000. Absent: never.',
+      }),
+    ),
+    tokenizer: Type.Optional(Type.String({ description: 'How input is counted before a call. Absent: `o200k`.' })),
+    state: Type.Optional(Type.String({ description: 'Whether it can be called. Absent: `active`.' })),
+    aliases: Type.Optional(Type.Array(Type.String(), { description: 'Other ids for the same model, at most 16.' })),
+    price: Type.Optional(
+      Type.Unknown({
+        description: 'Written by `model show`, and ignored when read: prices have [commands of their own](own-server.md#price).',
+      }),
+    ),
+    created_at: Type.Optional(Type.Unknown({ description: 'Written by `model show`, and ignored when read.' })),
   },
   strict,
 );
@@ -91,7 +122,7 @@ function checked(value: unknown): Static<typeof ModelFile> {
   for (const error of Errors(ModelFile, value)) {
     const where = error.instancePath === '' ? 'the model' : error.instancePath.slice(1).replaceAll('/', '.');
     if (error.keyword === 'additionalProperties') {
-      const known = error.instancePath === '' ? Object.keys(ModelFile.properties) : ['upstream_id', 'upstream_model'];
+      const known = error.instancePath === '' ? Object.keys(ModelFile.properties) : Object.keys(TargetFields.properties);
       for (const name of error.params.additionalProperties)
         faults.push(`${where} has no field "${name}"; did you mean "${nearest(name, known)}"?`);
     } else if (error.keyword !== 'boolean') {

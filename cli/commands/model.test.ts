@@ -101,4 +101,44 @@ describe('models', () => {
       expect([code, stderr]).toEqual([2, expect.stringContaining('--unit')]);
     }
   });
+
+  describe('are imported from the list of an upstream', () => {
+    beforeEach(() => {
+      gateway.state.listedModels = [
+        { name: '/models/Qwen3 8B-Q4.gguf', contextTokens: 40_960, outputTokens: undefined },
+        { name: 'one', contextTokens: 1000, outputTokens: 100 },
+      ];
+    });
+    const importing = (...options: string[]) => tollgateJson(gateway, ['model', 'import', '--from-upstream', 'acme', ...options]);
+
+    it('with the given price, except for those that the catalog has', async () => {
+      expect(await importing('--input', '0.1', '--output', '0.4', '--capabilities', 'tools,sampling')).toEqual([
+        { id: 'acme/qwen3-8b-q4', fields: 'new', price: 'published' },
+        { id: 'acme/one', fields: 'kept', price: 'none' },
+      ]);
+      expect(gateway.state.models.find(({ id }) => id === 'acme/qwen3-8b-q4')).toMatchObject({
+        contextLimitTokens: 40_960,
+        outputLimitTokens: 40_960,
+        capabilities: [Capability.CAPABILITY_TOOLS, Capability.CAPABILITY_SAMPLING],
+        targets: [{ upstreamId: 'acme', upstreamModel: '/models/Qwen3 8B-Q4.gguf' }],
+      });
+      expect(await importing('--free')).toMatchObject([{ fields: 'kept' }, { fields: 'kept' }]);
+    });
+
+    it('and never without a price or --free, nor without a context', async () => {
+      const refused = async (...options: string[]) =>
+        (await tollgate(gateway, ['model', 'import', '--from-upstream', 'acme', ...options])).stderr;
+      expect(await refused()).toContain('The prices of input and output are required');
+      expect(await refused('--free', '--input', '1')).toContain('--free cannot be combined');
+      gateway.state.listedModels[0]!.contextTokens = undefined;
+      expect(await refused('--free')).toContain('Use --context');
+      expect(await refused('--free', '--models', 'three')).toContain('no model "three"');
+      expect(gateway.state.models).toHaveLength(1);
+      expect(await importing('--free', '--context', '8192', '--embeddings', '--dry-run')).toMatchObject([
+        { fields: 'new' },
+        { fields: 'kept' },
+      ]);
+      expect(gateway.state.models).toHaveLength(1);
+    });
+  });
 });

@@ -1,12 +1,14 @@
 // tollgate model: the models that callers can use.
 import { readFile } from 'node:fs/promises';
 import { Command } from 'commander';
-import { type Model, ModelState } from '#proto/catalog/v1/catalog.js';
+import { Capability, type Model, ModelState, type PriceVersion } from '#proto/catalog/v1/catalog.js';
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';
-import { modelView } from '../views/model.js';
-import { priceCommand } from './price.js';
+import { parseCount, parseList } from '../parse.js';
+import { modelsOfList } from '../upstream-models.js';
+import { modelView, modelWords } from '../views/model.js';
+import { type Figures, priceCommand, withDefaults, withFigures } from './price.js';
 
 /** The noun `model`. */
 export function modelCommand(cli: Cli): Command {
@@ -64,24 +66,85 @@ export function modelCommand(cli: Cli): Command {
       }),
     );
 
-  model
-    .command('import <file>')
+  withFigures(cli, model.command('import [file]'))
     .description(
-      'Import the models of a document that `model export` wrote. Prices that differ become drafts, to be reviewed and published one by one.',
+      'Import the models of a document that `model export` wrote, whose prices become drafts if they differ; or those that an upstream lists, with the given prices.',
     )
     .option('--dry-run', 'only show what would change')
-    .action(async (file: string, { dryRun }: { dryRun?: boolean }) => {
-      const { importModels, importView, parseCatalogFile } = await import('../catalog-file.js');
-      const entries = parseCatalogFile(file === '-' ? await cli.world.readStdin() : await readText(file));
-      await cli.withServices(async ({ catalog }) => {
-        const outcomes = await importModels(catalog, entries, dryRun === true);
-        cli.out.list(importView, outcomes);
-        if (dryRun !== true && outcomes.some(({ price }) => price === 'drafted'))
-          cli.out.note('\nNext: tollgate price drafts, then tollgate price diff <model> for each.');
-      });
+    .option(
+      '--from-upstream <id>',
+      'import the models that this upstream lists and the catalog does not have; --input and --output, or --free, are required',
+    )
+    .option('--free', 'with --from-upstream: calls are free of charge')
+    .option('--models <names>', "with --from-upstream: only these, by the upstream's names, separated by commas", parseList)
+    .option('--prefix <text>', 'with --from-upstream: how their ids begin; by default the id of the upstream and a slash')
+    .option('--context <tokens>', 'with --from-upstream: the context of models of which the upstream does not say it', parseTokens)
+    .option(
+      '--max-output <tokens>',
+      'with --from-upstream: the most output of one answer; by default what the upstream says, or the context',
+      parseTokens,
+    )
+    .option('--capabilities <words>', `with --from-upstream: ${modelWords.capability.all.join(', ')}`, (text) =>
+      parseList(text).map(modelWords.capability.parse),
+    )
+    .option('--images', 'with --from-upstream: they read images')
+    .option('--embeddings', 'with --from-upstream: they return vectors; only --input is required')
+    .action(async (file: string | undefined, options: ImportOptions) => {
+      if ((file === undefined) === (options.fromUpstream === undefined))
+        throw new CliError('Either a file or --from-upstream <id> is required.', { exitCode: 2 });
+      await (file === undefined ? importFromUpstream(cli, options.fromUpstream!, options) : importFile(cli, file, options.dryRun === true));
     });
 
   return model.addCommand(priceCommand(cli));
+}
+
+interface ImportOptions extends Figures {
+  readonly dryRun?: boolean;
+  readonly fromUpstream?: string;
+  readonly free?: boolean;
+  readonly models?: string[];
+  readonly prefix?: string;
+  readonly context?: number;
+  readonly maxOutput?: number;
+  readonly capabilities?: Capability[];
+  readonly images?: boolean;
+  readonly embeddings?: boolean;
+}
+
+const parseTokens = (text: string): number => parseCount(text, 1, 100_000_000);
+
+async function importFile(cli: Cli, file: string, isDryRun: boolean): Promise<void> {
+  const { importModels, importView, parseCatalogFile } = await import('../catalog-file.js');
+  const entries = parseCatalogFile(file === '-' ? await cli.world.readStdin() : await readText(file));
+  await cli.withServices(async ({ catalog }) => {
+    const outcomes = await importModels(catalog, entries, isDryRun);
+    cli.out.list(importView, outcomes);
+    if (!isDryRun && outcomes.some(({ price }) => price === 'drafted'))
+      cli.out.note('\nNext: tollgate price drafts, then tollgate price diff <model> for each.');
+  });
+}
+
+async function importFromUpstream(cli: Cli, upstreamId: string, options: ImportOptions): Promise<void> {
+  const { importListed, importView } = await import('../catalog-file.js');
+  const { free, embeddings = false, images = false, capabilities = [Capability.CAPABILITY_SAMPLING] } = options;
+  if (free === true && (options.input !== undefined || options.output !== undefined))
+    throw new CliError('--free cannot be combined with prices.', { exitCode: 2 });
+  const figures = free === true ? { input: 0n, output: 0n } : { ...options, ...(embeddings ? { output: 0n } : {}) };
+  const priceOf = (modelId: string): PriceVersion => withDefaults(modelId, figures, undefined);
+  // Missing prices are a fault even if there is nothing to import.
+  priceOf('');
+  await cli.withServices(async ({ catalog, inference }) => {
+    const { models } = await inference.listUpstreamModels({ upstreamId }, operatorCall());
+    const { prefix = `${upstreamId}/`, models: only, context, maxOutput } = options;
+    const wanted = modelsOfList(upstreamId, models, { prefix, only, context, maxOutput, capabilities, images, embeddings });
+    const outcomes = await importListed(catalog, wanted, priceOf, options.dryRun === true);
+    cli.out.list(importView, outcomes);
+    const [made] = outcomes.filter(({ fields }) => fields === 'new');
+    if (made !== undefined && options.dryRun !== true)
+      cli.out.note(
+        `\nNext: tollgate upstream test ${upstreamId} --model ${wanted.find(({ id }) => id === made.id)!.targets[0]!.upstreamModel}`,
+      );
+  });
 }
 
 function put(cli: Cli, wanted: (catalog: Services['catalog']) => Promise<Model>): Promise<void> {

@@ -10,7 +10,8 @@ import { isUnitName, requestUnit } from '#rules/pricing.js';
 import { priceView } from '../views/model.js';
 import { changeView, draftView, type Estimated, estimatedJson, typicalCallView, warningText } from '../views/price-draft.js';
 
-interface Figures {
+/** The figures that options give. */
+export interface Figures {
   readonly input?: bigint;
   readonly output?: bigint;
   readonly cacheRead?: bigint;
@@ -90,7 +91,8 @@ export function priceCommand(cli: Cli): Command {
   return price;
 }
 
-function withFigures(cli: Cli, command: Command): Command {
+/** Adds the options for figures. */
+export function withFigures(cli: Cli, command: Command): Command {
   return command
     .option('--input <usd>', 'the price of uncached input', parsePrice)
     .option('--output <usd>', 'the price of output', parsePrice)
@@ -161,7 +163,7 @@ async function publish(cli: Cli, catalog: Services['catalog'], modelId: string, 
 }
 
 /** Takes figures that are not given from `present`; without one, derives them from input and output. */
-function withDefaults(modelId: string, figures: Figures, present: PriceVersion | undefined): PriceVersion {
+export function withDefaults(modelId: string, figures: Figures, present: PriceVersion | undefined): PriceVersion {
   const input = figures.input ?? present?.inputNanoUsdPerMtok;
   const output = figures.output ?? present?.outputNanoUsdPerMtok;
   if (input === undefined || output === undefined)

@@ -30,7 +30,7 @@ import type { Budget } from '#proto/budget/v1/budget.js';
 import { Notification, NotificationChannel, NotificationServiceDefinition, NotificationState } from '#proto/auth/v1/notifications.js';
 import { UserServiceDefinition, VerifyAuditLogResponse } from '#proto/auth/v1/users.js';
 import { CatalogServiceDefinition, Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
-import { InferenceServiceDefinition, Upstream, UpstreamTest } from '#proto/inference/v1/inference.js';
+import { InferenceServiceDefinition, Upstream, type UpstreamModel, UpstreamTest } from '#proto/inference/v1/inference.js';
 import { AlertServiceDefinition, GetAlertResponse, type PutAlertRequest } from '#proto/ledger/v1/alerts.js';
 import {
   type AdjustRequest,
@@ -79,6 +79,7 @@ export class FakeState {
   readonly entries: Entry[] = [];
   readonly models: Model[] = [];
   readonly upstreams: Upstream[] = [];
+  listedModels: UpstreamModel[] = [];
   /** Secrets by upstream id. */
   readonly secrets = new Map<string, string>();
   /** The result of testing any upstream. */
@@ -534,6 +535,7 @@ function catalog(state: FakeState): object {
 
 function inference(state: FakeState): object {
   return {
+    listUpstreamModels: async () => ({ models: state.listedModels }),
     listUpstreams: async () => ({ upstreams: state.upstreams }),
     putUpstream: async ({ upstream, secret }: { upstream: Upstream; secret?: string }) => {
       if (secret !== undefined) state.secrets.set(upstream.id, secret);

@@ -59,6 +59,8 @@ const sources: Readonly<Record<Audience, readonly Source[]>> = {
     { name: 'payments', description: 'How users add money by Stripe Checkout, what is credited when, and refunds.' },
     { name: 'configuration', description: 'Every setting with its default.' },
     { name: 'operations', description: 'How to size, deploy and scale several processes, and what the database needs.' },
+    { name: 'own-server', description: 'How to serve models of your own server: llama.cpp, vLLM, Ollama, SGLang, for operators.' },
+    { name: 'model-files', description: 'Every field of a model, and every capability, modality and tokenizer, for operators.' },
     { name: 'routing', description: 'How calls are routed between upstreams, what happens when one fails, and its limits.' },
     {
       name: 'tracing',

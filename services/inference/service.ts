@@ -9,6 +9,7 @@ import { deleteCredential } from './rpcs/delete-credential.js';
 import { deleteUpstream } from './rpcs/delete-upstream.js';
 import { generate } from './rpcs/generate.js';
 import { listTargetHealth } from './rpcs/list-target-health.js';
+import { listUpstreamModels } from './rpcs/list-upstream-models.js';
 import { listUpstreams } from './rpcs/list-upstreams.js';
 import { overrideTarget } from './rpcs/override-target.js';
 import { putCredential } from './rpcs/put-credential.js';
@@ -23,6 +24,7 @@ export function inferenceService(deps: RpcDeps): InferenceService {
       countTokens,
       countUsage,
       listUpstreams,
+      listUpstreamModels,
       putUpstream,
       deleteUpstream,
       putCredential,

@@ -44,6 +44,36 @@ describe.each(modes)('upstreams, %s', (mode) => {
     }
   });
 
+  it('are added with the models that they list, at the price that the operator gives', async () => {
+    const importing = [
+      'model',
+      'import',
+      '--from-upstream',
+      'claude',
+      '--context',
+      '8192',
+      '--models',
+      'text,refusal',
+      '--prefix',
+      'listed/',
+    ];
+    const { code, stderr } = await system.tryCli(...importing);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('The prices of input and output are required')]);
+    const printed = await system.cli(...importing, '--input', '3', '--output', '15', '--json');
+    expect(
+      printed
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as unknown),
+    ).toEqual([
+      { id: 'm/text', fields: 'kept', price: 'none' },
+      { id: 'listed/refusal', fields: 'new', price: 'published' },
+    ]);
+    const listed = await eventually(async () => openai.models.retrieve('listed/refusal').catch(() => undefined));
+    expect(listed).toMatchObject({ max_input_tokens: 8192, usd_per_million_tokens: { input: '3', output: '15' } });
+    expect((await openai.chat.completions.create({ model: 'listed/refusal', messages })).model).toBe('listed/refusal');
+  });
+
   it.each(['cc', 'm'])('call tools over a %s upstream', async (kind) => {
     const parameters = { type: 'object' as const, properties: { city: { type: 'string' } } };
     const completion = await openai.chat.completions

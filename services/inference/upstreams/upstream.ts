@@ -56,6 +56,8 @@ export interface Upstream {
   generate(request: GenerateRequest, attempt: Attempt): AsyncGenerator<GenerateResponse, void, undefined>;
   /** Counts input tokens; the count is an estimate if the upstream has none of its own. */
   countTokens(request: CountTokensRequest, attempt: Attempt): Promise<CountTokensResponse>;
+  /** Returns the answer to a request for its list of models. Raises upstream_failed. Absent: it has none. */
+  models?(signal: AbortSignal): Promise<unknown>;
   /** How often it is probed while a target of it is ejected. Absent: never. */
   readonly probeIntervalMs?: number | undefined;
   /** Reports whether its server works, by a cheap request; undefined if the response does not say. */

@@ -192,19 +192,34 @@ export class HttpUpstream implements Upstream {
   /** Requests the list of models. A server that has none works too; one that refuses the list may still accept calls. */
   async probe(signal: AbortSignal): Promise<boolean | undefined> {
     try {
-      const headers = this.wire.headers(this.credentials[0]?.secret, { messagesVersion: '', native: undefined });
-      const path = `${this.#basePath}/models`;
-      const { statusCode, body } = await this.#pool.request({
-        method: 'GET',
-        path,
-        headers: { ...headers, accept: 'application/json', 'user-agent': 'tollgate' },
-        signal,
-      });
+      const { statusCode, body } = await this.#getModels(signal);
       await body.dump({ limit: this.deps.config.errorBodyBytesMax, signal });
       return [401, 402, 403, 429].includes(statusCode) ? undefined : statusCode < 500;
     } catch {
       return false;
     }
+  }
+
+  async models(signal: AbortSignal): Promise<unknown> {
+    try {
+      const { statusCode, body } = await this.#getModels(signal);
+      const text = await readText(body, this.#limits.responseBytesMax);
+      if (statusCode === 200) return JSON.parse(text);
+      throw new Error(`status ${statusCode}`);
+    } catch (error) {
+      const message = `GET ${this.settings.baseUrl.replace(/\/+$/, '')}/models failed: ${error instanceof Error ? error.message : 'no answer'}; see \`tollgate upstream test ${this.id}\`.`;
+      throw new AppError('upstream_failed', message, { cause: error });
+    }
+  }
+
+  #getModels(signal: AbortSignal) {
+    const headers = this.wire.headers(this.credentials[0]?.secret, { messagesVersion: '', native: undefined });
+    return this.#pool.request({
+      method: 'GET',
+      path: `${this.#basePath}/models`,
+      headers: { ...headers, accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': 'tollgate' },
+      signal,
+    });
   }
 
   close(): Promise<void> {

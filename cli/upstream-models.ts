@@ -1,0 +1,66 @@
+// Entries of the catalog from an upstream's own list of models. Pure.
+import { Capability, Modality, Model, ModelState, Tokenizer } from '#proto/catalog/v1/catalog.js';
+import type { UpstreamModel } from '#proto/inference/v1/inference.js';
+import { CliError } from './errors.js';
+
+/** What the operator says of all models of the list. */
+export interface ImportedAs {
+  /** The beginning of the ids. */
+  readonly prefix: string;
+  /** The names of the models to import; absent: all. */
+  readonly only?: readonly string[] | undefined;
+  /** The context of models of which the upstream does not say it. */
+  readonly context?: number | undefined;
+  /** The most output of one answer; absent: what the upstream says, or the context. */
+  readonly maxOutput?: number | undefined;
+  readonly capabilities: readonly Capability[];
+  readonly images: boolean;
+  /** They return vectors. */
+  readonly embeddings: boolean;
+}
+
+/** Returns an entry for each model. Raises a CliError for names that are not in the list, and models without a known context. */
+export function modelsOfList(upstreamId: string, listed: readonly UpstreamModel[], as: ImportedAs): Model[] {
+  const missing = as.only?.find((name) => !listed.some((model) => model.name === name));
+  if (missing !== undefined) {
+    const names = listed.map(({ name }) => name).slice(0, 20);
+    throw new CliError(`The upstream has no model "${missing}".`, { fix: `It lists ${names.join(', ') || 'none'}.`, exitCode: 2 });
+  }
+  const wanted = listed.filter(({ name }) => as.only === undefined || as.only.includes(name));
+  const unknown = wanted.filter(({ contextTokens }) => contextTokens === undefined && as.context === undefined);
+  if (unknown.length > 0) {
+    throw new CliError(`The upstream does not say the context of ${unknown.map(({ name }) => name).join(', ')}.`, {
+      fix: 'Use --context <tokens>.',
+      exitCode: 2,
+    });
+  }
+  return wanted.map((model) => entryOf(upstreamId, model, as));
+}
+
+function entryOf(upstreamId: string, { name, contextTokens, outputTokens }: UpstreamModel, as: ImportedAs): Model {
+  const contextLimitTokens = contextTokens ?? as.context!;
+  const outputLimitTokens = as.embeddings ? 0 : Math.min(as.maxOutput ?? outputTokens ?? contextLimitTokens, contextLimitTokens);
+  return Model.fromPartial({
+    id: `${as.prefix}${idOf(name)}`,
+    displayName: name.slice(0, 200),
+    provider: upstreamId,
+    contextLimitTokens,
+    outputLimitTokens,
+    inputModalities: [Modality.MODALITY_TEXT, ...(as.images ? [Modality.MODALITY_IMAGE] : [])],
+    outputModalities: [as.embeddings ? Modality.MODALITY_EMBEDDING : Modality.MODALITY_TEXT],
+    capabilities: as.embeddings ? [] : [...as.capabilities],
+    targets: [{ upstreamId, upstreamModel: name }],
+    tokenizer: Tokenizer.TOKENIZER_O200K,
+    state: ModelState.MODEL_STATE_ACTIVE,
+    prefixAffinity: true,
+  });
+}
+
+/** Returns a name as a part of an id. llama.cpp and others name a model by its file. */
+function idOf(name: string): string {
+  const withoutFile = /\.gguf$/i.test(name) ? name.replace(/^.*[\\/]/, '').replace(/\.gguf$/i, '') : name;
+  return withoutFile
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9._:/-]+/g, '-')
+    .replace(/^[^a-z0-9]+/, '');
+}
