@@ -346,9 +346,27 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await act(page, 'turning', 'Disable');
     await row(page, 'turning').getByText('Disabled').waitFor();
     await soon(async () => expect(await status(third)).toBe(403));
-    await page.getByRole('button', { name: 'Undo' }).click();
+    // The list says that its calls are refused; why is one click away, and so is a call that is searched by its request id.
+    const why = row(page, 'turning').getByRole('link', { name: /^Refusing calls since [\d:]+: key disabled$/ });
+    await why.waitFor();
+    const [list] = await Promise.all([person.context.newPage(), page.getByRole('button', { name: 'Undo' }).click()]);
+    await list.goto(new URL((await why.getAttribute('href'))!, page.url()).href);
+    const refused = list.getByRole('table', { name: 'Refused calls' }).getByRole('row').nth(1);
+    const requestId = (await refused.locator('code').first().textContent())!;
+    await list.goto(`console/accounts/${accountId}/usage/records`);
+    await list.getByRole('searchbox').fill(requestId);
+    await list.keyboard.press('Enter');
+    await list.getByText('This call was refused').waitFor();
+    await list.getByRole('table', { name: 'Refused calls' }).getByText('key disabled').waitFor();
+    await list.goto(`console/accounts/${accountId}`);
+    await list.getByText(/^\d+ calls? (was|were) refused in the last 24 hours$/).waitFor();
+    await list.getByRole('link', { name: 'turning', exact: true }).first().click();
+    await list.getByText(/^Refusing calls since/).waitFor();
+    expect(await accessibilityFaults(list)).toEqual([]);
+    await list.close();
     await row(page, 'turning').getByText('Active').waitFor();
     await soon(async () => expect(await status(third)).toBe(200));
+    await why.waitFor({ state: 'detached' });
 
     // The key has just been used.
     await act(page, 'turning', 'Revoke');

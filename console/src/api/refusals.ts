@@ -18,7 +18,7 @@ export const listRefusals = (
 /** Counts all refused calls, the most frequent group first. */
 export const getRefusalTotals = (
   accountId: string,
-  filter: Partial<Omit<RefusalFilter, 'request_id'>> & Pick<RefusalTotals, 'group_by'>,
+  filter: Partial<Omit<RefusalFilter, 'request_id'>> & Pick<RefusalTotals, 'group_by' | 'then_by' | 'tz_offset'>,
   signal?: AbortSignal,
 ): Promise<{ readonly data: readonly RefusalTotal[] }> =>
   api.get(`/accounts/${accountId}/refusal-totals`, { query: filter as Query, signal });

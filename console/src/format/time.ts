@@ -45,6 +45,8 @@ export interface TimeWriter {
   second(instant: string | number | Date): string;
   /** Formats date and time to the minute. */
   minute(instant: string | number | Date): string;
+  /** Formats the time to the minute, with the date unless it is today. */
+  short(instant: string | number | Date): string;
   /** Formats the date. */
   day(instant: string | number | Date): string;
   /** Formats a time relative to now, for example `5 minutes ago`, `in 3 days`. */
@@ -60,6 +62,7 @@ export function timeWriter(language: string, zone: Zone): TimeWriter {
     return (instant: string | number | Date) => format.format(new Date(instant));
   };
   const day = write({ year: 'numeric', month: 'short', day: 'numeric' });
+  const clock = write({ hour: '2-digit', minute: '2-digit', hourCycle });
   const minute = write({ year: 'numeric', month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', hourCycle });
   const second = write({
     year: 'numeric',
@@ -75,6 +78,7 @@ export function timeWriter(language: string, zone: Zone): TimeWriter {
     zone,
     day,
     minute,
+    short: (instant) => (day(instant) === day(Date.now()) ? clock(instant) : minute(instant)),
     second,
     full: (instant) => `${second(instant)} ${zoneName(zone, new Date(instant))}`,
     relative(instant, nowMs = Date.now()) {

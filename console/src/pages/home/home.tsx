@@ -6,6 +6,7 @@ import { PageHeader } from '../../ui/layout.js';
 import { Checklist } from './checklist.js';
 import { LatestErrors } from './latest-errors.js';
 import { Money } from './money.js';
+import { Refused } from './refused.js';
 import { TopKeys, TopModels } from './top.js';
 
 export default function HomePage() {
@@ -14,6 +15,7 @@ export default function HomePage() {
   return (
     <>
       <PageHeader title={t.title} description={account.name} />
+      <Refused />
       {account.can('look') && account.can('change keys') && <Checklist key={account.id} />}
       {account.can('look') && <Money />}
       <div className="grid gap-x-6 lg:grid-cols-2">

@@ -6,6 +6,7 @@ import { type ApiKey, getKey } from '../../api/keys.js';
 import { keysText } from '../../i18n/keys.js';
 import { budgetsText } from '../../i18n/budgets.js';
 import { projectsText } from '../../i18n/projects.js';
+import { refusingText } from '../../i18n/refusing.js';
 import { rateLimitsText } from '../../i18n/rate-limits.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
@@ -18,6 +19,7 @@ import { Fetched } from '../../ui/query.js';
 import { Usd, When } from '../../ui/values.js';
 import { BudgetBars } from '../projects/budget-bars.js';
 import { useProjectName } from '../projects/queries.js';
+import { RefusingNotice } from '../refusals/refusing.js';
 import { isOff, type OpenAction, useToggle } from './key-actions.js';
 import { UsageOf } from './key-usage.js';
 import { KeyStateBadge, LimitBar, ModelChips, useStateMeaning } from './key-words.js';
@@ -56,6 +58,7 @@ function ToKeys() {
 function Key({ apiKey }: { apiKey: ApiKey }) {
   const account = useAccount();
   const [t, rateLimits, projects, budgets] = [useText(keysText), useText(rateLimitsText), useText(projectsText), useText(budgetsText)];
+  const refusing = useText(refusingText);
   const projectName = useProjectName();
   const meaning = useStateMeaning();
   const toggle = useToggle();
@@ -97,6 +100,17 @@ function Key({ apiKey }: { apiKey: ApiKey }) {
         }
       />
       {toggle.error !== null && <ErrorNotice error={toggle.error} />}
+      <RefusingNotice
+        apiKey={apiKey}
+        enable={
+          mayChange &&
+          isOff(apiKey) && (
+            <Button look="primary" busy={toggle.isPending} onClick={() => toggle.mutate({ apiKey, state: 'active' })}>
+              {refusing.enableKey}
+            </Button>
+          )
+        }
+      />
       <Section title={t.limits} description={apiKey.limit_usd === null ? undefined : t.hardLimit}>
         <Stats>
           <Stat label={t.spent} value={<Usd value={apiKey.spent_usd} />} />

@@ -18,6 +18,7 @@ import { QueryFault } from '../../ui/query.js';
 import { DataTable } from '../../ui/table.js';
 import { When } from '../../ui/values.js';
 import { useProjects } from '../projects/queries.js';
+import { RefusingInList } from '../refusals/refusing.js';
 import { type OpenAction, useKeyMenu, useToggle } from './key-actions.js';
 import { KeyStateBadge, ModelChips, Spend, useStateMeaning } from './key-words.js';
 import { ChangeKey, CreateKey, RevealKey } from './lazy-dialogs.js';
@@ -205,9 +206,12 @@ function KeyList({ q, state, project, onClear, create, open }: ListProps) {
               {
                 name: t.stateLabel,
                 cell: (key) => (
-                  <span title={meaning(key)}>
-                    <KeyStateBadge state={key.state} />
-                  </span>
+                  <>
+                    <span title={meaning(key)}>
+                      <KeyStateBadge state={key.state} />
+                    </span>
+                    <RefusingInList apiKey={key} />
+                  </>
                 ),
               },
               { name: t.models, cell: (key) => <ModelChips models={key.models} /> },

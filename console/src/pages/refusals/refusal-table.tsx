@@ -1,6 +1,7 @@
 // The rows of refused calls, and one refused call in place of its usage record.
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
+import { Link } from 'wouter';
 import { listRefusals, type Refusal } from '../../api/refusals.js';
 import { useNumber } from '../../format/number.js';
 import { errorWords } from '../../i18n/error-text.js';
@@ -12,9 +13,11 @@ import { Notice, useErrorsFetched } from '../../ui/notice.js';
 import { DataTable } from '../../ui/table.js';
 import { When } from '../../ui/values.js';
 import { KeyLink } from '../billing/parts.js';
+import { useReasonName } from './refusing.js';
 
 export function RefusalTable({ rows }: { rows: readonly Refusal[] }) {
   const t = useText(refusalText);
+  const account = useAccount();
   return (
     <Card flush>
       <DataTable
@@ -28,7 +31,9 @@ export function RefusalTable({ rows }: { rows: readonly Refusal[] }) {
             className: 'min-w-44',
             cell: ({ refused_at, request_id }) => (
               <>
-                <When at={refused_at} style="second" />
+                <Link to={account.path(`/usage/records/${request_id}`)} className="link">
+                  <When at={refused_at} style="second" />
+                </Link>
                 <code className="block font-normal text-soft wrap-anywhere">{request_id}</code>
               </>
             ),
@@ -54,11 +59,15 @@ export function RefusalTable({ rows }: { rows: readonly Refusal[] }) {
 /** Shows the reason as a word, and as a sentence in the reader's language. */
 function Why({ refusal: { reason, rule, params, param, message, status } }: { refusal: Refusal }) {
   const t = useText(refusalText);
+  const reasonName = useReasonName();
   useErrorsFetched();
   const { text, detail } = errorWords({ code: reason, rule, params, field: param, message: message ?? '' });
   return (
     <>
-      <code>{reason}</code> <span className="text-soft">{t.status({ status })}</span>
+      <span className="font-medium">{reasonName(reason)}</span>{' '}
+      <span className="text-soft">
+        <code>{reason}</code> · {t.status({ status })}
+      </span>
       <span className="block">{text}</span>
       {detail !== undefined && (
         <span lang="en" className="block text-sm text-soft">

@@ -1,31 +1,40 @@
-// Refused calls: how many for which reason, and examples. The filter is in the address.
+// Refused calls: how many, in groups and over time, and each of them. The filter is in the address.
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useSearchParams } from 'wouter';
-import { getRefusalTotals, listRefusals, type RefusalFilter } from '../../api/refusals.js';
+import { getRefusalTotals, listRefusals, type RefusalFilter, type RefusalTotal } from '../../api/refusals.js';
 import { gatewayUrl } from '../../base.js';
+import { daysIn, hoursIn } from '../../format/calendar.js';
 import { useNumber } from '../../format/number.js';
+import { useOffsetAt, useZone } from '../../format/time.js';
 import { refusalText } from '../../i18n/refusals.js';
-import { useText } from '../../i18n/text.js';
+import { useLanguage, useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
 import { Button, ButtonLink } from '../../ui/button.js';
 import { SelectField, TextField } from '../../ui/field.js';
 import { Card, Empty, PageHeader, Section } from '../../ui/layout.js';
 import { fieldError } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
+import { Segmented } from '../../ui/segmented.js';
 import { DataTable } from '../../ui/table.js';
 import { Listed } from '../billing/parts.js';
-import { useProjects } from '../projects/queries.js';
+import { StackedBars } from '../../ui/stacked-bars.js';
+import { useCatalog } from '../keys/queries.js';
+import { useProjectName, useProjects } from '../projects/queries.js';
 import { useKeyNames } from '../usage/use-view.js';
+import { refusalReasons, useReasonName } from './refusing.js';
 import { RefusalTable } from './refusal-table.js';
 
 const hourMs = 3_600_000;
 const ranges = { '24h': 24 * hourMs, '7d': 7 * 24 * hourMs, '30d': 30 * 24 * hourMs };
 type Range = keyof typeof ranges;
 
-const names = ['range', 'project', 'key', 'reason', 'request_id'] as const;
+const names = ['range', 'project', 'key', 'model', 'reason', 'request_id', 'group'] as const;
 type Fields = Readonly<Record<(typeof names)[number], string>>;
-const noFields: Fields = { range: '', project: '', key: '', reason: '', request_id: '' };
+const noFields: Fields = { range: '', project: '', key: '', model: '', reason: '', request_id: '', group: '' };
+
+const groupings = ['reason', 'key', 'project', 'model'] as const;
+type Grouping = (typeof groupings)[number];
 
 const isRange = (text: string): text is Range => Object.hasOwn(ranges, text);
 
@@ -34,16 +43,16 @@ export default function Refusals() {
   const account = useAccount();
   const [params, setParams] = useSearchParams();
   const fields = Object.fromEntries(names.map((name) => [name, params.get(name) ?? ''])) as Fields;
+  const group = groupings.find((each) => each === fields.group) ?? 'reason';
   const filter = filterOf(fields);
   const show = (next: Fields): void =>
     setParams(Object.fromEntries(names.flatMap((name) => (next[name] === '' ? [] : [[name, next[name]]]))));
   const { request_id: _requestId, ...counted } = filter;
-  const byReason = { ...counted, group_by: 'reason' as const };
+  const byGroup = { ...counted, group_by: group };
   const totals = useQuery({
-    queryKey: ['refusals', account.id, 'totals', byReason],
-    queryFn: ({ signal }) => getRefusalTotals(account.id, byReason, signal),
+    queryKey: ['refusals', account.id, 'totals', byGroup],
+    queryFn: ({ signal }) => getRefusalTotals(account.id, byGroup, signal),
   });
-  const count = useNumber();
   return (
     <>
       <PageHeader title={t.title} description={t.about} actions={<ButtonLink to={account.path('/usage')}>{t.usage}</ButtonLink>} />
@@ -53,37 +62,31 @@ export default function Refusals() {
           {({ data }) =>
             data.length > 0 && (
               <Section
-                title={t.byReason}
-                actions={
+                title={t.counts}
+                description={
                   <a className="link" href={`${gatewayUrl}docs/errors`}>
                     {t.errorsPage}
                   </a>
                 }
-              >
-                <Card flush>
-                  <DataTable
-                    caption={t.byReason}
-                    rows={data}
-                    rowKey={({ name }) => name ?? ''}
-                    columns={[
-                      {
-                        name: t.reason,
-                        cell: ({ name }) => (
-                          <button type="button" className="link min-h-10" onClick={() => show({ ...fields, reason: name ?? '' })}>
-                            <code>{name}</code>
-                          </button>
-                        ),
-                      },
-                      { name: t.calls, numeric: true, cell: ({ calls }) => count(calls) },
-                    ]}
+                actions={
+                  <Segmented<Grouping>
+                    label={t.groupBy}
+                    value={group}
+                    onChange={(next) => show({ ...fields, group: next === 'reason' ? '' : next })}
+                    options={groupings.map((value) => ({ value, label: t[value] }))}
                   />
+                }
+              >
+                <OverTime filter={counted} hourly={fields.range === '24h'} />
+                <Card flush>
+                  <Groups group={group} totals={data} onChoose={(name) => show({ ...fields, [group]: name })} />
                 </Card>
               </Section>
             )
           }
         </Fetched>
       )}
-      <Section title={t.examples}>
+      <Section title={t.list}>
         <Listed
           queryKey={['refusals', account.id, 'list', filter]}
           fetch={(cursor, signal) => listRefusals(account.id, filter, cursor, signal)}
@@ -98,13 +101,106 @@ export default function Refusals() {
   );
 }
 
+/** Counts of each group, whose names filter. */
+function Groups({ group, totals, onChoose }: { group: Grouping; totals: readonly RefusalTotal[]; onChoose: (name: string) => void }) {
+  const t = useText(refusalText);
+  const count = useNumber();
+  const { nameOf } = useKeyNames();
+  const projectName = useProjectName();
+  const reasonName = useReasonName();
+  const nameIn: Readonly<Record<Grouping, (name: string) => string>> = {
+    reason: reasonName,
+    key: nameOf,
+    project: projectName,
+    model: (name) => name,
+  };
+  const sum = totals.reduce((all, { calls }) => all + calls, 0);
+  return (
+    <DataTable
+      caption={t.counts}
+      rows={totals}
+      rowKey={({ name }) => name ?? ''}
+      columns={[
+        {
+          name: t[group],
+          cell: ({ name }) =>
+            name === null ? (
+              t.noModel
+            ) : (
+              <button type="button" className="link text-left wrap-anywhere" title={name} onClick={() => onChoose(name)}>
+                {nameIn[group](name)}
+              </button>
+            ),
+        },
+        { name: t.calls, numeric: true, cell: ({ calls }) => count(calls) },
+        { name: t.share, numeric: true, cell: ({ calls }) => `${((100 * calls) / sum).toFixed(1)}%` },
+      ]}
+    />
+  );
+}
+
+const seriesMax = 6;
+
+/** Counts by hour or day, stacked by reason. */
+function OverTime({ filter, hourly }: { filter: Partial<RefusalFilter>; hourly: boolean }) {
+  const t = useText(refusalText);
+  const account = useAccount();
+  const language = useLanguage();
+  const zone = useZone();
+  const count = useNumber();
+  const reasonName = useReasonName();
+  const offsetAt = useOffsetAt();
+  const grain = hourly ? 'hour' : 'day';
+  const request = { ...filter, group_by: grain, then_by: 'reason', tz_offset: String(offsetAt(Date.now())) } as const;
+  const { data } = useQuery({
+    queryKey: ['refusals', account.id, 'over-time', request],
+    queryFn: ({ signal }) => getRefusalTotals(account.id, request, signal),
+  });
+  if (data === undefined) return null;
+  const idOf = (name: string): string => (hourly ? String(Date.parse(name)) : name);
+  const fromMs = Date.parse(filter.from ?? '');
+  const ids = hourly ? hoursIn(fromMs, Date.now(), offsetAt).map(String) : daysIn(fromMs, Date.now(), offsetAt);
+  const reasons = [...new Set(data.data.map(({ then_name }) => then_name ?? ''))];
+  const shown = reasons.slice(0, seriesMax);
+  const callsOf = (id: string, at: number): number =>
+    data.data
+      .filter(
+        ({ name, then_name: reason }) =>
+          idOf(name ?? '') === id && (at < shown.length ? reason === shown[at] : !shown.includes(reason ?? '')),
+      )
+      .reduce((sum, { calls }) => sum + calls, 0);
+  const series = [...shown.map(reasonName), ...(reasons.length > seriesMax ? [t.other] : [])];
+  const values = ids.map((id) => series.map((_, at) => callsOf(id, at)));
+  const format = new Intl.DateTimeFormat(
+    language,
+    hourly
+      ? { hour: '2-digit', minute: '2-digit', hourCycle: 'h23', ...(zone === 'utc' ? { timeZone: 'UTC' } : {}) }
+      : { month: 'short', day: 'numeric', timeZone: 'UTC' },
+  );
+  return (
+    <Card className="mb-4">
+      <StackedBars
+        title={hourly ? t.byHour : t.byDay}
+        series={series}
+        bars={ids.map((id, at) => ({ id, label: format.format(hourly ? Number(id) : Date.parse(id)), values: values[at]! }))}
+        text={(bar, at) => count(values[bar]![at]!)}
+        totalText={(bar) => count(values[bar]!.reduce((sum, value) => sum + value, 0))}
+        axisText={count}
+        labelName={hourly ? t.hour : t.day}
+        totalName={t.calls}
+      />
+    </Card>
+  );
+}
+
 /** Returns the filter of the API. Ranges begin with a whole hour, so that counts and examples are of the same time, and no rendering changes the filter. */
-function filterOf({ range, project, key, reason, request_id }: Fields): Partial<RefusalFilter> {
+function filterOf({ range, project, key, model, reason, request_id }: Fields): Partial<RefusalFilter> {
   const startMs = Date.now() - (isRange(range) ? ranges[range] : ranges['7d']);
   return {
     ...(request_id === '' ? { from: new Date(startMs - (startMs % hourMs)).toISOString() } : { request_id }),
     ...(project === '' ? {} : { project }),
     ...(key === '' ? {} : { key }),
+    ...(model === '' ? {} : { model }),
     ...(reason === '' ? {} : { reason }),
   };
 }
@@ -113,60 +209,67 @@ function Filter({ fields, error, onShow }: { fields: Fields; error: unknown; onS
   const t = useText(refusalText);
   const { keys, nameOf } = useKeyNames();
   const projects = useProjects().data ?? [];
-  const [chosen, setChosen] = useState(fields);
-  const set = (change: Partial<Fields>): void => setChosen({ ...chosen, ...change });
+  const reasonName = useReasonName();
+  const models = useCatalog().data?.map(({ id }) => id) ?? [];
+  const [requestId, setRequestId] = useState(fields.request_id);
+  const set = (change: Partial<Fields>): void => onShow({ ...fields, ...change });
   return (
     <form
       role="search"
       className="mb-5 grid grid-cols-2 items-start gap-3 sm:grid-cols-[repeat(auto-fit,minmax(11rem,1fr))]"
       onSubmit={(event) => {
         event.preventDefault();
-        onShow(chosen);
+        onShow({ ...fields, request_id: requestId });
       }}
     >
       <SelectField<Range>
         label={t.range}
-        value={isRange(chosen.range) ? chosen.range : '7d'}
+        value={isRange(fields.range) ? fields.range : '7d'}
         onChange={(range) => set({ range })}
         options={(Object.keys(ranges) as Range[]).map((value) => ({ value, label: t[`range.${value}`] }))}
       />
       <SelectField
         label={t.project}
-        value={chosen.project}
+        value={fields.project}
         onChange={(project) => set({ project })}
         options={[{ value: '', label: t.anyProject }, ...projects.map(({ id, name }) => ({ value: id, label: name }))]}
       />
       <SelectField
         label={t.key}
-        value={chosen.key}
+        value={fields.key}
         onChange={(key) => set({ key })}
         options={[
           { value: '', label: t.anyKey },
           ...keyIdsOf(
             keys.map(({ id }) => id),
-            chosen.key,
+            fields.key,
           ).map((value) => ({ value, label: nameOf(value) })),
         ]}
       />
-      <TextField
+      <SelectField
         label={t.reason}
-        placeholder={t.anyReason}
-        spellCheck={false}
         error={fieldError(error, 'reason')}
-        value={chosen.reason}
-        onChange={(event) => set({ reason: event.target.value.trim() })}
+        value={fields.reason}
+        onChange={(reason) => set({ reason })}
+        options={[
+          { value: '', label: t.anyReason },
+          ...keyIdsOf(refusalReasons, fields.reason).map((value) => ({ value, label: reasonName(value) })),
+        ]}
+      />
+      <SelectField
+        label={t.model}
+        value={fields.model}
+        onChange={(model) => set({ model })}
+        options={[{ value: '', label: t.anyModel }, ...keyIdsOf(models, fields.model).map((value) => ({ value, label: value }))]}
       />
       <TextField
         label={t.requestId}
         hint={t.requestIdHint}
         spellCheck={false}
-        value={chosen.request_id}
-        onChange={(event) => set({ request_id: event.target.value.trim() })}
+        value={requestId}
+        onChange={(event) => setRequestId(event.target.value.trim())}
       />
-      <div className="flex flex-wrap gap-2 self-end">
-        <Button type="submit" look="primary">
-          {t.apply}
-        </Button>
+      <div className="flex flex-wrap gap-2 sm:pt-6.5">
         {names.some((name) => fields[name] !== '') && <Button onClick={() => onShow(noFields)}>{t.clear}</Button>}
       </div>
     </form>

@@ -17,6 +17,7 @@ import { Button, buttonClass, ButtonLink } from '../../ui/button.js';
 import { Sheet } from '../../ui/dialog.js';
 import { Card, PageHeader } from '../../ui/layout.js';
 import { ErrorNotice, Loading } from '../../ui/notice.js';
+import { RefusedInstead } from '../refusals/refusal-table.js';
 import { FilterBar } from './filter-bar.js';
 import { type Loaded, withNewest } from './newest.js';
 import { NoCalls } from './no-calls.js';
@@ -106,7 +107,11 @@ function Found({ range, search }: { range: Range; search: RecordSearch }) {
       {rows === undefined ? (
         query.error === null && <Loading />
       ) : rows.length === 0 ? (
-        <NoCalls shown={range} widest="all" />
+        search.request_id === undefined ? (
+          <NoCalls shown={range} widest="all" />
+        ) : (
+          <RefusedInstead requestId={search.request_id} otherwise={<NoCalls shown={range} widest="all" />} />
+        )
       ) : (
         <>
           <Card flush>
