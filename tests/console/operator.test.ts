@@ -121,13 +121,14 @@ describe.each(browserModes)('an operator in the browser, %s', (mode) => {
     expect(await form.getByRole('alert').innerText()).toMatch(/250\.5/);
     await form.getByRole('button', { name: 'Cancel' }).click();
 
-    await page.getByRole('button', { name: 'Reverse entry 1' }).click();
+    await page.getByRole('button', { name: 'Actions for entry 1', exact: true }).click();
+    await page.getByRole('menuitem', { name: 'Reverse' }).click();
     await popup(page).getByLabel('The amount again').fill('250.5');
     await popup(page).getByLabel('Reason').fill('entered for the wrong account');
     await popup(page).getByRole('button', { name: 'Reverse' }).click();
     await popup(page).waitFor({ state: 'detached' });
     await eventually(async () => ((await available(page)) === '$0.00' ? true : undefined));
-    expect(await page.getByRole('button', { name: 'Reverse entry 1' }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'Actions for entry 1', exact: true }).count()).toBe(0);
     await system.cli('balance', 'deposit', '5', '--account', accountId, '--reason', 'cash');
     // The page updates without a reload.
     await eventually(async () => ((await available(page)) === '$5.00' ? true : undefined));

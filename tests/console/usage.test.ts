@@ -208,10 +208,18 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     await listed(page, 50);
     await page.getByRole('button', { name: 'Load more' }).click();
     await listed(page, pastCalls.length);
-    const ids = await rowsOf(page).locator('code').allInnerTexts();
+    const ids = await rowsOf(page)
+      .getByRole('link')
+      .evaluateAll((links) => links.map((link) => /req_\w+/.exec((link as HTMLAnchorElement).href)![0]));
     const { data: records } = await api.get<{ data: Record_[] }>(`${past}/usage/records?limit=200`);
-    expect(ids).toEqual(records.map(({ request_id: id }) => `req_…${id.slice(-8)}`));
+    expect(ids).toEqual(records.map(({ request_id: id }) => id));
     await page.getByText('72 shown, and there are no more.').waitFor();
+    // Ordered by cost, by the API: the highest first.
+    await page.getByRole('button', { name: 'Cost' }).click();
+    await page.locator('th[aria-sort=descending]').waitFor();
+    const dearest = (await api.get<{ data: Record_[] }>(`${past}/usage/records?sort=charge&limit=1`)).data[0]!;
+    expect(nanoUsdOf(dearest.charge_usd)).toBe(records.map((each) => nanoUsdOf(each.charge_usd)).reduce((a, b) => (a > b ? a : b)));
+    await rowsOf(page).nth(1).locator(`a[href*=${dearest.request_id}]`).waitFor();
     expect(person.faults).toEqual([]);
     await person.close();
   });
@@ -275,7 +283,7 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     expect(asked).toHaveLength(1);
     const id = await call(keys[0]!.secret, 'sandbox/echo');
     await listed(page, 4);
-    expect((await rowsOf(page).allInnerTexts())[1]).toContain(id.slice(-8));
+    expect(await rowsOf(page).nth(1).getByRole('link').getAttribute('href')).toContain(id);
     expect(await page.getByRole('status').allInnerTexts()).toContain('1 new call');
 
     await page.getByRole('button', { name: 'Live' }).click();

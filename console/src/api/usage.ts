@@ -3,6 +3,7 @@ import type {
   Attempt,
   Outcome,
   RecordHold,
+  RecordList,
   RecordSearch as Search,
   TokenSums,
   UsageFilter as Filter,
@@ -46,12 +47,15 @@ export type UsageGrouping = Omit<Grouping, 'tz_offset'> & { readonly tz_offset?:
 const usageOf = (accountId: string): string => `/accounts/${accountId}/usage`;
 const queryOf = (parts: object): Query => parts as Query;
 
-/** Newest first. */
+/** A page of records. */
+export type RecordPage = Page<UsageRecord> & Pick<RecordList, 'newest_only'>;
+
+/** Newest first, or the highest of `sort` first. */
 export const listRecords = (
   accountId: string,
-  search: RecordSearch & { readonly limit?: number; readonly cursor?: string | null },
+  search: RecordSearch & { readonly sort?: string | undefined; readonly limit?: number; readonly cursor?: string | null },
   signal?: AbortSignal,
-): Promise<Page<UsageRecord>> => api.get(`${usageOf(accountId)}/records`, { query: queryOf(search), signal });
+): Promise<RecordPage> => api.get(`${usageOf(accountId)}/records`, { query: queryOf(search), signal });
 
 export const getRecord = (accountId: string, requestId: string, signal?: AbortSignal): Promise<UsageRecordDetail> =>
   api.get(`${usageOf(accountId)}/records/${encodeURIComponent(requestId)}`, { signal });

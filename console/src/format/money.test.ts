@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { axisUsd, nanoUsdOf, shareOf, showUsd, usdOfNano, usdText } from './money.js';
+import { axisUsd, digitsAlone, digitsOf, nanoUsdOf, roundedUsd, shareOf, showUsd, usdOfNano, usdText } from './money.js';
 
 describe('displayed amounts', () => {
   it('show cents first and lose no digit', () => {
@@ -18,6 +18,20 @@ describe('displayed amounts', () => {
         expect(nanoUsdOf(usdText(usdOfNano(nano)).replace('−', '-').replace(/[$,]/g, ''))).toBe(nano);
       }),
     );
+  });
+
+  it('have one precision in a column, and are never rounded to nothing', () => {
+    expect(digitsOf(['5', null, '0.25'])).toBe(2);
+    expect(digitsOf(['5', '0.0123'])).toBe(4);
+    expect(digitsOf(['0.000000001'])).toBe(6);
+    expect(['1234.5', '0.0123456', '0.000000001', '0', '-2.9999996'].map((usd) => roundedUsd(usd, 6))).toEqual([
+      '$1,234.500000',
+      '$0.012346',
+      '<$0.000001',
+      '$0.000000',
+      '−$3.000000',
+    ]);
+    expect(['25', '0.0062', '0.01', '0'].map((usd) => roundedUsd(usd, digitsAlone(usd)))).toEqual(['$25.00', '$0.0062', '$0.01', '$0.00']);
   });
 
   it('have shares that fit in a bar', () => {

@@ -24,6 +24,39 @@ export function usdText(usd: string): string {
   return main + rest;
 }
 
+/** The decimals of the amounts of a column: micro-dollars at most, since more cannot be compared at a glance. */
+const columnDigitsMax = 6;
+
+/** Returns how many decimals show every digit of these amounts; at least 2. */
+export function exactDigitsOf(amounts: readonly (string | null)[]): number {
+  return Math.max(2, ...amounts.map((usd) => (usd === null ? 0 : (form.exec(usd)?.[3] ?? '').replace(/0+$/, '').length)));
+}
+
+/** Returns how many decimals the amounts of a column have, from 2 to 6. */
+export function digitsOf(amounts: readonly (string | null)[]): number {
+  return Math.min(columnDigitsMax, exactDigitsOf(amounts));
+}
+
+/** Returns how many decimals an amount by itself has: two, and four below a cent. */
+export function digitsAlone(usd: string): number {
+  const nano = nanoUsdOf(usd);
+  return nano !== 0n && nano > -10_000_000n && nano < 10_000_000n ? 4 : 2;
+}
+
+/** Rounds an amount half away from zero to so many decimals; one that would look like zero is shown as less than the smallest amount. */
+export function roundedUsd(usd: string, digits: number): string {
+  const nano = nanoUsdOf(usd);
+  const unit = 10n ** BigInt(9 - digits);
+  const size = nano < 0n ? -nano : nano;
+  const rounded = ((size + unit / 2n) / unit) * unit;
+  const text = (amount: bigint): string => {
+    const [whole = '', decimals = ''] = usdOfNano(amount).split('.');
+    return `$${whole.replace(/\B(?=(\d{3})+(?!\d))/g, ',')}.${decimals.padEnd(digits, '0')}`;
+  };
+  const sign = nano < 0n ? '−' : '';
+  return rounded === 0n && nano !== 0n ? `<${sign}${text(unit)}` : `${sign}${text(rounded)}`;
+}
+
 /** Returns an amount in nano-USD. Raises RangeError if `usd` is not an amount. */
 export function nanoUsdOf(usd: string): bigint {
   const match = form.exec(usd);

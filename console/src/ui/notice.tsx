@@ -134,3 +134,20 @@ export function Loading() {
     </div>
   );
 }
+
+/** Takes the place of a table that is loading: lines of its height. */
+export function SkeletonRows({ rows = 8 }: { rows?: number }) {
+  const t = useText(commonText);
+  return (
+    <div role="status" className="rounded-md border border-line">
+      <span className="sr-only">{t.loading}</span>
+      {Array.from({ length: rows }, (_, index) => (
+        <div key={index} aria-hidden className="flex h-9 items-center gap-4 border-t border-line px-3 first:border-t-0">
+          <span className="h-3 w-32 rounded bg-hover" />
+          <span className="h-3 flex-1 rounded bg-hover" />
+          <span className="h-3 w-20 rounded bg-hover" />
+        </div>
+      ))}
+    </div>
+  );
+}

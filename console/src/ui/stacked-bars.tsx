@@ -1,7 +1,11 @@
-// A chart of stacked bars, drawn without a library, with the same figures in a table.
-import { useId, useState } from 'react';
+// A chart of stacked bars, drawn without a library: read by pointer and keyboard, zoomed by dragging, and with the same figures in a table and as a file.
+import { Download, Image } from 'lucide-react';
+import { type KeyboardEvent, type PointerEvent, useId, useRef, useState } from 'react';
+import { digitsAlone, roundedUsd } from '../format/money.js';
 import { commonText } from '../i18n/common.js';
 import { useText } from '../i18n/text.js';
+import { heightsOf, marksOf } from './bar-scale.js';
+import { Button } from './button.js';
 import { Disclosure } from './disclosure.js';
 import { classNames } from './class-names.js';
 
@@ -16,6 +20,15 @@ export interface BarOfChart {
   readonly values: readonly number[];
 }
 
+/** A line over the bars: what is compared with, or a limit. */
+export interface LineOfChart {
+  readonly name: string;
+  /** For each bar; undefined where there is none. */
+  readonly values: readonly (number | undefined)[];
+  /** Returns an exact figure as text. */
+  readonly text: (bar: number) => string;
+}
+
 interface Props {
   readonly title: string;
   readonly series: readonly string[];
@@ -27,6 +40,11 @@ interface Props {
   readonly totalText: (bar: number) => string;
   readonly labelName: string;
   readonly totalName: string;
+  readonly lines?: readonly LineOfChart[];
+  /** Called with the first and the last bar of a part that was dragged over, or chosen with Shift, the arrows and Enter. */
+  readonly onZoom?: (first: number, last: number) => void;
+  /** Little more than the bars: for the histogram above a list. */
+  readonly small?: boolean;
 }
 
 const fills = [
@@ -51,80 +69,198 @@ const grounds = [
   'bg-series-8',
   'bg-series-9',
 ];
-const height = 200;
 const width = 800;
 
 /** Draws at most nine series; combine small ones first. */
-export function StackedBars({ title, series, bars, text, axisText, totalText, labelName, totalName }: Props) {
+export function StackedBars(props: Props) {
+  const { title, series, bars, text, axisText, totalText, labelName, totalName, lines = [], onZoom, small = false } = props;
   const t = useText(commonText);
   const titleId = useId();
   const [active, setActive] = useState<number>();
+  const [from, setFrom] = useState<number>();
+  const area = useRef<HTMLDivElement>(null);
+  const height = small ? 64 : 200;
   const totals = bars.map((bar) => bar.values.reduce((sum, value) => sum + value, 0));
-  const top = niceTop(Math.max(...totals, 0));
+  const marks = marksOf(Math.max(...totals, ...lines.flatMap(({ values }) => values.filter((value) => value !== undefined)), 0));
+  const top = marks.at(-1)!;
   const step = width / Math.max(1, bars.length);
-  const shown = active ?? -1;
   const every = Math.max(1, Math.ceil(bars.length / 8));
+  const chosen = from === undefined || active === undefined ? undefined : ([Math.min(from, active), Math.max(from, active)] as const);
+
+  const barAt = ({ clientX }: PointerEvent): number => {
+    const box = area.current!.getBoundingClientRect();
+    return Math.max(0, Math.min(bars.length - 1, Math.floor(((clientX - box.left) / box.width) * bars.length)));
+  };
+
+  function zoom(): void {
+    setFrom(undefined);
+    if (chosen !== undefined && (chosen[0] !== chosen[1] || bars.length > 1)) onZoom?.(...chosen);
+  }
+
+  function onKeyDown(event: KeyboardEvent): void {
+    const move = { ArrowLeft: -1, ArrowRight: 1, Home: -bars.length, End: bars.length }[event.key];
+    if (move !== undefined) {
+      event.preventDefault();
+      if (onZoom !== undefined) setFrom(event.shiftKey ? (from ?? active) : undefined);
+      setActive(Math.max(0, Math.min(bars.length - 1, (active ?? 0) + move)));
+    } else if (event.key === 'Enter' && onZoom !== undefined && active !== undefined) {
+      event.preventDefault();
+      setFrom(undefined);
+      onZoom(...(chosen ?? [active, active]));
+    } else if (event.key === 'Escape' && from !== undefined) setFrom(undefined);
+  }
+
+  async function save(kind: 'csv' | 'picture'): Promise<void> {
+    const file = await import('./chart-export.js');
+    const colourOf = (at: number): string => `--color-series-${(at % fills.length) + 1}`;
+    if (kind === 'picture') {
+      file.savePicture(title, {
+        title,
+        series: series.map((name, at) => ({ name, colour: colourOf(at) })),
+        bars: bars.map((bar) => ({ label: bar.axisLabel ?? bar.label, values: bar.values })),
+        marks: marks.map((value) => ({ value, text: axisText(value) })),
+        lines,
+      });
+    } else {
+      file.saveCsv(title, [
+        [labelName, ...series, totalName, ...lines.map(({ name }) => name)],
+        ...bars.map((bar, index) => [
+          bar.label,
+          ...series.map((_, at) => plainFigure(text(index, at))),
+          plainFigure(totalText(index)),
+          ...lines.map((line) => plainFigure(line.text(index))),
+        ]),
+      ]);
+    }
+  }
+
   return (
     <figure className="min-w-0">
-      <figcaption id={titleId} className="mb-2 font-medium">
-        {title}
+      <figcaption className={small ? 'sr-only' : 'mb-2 flex flex-wrap items-center justify-between gap-2 font-medium'}>
+        <span id={titleId}>{title}</span>
+        {!small && (
+          <span className="no-print flex gap-1">
+            <Button size="small" look="ghost" onClick={() => void save('csv')}>
+              <Download size={14} aria-hidden />
+              {t.chartCsv}
+            </Button>
+            <Button size="small" look="ghost" onClick={() => void save('picture')}>
+              <Image size={14} aria-hidden />
+              {t.chartPicture}
+            </Button>
+          </span>
+        )}
       </figcaption>
-      <ul className="mb-2 flex flex-wrap gap-x-4 gap-y-1 text-sm">
-        {series.map((name, index) => (
-          <li key={name} className="inline-flex min-w-0 items-center gap-1.5">
-            <span aria-hidden className={classNames('swatch size-3 shrink-0 rounded-sm', grounds[index % grounds.length])} />
-            <span className="wrap-anywhere">{name}</span>
-          </li>
-        ))}
-      </ul>
-      <div className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-2">
-        <div aria-hidden className="flex h-50 flex-col justify-between text-right text-xs text-soft tabular">
-          <span>{axisText(top)}</span>
-          <span>{axisText(top / 2)}</span>
-          <span>{axisText(0)}</span>
-        </div>
-        <svg
-          role="img"
-          aria-labelledby={titleId}
-          viewBox={`0 0 ${width} ${height}`}
-          preserveAspectRatio="none"
-          className="h-50 w-full"
-          onPointerLeave={() => setActive(undefined)}
-        >
-          {[0, 0.5, 1].map((part) => (
-            <line
-              key={part}
-              x1="0"
-              x2={width}
-              y1={part * height}
-              y2={part * height}
-              className="stroke-line"
-              vectorEffect="non-scaling-stroke"
-            />
+      {!small && (
+        <ul className="mb-2 flex flex-wrap gap-x-4 gap-y-1 text-sm">
+          {series.map((name, index) => (
+            <li key={name} className="inline-flex min-w-0 items-center gap-1.5">
+              <span aria-hidden className={classNames('swatch size-3 shrink-0 rounded-sm', grounds[index % grounds.length])} />
+              <span className="wrap-anywhere">{name}</span>
+            </li>
           ))}
-          {bars.map((bar, index) => {
-            let below = 0;
-            return (
-              <g key={bar.id} onPointerEnter={() => setActive(index)}>
-                <rect x={index * step} y="0" width={step} height={height} className={index === shown ? 'fill-hover' : 'fill-transparent'} />
-                {bar.values.map((value, at) => {
-                  const size = top === 0 ? 0 : (value / top) * height;
-                  below += size;
-                  return (
-                    <rect
-                      key={series[at]}
-                      x={index * step + step * 0.12}
-                      y={height - below}
-                      width={step * 0.76}
-                      height={size}
-                      className={fills[at % fills.length]}
-                    />
-                  );
-                })}
-              </g>
-            );
-          })}
-        </svg>
+          {lines.map(({ name }) => (
+            <li key={name} className="inline-flex min-w-0 items-center gap-1.5">
+              <span aria-hidden className="w-4 shrink-0 border-t-2 border-dashed border-text" />
+              <span className="wrap-anywhere">{name}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+      <div className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-2">
+        <div aria-hidden className={classNames('relative text-right text-xs text-soft tabular', small ? 'h-16' : 'h-50')}>
+          {/* Gives the column its width. */}
+          <span className="invisible">{[axisText(top), axisText(marks[1] ?? 0)].reduce((a, b) => (a.length > b.length ? a : b))}</span>
+          {(small ? [top] : marks).map((mark) => (
+            <span key={mark} className="absolute right-0 -translate-y-1/2 leading-none" style={{ top: `${100 - (mark / top) * 100}%` }}>
+              {axisText(mark)}
+            </span>
+          ))}
+        </div>
+        {/* The keyboard reads the bars one by one; the table below has all of them. */}
+        <div
+          ref={area}
+          role="group"
+          tabIndex={0}
+          aria-label={onZoom === undefined ? t.chartKeys({ title }) : t.chartKeysZoom({ title })}
+          className={classNames('relative touch-pan-y select-none', onZoom !== undefined && 'cursor-crosshair')}
+          onPointerMove={(event) => setActive(barAt(event))}
+          onPointerDown={(event) => {
+            if (onZoom === undefined || event.button !== 0 || event.pointerType === 'touch') return;
+            event.currentTarget.setPointerCapture(event.pointerId);
+            setActive(barAt(event));
+            setFrom(barAt(event));
+          }}
+          onPointerUp={() => chosen !== undefined && (chosen[0] === chosen[1] ? setFrom(undefined) : zoom())}
+          onPointerLeave={() => from === undefined && setActive(undefined)}
+          onFocus={() => setActive(active ?? bars.length - 1)}
+          onBlur={() => {
+            setActive(undefined);
+            setFrom(undefined);
+          }}
+          onKeyDown={onKeyDown}
+        >
+          <svg
+            role="img"
+            aria-labelledby={titleId}
+            viewBox={`0 0 ${width} ${height}`}
+            preserveAspectRatio="none"
+            className={classNames('w-full', small ? 'h-16' : 'h-50')}
+          >
+            {marks.map((mark) => (
+              <line
+                key={mark}
+                x1="0"
+                x2={width}
+                y1={height - (mark / top) * height}
+                y2={height - (mark / top) * height}
+                className="stroke-line"
+                vectorEffect="non-scaling-stroke"
+              />
+            ))}
+            {bars.map((bar, index) => {
+              let below = height;
+              const isChosen = chosen !== undefined && index >= chosen[0] && index <= chosen[1];
+              return (
+                <g key={bar.id}>
+                  {(isChosen || index === active) && (
+                    <rect x={index * step} y="0" width={step} height={height} className={isChosen ? 'fill-accent-soft' : 'fill-hover'} />
+                  )}
+                  {heightsOf(bar.values, top, height).map((size, at) => {
+                    below -= size;
+                    return (
+                      size > 0 && (
+                        <rect
+                          key={series[at]}
+                          x={index * step + step * 0.12}
+                          y={below}
+                          width={step * 0.76}
+                          height={size}
+                          className={fills[at % fills.length]}
+                        />
+                      )
+                    );
+                  })}
+                </g>
+              );
+            })}
+            {lines.map(({ name, values }) => (
+              <polyline
+                key={name}
+                points={values
+                  .flatMap((value, index) => (value === undefined ? [] : [`${(index + 0.5) * step},${height - (value / top) * height}`]))
+                  .join(' ')}
+                className="fill-transparent stroke-text"
+                strokeWidth="2"
+                strokeDasharray="6 4"
+                vectorEffect="non-scaling-stroke"
+              />
+            ))}
+          </svg>
+          {active !== undefined && bars[active] !== undefined && (
+            <Card {...{ bar: bars[active], index: active, props, at: (active + 0.5) / bars.length, total: totals[active]! }} />
+          )}
+        </div>
         <div />
         <div aria-hidden className="mt-1 flex text-xs text-soft">
           {bars.map((bar, index) => (
@@ -136,55 +272,116 @@ export function StackedBars({ title, series, bars, text, axisText, totalText, la
           ))}
         </div>
       </div>
-      <p className="min-h-6 text-sm text-soft" aria-hidden>
-        {bars[shown] !== undefined && `${bars[shown].label}: ${totalText(shown)}`}
+      <p role="status" className="sr-only">
+        {active !== undefined && bars[active] !== undefined && `${bars[active].label}: ${totalText(active)}`}
       </p>
-      <Disclosure summary={t.showTable}>
-        <div className="max-h-96 overflow-auto" role="region" aria-label={title} tabIndex={0}>
-          <table className="data-table" role="table">
-            <caption className="sr-only">{title}</caption>
-            <thead role="rowgroup">
-              <tr role="row">
-                <th role="columnheader" scope="col">
-                  {labelName}
-                </th>
-                {series.map((name) => (
-                  <th key={name} role="columnheader" scope="col" className="num">
-                    {name}
-                  </th>
-                ))}
-                <th role="columnheader" scope="col" className="num">
-                  {totalName}
-                </th>
-              </tr>
-            </thead>
-            <tbody role="rowgroup">
-              {bars.map((bar, index) => (
-                <tr key={bar.id} role="row">
-                  <th role="rowheader" scope="row">
-                    {bar.label}
-                  </th>
-                  {series.map((name, at) => (
-                    <td key={name} role="cell" data-label={name} className="num">
-                      {text(index, at)}
-                    </td>
+      {!small && (
+        <div className="mt-2">
+          <Disclosure summary={t.showTable}>
+            <div className="max-h-96 overflow-auto" role="region" aria-label={title} tabIndex={0}>
+              <table className="data-table" role="table">
+                <caption className="sr-only">{title}</caption>
+                <thead role="rowgroup">
+                  <tr role="row">
+                    <th role="columnheader" scope="col">
+                      {labelName}
+                    </th>
+                    {series.map((name) => (
+                      <th key={name} role="columnheader" scope="col" className="num">
+                        {name}
+                      </th>
+                    ))}
+                    <th role="columnheader" scope="col" className="num">
+                      {totalName}
+                    </th>
+                  </tr>
+                </thead>
+                <tbody role="rowgroup">
+                  {bars.map((bar, index) => (
+                    <tr key={bar.id} role="row">
+                      <th role="rowheader" scope="row">
+                        {bar.label}
+                      </th>
+                      {series.map((name, at) => (
+                        <td key={name} role="cell" data-label={name} className="num">
+                          {text(index, at)}
+                        </td>
+                      ))}
+                      <td role="cell" data-label={totalName} className="num">
+                        {totalText(index)}
+                      </td>
+                    </tr>
                   ))}
-                  <td role="cell" data-label={totalName} className="num">
-                    {totalText(index)}
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+                </tbody>
+              </table>
+            </div>
+          </Disclosure>
         </div>
-      </Disclosure>
+      )}
     </figure>
   );
 }
 
-/** Returns the smallest of 1, 2, 5 × 10ⁿ that is not below the largest bar. */
-export function niceTop(largest: number): number {
-  if (largest <= 0) return 1;
-  const power = 10 ** Math.floor(Math.log10(largest));
-  return [1, 2, 5, 10].map((times) => times * power).find((candidate) => candidate >= largest) ?? largest;
+/** What the bar under the pointer stands for: its total, and each series with its share. */
+function Card({
+  bar,
+  index,
+  at,
+  total,
+  props: { series, text, totalText, totalName, lines = [] },
+}: {
+  bar: BarOfChart;
+  index: number;
+  at: number;
+  total: number;
+  props: Props;
+}) {
+  const parts = bar.values.map((value, part) => ({ value, part })).filter(({ value }) => value > 0);
+  return (
+    <div
+      aria-hidden
+      className="pop pointer-events-none absolute top-0 z-10 w-max max-w-80 p-2.5 text-sm"
+      style={at > 0.5 ? { right: `calc(${(1 - at) * 100}% + 0.75rem)` } : { left: `calc(${at * 100}% + 0.75rem)` }}
+    >
+      <p className="font-medium">{bar.label}</p>
+      <table className="mt-1 w-full tabular">
+        <tbody>
+          {parts
+            .toSorted((one, other) => other.value - one.value)
+            .map(({ value, part }) => (
+              <tr key={part}>
+                <td className="max-w-40 overflow-hidden pr-3 text-ellipsis whitespace-nowrap">
+                  <span className={classNames('swatch mr-1.5 inline-block size-2.5 rounded-sm', grounds[part % grounds.length])} />
+                  {series[part]}
+                </td>
+                <td className="pr-2 text-right whitespace-nowrap">{shortFigure(text(index, part))}</td>
+                <td className="text-right whitespace-nowrap text-soft">{total > 0 && `${((100 * value) / total).toFixed(1)}%`}</td>
+              </tr>
+            ))}
+          <tr className="border-t border-line font-medium">
+            <td className="pr-3">{totalName}</td>
+            <td className="pr-2 text-right whitespace-nowrap">{shortFigure(totalText(index))}</td>
+            <td />
+          </tr>
+          {lines.map((line) => (
+            <tr key={line.name} className="text-soft">
+              <td className="pr-3">{line.name}</td>
+              <td className="pr-2 text-right whitespace-nowrap">{shortFigure(line.text(index))}</td>
+              <td />
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** Rounds an amount for the card; the table has the exact one. */
+function shortFigure(text: string): string {
+  return text.includes('$') ? roundedUsd(plainFigure(text), digitsAlone(plainFigure(text))) : text;
+}
+
+/** Returns a figure as spreadsheets read it: without the sign of the currency and without separators. */
+function plainFigure(text: string): string {
+  return /^[−$\d][\d,.$]*$/.test(text) ? text.replace('−', '-').replaceAll(/[$,]/g, '') : text;
 }

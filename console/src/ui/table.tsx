@@ -1,16 +1,24 @@
 // A table that becomes one card per row on narrow screens.
+import { ArrowDown } from 'lucide-react';
 import type { ReactNode } from 'react';
+import { digitsOf } from '../format/money.js';
 import { classNames } from './class-names.js';
+import { Usd } from './values.js';
 
 /** A column; the first one is the row's heading. */
 export interface Column<Row> {
   readonly name: string;
-  readonly cell: (row: Row) => ReactNode;
+  /** What a cell shows; `digits` are the decimals of the column's amounts. By default the amount. */
+  readonly cell?: (row: Row, digits: number) => ReactNode;
+  /** The amount of a row, in a column of amounts, which all have as many decimals. */
+  readonly usd?: (row: Row) => string | null;
   /** Whether the column has figures, which are right-aligned. */
   readonly numeric?: boolean;
   /** For columns of actions: only screen readers get the name. */
   readonly hideName?: boolean;
   readonly className?: string;
+  /** Makes the heading a button that orders the rows by this column. */
+  readonly sort?: { readonly isActive: boolean; readonly onSort: () => void };
 }
 
 /** Tables with at least this many columns may not fit next to the navigation. */
@@ -27,18 +35,48 @@ interface Props<Row> {
   readonly rowKey: (row: Row) => string;
   /** `much` and `most` are for tables with wide cells, because nothing may be wider than the page. */
   readonly room?: keyof typeof rooms;
+  /** One line per row; what is too long is cut. Cells have the whole text as their title. */
+  readonly dense?: boolean;
+  /** It fits wherever it is, and is never shown as cards. */
+  readonly plain?: boolean;
+  readonly className?: string;
 }
 
-export function DataTable<Row>({ caption, columns, rows, rowKey, room = 'some' }: Props<Row>) {
+export function DataTable<Row>({ caption, columns, rows, rowKey, room = 'some', dense = false, plain = false, className }: Props<Row>) {
+  const digits = columns.map(({ usd }) => (usd === undefined ? 2 : digitsOf(rows.map(usd))));
+  const content = (column: Column<Row>, row: Row, at: number): ReactNode =>
+    column.cell === undefined ? <Usd value={column.usd?.(row) ?? null} digits={digits[at]} /> : column.cell(row, digits[at]!);
   // Roles are explicit because rows and cells lose theirs when displayed as blocks.
   const table = (
-    <table className={classNames('data-table', columns.some(({ hideName }) => hideName === true) && 'with-actions')} role="table">
+    <table
+      className={classNames(
+        'data-table',
+        dense && 'dense',
+        plain && 'plain',
+        className,
+        columns.some(({ hideName }) => hideName === true) && 'with-actions',
+      )}
+      role="table"
+    >
       <caption className="sr-only">{caption}</caption>
       <thead role="rowgroup">
         <tr role="row">
           {columns.map((column) => (
-            <th key={column.name} role="columnheader" scope="col" className={column.numeric === true ? 'num' : undefined}>
-              <span className={column.hideName === true ? 'sr-only' : undefined}>{column.name}</span>
+            <th
+              key={column.name}
+              role="columnheader"
+              scope="col"
+              aria-sort={column.sort?.isActive === true ? 'descending' : undefined}
+              className={column.numeric === true || column.usd !== undefined ? 'num' : undefined}
+            >
+              {column.sort === undefined ? (
+                <span className={column.hideName === true ? 'sr-only' : undefined}>{column.name}</span>
+              ) : (
+                <button type="button" className="inline-flex items-center gap-0.5 hover:text-text" onClick={column.sort.onSort}>
+                  {column.name}
+                  <ArrowDown size={13} aria-hidden className={column.sort.isActive ? 'text-accent' : 'opacity-30'} />
+                </button>
+              )}
             </th>
           ))}
         </tr>
@@ -49,16 +87,16 @@ export function DataTable<Row>({ caption, columns, rows, rowKey, room = 'some' }
             {columns.map((column, index) =>
               index === 0 ? (
                 <th key={column.name} role="rowheader" scope="row" className={column.className}>
-                  {column.cell(row)}
+                  {content(column, row, index)}
                 </th>
               ) : (
                 <td
                   key={column.name}
                   role="cell"
                   data-label={column.hideName === true ? undefined : column.name}
-                  className={classNames(column.numeric === true && 'num', column.className)}
+                  className={classNames((column.numeric === true || column.usd !== undefined) && 'num', column.className)}
                 >
-                  {column.cell(row)}
+                  {content(column, row, index)}
                 </td>
               ),
             )}
@@ -67,5 +105,7 @@ export function DataTable<Row>({ caption, columns, rows, rowKey, room = 'some' }
       </tbody>
     </table>
   );
-  return columns.length < manyColumns ? table : <div className={rooms[room]}>{table}</div>;
+  if (columns.length < manyColumns || plain) return table;
+  // A user may choose more columns than fit.
+  return <div className={classNames(rooms[room], dense && 'overflow-x-auto')}>{table}</div>;
 }

@@ -1,15 +1,21 @@
 // Amounts, times and bars.
-import { showUsd } from '../format/money.js';
+import { digitsAlone, roundedUsd, usdText } from '../format/money.js';
 import { useTime } from '../format/time.js';
 
-/** An exact amount. Digits after the cents are smaller, unless the amount is less than a cent. `null` is shown as a dash. */
-export function Usd({ value }: { value: string | null }) {
+/**
+ * An amount with a fixed number of decimals: `digits`, or two (four below a cent). The exact amount is in the title, is what screen readers read and
+ * what is copied, and is shown while something in its row has the focus. `exact` shows every digit. `null` is shown as a dash.
+ */
+export function Usd({ value, digits, exact = false }: { value: string | null; digits?: number | undefined; exact?: boolean }) {
   if (value === null) return <span>–</span>;
-  const { main, rest } = showUsd(value);
+  const whole = usdText(value);
+  const shown = exact ? whole : roundedUsd(value, digits ?? digitsAlone(value));
+  if (shown === whole) return <span className="tabular whitespace-nowrap">{whole}</span>;
+  // What is shown is generated content, which cannot be selected: a copy has the exact amount.
   return (
-    <span className="tabular whitespace-nowrap">
-      {main}
-      {rest !== '' && <span className={main.endsWith('$0.00') ? undefined : 'text-[0.8em] text-soft'}>{rest}</span>}
+    <span className="usd tabular whitespace-nowrap" title={whole}>
+      <span aria-hidden data-shown={shown} data-exact={whole} />
+      <span>{whole}</span>
     </span>
   );
 }

@@ -12,13 +12,14 @@ import { recordCsvHead, recordCsvLine } from '../exports/record-csv.js';
 import { recordSearchOf, searchRecords } from '../search/record-search.js';
 import { renderRecordHold } from '../render/billing.js';
 import { orNull } from '../render/values.js';
+import { words } from '../render/words.js';
 import {
   ErrorList,
   ExportRecords,
   ListErrors,
   RecordHold,
   RecordList,
-  RecordSearch,
+  ListRecords,
   TotalList,
   UsageRecordDetail,
   UsageTotals,
@@ -35,14 +36,16 @@ export const usage: Area = {
     operation({
       method: 'GET',
       path: '/accounts/{account}/usage/records',
-      summary: 'List the records of calls, newest first.',
+      summary: 'List the records of calls, newest first or in the order of `sort`.',
       who: 'see projects',
-      query: RecordSearch,
+      query: ListRecords,
       paged: true,
       answers: [ok(RecordList)],
       handle: async (call, { peers }) => {
-        const { records, nextPageToken } = await searchRecords(recordSearchOf(call.query, call), call.page, peers, call.context());
-        return { data: records.map(renderUsageRecord), next: orNull(nextPageToken) };
+        const { sort } = call.query;
+        const page = { ...call.page, ...(sort === undefined ? {} : { orderBy: words.recordOrder.value(sort) }) };
+        const { records, nextPageToken, newestOnly } = await searchRecords(recordSearchOf(call.query, call), page, peers, call.context());
+        return { data: records.map(renderUsageRecord), next: orNull(nextPageToken), newest_only: newestOnly };
       },
     }),
     operation({

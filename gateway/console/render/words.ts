@@ -4,7 +4,7 @@ import { BudgetPeriod } from '#proto/budget/v1/budget.js';
 import { Capability, Modality, ModelState, PriceWarning_Kind, Tokenizer } from '#proto/catalog/v1/catalog.js';
 import { ApiFormat, EjectionCause, OverrideMode, TargetState, TestResult } from '#proto/inference/v1/inference.js';
 import { EntryKind, HoldState, RedemptionCodeState } from '#proto/ledger/v1/ledger.js';
-import { DriftCheck, GroupBy, Outcome, RefusalGroupBy } from '#proto/metering/v1/metering.js';
+import { DriftCheck, GroupBy, Outcome, RecordOrder, RefusalGroupBy } from '#proto/metering/v1/metering.js';
 import { outcomes } from '../../formats/account-schema.js';
 import * as all from '../schemas/words.js';
 
@@ -48,6 +48,7 @@ export const words = {
   outcome: wordsOf(Outcome, 'OUTCOME_', outcomes, of<Outcome>()),
   budgetPeriod: wordsOf(BudgetPeriod, 'BUDGET_PERIOD_', all.budgetPeriods, of<BudgetPeriod>()),
   groupBy: wordsOf(GroupBy, 'GROUP_BY_', all.groupings, of<GroupBy>()),
+  recordOrder: wordsOf(RecordOrder, 'RECORD_ORDER_', all.recordOrders, of<RecordOrder>()),
   refusalGroupBy: wordsOf(RefusalGroupBy, 'REFUSAL_GROUP_BY_', all.refusalGroupings, of<RefusalGroupBy>()),
   driftCheck: wordsOf(DriftCheck, 'DRIFT_CHECK_', all.driftChecks, of<DriftCheck>()),
   modality: wordsOf(Modality, 'MODALITY_', all.modalities, of<Modality>()),

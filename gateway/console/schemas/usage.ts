@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox';
 import { attemptFields, attemptsMean, outcomes, UsageRecordView } from '../../formats/account-schema.js';
 import { holdFields } from './billing.js';
 import { allOf, choice, Count, Limit, listOf, nullable, parameter, Text, Usd, view } from './shapes.js';
-import { groupings, holdStates } from './words.js';
+import { groupings, holdStates, recordOrders } from './words.js';
 
 const operatorsOnly = { description: 'For operators only.' };
 
@@ -36,7 +36,11 @@ export const UsageRecordDetail = view('UsageRecordDetail', {
 export type UsageRecordDetail = Static<typeof UsageRecordDetail>;
 export type UsageRecord = Static<typeof UsageRecordView>;
 export type Outcome = UsageRecord['outcome'];
-export const RecordList = listOf(UsageRecordView);
+export const RecordList = Type.Object({
+  ...listOf(UsageRecordView).properties,
+  newest_only: Type.Boolean({ description: 'More calls match, and only the newest 20,000 of them were ordered.' }),
+});
+export type RecordList = Static<typeof RecordList>;
 export const ErrorList = allOf(UsageRecordView);
 
 /** The hold of a call and its outcome. */
@@ -77,6 +81,15 @@ export type UsageFilter = Static<typeof UsageFilter>;
 
 export const RecordSearch = Type.Object({ ...filter, request_id: parameter('One call, by its whole id.') });
 export type RecordSearch = Static<typeof RecordSearch>;
+
+export const ListRecords = Type.Object({
+  ...RecordSearch.properties,
+  sort: Type.Optional(
+    Type.Enum(recordOrders, {
+      description: 'The highest first. Newest first when absent. Of more than 20,000 calls only the newest are ordered: see newest_only.',
+    }),
+  ),
+});
 
 export const ExportRecords = Type.Object({
   ...RecordSearch.properties,

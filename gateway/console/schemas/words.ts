@@ -13,6 +13,7 @@ export const deliveryStates = ['pending', 'delivered', 'failed', 'withdrawn'] as
 export const budgetPeriods = ['lifetime', 'month', 'week', 'day'] as const;
 
 export const groupings = ['key', 'model', 'day', 'outcome', 'hour', 'project'] as const;
+export const recordOrders = ['charge', 'input', 'output', 'duration', 'first_output'] as const;
 export const refusalGroupings = ['reason', 'key', 'model', 'day', 'hour', 'project'] as const;
 export const driftChecks = [
   'charge',

@@ -29,8 +29,8 @@ const search = (address: string, of = accountId) => {
     context,
   );
 };
-const one = { records: [record], nextPageToken: '' };
-const none = { records: [], nextPageToken: '' };
+const one = { records: [record], nextPageToken: '', newestOnly: false };
+const none = { records: [], nextPageToken: '', newestOnly: false };
 
 describe('the search for records', () => {
   it('requests a page of the filter when no call is named', async () => {

@@ -3,7 +3,13 @@ import { hasReason } from '#client/errors/app-error.js';
 import { fieldFault } from '#client/errors/fault.js';
 import { isId } from '#kit/id.js';
 import type { CallContext } from '#client/call-context.js';
-import { Outcome, type ListUsageRecordsResponse, type UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
+import {
+  Outcome,
+  type ListUsageRecordsResponse,
+  type RecordOrder,
+  type UsageFilter,
+  type UsageRecord,
+} from '#proto/metering/v1/metering.js';
 import type { ConsolePeers } from '../peers.js';
 import type { RecordSearch as Query } from '../schemas/usage.js';
 import { usageFilterOf, type Visible } from './usage-filter.js';
@@ -24,16 +30,16 @@ export function recordSearchOf(query: Query, visible: Visible): RecordSearch {
   return { filter: usageFilterOf(query, visible), requestId };
 }
 
-/** Returns a page of matching records, newest first. */
+/** Returns a page of matching records, newest first or in the order of the page. */
 export async function searchRecords(
   { filter, requestId }: RecordSearch,
-  page: { pageSize: number; pageToken: string },
+  page: { pageSize: number; pageToken: string; orderBy?: RecordOrder },
   { metering }: Peers,
   context: CallContext,
 ): Promise<ListUsageRecordsResponse> {
   if (requestId === '') return metering.listUsageRecords({ filter, ...page }, context);
   const record = await findOne(requestId, filter.accountId, metering, context);
-  return { records: record !== undefined && fits(record, filter) ? [record] : [], nextPageToken: '' };
+  return { records: record !== undefined && fits(record, filter) ? [record] : [], nextPageToken: '', newestOnly: false };
 }
 
 async function findOne(

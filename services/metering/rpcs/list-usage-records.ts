@@ -1,9 +1,9 @@
-// ListUsageRecords: records of a filter, newest first, by keyset pages: records that arrive meanwhile neither repeat nor hide others.
+// ListUsageRecords: records of a filter, newest first or in another order, by keyset pages: records that arrive meanwhile neither repeat nor hide others.
 import type { CallContext } from '#client/call-context.js';
 import type { ListUsageRecordsRequest, ListUsageRecordsResponse } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
 import { decodePageToken, encodePageToken } from '../requests/page-token.js';
-import { findRecords } from '../store/queries.js';
+import { findOrderedRecords, findRecords, isOrder } from '../store/queries.js';
 import { requireThat } from '../requests/validate-call.js';
 import { validateFilter } from '../requests/validate-filter.js';
 
@@ -19,10 +19,20 @@ export async function listUsageRecords(
   const filter = validateFilter(request.filter);
   requireThat(request.pageSize <= pageSizeMax, 'page_size', `must be at most ${pageSizeMax}`);
   const pageSize = request.pageSize === 0 ? pageSizeDefault : request.pageSize;
+  const after = decodePageToken(request.pageToken);
+  if (request.orderBy !== undefined) {
+    requireThat(isOrder(request.orderBy), 'order_by', 'must be a known order');
+    const place = after === undefined ? undefined : { value: after.startedAtMs, callId: after.callId };
+    const { records, isNewestOnly } = await findOrderedRecords(db, filter, request.orderBy, place, pageSize + 1);
+    const [page, last] = [records.slice(0, pageSize), records[pageSize - 1]];
+    const nextPageToken =
+      records.length > pageSize && last !== undefined ? encodePageToken({ startedAtMs: last.value, callId: last.record.call!.id }) : '';
+    return { records: page.map(({ record }) => record), nextPageToken, newestOnly: isNewestOnly };
+  }
   // One more than fits shows whether there is another page.
-  const found = await findRecords(db, filter, decodePageToken(request.pageToken), pageSize + 1);
+  const found = await findRecords(db, filter, after, pageSize + 1);
   const records = found.slice(0, pageSize);
   const last = records.at(-1)?.call;
   const hasMore = found.length > pageSize && last !== undefined;
-  return { records, nextPageToken: hasMore ? encodePageToken({ startedAtMs: last.startedAtMs, callId: last.id }) : '' };
+  return { records, nextPageToken: hasMore ? encodePageToken({ startedAtMs: last.startedAtMs, callId: last.id }) : '', newestOnly: false };
 }

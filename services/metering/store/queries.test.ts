@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
-import { Outcome, GroupBy, type MeteringService, UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
+import { Outcome, GroupBy, type MeteringService, RecordOrder, UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
 import { errorOutcomes } from '#rules/outcomes.js';
 import { call, report, startedAtMs, tokens } from '../testing/calls.js';
 import { Harness, record } from '../testing/harness.js';
@@ -57,6 +57,28 @@ describe.each(testEngines)('usage records on %s', (engine) => {
 
   const keyOf = (stored: UsageRecord) => `${stored.call!.startedAtMs}/${stored.call!.id}`;
   const idsOf = (records: readonly UsageRecord[]) => records.map((stored) => stored.call!.id);
+
+  it('can be listed in the order of a figure, page by page', async () => {
+    const filter = UsageFilter.fromPartial({ accountId, keyId: keys[1]! });
+    for (const [orderBy, figure] of [
+      [RecordOrder.RECORD_ORDER_INPUT, ({ tokens: counts }: UsageRecord) => counts!.inputTokens],
+      [RecordOrder.RECORD_ORDER_CHARGE, ({ chargeNanoUsd }: UsageRecord) => Number(chargeNanoUsd)],
+      [RecordOrder.RECORD_ORDER_FIRST_OUTPUT, ({ firstOutputMs }: UsageRecord) => firstOutputMs!],
+    ] as const) {
+      const expected = all
+        .filter(({ call: of }) => of!.keyId === keys[1])
+        .toSorted((a, b) => figure(b) - figure(a) || (a.call!.id < b.call!.id ? 1 : -1));
+      const found: UsageRecord[] = [];
+      let pageToken = '';
+      do {
+        const page = await service.listUsageRecords({ filter, pageSize: 4, pageToken, orderBy });
+        expect(page.newestOnly).toBe(false);
+        found.push(...page.records);
+        pageToken = page.nextPageToken;
+      } while (pageToken !== '');
+      expect(idsOf(found)).toEqual(idsOf(expected));
+    }
+  });
 
   async function pages(filter: Partial<UsageFilter>, pageSize: number): Promise<UsageRecord[][]> {
     const found: UsageRecord[][] = [];

@@ -1,7 +1,8 @@
-// Queries for usage records: pages, newest first.
+// Queries for usage records: pages, newest first or in another order.
 import type { Database } from '#kit/db/open.js';
 import type { Bindings } from '#kit/db/plain-transaction.js';
-import { Outcome, type UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
+import { asBigInt } from '#kit/db/values.js';
+import { Outcome, RecordOrder, type UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
 import type { Stretch } from '../rollups/plan.js';
 import { quartersWithCalls } from './quarters-with-calls.js';
 import { projectsCondition } from './summed-totals.js';
@@ -42,6 +43,55 @@ export async function findRecords(db: Database, filter: UsageFilter, after: Posi
     { text: `SELECT id FROM usage_record${whereOf(conditions)} ${newestFirst}`, values: [...valuesOf(conditions), limit] },
     limit,
   );
+}
+
+/** How many records are read to put them in another order, which bounds the time of a query without an index for each order. */
+export const orderedMax = 20_000;
+
+const orderedBy: Readonly<Partial<Record<RecordOrder, string>>> = {
+  [RecordOrder.RECORD_ORDER_CHARGE]: 'charge_nano_usd',
+  [RecordOrder.RECORD_ORDER_INPUT]: 'input_tokens + cache_read_tokens + cache_write_5m_tokens + cache_write_1h_tokens',
+  [RecordOrder.RECORD_ORDER_OUTPUT]: 'output_tokens',
+  [RecordOrder.RECORD_ORDER_DURATION]: 'duration_ms',
+  [RecordOrder.RECORD_ORDER_FIRST_OUTPUT]: 'COALESCE(first_output_ms, -1)',
+};
+
+/** Holds a record and the value by which it is ordered. */
+export interface OrderedRecord {
+  readonly record: UsageRecord;
+  readonly value: bigint;
+}
+
+/** Returns whether the order is known. */
+export const isOrder = (order: RecordOrder): boolean => orderedBy[order] !== undefined;
+
+/**
+ * Returns up to `limit` of the newest `orderedMax` records of the filter in this order, after this value and id, and whether there are more than those.
+ * The filter must be valid.
+ */
+export async function findOrderedRecords(
+  db: Database,
+  filter: UsageFilter,
+  order: RecordOrder,
+  after: { readonly value: bigint; readonly callId: string } | undefined,
+  limit: number,
+): Promise<{ records: OrderedRecord[]; isNewestOnly: boolean }> {
+  const conditions = conditionsOf(filter, undefined);
+  const [where, values] = [whereOf(conditions), valuesOf(conditions)];
+  const newest = `SELECT id, ${orderedBy[order]} AS sort_value FROM usage_record${where} ${newestFirst}`;
+  const beyond = after === undefined ? '' : ' WHERE sort_value < ? OR (sort_value = ? AND id < ?)';
+  const text =
+    `SELECT ${selected}, page.sort_value FROM (SELECT id, sort_value FROM (${newest}) newest${beyond} ORDER BY sort_value DESC, id DESC LIMIT ?) page` +
+    ' JOIN usage_record r ON r.id = page.id ORDER BY page.sort_value DESC, r.id DESC';
+  const place = after === undefined ? [] : [Number(after.value), Number(after.value), bytesOf('req', after.callId)];
+  const [rows, next] = await Promise.all([
+    db.plainTransaction((tx) => tx.query(text, [...values, orderedMax, ...place, limit])),
+    db.query(`SELECT id FROM usage_record${where} ${newestFirst} OFFSET ${orderedMax}`, [...values, 1]),
+  ]);
+  return {
+    records: rows.map((row) => ({ record: recordFromRow(row as unknown as RecordRow), value: asBigInt(row['sort_value']) })),
+    isNewestOnly: next.length > 0,
+  };
 }
 
 /** Returns those that started within one of the periods, which are given newest first. */

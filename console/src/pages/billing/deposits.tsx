@@ -9,7 +9,7 @@ import { useAccount } from '../../session/account.js';
 import { liveMs } from '../../session/queries.js';
 import { Card, Section } from '../../ui/layout.js';
 import { DataTable } from '../../ui/table.js';
-import { Usd, When } from '../../ui/values.js';
+import { When } from '../../ui/values.js';
 import { billingKey, Listed } from './parts.js';
 
 export function Deposits() {
@@ -36,8 +36,8 @@ export function Deposits() {
                   { name: t.date, cell: ({ created_at }) => <When at={created_at} /> },
                   { name: t.source, cell: ({ source }) => source !== null && t[source] },
                   { name: t.note, className: 'wrap-anywhere', cell: ({ reason }) => reason },
-                  { name: t.amount, numeric: true, cell: ({ amount_usd }) => <Usd value={amount_usd} /> },
-                  { name: t.balanceAfter, numeric: true, cell: ({ balance_after_usd }) => <Usd value={balance_after_usd} /> },
+                  { name: t.amount, usd: ({ amount_usd }) => amount_usd },
+                  { name: t.balanceAfter, usd: ({ balance_after_usd }) => balance_after_usd },
                   {
                     name: t.receipt,
                     hideName: true,

@@ -8,7 +8,7 @@ import { liveMs } from '../../session/queries.js';
 import { Card, Section } from '../../ui/layout.js';
 import { Fetched } from '../../ui/query.js';
 import { DataTable } from '../../ui/table.js';
-import { Usd, When } from '../../ui/values.js';
+import { When } from '../../ui/values.js';
 import { billingKey, KeyLink, useSeconds } from './parts.js';
 
 export function Holds() {
@@ -37,8 +37,8 @@ export function Holds() {
                   { name: t.key, cell: ({ key_id }) => <KeyLink keyId={key_id} /> },
                   { name: t.since, cell: ({ created_at }) => <When at={created_at} style="relative" /> },
                   { name: t.freedAt, cell: ({ expires_at }) => <When at={expires_at} style="relative" /> },
-                  { name: t.usedSoFar, numeric: true, cell: ({ used_so_far_usd }) => <Usd value={used_so_far_usd} /> },
-                  { name: t.amount, numeric: true, cell: ({ amount_usd }) => <Usd value={amount_usd} /> },
+                  { name: t.usedSoFar, usd: ({ used_so_far_usd }) => used_so_far_usd },
+                  { name: t.amount, usd: ({ amount_usd }) => amount_usd },
                 ]}
               />
             </Card>

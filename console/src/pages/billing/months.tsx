@@ -10,7 +10,6 @@ import { Badge } from '../../ui/badge.js';
 import { buttonClass } from '../../ui/button.js';
 import { Card, Empty, Section } from '../../ui/layout.js';
 import { DataTable } from '../../ui/table.js';
-import { Usd } from '../../ui/values.js';
 import { billingKey, Effect, Listed, useMonth } from './parts.js';
 
 export function Months() {
@@ -53,12 +52,16 @@ function Table({ months }: { months: readonly Statement[] }) {
               </>
             ),
           },
-          { name: t.opening, numeric: true, cell: (each) => <Usd value={each.opening_usd} /> },
-          { name: t.deposits, numeric: true, cell: (each) => <Usd value={each.deposits_usd} /> },
-          { name: t.adjustments, numeric: true, cell: (each) => <Effect value={each.adjustments_usd} /> },
-          { name: t.charges, numeric: true, cell: (each) => <Usd value={each.charges_usd} /> },
-          { name: t.refunds, numeric: true, cell: (each) => <Usd value={each.refunds_usd} /> },
-          { name: t.closing, numeric: true, cell: (each) => <Usd value={each.closing_usd} /> },
+          { name: t.opening, usd: (each) => each.opening_usd },
+          { name: t.deposits, usd: (each) => each.deposits_usd },
+          {
+            name: t.adjustments,
+            usd: (each) => each.adjustments_usd,
+            cell: (each, digits) => <Effect value={each.adjustments_usd} digits={digits} />,
+          },
+          { name: t.charges, usd: (each) => each.charges_usd },
+          { name: t.refunds, usd: (each) => each.refunds_usd },
+          { name: t.closing, usd: (each) => each.closing_usd },
           {
             name: t.csv,
             hideName: true,

@@ -11,6 +11,7 @@ import { useAccount } from '../../session/account.js';
 import { Button } from '../../ui/button.js';
 import { Loading } from '../../ui/notice.js';
 import { QueryFault } from '../../ui/query.js';
+import { ShortId } from '../../ui/short-id.js';
 import { Usd } from '../../ui/values.js';
 
 /** Leads the keys of what was fetched about an account's billing. */
@@ -23,11 +24,11 @@ export function useMonth(): (month: string) => string {
 }
 
 /** What an entry did to the balance, with its sign. */
-export function Effect({ value }: { value: string }) {
+export function Effect({ value, digits }: { value: string; digits?: number }) {
   return (
     <span className="whitespace-nowrap">
       {nanoUsdOf(value) > 0n && '+'}
-      <Usd value={value} />
+      <Usd value={value} digits={digits} />
     </span>
   );
 }
@@ -94,14 +95,8 @@ export function KeyLink({ keyId }: { keyId: string }) {
   );
 }
 
-/** A link to the usage record of a call. */
+/** A link to the usage record of a call, by the end of its id. */
 export function RequestLink({ requestId }: { requestId: string }) {
   const account = useAccount();
-  return (
-    <Link to={account.path(`/usage/records/${requestId}`)} className="link">
-      <code title={requestId} className="wrap-anywhere">
-        {requestId}
-      </code>
-    </Link>
-  );
+  return <ShortId id={requestId} to={account.path(`/usage/records/${requestId}`)} />;
 }

@@ -47,11 +47,11 @@ export default function ReceiptPage() {
                 [t.receiptNumber, receipt.number],
                 [t.date, time.full(receipt.created_at)],
                 [t.account, `${receipt.account.name} (${receipt.account.id})`],
-                [t.amount, <Usd key="amount" value={receipt.amount_usd} />],
+                [t.amount, <Usd exact key="amount" value={receipt.amount_usd} />],
                 [t.source, t[receipt.source]],
                 receipt.reference !== null && [t.reference, receipt.reference],
                 receipt.reason !== null && [t.note, receipt.reason],
-                [t.balanceAfter, <Usd key="balance" value={receipt.balance_after_usd} />],
+                [t.balanceAfter, <Usd exact key="balance" value={receipt.balance_after_usd} />],
                 [t.issuedBy, `Tollgate, ${location.host}`],
               ]}
             />

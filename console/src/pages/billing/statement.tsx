@@ -4,7 +4,7 @@ import { Download, Printer } from 'lucide-react';
 import { Link, useParams, useSearchParams } from 'wouter';
 import { getStatement, type Line, lineKinds, type Statement, statementCsvUrl } from '../../api/billing.js';
 import { getTotals } from '../../api/usage.js';
-import { usdText } from '../../format/money.js';
+import { digitsOf, usdText } from '../../format/money.js';
 import { billingText } from '../../i18n/billing.js';
 import { commonText } from '../../i18n/common.js';
 import { useText } from '../../i18n/text.js';
@@ -119,7 +119,7 @@ function ByProject({ statement: { month, from, until } }: { statement: Statement
               ),
             },
             { name: t.calls, numeric: true, cell: ({ calls }) => number(calls) },
-            { name: t.charges, numeric: true, cell: ({ charge_usd: charge }) => <Usd value={charge} /> },
+            { name: t.charges, usd: ({ charge_usd: charge }) => charge },
           ]}
         />
       </Card>
@@ -138,6 +138,7 @@ function Figures({ statement }: { statement: Statement }) {
     [t.charges, negative(statement.charges_usd), true],
     [t.refunds, statement.refunds_usd, true],
   ];
+  const digits = digitsOf([statement.opening_usd, ...rows.map(([, usd]) => usd), statement.closing_usd]);
   return (
     <>
       <p className="mb-3 text-soft">
@@ -151,19 +152,19 @@ function Figures({ statement }: { statement: Statement }) {
           <dl className="grid grid-cols-[1fr_auto] gap-y-1.5 tabular">
             <dt className="font-semibold">{t.opening}</dt>
             <dd className="text-right font-semibold">
-              <Usd value={statement.opening_usd} />
+              <Usd value={statement.opening_usd} digits={digits} />
             </dd>
             {rows.map(([name, usd]) => (
               <div key={name} className="contents">
                 <dt className="text-soft">{name}</dt>
                 <dd className="text-right">
-                  <Effect value={usd} />
+                  <Effect value={usd} digits={digits} />
                 </dd>
               </div>
             ))}
             <dt className="border-t border-line pt-1.5 font-semibold">{t.closing}</dt>
             <dd className="border-t border-line pt-1.5 text-right font-semibold">
-              <Usd value={statement.closing_usd} />
+              <Usd value={statement.closing_usd} digits={digits} />
             </dd>
           </dl>
         </Card>
@@ -188,15 +189,20 @@ function Lines({ lines }: { lines: readonly Line[] }) {
     <Card flush>
       <DataTable
         caption={t.lines}
+        dense
         rows={lines}
         rowKey={({ id }) => id}
         columns={[
           { name: t.time, cell: ({ created_at }) => <When at={created_at} /> },
           { name: t.kind, cell: ({ kind }) => <Badge tone={tones[kind]}>{t[kind]}</Badge> },
-          { name: t.about, cell: (line) => <About line={line} /> },
-          { name: t.key, cell: ({ key_id }) => key_id !== null && <KeyLink keyId={key_id} /> },
-          { name: t.effect, numeric: true, cell: ({ effect_usd }) => <Effect value={effect_usd} /> },
-          { name: t.balanceAfter, numeric: true, cell: ({ balance_after_usd }) => <Usd value={balance_after_usd} /> },
+          { name: t.about, className: 'cut', cell: (line) => <About line={line} /> },
+          { name: t.key, className: 'cut', cell: ({ key_id }) => key_id !== null && <KeyLink keyId={key_id} /> },
+          {
+            name: t.effect,
+            usd: ({ effect_usd }) => effect_usd,
+            cell: ({ effect_usd }, digits) => <Effect value={effect_usd} digits={digits} />,
+          },
+          { name: t.balanceAfter, usd: ({ balance_after_usd }) => balance_after_usd },
         ]}
       />
     </Card>
@@ -207,16 +213,16 @@ function About({ line }: { line: Line }) {
   const t = useText(billingText);
   const account = useAccount();
   return (
-    <div className="min-w-0 wrap-anywhere">
+    <span className="inline-flex max-w-full items-center gap-x-2" title={line.reason ?? undefined}>
       {line.request_id !== null && <RequestLink requestId={line.request_id} />}
-      {line.kind === 'shortfall' && <p className="text-sm text-soft">{t.shortfallHint({ usd: usdText(line.amount_usd) })}</p>}
+      {line.kind === 'shortfall' && <span className="text-soft">{t.shortfallHint({ usd: usdText(line.amount_usd) })}</span>}
       {line.kind === 'deposit' && (
         <Link to={account.path(`/billing/receipts/${line.id}`)} className="link">
           {t.receipt}
         </Link>
       )}
-      {line.source !== null && ` · ${t[line.source]}`}
-      {line.reason !== null && <p className="text-sm text-soft">{line.reason}</p>}
-    </div>
+      {line.source !== null && <span>{t[line.source]}</span>}
+      {line.reason !== null && <span className="min-w-0 overflow-hidden text-soft text-ellipsis">{line.reason}</span>}
+    </span>
   );
 }

@@ -13,7 +13,6 @@ import { useAccount } from '../../session/account.js';
 import { Card, Section } from '../../ui/layout.js';
 import { Fetched } from '../../ui/query.js';
 import { DataTable } from '../../ui/table.js';
-import { Usd } from '../../ui/values.js';
 import { keyKey } from '../keys/queries.js';
 
 const shown = 5;
@@ -99,7 +98,7 @@ function Top({
                 columns={[
                   { name, cell: (total) => cell(total.name ?? '') },
                   { name: t.calls, numeric: true, cell: ({ calls }) => count(calls) },
-                  { name: t.spend, numeric: true, cell: (total) => <Usd value={total.charge_usd} /> },
+                  { name: t.spend, usd: (total) => total.charge_usd },
                 ]}
               />
             </Card>

@@ -22,8 +22,10 @@ import { Button, ButtonLink } from '../../ui/button.js';
 import { Dialog } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
 import { Card, Empty, Facts, PageHeader, Section, Stat, Stats } from '../../ui/layout.js';
+import { ActionMenu } from '../../ui/menu.js';
 import { fieldError, FormError, Notice } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
+import { ShortId } from '../../ui/short-id.js';
 import { DataTable } from '../../ui/table.js';
 import { Usd, When } from '../../ui/values.js';
 import { Listed } from '../billing/parts.js';
@@ -166,7 +168,7 @@ function Budgets({ accountId }: { accountId: string }) {
 }
 
 function Journal({ id, onReverse }: { id: string; onReverse: (entry: JournalEntry) => void }) {
-  const t = useText(accountsText);
+  const [t, common] = [useText(accountsText), useText(commonText)];
   return (
     <Listed queryKey={operatorKeys.entries(id)} fetch={(cursor, signal) => listEntries(id, cursor, signal)} refetchInterval={liveMs}>
       {(pages) => {
@@ -177,25 +179,27 @@ function Journal({ id, onReverse }: { id: string; onReverse: (entry: JournalEntr
           <Card flush>
             <DataTable
               caption={t.journal}
+              dense
               rows={entries}
               rowKey={(entry) => entry.id}
               columns={[
                 { name: t.entry, cell: ({ number }) => number },
                 { name: t.when, cell: ({ created_at }) => <When at={created_at} style="second" /> },
                 { name: t.kind, cell: ({ kind }) => t[kind] },
-                { name: t.effect, numeric: true, cell: ({ effect_usd }) => <Usd value={effect_usd} /> },
-                { name: t.after, numeric: true, cell: ({ balance_after_usd }) => <Usd value={balance_after_usd} /> },
-                { name: t.about, className: 'wrap-anywhere', cell: (entry) => <About id={id} entry={entry} /> },
+                { name: t.effect, usd: ({ effect_usd }) => effect_usd },
+                { name: t.after, usd: ({ balance_after_usd }) => balance_after_usd },
+                { name: t.about, className: 'cut', cell: (entry) => <About id={id} entry={entry} /> },
                 {
-                  name: t.reverse,
+                  name: common.actions,
                   hideName: true,
                   className: 'num',
                   cell: (entry) =>
                     entry.effect_usd !== '0' &&
                     !corrected.has(entry.id) && (
-                      <Button size="small" aria-label={t.reverseOf({ number: entry.number })} onClick={() => onReverse(entry)}>
-                        {t.reverse}
-                      </Button>
+                      <ActionMenu
+                        label={t.actionsOf({ number: entry.number })}
+                        actions={[{ label: t.reverse, onSelect: () => onReverse(entry) }]}
+                      />
                     ),
                 },
               ]}
@@ -209,18 +213,14 @@ function Journal({ id, onReverse }: { id: string; onReverse: (entry: JournalEntr
 
 function About({ id, entry: { request_id, reason, corrects_entry_id } }: { id: string; entry: JournalEntry }) {
   const t = useText(accountsText);
+  const words = [reason, corrects_entry_id === null ? null : t.reverses({ id: corrects_entry_id })]
+    .filter((each) => each !== null)
+    .join(' · ');
   return (
-    <>
-      {request_id === null ? (
-        reason
-      ) : (
-        <Link to={`/accounts/${id}/usage/records/${request_id}`} className="link">
-          <code>{request_id}</code>
-        </Link>
-      )}
-      {request_id !== null && reason !== null && <span className="block">{reason}</span>}
-      {corrects_entry_id !== null && <span className="block text-sm text-soft">{t.reverses({ id: corrects_entry_id })}</span>}
-    </>
+    <span className="inline-flex max-w-full items-center gap-2" title={words}>
+      {request_id !== null && <ShortId id={request_id} to={`/accounts/${id}/usage/records/${request_id}`} />}
+      <span className="min-w-0 overflow-hidden text-ellipsis">{words}</span>
+    </span>
   );
 }
 

@@ -16,7 +16,7 @@ import { Card, Empty, PageHeader } from '../../ui/layout.js';
 import { fieldError, FormError, Notice } from '../../ui/notice.js';
 import { Segmented } from '../../ui/segmented.js';
 import { DataTable } from '../../ui/table.js';
-import { Usd, When } from '../../ui/values.js';
+import { When } from '../../ui/values.js';
 import { Listed } from '../billing/parts.js';
 import { SearchField } from './search-field.js';
 
@@ -104,8 +104,8 @@ function AccountTable({ accounts }: { accounts: readonly OperatorAccount[] }) {
               ),
             },
             { name: t.state, cell: ({ state }) => <AccountState state={state} /> },
-            { name: t.available, numeric: true, cell: ({ balance }) => <Usd value={balance?.available_usd ?? null} /> },
-            { name: t.held, numeric: true, cell: ({ balance }) => <Usd value={balance?.held_usd ?? null} /> },
+            { name: t.available, usd: ({ balance }) => balance?.available_usd ?? null },
+            { name: t.held, usd: ({ balance }) => balance?.held_usd ?? null },
             { name: t.keys, numeric: true, cell: ({ keys }) => keys },
             { name: t.created, cell: ({ created_at }) => <When at={created_at} style="day" /> },
           ]}

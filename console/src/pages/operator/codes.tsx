@@ -15,7 +15,7 @@ import { ErrorNotice } from '../../ui/notice.js';
 import { Segmented } from '../../ui/segmented.js';
 import { DataTable } from '../../ui/table.js';
 import { toast } from '../../ui/toast.js';
-import { Usd, When } from '../../ui/values.js';
+import { When } from '../../ui/values.js';
 import { Listed } from '../billing/parts.js';
 import { MadeCodesDialog, MakeCodesDialog } from './make-codes.js';
 
@@ -125,7 +125,7 @@ function CodeTable({ codes, onVoid }: { codes: readonly Code[]; onVoid: (voiding
               </Badge>
             ),
           },
-          { name: t.worth, numeric: true, cell: ({ amount_usd }) => <Usd value={amount_usd} /> },
+          { name: t.worth, usd: ({ amount_usd }) => amount_usd },
           {
             name: t.account,
             cell: ({ account_id }) =>

@@ -139,7 +139,7 @@ function Changes({ changes, wasPriced }: { changes: readonly Change[]; wasPriced
       <span className="text-soft">{absent}</span>
     ) : (
       <>
-        <Usd value={usd} />
+        <Usd exact value={usd} />
         {max !== null && <span className="block text-sm font-normal text-soft">{t.mostPerCall({ max: count(max) })}</span>}
       </>
     );
@@ -202,9 +202,10 @@ function Calls({ calls }: { calls: readonly TypicalCall[] }) {
         {
           name: t.before,
           numeric: true,
-          cell: ({ before_usd }) => (before_usd === null ? <span className="text-soft">{t.refused}</span> : <Usd value={before_usd} />),
+          cell: ({ before_usd }) =>
+            before_usd === null ? <span className="text-soft">{t.refused}</span> : <Usd exact value={before_usd} />,
         },
-        { name: t.after, numeric: true, cell: ({ after_usd }) => <Usd value={after_usd} /> },
+        { name: t.after, numeric: true, cell: ({ after_usd }) => <Usd exact value={after_usd} /> },
       ]}
     />
   );

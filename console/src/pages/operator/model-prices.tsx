@@ -62,7 +62,7 @@ function InForce({ model: { price, pricing } }: { model: WholeModel }) {
           <div key={unit}>
             <dt className="text-sm text-soft">{nameOf(unit)}</dt>
             <dd className="font-semibold">
-              <Usd value={usd} />
+              <Usd exact value={usd} />
               {unit !== 'request' && (
                 <span className="block text-sm font-normal text-soft">{t.mostPerCall({ max: count(max_per_call) })}</span>
               )}
@@ -80,7 +80,7 @@ function InForce({ model: { price, pricing } }: { model: WholeModel }) {
 function Figure({ figures, name }: { figures: Figures; name: keyof Figures }) {
   const t = useText(modelsText);
   const value = figures[name];
-  return value === null ? <span className="font-normal text-soft">{t.asOutput}</span> : <Usd value={value} />;
+  return value === null ? <span className="font-normal text-soft">{t.asOutput}</span> : <Usd exact value={value} />;
 }
 
 function History({ prices }: { prices: readonly DatedPrice[] }) {
@@ -106,7 +106,7 @@ function History({ prices }: { prices: readonly DatedPrice[] }) {
           ...units.map((name) => ({
             name: nameOf(name),
             numeric: true,
-            cell: ({ unit_prices }: DatedPrice) => <Usd value={unit_prices.find(({ unit }) => unit === name)?.usd ?? null} />,
+            cell: ({ unit_prices }: DatedPrice) => <Usd exact value={unit_prices.find(({ unit }) => unit === name)?.usd ?? null} />,
           })),
         ]}
       />

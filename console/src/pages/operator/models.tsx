@@ -136,8 +136,8 @@ function ModelList({
             columns={[
               { name: t.model, cell: (model) => <Name model={model} /> },
               { name: t.state, cell: (model) => <StateBadges model={model} /> },
-              { name: t.input, numeric: true, cell: ({ price }) => <Usd value={price?.usd_per_million_tokens.input ?? null} /> },
-              { name: t.output, numeric: true, cell: ({ price }) => <Usd value={price?.usd_per_million_tokens.output ?? null} /> },
+              { name: t.input, numeric: true, cell: ({ price }) => <Usd exact value={price?.usd_per_million_tokens.input ?? null} /> },
+              { name: t.output, numeric: true, cell: ({ price }) => <Usd exact value={price?.usd_per_million_tokens.output ?? null} /> },
               { name: t.context, numeric: true, cell: (model) => count(model.context_limit_tokens) },
               { name: t.targets, cell: (model) => <Targets targets={model.targets} /> },
             ]}

@@ -6,6 +6,7 @@ import { usageText } from '../../i18n/usage.js';
 import { useText } from '../../i18n/text.js';
 import { ZoneChoice } from '../../shell/choices.js';
 import { Button } from '../../ui/button.js';
+import { classNames } from '../../ui/class-names.js';
 import { TextField } from '../../ui/field.js';
 import { Segmented } from '../../ui/segmented.js';
 import { useProjectName } from '../projects/queries.js';
@@ -31,9 +32,15 @@ export function FilterBar({
   const t = useText(usageText);
   const [, change] = useView();
   const [isOpen, setOpen] = useState(false);
+  /** On a phone. */
+  const [isShown, setShown] = useState(false);
   return (
     <div className="mb-4">
-      <div className="flex flex-wrap items-center gap-2">
+      <Button className="mb-2 sm:hidden" aria-expanded={isShown} onClick={() => setShown(!isShown)}>
+        <SlidersHorizontal size={16} aria-hidden />
+        {t.rangeAndFilters}
+      </Button>
+      <div className={classNames('flex flex-wrap items-center gap-2', !isShown && 'max-sm:hidden')}>
         <Segmented<Extract<Range, string> | 'custom'>
           label={t.range}
           value={typeof shown === 'object' ? 'custom' : shown}

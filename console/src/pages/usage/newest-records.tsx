@@ -6,7 +6,7 @@ import { useAccount } from '../../session/account.js';
 import { Card, Section } from '../../ui/layout.js';
 import { Fetched } from '../../ui/query.js';
 import { DataTable } from '../../ui/table.js';
-import { Usd, When } from '../../ui/values.js';
+import { When } from '../../ui/values.js';
 import { OutcomeBadge } from './outcome.js';
 
 /** The texts are passed by the page, so that this component needs no dictionary. */
@@ -61,7 +61,7 @@ export function NewestRecords({ query, title, none, all, columns, withDetail = f
                       </span>
                     ),
                   },
-                  { name: columns.charge, numeric: true, cell: (record) => <Usd value={record.charge_usd} /> },
+                  { name: columns.charge, usd: (record) => record.charge_usd },
                 ]}
               />
             </Card>

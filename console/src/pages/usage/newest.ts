@@ -1,15 +1,14 @@
 // Puts newly ended calls on top of a list that was loaded page by page. Pure.
 import type { InfiniteData } from '@tanstack/react-query';
-import type { Page } from '../../api/client.js';
-import type { UsageRecord } from '../../api/usage.js';
+import type { RecordPage, UsageRecord } from '../../api/usage.js';
 
-export type Loaded = InfiniteData<Page<UsageRecord>, string | null>;
+export type Loaded = InfiniteData<RecordPage, string | null>;
 
 /**
  * Merges the newest page of the same search into the list: adds new calls and updates others. If a full page has only new calls, calls may
  * be missing between it and the list, which is then replaced by that page.
  */
-export function withNewest(loaded: Loaded, newest: Page<UsageRecord>): { loaded: Loaded; added: number } {
+export function withNewest(loaded: Loaded, newest: RecordPage): { loaded: Loaded; added: number } {
   const [first, ...others] = loaded.pages;
   if (first === undefined) return { loaded, added: 0 };
   const known = new Set(loaded.pages.flatMap(({ data }) => data.map(({ request_id }) => request_id)));
@@ -18,7 +17,7 @@ export function withNewest(loaded: Loaded, newest: Page<UsageRecord>): { loaded:
     return { loaded: { pages: [newest], pageParams: [null] }, added: known.size === 0 ? 0 : added.length };
   }
   const fresh = new Map(newest.data.map((record) => [record.request_id, record]));
-  const present = (page: Page<UsageRecord>): Page<UsageRecord> => ({
+  const present = (page: RecordPage): RecordPage => ({
     ...page,
     data: page.data.map((record) => fresh.get(record.request_id) ?? record),
   });

@@ -3,6 +3,7 @@ import { type Outcome, outcomes } from '../../api/usage.js';
 import { usageText } from '../../i18n/usage.js';
 import { useText } from '../../i18n/text.js';
 import { Badge } from '../../ui/badge.js';
+import { classNames } from '../../ui/class-names.js';
 
 const looks: Record<Outcome, { tone: 'good' | 'info' | 'warn' | 'bad'; icon: 'ok' | 'paused' | 'stopped' | 'fault' | 'waiting' }> = {
   completed: { tone: 'good', icon: 'ok' },
@@ -22,6 +23,22 @@ const isOutcome = (text: string): text is Outcome => (outcomes as readonly strin
 export function useOutcomeName(): (outcome: string) => string {
   const t = useText(usageText);
   return (outcome) => (isOutcome(outcome) ? t[`outcome_${outcome}`] : outcome);
+}
+
+const dots = { good: 'bg-good', info: 'bg-accent', warn: 'bg-warn', bad: 'bg-bad' } as const;
+
+/** In a table: a coloured dot and a word. */
+export function OutcomeDot({ outcome }: { outcome: string }) {
+  const name = useOutcomeName()(outcome);
+  return (
+    <span className="inline-flex max-w-full items-center gap-1.5" title={name}>
+      <span
+        aria-hidden
+        className={classNames('swatch size-2 shrink-0 rounded-full', isOutcome(outcome) ? dots[looks[outcome].tone] : 'bg-soft')}
+      />
+      <span className="min-w-0 overflow-hidden text-ellipsis">{name}</span>
+    </span>
+  );
 }
 
 /** `wraps`: the words may wrap if there is little room. */

@@ -177,7 +177,11 @@ function Groups({ overview: { groups, total }, view }: { overview: OverviewData;
         </Link>
       ),
     },
-    { name: t.spend, numeric: true, cell: (group) => figure(group, <Usd value={group.charge_usd} />) },
+    {
+      name: t.spend,
+      usd: ({ charge_usd }) => charge_usd,
+      cell: (group, digits) => figure(group, <Usd value={group.charge_usd} digits={digits} />),
+    },
     {
       name: t.share,
       className: 'md:w-36',

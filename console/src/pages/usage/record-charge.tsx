@@ -1,7 +1,7 @@
 // The arithmetic of a charge, line by line.
 import type { UsageRecord } from '../../api/usage.js';
 import { gatewayUrl } from '../../base.js';
-import { nanoUsdOf } from '../../format/money.js';
+import { exactDigitsOf, nanoUsdOf } from '../../format/money.js';
 import { useNumber } from '../../format/number.js';
 import { usageText } from '../../i18n/usage.js';
 import { useText } from '../../i18n/text.js';
@@ -33,6 +33,8 @@ export function RecordCharge({ record }: { record: UsageRecord }) {
     per: line.per,
     amount: line.amount_usd,
   }));
+  // Every digit, so that the lines add up on the screen.
+  const digits = exactDigitsOf([...lines.map(({ amount_usd }) => amount_usd), charge]);
   return (
     <Section title={t.charge} description={t.chargeAbout}>
       {!addsUp(record) && <Notice tone="bad">{t.linesFault}</Notice>}
@@ -45,10 +47,11 @@ export function RecordCharge({ record }: { record: UsageRecord }) {
       <Card flush>
         <DataTable<Row>
           caption={t.charge}
+          plain
           rows={[...rows, { id: 'total', name: t.total, quantity: '', price: undefined, per: 1, amount: charge }]}
           rowKey={({ id }) => id}
           columns={[
-            { name: t.line, cell: ({ name }) => name },
+            { name: t.line, cell: ({ id, name }) => <span className={id === 'total' ? 'font-semibold' : undefined}>{name}</span> },
             { name: t.quantity, numeric: true, cell: (row) => row.quantity },
             {
               name: t.linePrice,
@@ -56,7 +59,7 @@ export function RecordCharge({ record }: { record: UsageRecord }) {
               cell: ({ price, per }) =>
                 price !== undefined && (
                   <>
-                    × <Usd value={price} /> {per > 1 && <span className="text-soft">{t.perMillionTokens}</span>}
+                    <Usd exact value={price} /> {per > 1 && <span className="text-soft">{t.perMillionTokens}</span>}
                   </>
                 ),
             },
@@ -65,7 +68,7 @@ export function RecordCharge({ record }: { record: UsageRecord }) {
               numeric: true,
               cell: ({ id, amount }) => (
                 <span className={id === 'total' ? 'font-semibold' : undefined}>
-                  = <Usd value={amount} />
+                  <Usd value={amount} digits={digits} />
                 </span>
               ),
             },

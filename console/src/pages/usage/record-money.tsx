@@ -66,7 +66,7 @@ export function RecordMoney({ record }: { record: UsageRecord }) {
           >
             <div className="flex flex-wrap items-baseline justify-between gap-x-4">
               <span className="font-medium">{step.name}</span>
-              {step.amount !== undefined && <Usd value={step.amount} />}
+              {step.amount !== undefined && <Usd exact value={step.amount} />}
             </div>
             <p className="text-sm text-soft">
               {step.at !== null && <When at={step.at} style="second" />}

@@ -7,6 +7,7 @@ import { getRecord, type Outcome, type UsageRecord, type UsageRecordDetail } fro
 import { getSettings } from '../../api/settings.js';
 import { gatewayUrl } from '../../base.js';
 import { durationText, useNumber } from '../../format/number.js';
+import { commonText } from '../../i18n/common.js';
 import { usageText } from '../../i18n/usage.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
@@ -62,7 +63,7 @@ export function RecordDetails({ requestId }: { requestId: string }) {
 const undelivered: readonly Outcome[] = ['upstream_error_after_output', 'timeout', 'gateway_error', 'gateway_lost'];
 
 function Details({ record }: { record: UsageRecordDetail }) {
-  const t = useText(usageText);
+  const [t, common] = [useText(usageText), useText(commonText)];
   return (
     <>
       <div className="mb-3 flex flex-wrap items-center gap-x-3 gap-y-2">
@@ -70,7 +71,7 @@ function Details({ record }: { record: UsageRecordDetail }) {
         <OutcomeBadge outcome={record.outcome} />
       </div>
       <div className="mb-5 flex flex-wrap gap-2">
-        <CopyButton text={record.request_id} label={t.copyId} size="small" />
+        <CopyButton text={record.request_id} label={common.copyId} size="small" />
         <CopyButton text={JSON.stringify(record, null, 2)} label={t.copyJson} size="small" />
       </div>
       <p className="mb-5">

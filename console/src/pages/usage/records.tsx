@@ -1,11 +1,10 @@
 // Usage records: a row for each call, and next to the list the details of one, which are a separate page when opened by address.
 import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Download, Pause, Radio } from 'lucide-react';
+import { Columns3, Download, Pause, Radio } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 import { useParams } from 'wouter';
 import { useHistoryState } from 'wouter/use-browser-location';
-import type { Page } from '../../api/client.js';
-import { exportUrl, listRecords, type RecordSearch, type UsageRecord } from '../../api/usage.js';
+import { exportUrl, listRecords, type RecordPage, type RecordSearch } from '../../api/usage.js';
 import { useNumber } from '../../format/number.js';
 import { commonText } from '../../i18n/common.js';
 import { useOffsetAt } from '../../format/time.js';
@@ -14,14 +13,16 @@ import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
 import { liveMs } from '../../session/queries.js';
 import { Button, buttonClass, ButtonLink } from '../../ui/button.js';
+import { classNames } from '../../ui/class-names.js';
 import { Sheet } from '../../ui/dialog.js';
 import { Card, PageHeader } from '../../ui/layout.js';
-import { ErrorNotice, Loading } from '../../ui/notice.js';
+import { ErrorNotice, SkeletonRows } from '../../ui/notice.js';
 import { RefusedInstead } from '../refusals/refusal-table.js';
+import { ColumnDialog } from './column-dialog.js';
 import { FilterBar } from './filter-bar.js';
 import { type Loaded, withNewest } from './newest.js';
 import { NoCalls } from './no-calls.js';
-import { RecordDetails, RecordPage } from './record.js';
+import { RecordDetails, RecordPage as WholePage } from './record.js';
 import { type FromList, RecordTable } from './record-table.js';
 import { useView } from './use-view.js';
 import { boundsOf, presets, type Range, searchOf, writeView } from './view.js';
@@ -31,7 +32,7 @@ const pageSize = 50;
 export default function Records() {
   const { record } = useParams<{ record?: string }>();
   const state = useHistoryState<FromList | null>();
-  if (record !== undefined && state?.fromList !== true) return <RecordPage key={record} requestId={record} />;
+  if (record !== undefined && state?.fromList !== true) return <WholePage key={record} requestId={record} />;
   return <List open={record} />;
 }
 
@@ -50,23 +51,30 @@ function List({ open }: { open: string | undefined }) {
         description={t.recordsAbout}
         actions={
           <>
-            <a className={buttonClass()} download href={exportUrl(account.id, search, 'csv')}>
-              <Download size={16} aria-hidden />
-              {t.exportCsv}
-            </a>
-            <a className={buttonClass()} download href={exportUrl(account.id, search, 'jsonl')}>
-              <Download size={16} aria-hidden />
-              {t.exportJsonl}
-            </a>
+            <Exports search={search} className="max-sm:hidden" />
             <ButtonLink to={account.path('/usage/refusals')}>{t.toRefusals}</ButtonLink>
             <ButtonLink to={account.path(`/usage${writeView({ ...view, requestId: '' })}`)}>{t.toOverview}</ButtonLink>
           </>
         }
       />
       <Found range={range} search={search} />
+      <p className="mt-4 flex flex-wrap gap-2 sm:hidden">
+        <Exports search={search} />
+      </p>
       <Beside requestId={open} />
     </>
   );
+}
+
+function Exports({ search, className }: { search: RecordSearch; className?: string }) {
+  const t = useText(usageText);
+  const account = useAccount();
+  return (['csv', 'jsonl'] as const).map((format) => (
+    <a key={format} className={classNames(buttonClass(), className)} download href={exportUrl(account.id, search, format)}>
+      <Download size={16} aria-hidden />
+      {format === 'csv' ? t.exportCsv : t.exportJsonl}
+    </a>
+  ));
 }
 
 function Found({ range, search }: { range: Range; search: RecordSearch }) {
@@ -76,11 +84,13 @@ function Found({ range, search }: { range: Range; search: RecordSearch }) {
   const count = useNumber();
   const [isLive, setLive] = useState(true);
   // Neither a past range nor a single call gets new calls.
-  const canBeLive = search.until === undefined && search.request_id === undefined;
-  const queryKey = ['usage', account.id, 'records', search];
+  const [{ sort }] = useView();
+  const canBeLive = search.until === undefined && search.request_id === undefined && sort === undefined;
+  const queryKey = ['usage', account.id, 'records', search, sort];
+  const [isChoosing, setChoosing] = useState(false);
   const query = useInfiniteQuery({
     queryKey,
-    queryFn: ({ signal, pageParam }) => listRecords(account.id, { ...search, limit: pageSize, cursor: pageParam }, signal),
+    queryFn: ({ signal, pageParam }) => listRecords(account.id, { ...search, sort, limit: pageSize, cursor: pageParam }, signal),
     initialPageParam: null as string | null,
     getNextPageParam: ({ next }) => next,
     // The query below adds new calls; a loaded page is not fetched again.
@@ -97,7 +107,12 @@ function Found({ range, search }: { range: Range; search: RecordSearch }) {
             {t.live}
           </Button>
         )}
+        <Button aria-haspopup="dialog" onClick={() => setChoosing(true)}>
+          <Columns3 size={16} aria-hidden />
+          {t.columns}
+        </Button>
       </FilterBar>
+      {isChoosing && <ColumnDialog onClose={() => setChoosing(false)} />}
       <p role="status" className="sr-only">
         {canBeLive && isLive && rows !== undefined && <NewCalls key={JSON.stringify(search)} queryKey={queryKey} search={search} />}
       </p>
@@ -105,7 +120,7 @@ function Found({ range, search }: { range: Range; search: RecordSearch }) {
         <ErrorNotice error={query.error} onRetry={() => void (rows === undefined ? query.refetch() : query.fetchNextPage())} />
       )}
       {rows === undefined ? (
-        query.error === null && <Loading />
+        query.error === null && <SkeletonRows />
       ) : rows.length === 0 ? (
         search.request_id === undefined ? (
           <NoCalls shown={range} widest="all" />
@@ -123,6 +138,7 @@ function Found({ range, search }: { range: Range; search: RecordSearch }) {
                 {common.loadMore}
               </Button>
             )}
+            {query.data?.pages[0]?.newest_only === true && <span>{t.newestOnly}</span>}
             <span>{query.hasNextPage ? t.shown({ count: count(rows.length) }) : t.end({ count: count(rows.length) })}</span>
           </div>
         </>
@@ -146,7 +162,7 @@ function NewCalls({ queryKey, search }: { queryKey: readonly unknown[]; search: 
     refetchInterval: liveMs,
     gcTime: 0,
   });
-  const seen = useRef<Page<UsageRecord>>(undefined);
+  const seen = useRef<RecordPage>(undefined);
   useEffect(() => {
     if (page === undefined || seen.current === page) return;
     seen.current = page;

@@ -20,6 +20,9 @@ export type Measure = (typeof measures)[number];
 export const grains = ['hour', 'day'] as const;
 export type Grain = (typeof grains)[number];
 
+export const recordSorts = ['charge', 'input', 'output', 'duration', 'first_output'] as const;
+export type RecordSort = (typeof recordSorts)[number];
+
 /** The contents of the address. An empty text is no filter. */
 export interface UsageView {
   /** Undefined for the page's default. */
@@ -34,6 +37,8 @@ export interface UsageView {
   readonly measure: Measure;
   /** Undefined to choose the grain by the range. */
   readonly grain: Grain | undefined;
+  /** The order of records, the highest first; undefined for the newest first. */
+  readonly sort: RecordSort | undefined;
 }
 
 /** The parts that filter calls; each has a chip that removes it. */
@@ -61,6 +66,7 @@ export function readView(search: string): UsageView {
     group: oneOf(groupings, 'group') ?? 'model',
     measure: oneOf(measures, 'measure') ?? 'spend',
     grain: oneOf(grains, 'by'),
+    sort: oneOf(recordSorts, 'sort'),
   };
 }
 
@@ -80,6 +86,7 @@ export function writeView(view: UsageView): string {
     ['group', view.group === 'model' ? '' : view.group],
     ['measure', view.measure === 'spend' ? '' : view.measure],
     ['by', view.grain ?? ''],
+    ['sort', view.sort ?? ''],
   ];
   const text = new URLSearchParams(parts.filter(([, value]) => value !== '')).toString();
   return text === '' ? '' : `?${text}`;

@@ -1,0 +1,69 @@
+// The columns of usage records, and which of them the user has chosen; the choice is kept in the browser.
+import { useSyncExternalStore } from 'react';
+import type { RecordSort } from './view.js';
+
+/** Every column, in order. */
+export const recordColumns = [
+  'time',
+  'outcome',
+  'model',
+  'key',
+  'project',
+  'input',
+  'cached',
+  'output',
+  'reasoning',
+  'cost',
+  'firstToken',
+  'duration',
+  'requestId',
+] as const;
+export type RecordColumn = (typeof recordColumns)[number];
+
+/** The heading of a row, which cannot be hidden. */
+export const fixedColumn: RecordColumn = 'time';
+
+/** The columns by which the API can order records. */
+export const columnSorts: Readonly<Partial<Record<RecordColumn, RecordSort>>> = {
+  input: 'input',
+  output: 'output',
+  cost: 'charge',
+  firstToken: 'first_output',
+  duration: 'duration',
+};
+
+const startColumns: readonly RecordColumn[] = ['time', 'outcome', 'model', 'key', 'input', 'output', 'cost', 'firstToken', 'duration'];
+const place = 'tollgate.columns.records';
+const listeners = new Set<() => void>();
+let chosen = read();
+
+function read(): readonly RecordColumn[] {
+  try {
+    const stored = localStorage.getItem(place)?.split(',');
+    return stored === undefined ? startColumns : recordColumns.filter((column) => column === fixedColumn || stored.includes(column));
+  } catch {
+    return startColumns;
+  }
+}
+
+/** Shows these columns from now on; without any, those of the start. */
+export function chooseColumns(columns: readonly RecordColumn[] = startColumns): void {
+  chosen = recordColumns.filter((column) => columns.includes(column));
+  try {
+    localStorage.setItem(place, chosen.join(','));
+  } catch {
+    // They are kept until the page is left.
+  }
+  for (const listener of listeners) listener();
+}
+
+/** Returns the chosen columns. */
+export function useColumns(): readonly RecordColumn[] {
+  return useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => chosen,
+  );
+}

@@ -1,0 +1,28 @@
+// The axis of a chart, and the geometry of its bars. Pure.
+
+/** Returns the marks of an axis from zero: three to five, at round distances, the last of them not far above the largest value. */
+export function marksOf(largest: number): number[] {
+  if (!(largest > 0)) return [0, 1];
+  const power = 10 ** Math.floor(Math.log10(largest));
+  const steps = [0.1, 0.2, 0.25, 0.5, 1, 2].map((times) => times * power);
+  const step = steps.find((each) => Math.ceil(largest / each - 1e-9) <= 4) ?? power;
+  return Array.from({ length: Math.ceil(largest / step - 1e-9) + 1 }, (_, index) => index * step);
+}
+
+/** The least height of a value that is not zero, so that it can be seen. */
+const leastHeight = 2;
+
+/** Returns the heights of the parts of a bar. What small parts get to be visible is taken from the largest one. */
+export function heightsOf(values: readonly number[], top: number, height: number): number[] {
+  const heights = values.map((value) => (value <= 0 || top <= 0 ? 0 : Math.max(leastHeight, (value / top) * height)));
+  const excess = heights.reduce((sum, each) => sum + each, 0) - (values.reduce((sum, each) => sum + Math.max(0, each), 0) / top) * height;
+  const largest = heights.indexOf(Math.max(...heights));
+  if (excess > 0 && heights[largest]! - excess >= leastHeight) heights[largest]! -= excess;
+  return heights;
+}
+
+/** Returns the running totals of each series. */
+export function cumulated(bars: readonly (readonly number[])[]): number[][] {
+  const sums: number[] = [];
+  return bars.map((bar) => bar.map((value, at) => (sums[at] = (sums[at] ?? 0) + value)));
+}

@@ -1,0 +1,29 @@
+// A long id, shortened, with a button that copies the whole of it.
+import { Copy } from 'lucide-react';
+import { Link } from 'wouter';
+import { commonText } from '../i18n/common.js';
+import { useText } from '../i18n/text.js';
+import { IconButton } from './button.js';
+import { copyText } from './copy.js';
+import { toast } from './toast.js';
+
+/** Shows the beginning and the end of an id; ids of about the same time differ at the end. `to`: the page that it leads to. */
+export function ShortId({ id, to }: { id: string; to?: string }) {
+  const t = useText(commonText);
+  const short = <code title={id}>{`${id.slice(0, id.indexOf('_') + 1)}…${id.slice(-8)}`}</code>;
+  const copy = async (): Promise<void> => toast((await copyText(id)) ? t.idCopied : `${t.somethingFailed}: ${id}`);
+  return (
+    <span className="inline-flex items-center whitespace-nowrap">
+      {to === undefined ? (
+        short
+      ) : (
+        <Link to={to} className="link">
+          {short}
+        </Link>
+      )}
+      <IconButton label={t.copyId} onClick={() => void copy()} className="no-print -my-3 shrink-0">
+        <Copy size={15} aria-hidden />
+      </IconButton>
+    </span>
+  );
+}
