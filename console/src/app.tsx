@@ -9,57 +9,64 @@ import { consolePath } from './base.js';
 import { AccountProvider, MeProvider, rememberAccount, startAccount, useMe, useMeQuery } from './session/account.js';
 import { useIsPageKept } from './session/kept-page.js';
 import { queryClient } from './session/queries.js';
+import { serverFile } from './session/server-file.js';
 import { FaultBoundary } from './shell/fault-boundary.js';
 import { Frame } from './shell/frame.js';
 import { PublicFrame } from './shell/public-frame.js';
+import { NotFresh } from './shell/not-fresh.js';
 import { NoAccount, NotFound } from './shell/nowhere.js';
 import { Loading } from './ui/notice.js';
 import { Fetched } from './ui/query.js';
 import { Toasts } from './ui/toast.js';
 
+/** A page that is loaded when it is first opened. */
+function page(load: () => Promise<{ default: ComponentType }>): ComponentType {
+  return lazy(() => serverFile(load));
+}
+
 /** For users who are not signed in. */
 const publicPages: Readonly<Record<string, ComponentType>> = {
-  '/sign-in': lazy(() => import('./pages/users/sign-in.js')),
-  '/sign-up': lazy(() => import('./pages/users/sign-up.js')),
-  '/forgot': lazy(() => import('./pages/users/forgot.js')),
-  '/reset': lazy(() => import('./pages/users/reset.js')),
-  '/link': lazy(() => import('./pages/users/link.js')),
-  '/invitation': lazy(() => import('./pages/users/invitation.js')),
+  '/sign-in': page(() => import('./pages/users/sign-in.js')),
+  '/sign-up': page(() => import('./pages/users/sign-up.js')),
+  '/forgot': page(() => import('./pages/users/forgot.js')),
+  '/reset': page(() => import('./pages/users/reset.js')),
+  '/link': page(() => import('./pages/users/link.js')),
+  '/invitation': page(() => import('./pages/users/invitation.js')),
 };
 
 /** Below /accounts/{id}. */
 const accountPages: Readonly<Record<string, ComponentType>> = {
-  '': lazy(() => import('./pages/home/home.js')),
-  '/keys': lazy(() => import('./pages/keys/keys.js')),
-  '/keys/:key': lazy(() => import('./pages/keys/key.js')),
-  '/projects': lazy(() => import('./pages/projects/projects.js')),
-  '/projects/:project': lazy(() => import('./pages/projects/project.js')),
-  '/usage': lazy(() => import('./pages/usage/overview.js')),
-  '/usage/records/:record?': lazy(() => import('./pages/usage/records.js')),
-  '/usage/refusals': lazy(() => import('./pages/refusals/refusals.js')),
-  '/billing': lazy(() => import('./pages/billing/billing.js')),
-  '/billing/statements/:month': lazy(() => import('./pages/billing/statement.js')),
-  '/billing/receipts/:entry': lazy(() => import('./pages/billing/receipt.js')),
-  '/playground': lazy(() => import('./pages/playground/playground.js')),
-  '/members': lazy(() => import('./pages/users/members.js')),
-  '/audit': lazy(() => import('./pages/users/audit.js')),
+  '': page(() => import('./pages/home/home.js')),
+  '/keys': page(() => import('./pages/keys/keys.js')),
+  '/keys/:key': page(() => import('./pages/keys/key.js')),
+  '/projects': page(() => import('./pages/projects/projects.js')),
+  '/projects/:project': page(() => import('./pages/projects/project.js')),
+  '/usage': page(() => import('./pages/usage/overview.js')),
+  '/usage/records/:record?': page(() => import('./pages/usage/records.js')),
+  '/usage/refusals': page(() => import('./pages/refusals/refusals.js')),
+  '/billing': page(() => import('./pages/billing/billing.js')),
+  '/billing/statements/:month': page(() => import('./pages/billing/statement.js')),
+  '/billing/receipts/:entry': page(() => import('./pages/billing/receipt.js')),
+  '/playground': page(() => import('./pages/playground/playground.js')),
+  '/members': page(() => import('./pages/users/members.js')),
+  '/audit': page(() => import('./pages/users/audit.js')),
 };
 
 /** For operators. */
 const operatorPages: Readonly<Record<string, ComponentType>> = {
-  '/operator/accounts': lazy(() => import('./pages/operator/accounts.js')),
-  '/operator/accounts/:id': lazy(() => import('./pages/operator/account.js')),
-  '/operator/users': lazy(() => import('./pages/operator/users.js')),
-  '/operator/callers': lazy(() => import('./pages/operator/callers.js')),
-  '/operator/models': lazy(() => import('./pages/operator/models.js')),
-  '/operator/models/*id': lazy(() => import('./pages/operator/model.js')),
-  '/operator/upstreams': lazy(() => import('./pages/operator/upstreams.js')),
-  '/operator/codes': lazy(() => import('./pages/operator/codes.js')),
-  '/operator/audit': lazy(() => import('./pages/operator/audit.js')),
-  '/operator/health': lazy(() => import('./pages/operator/health.js')),
+  '/operator/accounts': page(() => import('./pages/operator/accounts.js')),
+  '/operator/accounts/:id': page(() => import('./pages/operator/account.js')),
+  '/operator/users': page(() => import('./pages/operator/users.js')),
+  '/operator/callers': page(() => import('./pages/operator/callers.js')),
+  '/operator/models': page(() => import('./pages/operator/models.js')),
+  '/operator/models/*id': page(() => import('./pages/operator/model.js')),
+  '/operator/upstreams': page(() => import('./pages/operator/upstreams.js')),
+  '/operator/codes': page(() => import('./pages/operator/codes.js')),
+  '/operator/audit': page(() => import('./pages/operator/audit.js')),
+  '/operator/health': page(() => import('./pages/operator/health.js')),
 };
 
-const Settings = lazy(() => import('./pages/users/settings.js'));
+const Settings = page(() => import('./pages/users/settings.js'));
 
 export function App() {
   return (
@@ -101,22 +108,26 @@ function SignedIn() {
   const last = useRef<Me | null>(null);
   const [path] = useLocation();
   return (
-    <Fetched query={query}>
-      {(known) => {
-        const me = known ?? (isKept ? (last.current ?? null) : null);
-        last.current = me;
-        if (me === null) {
-          // Not decoded, unlike wouter's own, because an `&` in a value would begin another parameter.
-          const here = path + location.search;
-          return <Redirect to={here === '/' ? '/sign-in' : `/sign-in?next=${encodeURIComponent(here)}`} replace />;
-        }
-        return (
-          <MeProvider me={me}>
-            <Pages me={me} />
-          </MeProvider>
-        );
-      }}
-    </Fetched>
+    <>
+      {/* Without a user there is no frame to show it in. */}
+      {query.data === undefined && <NotFresh />}
+      <Fetched query={query}>
+        {(known) => {
+          const me = known ?? (isKept ? (last.current ?? null) : null);
+          last.current = me;
+          if (me === null) {
+            // Not decoded, unlike wouter's own, because an `&` in a value would begin another parameter.
+            const here = path + location.search;
+            return <Redirect to={here === '/' ? '/sign-in' : `/sign-in?next=${encodeURIComponent(here)}`} replace />;
+          }
+          return (
+            <MeProvider me={me}>
+              <Pages me={me} />
+            </MeProvider>
+          );
+        }}
+      </Fetched>
+    </>
   );
 }
 
@@ -163,8 +174,8 @@ function Pages({ me }: { me: Me }) {
 function Start({ page }: { page: string }) {
   const me = useMe();
   const account = startAccount(me);
-  if (account !== undefined) return <Redirect to={`/accounts/${account.id}${page}${page === '' ? '' : location.search}`} replace />;
-  if (me.user.is_operator) return <Redirect to="/operator/accounts" replace />;
+  if (account !== undefined) return <Redirect to={`/accounts/${account.id}${page}${location.search}`} replace />;
+  if (me.user.is_operator) return <Redirect to={`/operator/accounts${location.search}`} replace />;
   return (
     <Frame>
       <NoAccount />

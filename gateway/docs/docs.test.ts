@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { reasons } from '#rules/reasons.js';
 import { renderings as inChatCompletions } from '../formats/openai-error.js';
 import { renderings as inMessages } from '../formats/messages/error.js';
+import { recordColumns } from '../console/exports/record-csv.js';
 import { areas } from '../console/operations/index.js';
 import { consoleOpenapi } from '../console/table/document.js';
 import { openapi } from '../formats/openapi.js';
@@ -136,6 +137,12 @@ describe('the page of errors', () => {
         `| [\`${reason}\`](errors/${reason}.md) | ${one.status} \`${one.type}\` | ${other.status} \`${other.type}\` | ${one.code === null ? 'null' : `\`${one.code}\``} |`,
       );
     }
+  });
+});
+
+describe('the page of CSV files', () => {
+  it('describes every column of the records', () => {
+    for (const column of recordColumns) expect(markdownOf('csv')).toMatch(new RegExp(`^\\|.*\`${column}\`.*\\| `, 'm'));
   });
 });
 

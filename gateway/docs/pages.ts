@@ -48,6 +48,7 @@ const sources: Readonly<Record<Audience, readonly Source[]>> = {
     },
     { name: 'refusals', description: 'Why a call was refused: found by request id, listed and counted.' },
     { name: 'alerts', description: 'How users and programs are notified of a low balance, and how a webhook verifies the notifications.' },
+    { name: 'csv', description: 'The columns of the files of usage records and statements.' },
     {
       name: 'console-api',
       description: 'Every route that the console calls, with its parameters, fields and responses, from its OpenAPI document.',

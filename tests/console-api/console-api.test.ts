@@ -450,6 +450,12 @@ describe.each(modes)('the console’s API, %s', (mode) => {
       .map((line) => line.split(','));
     expect(lines.map((line) => line[head!.indexOf('request_id')])).toEqual(all.map(({ request_id }) => request_id));
     expect(lines.map((line) => line[head!.indexOf('charge_usd')])).toEqual(all.map(({ charge_usd }) => charge_usd));
+    // Names and prices need no second file.
+    for (const line of lines) {
+      const named = Object.fromEntries(head!.map((name, index) => [name, line[index]]));
+      expect(named).toMatchObject({ key_name: 'export', project_name: 'Default', reason: '', input_usd_per_mtok: '0.1' });
+      expect(named['price_version']).toMatch(/^price_\w+$/);
+    }
     expect(
       (await (await file('jsonl')).text())
         .trim()

@@ -72,6 +72,8 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
   it('set up an alert, and show its signing secret once in a dialog that does not close by accident', async () => {
     const page = await open();
     await page.getByText('Never set').waitFor();
+    expect(await page.getByLabel('Below this amount in USD').count()).toBe(0);
+    await page.getByLabel('Notify when the balance is low').check();
     await page.getByLabel('Below this amount in USD').fill('0');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     await page.getByText('must be above 0').waitFor();

@@ -7,6 +7,17 @@ import { startSystem, type System } from '../support/system.js';
 
 const owner = { email: 'owner@example.com', password: 'correct horse battery' };
 
+/** Pages below which the server is stopped; the long form has every page. */
+const stops =
+  process.env['TOLLGATE_TEST_WIDTHS'] === 'all'
+    ? [
+        ['', '/keys', '/projects', '/usage', '/usage/records', '/usage/refusals'].map((path) => `/accounts/:account${path}`),
+        ['/billing', '/playground', '/members', '/audit'].map((path) => `/accounts/:account${path}`),
+        ['accounts', 'users', 'callers', 'models', 'upstreams', 'codes', 'audit', 'health'].map((path) => `/operator/${path}`),
+        ['/settings', '/sign-in', '/sign-up', '/forgot'],
+      ]
+    : [['/accounts/:account/keys', '/accounts/:account/usage/records', '/operator/upstreams']];
+
 describe('faults in the console', () => {
   let system: System;
   let chromium: Chromium;
@@ -16,7 +27,7 @@ describe('faults in the console', () => {
     system = await startSystem('single');
     chromium = await startChromium();
     ({ id: accountId } = await system.json<{ id: string }>('account', 'create', 'Acme'));
-    await addUser(system, owner.email, owner.password);
+    await addUser(system, owner.email, owner.password, '--operator');
     await system.cli('member', 'put', owner.email, '--role', 'owner', '--account', accountId);
   });
 
@@ -69,7 +80,7 @@ describe('faults in the console', () => {
     const person = await newMember(chromium, system, owner, { width: 375 });
     const page = await person.open(`/accounts/${accountId}/billing`);
     await page.getByRole('link', { name: '$0.00' }).first().waitFor();
-    const note = page.getByText('New figures cannot be fetched at the moment.');
+    const note = page.getByText('Tollgate cannot be reached. Trying again …');
     expect(await note.count()).toBe(0);
     await person.context.route('**/console/api/**', (route) => route.abort());
     await note.waitFor();
@@ -94,7 +105,7 @@ describe('faults in the console', () => {
     await page.getByRole('row').nth(1).waitFor();
     let isBack = false;
     await person.context.route('**/console/api/**', (route) => (isBack ? route.continue() : undefined));
-    const note = page.getByText('New figures cannot be fetched at the moment.');
+    const note = page.getByText('Tollgate cannot be reached. Trying again …');
     await note.waitFor();
     const retry = (await page.getByRole('banner').getByRole('button', { name: 'Try again' }).elementHandle())!;
     // At once, or the page's own next attempt may take the button away before it is pressed.
@@ -104,4 +115,30 @@ describe('faults in the console', () => {
     expect(person.faults).toEqual([]);
     await person.close();
   });
+
+  it.each(stops.map((paths) => [paths]))(
+    'show one message on %j while the server is stopped, and the page without a reload once it is started again',
+    async (paths) => {
+      const person = await newMember(chromium, system, owner);
+      // All of them show the start page. Their own files are not loaded yet.
+      const pages = await Promise.all(paths.map(() => person.open(`/accounts/${accountId}`)));
+      const isOpen = await Promise.all(pages.map((page) => page.evaluateHandle(() => document.body)));
+      await system.kill();
+      for (const [index, page] of pages.entries()) {
+        await page.evaluate((path) => history.pushState({}, '', path), `/console${paths[index]!.replace(':account', accountId)}`);
+        await page.getByText('Tollgate cannot be reached. Trying again …').waitFor();
+        expect(await page.getByRole('alert').count()).toBe(0);
+      }
+      await system.start();
+      for (const [index, page] of pages.entries()) {
+        await page.getByText('Tollgate cannot be reached. Trying again …').waitFor({ state: 'detached' });
+        await page.locator('h1').first().waitFor();
+        expect(await page.getByRole('alert').count()).toBe(0);
+        // The document is the same: nothing was loaded again.
+        expect(await isOpen[index]!.evaluate((body) => body === document.body)).toBe(true);
+      }
+      expect(person.faults).toEqual([]);
+      await person.close();
+    },
+  );
 });

@@ -126,7 +126,7 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
     await dialog.getByRole('button', { name: 'Add an upstream' }).click();
     // The address is private, and the API's error is shown at the field.
     await dialog.locator('[aria-invalid=true]').waitFor();
-    await dialog.getByLabel('Its address may be private').check();
+    await dialog.getByLabel('Allow private addresses').check();
     await dialog.getByRole('button', { name: 'Add an upstream' }).click();
     await dialog.waitFor({ state: 'detached' });
 

@@ -30,6 +30,11 @@ export function mayPass(error: unknown): boolean {
   return error instanceof ApiError && (error.status === 0 || error.status >= 502);
 }
 
+/** Whether the server did not answer, or a proxy answered for it. The frame shows this once for the whole page. */
+export function isUnreachable(error: unknown): boolean {
+  return error instanceof ApiError && (error.status === 0 || (error.status >= 502 && error.code === 'unexpected_answer'));
+}
+
 /** A page of a list; `next` is the cursor of the page after it. */
 export interface Page<T> {
   readonly data: readonly T[];
@@ -82,7 +87,7 @@ async function ask<T>(method: string, path: string, { query, body, signal, idemp
     text = await response.text();
   } catch (error) {
     if (signal?.aborted === true) throw error;
-    throw new ApiError(0, 'unreachable', 'The gateway cannot be reached.');
+    throw new ApiError(0, 'unreachable', 'Tollgate cannot be reached.');
   } finally {
     clearTimeout(patience);
     signal?.removeEventListener('abort', end);

@@ -4,10 +4,11 @@ import { dictionary } from './text.js';
 export const alertsText = dictionary(
   {
     title: 'Low-balance alert',
-    about: 'Tells people and programs, once, that the settled balance fell below an amount; again only after a clear rise.',
-    enabled: 'Tell when the balance is low',
+    about:
+      'Sends one notification when the settled balance falls below an amount, and another only after the balance has clearly risen again.',
+    enabled: 'Notify when the balance is low',
     threshold: 'Below this amount in USD',
-    thresholdHint: 'What calls in flight only hold counts as there.',
+    thresholdHint: 'Funds held by calls in flight count as available.',
     emails: 'Mail addresses',
     emailsHint: 'One a line, at most ten.',
     noMailServer: 'This installation has no mail server, so mails are not sent. The operator can name one.',

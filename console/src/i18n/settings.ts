@@ -5,10 +5,6 @@ export const settingsText = dictionary(
   {
     title: 'Settings',
     description: 'You, and how the console looks to you.',
-    welcome: 'Welcome. Make yourself at home',
-    welcomeHint:
-      'You came by a link, which works once. Give yourself your own name and address, and a password with which you can come again.',
-    later: 'Later',
     profile: 'Profile',
     name: 'Name',
     email: 'Email address',
@@ -65,9 +61,6 @@ export const settingsText = dictionary(
   {
     title: '设置',
     description: '您的资料，以及控制台的外观。',
-    welcome: '欢迎使用',
-    welcomeHint: '您通过一次性链接登录。请设定自己的姓名、邮箱和密码，以便再次登录。',
-    later: '稍后',
     profile: '个人资料',
     name: '姓名',
     email: '邮箱地址',

@@ -6,6 +6,7 @@ import { gatewayUrl } from '../base.js';
 import { shellText } from '../i18n/shell.js';
 import { useText } from '../i18n/text.js';
 import { useMaybeAccount, useMe } from '../session/account.js';
+import { serverFile } from '../session/server-file.js';
 import { IconButton } from '../ui/button.js';
 import { Notice } from '../ui/notice.js';
 import { AccountSwitcher } from './account-switcher.js';
@@ -17,8 +18,9 @@ import { accountNavigation, commonNavigation, operatorNavigation } from './navig
 import { NavigationLink, NavigationList } from './navigation-list.js';
 import { NotFresh } from './not-fresh.js';
 import { paletteKeys, useShortcuts } from './shortcuts.js';
+import { Welcome } from './welcome.js';
 
-const FrameDialogs = lazy(() => import('./frame-dialogs.js'));
+const FrameDialogs = lazy(() => serverFile(() => import('./frame-dialogs.js')));
 
 /** The number of pages in the bottom bar of a user without an account. */
 const barSize = 4;
@@ -52,7 +54,7 @@ export function Frame({ children }: { children: ReactNode }) {
         {t.skip}
       </a>
       <nav aria-label={t.navigation} className="no-print hidden border-r border-line bg-panel md:block">
-        <div className="sticky top-0 flex max-h-dvh flex-col gap-1 overflow-y-auto p-3">
+        <div className="sticky top-0 flex max-h-dvh flex-col gap-0.5 overflow-y-auto p-3">
           <a href={gatewayUrl + 'models'} className="mb-1 px-2.5 py-1.5 text-lg font-bold">
             Tollgate
           </a>
@@ -62,7 +64,7 @@ export function Frame({ children }: { children: ReactNode }) {
           <NavigationList items={commonNavigation} />
           {ofOperator.length > 0 && (
             <>
-              <p className="mt-3 px-2.5 text-sm font-semibold text-soft">{t.operatorNavigation}</p>
+              <p className="mt-1.5 px-2.5 text-sm font-semibold text-soft">{t.operatorNavigation}</p>
               <NavigationList items={ofOperator} />
             </>
           )}
@@ -95,6 +97,7 @@ export function Frame({ children }: { children: ReactNode }) {
         <main id="content" tabIndex={-1} className="mx-auto w-full max-w-6xl flex-1 p-4 pb-24 outline-none md:p-6">
           {account?.suspended === true && <Notice tone="bad">{t.suspended}</Notice>}
           {showsBalance && <LowBalance account={account} />}
+          <Welcome />
           {children}
         </main>
         <nav aria-label={t.navigation} className="no-print fixed inset-x-0 bottom-0 z-30 border-t border-line bg-panel md:hidden">

@@ -7,7 +7,7 @@ import type { NavigationItem } from './navigation.js';
 
 export function NavigationList({ items }: { items: readonly NavigationItem[] }) {
   return (
-    <ul className="flex flex-col gap-0.5">
+    <ul className="flex flex-col gap-px">
       {items.map((item) => (
         <li key={item.to}>
           <NavigationLink item={item} />
@@ -31,7 +31,8 @@ export function NavigationLink({ item, inBar = false }: { item: NavigationItem; 
         isHere ? 'font-semibold text-accent' : 'text-text',
       )
     : classNames(
-        'flex min-h-10 items-center gap-2.5 rounded-md px-2.5',
+        // All pages of an operator fit a window of 800 px; fingers need more room.
+        'flex min-h-7.5 items-center gap-2.5 rounded-md px-2.5 text-sm pointer-coarse:min-h-10',
         isHere ? 'bg-accent-soft font-medium text-accent' : 'hover:bg-hover',
       );
   const content = (

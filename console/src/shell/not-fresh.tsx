@@ -1,23 +1,31 @@
-// Shows below the header that the page's data could not be refreshed, and since when, and refreshes them as soon as possible.
+// Shows below the header that the server cannot be reached or that data could not be refreshed, and since when, and tries again by itself.
 import { type Query, useQueryClient } from '@tanstack/react-query';
 import { TriangleAlert } from 'lucide-react';
 import { useEffect, useState } from 'react';
-import { mayPass } from '../api/client.js';
+import { isUnreachable, mayPass } from '../api/client.js';
 import { useTime } from '../format/time.js';
 import { commonText } from '../i18n/common.js';
 import { shellText } from '../i18n/shell.js';
 import { useText } from '../i18n/text.js';
+import { useIsWaitingForFile } from '../session/server-file.js';
 import { Button } from '../ui/button.js';
 
 const checkMs = 1000;
 /** How long a fetch may take before the data count as outdated. */
 const patienceMs = 10_000;
-const tryAgainMs = 5000;
+const tryAgainMs = 2000;
 
-/** Returns since when the oldest data on the page could not be refreshed, or undefined if all of them can. */
-function useBehind(): number | undefined {
+interface Behind {
+  readonly isUnreachable: boolean;
+  /** When the oldest data on the page were fetched; undefined if the page shows none. */
+  readonly sinceMs: number | undefined;
+}
+
+/** Returns which data on the page could not be fetched, or undefined if all of them could. */
+function useBehind(): Behind | undefined {
   const client = useQueryClient();
-  const [since, setSince] = useState<number>();
+  const isWaitingForFile = useIsWaitingForFile();
+  const [known, setKnown] = useState<Behind>();
   const [, setNow] = useState(0);
   useEffect(() => {
     const begun = new Map<string, number>();
@@ -32,7 +40,15 @@ function useBehind(): number | undefined {
     const timer = setInterval(() => {
       const behind = client.getQueryCache().findAll({ type: 'active', predicate: isBehind });
       const shown = behind.map(({ state }) => state.dataUpdatedAt).filter((ms) => ms > 0);
-      setSince(shown.length === 0 ? undefined : Math.min(...shown));
+      setKnown(
+        behind.length === 0
+          ? undefined
+          : {
+              // A response that does not arrive is the same to the user.
+              isUnreachable: behind.some(({ state }) => isUnreachable(state.error) || !mayPass(state.error)),
+              sinceMs: shown.length === 0 ? undefined : Math.min(...shown),
+            },
+      );
       if (behind.length === 0) return;
       setNow(Date.now());
       if (Date.now() - triedMs < tryAgainMs) return;
@@ -41,7 +57,7 @@ function useBehind(): number | undefined {
     }, checkMs);
     return () => clearInterval(timer);
   }, [client]);
-  return since;
+  return isWaitingForFile ? { isUnreachable: true, sinceMs: known?.sinceMs } : known;
 }
 
 export function NotFresh() {
@@ -49,17 +65,17 @@ export function NotFresh() {
   const common = useText(commonText);
   const time = useTime();
   const client = useQueryClient();
-  const since = useBehind();
-  const isShown = since !== undefined;
+  const behind = useBehind();
+  const isShown = behind !== undefined;
   return (
     <div className={isShown ? 'flex items-center gap-3 border-t border-line bg-warn-soft px-4 py-1.5 text-sm' : 'sr-only'}>
       {isShown && <TriangleAlert size={16} aria-hidden className="shrink-0" />}
       <div className="min-w-0 flex-1">
         {/* The time goes on, and is not read aloud every second. */}
         <p role="status" className="inline">
-          {isShown && t.notFresh}
+          {isShown && (behind.isUnreachable ? t.unreachable : t.notFresh)}
         </p>{' '}
-        {isShown && t.notFreshSince({ ago: time.relative(since) })}
+        {behind?.sinceMs !== undefined && t.notFreshSince({ ago: time.relative(behind.sinceMs) })}
       </div>
       {isShown && (
         <Button size="small" onClick={() => void client.invalidateQueries()}>

@@ -4,6 +4,7 @@ import { gatewayUrl } from '../base.js';
 import { shellText } from '../i18n/shell.js';
 import { useText } from '../i18n/text.js';
 import { LanguageChoice } from './choices.js';
+import { NotFresh } from './not-fresh.js';
 
 export function PublicFrame({ children }: { children: ReactNode }) {
   const t = useText(shellText);
@@ -23,6 +24,7 @@ export function PublicFrame({ children }: { children: ReactNode }) {
         </nav>
         <LanguageChoice />
       </header>
+      <NotFresh />
       <main className="mx-auto w-full max-w-md flex-1 px-4 pt-8 pb-16">{children}</main>
     </div>
   );

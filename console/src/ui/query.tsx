@@ -1,7 +1,7 @@
 // Content that has to be fetched first: a loading indicator, an error with a retry, or the content. Existing content stays while it is refreshed.
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { mayPass } from '../api/client.js';
+import { isUnreachable, mayPass } from '../api/client.js';
 import { ErrorNotice, Loading } from './notice.js';
 
 /** The part of a query's result that decides what is shown in its place. */
@@ -13,13 +13,14 @@ interface QueryState {
   fetchNextPage?(): unknown;
 }
 
-/** Returns the error to show with a query: none if only a refresh failed, because the frame shows how old the data are. */
+/** Returns the error to show with a query: none if the server cannot be reached or only a refresh failed, because the frame shows both. */
 export function faultOf({
   data,
   error,
   isFetchNextPageError = false,
 }: Pick<QueryState, 'data' | 'error' | 'isFetchNextPageError'>): Error | null {
-  return data !== undefined && !isFetchNextPageError && mayPass(error) ? null : error;
+  if (isFetchNextPageError) return error;
+  return isUnreachable(error) || (data !== undefined && mayPass(error)) ? null : error;
 }
 
 /** Shows that error with a retry button. */
@@ -35,7 +36,7 @@ export function Fetched<T>({ query, children }: { query: UseQueryResult<T>; chil
   return (
     <>
       <QueryFault query={query} />
-      {query.data !== undefined ? children(query.data) : query.error === null && <Loading />}
+      {query.data !== undefined ? children(query.data) : faultOf(query) === null && <Loading />}
     </>
   );
 }

@@ -1,8 +1,9 @@
 // Short confirmations at the edge of the page. The code that shows them is loaded with the first one.
 import { lazy, type ReactNode, Suspense, useSyncExternalStore } from 'react';
+import { serverFile } from '../session/server-file.js';
 import { followToasts, queueToast, type Toast, wereToasts } from './toast-queue.js';
 
-const Host = lazy(() => import('./toast-host.js'));
+const Host = lazy(() => serverFile(() => import('./toast-host.js')));
 
 /** Confirms an action. */
 export function toast(title: string, undo?: Toast['undo']): void {

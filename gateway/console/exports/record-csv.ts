@@ -1,9 +1,22 @@
 // A usage record as a line of CSV (RFC 4180). Pure.
 import { formatUsd } from '#rules/money.js';
+import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { Outcome, type UsageRecord } from '#proto/metering/v1/metering.js';
 import { csvLine } from '../../pages/csv.js';
 
-const columns: readonly [string, (record: UsageRecord) => string | number][] = [
+/** Names of keys and projects by id. */
+export interface RecordNames {
+  readonly keys: ReadonlyMap<string, string>;
+  readonly projects: ReadonlyMap<string, string>;
+}
+
+const price = (pick: (price: PriceVersion) => bigint | undefined) => (record: UsageRecord) => {
+  const nanoUsd = record.call!.price === undefined ? undefined : pick(record.call!.price);
+  return nanoUsd === undefined ? '' : formatUsd(nanoUsd);
+};
+
+/** Programs read the columns by name, so names are never changed or reused; new columns are appended. docs/csv.md describes them. */
+const columns: readonly [string, (record: UsageRecord, names: RecordNames) => string | number][] = [
   ['started_at', ({ call }) => new Date(Number(call!.startedAtMs)).toISOString()],
   ['request_id', ({ call }) => call!.id],
   ['project_id', ({ call }) => call!.projectId],
@@ -24,12 +37,25 @@ const columns: readonly [string, (record: UsageRecord) => string | number][] = [
   ['stream', ({ call }) => String(call!.streaming)],
   ['trace_id', ({ call }) => call!.traceId],
   ['client_request_id', ({ call }) => call!.clientRequestId],
+  ['key_name', ({ call }, { keys }) => keys.get(call!.keyId) ?? ''],
+  ['project_name', ({ call }, { projects }) => projects.get(call!.projectId) ?? ''],
+  ['reason', ({ outcomeDetail }) => outcomeDetail],
+  ['price_version', ({ call }) => call!.price?.id ?? ''],
+  ['input_usd_per_mtok', price((version) => version.inputNanoUsdPerMtok)],
+  ['cache_read_usd_per_mtok', price((version) => version.cacheReadNanoUsdPerMtok)],
+  ['cache_write_5m_usd_per_mtok', price((version) => version.cacheWrite5mNanoUsdPerMtok)],
+  ['cache_write_1h_usd_per_mtok', price((version) => version.cacheWrite1hNanoUsdPerMtok)],
+  ['output_usd_per_mtok', price((version) => version.outputNanoUsdPerMtok)],
+  ['reasoning_usd_per_mtok', price((version) => version.reasoningNanoUsdPerMtok)],
 ];
 
+/** The names of the columns. */
+export const recordColumns = columns.map(([name]) => name);
+
 /** The header line. */
-export const recordCsvHead = csvLine(columns.map(([name]) => name));
+export const recordCsvHead = csvLine(recordColumns);
 
 /** Returns the line of a record. */
-export function recordCsvLine(record: UsageRecord): string {
-  return csvLine(columns.map(([, value]) => value(record)));
+export function recordCsvLine(record: UsageRecord, names: RecordNames): string {
+  return csvLine(columns.map(([, value]) => value(record, names)));
 }

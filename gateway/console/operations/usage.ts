@@ -9,6 +9,7 @@ import { renderAttempts } from '../../render/attempts.js';
 import { renderUsageRecord } from '../../render/usage.js';
 import { stillActing } from '../session/call-contexts.js';
 import { recordCsvHead, recordCsvLine } from '../exports/record-csv.js';
+import { recordNames } from '../exports/record-names.js';
 import { recordSearchOf, searchRecords } from '../search/record-search.js';
 import { renderRecordHold } from '../render/billing.js';
 import { orNull } from '../render/values.js';
@@ -143,6 +144,7 @@ export const usage: Area = {
         // Before the answer begins, so that a search that is refused is answered with its error.
         let page = await searchRecords(search, { pageSize: exportPageSize, pageToken: '' }, peers, context());
         const disconnected = disconnectSignal(ctx.res);
+        const namesOf = recordNames(peers, call.accountId, context);
         ctx.type = format === 'csv' ? 'text/csv; charset=utf-8' : 'application/x-ndjson';
         ctx.attachment(`usage.${format}`);
         return Readable.from(stillActing(lines()));
@@ -150,9 +152,10 @@ export const usage: Area = {
         async function* lines(): AsyncGenerator<string, void, void> {
           if (format === 'csv') yield recordCsvHead;
           for (;;) {
-            yield page.records
-              .map((record) => (format === 'csv' ? recordCsvLine(record) : `${JSON.stringify(renderUsageRecord(record))}\n`))
-              .join('');
+            if (format === 'csv') {
+              const names = await namesOf(page.records);
+              yield page.records.map((record) => recordCsvLine(record, names)).join('');
+            } else yield page.records.map((record) => `${JSON.stringify(renderUsageRecord(record))}\n`).join('');
             if (page.nextPageToken === '' || disconnected.aborted) return;
             page = await searchRecords(search, { pageSize: exportPageSize, pageToken: page.nextPageToken }, peers, context());
           }

@@ -57,8 +57,7 @@ export function addressFault(address: string, allowPrivateNetwork: boolean): str
   const plain = embeddedIpv4(address) ?? address;
   const family = isIP(plain) === 6 ? 'ipv6' : 'ipv4';
   if (never.check(plain, family)) return `${address} is link-local, multicast or reserved, and never to be connected to`;
-  if (!allowPrivateNetwork && privateOnly.check(plain, family))
-    return `${address} is private; --allow-private-network allows private addresses (allow_private_network in the API)`;
+  if (!allowPrivateNetwork && privateOnly.check(plain, family)) return `${address} is private, and private addresses are not allowed`;
   return undefined;
 }
 

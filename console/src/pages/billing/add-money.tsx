@@ -13,7 +13,8 @@ import { liveMs } from '../../session/queries.js';
 import { Button } from '../../ui/button.js';
 import { TextField } from '../../ui/field.js';
 import { Card, Section } from '../../ui/layout.js';
-import { ErrorNotice, fieldError, FormError, Notice } from '../../ui/notice.js';
+import { fieldError, FormError, Notice } from '../../ui/notice.js';
+import { faultOf, QueryFault } from '../../ui/query.js';
 import { billingKey } from './parts.js';
 
 const usualAmounts = ['10', '25', '50', '100'] as const;
@@ -71,7 +72,7 @@ function Awaited({ paymentId, dismiss }: { paymentId: string; dismiss: React.Rea
     void client.invalidateQueries({ queryKey: billingKey(account.id) });
     void client.invalidateQueries({ queryKey: ['balance', account.id] });
   }, [isPaid, client, account.id]);
-  if (query.data === undefined && query.error !== null) return <ErrorNotice error={query.error} onRetry={() => void query.refetch()} />;
+  if (faultOf(query) !== null) return <QueryFault query={query} />;
   const { amount_usd: amount = null, entry = null } = query.data ?? {};
   if (amount === null || entry === null) {
     return (

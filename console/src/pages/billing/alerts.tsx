@@ -104,7 +104,7 @@ interface Fields {
 }
 
 const fieldsOf = (alert: Alert): Fields => ({
-  enabled: alert.threshold_usd === null || alert.enabled,
+  enabled: alert.threshold_usd !== null && alert.enabled,
   threshold: alert.threshold_usd ?? '10',
   emails: alert.emails.join('\n'),
   webhook: alert.webhook_url ?? '',
@@ -126,7 +126,7 @@ function AlertForm({ alert }: { alert: AlertNow }) {
   const [secret, setSecret] = useState<string | null>(null);
   const [isRenewing, setRenewing] = useState(false);
   const set = (changes: Partial<Fields>): void => setFields((before) => ({ ...before, ...changes }));
-  const isSaved = alert.threshold_usd !== null && JSON.stringify(fields) === JSON.stringify(fieldsOf(alert));
+  const isSaved = JSON.stringify(fields) === JSON.stringify(fieldsOf(alert));
   const refresh = () =>
     Promise.all([
       client.invalidateQueries({ queryKey: alertKey(account.id) }),
@@ -158,44 +158,48 @@ function AlertForm({ alert }: { alert: AlertNow }) {
     <form onSubmit={submit} className="mt-4 flex flex-col gap-4">
       <FormError error={save.error} fields={['threshold_usd', 'threshold_nano_usd', 'emails', 'webhook_url']} />
       <CheckField label={t.enabled} checked={fields.enabled} onChange={(enabled) => set({ enabled })} />
-      <TextField
-        label={t.threshold}
-        hint={t.thresholdHint}
-        error={fieldError(save.error, 'threshold_usd') ?? fieldError(save.error, 'threshold_nano_usd')}
-        value={fields.threshold}
-        onChange={(event) => set({ threshold: event.target.value })}
-        inputMode="decimal"
-        className="max-w-xs"
-        required
-      />
-      <div className="grid gap-4 md:grid-cols-2">
-        <TextAreaField
-          label={t.emails}
-          hint={alert.mail_configured ? t.emailsHint : t.noMailServer}
-          error={fieldError(save.error, 'emails')}
-          optional
-          value={fields.emails}
-          onChange={(event) => set({ emails: event.target.value })}
-          spellCheck={false}
-          autoCapitalize="none"
-        />
-        <TextField
-          label={t.webhook}
-          hint={t.webhookHint}
-          error={fieldError(save.error, 'webhook_url')}
-          optional
-          type="url"
-          value={fields.webhook}
-          onChange={(event) => set({ webhook: event.target.value })}
-          placeholder={t.webhookForm}
-          spellCheck={false}
-        />
-      </div>
+      {fields.enabled && (
+        <>
+          <TextField
+            label={t.threshold}
+            hint={t.thresholdHint}
+            error={fieldError(save.error, 'threshold_usd') ?? fieldError(save.error, 'threshold_nano_usd')}
+            value={fields.threshold}
+            onChange={(event) => set({ threshold: event.target.value })}
+            inputMode="decimal"
+            className="max-w-xs"
+            required
+          />
+          <div className="grid gap-4 md:grid-cols-2">
+            <TextAreaField
+              label={t.emails}
+              hint={alert.mail_configured ? t.emailsHint : t.noMailServer}
+              error={fieldError(save.error, 'emails')}
+              optional
+              value={fields.emails}
+              onChange={(event) => set({ emails: event.target.value })}
+              spellCheck={false}
+              autoCapitalize="none"
+            />
+            <TextField
+              label={t.webhook}
+              hint={t.webhookHint}
+              error={fieldError(save.error, 'webhook_url')}
+              optional
+              type="url"
+              value={fields.webhook}
+              onChange={(event) => set({ webhook: event.target.value })}
+              placeholder={t.webhookForm}
+              spellCheck={false}
+            />
+          </div>
+        </>
+      )}
       <div className="flex flex-wrap items-center gap-2">
         <Button type="submit" look="primary" busy={save.isPending} disabled={isSaved}>
           {c.save}
         </Button>
-        <Button onClick={() => test.mutate()} busy={test.isPending} disabled={!isSaved || !hasDestination}>
+        <Button onClick={() => test.mutate()} busy={test.isPending} disabled={!isSaved || !hasDestination || !fields.enabled}>
           {test.isPending ? t.testing : t.test}
         </Button>
         {alert.webhook_url !== null && (

@@ -20,10 +20,10 @@ export default function Billing() {
       <PageHeader title={t.title} />
       <Balance />
       <AddMoney />
+      <Redeem />
       <Months />
       <Holds />
       <Deposits />
-      <Redeem />
       <Alerts />
     </>
   );

@@ -1,10 +1,11 @@
 // The dialogs of keys, loaded when the first of them is opened. All at once: the dialog that shows a secret must be loaded before the secret is created.
 import { type ComponentProps, lazy, Suspense } from 'react';
+import { serverFile } from '../../session/server-file.js';
 import type { CreateKeyDialog } from './create-key.js';
 import type { KeyDialogs } from './key-dialogs.js';
 import type { RevealKeyDialog } from './reveal-key.js';
 
-const all = () => Promise.all([import('./create-key.js'), import('./key-dialogs.js'), import('./reveal-key.js')]);
+const all = () => serverFile(() => Promise.all([import('./create-key.js'), import('./key-dialogs.js'), import('./reveal-key.js')]));
 
 const LazyCreate = lazy(async () => ({ default: (await all())[0].CreateKeyDialog }));
 const LazyDialogs = lazy(async () => ({ default: (await all())[1].KeyDialogs }));

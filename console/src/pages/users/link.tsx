@@ -20,9 +20,9 @@ export default function LinkPage() {
   const enter = useMutation({
     mutationFn: signInByLink,
     async onSuccess() {
-      const arrived = await arrive();
+      await arrive();
       // Replaces this page in the history, so that Back does not lead to a used link.
-      go(arrived?.user.has_password === false ? '/settings?welcome=1' : '/', { replace: true });
+      go('/?welcome', { replace: true });
     },
   });
   if (token === undefined) {

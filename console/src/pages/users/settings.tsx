@@ -3,9 +3,7 @@ import { useSearch } from 'wouter';
 import { problemText, signInText } from '../../i18n/sign-in.js';
 import { settingsText } from '../../i18n/settings.js';
 import { useText } from '../../i18n/text.js';
-import { useMe } from '../../session/account.js';
 import { LookSettings } from '../../shell/look-settings.js';
-import { ButtonLink } from '../../ui/button.js';
 import { Card, PageHeader, Section } from '../../ui/layout.js';
 import { Notice } from '../../ui/notice.js';
 import { PasswordSection } from './settings-password.js';
@@ -16,24 +14,11 @@ import { SessionsSection } from './settings-sessions.js';
 export default function SettingsPage() {
   const t = useText(settingsText);
   const signIn = useText(signInText);
-  const { user } = useMe();
   const search = new URLSearchParams(useSearch());
   const problem = search.get('problem');
   return (
     <>
       <PageHeader title={t.title} description={t.description} />
-      {search.get('welcome') !== null && !user.has_password && (
-        <Notice
-          title={t.welcome}
-          action={
-            <ButtonLink to="/" size="small">
-              {t.later}
-            </ButtonLink>
-          }
-        >
-          {t.welcomeHint}
-        </Notice>
-      )}
       {search.get('connected') !== null && (
         <Notice tone="good" live title={t.connected}>
           {t.connectedHint}

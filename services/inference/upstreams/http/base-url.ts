@@ -18,8 +18,8 @@ export function parseBaseUrl(text: string, allowPrivateNetwork: boolean): string
   if (url.username !== '' || url.password !== '') throw fieldFault(field, 'no_credentials');
   if (url.search !== '' || url.hash !== '' || text.includes('?') || text.includes('#')) throw fieldFault(field, 'no_query');
   const literal = url.hostname.replace(/^\[|\]$/g, '');
-  const why = isIP(literal) === 0 ? undefined : addressFault(literal, allowPrivateNetwork);
-  if (why !== undefined) throw fieldFault(field, 'refused_address', { why });
+  if (isIP(literal) !== 0 && addressFault(literal, allowPrivateNetwork) !== undefined)
+    throw fieldFault(field, addressFault(literal, true) === undefined ? 'private_address' : 'refused_address', { address: literal });
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
 }
 
