@@ -31,6 +31,8 @@ describe('a path of a vendor that is not offered', () => {
     for (const path of ['/v1/batches', '/batches', '/v1/v1/batches', '/v1/batches/batch_1/cancel'])
       expect(notOfferedAt(path)?.what).toBe('Batches');
     expect(notOfferedAt('/v1/messages/batches')?.nearest).toBe('POST /v1/messages');
+    expect(notOfferedAt('/v1/responses/resp_1/cancel')?.nearest).toBe('POST /v1/responses');
+    expect(notOfferedAt('/v1/responses/input_tokens')?.nearest).toBe('POST /v1/messages/count_tokens');
     for (const path of ['/v1/nothing', '/', '/v1', '/batchesx', '/v1/messages']) expect(notOfferedAt(path)).toBeUndefined();
   });
 

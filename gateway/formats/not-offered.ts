@@ -27,6 +27,7 @@ const one = (what: string, paths: readonly string[], nearest: string, instead: s
 
 const chat = 'POST /v1/chat/completions';
 const messages = 'POST /v1/messages';
+const responses = 'POST /v1/responses';
 
 /** All of them, in the order of the docs. */
 export const notOffered: readonly NotOffered[] = [
@@ -34,6 +35,19 @@ export const notOffered: readonly NotOffered[] = [
   one('The format for text without messages', ['complete'], messages, `Use ${messages} with the prompt as a user message.`),
   one('The format for edits', ['edits'], chat, `Use ${chat} with the text and the instruction as messages.`),
   many('Stored completions', ['chat/completions'], 'GET /v1/usage/{request id}', 'Use GET /v1/usage/{request id} for what one call cost.'),
+  many('Stored responses', ['responses'], responses, `Send the whole conversation as input to ${responses}; its answers are not stored.`),
+  many(
+    'Token counts of the responses format',
+    ['responses/input_tokens'],
+    'POST /v1/messages/count_tokens',
+    'Use POST /v1/messages/count_tokens with the input as messages.',
+  ),
+  one(
+    'Compaction',
+    ['responses/compact'],
+    responses,
+    `Send a shorter conversation to ${responses}, with a summary by the model if you need one.`,
+  ),
   many('Batches', ['batches'], chat, `Send each request by itself to ${chat}.`),
   many('Batches', ['messages/batches'], messages, `Send each request by itself to ${messages}.`),
   many(
@@ -57,8 +71,8 @@ export const notOffered: readonly NotOffered[] = [
   many(
     'Conversations on the server',
     ['assistants', 'threads', 'conversations'],
-    chat,
-    `Send the whole conversation with each request to ${chat}.`,
+    responses,
+    `Send the whole conversation with each request to ${responses} or ${chat}.`,
   ),
   many(
     'Agents on the server',
