@@ -95,10 +95,11 @@ test-programs:
 	@$(MAKE) --no-print-directory packages & packages=$$!; \
 	scripts/ensure-python.sh > /dev/null & python=$$!; \
 	scripts/ensure-grpcurl.sh & grpcurl=$$!; \
+	scripts/ensure-codex.sh & codex=$$!; \
 	$(MAKE) --no-print-directory galera-programs; programs=$$?; \
 	scripts/ensure-programs.sh curl:curl openssl:openssl chromium-headless-shell:chromium-headless-shell || programs=1; \
 	scripts/ensure-prometheus.sh || programs=1; \
-	wait $$packages && wait $$python && wait $$grpcurl && exit $$programs
+	wait $$packages && wait $$python && wait $$grpcurl && wait $$codex && exit $$programs
 
 clean: ## remove what was built, not the data
 	rm -rf dist dist.next proto/gen coverage

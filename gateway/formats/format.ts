@@ -43,8 +43,6 @@ export interface Echo {
   readonly fields: Readonly<Record<string, unknown>>;
   /** The tools in namespaces, by their names in the common call. */
   readonly toolNames: ReadonlyMap<string, { readonly name: string; readonly namespace: string }>;
-  /** Whether the caller requested encrypted_content. */
-  readonly hasEncryptedContent: boolean;
 }
 
 /** Describes a part of a body that only some models can read. */
@@ -68,6 +66,8 @@ export interface FormatHeaders {
   readonly accountId?: string;
   /** The version of the messages format, a date; absent for its oldest. */
   readonly version?: string;
+  /** The header by which Codex names itself, for example codex_exec; empty or absent from other clients. */
+  readonly originator?: string;
   /** The flags of the header anthropic-beta; the chat-completions format has none. */
   readonly betas?: readonly string[];
   /** The text of the body's parts, if it may be passed on in place of the parsed value. */

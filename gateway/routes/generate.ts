@@ -122,7 +122,13 @@ async function readCall(
   });
   noteRequestedModel(ctx, body.value);
   const version = versionOf(ctx);
-  const headers = { accountId: stateOf(ctx).key!.accountId, version, betas: betasOf(ctx), bodyText: body.text };
+  const headers = {
+    accountId: stateOf(ctx).key!.accountId,
+    version,
+    betas: betasOf(ctx),
+    originator: ctx.get('originator'),
+    bodyText: body.text,
+  };
   const parsed = format.parse(body.value, headers);
   const key = idempotencyKeyOf(ctx.req.headers);
   if (key === undefined) return { parsed, version };

@@ -2,7 +2,7 @@
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import { generateText, type LanguageModel, streamText } from 'ai';
+import { defaultSettingsMiddleware, generateText, type LanguageModel, streamText, wrapLanguageModel } from 'ai';
 import { anthropicLibraries, openaiLibraries } from './libraries.js';
 
 /** One call. */
@@ -30,7 +30,7 @@ export interface Attempt {
 /** A library, as somebody who calls with it. */
 export interface Caller {
   readonly name: string;
-  readonly format: 'chat-completions' | 'messages';
+  readonly format: 'chat-completions' | 'messages' | 'responses';
   /** The text of the answer. Raises what the library raises. */
   ask(question: Question, fetch: typeof globalThis.fetch): Promise<string>;
 }
@@ -70,6 +70,23 @@ const openaiCallers = openaiLibraries.map(({ name, OpenAI }): Caller => ({
   },
 }));
 
+const responsesCallers = openaiLibraries.map(({ name, OpenAI }): Caller => ({
+  name: `${name}, responses`,
+  format: 'responses',
+  async ask(question, fetch) {
+    const { model, signal } = question;
+    const client = new OpenAI({ baseURL: `${question.baseUrl}/v1`, apiKey: question.apiKey, maxRetries: question.maxRetries, fetch });
+    if (!question.streamed) return (await client.responses.create({ model, input: promptOf(question) }, { signal })).output_text;
+    let text = '';
+    for await (const event of await client.responses.create({ model, input: promptOf(question), stream: true }, { signal })) {
+      if (event.type !== 'response.output_text.delta') continue;
+      text += event.delta;
+      question.onText?.(text);
+    }
+    return text;
+  },
+}));
+
 const anthropicCallers = anthropicLibraries.map(({ name, Anthropic }): Caller => ({
   name,
   format: 'messages',
@@ -101,6 +118,13 @@ const compatible = (id: string, settings: Settings): LanguageModel =>
     ...settings,
   })(id);
 
+/** The default provider, which would otherwise refer to answers that it takes to be stored. */
+const responses = (id: string, settings: Settings): LanguageModel =>
+  wrapLanguageModel({
+    model: createOpenAI(settings)(id),
+    middleware: defaultSettingsMiddleware({ settings: { providerOptions: { openai: { store: false } } } }),
+  });
+
 /** The providers of the AI SDK that meet a gateway. The one for OpenAI's own chat completions knows no reasoning text. */
 export const aiSdkProviders: readonly {
   name: string;
@@ -108,7 +132,13 @@ export const aiSdkProviders: readonly {
   readsReasoning: boolean;
   model(id: string, settings: Settings): LanguageModel;
 }[] = [
-  { name: '@ai-sdk/openai', format: 'chat-completions', readsReasoning: false, model: (id, settings) => createOpenAI(settings).chat(id) },
+  { name: '@ai-sdk/openai', format: 'responses', readsReasoning: true, model: responses },
+  {
+    name: '@ai-sdk/openai, chat',
+    format: 'chat-completions',
+    readsReasoning: false,
+    model: (id, settings) => createOpenAI(settings).chat(id),
+  },
   { name: '@ai-sdk/openai-compatible', format: 'chat-completions', readsReasoning: true, model: compatible },
   { name: '@ai-sdk/anthropic', format: 'messages', readsReasoning: true, model: (id, settings) => createAnthropic(settings)(id) },
 ];
@@ -137,4 +167,4 @@ const aiSdkCallers = aiSdkProviders.map(({ name, format, model }): Caller => ({
 }));
 
 /** All of them. */
-export const callers: readonly Caller[] = [...openaiCallers, ...anthropicCallers, ...aiSdkCallers];
+export const callers: readonly Caller[] = [...openaiCallers, ...responsesCallers, ...anthropicCallers, ...aiSdkCallers];

@@ -25,7 +25,7 @@ const ReasoningItem = Type.Object({
   summary: Type.Array(Type.Object({ type: Type.Literal('summary_text'), text: Type.String() })),
   content: Type.Optional(Type.Array(Type.Object({ type: Type.Literal('reasoning_text'), text: Type.String() }))),
   encrypted_content: Type.Optional(
-    nullable(Type.String({ description: 'What the upstream needs to read the reasoning again; if include requests it.' })),
+    nullable(Type.String({ description: 'What the upstream needs to read the reasoning again. Send it back unchanged.' })),
   ),
 });
 const called = { id: Type.String(), status: Status, call_id: Type.String(), name: Type.String(), namespace: Type.Optional(Type.String()) };

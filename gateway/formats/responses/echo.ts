@@ -30,6 +30,5 @@ export function echoOf(body: ResponseRequest, toolNames: ToolNames): Echo {
       user: user ?? null,
     },
     toolNames,
-    hasEncryptedContent: body.include?.includes('reasoning.encrypted_content') === true,
   };
 }

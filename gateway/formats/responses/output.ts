@@ -3,7 +3,7 @@ import { type BlockDelta, type BlockStart, type Event, type Finished, StopReason
 import { encryptedContentOf } from '#rules/reasoning-seals.js';
 import type { AnswerContext } from '../format.js';
 import { isObject, type JsonObject, objectIn, parseObject, without } from '../rest.js';
-import { digitsOf } from './response.js';
+import { itemId } from './ids.js';
 
 /** Receives each change of the items, in order. */
 export interface OutputSink {
@@ -170,7 +170,7 @@ export class Output {
   /** Returns the upstream's id of an item, or our own if it has none or a repeated one: callers identify items by it. */
   #idOf(type: Item['type'], ofUpstream: unknown, index: number): string {
     const isUsable = typeof ofUpstream === 'string' && ofUpstream !== '' && !this.#ids.has(ofUpstream);
-    const id = isUsable ? ofUpstream : `${prefixes[type]}_${digitsOf(this.context.requestId)}_${index}`;
+    const id = isUsable ? ofUpstream : itemId(prefixes[type], this.context.requestId, index);
     this.#ids.add(id);
     return id;
   }
@@ -312,9 +312,9 @@ export class Output {
     return this.context.echo?.toolNames.get(name) ?? { name };
   }
 
-  /** Returns what an upstream of another format needs to read the reasoning again, if the caller asked for it. */
+  /** Returns what an upstream of another format needs to read the reasoning again. It is there without being requested: answers are not stored. */
   #sealOf({ seal, status, rest }: Item): JsonObject {
-    if (this.context.echo?.hasEncryptedContent !== true || rest['encrypted_content'] !== undefined) return {};
+    if (rest['id'] !== undefined) return {};
     return status === 'in_progress' ? { encrypted_content: null } : { encrypted_content: encryptedContentOf(seal!) };
   }
 }

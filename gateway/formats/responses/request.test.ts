@@ -30,8 +30,8 @@ const said = ({ request }: ParsedCall): string[] =>
 describe('the requests of Codex', () => {
   const { 'codex-first': first, 'codex-tool-turn': turn } = clientRequests('responses');
 
-  it('are understood, and only its search of stored pages is left out', () => {
-    const parsed = parseResponses(first);
+  it('are understood, and only its search is left out', () => {
+    const parsed = parseResponses(first, { originator: 'codex_exec' });
     expect(parsed.droppedFields).toEqual(['tools.web_search']);
     expect(parsed.request.native).toMatchObject({ format: ApiFormat.API_FORMAT_RESPONSES, refusedElsewhere: [], vendorTools: [] });
     expect(parsed.request.prompt!.system).toHaveLength(3);
@@ -49,7 +49,7 @@ describe('the requests of Codex', () => {
   });
 
   it('have their tool calls answered in one message, whatever namespace the tool is in', () => {
-    const parsed = parseResponses(turn);
+    const parsed = parseResponses(turn, { originator: 'codex_exec' });
     expect(said(parsed).slice(-2)).toEqual([
       'assistant: reasoning, toolCall call_1, toolCall call_2',
       'user: toolResult call_1, toolResult call_2',

@@ -15,12 +15,12 @@ import { translateToolChoice, translateTools } from './tools.js';
 const readBody = bodyReader(ResponseRequest, 'brackets');
 
 /** Validates and translates a body. Raises invalid_request or unsupported_field with details.field. */
-export function parseResponses(value: unknown, { accountId = '', bodyText }: FormatHeaders = {}): ParsedCall {
+export function parseResponses(value: unknown, { accountId = '', originator = '', bodyText }: FormatHeaders = {}): ParsedCall {
   const body = readBody(value);
   const demands = new Demands();
   noteFields(body, demands);
   const names: ToolNames = new Map();
-  const { tools, passedOn } = translateTools(body.tools ?? [], names, demands);
+  const { tools, passedOn } = translateTools(body.tools ?? [], names, demands, originator);
   const conversation = translateConversation(body, names, demands);
   const { offered, toolChoice } = translateToolChoice(body, tools, names, demands);
   const prompt = { ...conversation, tools: offered, toolChoice };

@@ -4,6 +4,7 @@ import type { Event } from '#proto/inference/v1/inference.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import type { AnswerContext, Collector } from '../format.js';
 import { filled, type JsonObject, without } from '../rest.js';
+import { responseId } from './ids.js';
 import { incompleteReasonOf, Output } from './output.js';
 
 /** Collects a whole answer. */
@@ -45,16 +46,6 @@ export function responseWith(context: AnswerContext, rest: JsonObject, state: Js
     ...state,
   };
   return { ...ours, ...without(rest, new Set([...Object.keys(ours), 'output_text', '__proto__'])) };
-}
-
-/** Returns the answer's id: this format's prefix and the digits of the request id. */
-export function responseId(requestId: string): string {
-  return `resp_${digitsOf(requestId)}`;
-}
-
-/** Returns the digits of a request id, from which the ids of an answer are derived. */
-export function digitsOf(requestId: string): string {
-  return requestId.replace(/^req_/, '');
 }
 
 /** Returns the token counts in this format: all input in input_tokens, all output in output_tokens, plus other figures of the upstream. */

@@ -18,7 +18,6 @@ import {
 } from '../testing/events.js';
 import { framesOf, streamed, whole } from '../testing/frames.js';
 import { responses } from './index.js';
-import { parseResponses } from './request.js';
 
 type Data = { type: string; [field: string]: unknown };
 
@@ -146,13 +145,6 @@ describe('reasoning', () => {
     expect(reasoningOf(String(first!['encrypted_content']))).toEqual({ text: 'Hmm.', signature: 'EqQB', redactedData: '' });
     expect(second).toMatchObject({ type: 'reasoning', summary: [] });
     expect(reasoningOf(String(second!['encrypted_content']))).toEqual({ text: '', signature: '', redactedData: 'sealed' });
-  });
-
-  it('has no encrypted content unless the caller includes it', () => {
-    const events = of(...reasoningBlock(0, 'Hmm.', 'EqQB'));
-    expect(whole(responses, { ...answerContext, echo: parseResponses({ model: 'm', input: 'Hi' }).echo! }, events)).toMatchObject({
-      output: [expect.not.objectContaining({ encrypted_content: expect.anything() })],
-    });
   });
 });
 

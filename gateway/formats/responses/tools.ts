@@ -16,9 +16,13 @@ export interface Tools {
 }
 
 /** Translates functions and custom tools; others reach only upstreams of this format. Raises invalid_request or unsupported_field. */
-export function translateTools(params: readonly ToolParam[], names: ToolNames, demands: Demands): Tools {
+export function translateTools(params: readonly ToolParam[], names: ToolNames, demands: Demands, originator: string): Tools {
   const tools = new ToolList(names, demands);
-  const passedOn = params.filter((param, index) => tools.add(param, `tools[${index}]`));
+  // Codex offers a search in every call, whether or not its model has one, and its users did not ask for it.
+  const isUnasked = ({ type }: ToolParam): boolean => originator.startsWith('codex') && String(type).startsWith('web_search');
+  const passedOn = params.filter((param) => !isUnasked(param));
+  if (passedOn.length < params.length) demands.dropped.add('tools.web_search');
+  for (const [index, param] of params.entries()) if (!isUnasked(param)) tools.add(param, `tools[${index}]`);
   return { tools: tools.list, passedOn: passedOn.length === params.length ? params : passedOn };
 }
 
@@ -31,15 +35,10 @@ class ToolList {
     private readonly demands: Demands,
   ) {}
 
-  /** Adds a tool. Returns whether upstreams of this format receive it. */
-  add(param: ToolParam, path: string): boolean {
+  add(param: ToolParam, path: string): void {
     if (param.type === 'function' || param.type === 'custom') this.#addOwn(param, undefined, path);
     else if (param.type === 'namespace') this.#addNamespace(param, path);
-    else if (isUnusedSearch(param)) {
-      this.demands.dropped.add('tools.web_search');
-      return false;
-    } else passToolOn(param, path, this.demands);
-    return true;
+    else passToolOn(param, path, this.demands);
   }
 
   #addNamespace({ name: namespace, description, tools }: NamespaceTool, path: string): void {
@@ -71,11 +70,6 @@ function grammarOf({ format }: Extract<OwnTool, { type: 'custom' }>, path: strin
   demands.addForeign(format);
   demands.refuseElsewhere(`${path}.format.type`, 'the model accepts text or grammar');
   return { grammarSyntax: '', grammar: '' };
-}
-
-/** Reports whether a tool is the search of a vendor's stored pages that Codex offers in every call, whether or not its model has a search. */
-function isUnusedSearch(param: ToolParam): boolean {
-  return String(param.type).startsWith('web_search') && (param as { external_web_access?: unknown }).external_web_access === false;
 }
 
 /** Tools that the client runs, although their schema is the vendor's. */
