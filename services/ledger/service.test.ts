@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { callContext } from '#client/call-context.js';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import { BookAccount, DepositSource, EntryKind, HoldState, ListEntriesRequest, type VerifyResponse } from '#proto/ledger/v1/ledger.js';
@@ -158,15 +159,19 @@ describe.each(testEngines)('the ledger on %s', (engine) => {
     expect(await balanceOf(customer.accountId)).toMatchObject({ heldNanoUsd: 0n, availableNanoUsd: 100n });
   });
 
-  it('charges a hold that its database lost', async () => {
+  it('charges a hold that its database lost to metering, which has the record, and to no other caller', async () => {
     const customer = await fundedCustomer(ledger.service, 100n);
     const lost = newId('req');
-    expect((await refusalOf(ledger.service.settle({ ...settleRequest(customer, lost, 30n), keyId: '' }))).details).toEqual({
+    expect((await refusalOf(ledger.service.settle(settleRequest(customer, lost, 30n), callContext({ caller: 'operator' })))).reason).toBe(
+      'not_found',
+    );
+    const metering = callContext({ caller: 'metering' });
+    expect((await refusalOf(ledger.service.settle({ ...settleRequest(customer, lost, 30n), keyId: '' }, metering))).details).toEqual({
       field: 'key_id',
     });
-    const settled = await ledger.service.settle(settleRequest(customer, lost, 130n));
+    const settled = await ledger.service.settle(settleRequest(customer, lost, 130n), metering);
     expect(settled.hold).toMatchObject({ state: HoldState.HOLD_STATE_SETTLED, capturedNanoUsd: 100n, shortfallNanoUsd: 30n });
-    expect(await ledger.service.settle(settleRequest(customer, lost, 130n))).toEqual({ ...settled, replayed: true });
+    expect(await ledger.service.settle(settleRequest(customer, lost, 130n), metering)).toEqual({ ...settled, replayed: true });
     expect((await verify(customer.accountId)).drifts).toEqual([]);
   });
 

@@ -39,8 +39,8 @@ export function initSql(credentials: Credentials): string {
     statements.push(`CREATE USER IF NOT EXISTS '${user}'@'127.0.0.1'`, `ALTER USER '${user}'@'127.0.0.1' IDENTIFIED BY '${password}'`);
   }
   statements.push(`GRANT ALL PRIVILEGES ON *.* TO '${adminUser}'@'127.0.0.1'`);
-  // BINLOG MONITOR and RELOAD: for the position in the binary log.
-  statements.push(`GRANT BINLOG MONITOR, RELOAD ON *.* TO '${backupUser}'@'127.0.0.1'`);
+  // BINLOG MONITOR and RELOAD: for the position in the binary log. REPLICATION SLAVE: to copy it with mariadb-binlog.
+  statements.push(`GRANT BINLOG MONITOR, RELOAD, REPLICATION SLAVE ON *.* TO '${backupUser}'@'127.0.0.1'`);
   for (const schema of schemas) {
     statements.push(`CREATE DATABASE IF NOT EXISTS ${schema} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`);
     // An unescaped underscore in a grant matches any character.

@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import { callContext } from '#client/call-context.js';
 import { testEngines } from '#kit/testing/database.js';
 import { ListEntriesRequest } from '#proto/ledger/v1/ledger.js';
 import { Archiver } from './archiver.js';
@@ -172,9 +173,11 @@ describe.each(testEngines)('archiving on %s', (engine) => {
     ledger.clock.advance(36 * msPerDay);
     await archiver.archive(folder);
     const before = await balance();
-    expect(await refusalOf(ledger.service.settle({ ...settleRequest(customer, holdId, 30n), keyId: customer.keyId }))).toMatchObject({
-      reason: 'hold_closed',
-    });
+    const repeated = ledger.service.settle(
+      { ...settleRequest(customer, holdId, 30n), keyId: customer.keyId },
+      callContext({ caller: 'metering' }),
+    );
+    expect(await refusalOf(repeated)).toMatchObject({ reason: 'hold_closed' });
     expect(await balance()).toEqual(before);
   });
 

@@ -203,6 +203,8 @@ export interface SettleOperation extends OfHold {
   readonly costNanoUsd: bigint;
   /** Undefined when the caller did not give one. */
   readonly keyId: string | undefined;
+  /** Whether the caller has the record of the call, as metering does. An unknown hold is then one that the database lost. */
+  readonly isRecorded: boolean;
 }
 
 export interface ReleaseOperation extends OfHold {

@@ -76,6 +76,11 @@ export function holdClosed(holdId: string): AppError {
   return new AppError('hold_closed', `The hold ${holdId} was released and can no longer be used.`);
 }
 
+/** Returns the refusal of a charge for a call that only its caller knows. */
+export function holdUnknown(holdId: string): AppError {
+  return new AppError('not_found', `The hold ${holdId} is unknown; nothing was charged. Record the call with metering, which settles it.`);
+}
+
 /** Returns the refusal for a hold so old that it may have been settled and archived, so that its cost could be charged twice. */
 export function holdArchived(holdId: string): AppError {
   return new AppError('hold_closed', `The hold ${holdId} is older than the retention; check the archive for its settlement.`);

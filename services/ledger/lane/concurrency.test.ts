@@ -1,5 +1,6 @@
 // Many calls at once, on one process and on two over the same database: no caller gets more than there is.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { callContext } from '#client/call-context.js';
 import { hasReason } from '#client/errors/app-error.js';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
@@ -81,7 +82,9 @@ describe.each(testEngines)('concurrent callers on %s', (engine) => {
     const customer = newCustomer();
     await Promise.all([
       ...Array.from({ length: 10 }, (_, index) => at(index).deposit(depositRequest(customer, 10n))),
-      ...Array.from({ length: 10 }, (_, index) => at(index).settle(settleRequest(customer, newId('req'), 1n))),
+      ...Array.from({ length: 10 }, (_, index) =>
+        at(index).settle(settleRequest(customer, newId('req'), 1n), callContext({ caller: 'metering' })),
+      ),
       ...Array.from({ length: 10 }, (_, index) => at(index).release({ holdId: newId('req'), accountId: customer.accountId })),
     ]);
     const { balance } = await ledger.service.getBalance({ accountId: customer.accountId });

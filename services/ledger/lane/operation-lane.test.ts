@@ -70,7 +70,7 @@ describe.each(testEngines)('the lane of operations on %s', (engine) => {
       lane.add(held(request)),
       lane.add(held(holdRequest(customer, 41n))),
       lane.add(checkpointOperation(item, 0)),
-      lane.add(settleOperation(settleRequest(customer, holdId, 35n))),
+      lane.add(settleOperation(settleRequest(customer, holdId, 35n), true)),
       lane.add(releaseOperation({ holdId, accountId })),
       lane.add(checkpointOperation(item, 0)),
       lane.add(held(holdRequest(customer, 65n))),
@@ -96,7 +96,7 @@ describe.each(testEngines)('the lane of operations on %s', (engine) => {
     await poison(victim);
     const { lane, batches } = watchedLane();
     const neighbours = Array.from({ length: 10 }, () => lane.add(held(holdRequest(customer, 10n))));
-    const refused = lane.add(settleOperation(settleRequest(victim, hold!.id, 40n)));
+    const refused = lane.add(settleOperation(settleRequest(victim, hold!.id, 40n), true));
     neighbours.push(...Array.from({ length: 10 }, () => lane.add(held(holdRequest(customer, 10n)))));
 
     const error = await refused.then(

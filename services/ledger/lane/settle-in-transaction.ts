@@ -30,7 +30,7 @@ export type SettleInTransaction = (tx: PlainTransaction, requests: readonly Sett
 export function settleInTransaction(deps: { clock: Clock; log: Logger; hints: PathHints }): SettleInTransaction {
   const { clock, log, hints } = deps;
   return async (tx, requests) => {
-    const operations = requests.map(settleOperation);
+    const operations = requests.map((request) => settleOperation(request, true));
     const outcomes = await applyOperations(tx, operations, clock.nowMs(), hints);
     return {
       captured: outcomes.map((outcome) => (outcome.refusal === undefined ? outcome.reply.hold : undefined)),

@@ -137,6 +137,11 @@ describe('Settle', () => {
     expect(replyOf(apply(touched(hold()), settleOperation(50n, { keyId: undefined }), nowMs)).hold.capturedNanoUsd).toBe(50n);
   });
 
+  row('S14', 'charges nothing for an unknown call of which the caller has no record', () => {
+    expectRefused(touched(undefined), settleOperation(50n, { isRecorded: false }), 'not_found');
+    expect(replyOf(apply(touched(hold()), settleOperation(50n, { isRecorded: false }), nowMs)).hold.capturedNanoUsd).toBe(50n);
+  });
+
   row('S13', 'refuses what may have been settled and archived, and accepts what cannot have been', () => {
     const madeAtMs = Number.parseInt(settleOperation(70n).holdId.slice(4, 16), 16);
     expectRefused({ ...touched(undefined), archivedUntilMs: madeAtMs + 1 }, settleOperation(70n), 'hold_closed');

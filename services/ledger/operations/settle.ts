@@ -5,7 +5,7 @@ import { HoldState } from '#proto/ledger/v1/ledger.js';
 import { emptyAccount, emptyKey, freeInAllNanoUsd, least } from '../books/buckets.js';
 import { type Applied, done, type HoldRecord, type HoldReply, refused, type SettleOperation, type Touched } from '../books/model.js';
 import { bucketsOfHold, noBudgets } from '../budgets/buckets.js';
-import { holdArchived, holdClosed, mismatch } from '../books/refusals.js';
+import { holdArchived, holdClosed, holdUnknown, mismatch } from '../books/refusals.js';
 import { closeHold, reservedNanoUsd } from './close-hold.js';
 
 /** Books the cost in any state of the hold. See the outcome table in the README. */
@@ -47,8 +47,9 @@ function settle(touched: Touched, hold: HoldRecord, costNanoUsd: bigint, nowMs: 
   return done({ hold: changes.hold, replayed: false }, changes);
 }
 
-/** Settles a hold that is unknown because the database lost it. Free funds pay, as for a hold of zero that has expired. */
+/** Settles a recorded call whose hold the database lost. Free funds pay, as for a hold of zero that has expired. */
 function settleLost(touched: Touched, operation: SettleOperation, nowMs: number): Applied<HoldReply> {
+  if (!operation.isRecorded) return refused(holdUnknown(operation.holdId));
   if (operation.keyId === undefined) {
     const message = `The hold ${operation.holdId} is unknown, so key_id must be set.`;
     return refused(new AppError('invalid_request', message, { details: { field: 'key_id' } }));

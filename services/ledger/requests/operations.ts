@@ -70,13 +70,15 @@ export function checkpointOperation(item: CheckpointRequest_Item, index: number)
   };
 }
 
-export function settleOperation(request: SettleRequest): SettleOperation {
+/** `isRecorded`: the caller has the record of the call. */
+export function settleOperation(request: SettleRequest, isRecorded: boolean): SettleOperation {
   return {
     kind: 'settle',
     holdId: checkedId('hold_id', 'req', request.holdId),
     accountId: checkedId('account_id', 'acct', request.accountId),
     costNanoUsd: checkedAmount('cost_nano_usd', request.costNanoUsd, 0n),
     keyId: optionalId('key_id', 'key', request.keyId),
+    isRecorded,
   };
 }
 

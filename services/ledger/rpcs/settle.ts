@@ -7,10 +7,10 @@ import { perform } from '../lane/perform.js';
 import { toHoldMessage } from '../requests/messages.js';
 import { settleOperation } from '../requests/operations.js';
 
-/** Raises hold_closed, idempotency_mismatch and invalid_request. */
+/** Raises hold_closed, idempotency_mismatch, invalid_request, and not_found to callers other than metering, which records calls. */
 export async function settle(request: SettleRequest, context: CallContext, deps: RpcDeps): Promise<SettleResponse> {
   try {
-    const reply = await perform(settleOperation(request), context, deps);
+    const reply = await perform(settleOperation(request, context.caller === 'metering'), context, deps);
     return { hold: toHoldMessage(reply.hold), replayed: reply.replayed };
   } catch (error) {
     if (hasReason(error, 'hold_closed', 'idempotency_mismatch')) {

@@ -169,12 +169,17 @@ const checkpoint = (of: fc.Arbitrary<HoldName>): fc.Arbitrary<Command> =>
 
 const settle = (of: fc.Arbitrary<HoldName>): fc.Arbitrary<Command> =>
   fc
-    .record({ name: of, cost: fc.oneof(units(80), units(20), fc.constant(0)), key: fc.option(keyNumber, { nil: undefined, freq: 8 }) })
+    .record({
+      name: of,
+      cost: fc.oneof(units(80), units(20), fc.constant(0)),
+      key: fc.option(keyNumber, { nil: undefined, freq: 8 }),
+    })
     .map(({ name, cost, key }) => (names) => ({
       kind: 'settle',
       ...named(names, name),
       costNanoUsd: amountOf(names, cost),
       keyId: key === undefined ? undefined : names.keys[key],
+      isRecorded: true,
     }));
 
 const release = (of: fc.Arbitrary<HoldName>): fc.Arbitrary<Command> =>

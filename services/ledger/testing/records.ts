@@ -79,7 +79,7 @@ export function holdOperation(fields: Partial<HoldOperation> = {}): HoldOperatio
 }
 
 export function settleOperation(costNanoUsd: bigint, fields: Partial<SettleOperation> = {}): SettleOperation {
-  return { kind: 'settle', accountId, holdId, costNanoUsd, keyId, ...fields };
+  return { kind: 'settle', accountId, holdId, costNanoUsd, keyId, isRecorded: true, ...fields };
 }
 
 export function depositOperation(amountNanoUsd: bigint, fields: Partial<DepositOperation> = {}): DepositOperation {

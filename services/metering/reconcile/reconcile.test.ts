@@ -1,5 +1,6 @@
 // Every way in which metering and the ledger can disagree is found and named; a system that is merely busy has no drifts.
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { callContext } from '#client/call-context.js';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import { HoldState } from '#proto/ledger/v1/ledger.js';
@@ -164,7 +165,10 @@ describe.each(testEngines)('the reconcile on %s', (engine) => {
 
   it('finds a charge that was settled a second time under another id', async () => {
     const other = newId('req');
-    await money.ledger.settle({ holdId: other, accountId: customer.accountId, keyId: customer.keyId, costNanoUsd: charge });
+    await money.ledger.settle(
+      { holdId: other, accountId: customer.accountId, keyId: customer.keyId, costNanoUsd: charge },
+      callContext({ caller: 'metering' }),
+    );
     await expectDrift(DriftCheck.DRIFT_CHECK_RECORD_MISSING, 'settled without a record', charge, 0n, other);
   });
 
