@@ -70,11 +70,12 @@ export async function load(url: string, path: string): Promise<void> {
 }
 
 /**
- * Applies what binary logs have after a position, up to an instant (UTC, "2026-11-23 10:00:00") or to their end. Raises failed_precondition with the
+ * Applies what binary logs have of one schema after a position, up to an instant (UTC, "2026-11-23 10:00:00") or to their end. Raises failed_precondition with the
  * message of the program that failed.
  */
 export async function applyBinaryLogs(
   url: string,
+  schema: string,
   files: readonly string[],
   { position }: BinaryLogPosition,
   until: string | undefined,
@@ -82,7 +83,7 @@ export async function applyBinaryLogs(
   await withOptionsFile(url, async (options) => {
     const reader = start(
       'mariadb-binlog',
-      [`--start-position=${position}`, '--disable-log-bin', ...(until === undefined ? [] : [`--stop-datetime=${until}`]), ...files],
+      [`--start-position=${position}`, `--database=${schema}`, ...(until === undefined ? [] : [`--stop-datetime=${until}`]), ...files],
       { TZ: 'UTC' },
     );
     const writer = start('mariadb', [options, `--max-allowed-packet=${packetBytesMax}`, '--binary-mode']);

@@ -15,7 +15,7 @@ import { startMariadb } from '../distributed/mariadb/mariadb.js';
 import { databaseNames, spoolName } from './data-folder.js';
 import { type Manifest, readManifest } from './manifest.js';
 import { type BillDatabases, type Replay, replay } from './replay.js';
-import { loadServer, replayBinaryLogs, schemasOn, type ServiceUrls } from './server-schemas.js';
+import { assertEmptyServer, loadServer, replayBinaryLogs, schemasOn, type ServiceUrls } from './server-schemas.js';
 import { markUnfinished, unfinishedName } from './unfinished.js';
 
 /** What to restore, and how. */
@@ -61,6 +61,8 @@ export async function restore(request: RestoreRequest): Promise<Restored> {
     );
   }
   const keys = request.withoutSecretKey ? new Map<string, SecretKey>() : findKeys(manifest, request.secretKeyFiles);
+  // Before anything is written, so that the same command can be repeated.
+  if (manifest.mode === 'distributed' && request.serverUrl !== undefined) await assertEmptyServer(schemasOn(request.serverUrl));
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const unlock = lockFolder(dataDir);
   try {

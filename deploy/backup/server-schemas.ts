@@ -83,28 +83,30 @@ async function migrationsOf(db: Database): Promise<string[]> {
   return rows.map((row) => asText(row['name'])).filter((name) => !name.includes(' '));
 }
 
-/**
- * Loads the copies into a server. Raises failed_precondition if its schemas of these names are not empty before, or lack a migration that the
- * copies have afterwards.
- */
+/** Raises failed_precondition if the schemas of the services on a server are not empty. */
+export async function assertEmptyServer(urls: ServiceUrls): Promise<void> {
+  await withDatabase(withSchema(urls.ledger, 'information_schema'), async (db) => {
+    const schemas = serviceNames.map((name) => parseMysqlUrl(urls[name]).database);
+    const [row] = await db.query(
+      `SELECT MIN(table_schema) AS used FROM tables WHERE table_schema IN (${schemas.map(() => '?').join(', ')})`,
+      schemas,
+    );
+    if (row!['used'] === null) return;
+    throw new AppError(
+      'failed_precondition',
+      `The server already has tables in ${asText(row!['used'])}, and a restore never overwrites data. ` +
+        'Drop its schema if nobody needs it, or set TOLLGATE_RESTORE_DATABASE_URL to another server.',
+    );
+  });
+}
+
+/** Loads the copies into an empty server. Raises failed_precondition if its schemas lack a migration that the copies have afterwards. */
 export async function loadServer(
   urls: ServiceUrls,
   paths: readonly string[],
   migrations: Readonly<Record<string, readonly string[]>>,
 ): Promise<void> {
   const url = urls.ledger;
-  await withDatabase(withSchema(url, 'information_schema'), async (db) => {
-    const schemas = serviceNames.map((name) => parseMysqlUrl(urls[name]).database);
-    const [row] = await db.query(
-      `SELECT COUNT(*) AS present FROM tables WHERE table_schema IN (${schemas.map(() => '?').join(', ')})`,
-      schemas,
-    );
-    if (asNumber(row!['present']) > 0)
-      throw new AppError(
-        'failed_precondition',
-        `The server already has tables in ${schemas.join(', ')}, and a restore never overwrites data.`,
-      );
-  });
   for (const path of paths) await load(withSchema(url, ''), path);
   for (const name of serviceNames) {
     const loaded = await withDatabase(urls[name], migrationsOf).catch((): string[] => []);
@@ -121,7 +123,11 @@ export async function replayBinaryLogs(
   position: BinaryLogPosition,
   until: string | undefined,
 ): Promise<void> {
-  await applyBinaryLogs(withSchema(urls.ledger, ''), logs, position, until);
+  // One schema after another, which no transaction spans. So the statements of administrators, such as CREATE USER, are left out.
+  for (const name of serviceNames) {
+    const { database } = parseMysqlUrl(urls[name]);
+    await applyBinaryLogs(withSchema(urls.ledger, ''), database, logs, position, until);
+  }
 }
 
 async function withDatabase<T>(url: string, work: (db: Database) => Promise<T>): Promise<T> {
