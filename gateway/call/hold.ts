@@ -1,13 +1,14 @@
 // Holds the worst-case cost of a call at the ledger.
 import { callContext } from '#client/call-context.js';
 import type { BudgetShare, HoldResponse } from '#proto/ledger/v1/ledger.js';
+import type { UnitCounts } from '#proto/inference/v1/tokens.js';
 import type { Key, Project } from '#proto/auth/v1/auth.js';
 import type { Budget } from '#proto/budget/v1/budget.js';
 import type { GatewayConfig } from '../config.js';
 import type { ParsedCall } from '../formats/format.js';
 import type { GatewayPeers } from '../peers.js';
 import type { CallableModel } from '../replicas/models.js';
-import { affordableOutputTokens, explainRefusal, type Quote, quoteCall } from './quote.js';
+import { affordableOutputTokens, explainRefusal, type Quote, quoteCall, unitCapsOf } from './quote.js';
 import { isUnknownOutcome, type UnknownHolds } from './unknown-holds.js';
 
 /** The call whose cost is held. */
@@ -31,6 +32,8 @@ export interface Held {
   readonly amountNanoUsd: bigint;
   readonly outputCapTokens: number;
   readonly inputTokensMax: number;
+  /** The most that the call may use of units that are not tokens; undefined for none but the request itself. */
+  readonly unitCaps: UnitCounts | undefined;
   /** How much of the project's budgets is spent, if its calls may use a cheaper model. */
   readonly projectShare: BudgetShare | undefined;
   /** Resolves when the hold can no longer be lost; rejects with the error for the caller if it may be lost. */
@@ -43,7 +46,8 @@ export interface Held {
  */
 export async function hold(request: HeldCall, { model, price }: CallableModel, deps: HoldDeps): Promise<Held> {
   const { parsed } = request;
-  const quote = quoteCall(model, price, { ...parsed, choices: Math.max(1, parsed.request.choices) });
+  const unitCaps = unitCapsOf(parsed.request.native?.vendorTools ?? [], price);
+  const quote = quoteCall(model, price, { ...parsed, choices: Math.max(1, parsed.request.choices), unitCaps });
   let final: Promise<HoldResponse> | undefined;
   const { hold: granted, projectShare } = await new Promise<HoldResponse>((resolve, reject) => {
     final = requestHold(request, quote, deps, (response) => resolve(response as HoldResponse));
@@ -54,7 +58,7 @@ export async function hold(request: HeldCall, { model, price }: CallableModel, d
   durable.catch(() => undefined);
   const { amountNanoUsd } = granted!;
   const outputCapTokens = affordableOutputTokens(quote, amountNanoUsd);
-  return { amountNanoUsd, outputCapTokens, inputTokensMax: quote.inputTokensMax, projectShare, durable };
+  return { amountNanoUsd, outputCapTokens, inputTokensMax: quote.inputTokensMax, unitCaps, projectShare, durable };
 }
 
 /** Returns the ledger's response once the hold is durable. Raises the error for the caller. */

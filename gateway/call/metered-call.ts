@@ -158,6 +158,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
     idempotencyKeyHash: nothing,
     attempts: [],
     modelFallback: fallback,
+    unitCaps: held.unitCaps,
   };
   const progress = new Progress(call, startedAtMs);
   const reading = deps.drain.watch(request.disconnected, progress);
@@ -175,6 +176,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
         targets: [...callable.targets],
         maxOutputTokens: held.outputCapTokens,
         inputTokensMax: held.inputTokensMax,
+        unitCaps: held.unitCaps,
         hedgeAfterMs: callable.targets.length > 1 ? callable.model.hedgeAfterMs : undefined,
         affinityScope:
           callable.model.prefixAffinity === false || request.parsed.request.embedding !== undefined ? undefined : call.accountId,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { AppError } from '#client/errors/app-error.js';
-import { affordableOutputTokens, explainRefusal, imageTokensMaxDefault, type Quote, quoteCall } from './quote.js';
+import { affordableOutputTokens, explainRefusal, imageTokensMaxDefault, quoteCall, type Quote, unitCapsOf } from './quote.js';
 
 const model = Model.fromPartial({ id: 'm', contextLimitTokens: 10_000, outputLimitTokens: 4000 });
 const price = PriceVersion.fromPartial({
@@ -65,6 +65,19 @@ describe('a quote for more than text', () => {
       inputTokensMax: 100_000,
       bound: { fixedNanoUsd: 100_000n * 200n + 3n },
     });
+  });
+
+  it('covers as many uses of a vendor’s tool as the call and the price allow, and what it may find', () => {
+    const units = [{ unit: 'web_search', nanoUsd: 10_000_000n, maxPerCall: 5 }];
+    const priced = PriceVersion.fromPartial({ ...price, units });
+    const tool = (maxUses?: number, unit = 'web_search') => ({ field: 'tools.0.type', type: 'web_search_20250305', unit, maxUses });
+    const capOf = (...tools: ReturnType<typeof tool>[]): number | undefined => unitCapsOf(tools, priced)?.counts[0]?.count;
+    expect([capOf(tool(2)), capOf(tool(9)), capOf(tool()), capOf(tool(2), tool(2))]).toEqual([2, 5, 5, 4]);
+    expect([capOf(), capOf(tool(2, ''))]).toEqual([undefined, undefined]);
+    const plain = quoteCall(large, priced, { ...demand, documents: 1 });
+    const searching = quoteCall(large, priced, { ...demand, unitCaps: unitCapsOf([tool(2)], priced) });
+    expect(searching.inputTokensMax).toBe(large.contextLimitTokens);
+    expect(searching.amountNanoUsd - plain.amountNanoUsd).toBe(20_000_000n);
   });
 
   it('covers every requested answer, and gives each the same cap', () => {

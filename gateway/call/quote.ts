@@ -1,7 +1,8 @@
 // Calculates what a call can cost at most, from the model's limits and the caller's cap. The gateway admits a call only if this much can be held. Pure.
 import type { Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
+import type { NativeRequest_VendorTool as VendorTool } from '#proto/inference/v1/inference.js';
 import { AppError } from '#client/errors/app-error.js';
-import type { UnitCount } from '#proto/inference/v1/tokens.js';
+import type { UnitCounts } from '#proto/inference/v1/tokens.js';
 import { affordableTokens, type CostBound, costAtMost, costBound } from '#rules/pricing.js';
 
 /** The minimum output cap when the caller gave none and the balance is nearly empty. */
@@ -20,8 +21,11 @@ export interface Demand {
   readonly maxOutputTokens?: number;
   /** The number of answers, each with the whole cap. */
   readonly choices: number;
-  /** The most of each unit that is not a token; absent for none but the request itself. */
-  readonly unitCaps?: readonly UnitCount[] | undefined;
+  /**
+   * The most of each unit that is not a token; absent for none but the request itself. What a vendor's tools find is input too, so with them the
+   * input may fill the context.
+   */
+  readonly unitCaps?: UnitCounts | undefined;
 }
 
 /** The bounds of a call's cost. */
@@ -42,7 +46,7 @@ export interface Quote {
 export function quoteCall(model: Model, price: PriceVersion, demand: Demand): Quote {
   const { maxOutputTokens } = demand;
   const inputTokensMax = inputBound(model, demand);
-  const bound = costBound(price, inputTokensMax, demand.choices, demand.unitCaps);
+  const bound = costBound(price, inputTokensMax, demand.choices, demand.unitCaps?.counts);
   const outputCapTokens = Math.min(maxOutputTokens ?? model.outputLimitTokens, model.outputLimitTokens);
   const amountNanoUsd = costAtMost(bound, outputCapTokens);
   return {
@@ -57,9 +61,26 @@ export function quoteCall(model: Model, price: PriceVersion, demand: Demand): Qu
 /** Tokens per image if the catalog gives no maximum: more than vendors count for the largest image. */
 export const imageTokensMaxDefault = 16_384;
 
-function inputBound({ contextLimitTokens, imageTokensMax }: Model, { inputTokensMax, inputs = 1, images, documents }: Demand): number {
-  if (documents > 0) return contextLimitTokens;
+function inputBound(
+  { contextLimitTokens, imageTokensMax }: Model,
+  { inputTokensMax, inputs = 1, images, documents, unitCaps }: Demand,
+): number {
+  if (documents > 0 || unitCaps !== undefined) return contextLimitTokens;
   return Math.min(contextLimitTokens * inputs, inputTokensMax + images * (imageTokensMax || imageTokensMaxDefault));
+}
+
+/**
+ * Returns the most that a call with these tools may use of each unit: what the caller allows, up to the cap of the price; undefined if no
+ * tool has a unit with a price.
+ */
+export function unitCapsOf(tools: readonly VendorTool[], { units }: PriceVersion): UnitCounts | undefined {
+  if (tools.length === 0) return undefined;
+  const counts = units.flatMap(({ unit, maxPerCall }) => {
+    const uses = tools.filter((tool) => tool.unit === unit).map(({ maxUses }) => maxUses ?? maxPerCall);
+    const wanted = uses.reduce((sum, each) => sum + each, 0);
+    return wanted === 0 ? [] : [{ unit, count: Math.min(maxPerCall, wanted) }];
+  });
+  return counts.length === 0 ? undefined : { counts };
 }
 
 /** Returns the cap on the output of each answer that a held amount pays for. */

@@ -29,7 +29,7 @@ describe.each(formats)('a %s body', (_name, parse) => {
           { type, name: 'y' },
         ],
       }).request.native!;
-      expect(vendorTools).toEqual([{ field: expect.stringMatching(/^tools(\.0|\[0\])\.type$/), type }]);
+      expect(vendorTools).toEqual([{ field: expect.stringMatching(/^tools(\.0|\[0\])\.type$/), type, unit: '' }]);
     }
     const many = Array.from({ length: 17 }, (_, index) => ({ type: `web_search_${index}`, name: `x${index}` }));
     expect(() => parse({ tools: many })).toThrow('at most 16 types of tools that a vendor runs');

@@ -59,12 +59,15 @@ export class Demands {
     this.addForeign(tool);
   }
 
-  /** Notes a tool that only an upstream may receive whose operator allows its type. Raises unsupported_field for too many types. */
-  addVendorTool(field: string, type: string): void {
+  /**
+   * Notes a tool that only an upstream may receive whose operator allows its type, or whose `unit` the model has a price for. Raises
+   * unsupported_field for too many types.
+   */
+  addVendorTool(field: string, type: string, unit = '', maxUses?: number): void {
     if (this.vendorTools.some((tool) => tool.type === type)) return;
     if (this.vendorTools.length >= vendorToolsMax)
       throw fieldError('unsupported_field', field, `a request can have at most ${vendorToolsMax} types of tools that a vendor runs`);
-    this.vendorTools.push({ field, type });
+    this.vendorTools.push({ field, type, unit, maxUses });
   }
 
   /** Refuses a field on upstreams of other formats; the text completes "<field>: …" and names the fix. */

@@ -3,6 +3,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { type Stage, startStage, type Upstream, upstreams } from '../clients/stage.js';
 import { type BalanceRow, post, readSse, settled, sumOfCharges } from '../support/calls.js';
@@ -21,7 +23,11 @@ const prices = {
 };
 const reasoningPrice = 7_777_777_777n;
 
-type Pricing = 'plain' | 'apart';
+/** For a request, and for a search, of which a call may make three. */
+const unitPrices = { request: 123_457n, search: 9_876_543n };
+const searchesMax = 3;
+
+type Pricing = 'plain' | 'apart' | 'searched';
 type Classes = Required<Usage>;
 
 const contextTokens = 100_000;
@@ -64,9 +70,9 @@ describe.each(modes)('charges, %s', (mode) => {
 
   beforeAll(async () => {
     stage = await startStage(mode);
-    for (const upstream of upstreams) for (const pricing of ['plain', 'apart'] as const) await addPriced(upstream, pricing);
+    for (const upstream of upstreams) for (const pricing of ['plain', 'apart', 'searched'] as const) await addPriced(upstream, pricing);
     await eventually(async () =>
-      (await (await fetch(`${stage.system.baseUrl}/v1/catalog`)).text()).includes('messages/apart') ? true : undefined,
+      (await (await fetch(`${stage.system.baseUrl}/v1/catalog`)).text()).includes('messages/searched') ? true : undefined,
     );
   });
 
@@ -98,7 +104,15 @@ describe.each(modes)('charges, %s', (mode) => {
       output: prices.output,
       ...(pricing === 'apart' ? { reasoning: reasoningPrice } : {}),
     };
-    await stage.system.cli('price', 'publish', id, ...Object.entries(flags).flatMap(([name, price]) => [`--${name}`, usd(price)]));
+    const searches = `web_search=${usd(unitPrices.search)},max=${searchesMax}`;
+    const units = pricing === 'searched' ? ['--unit', `request=${usd(unitPrices.request)}`, '--unit', searches] : [];
+    await stage.system.cli(
+      'price',
+      'publish',
+      id,
+      ...Object.entries(flags).flatMap(([name, price]) => [`--${name}`, usd(price)]),
+      ...units,
+    );
   }
 
   async function ask(
@@ -337,6 +351,88 @@ describe.each(modes)('charges, %s', (mode) => {
       await expectCharged(answer, usage, 'plain');
     },
   );
+
+  describe('with searches that the vendor runs', () => {
+    const usage = { input_tokens: 4321, output_tokens: 57 };
+    const used: Classes = { input: 4321, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 57, reasoning: 0 };
+    const tokensCost = costOf(used, 'plain');
+    const messages = [{ role: 'user' as const, content: 'What is new?' }];
+    const prompted = { prompt_tokens: 4321, completion_tokens: 57, total_tokens: 4378 };
+    const clientsOf = () => ({
+      openai: new OpenAI({ baseURL: `${stage.system.baseUrl}/v1`, apiKey: stage.system.firstKey, maxRetries: 0 }),
+      anthropic: new Anthropic({ baseURL: stage.system.baseUrl, apiKey: stage.system.firstKey, maxRetries: 0 }),
+    });
+
+    async function expectSearches(requestId: string, searches: number, marks: Json = {}): Promise<void> {
+      const record = (await stage.charge(requestId)) as unknown as Json;
+      const due = tokensCost + unitPrices.request + BigInt(searches) * unitPrices.search;
+      const counted = [
+        { unit: 'request', quantity: 1 },
+        { unit: 'web_search', quantity: searches },
+      ];
+      expect(record).toMatchObject({
+        charge_usd: usd(due).replace(/0+$/, ''),
+        units: searches === 0 ? counted.slice(0, 1) : counted,
+        ...marks,
+      });
+    }
+
+    it('are charged by the vendor’s count, to a caller of the official libraries', async () => {
+      const { openai, anthropic } = clientsOf();
+      const tools = [{ type: 'web_search_20250305' as const, name: 'web_search' as const }];
+      for (const [maxUses, sent] of [
+        [undefined, searchesMax],
+        [2, 2],
+        [9, searchesMax],
+      ] as const) {
+        const asked = stage.play('messages', { rawUsage: { ...usage, server_tool_use: { web_search_requests: 2 } } });
+        const { data, response } = await anthropic.messages
+          .create({ model: 'messages/searched', max_tokens: 200, messages, tools: [{ ...tools[0]!, max_uses: maxUses }] })
+          .withResponse();
+        expect(data.usage.server_tool_use?.web_search_requests).toBe(2);
+        expect((asked()[0]!.body['tools'] as Json[])[0]).toMatchObject({ type: 'web_search_20250305', max_uses: sent });
+        await expectSearches(response.headers.get('request-id')!, 2);
+      }
+      stage.play('chat-completions', { rawUsage: { ...prompted, server_tool_use: { web_search_requests: 3 } } }, { rawUsage: prompted });
+      for (const searches of [3, 1]) {
+        const stream = await openai.chat.completions
+          .create({ model: 'chat-completions/searched', max_tokens: 200, messages, web_search_options: {}, stream: true })
+          .withResponse();
+        for await (const _chunk of stream.data);
+        await expectSearches(stream.response.headers.get('x-request-id')!, searches);
+      }
+    });
+
+    it('are charged at most as many as were held for, and none if none were made', async () => {
+      const { anthropic } = clientsOf();
+      const search = { type: 'web_search_20250305' as const, name: 'web_search' as const, max_uses: 1 };
+      for (const [reported, charged] of [
+        [2, 1],
+        [0, 0],
+      ] as const) {
+        stage.play('messages', { rawUsage: { ...usage, server_tool_use: { web_search_requests: reported } } });
+        const { response } = await anthropic.messages
+          .create({ model: 'messages/searched', max_tokens: 200, messages, tools: [search] })
+          .withResponse();
+        const marks = { quarantined: reported > charged, outcome_detail: reported > charged ? 'unit_above_cap (web_search 2 of 1)' : null };
+        await expectSearches(response.headers.get('request-id')!, charged, marks);
+      }
+    });
+
+    it('are refused by name where they have no price, and cost the vendor nothing', async () => {
+      const { openai, anthropic } = clientsOf();
+      const asked = stage.play('messages', {});
+      const search = { type: 'web_search_20250305' as const, name: 'web_search' as const };
+      await expect(anthropic.messages.create({ model: 'messages/plain', max_tokens: 200, messages, tools: [search] })).rejects.toThrow(
+        /tools\.0\.type: the model has no price for the unit/,
+      );
+      const heard = stage.play('chat-completions', {});
+      await expect(
+        openai.chat.completions.create({ model: 'chat-completions/plain', max_tokens: 200, messages, web_search_options: {} }),
+      ).rejects.toThrow(/web_search_options: the model has no price for the unit/);
+      expect([...asked(), ...heard()]).toEqual([]);
+    });
+  });
 
   it('add up to what the balance has spent', async () => {
     const { rows, balance } = await settled(stage.system, stage.accountId);

@@ -80,7 +80,10 @@ export const mutants: readonly Mutant[] = [
     ['gateway/call/quote.test.ts'],
     [
       ['images are free of bounds', 'inputTokensMax + images * (imageTokensMax || imageTokensMaxDefault)', 'inputTokensMax'],
-      ['a document is bounded by the text', 'if (documents > 0) return contextLimitTokens;', ''],
+      ['searches are not held', 'demand.choices, demand.unitCaps?.counts)', 'demand.choices)'],
+      ['what a search finds is not held', ' || unitCaps !== undefined', ''],
+      ['more searches are held than the price allows', 'Math.min(maxPerCall, wanted)', 'wanted'],
+      ['a document is bounded by the text', 'documents > 0 || unitCaps', 'unitCaps'],
       [
         'a cap of the caller is not lowered to the limit',
         'Math.min(maxOutputTokens ?? model.outputLimitTokens, model.outputLimitTokens)',

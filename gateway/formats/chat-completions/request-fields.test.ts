@@ -151,7 +151,7 @@ describe('a field of a chat-completions request', () => {
     ['prediction', { prediction: { type: 'content', content: 'x' } }, dropped('prediction')],
     ['moderation that scores', { moderation: { model: 'x', policy: { input: { mode: 'score' } } } }, dropped('moderation')],
     ['moderation that blocks', { moderation: { policy: { output: { mode: 'block' } } } }, refused('moderation.policy.output.mode')],
-    ['web_search_options', { web_search_options: {} }, refused('web_search_options')],
+    ['web_search_options', { web_search_options: {} }, elsewhere('web_search_options')],
     ['search_parameters', { search_parameters: {} }, refused('search_parameters')],
     ['enable_search', { enable_search: true }, refused('enable_search')],
     ['plugins', { plugins: [{ id: 'web' }] }, refused('plugins')],

@@ -1,5 +1,6 @@
 // A chat-completions request → the common inference call, and the caller's own fields beside it.
 import type { ResponseFormat } from '#proto/inference/v1/inference.js';
+import { webSearchUnit } from '#rules/pricing.js';
 import { bodyReader, fieldError } from '../body-reader.js';
 import { Demands } from '../required-capabilities.js';
 import { endUserOf } from '../end-user.js';
@@ -91,5 +92,10 @@ function refuseAnswersElsewhere(body: ChatCompletionRequest, demands: Demands): 
   const topLogprobs = body.top_logprobs ?? 0;
   if (topLogprobs > 0 && body.logprobs !== true) throw fieldError('invalid_request', 'top_logprobs', 'needs "logprobs": true');
   if ((body.n ?? 1) > 1) demands.refuseElsewhere('n', 'the model gives 1 answer per call; make one call for each answer');
+  if (body.web_search_options !== undefined && body.web_search_options !== null) {
+    demands.addVendorTool('web_search_options', 'web_search_options', webSearchUnit);
+    demands.addForeign(body.web_search_options);
+    demands.refuseElsewhere('web_search_options', 'the vendor of the model does not search; leave it out');
+  }
   if (body.logprobs === true) demands.refuseElsewhere('logprobs', 'the model does not return log probabilities; leave it out');
 }

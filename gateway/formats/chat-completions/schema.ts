@@ -77,10 +77,17 @@ export const ChatCompletionRequest = Type.Object(
     prompt_cache_key: optional(Type.String({ description: 'Passed on as a SHA-256 only.' }), nativeOnly),
     modalities: optional(Type.Array(Type.Literal('text', elseUnsupported('only text output is supported')))),
     moderation: optional(Moderation, ignoredAs),
+    web_search_options: optional(
+      Type.Object(
+        {},
+        {
+          description: 'A search by the vendor. Requires a model with a price for the unit web_search, behind an upstream of this format.',
+        },
+      ),
+    ),
     enable_search: optional(Type.Literal(false, elseUnsupported(noSearch))),
     ...refused({
       audio: 'audio output is not supported; leave it out',
-      web_search_options: noSearch,
       search_parameters: noSearch,
       plugins: 'what a vendor runs costs more than tokens; leave it out',
     }),

@@ -1,11 +1,23 @@
 // The tools of a messages request and the choice among them → the common prompt.
 import { type Tool, type ToolChoice, ToolChoice_Mode as Mode } from '#proto/inference/v1/inference.js';
+import { webSearchUnit } from '#rules/pricing.js';
 import { fieldError } from '../body-reader.js';
 import { assertNoFileIds, type Reading } from './reading.js';
 import { CustomTool, type CustomToolParam, type ToolChoiceParam, type ToolParam } from './tool-schema.js';
 
 /** Tools that the client runs, and the search among its own tools: they cost nothing but tokens. A vendor charges others by the call, or adds unbounded input. */
 const costTokensOnly = /^(bash|text_editor|memory|computer|computer_toolset|browser|browser_toolset|tool_search_tool_(bm25|regex))_\d{8}$/;
+
+const countMax = 2 ** 31 - 1;
+/** The search that the vendor runs and counts. */
+const webSearch = /^web_search_\d{8}$/;
+
+function maxUsesOf(param: object, path: string): number | undefined {
+  const { max_uses: maxUses } = param as { max_uses?: unknown };
+  if (maxUses === undefined || maxUses === null) return undefined;
+  if (typeof maxUses === 'number' && Number.isInteger(maxUses) && maxUses >= 1 && maxUses <= countMax) return maxUses;
+  throw fieldError('invalid_request', `${path}.max_uses`, 'must be a positive integer');
+}
 
 /** Translates the tools that the caller describes; others reach only upstreams of this format. Raises invalid_request or unsupported_field. */
 export function translateTools(params: readonly ToolParam[], reading: Reading): Tool[] {
@@ -43,7 +55,8 @@ function translateTool(param: CustomToolParam, cacheTtl: string | undefined, rea
 
 function passToolOn(param: Exclude<ToolParam, CustomToolParam>, path: string, { demands }: Reading): void {
   const type = param.type as unknown as string;
-  if (!costTokensOnly.test(type)) demands.addVendorTool(`${path}.type`, type);
+  if (webSearch.test(type)) demands.addVendorTool(`${path}.type`, type, webSearchUnit, maxUsesOf(param, path));
+  else if (!costTokensOnly.test(type)) demands.addVendorTool(`${path}.type`, type);
   assertNoFileIds(param, path);
   demands.addImpliedTool(param);
   demands.refuseElsewhere(

@@ -1,7 +1,8 @@
 // Tracks the usage of one call: a cheap running figure with every batch of events, and the final one that is charged.
-import type { Event, GenerateRequest, GenerateResponse } from '#proto/inference/v1/inference.js';
+import { ApiFormat, type Event, type GenerateRequest, type GenerateResponse } from '#proto/inference/v1/inference.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { AnswerText } from '#rules/answer-text.js';
+import { webSearchUnit } from '#rules/pricing.js';
 import { boundedOutput, countOutput } from './count-output.js';
 import { estimateInput, roughInput, textFactor } from './estimate.js';
 import { inputTokensMax, roughTokens, tokenInputs } from './prompt-text.js';
@@ -75,6 +76,7 @@ export class Meter {
       usageSoFar: {
         ...(isFault(input) ? plainInput(this.#estimateInput()) : input),
         ...(isFault(output) ? this.#roughOutput() : output),
+        ...this.#units(),
       },
       inputReported: !isFault(input),
       outputReported: !isFault(output),
@@ -85,15 +87,25 @@ export class Meter {
   async finish(): Promise<FinalUsage> {
     const input = this.#checkedInput();
     const output = await this.#comparedOutput();
-    const fault = [input, output].find((half) => typeof half === 'string');
+    const searches = this.request.unitCaps === undefined ? undefined : this.#report.searches;
+    const fault = [input, output, searches].find((part) => typeof part === 'string');
     return {
       usage: {
         ...(isFault(input) ? plainInput(await this.#countInput()) : input),
         ...(isFault(output) ? await this.#countOutput() : output),
+        ...this.#units(),
       },
-      usageReported: !isFault(input) && !isFault(output),
+      usageReported: !isFault(input) && !isFault(output) && typeof searches !== 'string',
       usageFault: fault ?? '',
     };
+  }
+
+  /** Returns the searches, if the call pays for any. A chat-completions vendor that does not report them makes one for each call. */
+  #units(): Pick<TokenCounts, 'units'> {
+    const { unitCaps, native } = this.request;
+    if (unitCaps === undefined) return {};
+    const { searches = native?.format === ApiFormat.API_FORMAT_CHAT_COMPLETIONS ? 1 : 0 } = this.#report;
+    return { units: { counts: typeof searches === 'number' && searches > 0 ? [{ unit: webSearchUnit, count: searches }] : [] } };
   }
 
   #checkedInput(): InputCounts | UsageFault | undefined {

@@ -36,12 +36,22 @@ export type UsageFault = (typeof usageFaults)[number];
 export interface UsageReport {
   readonly input: InputCounts | UsageFault | undefined;
   readonly output: OutputCounts | UsageFault | undefined;
+  /** The web searches that the vendor ran; absent if it reported none. */
+  readonly searches?: number | UsageFault | undefined;
 }
 
 /** Nothing reported yet. */
 export const noReport: UsageReport = { input: undefined, output: undefined };
 
 const countMax = 2 ** 31 - 1;
+
+/** Returns the searches in a `usage` object: those of a vendor's tool, or of a model that always searches; undefined if there are none. */
+export function readSearches(usage: Readonly<Record<string, unknown>>): UsageReport['searches'] {
+  const tools = usage['server_tool_use'];
+  const ofTool = typeof tools === 'object' && tools !== null ? (tools as Record<string, unknown>)['web_search_requests'] : undefined;
+  const searches = ofTool ?? usage['num_search_queries'] ?? undefined;
+  return searches === undefined ? undefined : isCount(searches) ? searches : 'not_a_count';
+}
 
 /** Reports whether a value of a wire format can be a number of tokens. */
 export function isCount(value: unknown): value is number {

@@ -53,6 +53,24 @@ describe('tools that a vendor runs', () => {
     for (const wire of Object.values(wires)) expect(sending(wire, 'web_search')).toThrow('cost more than tokens');
   });
 
+  it('reach an upstream if the call pays for their unit, at most as often as it pays for', () => {
+    const tool = { type: 'web_search_20250305', name: 'web_search', max_uses: 9 };
+    const fieldsJson = JSON.stringify({ messages: [], tools: [{ name: 'own', input_schema: {} }, tool] });
+    const vendorTools = [{ field: 'tools[1].type', type: tool.type, unit: 'web_search' }];
+    const native = { format: ApiFormat.API_FORMAT_MESSAGES, fieldsJson, vendorTools };
+    const sent = (count: number) =>
+      JSON.parse(
+        wires.anthropic.generateBody(textRequest('Hi', { native, unitCaps: { counts: [{ unit: 'web_search', count }] } }), 'm', true).json,
+      ) as { tools: object[] };
+    expect(sent(2).tools).toEqual([
+      { name: 'own', input_schema: {} },
+      { ...tool, max_uses: 2 },
+    ]);
+    expect(sent(20).tools[1]).toEqual(tool);
+    expect(() => wires.anthropic.generateBody(textRequest('Hi', { native }), 'm', true)).toThrow('no price for the unit "web_search"');
+    expect(wires.anthropic.count!.body(textRequest('Hi', { native }), 'm')).toContain('web_search_20250305');
+  });
+
   it('are a matter of their own format: another one is sent no such tool', () => {
     const native = { format: chat, fieldsJson: '{}', vendorTools: [{ field: 'tools[0].type', type: 'web_search' }] };
     expect(() => wires.anthropic.generateBody(textRequest('Hi', { native }), 'm', true)).not.toThrow();

@@ -1,16 +1,31 @@
-// The tools of a caller that the vendor may run. An upstream receives those that its operator allows, because they cost more than tokens. Pure.
+// The tools of a caller that the vendor may run. An upstream receives those that the call pays for by their unit, and those that its operator
+// allows, because they cost more than tokens. Pure.
 import { AppError } from '#client/errors/app-error.js';
-import type { ApiFormat, GenerateRequest } from '#proto/inference/v1/inference.js';
+import type { ApiFormat, GenerateRequest, NativeRequest_VendorTool as VendorTool } from '#proto/inference/v1/inference.js';
 import { nativeFor } from './native.js';
 
-/** Raises unsupported_field if a caller of this format sends a tool whose type, as tools.<type>, is not among the allowed fields. */
-export function assertToolsAllowed(request: Pick<GenerateRequest, 'native'>, format: ApiFormat, allowedFields: readonly string[]): void {
-  const refused = nativeFor(request, format)?.vendorTools.find(({ type }) => !allowedFields.includes(`tools.${type}`));
+/** Raises unsupported_field if a caller of this format sends a tool that the call does not pay for, and whose type, as tools.<type>, is not among the allowed fields. */
+export function assertToolsAllowed(
+  request: Pick<GenerateRequest, 'native' | 'unitCaps'>,
+  format: ApiFormat,
+  allowedFields: readonly string[],
+): void {
+  const isPaid = ({ unit }: VendorTool): boolean => request.unitCaps?.counts.some((cap) => cap.unit === unit) === true;
+  const refused = nativeFor(request, format)?.vendorTools.find((tool) => !isPaid(tool) && !allowedFields.includes(`tools.${tool.type}`));
   if (refused === undefined) return;
-  const { field, type } = refused;
+  const { field, type, unit } = refused;
+  if (unit !== '') throw unpriced(field, unit);
   throw new AppError(
     'unsupported_field',
     `${field}: tools of the type "${type.slice(0, 64)}" are not supported, because the vendor may run them and they cost more than tokens; run the tool on your side and describe it as a function`,
+    { details: { field } },
+  );
+}
+
+function unpriced(field: string, unit: string): AppError {
+  return new AppError(
+    'unsupported_field',
+    `${field}: the model has no price for the unit "${unit}", so its vendor may not run this; leave it out, or choose a model that has one (unit_prices in GET /v1/models)`,
     { details: { field } },
   );
 }

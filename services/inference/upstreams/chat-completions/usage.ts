@@ -1,11 +1,19 @@
 // Converts the usage that chat-completions upstreams report to canonical classes. `prompt_tokens` includes cache reads and writes.
-import { type InputCounts, isCount, noReport, type OutputCounts, totalInput, type UsageReport } from '../../tokens/usage-report.js';
+import {
+  type InputCounts,
+  isCount,
+  noReport,
+  type OutputCounts,
+  readSearches,
+  totalInput,
+  type UsageReport,
+} from '../../tokens/usage-report.js';
 import { isObject } from '../stream-decoder.js';
 
 /** Returns the report in a `usage` object. */
 export function readUsage(usage: unknown): UsageReport {
   if (!isObject(usage)) return { input: 'not_a_count', output: 'not_a_count' };
-  return { input: readInput(usage), output: readOutput(usage) };
+  return { input: readInput(usage), output: readOutput(usage), searches: readSearches(usage) };
 }
 
 /**
@@ -16,7 +24,11 @@ export function mergeReports(earlier: UsageReport, later: UsageReport): UsageRep
   const keepsInput = isNothing(later.input, totalInput) && earlier.input !== undefined;
   const keepsOutput = isNothing(later.output, outputOf) && earlier.output !== undefined;
   if (keepsInput && keepsOutput) return earlier;
-  return { input: keepsInput ? earlier.input : later.input, output: keepsOutput ? earlier.output : later.output };
+  return {
+    input: keepsInput ? earlier.input : later.input,
+    output: keepsOutput ? earlier.output : later.output,
+    searches: later.searches ?? earlier.searches,
+  };
 }
 
 function isNothing<T extends object>(half: T | string | undefined, total: (counts: T) => number): boolean {

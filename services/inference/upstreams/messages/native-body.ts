@@ -27,6 +27,23 @@ export function withBudgetBelow(maxTokens: number, fieldsJson: string): { fields
   return { fieldsJson: JSON.stringify(rest), dropped: ['thinking', 'context_management'] };
 }
 
+/** Returns the caller's fields with no search tool that may be used more often than money is held for. */
+export function withSearchesAtMost(searches: number, fieldsJson: string): string {
+  const fields = JSON.parse(fieldsJson) as JsonObject;
+  const tools: readonly unknown[] = Array.isArray(fields['tools']) ? fields['tools'] : [];
+  const limited = tools.map((tool) => {
+    if (!isObject(tool) || !isWebSearch(String(tool['type']))) return tool;
+    const wanted = tool['max_uses'];
+    return { ...tool, max_uses: typeof wanted === 'number' ? Math.min(wanted, searches) : searches };
+  });
+  return JSON.stringify({ ...fields, tools: limited });
+}
+
+/** Reports whether the vendor's web search has this type in some version. */
+function isWebSearch(type: string): boolean {
+  return /^web_search_\d{8}$/.test(type);
+}
+
 /** Removes thinking without a signature, which comes from another vendor and would be rejected; a message of nothing else is removed with it. */
 function withSignedThinkingOnly(fieldsJson: string): string {
   // Quotes inside texts are escaped, so this text can only be a field of an object.

@@ -1,12 +1,13 @@
 // Builds the body of POST /messages or POST /messages/count_tokens from a common request. Pure.
 import { type CountTokensRequest, type GenerateRequest, ApiFormat } from '#proto/inference/v1/inference.js';
+import { countOf, webSearchUnit } from '#rules/pricing.js';
 import type { UpstreamBody } from '../http/wire.js';
 import { droppedFor, nativeFor } from '../native.js';
 import type { JsonObject } from '../stream-decoder.js';
 import { limitCacheMarks } from './cache-marks.js';
 import { type Conversation, endsWithAssistant, isTurnWithoutThoughts, toConversation } from './conversation.js';
 import { traitsOf } from './model-traits.js';
-import { nativeBody, withBudgetBelow } from './native-body.js';
+import { nativeBody, withBudgetBelow, withSearchesAtMost } from './native-body.js';
 import { outputForm } from './output-format.js';
 import { planThinking, type ThinkingPlan } from './reasoning.js';
 import { samplingFields } from './sampling.js';
@@ -30,7 +31,8 @@ export function messagesBody(request: GenerateRequest, model: string, streams = 
       (request.reasoning?.budgetTokens ?? 0) < request.maxOutputTokens
         ? { ...native, dropped: [] }
         : withBudgetBelow(request.maxOutputTokens, native.fieldsJson);
-    return { json: nativeBody(ours, fieldsJson), dropped };
+    const searches = countOf({ units: request.unitCaps }, webSearchUnit);
+    return { json: nativeBody(ours, searches === 0 ? fieldsJson : withSearchesAtMost(searches, fieldsJson)), dropped };
   }
   const dropped = new Set(droppedFor(request, format));
   const { fields, thinking } = promptFields(request, model, request.maxOutputTokens, dropped);

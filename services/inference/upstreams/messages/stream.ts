@@ -138,6 +138,7 @@ export class MessagesDecoder implements StreamDecoder {
         return true;
       }
       default:
+        if (block['type'] === 'server_tool_use' && block['name'] === 'web_search') this.#usage.noteSearch();
         if (!this.options.isNative) return false;
         writer.open({ $case: 'foreign', value: { json: JSON.stringify(block) } });
         if (beside !== undefined) writer.attachBeside(beside);

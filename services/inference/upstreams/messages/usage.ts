@@ -1,5 +1,5 @@
 // Usage that messages upstreams report in pieces: input at the start, totals at the end. `input_tokens` excludes the caches.
-import { isCount, type UsageReport } from '../../tokens/usage-report.js';
+import { isCount, readSearches, type UsageReport } from '../../tokens/usage-report.js';
 import { isObject, type JsonObject } from '../stream-decoder.js';
 
 /** Holds the fields seen so far, merged one by one: the last value that is not null wins, but a 0 never erases an earlier nonzero count. */
@@ -7,6 +7,8 @@ export class MergedUsage {
   readonly #input = new Map<string, unknown>();
   #output: unknown;
   #thinking: unknown;
+  #searchesBegun = 0;
+  #searches: UsageReport['searches'];
 
   /** Merges the usage of `message_start`. Its output count is a placeholder and is ignored. */
   mergeStart(usage: unknown): void {
@@ -17,6 +19,7 @@ export class MergedUsage {
   mergeDelta(usage: unknown): void {
     if (!isObject(usage)) return;
     this.#mergeInput(usage);
+    this.#searches = readSearches(usage) ?? this.#searches;
     const output = usage['output_tokens'] ?? undefined;
     // Some resellers fill the last report with zeros.
     if (output !== undefined && (output !== 0 || this.#output === undefined)) this.#output = output;
@@ -25,9 +28,14 @@ export class MergedUsage {
     if (thinking !== undefined && (thinking !== 0 || this.#thinking === undefined)) this.#thinking = thinking;
   }
 
+  /** Notes that the vendor began a search. Its own count, which comes with the end, replaces this one: it leaves out those that failed. */
+  noteSearch(): void {
+    this.#searchesBegun += 1;
+  }
+
   /** Returns the fields in canonical classes. */
   get report(): UsageReport {
-    return { input: this.#readInput(), output: this.#readOutput() };
+    return { input: this.#readInput(), output: this.#readOutput(), searches: this.#searches ?? (this.#searchesBegun || undefined) };
   }
 
   #mergeInput(usage: JsonObject): void {

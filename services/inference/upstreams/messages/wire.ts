@@ -40,7 +40,11 @@ export function messagesWire(upstreamId: string, baseUrl: string, allowedFields:
     count: {
       path: '/messages/count_tokens',
       body(request, model) {
-        assertToolsAllowed(request, format, allowedFields);
+        // Counting runs no tool, so those that a call could pay for are counted with the rest.
+        const unitCaps = {
+          counts: (request.native?.vendorTools ?? []).map(({ unit }) => ({ unit, count: 1 })).filter(({ unit }) => unit !== ''),
+        };
+        assertToolsAllowed({ ...request, unitCaps }, format, allowedFields);
         return countTokensBody(request, model);
       },
       read: (answer) => (isObject(answer) && isCount(answer['input_tokens']) ? answer['input_tokens'] : undefined),
