@@ -18,11 +18,11 @@ field, if not all have it.`;
 
 const head = `# API reference
 
-All routes of the two request formats, and those for models, keys and charges. The machine-readable document is
+All routes of the request formats, and those for models, keys and charges. The machine-readable document is
 [openapi.json](../openapi.json) (OpenAPI ${openapi.openapi}). The console's API has [its own reference](console-api.md).
 
 Send a platform key as \`Authorization: Bearer\` or \`x-api-key\` to every route that does not state that it needs none. The routes of the
-two formats also work without \`/v1\`, and with a second one: [clients](clients.md) describes what each client library appends to a base address.
+formats also work without \`/v1\`, and with a second one: [clients](clients.md) describes what each client library appends to a base address.
 [Errors](errors.md) describes what an error looks like and what to do about it; [charges](charging.md) describes what each call costs.
 
 ${inTables} Fields that are not listed here are sent to upstreams of the same format; for other upstreams, they are named in the header

@@ -35,7 +35,7 @@ function errorPage(reason: Reason, isOfCallers: boolean): string {
   }
   const error = new AppError(reason, '…');
   const rows = [
-    ['chat-completions', inChatCompletions[reason]],
+    ['chat-completions, responses, embeddings', inChatCompletions[reason]],
     ['messages', inMessages[reason]],
   ] as const;
   return `${text}
@@ -46,7 +46,7 @@ ${rows.map(([name, each]) => `| ${name} | ${each.status} | \`${each.type}\` | ${
 
 [Errors](../errors.md#whether-to-retry) explains the last column.
 
-## In the chat-completions format
+## In the chat-completions and responses formats
 
 ${shown(asChatCompletion(error, 'req_…'))}
 
@@ -68,12 +68,12 @@ const example = new AppError('balance_held', exampleMessage, {
 const head = `# Errors
 
 Every error states the problem and the fix in \`message\`, and has one of the reasons below in \`error.reason\`. The reasons are a closed list
-and the same in both formats; status, \`type\` and \`code\` are those that each format's client libraries know. Programs should
+and the same in all formats; status, \`type\` and \`code\` are those that each format's client libraries know. Programs should
 branch on \`reason\`.
 
 A refused call costs nothing. [Charges](charging.md) describes, for each outcome, what a call costs that failed after it began.
 
-In the chat-completions format:
+In the chat-completions and responses formats, and for embeddings:
 
 ${shown(asChatCompletion(example, 'req_…'))}
 
@@ -82,7 +82,7 @@ In the messages format:
 ${shown(asMessage(example, 'req_…'))}
 
 Amounts are decimal USD. \`request_id\` is also in the headers \`x-request-id\` and \`request-id\`. An error after a stream has begun is sent as a
-frame of the stream with the same object (\`data:\` in the chat-completions format, \`event: error\` in the messages format); the status is then already 200.
+frame of the stream with the same object (\`data:\` in the chat-completions format, \`event: error\` in the others); the status is then already 200.
 
 ## Whether to retry
 
@@ -117,7 +117,7 @@ function overview(reasons: readonly Reason[]): string {
     const retry = [...new Set([retryWords[one.retry], retryWords[other.retry]])].join(' / ');
     return `| [\`${reason}\`](errors/${reason}.md) | ${one.status} \`${one.type}\` | ${other.status} \`${other.type}\` | ${codes} | ${retry} | ${meaning(reason)} |`;
   });
-  return `| Reason | chat-completions | messages | Code | Retry | Meaning |\n|---|---|---|---|---|---|\n${rows.join('\n')}`;
+  return `| Reason | chat-completions, responses | messages | Code | Retry | Meaning |\n|---|---|---|---|---|---|\n${rows.join('\n')}`;
 }
 
 function codeText({ code }: Rendering): string {

@@ -50,21 +50,20 @@ export function docHtml(shown: RenderedPage, readable: readonly RenderedPage[]):
 
 /**
  * Returns a page of the docs, with the list of pages and the search beside its article.
- * @param path its address below the root; undefined for pages that are not to be found by search engines.
- * @param at its address if `path` is undefined.
+ * @param path its address below the root.
  */
 export function docsPage(options: {
   title: string;
   description: string;
-  path: string | undefined;
-  at?: string;
+  path: string;
+  isUnlisted?: boolean;
   readable: readonly RenderedPage[];
   article: Html;
   query?: string;
 }): string {
-  const { title, description, path, at = path ?? '', readable, article, query } = options;
-  const root = '../'.repeat(at.split('/').length - 1) || './';
-  const current = at.replace(/^docs\/?/, '');
+  const { title, description, path, isUnlisted = false, readable, article, query } = options;
+  const root = '../'.repeat(path.split('/').length - 1) || './';
+  const current = path.replace(/^docs\/?/, '');
   const link = (each: RenderedPage): Html =>
     html`<li>
       <a href="${root}docs/${each.name}" ${isAt(each.name, current) ? html` aria-current="page"` : ''}>${each.menu ?? each.title}</a>
@@ -81,7 +80,7 @@ export function docsPage(options: {
   return page({
     title: `${title} · Tollgate`,
     description,
-    place: { root, site: sitePlaceholder, path },
+    place: { root, site: sitePlaceholder, path, isUnlisted },
     content: html`<div class="docs">
       <div class="search">
         <form
@@ -135,8 +134,8 @@ export function searchHtml(query: string, found: readonly Found[], readable: rea
   return docsPage({
     title: 'Search',
     description: 'Search the docs.',
-    path: undefined,
-    at: 'docs/search',
+    path: 'docs/search',
+    isUnlisted: true,
     readable,
     query,
     article: html`<h1>Search</h1>
@@ -160,21 +159,21 @@ export function searchHtml(query: string, found: readonly Found[], readable: rea
   });
 }
 
-/** Returns the page for an address without a page, or with one that its reader may not read. `at` is the address below the root. */
-export function noDocHtml(at: string, readable: readonly RenderedPage[], isForOperators: boolean): string {
-  const root = '../'.repeat(at.split('/').length - 1) || './';
+/** Returns the page for an address without a page, or with one that its reader may not read. `path` is the address below the root. */
+export function noDocHtml(path: string, readable: readonly RenderedPage[], isForOperators: boolean): string {
+  const root = '../'.repeat(path.split('/').length - 1) || './';
   const text = isForOperators
     ? html`<h1>Sign in to read this page</h1>
         <p>
           This page is for operators of this installation. <a href="${root}console/sign-in">Sign in</a> as an operator, then open it again.
         </p>`
     : html`<h1>No such page</h1>
-        <p>The docs have no page <code>${at.replace(/^docs\//, '')}</code>. Search, or choose one from the list.</p>`;
+        <p>The docs have no page <code>${path.replace(/^docs\//, '')}</code>. Search, or choose one from the list.</p>`;
   return docsPage({
     title: isForOperators ? 'Sign in to read this page' : 'No such page',
     description: 'The docs have no such page.',
-    path: undefined,
-    at,
+    path,
+    isUnlisted: true,
     readable,
     article: text,
   });

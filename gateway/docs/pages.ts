@@ -27,7 +27,7 @@ const sources: Readonly<Record<Audience, readonly Source[]>> = {
     { name: 'api', description: 'Every route with its parameters, fields and responses, from the OpenAPI document.', make: apiPage },
     {
       name: 'errors',
-      description: 'Every error reason in both formats: status, type, code, whether to retry, what to do.',
+      description: 'Every error reason: status, type and code in each format, whether to retry, what to do.',
       make: errorsPage,
     },
     { name: 'not-offered', description: 'The paths of the vendors that are not offered, and what to use instead.', make: notOfferedPage },

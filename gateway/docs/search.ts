@@ -39,18 +39,11 @@ export function createSearch<P extends SearchedPage>(pages: readonly P[]): Searc
   return {
     async find(query, mayRead) {
       const { index, sections } = await (indexed ??= indexOf(pages));
-      const seen = new Set<P>();
       const found: Found[] = [];
       for (const { position, excerpt } of index.find(query.slice(0, queryCharsMax))) {
         const { page, anchor, title } = sections[position]!;
-        // Unlisted pages are short: one result is enough for each.
-        if (!mayRead(page) || (!page.isListed && seen.has(page))) continue;
-        seen.add(page);
-        found.push(
-          page.isListed
-            ? { address: `${page.name}${anchor === '' ? '' : `#${anchor}`}`, page: page.title, section: title, excerpt }
-            : { address: page.name, page: page.title, section: '', excerpt },
-        );
+        if (mayRead(page))
+          found.push({ address: `${page.name}${anchor === '' ? '' : `#${anchor}`}`, page: page.title, section: title, excerpt });
         if (found.length === foundMax) break;
       }
       return found;
@@ -75,9 +68,11 @@ async function indexOf<P extends SearchedPage>(pages: readonly P[]): Promise<{ i
 }
 
 function sectionsOf<P extends SearchedPage>(page: P): Section<P>[] {
-  const [beginning = '', ...rest] = page.rendered().content.text.split(/(?=<h[23] id=")/);
+  const [beginning = '', ...others] = page.rendered().content.text.split(/(?=<h[23] id=")/);
+  // Unlisted pages are short, and begin with what they are about.
+  const rest = page.isListed ? others : [];
   return [
-    { page, anchor: '', title: '', text: `${page.description} ${plainText(beginning)}` },
+    { page, anchor: '', title: '', text: page.isListed ? `${page.description} ${plainText(beginning)}` : plainText(beginning) },
     ...rest.map((part) => {
       const [heading, anchor = '', title = ''] = /^<h\d id="([^"]+)">([^]*?)<\/h\d>/.exec(part) ?? [''];
       return { page, anchor, title: plainText(title).replace(/#$/, '').trim(), text: plainText(part.slice(heading.length)) };

@@ -32,10 +32,7 @@ export function catalogPage(options: {
     place,
     speech,
     content: html`<h1>${t.models}</h1>
-      <p class="lead">
-        ${t.catalogLead} <code>model</code> ${t.catalogLeadTo} <code>/v1/chat/completions</code> ${t.catalogLeadOr}
-        <code>/v1/messages</code>${t.catalogLeadEnd}
-      </p>
+      <p class="lead">${t.catalogLead} <code>model</code> ${t.catalogLeadEnd}</p>
       ${filters(all, query, t)}
       <p id="count" role="status">${t.modelsOf(count(shown.length), count(all.length))}</p>
       <div id="models">

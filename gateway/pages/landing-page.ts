@@ -1,6 +1,7 @@
 // The page at the root: what this gateway is, three numbers, and where to go.
 import type { CatalogModel } from '../formats/models-schema.js';
 import { isOfSandbox } from './catalog-page.js';
+import { readCatalogQuery, selectModels } from './catalog-query.js';
 import { html } from './html.js';
 import type { Speech } from './language.js';
 import { page, type Place } from './page.js';
@@ -11,12 +12,13 @@ import { count } from './words.js';
 /** Whole calls per second on one core, as docs/capacity.md has it; a test compares them. */
 export const measuredCallsPerSecond = 1566;
 
-/** Returns the model that samples use: the first by id that can be called and answers in text, the echo of the sandbox if there is no other. */
+/** Returns the model that samples use: the cheapest that can be called and answers in text, the echo of the sandbox if there is no other. */
 export function sampleModel(models: readonly CatalogModel[]): CatalogModel | undefined {
-  const callable = models
-    .filter((model) => model.available && model.lifecycle === 'active' && model.output_modalities.includes('text'))
-    .sort((a, b) => (a.id < b.id ? -1 : 1));
-  return callable.find((model) => !isOfSandbox(model)) ?? callable.find(({ id }) => id === 'sandbox/echo');
+  const callable = models.filter(
+    (model) => model.available && model.lifecycle === 'active' && model.output_modalities.includes('text') && !isOfSandbox(model),
+  );
+  const cheapest = selectModels(callable, readCatalogQuery({ sort: 'output' }));
+  return cheapest[0] ?? models.find(({ id }) => id === 'sandbox/echo');
 }
 
 /** Returns the page. */

@@ -39,7 +39,9 @@ export function modelPage(options: {
       <p class="lead">${model.description}</p>
       ${model.available && model.usd_per_million_tokens !== null ? html`<p><a class="action" href="${root}console/playground?model=${encodeURIComponent(model.id)}">${t.tryIt}</a></p>` : ''}
       <h2>${t.limits}</h2>
-      <p>${t.limitsAre(count(model.max_input_tokens), count(model.max_tokens))}</p>
+      <p>
+        ${model.max_tokens === 0 ? t.inputLimit(count(model.max_input_tokens)) : t.limitsAre(count(model.max_input_tokens), count(model.max_tokens))}
+      </p>
       <h2>${t.prices}</h2>
       ${
         model.usd_per_million_tokens === null
@@ -54,7 +56,7 @@ export function modelPage(options: {
       ${historyOf(history, nowMs, t)}
       <h2>${t.callIt}</h2>
       <p>${t.keyAdvice}</p>
-      ${samples(model.id, place.site, t)}`,
+      ${samples(model, place.site, t)}`,
   });
 }
 

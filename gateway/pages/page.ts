@@ -10,8 +10,10 @@ export interface Place {
   readonly root: string;
   /** The absolute address of the gateway's root, without a trailing slash. */
   readonly site: string;
-  /** The path of the page below the root, without its query, for example `models/sandbox/echo`; undefined for pages that search engines must not list. */
-  readonly path: string | undefined;
+  /** The path of the page below the root, without its query, for example `models/sandbox/echo`. */
+  readonly path: string;
+  /** Whether search engines must not list the page. */
+  readonly isUnlisted?: boolean;
 }
 
 /** Returns a whole page. Without `speech` it is in English only. */
@@ -22,7 +24,7 @@ export function page(options: { title: string; description: string; place: Place
   const t = textsOf(language);
   const suffix = speech?.suffix ?? '';
   const link = (to: string, text: string): Html => {
-    const isHere = place.path === to || place.path?.startsWith(`${to}/`) === true;
+    const isHere = place.path === to || place.path.startsWith(`${to}/`);
     return html`<a href="${root}${to}${to === 'docs' ? '' : suffix}" ${isHere ? html` aria-current="true"` : ''}>${text}</a>`;
   };
   return html`<!doctype html>
@@ -32,7 +34,7 @@ export function page(options: { title: string; description: string; place: Place
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>${title}</title>
         <meta name="description" content="${description}" />
-        ${place.path === undefined ? html`<meta name="robots" content="noindex" />` : addresses(options, place.path)}
+        ${place.isUnlisted === true ? html`<meta name="robots" content="noindex" />` : addresses(options)}
         <link rel="icon" href="${root}console/icon.svg" type="image/svg+xml" />
         ${styleElement}
         <script src="${root}console/theme.js"></script>
@@ -41,10 +43,10 @@ export function page(options: { title: string; description: string; place: Place
       <body>
         <header class="top">
           <nav class="bar" aria-label="Tollgate">
-            <a class="brand" href="${root}${suffix}"><img src="${root}console/icon.svg" alt="" width="24" height="24" />Tollgate</a>${link(
-              'models',
-              t.models,
-            )}${link('docs', t.docs)}<a href="${root}console/">${t.console}</a>${speech === undefined ? '' : otherLanguage(speech, t)}
+            <a class="brand" href="${root}${suffix}"
+              ><img src="${root}console/icon.svg" alt="" width="24" height="24" /><span>Tollgate</span></a
+            >${link('models', t.models)}${link('docs', t.docs)}<a href="${root}console/">${t.console}</a
+            >${speech === undefined ? '' : otherLanguage(speech, t)}
           </nav>
         </header>
         <main>${content}</main>
@@ -54,9 +56,9 @@ export function page(options: { title: string; description: string; place: Place
 }
 
 /** Returns what link previews and search engines read. */
-function addresses(options: { title: string; description: string; place: Place; speech?: Speech }, path: string): Html {
+function addresses(options: { title: string; description: string; place: Place; speech?: Speech }): Html {
   const { title, description, place, speech } = options;
-  const address = `${place.site}/${path}`;
+  const address = `${place.site}/${place.path}`;
   const chosen = speech === undefined || speech.suffix === '' ? address : `${address}${speech.suffix}`;
   const translations =
     speech === undefined ? '' : languages.map((each) => html`<link rel="alternate" hreflang="${each}" href="${address}?lang=${each}" />`);

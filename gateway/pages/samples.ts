@@ -1,4 +1,5 @@
 // Calls of a model that work unchanged: by curl, Python and TypeScript, in each format. Pure.
+import type { CatalogModel } from '../formats/models-schema.js';
 import { type Html, html } from './html.js';
 import type { Texts } from './texts.js';
 
@@ -8,11 +9,19 @@ interface Sample {
 }
 
 /** Returns the samples, of which one is shown at a time, also without scripts. `site` is the address of the gateway. */
-export function samples(model: string, site: string, t: Texts): Html {
-  return html`<h3>${t.chatFormat}</h3>
-    ${choices('chat', t.chatFormat, chatSamples(model, site))}
-    <h3>${t.messagesFormat}</h3>
-    ${choices('messages', t.messagesFormat, messagesSamples(model, site))}`;
+export function samples({ id, output_modalities: outputs }: CatalogModel, site: string, t: Texts): Html {
+  const formats: [name: string, title: string, all: readonly Sample[]][] = outputs.includes('embedding')
+    ? [['embeddings', t.embeddings, embeddingSamples(id, site)]]
+    : [
+        ['chat', t.chatFormat, chatSamples(id, site)],
+        ['responses', t.responsesFormat, responsesSamples(id, site)],
+        ['messages', t.messagesFormat, messagesSamples(id, site)],
+      ];
+  return html`${formats.map(
+    ([name, title, all]) =>
+      html`<h3>${title}</h3>
+        ${choices(name, title, all)}`,
+  )}`;
 }
 
 /** Returns a sample that can be copied. */
@@ -102,6 +111,66 @@ const message = await client.messages.create({
   messages: [{ role: 'user', content: 'Hello' }],
 });
 console.log(message.content[0].type === 'text' ? message.content[0].text : '');`,
+    },
+  ];
+}
+
+function responsesSamples(model: string, site: string): Sample[] {
+  return [
+    {
+      label: 'curl',
+      code: `curl ${site}/v1/responses \\
+  -H "Authorization: Bearer $TOLLGATE_API_KEY" -H "Content-Type: application/json" \\
+  -d '{"model": "${model}", "max_output_tokens": 300, "input": "Hello"}'`,
+    },
+    {
+      label: 'Python',
+      code: `# pip install openai
+import os
+from openai import OpenAI
+
+client = OpenAI(base_url="${site}/v1", api_key=os.environ["TOLLGATE_API_KEY"])
+response = client.responses.create(model="${model}", input="Hello")
+print(response.output_text)`,
+    },
+    {
+      label: 'TypeScript',
+      code: `// npm install openai
+import OpenAI from 'openai';
+
+const client = new OpenAI({ baseURL: '${site}/v1', apiKey: process.env.TOLLGATE_API_KEY });
+const response = await client.responses.create({ model: '${model}', input: 'Hello' });
+console.log(response.output_text);`,
+    },
+  ];
+}
+
+function embeddingSamples(model: string, site: string): Sample[] {
+  return [
+    {
+      label: 'curl',
+      code: `curl ${site}/v1/embeddings \\
+  -H "Authorization: Bearer $TOLLGATE_API_KEY" -H "Content-Type: application/json" \\
+  -d '{"model": "${model}", "input": "Hello"}'`,
+    },
+    {
+      label: 'Python',
+      code: `# pip install openai
+import os
+from openai import OpenAI
+
+client = OpenAI(base_url="${site}/v1", api_key=os.environ["TOLLGATE_API_KEY"])
+result = client.embeddings.create(model="${model}", input="Hello")
+print(len(result.data[0].embedding))`,
+    },
+    {
+      label: 'TypeScript',
+      code: `// npm install openai
+import OpenAI from 'openai';
+
+const client = new OpenAI({ baseURL: '${site}/v1', apiKey: process.env.TOLLGATE_API_KEY });
+const result = await client.embeddings.create({ model: '${model}', input: 'Hello' });
+console.log(result.data[0].embedding.length);`,
     },
   ];
 }

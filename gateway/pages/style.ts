@@ -69,6 +69,7 @@ button.first:hover{background:var(--accent-hover)}
 table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums;font-size:.875rem}
 caption{text-align:left;color:var(--soft);padding:.3rem 0}
 th,td{text-align:left;vertical-align:top;padding:.55rem .75rem .55rem 0;border-top:1px solid var(--line)}
+thead td{border-top:0}
 thead th{border-top:0;color:var(--soft);font-weight:550;font-size:.8125rem}
 tbody th{font-weight:550}
 .n{text-align:right;white-space:nowrap}
@@ -155,6 +156,7 @@ td[data-label]::before{content:attr(data-label);color:var(--soft);float:left;wid
 .pairs tr{display:flex;justify-content:space-between;gap:1rem}
 .bar{row-gap:0;padding-top:.4rem;padding-bottom:.4rem}
 .bar a{padding:.4rem .45rem}
+.bar:has(.other) .brand span{position:absolute;clip-path:inset(50%)}
 .n{text-align:left;white-space:normal}
 }`;
 

@@ -58,7 +58,7 @@ export function catalogHtml(deps: PageDeps): Middleware {
     const [place, speech] = [placeOf(ctx, deps.config), speechFor(ctx)];
     const compared = new Set([ctx.query['compare'] ?? []].flat().slice(0, comparedMax));
     const models = all.filter(({ id }) => compared.has(id));
-    if (models.length > 0) return sendPage(ctx, comparePage({ models, place: { ...place, path: undefined }, speech }));
+    if (models.length > 0) return sendPage(ctx, comparePage({ models, place: { ...place, isUnlisted: true }, speech }));
     const query = readCatalogQuery(ctx.query);
     sendPage(ctx, catalogPage({ all, shown: selectModels(all, query), query, place, speech }));
   };
@@ -88,7 +88,7 @@ export function modelHtml(deps: PageDeps): Middleware {
     const model = publicCatalog(deps).find((each) => each.id === id);
     if (model === undefined) {
       ctx.status = 404;
-      return sendPage(ctx, unknownModelPage(name.slice(0, 200), { ...place, path: undefined }, speechFor(ctx)));
+      return sendPage(ctx, unknownModelPage(name.slice(0, 200), { ...place, isUnlisted: true }, speechFor(ctx)));
     }
     sendPage(
       ctx,

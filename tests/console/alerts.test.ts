@@ -71,18 +71,18 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
 
   it('set up an alert, and show its signing secret once in a dialog that does not close by accident', async () => {
     const page = await open();
-    await page.getByText('Never set').waitFor();
+    await page.getByText('Not set').waitFor();
     expect(await page.getByLabel('Below this amount in USD').count()).toBe(0);
     await page.getByLabel('Notify when the balance is low').check();
     await page.getByLabel('Below this amount in USD').fill('0');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     await page.getByText('must be above 0').waitFor();
     await page.getByLabel('Below this amount in USD').fill('10');
-    await page.getByLabel('Mail addresses').fill('ops@example.com\nnobody');
+    await page.getByLabel('Email addresses').fill('ops@example.com\nnobody');
     await page.keyboard.press('Tab');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     await page.getByText('email addresses such as').waitFor();
-    await page.getByLabel('Mail addresses').fill('ops@example.com\nada@example.com');
+    await page.getByLabel('Email addresses').fill('ops@example.com\nada@example.com');
     await page.getByLabel('Webhook').fill(`${hook.url}/low`);
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     const dialog = page.getByRole('dialog');
@@ -91,8 +91,8 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
     await page.keyboard.press('Escape');
     expect(await dialog.isVisible()).toBe(true);
     expect(await accessibilityFaults(page)).toEqual([]);
-    await dialog.getByRole('button', { name: 'I have kept it' }).click();
-    await page.getByText('Fires below $10.00').waitFor();
+    await dialog.getByRole('button', { name: 'I saved the secret' }).click();
+    await page.getByText('Sends a notification below $10.00.').waitFor();
     expect(await page.content()).not.toContain(secret);
     expect(await system.json('alert', 'get', '--account', accountId)).toMatchObject({
       enabled: true,
@@ -103,7 +103,7 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
 
     mail.refused.set('ada@example.com', { code: 550, words: 'no such mailbox' });
     await page.getByRole('button', { name: 'Send a test' }).click();
-    const outcome = page.getByRole('status').filter({ hasText: 'What came of the test' });
+    const outcome = page.getByRole('status').filter({ hasText: 'Test result' });
     await outcome.waitFor();
     const told = await outcome.innerText();
     for (const words of ['queued as 7', 'no such mailbox', 'status 200: thanks']) expect(told).toContain(words);
@@ -111,9 +111,9 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
     const [, seconds, signature] = /^t=(\d+),v1=(\w+)$/.exec(String(headers['tollgate-signature']))!;
     expect(createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')).toBe(signature);
     // A failed delivery is shown next to the alert, not only in the log.
-    await page.getByText('Messages do not arrive').waitFor();
-    await page.locator('summary', { hasText: 'What was sent' }).click();
-    const table = page.getByRole('table', { name: 'What was sent' });
+    await page.getByText('Notifications are failing').waitFor();
+    await page.locator('summary', { hasText: 'Notifications sent' }).click();
+    const table = page.getByRole('table', { name: 'Notifications sent' });
     await table.getByText('no such mailbox').waitFor();
     expect(await table.locator('tbody tr').count()).toBe(3);
     await page.setViewportSize({ width: 1280, height: 1700 });
@@ -132,8 +132,8 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
       expect(await accessibilityFaults(page)).toEqual([]);
       await screenshot(page, `balance-low-${theme}`);
     }
-    await page.getByRole('link', { name: 'Add money' }).click();
-    await page.getByText(/^Fired .*; armed again when \$12\.00 is settled\.$/).waitFor();
+    await page.getByRole('link', { name: 'Add funds' }).click();
+    await page.getByText(/^Sent .*\. Armed again when the balance reaches \$12\.00\.$/).waitFor();
     await eventually(() => (mail.mails.some(({ raw }) => raw.includes('Subject: Low balance')) ? true : undefined));
     await system.cli('balance', 'deposit', '2', '--account', accountId);
     await page.getByText('The balance is low:').waitFor({ state: 'detached' });

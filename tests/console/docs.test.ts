@@ -1,15 +1,26 @@
-// The docs in a browser: they fit a phone, and the largest page and the index violate no axe rule in either theme.
+// The docs in a browser: they fit a phone, can be searched, closed in part to visitors, and violate no axe rule in either theme.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser } from 'playwright-core';
-import { accessibilityFaults, newPerson, screenshot, sidewaysScroll, startChromium } from '../support/chromium.js';
+import { accessibilityFaults, newMember, newPerson, screenshot, sidewaysScroll, startChromium } from '../support/chromium.js';
+import { addUser } from '../support/console.js';
 import { startSystem, type System } from '../support/system.js';
+
+const operator = { email: 'operator@example.com', password: 'correct horse battery' };
 
 describe('the docs in a browser', () => {
   let system: System;
   let chromium: Browser;
 
   beforeAll(async () => {
-    [system, chromium] = await Promise.all([startSystem('single'), startChromium()]);
+    [system, chromium] = await Promise.all([
+      startSystem('single', {
+        TOLLGATE_GATEWAY_OPERATOR_DOCS: 'operators',
+        TOLLGATE_GATEWAY_LANDING_PAGE: 'false',
+        TOLLGATE_GATEWAY_CATALOG_SANDBOX: 'false',
+      }),
+      startChromium(),
+    ]);
+    await addUser(system, operator.email, operator.password, '--operator');
   });
 
   afterAll(async () => {
@@ -17,13 +28,41 @@ describe('the docs in a browser', () => {
     await system?.stop();
   });
 
+  it('have the operators’ pages only for operators, and no landing page and sandbox models, if so configured', async () => {
+    const visit = async (path: string): Promise<[number, string]> => {
+      const response = await fetch(`${system.baseUrl}/${path}`, { redirect: 'manual' });
+      return [response.status, await response.text()];
+    };
+    for (const path of ['docs/configuration', 'docs/configuration.md', 'docs/runbooks/disk']) {
+      const [status, text] = await visit(path);
+      expect([path, status, text.includes('Sign in to read this page')]).toEqual([path, 401, true]);
+    }
+    for (const path of ['llms.txt', 'llms-full.txt', 'sitemap.xml', 'docs', 'docs/search?q=TOLLGATE_GATEWAY_HOST'])
+      expect([path, (await visit(path))[1].includes('docs/configuration')]).toEqual([path, false]);
+    expect((await visit(''))[0]).toBe(302);
+    expect((await visit('models.csv'))[1]).not.toContain('sandbox/');
+    expect((await visit('models/sandbox/echo'))[0]).toBe(404);
+
+    const person = await newMember(chromium, system, operator);
+    const page = await person.context.newPage();
+    await page.goto('docs/search?q=TOLLGATE_GATEWAY_HOST');
+    await page
+      .getByRole('article')
+      .getByRole('link', { name: /^Configuration/ })
+      .first()
+      .click();
+    await page.getByRole('heading', { level: 1, name: 'Configuration' }).waitFor();
+    await person.close();
+  });
+
   it('never scroll sideways', async () => {
-    const names = [...(await (await fetch(`${system.baseUrl}/llms.txt`)).text()).matchAll(/\(docs\/([\w/-]+)\.md\)/g)].map(
-      (match) => match[1]!,
-    );
+    const reader = await newMember(chromium, system, operator);
+    const list = await (await reader.context.request.get('llms.txt')).text();
+    await reader.close();
+    const names = [...list.matchAll(/\(docs\/([\w/-]+)\.md\)/g)].map((match) => match[1]!);
     expect(names).toContain('console-api');
     for (const width of [1280, 375]) {
-      const person = await newPerson(chromium, system.baseUrl, { width });
+      const person = await newMember(chromium, system, operator, { width });
       const page = await person.context.newPage();
       for (const path of ['docs', 'docs/errors/balance_empty', 'docs/search?q=key', ...names.map((name) => `docs/${name}`)]) {
         await page.goto(path);

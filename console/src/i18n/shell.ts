@@ -44,7 +44,7 @@ export const shellText = dictionary(
     suspended: 'This account is suspended: calls with its keys are refused. Ask the operator.',
     lowBalance: ({ settled, threshold }: { settled: string; threshold: string }) =>
       `The balance is low: ${settled} is left, which is below ${threshold}.`,
-    lowBalanceAction: 'Add money',
+    lowBalanceAction: 'Add funds',
     welcome: 'You signed in with a link',
     welcomeHint: 'Your sign-in link can be used once. Set a password to sign in again.',
     setPassword: 'Set a password',

@@ -47,6 +47,7 @@ const columns: readonly [string, (record: UsageRecord, names: RecordNames) => st
   ['cache_write_1h_usd_per_mtok', price((version) => version.cacheWrite1hNanoUsdPerMtok)],
   ['output_usd_per_mtok', price((version) => version.outputNanoUsdPerMtok)],
   ['reasoning_usd_per_mtok', price((version) => version.reasoningNanoUsdPerMtok)],
+  ['unit_prices_usd', ({ call }) => (call!.price?.units ?? []).map(({ unit, nanoUsd }) => `${unit}=${formatUsd(nanoUsd)}`).join(' ')],
 ];
 
 /** The names of the columns. */
