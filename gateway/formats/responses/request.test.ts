@@ -161,10 +161,16 @@ describe('tools', () => {
     expect(parse({ tools: [f], ...choice }).request.prompt!.toolChoice).toMatchObject(expected);
   });
 
-  it('that a vendor runs are left to upstreams whose operator allows them', () => {
-    const { native } = parse({ tools: [f, { type: 'web_search' }] }).request;
-    expect(native!.vendorTools).toEqual([{ field: 'tools[1].type', type: 'web_search' }]);
-    expect(native!.refusedElsewhere).toHaveLength(1);
+  it('that a vendor runs are left to upstreams whose operator allows them, with their unit if they can have a price', () => {
+    const { native } = parse({
+      tools: [f, { type: 'web_search' }, { type: 'web_search_preview_2025_03_11' }, { type: 'computer' }],
+    }).request;
+    expect(native!.vendorTools.map(({ field, type, unit }) => [field, type, unit])).toEqual([
+      ['tools[1].type', 'web_search', 'web_search'],
+      ['tools[2].type', 'web_search_preview_2025_03_11', 'web_search'],
+      ['tools[3].type', 'computer', ''],
+    ]);
+    expect(native!.refusedElsewhere).toHaveLength(3);
   });
 
   it('must have different names, and a choice must name one of them', () => {

@@ -1,5 +1,6 @@
 // The tools of a responses request and the choice among them → the common prompt.
 import { type Tool, type ToolChoice, ToolChoice_Mode as Mode } from '#proto/inference/v1/inference.js';
+import { webSearchUnit } from '#rules/pricing.js';
 import { fieldError } from '../body-reader.js';
 import { assertNoFileIds } from '../media.js';
 import type { Demands } from '../required-capabilities.js';
@@ -77,10 +78,18 @@ const runByClient: ReadonlySet<unknown> = new Set(['local_shell', 'apply_patch']
 
 function passToolOn(param: { type: unknown }, path: string, demands: Demands): void {
   // All others may be run by the vendor, who charges by the call, adds unbounded input, or uses its own account.
-  if (!runByClient.has(param.type)) demands.addVendorTool(`${path}.type`, String(param.type));
+  if (!runByClient.has(param.type)) addVendorTool(param.type, `${path}.type`, demands);
   assertNoFileIds(param, path);
   demands.addImpliedTool(param);
   demands.refuseElsewhere(`${path}.type`, `the model supports only tools of type "function" and "custom"; describe it as one, or ${only}`);
+}
+
+/** The search that the vendor runs, whose calls are items of the answer. */
+const webSearch = /^web_search(_preview)?(_\d{4}_\d{2}_\d{2})?$/;
+
+function addVendorTool(type: unknown, path: string, demands: Demands): void {
+  const name = String(type);
+  demands.addVendorTool(path, name, webSearch.test(name) ? webSearchUnit : '');
 }
 
 /** Notes the tools in an item of unknown type, some of which a vendor may run. */
@@ -88,7 +97,7 @@ export function noteVendorTools(tools: readonly unknown[], path: string, demands
   for (const [index, tool] of tools.entries()) {
     const { type, tools: nested } = (tool ?? {}) as { type?: unknown; tools?: unknown };
     if (Array.isArray(nested)) noteVendorTools(nested, `${path}[${index}].tools`, demands);
-    if (type !== 'function' && type !== 'custom' && type !== 'namespace') demands.addVendorTool(`${path}[${index}].type`, String(type));
+    if (type !== 'function' && type !== 'custom' && type !== 'namespace') addVendorTool(type, `${path}[${index}].type`, demands);
   }
 }
 

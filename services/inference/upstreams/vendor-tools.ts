@@ -22,6 +22,12 @@ export function assertToolsAllowed(
   );
 }
 
+/** Raises unsupported_field as for a call, except that tools with a unit pass: counting runs no tool. */
+export function assertToolsCountable(request: Pick<GenerateRequest, 'native'>, format: ApiFormat, allowedFields: readonly string[]): void {
+  const units = (request.native?.vendorTools ?? []).map(({ unit }) => unit).filter((unit) => unit !== '');
+  assertToolsAllowed({ ...request, unitCaps: { counts: units.map((unit) => ({ unit, count: 1 })) } }, format, allowedFields);
+}
+
 function unpriced(field: string, unit: string): AppError {
   return new AppError(
     'unsupported_field',

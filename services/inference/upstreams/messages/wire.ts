@@ -5,7 +5,7 @@ import { publishedOnly, withCallerFields, withOperatorFields } from '../caller-f
 import type { Wire } from '../http/wire.js';
 import { nativeFor } from '../native.js';
 import { isObject } from '../stream-decoder.js';
-import { assertToolsAllowed } from '../vendor-tools.js';
+import { assertToolsAllowed, assertToolsCountable } from '../vendor-tools.js';
 import { sortBetas } from './betas.js';
 import { responseError } from './error.js';
 import { countTokensBody, defaultMessagesVersion, messagesBody } from './request.js';
@@ -40,11 +40,7 @@ export function messagesWire(upstreamId: string, baseUrl: string, allowedFields:
     count: {
       path: '/messages/count_tokens',
       body(request, model) {
-        // Counting runs no tool, so those that a call could pay for are counted with the rest.
-        const unitCaps = {
-          counts: (request.native?.vendorTools ?? []).map(({ unit }) => ({ unit, count: 1 })).filter(({ unit }) => unit !== ''),
-        };
-        assertToolsAllowed({ ...request, unitCaps }, format, allowedFields);
+        assertToolsCountable(request, format, allowedFields);
         return countTokensBody(request, model);
       },
       read: (answer) => (isObject(answer) && isCount(answer['input_tokens']) ? answer['input_tokens'] : undefined),

@@ -312,3 +312,18 @@ describe('a count of tokens by the vendor', () => {
     expect(responsesWire('u', 'https://vendor.test/v1').count).toBeUndefined();
   });
 });
+
+describe('searches of the vendor', () => {
+  it('are limited to what money is held for, or to the caller’s own limit', () => {
+    const sent = (fields: object, count: number): unknown => {
+      const vendorTools = [{ field: 'tools[0].type', type: 'web_search', unit: 'web_search' }];
+      const fieldsJson = JSON.stringify({ input: 'Hi', tools: [{ type: 'web_search' }], ...fields });
+      const native = { format: ApiFormat.API_FORMAT_RESPONSES, fieldsJson, vendorTools };
+      const request = textRequest('Hi', { native, maxOutputTokens: 100, unitCaps: { counts: [{ unit: 'web_search', count }] } });
+      return (JSON.parse(responsesWire('u', 'https://api.openai.com/v1').generateBody(request, 'm', true).json) as Record<string, unknown>)[
+        'max_tool_calls'
+      ];
+    };
+    expect([sent({}, 4), sent({ max_tool_calls: 9 }, 4), sent({ max_tool_calls: 2 }, 4)]).toEqual([4, 4, 2]);
+  });
+});

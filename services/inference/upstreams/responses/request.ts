@@ -1,5 +1,6 @@
 // Builds the body of POST /responses from a canonical request: the caller's own body plus our fields, or one built from the meaning. Pure.
 import { AppError } from '#client/errors/app-error.js';
+import { countOf, webSearchUnit } from '#rules/pricing.js';
 import {
   ApiFormat,
   type CountTokensRequest,
@@ -38,7 +39,10 @@ export function responsesBody(request: GenerateRequest, model: string, flavour: 
   checkCap(request.maxOutputTokens, flavour);
   const ours = ownFields(request, model, flavour, streams);
   const native = nativeFor(request, format);
-  if (native !== undefined) return nativeBody(ours, native.fieldsJson, flavour);
+  if (native !== undefined) {
+    const searches = countOf({ units: request.unitCaps }, webSearchUnit);
+    return nativeBody(ours, searches === 0 ? native.fieldsJson : withToolCallsAtMost(searches, native.fieldsJson), flavour);
+  }
   const dropped = new Set(droppedFor(request, format));
   const effort = reasoningEffort(request.reasoning, refusesEffort(flavour, model), dropped);
   const fields = {
@@ -48,6 +52,13 @@ export function responsesBody(request: GenerateRequest, model: string, flavour: 
     ...reasoningFields(request.reasoning, effort, reasons(flavour, model)),
   };
   return { json: JSON.stringify(fields), dropped: [...dropped] };
+}
+
+/** Returns the caller's fields with no more calls of the vendor's tools than money is held for. */
+function withToolCallsAtMost(calls: number, fieldsJson: string): string {
+  const fields = JSON.parse(fieldsJson) as JsonObject;
+  const wanted = fields['max_tool_calls'];
+  return JSON.stringify({ ...fields, max_tool_calls: typeof wanted === 'number' ? Math.min(wanted, calls) : calls });
 }
 
 /** Returns the body of a request to count tokens, from the caller's own fields or from the meaning. */

@@ -378,3 +378,19 @@ describe('the end of a responses answer', () => {
     expect(decode([created, ...text, completed({ usage: null })]).decoder.report).toEqual({ input: undefined, output: undefined });
   });
 });
+
+describe('searches of the vendor', () => {
+  it('are counted once each, streamed and whole, without opened pages and failures', () => {
+    const search = (id: string, more: object = {}) => ({ id, type: 'web_search_call', status: 'completed', ...more });
+    const items = [
+      search('ws_1', { action: { type: 'search', query: 'a' } }),
+      search('ws_2', { action: { type: 'open_page', url: 'https://a.example' } }),
+      search('ws_3', { status: 'failed' }),
+      search('ws_4'),
+    ];
+    const streamed = items.flatMap((item, index) => [added(index, { ...item, status: 'in_progress' }), done(index, item)]);
+    expect(decode([created, ...streamed, completed({ output: items })]).decoder.report).toMatchObject({ searches: 2 });
+    expect(decode([response('completed', { usage, output: items })]).decoder.report).toMatchObject({ searches: 2 });
+    expect(decode([created, ...text, completed()]).decoder.report.searches).toBeUndefined();
+  });
+});

@@ -125,7 +125,9 @@ export class ResponsesDecoder implements StreamDecoder {
   }
 
   #end(item: Item, whole: unknown): void {
-    this.#itemWriter.end(item, isObject(whole) ? whole : item.added);
+    const ended = isObject(whole) ? whole : item.added;
+    if (isSearch(ended)) this.report = { ...this.report, searches: Number(this.report.searches ?? 0) + 1 };
+    this.#itemWriter.end(item, ended);
     this.#items.endCurrent();
   }
 
@@ -227,4 +229,10 @@ function stopReasonOf(label: string, written: ReadonlySet<string>): StopReason {
 
 function textOrEmpty(value: unknown): string {
   return typeof value === 'string' ? value : '';
+}
+
+/** Reports whether the vendor charges for this item as a search: opening a page that was found is part of one, and a failed one is free. */
+function isSearch({ type, status, action }: JsonObject): boolean {
+  const kind = isObject(action) ? action['type'] : undefined;
+  return type === 'web_search_call' && status !== 'failed' && (kind === undefined || kind === 'search');
 }

@@ -8,7 +8,7 @@ import { flavourOf } from '../chat-completions/flavour.js';
 import { callerToolNames } from '../chat-completions/tool-names.js';
 import type { Wire } from '../http/wire.js';
 import { isObject } from '../stream-decoder.js';
-import { assertToolsAllowed } from '../vendor-tools.js';
+import { assertToolsAllowed, assertToolsCountable } from '../vendor-tools.js';
 import { countTokensBody, responsesBody } from './request.js';
 import { ResponsesDecoder } from './stream.js';
 
@@ -39,7 +39,7 @@ export function responsesWire(upstreamId: string, baseUrl: string, allowedFields
           count: {
             path: '/responses/input_tokens',
             body(request, model) {
-              assertToolsAllowed(request, format, allowedFields);
+              assertToolsCountable(request, format, allowedFields);
               return countTokensBody(request, model, flavour);
             },
             read: (answer) => (isObject(answer) && isCount(answer['input_tokens']) ? answer['input_tokens'] : undefined),
