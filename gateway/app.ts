@@ -94,7 +94,8 @@ export function createApp(deps: AppDeps): Koa {
     calls.set(`${base}/messages`, call(messages));
     calls.set(`${base}/embeddings`, call(embeddings));
     calls.set(`${base}/responses`, call(responses));
-    router.post(`${base}/messages/count_tokens`, in_(messages, 'count-tokens'), keyed, counted, admitted, countTokens(deps));
+    router.post(`${base}/messages/count_tokens`, in_(messages, 'count-tokens'), keyed, counted, admitted, countTokens('messages', deps));
+    router.post(`${base}/responses/input_tokens`, in_(responses, 'count-tokens'), keyed, counted, admitted, countTokens('responses', deps));
     router.get(`${base}/models`, keyed, listModels(deps.models));
     router.get(`${base}/models/*id`, keyed, getModel(deps.models));
   }

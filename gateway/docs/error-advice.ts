@@ -212,7 +212,7 @@ export const adviceOf: Readonly<Record<Reason, Advice>> = {
   ...users,
 };
 
-/** The reasons that callers of the two formats can receive. */
+/** The reasons that callers of models can receive. */
 export const callerGroups: readonly AdviceGroup[] = [
   { title: 'The request', reasons: namesOf(request) },
   { title: 'The key', reasons: namesOf(caller) },

@@ -2,7 +2,7 @@
 import { AppError } from '#client/errors/app-error.js';
 import type { Reason } from '#rules/reasons.js';
 import { renderConsoleError } from '../console/table/error.js';
-import { renderError as asChatCompletion, renderings as inChatCompletions } from '../formats/openai-error.js';
+import { renderError as ofOpenAi, renderings as inOpenAi } from '../formats/openai-error.js';
 import type { Rendering } from '../formats/error-details.js';
 import { renderError as asMessage, renderings as inMessages } from '../formats/messages/error.js';
 import type { DocPage } from './doc-page.js';
@@ -35,7 +35,7 @@ function errorPage(reason: Reason, isOfCallers: boolean): string {
   }
   const error = new AppError(reason, '…');
   const rows = [
-    ['chat-completions, responses, embeddings', inChatCompletions[reason]],
+    ['chat-completions, responses, embeddings', inOpenAi[reason]],
     ['messages', inMessages[reason]],
   ] as const;
   return `${text}
@@ -48,7 +48,7 @@ ${rows.map(([name, each]) => `| ${name} | ${each.status} | \`${each.type}\` | ${
 
 ## In the chat-completions and responses formats
 
-${shown(asChatCompletion(error, 'req_…'))}
+${shown(ofOpenAi(error, 'req_…'))}
 
 ## In the messages format
 
@@ -75,7 +75,7 @@ A refused call costs nothing. [Charges](charging.md) describes, for each outcome
 
 In the chat-completions and responses formats, and for embeddings:
 
-${shown(asChatCompletion(example, 'req_…'))}
+${shown(ofOpenAi(example, 'req_…'))}
 
 In the messages format:
 
@@ -109,10 +109,10 @@ function groupText({ title, reasons }: AdviceGroup): string {
   return `## ${title}\n\n${overview(reasons)}\n`;
 }
 
-/** Returns the status, type and code of each reason in both formats. */
+/** Returns the status, type and code of each reason in each format. */
 function overview(reasons: readonly Reason[]): string {
   const rows = reasons.map((reason) => {
-    const [one, other] = [inChatCompletions[reason], inMessages[reason]];
+    const [one, other] = [inOpenAi[reason], inMessages[reason]];
     const codes = [...new Set([codeText(one), codeText(other)])].join(' / ');
     const retry = [...new Set([retryWords[one.retry], retryWords[other.retry]])].join(' / ');
     return `| [\`${reason}\`](errors/${reason}.md) | ${one.status} \`${one.type}\` | ${other.status} \`${other.type}\` | ${codes} | ${retry} | ${meaning(reason)} |`;

@@ -190,7 +190,7 @@ export const RefusalView = Type.Object(
   { title: 'Refusal' },
 );
 
-/** The body of an error, in either format. */
+/** The body of an error, in any format. */
 export const ErrorBody = Type.Object(
   {
     type: Type.Literal('error'),
@@ -200,7 +200,7 @@ export const ErrorBody = Type.Object(
         message: Type.String({ description: 'What is wrong and how to fix it.' }),
         code: nullable(Type.String()),
         param: nullable(Type.String({ description: 'The invalid field.' })),
-        reason: Type.String({ description: 'One of a closed list; the same in both formats.' }),
+        reason: Type.String({ description: 'One of a closed list; the same in all formats.' }),
         available: Type.Optional(Usd),
         held: Type.Optional(Usd),
         needed: Type.Optional(Usd),

@@ -1,4 +1,4 @@
-// The content blocks of an answer, assembled from its events: the source of both formats' whole answers.
+// The content blocks of an answer, assembled from its events: the source of whole answers in the chat-completions and messages formats.
 import { type BlockStart, type Event, StopReason } from '#proto/inference/v1/inference.js';
 
 /** Holds one block of an answer, as far as its events have arrived. */

@@ -1,4 +1,4 @@
-// The machine-readable part of an error body that both formats share.
+// The machine-readable part of an error body that all formats share.
 import { type AppError, internalMessage } from '#client/errors/app-error.js';
 import type { Reason } from '#rules/reasons.js';
 import { formatUsd } from '#rules/money.js';
@@ -20,7 +20,7 @@ export interface Rendering {
 /** Maps every reason to how a format reports it. */
 export type Renderings = Readonly<Record<Reason, Rendering>>;
 
-/** The error object of both formats. */
+/** The error object of all formats. */
 export interface ErrorObject {
   type: string;
   message: string;

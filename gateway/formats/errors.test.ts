@@ -8,10 +8,11 @@ import { chatCompletions } from './chat-completions/index.js';
 import { expectToMatch } from './testing/frames.js';
 import type { Format, HttpError } from './format.js';
 import { messages } from './messages/index.js';
+import { responses } from './responses/index.js';
 
 type Body = { error: Record<string, unknown>; request_id: string };
 
-const both = [chatCompletions, messages];
+const all = [chatCompletions, messages, responses];
 const bodyOf = (answer: HttpError): Body => answer.body as Body;
 const tell = (format: Format, reason: Reason, options: object = {}): HttpError =>
   format.error(new AppError(reason, 'A message.', options), 'req_1');
@@ -77,10 +78,12 @@ const hidden: readonly Reason[] = [
 
 describe('a refusal', () => {
   it.each(told)('for %s has the values of each format', (reason, status, type, code, messagesStatus, messagesType) => {
-    expect(tell(chatCompletions, reason)).toMatchObject({
-      status,
-      body: { type: 'error', error: { type, code, message: 'A message.', reason }, request_id: 'req_1' },
-    });
+    for (const format of [chatCompletions, responses]) {
+      expect(tell(format, reason)).toMatchObject({
+        status,
+        body: { type: 'error', error: { type, code, message: 'A message.', reason }, request_id: 'req_1' },
+      });
+    }
     expect(tell(messages, reason)).toMatchObject({
       status: messagesStatus,
       body: {
@@ -95,8 +98,8 @@ describe('a refusal', () => {
     expect([...told.map(([reason]) => reason), ...hidden].sort()).toEqual(Object.keys(reasons).sort());
   });
 
-  it.each(Object.keys(reasons) as Reason[])('for %s is an error status and a body that clients of both formats can read', (reason) => {
-    for (const format of both) {
+  it.each(Object.keys(reasons) as Reason[])('for %s is an error status and a body that clients of all formats can read', (reason) => {
+    for (const format of all) {
       const answer = tell(format, reason, { details: { field: 'messages', needed_nano_usd: '1' } });
       expect(answer.status).toBeGreaterThanOrEqual(400);
       expectToMatch(ErrorBody, answer.body);
@@ -104,12 +107,12 @@ describe('a refusal', () => {
   });
 
   it('names the invalid field', () => {
-    for (const format of both)
+    for (const format of all)
       expect(bodyOf(tell(format, 'invalid_request', { details: { field: 'messages[0]' } })).error['param']).toBe('messages[0]');
   });
 
-  it("of a vendor has the vendor's own code and field, in both formats", () => {
-    for (const format of both) {
+  it("of a vendor has the vendor's own code and field, in all formats", () => {
+    for (const format of all) {
       const words = { code: 'content_filter', param: 'messages[0].content' };
       expect(bodyOf(tell(format, 'upstream_rejected', { details: words })).error).toMatchObject(words);
       // For these, clients act on our own code.
@@ -125,7 +128,7 @@ describe('a refusal', () => {
     const error = new AppError('upstream_overloaded', 'A message.', { retryAfterMs: 1000 });
     expect(chatCompletions.errorFrame(error, 'req_1')).toBe(`data: ${JSON.stringify(chatCompletions.error(error, 'req_1').body)}\n\n`);
     expect(messages.errorFrame(error, 'req_1')).toBe(`event: error\ndata: ${JSON.stringify(messages.error(error, 'req_1').body)}\n\n`);
-    for (const format of both) expect(format.error(error, 'req_1').body).toMatchObject({ request_id: 'req_1' });
+    for (const format of all) expect(format.error(error, 'req_1').body).toMatchObject({ request_id: 'req_1' });
   });
 
   it('for insufficient funds gives the exact amounts in USD', () => {
@@ -136,7 +139,7 @@ describe('a refusal', () => {
       limit_nano_usd: '0',
       spent_nano_usd: '-1',
     };
-    for (const format of both) {
+    for (const format of all) {
       expect(bodyOf(tell(format, 'balance_empty', { details })).error).toMatchObject({
         available: '0.000000001',
         held: '2.5',
@@ -164,7 +167,7 @@ describe('a refusal', () => {
   });
 
   it('for an internal failure shows only a fixed text', () => {
-    for (const format of both) {
+    for (const format of all) {
       for (const reason of hidden) {
         const { status, body } = format.error(new AppError(reason, 'secret', { details: { table: 'secret' } }), 'req_1');
         expect(status).toBe(500);
@@ -179,7 +182,7 @@ describe('no error of the whole table', () => {
   // The catalog of models is public.
   const internals = /tollgate\.|\b(ledger|metering|inference|auth|database|spool|replica|rpc)\b/i;
   const messagesOf = (error: AppError): unknown[] =>
-    [...both.map((format) => format.error(error, 'req_1')), renderConsoleError(error, 'req_1')].map(
+    [...all.map((format) => format.error(error, 'req_1')), renderConsoleError(error, 'req_1')].map(
       (answer) => bodyOf(answer).error['message'],
     );
 
@@ -215,11 +218,11 @@ describe('client libraries', () => {
     'idempotency_mismatch',
     'idempotency_answer_gone',
   ] as Reason[])('must not retry after %s', (reason) => {
-    for (const format of both) expect(tell(format, reason, { retryAfterMs: 5000 }).headers).toEqual({ 'x-should-retry': 'false' });
+    for (const format of all) expect(tell(format, reason, { retryAfterMs: 5000 }).headers).toEqual({ 'x-should-retry': 'false' });
   });
 
   it("may retry at a key's limit or a budget only if calls in flight hold the missing amount", () => {
-    for (const format of both) {
+    for (const format of all) {
       for (const reason of ['key_limit_reached', 'budget_reached'] as const) {
         expect(tell(format, reason, {}).headers).toEqual({ 'x-should-retry': 'false' });
         expect(tell(format, reason, { retryAfterMs: 2000 }).headers).toEqual({ 'retry-after': '2', 'x-should-retry': 'true' });
@@ -228,12 +231,12 @@ describe('client libraries', () => {
   });
 
   it('may retry a 402 if calls in flight hold the missing amount, because none does so by itself', () => {
-    for (const format of both)
+    for (const format of all)
       expect(tell(format, 'balance_held', { retryAfterMs: 1500 }).headers).toEqual({ 'retry-after': '2', 'x-should-retry': 'true' });
   });
 
   it('may retry where no upstream serves the model only if its upstreams are drained, because one that is not set up stays so', () => {
-    for (const format of both) {
+    for (const format of all) {
       expect(tell(format, 'model_unavailable', {}).headers).toEqual({ 'x-should-retry': 'false' });
       expect(tell(format, 'model_unavailable', { retryAfterMs: 1000 }).headers).toEqual({ 'retry-after': '1' });
     }
@@ -242,7 +245,7 @@ describe('client libraries', () => {
   it.each(['upstream_rate_limited', 'upstream_overloaded', 'upstream_unavailable', 'upstream_failed', 'upstream_timeout'] as Reason[])(
     'receive a wait after %s only if it is known, because their own backoff is better than every second',
     (reason) => {
-      for (const format of both) {
+      for (const format of all) {
         expect(tell(format, reason, {}).headers).toEqual({});
         expect(tell(format, reason, { retryAfterMs: 1500 }).headers).toEqual({ 'retry-after': '2' });
         expect(tell(format, reason, { retryAfterMs: 86_400_000 }).headers).toEqual({ 'retry-after': '60' });
@@ -253,7 +256,7 @@ describe('client libraries', () => {
   it.each(['idempotency_in_progress', 'overloaded', 'service_unavailable'] as Reason[])(
     'learn when to retry after %s, and never to sleep for more than a minute',
     (reason) => {
-      for (const format of both) {
+      for (const format of all) {
         const headersAfter = (retryAfterMs?: number): object =>
           tell(format, reason, retryAfterMs === undefined ? {} : { retryAfterMs }).headers;
         expect(headersAfter(1500)).toEqual({ 'retry-after': '2' });

@@ -1,7 +1,7 @@
 // The interface of a wire format: a set of pure functions between its JSON and the common inference call.
 import type { AppError } from '#client/errors/app-error.js';
 import type { Modality } from '#proto/catalog/v1/catalog.js';
-import type { Event, GenerateRequest } from '#proto/inference/v1/inference.js';
+import type { CountTokensRequest, Event, GenerateRequest, Prompt } from '#proto/inference/v1/inference.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
 
 /** Holds a validated and translated request body. */
@@ -43,6 +43,18 @@ export interface Echo {
   readonly fields: Readonly<Record<string, unknown>>;
   /** The tools in namespaces, by their names in the common call. */
   readonly toolNames: ReadonlyMap<string, { readonly name: string; readonly namespace: string }>;
+}
+
+/** Holds a validated and translated body of a token count. */
+export interface ParsedCount {
+  /** The model that the caller named. */
+  model: string;
+  /** The common request without targets. */
+  request: Omit<CountTokensRequest, 'targets' | 'prompt'> & { prompt: Prompt };
+  /** The modalities beside text that the model must be able to read. */
+  needs: readonly ModalityNeed[];
+  /** Fields that were accepted but have no effect here. */
+  droppedFields: string[];
 }
 
 /** Describes a part of a body that only some models can read. */

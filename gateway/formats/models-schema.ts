@@ -1,4 +1,4 @@
-// Models as JSON: one shape for the clients of both formats, plus the fields that only Tollgate returns.
+// Models as JSON: one shape for the clients of all formats, plus the fields that only Tollgate returns.
 import { type Static, Type } from 'typebox';
 
 const ExactUsd = Type.String({ description: 'Decimal USD, exact.', examples: ['2.5'] });

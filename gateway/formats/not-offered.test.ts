@@ -32,7 +32,7 @@ describe('a path of a vendor that is not offered', () => {
       expect(notOfferedAt(path)?.what).toBe('Batches');
     expect(notOfferedAt('/v1/messages/batches')?.nearest).toBe('POST /v1/messages');
     expect(notOfferedAt('/v1/responses/resp_1/cancel')?.nearest).toBe('POST /v1/responses');
-    expect(notOfferedAt('/v1/responses/input_tokens')?.nearest).toBe('POST /v1/messages/count_tokens');
+    expect(notOfferedAt('/v1/responses/resp_1')?.nearest).toBe('POST /v1/responses');
     for (const path of ['/v1/nothing', '/', '/v1', '/batchesx', '/v1/messages']) expect(notOfferedAt(path)).toBeUndefined();
   });
 

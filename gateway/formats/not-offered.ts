@@ -36,12 +36,6 @@ export const notOffered: readonly NotOffered[] = [
   one('The format for edits', ['edits'], chat, `Use ${chat} with the text and the instruction as messages.`),
   many('Stored completions', ['chat/completions'], 'GET /v1/usage/{request id}', 'Use GET /v1/usage/{request id} for what one call cost.'),
   many('Stored responses', ['responses'], responses, `Send the whole conversation as input to ${responses}; its answers are not stored.`),
-  many(
-    'Token counts of the responses format',
-    ['responses/input_tokens'],
-    'POST /v1/messages/count_tokens',
-    'Use POST /v1/messages/count_tokens with the input as messages.',
-  ),
   one(
     'Compaction',
     ['responses/compact'],

@@ -33,6 +33,7 @@ describe('the OpenAPI document', () => {
       'post /v1/messages',
       'post /v1/messages/count_tokens',
       'post /v1/responses',
+      'post /v1/responses/input_tokens',
     ]);
   });
 

@@ -6,7 +6,7 @@ import { ChatCompletionRequest } from './chat-completions/schema.js';
 import { EmbeddingList, EmbeddingsRequest } from './embeddings/schema.js';
 import { MessageAnswer, MessageStreamEvent } from './messages/answer-schema.js';
 import { CountTokensRequest, MessagesRequest } from './messages/schema.js';
-import { ResponseAnswer, ResponseStreamEvent } from './responses/answer-schema.js';
+import { InputTokens, ResponseAnswer, ResponseStreamEvent } from './responses/answer-schema.js';
 import { ResponseRequest } from './responses/schema.js';
 import { Catalog, ModelList, ModelView } from './models-schema.js';
 
@@ -24,6 +24,7 @@ const schemas = [
   ResponseStreamEvent,
   CountTokensRequest,
   TokenCount,
+  InputTokens,
   ModelView,
   ModelList,
   Catalog,
@@ -155,6 +156,16 @@ function generation(
   };
 }
 
+const counted = (answer: TSchema): object => ({
+  200: ok('The count.', answer, estimatedHeader),
+  400: refusal('Invalid'),
+  ...keyed,
+  404: refusal('NotFound'),
+  408: refusal('TooSlow'),
+  413: refusal('TooLarge'),
+  429: refusal('RateLimited'),
+});
+
 /** Marks routes that need no key. */
 const open = { description: 'Needs no key.', security: [] };
 
@@ -200,15 +211,14 @@ const paths = {
       summary: 'Count the input tokens of a messages request, free of charge.',
       parameters: messagesHeaders,
       requestBody: { required: true, content: json(CountTokensRequest) },
-      responses: {
-        200: ok('The count.', TokenCount, estimatedHeader),
-        400: refusal('Invalid'),
-        ...keyed,
-        404: refusal('NotFound'),
-        408: refusal('TooSlow'),
-        413: refusal('TooLarge'),
-        429: refusal('RateLimited'),
-      },
+      responses: counted(TokenCount),
+    },
+  },
+  '/v1/responses/input_tokens': {
+    post: {
+      summary: 'Count the input tokens of a responses request, free of charge.',
+      requestBody: { required: true, content: json(ResponseRequest) },
+      responses: counted(InputTokens),
     },
   },
   '/v1/models': {

@@ -1,8 +1,10 @@
-// POST /v1/messages/count_tokens: counts the input tokens of a request, free of charge.
+// POST /v1/messages/count_tokens and /v1/responses/input_tokens: count the input tokens of a request, free of charge.
 import type { Context, Middleware } from 'koa';
 import { callContext } from '#client/call-context.js';
 import { tellNames } from '../http/dropped-fields.js';
+import type { FormatHeaders, ParsedCount } from '../formats/format.js';
 import { parseCountTokens } from '../formats/messages/request.js';
+import { parseInputTokens } from '../formats/responses/request.js';
 import { disconnectSignal } from '../http/disconnect-signal.js';
 import type { CallDeps } from '../call/metered-call.js';
 import { assertFits, assertPermitted, assertReads, assertReturns } from '../call/model-checks.js';
@@ -10,12 +12,24 @@ import { readJsonBody } from '../http/middleware/json-body.js';
 import { noteRequestedModel, stateOf } from '../http/request-state.js';
 import { betasOf, versionOf } from './version.js';
 
-/** Creates the route. */
-export function countTokens({ peers, models, config }: CallDeps): Middleware {
+/** How a format counts. */
+interface Counting {
+  parse(body: unknown, headers: FormatHeaders): ParsedCount;
+  answer(inputTokens: number): unknown;
+}
+
+const countings: Readonly<Record<'messages' | 'responses', Counting>> = {
+  messages: { parse: parseCountTokens, answer: (tokens) => ({ input_tokens: tokens }) },
+  responses: { parse: parseInputTokens, answer: (tokens) => ({ object: 'response.input_tokens', input_tokens: tokens }) },
+};
+
+/** Creates the route of one format. */
+export function countTokens(format: keyof typeof countings, { peers, models, config }: CallDeps): Middleware {
+  const counting = countings[format];
   return async (ctx: Context) => {
     const body = await readJsonBody(ctx, config.bodyBytesMax, (outline) => assertFits(outline, models));
     noteRequestedModel(ctx, body.value);
-    const parsed = parseCountTokens(body.value, { version: versionOf(ctx), betas: betasOf(ctx) });
+    const parsed = counting.parse(body.value, { version: versionOf(ctx), betas: betasOf(ctx), originator: ctx.get('originator') });
     const { model, targets } = models.resolve(parsed.model);
     const { key, project } = stateOf(ctx);
     assertPermitted({ key: key!, project }, model);
@@ -27,6 +41,6 @@ export function countTokens({ peers, models, config }: CallDeps): Middleware {
     );
     tellNames(ctx, parsed.droppedFields);
     if (counted.estimated) ctx.set('x-tollgate-estimated', 'true');
-    ctx.body = { input_tokens: counted.inputTokens };
+    ctx.body = counting.answer(counted.inputTokens);
   };
 }

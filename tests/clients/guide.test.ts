@@ -40,7 +40,12 @@ async function run(code: string): Promise<string> {
 
 describe('the page on clients', () => {
   it('has an example for each library, and says what each prints', () => {
-    expect(examples.map(({ title }) => title)).toEqual(['openai, JavaScript', '@anthropic-ai/sdk, JavaScript', 'Vercel AI SDK']);
+    expect(examples.map(({ title }) => title)).toEqual([
+      'openai, JavaScript',
+      'openai, JavaScript, responses',
+      '@anthropic-ai/sdk, JavaScript',
+      'Vercel AI SDK',
+    ]);
     for (const { printed } of examples) expect(printed).toBeDefined();
   });
 

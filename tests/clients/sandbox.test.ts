@@ -156,6 +156,12 @@ describe.each(modes)('the official clients, %s', (mode) => {
     const counted = await anthropic.messages.countTokens({ model: 'sandbox/echo', system: 'Be brief.', messages });
     const message = await anthropic.messages.create({ model: 'sandbox/echo', max_tokens: 64, system: 'Be brief.', messages });
     expect(counted.input_tokens).toBe(message.usage.input_tokens);
+    const { input_tokens } = await openai.responses.inputTokens.count({
+      model: 'sandbox/echo',
+      instructions: 'Be brief.',
+      input: messages,
+    });
+    expect(input_tokens).toBe(message.usage.input_tokens);
   });
 
   it('list the models of the key', async () => {

@@ -1,10 +1,9 @@
 // A messages request → the common inference call, and the caller's own fields beside it.
-import type { CountTokensRequest as CommonCountTokensRequest, Prompt } from '#proto/inference/v1/inference.js';
 import type { TObject } from 'typebox';
 import { bodyReader, fieldError } from '../body-reader.js';
 import { endUserOf } from '../end-user.js';
 import { ignoredKeyword } from '../fields.js';
-import { type FormatHeaders, type ModalityNeed, type ParsedCall, unfilledRequest } from '../format.js';
+import { type FormatHeaders, type ParsedCall, type ParsedCount, unfilledRequest } from '../format.js';
 import { inputTokensMax } from '../input-bound.js';
 import { isKnownInOtherCase } from '../native-fields.js';
 import { markLast, translateMessages, translateSystem } from './conversation.js';
@@ -16,18 +15,6 @@ import { translateToolChoice, translateTools } from './tools.js';
 
 const readBody = bodyReader(MessagesRequest, 'dots');
 const readCountTokensBody = bodyReader(CountTokensRequest, 'dots');
-
-/** Holds a validated and translated count_tokens body. */
-export interface ParsedCount {
-  /** The model that the caller named. */
-  model: string;
-  /** The common request without targets. */
-  request: Omit<CommonCountTokensRequest, 'targets' | 'prompt'> & { prompt: Prompt };
-  /** The modalities beside text that the model must be able to read. */
-  needs: readonly ModalityNeed[];
-  /** Fields that were accepted but have no effect here. */
-  droppedFields: string[];
-}
 
 /** Validates and translates a body. Raises invalid_request or unsupported_field with details.field. */
 export function parseMessages(value: unknown, headers: FormatHeaders): ParsedCall {

@@ -99,3 +99,6 @@ export const ResponseStreamEvent = Type.Object(
   },
   { title: 'ResponseStreamEvent' },
 );
+
+/** The answer of POST /v1/responses/input_tokens. */
+export const InputTokens = Type.Object({ object: Type.Literal('response.input_tokens'), input_tokens: Count }, { title: 'InputTokens' });

@@ -2,7 +2,7 @@
 import type { Reasoning, ResponseFormat } from '#proto/inference/v1/inference.js';
 import { bodyReader, fieldError } from '../body-reader.js';
 import { endUserOf } from '../end-user.js';
-import { type FormatHeaders, type ParsedCall, unfilledRequest } from '../format.js';
+import { type FormatHeaders, type ParsedCall, type ParsedCount, unfilledRequest } from '../format.js';
 import { inputTokensMax } from '../input-bound.js';
 import { Demands } from '../required-capabilities.js';
 import { translateConversation } from './conversation.js';
@@ -60,6 +60,13 @@ export function parseResponses(value: unknown, { accountId = '', originator = ''
   };
   if (body.max_output_tokens !== null && body.max_output_tokens !== undefined) parsed.maxOutputTokens = body.max_output_tokens;
   return parsed;
+}
+
+/** Validates and translates a body whose input is counted. Raises as `parseResponses`; fields that only generation needs have no effect. */
+export function parseInputTokens(value: unknown, headers: FormatHeaders = {}): ParsedCount {
+  const { model, request, needs, droppedFields } = parseResponses(value, headers);
+  const { prompt, reasoning, native, responseFormat } = request;
+  return { model, request: { prompt: prompt!, reasoning, messagesVersion: '', native, responseFormat }, needs, droppedFields };
 }
 
 function translateFormat({ text }: ResponseRequest, demands: Demands): ResponseFormat | undefined {
