@@ -45,7 +45,10 @@ export const ModelFile = Type.Object(
     input_modalities: Type.Optional({ ...words, description: 'What it reads; a request with anything else is refused. Absent: `text`.' }),
     output_modalities: Type.Optional({ ...words, description: 'What it returns. Absent: `text`.' }),
     capabilities: Type.Optional({ ...words, description: 'What it can do beside text in, text out. Absent: nothing.' }),
-    targets: Type.Array(TargetFields, { description: 'The upstreams that serve it, at most 16 ([routing](routing.md)).' }),
+    targets: Type.Array(TargetFields, {
+      description:
+        'The upstreams that serve it, at most 16 ([routing](routing.md)). Empty for a [product of an internal service](grpc.md#charge-for-a-product-of-your-own).',
+    }),
     image_tokens_max: Type.Optional(
       Type.Integer({
         minimum: 0,

@@ -54,7 +54,7 @@ function recordJson(record: UsageRecord): JsonObject {
     fallback_spent_percent: call?.modelFallback?.spentPercent ?? null,
     upstream_id: call?.upstreamId ?? '',
     upstream_model: call?.upstreamModel ?? '',
-    format: formats.of(call?.format ?? ApiFormat.API_FORMAT_UNSPECIFIED),
+    format: call?.product || formats.of(call?.format ?? ApiFormat.API_FORMAT_UNSPECIFIED),
     streaming: call?.streaming ?? false,
     started_at: instantJson(call?.startedAtMs),
     duration_ms: record.durationMs,

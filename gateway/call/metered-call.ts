@@ -159,6 +159,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
     attempts: [],
     modelFallback: fallback,
     unitCaps: held.unitCaps,
+    product: '',
   };
   const progress = new Progress(call, startedAtMs);
   const reading = deps.drain.watch(request.disconnected, progress);

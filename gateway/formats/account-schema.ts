@@ -91,7 +91,10 @@ export const UsageRecordView = Type.Object(
         { description: 'The budget of the project that was spent to the share from which its calls use the cheaper model.' },
       ),
     ),
-    format: Type.String({ examples: ['chat-completions', 'messages', 'responses'] }),
+    format: Type.String({
+      description: 'Of the client, or the name of the internal product that recorded the call.',
+      examples: ['chat-completions', 'messages', 'responses'],
+    }),
     stream: Type.Boolean(),
     started_at: Time,
     first_output_ms: nullable(Count),

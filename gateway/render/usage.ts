@@ -29,7 +29,7 @@ export function renderUsageRecord(record: UsageRecord): View {
     model: call.modelId,
     requested_model: call.modelFallback?.requestedModelId ?? call.modelId,
     fallback_reason: fallbackReason(call.modelFallback),
-    format: word<string>(ApiFormat[call.format], 'API_FORMAT_').replace('_', '-'),
+    format: call.product || word<string>(ApiFormat[call.format], 'API_FORMAT_').replace('_', '-'),
     stream: call.streaming,
     started_at: new Date(Number(call.startedAtMs)).toISOString(),
     first_output_ms: record.firstOutputMs ?? null,

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { freePort } from '../support/process.js';
+import { eventually, freePort } from '../support/process.js';
 import { startSystem, type System } from '../support/system.js';
 
 const run = promisify(execFile);
@@ -30,7 +30,7 @@ describe('the page for internal callers', () => {
     const [, command] = /\n\.\/tollgate (caller add [^\n]+)\n/.exec(page)!;
     await system.cli(...command!.replace('--out certs', '').trim().split(/ +/), '--out', join(folder, 'certs'));
     const account = await system.json<{ id: string }>('account', 'list');
-    env = { ...process.env, ADDRESS: address, ACCOUNT: account.id, MODEL: 'sandbox/echo' } as Record<string, string>;
+    env = { ...process.env, ADDRESS: address, ACCOUNT: account.id } as Record<string, string>;
   });
 
   afterAll(async () => {
@@ -44,13 +44,34 @@ describe('the page for internal callers', () => {
     expect(JSON.parse(stdout)).toMatchObject({ balance: { accountId: env['ACCOUNT'] } });
   });
 
-  it('reads a balance, creates a key and charges for a product with Node', async () => {
+  it('reads a balance and creates a key with Node', async () => {
     const { stdout: packed } = await run(process.execPath, ['scripts/client-pack.js', folder]);
     writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }');
     await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', `./${packed.trim()}`], { cwd: folder });
     writeFileSync(join(folder, 'program.js'), block('node'));
     const { stdout } = await run(process.execPath, ['program.js'], { cwd: folder, env });
-    expect(stdout).toMatch(/^available \d+n\nkey key_[0-9a-f]{32} 55\ncharged \d+n\n$/);
+    expect(stdout).toMatch(/^available \d+n\nkey key_[0-9a-f]{32} 55\n$/);
+  });
+
+  it('charges for a product by its own units with Python, and shows its record with grpcurl', async () => {
+    const [, model] = /```json product\n([^]*?)```/.exec(page)!;
+    writeFileSync(join(folder, 'images.json'), model!);
+    const [, commands] = /```sh product\n([^]*?)```/.exec(page)!;
+    for (const command of commands!.trim().split('\n'))
+      await system.cli(...command.replace('./tollgate ', '').replace('images.json', join(folder, 'images.json')).split(' '));
+    const [, shown] = /```text\n([^]*?)```/.exec(page)!;
+    const { stdout: python } = await run('sh', ['scripts/ensure-python.sh']);
+    writeFileSync(join(folder, 'product.py'), block('product'));
+    expect((await run(python.trim(), ['product.py'], { cwd: folder, env })).stdout).toBe(shown);
+    const record = await eventually(async () => {
+      const row = await system.json<{ id: string; settled_at: string | null }>('usage', 'list', '--model', 'acme/images');
+      return row.settled_at === null ? undefined : row;
+    });
+    expect(record).toMatchObject({ format: 'image-studio', captured_nano_usd: '121000000' });
+    const path = `${resolve('.toolchain/bin')}:${process.env['PATH']}`;
+    const { stdout } = await run('sh', ['-c', block('record')], { cwd: folder, env: { ...env, PATH: path, CALL: record.id } });
+    expect(JSON.parse(stdout)).toMatchObject({ record: { call: { product: 'image-studio' }, chargeNanoUsd: '121000000' } });
+    expect(await system.json('balance', 'verify')).toMatchObject({ ok: true });
   });
 
   it('reads a balance and an error with Python', async () => {

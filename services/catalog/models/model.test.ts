@@ -33,7 +33,6 @@ describe('a model', () => {
     ['input_modalities', { inputModalities: [99 as Modality] }],
     ['output_modalities', { outputModalities: [Modality.MODALITY_TEXT, Modality.MODALITY_TEXT] }],
     ['capabilities', { capabilities: [Capability.CAPABILITY_UNSPECIFIED] }],
-    ['targets', { targets: [] }],
     ['targets', { targets: Array.from({ length: 17 }, () => target) }],
     ['targets[1].upstream_id', { targets: [target, { ...target, upstreamId: '' }] }],
     ['targets[0].upstream_model', { targets: [{ ...target, upstreamModel: '' }] }],
@@ -55,7 +54,7 @@ describe('a model', () => {
   });
 
   it('has all its faults reported', () => {
-    expect(modelFaults(exampleModel({ id: '', displayName: '', targets: [] }))).toHaveLength(3);
+    expect(modelFaults(exampleModel({ id: '', displayName: '', targets: [{ upstreamId: '', upstreamModel: 'm' }] }))).toHaveLength(3);
   });
 });
 

@@ -20,7 +20,7 @@ export function recordLine(record: UsageRecord): Record<string, unknown> {
     fallback_budget: call.modelFallback?.budgetId ?? null,
     upstream: call.upstreamId,
     upstream_model: call.upstreamModel,
-    format: nameOf(ApiFormat[call.format], 'API_FORMAT_'),
+    format: call.product || nameOf(ApiFormat[call.format], 'API_FORMAT_'),
     streaming: call.streaming,
     started_at: instant(call.startedAtMs),
     recorded_at: instant(record.recordedAtMs),

@@ -56,7 +56,8 @@ export const schema: Migration = {
       settled_at_ms ${sql.int64},
       attempts ${sql.longText},
       model_fallback ${sql.longText},
-      units ${sql.longText}
+      units ${sql.longText},
+      product ${sql.text(32)}
     ) ${sql.tableOptions}`,
     // In page order. A page of one model, outcome or project is found within the index of the account: another index would cost every call a page of the
     // file.

@@ -26,6 +26,7 @@ const callerFormats: ReadonlySet<ApiFormat> = new Set([
 ]);
 
 const hashBytes = 32;
+const productForm = /^[a-z][a-z0-9_-]{0,31}$/;
 const attemptsMax = 16;
 
 /** A call that is known to have a price. */
@@ -50,7 +51,11 @@ export function validateCall(call: Call | undefined, field = 'call'): PricedCall
   requireThat(call.modelId !== '' && call.modelId.length <= nameCharsMax, `${field}.model_id`, `must have 1 to ${nameCharsMax} characters`);
   requireThat(call.upstreamId.length <= nameCharsMax, `${field}.upstream_id`, `must have at most ${nameCharsMax} characters`);
   requireThat(call.upstreamModel.length <= nameCharsMax, `${field}.upstream_model`, `must have at most ${nameCharsMax} characters`);
-  requireThat(callerFormats.has(call.format), `${field}.format`, 'must be a known format');
+  if (call.product === '') requireThat(callerFormats.has(call.format), `${field}.format`, 'must be a known format');
+  else {
+    requireThat(productForm.test(call.product), `${field}.product`, 'must have 1 to 32 of a-z, 0-9, "-" and "_", and begin with a letter');
+    requireThat(call.format === ApiFormat.API_FORMAT_UNSPECIFIED, `${field}.format`, 'must be unspecified beside product');
+  }
   const price = validatePrice(call.price, `${field}.price`);
   requireThat(call.heldNanoUsd >= 0n, `${field}.held_nano_usd`, 'must be zero or more');
   requireThat(isUint32(call.outputCapTokens), `${field}.output_cap_tokens`, 'must be the cap that was sent upstream');
@@ -101,6 +106,15 @@ function validatePrice(price: PriceVersion | undefined, field: string): PriceVer
   const [fault] = price.units.length === 0 ? [] : unitFaults(price.units);
   requireThat(fault === undefined, `${field}.units[${fault?.index}]`, 'must be a price of the catalog');
   return price;
+}
+
+/** Raises invalid_request for a unit that the price does not have: an internal product can correct its report, an upstream cannot. */
+export function requirePrices({ units }: TokenCounts, { product, price }: PricedCall, field: string): void {
+  if (product === '') return;
+  for (const [index, { unit }] of (units?.counts ?? []).entries()) {
+    const isPriced = price.units.some((each) => each.unit === unit);
+    requireThat(isPriced, `${field}.units.counts[${index}].unit`, `must be a unit of the price; "${unit}" has none`);
+  }
 }
 
 /** Returns the quantities if they are present and well-formed; `validateUsage` checks whether they are plausible. */

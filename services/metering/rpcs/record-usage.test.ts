@@ -75,7 +75,26 @@ describe.each(testEngines)('a recorded call on %s', (engine) => {
       expect({ ...(await find(service, stored.call!.id)), settlement: undefined }).toEqual(stored);
     });
 
+    it('is the call of an internal product by its own name, which cannot record units without a price', async () => {
+      const used = call({
+        format: 0,
+        product: 'image-studio',
+        upstreamId: '',
+        upstreamModel: '',
+        price: price({ units }),
+        unitCaps: { counts: [count('web_search', 3)] },
+      });
+      const stored = await record(service, report({ call: used, tokens: tokens({ units: { counts: [count('web_search', 1)] } }) }));
+      expect(stored).toMatchObject({ call: { product: 'image-studio' }, chargeNanoUsd: 11_000_000n });
+      expect({ ...(await find(service, stored.call!.id)), settlement: undefined }).toEqual(stored);
+      const unpriced = report({ call: used, tokens: tokens({ units: { counts: [count('image', 1)] } }) });
+      const details = { field: 'tokens.units.counts[0].unit' };
+      await expect(record(service, unpriced)).rejects.toMatchObject({ reason: 'invalid_request', details });
+    });
+
     it.each([
+      ['call.product', { call: call({ format: 0, product: 'Images' }) }],
+      ['call.format', { call: call({ product: 'image-studio' }) }],
       ['call.price.units[0]', { call: call({ price: price({ units: [{ unit: 'Request', nanoUsd: 1n, maxPerCall: 1 }] }) }) }],
       ['call.unit_caps.counts[0].unit', { call: call({ unitCaps: { counts: [count('', 1)] } }) }],
       ['tokens.units.counts[1].unit', { tokens: tokens({ units: { counts: [count('image', 1), count('image', 1)] } }) }],

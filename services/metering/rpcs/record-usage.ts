@@ -13,7 +13,7 @@ import { findRecord } from '../store/records.js';
 import { type EndedCall, type PricedRecord, priceRecord } from '../records/usage-record.js';
 import { formatUsd } from '#rules/money.js';
 import { isKnownOutcome } from '#rules/outcomes.js';
-import { requireThat, requireTokens, requireUint32, validateCall } from '../requests/validate-call.js';
+import { requirePrices, requireThat, requireTokens, requireUint32, validateCall } from '../requests/validate-call.js';
 
 /** What fits one statement with the default settings of a MySQL server: drivers send bytes as text of twice the length. */
 const keptAnswerBytesMax = 7 * 1024 * 1024;
@@ -83,6 +83,7 @@ async function replay(priced: PricedRecord, { config, clock, db }: RpcDeps, caus
 function validateRequest(request: RecordUsageRequest): EndedCall {
   const call = validateCall(request.call);
   const tokens = requireTokens(request.tokens, 'tokens');
+  requirePrices(tokens, call, 'tokens');
   requireThat(
     request.source === UsageSource.USAGE_SOURCE_REPORTED || request.source === UsageSource.USAGE_SOURCE_ESTIMATED,
     'source',

@@ -52,6 +52,7 @@ export const recordColumns = [
   'attempts',
   'model_fallback',
   'units',
+  'product',
 ] as const;
 
 /** The columns that the ledger's response fills. */
@@ -122,6 +123,7 @@ export function recordValues({ record, free }: PricedRecord): unknown[] {
     attempts: attemptText(call),
     model_fallback: fallbackText(call.modelFallback),
     units: unitText(price.units, call.unitCaps, tokens.units),
+    product: call.product === '' ? null : call.product,
   };
   return recordColumns.map((column) => row[column]);
 }
@@ -181,6 +183,7 @@ export function recordFromRow(row: RecordRow): UsageRecord {
       }),
       modelFallback: optional(row.model_fallback, (text) => fallbackOfText(asText(text))),
       unitCaps: units.caps,
+      product: optional(row.product, asText) ?? '',
     },
     tokens,
     source: asNumber(row.source),
