@@ -7,13 +7,13 @@ import { recordColumns } from '../console/exports/record-csv.js';
 import { areas } from '../console/operations/index.js';
 import { consoleOpenapi } from '../console/table/document.js';
 import { openapi } from '../formats/openapi.js';
-import { consoleGroup } from './error-advice.js';
+import { consoleGroup } from './errors/error-advice.js';
 import { renderPages } from './html-pages.js';
 import { llmsFullTxt, llmsTxt } from './llms.js';
 import { addressOf, renderMarkdown } from './markdown.js';
 import { docsFolder, readDocPages } from './pages.js';
 import { filledIn, withPlaceholders } from './placeholders.js';
-import { fieldsOf } from './schema-fields.js';
+import { fieldsOf } from './api/schema-fields.js';
 import { createSearch } from './search.js';
 
 const pages = readDocPages();

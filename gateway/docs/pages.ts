@@ -1,10 +1,10 @@
 // All pages of the docs: those written by hand, in reading order, and those generated from the code.
 import { readdirSync, readFileSync } from 'node:fs';
 import { root } from '#kit/root.js';
-import { apiPage, consoleApiPage } from './api-page.js';
+import { apiPage, consoleApiPage } from './api/api-page.js';
 import { type Audience, audiences, type DocPage } from './doc-page.js';
-import { errorPages, errorsPage } from './errors-page.js';
-import { notOfferedPage } from './not-offered-page.js';
+import { errorPages, errorsPage } from './errors/errors-page.js';
+import { notOfferedPage } from './errors/not-offered-page.js';
 import { withPlaceholders } from './placeholders.js';
 
 interface Source {

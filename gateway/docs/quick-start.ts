@@ -1,8 +1,8 @@
 // The front page of the docs: from a key to the first call and what it cost, then what the docs contain.
 import { formatUsd } from '#rules/money.js';
 import type { CatalogModel } from '../formats/models-schema.js';
-import { modelAddress } from '../pages/catalog-page.js';
-import { estimate, sizeDefault } from '../pages/estimate.js';
+import { modelAddress } from '../pages/catalog/catalog-page.js';
+import { estimate, sizeDefault } from '../pages/catalog/estimate.js';
 import { html } from '../pages/html.js';
 import { chatSamples, choices, code } from '../pages/samples.js';
 import { count, usd } from '../pages/words.js';

@@ -1,7 +1,7 @@
 // The page at the root: what this gateway is, three numbers, and where to go.
 import type { CatalogModel } from '../formats/models-schema.js';
-import { isOfSandbox } from './catalog-page.js';
-import { readCatalogQuery, selectModels } from './catalog-query.js';
+import { isOfSandbox } from './catalog/catalog-page.js';
+import { readCatalogQuery, selectModels } from './catalog/catalog-query.js';
 import { html } from './html.js';
 import type { Speech } from './language.js';
 import { page, type Place } from './page.js';

@@ -1,5 +1,5 @@
 // The texts of the public catalog in each of its languages; names and descriptions of models are the operator's. Pure.
-import type { Order } from './catalog-query.js';
+import type { Order } from './catalog/catalog-query.js';
 import type { Language } from './language.js';
 
 const en = {

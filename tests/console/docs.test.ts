@@ -93,7 +93,7 @@ describe('the docs in a browser', () => {
     await person.close();
   });
 
-  it.each(['docs', 'docs/console-api', 'docs/search?q=idempotency'])(
+  it.each(['docs', 'docs/console-api'])(
     '%s breaks no rule, light or dark, wide or narrow',
     async (path) => {
       for (const width of [1280, 375]) {

@@ -1,6 +1,6 @@
 // The public catalog as CSV, for spreadsheets. Pure.
-import type { CatalogModel } from '../formats/models-schema.js';
-import { csvLine } from './csv.js';
+import type { CatalogModel } from '../../formats/models-schema.js';
+import { csvLine } from '../csv.js';
 
 const columns: readonly [string, (model: CatalogModel) => string | number][] = [
   ['id', ({ id }) => id],

@@ -2,15 +2,15 @@
 import { formatUsd } from '#rules/money.js';
 import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { requestUnit } from '#rules/pricing.js';
-import type { CatalogModel, UnitPrices } from '../formats/models-schema.js';
+import type { CatalogModel, UnitPrices } from '../../formats/models-schema.js';
 import { tags } from './catalog-page.js';
 import { estimate, type Size, sizeDefault, type SizeField, unitField } from './estimate.js';
-import { type Html, html } from './html.js';
-import type { Speech } from './language.js';
-import { page, type Place } from './page.js';
-import { samples } from './samples.js';
-import { type Texts, textsOf } from './texts.js';
-import { count, unitName, usd } from './words.js';
+import { type Html, html } from '../html.js';
+import type { Speech } from '../language.js';
+import { page, type Place } from '../page.js';
+import { samples } from '../samples.js';
+import { type Texts, textsOf } from '../texts.js';
+import { count, unitName, usd } from '../words.js';
 
 /** Returns the page. `history` has the newest price first; undefined if it could not be read. */
 export function modelPage(options: {

@@ -1,6 +1,6 @@
 // The two API references, each generated from its OpenAPI document. Pure.
-import { consoleOpenapi } from '../console/table/document.js';
-import { openapi } from '../formats/openapi.js';
+import { consoleOpenapi } from '../../console/table/document.js';
+import { openapi } from '../../formats/openapi.js';
 import { type ApiDocument, openapiPage } from './openapi-page.js';
 
 /** Returns the reference of the API for calls, as Markdown. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { CatalogModel } from '../formats/models-schema.js';
-import { languages } from './language.js';
+import type { CatalogModel } from '../../formats/models-schema.js';
+import { languages } from '../language.js';
 import { type CatalogQuery, type Order, orders, readCatalogQuery, selectModels, writeCatalogQuery } from './catalog-query.js';
 
 function model(id: string, changes: Partial<CatalogModel> = {}): CatalogModel {

@@ -1,13 +1,13 @@
 // Two to four models side by side: limits, capabilities, prices and the cost of an example call.
 import { formatUsd } from '#rules/money.js';
-import type { CatalogModel } from '../formats/models-schema.js';
+import type { CatalogModel } from '../../formats/models-schema.js';
 import { modelAddress, tags } from './catalog-page.js';
 import { estimate, sizeDefault } from './estimate.js';
-import { type Html, html } from './html.js';
-import type { Speech } from './language.js';
-import { page, type Place } from './page.js';
-import { textsOf } from './texts.js';
-import { count, unitName, usd } from './words.js';
+import { type Html, html } from '../html.js';
+import type { Speech } from '../language.js';
+import { page, type Place } from '../page.js';
+import { textsOf } from '../texts.js';
+import { count, unitName, usd } from '../words.js';
 
 /** The most models that are compared at once. */
 export const comparedMax = 4;

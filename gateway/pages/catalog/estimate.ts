@@ -2,7 +2,7 @@
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
 import { parseUsd } from '#rules/money.js';
 import { chargeFor, countRequests, type TokenClass } from '#rules/pricing.js';
-import type { CatalogModel, UnitPrices } from '../formats/models-schema.js';
+import type { CatalogModel, UnitPrices } from '../../formats/models-schema.js';
 
 /** How large a call is, and how many there are. */
 export interface Size {

@@ -1,11 +1,11 @@
 // The public catalog as a page: every model with its limits and prices; search, filters and sorting are in the address.
-import type { CatalogModel } from '../formats/models-schema.js';
+import type { CatalogModel } from '../../formats/models-schema.js';
 import { type CatalogQuery, type Order, sorts, writeCatalogQuery, writeSort } from './catalog-query.js';
-import { type Html, html } from './html.js';
-import type { Speech } from './language.js';
-import { page, type Place } from './page.js';
-import { type Texts, textsOf } from './texts.js';
-import { count, featureName, unitName, usd } from './words.js';
+import { type Html, html } from '../html.js';
+import type { Speech } from '../language.js';
+import { page, type Place } from '../page.js';
+import { type Texts, textsOf } from '../texts.js';
+import { count, featureName, unitName, usd } from '../words.js';
 
 /** Returns the page. `all` provides the choices of the filters, `shown` the rows. */
 export function catalogPage(options: {

@@ -1,5 +1,5 @@
 // The page of what is not offered, generated from the table that answers such requests. Pure.
-import { notOffered } from '../formats/not-offered.js';
+import { notOffered } from '../../formats/not-offered.js';
 
 const head = `# Not offered
 

@@ -1,6 +1,6 @@
 // The query of the public catalog, which selects and sorts the models. All of it is in the address, so that a view can be linked. Pure.
-import type { CatalogModel } from '../formats/models-schema.js';
-import { type Language, readLanguage } from './language.js';
+import type { CatalogModel } from '../../formats/models-schema.js';
+import { type Language, readLanguage } from '../language.js';
 
 /** The supported orders. */
 export const orders = ['name', 'input', 'output', 'context', 'newest'] as const;
