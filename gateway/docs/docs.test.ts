@@ -63,7 +63,7 @@ describe('Markdown', () => {
 describe('the pages', () => {
   it('include every file of docs/', () => {
     const files = readdirSync(docsFolder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.md'));
-    expect(pages.map(({ name }) => `${name.replace(/index$/, 'README')}.md`)).toEqual(expect.arrayContaining(files));
+    expect(pages.map(({ name }) => `${name.replace(/\/index$/, '/README')}.md`)).toEqual(expect.arrayContaining(files));
   });
 
   it('link only to anchors and pages that exist', () => {

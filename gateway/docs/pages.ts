@@ -60,8 +60,8 @@ const sources: Readonly<Record<Audience, readonly Source[]>> = {
     { name: 'payments', description: 'How users add money by Stripe Checkout, what is credited when, and refunds.' },
     { name: 'configuration', description: 'Every setting with its default.' },
     { name: 'operations', description: 'How to size, deploy and scale several processes, and what the database needs.' },
-    { name: 'own-server', description: 'How to serve models of your own server: llama.cpp, vLLM, Ollama, SGLang, for operators.' },
-    { name: 'model-files', description: 'Every field of a model, and every capability, modality and tokenizer, for operators.' },
+    { name: 'own-server', description: 'How to serve models of your own server: llama.cpp, vLLM, Ollama, SGLang.' },
+    { name: 'model-files', description: 'Every field of a model, and every capability, modality and tokenizer.' },
     { name: 'routing', description: 'How calls are routed between upstreams, what happens when one fails, and its limits.' },
     {
       name: 'tracing',
@@ -85,7 +85,21 @@ export function readDocPages(): DocPage[] {
       return { name, menu, audience, description, markdown: withPlaceholders(markdown), isListed: true };
     }),
   );
-  return [...listed, ...errorPages(), ...runbooks()];
+  return [...listed, ...clientPages(), ...errorPages(), ...runbooks()];
+}
+
+/** Returns a page for each client, which the page `clients` lists. */
+function clientPages(): DocPage[] {
+  return readdirSync(new URL('clients/', docsFolder)).map((file): DocPage => {
+    const markdown = read(`clients/${file}`);
+    return {
+      name: `clients/${file.replace(/\.md$/, '')}`,
+      audience: 'callers',
+      description: `How to set up ${/^# (.+)/.exec(markdown)?.[1] ?? file}, with samples, retries, errors and time limits.`,
+      markdown: withPlaceholders(markdown),
+      isListed: false,
+    };
+  });
 }
 
 /** Returns a page for each alert, and the list of them. */
