@@ -1,4 +1,4 @@
-// Clients of the responses format: the official library, its agents, and the Codex CLI, over upstreams of other formats. The default provider of the AI
+// Clients of the responses format: the official library, its agents, and the Codex CLI, over upstreams of every format. The default provider of the AI
 // SDK is in ai-sdk.test.ts.
 import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -9,19 +9,30 @@ import { Agent, OpenAIProvider, Runner, setTracingDisabled, tool } from '@openai
 import type OpenAI from 'openai';
 import { zodTextFormat } from 'openai/helpers/zod';
 import { z } from 'zod';
-import { settled } from '../support/calls.js';
-import { root } from '../support/process.js';
+import { get, settled } from '../support/calls.js';
+import { eventually, root } from '../support/process.js';
+import { addModel, addUpstream } from '../support/stub-models.js';
 import { expectNoneRefused } from '../upstream/expect-none-refused.js';
+import { stubApiKey } from '../upstream/stub-upstream.js';
 import { reasoning, signedThoughts, text, textBlock, thirdRequest, threeTurns, timeCall, ToolRun, usage, weatherCall } from './answers.js';
 import { openaiLibraries } from './libraries.js';
 import { pdfUrl, pngUrl, remotePicture, shownTo } from './media.js';
-import { type Charge, firstThought, type Stage, startStage, upstreams } from './stage.js';
+import { type Charge, firstThought, type Stage, startStage, upstreams as others } from './stage.js';
+
+/** With the upstream of the callers' own format. */
+const upstreams = [...others, 'responses'] as const;
 
 let stage: Stage;
 
 beforeAll(async () => {
   setTracingDisabled(true);
   stage = await startStage();
+  await addUpstream(stage.system, 'responses', 'responses', stage.stub.baseUrl, stubApiKey);
+  const able = { input_modalities: ['text', 'image', 'document'], capabilities: ['tools', 'reasoning', 'sampling', 'structured_output'] };
+  await addModel(stage.system, stage.model('responses'), 'responses', 'responses', able);
+  await eventually(async () =>
+    (await get(stage.system, `/v1/models/${stage.model('responses')}`, stage.system.firstKey)).status === 200 ? true : undefined,
+  );
 });
 
 afterEach(() => expectNoneRefused(stage.stub));
@@ -121,13 +132,15 @@ describe.each(openaiLibraries)('$name', ({ OpenAI: Library }) => {
           },
         ],
       });
-      expect(shownTo(upstream, requests()[0]!)).toHaveLength(3);
+      if (upstream === 'responses') expect(JSON.stringify(requests()[0]!.body)).toContain(pdfUrl);
+      else expect(shownTo(upstream, requests()[0]!)).toHaveLength(3);
     });
 
     it('uses a custom tool, whose call is free text', async () => {
       const patch = '*** Begin Patch\n"x"';
       const asFunction = { ...weatherCall, name: 'apply_patch', arguments: JSON.stringify({ input: patch }) };
-      const requests = stage.play(upstream, { blocks: [asFunction] }, { blocks: [textBlock] });
+      const asCustom = { ...asFunction, arguments: patch, custom: true };
+      const requests = stage.play(upstream, { blocks: [upstream === 'responses' ? asCustom : asFunction] }, { blocks: [textBlock] });
       const tools = [
         {
           type: 'custom' as const,

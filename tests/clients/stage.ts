@@ -3,12 +3,14 @@ import { get } from '../support/calls.js';
 import { eventually } from '../support/process.js';
 import { addModel, addUpstream } from '../support/stub-models.js';
 import { type Mode, startSystem, type System } from '../support/system.js';
+import type { WireName } from '../upstream/answers.js';
 import type { Script } from '../upstream/script.js';
 import { type RecordedRequest, startStubUpstream, type StubUpstream, stubApiKey } from '../upstream/stub-upstream.js';
 
-/** The formats of the upstreams, for `describe.each(upstreams)`. */
+/** The formats of the stage's upstreams, for `describe.each(upstreams)`. */
 export const upstreams = ['chat-completions', 'messages'] as const;
-export type Upstream = (typeof upstreams)[number];
+export type OtherUpstream = (typeof upstreams)[number];
+export type Upstream = WireName;
 
 /** What `GET /v1/usage/:id` says. */
 export interface Charge {

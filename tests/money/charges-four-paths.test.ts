@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
-import { type Stage, startStage, type Upstream, upstreams } from '../clients/stage.js';
+import { type Stage, startStage, type OtherUpstream as Upstream, upstreams } from '../clients/stage.js';
 import { type BalanceRow, post, readSse, settled, sumOfCharges } from '../support/calls.js';
 import { eventually } from '../support/process.js';
 import { modes } from '../support/system.js';

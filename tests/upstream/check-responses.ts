@@ -188,8 +188,14 @@ function checkTools(body: Json, rules: VendorRules): void {
   }
 }
 
-function checkTool(value: unknown, path: string, { enforcesStrictTools = false }: VendorRules): string {
-  const type = wordOf(anyObject(value, path)['type'], `${path}.type`, ['function', 'custom']);
+function checkTool(value: unknown, path: string, rules: VendorRules): string {
+  const { enforcesStrictTools = false } = rules;
+  const type = wordOf(anyObject(value, path)['type'], `${path}.type`, ['function', 'custom', 'namespace']);
+  if (type === 'namespace') {
+    const { name, tools } = objectOf(value, path, ['type', 'name', 'description', 'tools']);
+    for (const [index, tool] of listOf(tools, `${path}.tools`).entries()) checkTool(tool, `${path}.tools[${index}]`, rules);
+    return nameOf(name, `${path}.name`, 64);
+  }
   if (type === 'custom') {
     const { name, format } = objectOf(value, path, ['type', 'name'], ['description', 'format', 'defer_loading']);
     if (isJson(format)) wordOf(format['type'], `${path}.format.type`, ['text', 'grammar']);

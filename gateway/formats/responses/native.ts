@@ -33,7 +33,7 @@ export function nativeResponses(
   accountId: string,
   original: Original,
 ): NativeRequest {
-  const fields = { ...body, input: withoutOwnReasoning(body.input) };
+  const fields = { ...body, input: mended(body.input) };
   // Cache keys of different accounts must not collide in the single account that the vendor sees, nor may the caller's text be readable there.
   if (typeof body.prompt_cache_key === 'string') fields.prompt_cache_key = endUserOf(`${accountId} ${body.prompt_cache_key}`);
   if (body.tools !== null && body.tools !== undefined && tools !== body.tools) fields.tools = [...tools];
@@ -56,9 +56,25 @@ export function nativeResponses(
   };
 }
 
-/** Removes the reasoning of upstreams of other formats, which the vendor of this format cannot read. Returns the same input if there is none. */
-function withoutOwnReasoning(input: ResponseRequest['input']): ResponseRequest['input'] {
-  return typeof input !== 'string' && input.some(isOwnReasoning) ? input.filter((item) => !isOwnReasoning(item)) : input;
+/**
+ * Removes what vendors reject: reasoning of upstreams of other formats, and what the official library adds to the answers that its users send
+ * back. Items that need no change stay the same objects.
+ */
+function mended(input: ResponseRequest['input']): ResponseRequest['input'] {
+  if (typeof input === 'string' || !input.some((item) => isOwnReasoning(item) || hasLeftovers(item))) return input;
+  return input.filter((item) => !isOwnReasoning(item)).map((item) => (hasLeftovers(item) ? withoutLeftovers(item) : item));
+}
+
+function hasLeftovers(item: InputItem): boolean {
+  if ('parsed_arguments' in item) return true;
+  return 'content' in item && Array.isArray(item.content) && item.content.some((part) => 'parsed' in part);
+}
+
+function withoutLeftovers(item: InputItem): InputItem {
+  const { parsed_arguments: _arguments, ...kept } = item as InputItem & { parsed_arguments?: unknown; content?: unknown };
+  if (!Array.isArray(kept.content)) return kept as InputItem;
+  const content = (kept.content as Record<string, unknown>[]).map(({ parsed: _parsed, ...part }) => part);
+  return { ...kept, content } as InputItem;
 }
 
 function isOwnReasoning(item: InputItem): boolean {

@@ -147,6 +147,22 @@ describe('reasoning in the input', () => {
   });
 });
 
+it('loses what the official library adds to answers, for upstreams that would reject it', () => {
+  const item = { ...call('a'), id: 'fc_1', parsed_arguments: {} };
+  const said_ = {
+    type: 'message',
+    role: 'assistant',
+    id: 'msg_1',
+    content: [{ type: 'output_text', text: '{}', annotations: [], parsed: {} }],
+  };
+  expect(fieldsOf({ input: [user('go'), said_, item, output('a')] })['input']).toEqual([
+    user('go'),
+    { ...said_, content: [{ type: 'output_text', text: '{}', annotations: [] }] },
+    { ...call('a'), id: 'fc_1' },
+    output('a'),
+  ]);
+});
+
 describe('tools', () => {
   it.each([
     ['none', { tool_choice: 'none' }, { mode: ToolChoice_Mode.MODE_NONE }],
