@@ -2,12 +2,13 @@
 // number and source there, on every path that it can happen on.
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
+import { encryptedContentOf } from '#rules/reasoning-seals.js';
 import type { Json } from '../upstream/check.js';
 import type { Block, Script } from '../upstream/script.js';
 import { type ExpectedAnswer, expectAnswers, onPath, usage } from './support/expect-answer.js';
 import { conformance, priceOf } from './support/gateway.js';
 import { from, isNative, over, type Path, paths } from './support/paths.js';
-import { type Bodies, tools } from './support/requests.js';
+import { type Bodies, tools, question } from './support/requests.js';
 
 const gateway = conformance();
 
@@ -112,8 +113,8 @@ describe('usage', () => {
       { blocks: [text], usagePlace: 'last-chunk' },
       textSeen,
     );
-    for (const [{ client }, { frames }] of outcomes)
-      expect(client === 'messages' ? frames.at(-1)!.event : frames.at(-1)!.data).toBe(client === 'messages' ? 'message_stop' : '[DONE]');
+    const ends = { messages: 'message_stop', 'chat-completions': '[DONE]', responses: 'response.completed' };
+    for (const [{ client }, { frames }] of outcomes) expect(frames.at(-1)!.event ?? frames.at(-1)!.data).toBe(ends[client]);
   });
 
   it('7 (litellm#28735, CLIProxyAPI#796): usage is in its own chunk, not in the one with the finish reason', async () => {
@@ -180,6 +181,18 @@ describe('frames and errors', () => {
           { role: 'user', content: 'Go on' },
         ],
       },
+      responses: {
+        input: [
+          { role: 'user', content: 'Hi' },
+          {
+            type: 'reasoning',
+            summary: [{ type: 'summary_text', text: thinking.thinking }],
+            encrypted_content: encryptedContentOf({ text: thinking.thinking, signature: thinking.signature, redactedData: '' }),
+          },
+          { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: words }] },
+          { role: 'user', content: 'Go on' },
+        ],
+      },
     };
     const outcomes = await expectAnswers(gateway, over('messages'), { blocks: [text] }, textSeen, history);
     for (const { sent } of outcomes.values())
@@ -223,9 +236,11 @@ describe('frames and errors', () => {
     );
     for (const [{ client }, { frames }] of [...outcomes].filter(([{ streaming }]) => streaming)) {
       expect(frames.at(-1)).toMatchObject(
-        client === 'messages'
-          ? { event: 'error', data: { type: 'error', error: { type: 'overloaded_error' } } }
-          : { event: undefined, data: { error: { message: expect.any(String) } } },
+        {
+          messages: { event: 'error', data: { type: 'error', error: { type: 'overloaded_error' } } },
+          'chat-completions': { event: undefined, data: { error: { message: expect.any(String) } } },
+          responses: { event: 'response.failed', data: { response: { status: 'failed', error: { code: 'server_error' } } } },
+        }[client],
       );
     }
   });
@@ -233,12 +248,7 @@ describe('frames and errors', () => {
   it('15 (litellm#30244, #9178): the upstream request is cancelled when the caller disconnects', async () => {
     for (const path of streamed(paths)) {
       gateway.answer(path.upstream, { blocks: [text], usage, deltaChars: 4, fault: { kind: 'stall', afterFrames: 6, signsOfLife: true } });
-      const left = await gateway.leave(
-        path,
-        path.client === 'messages'
-          ? { max_tokens: 100, messages: [{ role: 'user', content: 'Hello' }] }
-          : { messages: [{ role: 'user', content: 'Hello' }] },
-      );
+      const left = await gateway.leave(path, question[path.client]);
       await onPath(path, async () => {
         expect(await left.sent!.clientLeft).toBe(true);
         const record = await gateway.charged(left);

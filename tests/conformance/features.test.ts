@@ -25,9 +25,10 @@ const schema = {
 const crossing = paths.filter((path) => !isNative(path));
 const native = paths.filter(isNative);
 /** Returns a conversation with one user message in each format. */
-const asking = (chat: unknown, messages: unknown): Bodies => ({
+const asking = (chat: unknown, messages: unknown, responses: unknown): Bodies => ({
   'chat-completions': { messages: [{ role: 'user', content: chat }] },
   messages: { messages: [{ role: 'user', content: messages }] },
+  responses: { input: [{ role: 'user', content: responses }] },
 });
 
 /** Makes calls with these bodies, and expects that the requests to the upstream match, depending on its format. */
@@ -61,13 +62,20 @@ describe('requests', () => {
         ],
         messages: [{ role: 'user', content: 'Hello' }],
       },
+      responses: {
+        input: [
+          { role: 'system', content: 'Be brief.' },
+          { role: 'system', content: 'Be kind.' },
+          { role: 'user', content: 'Hello' },
+        ],
+      },
     };
     const outcomes = await expectSent(bodies, {});
-    for (const [{ upstream }, outcome] of outcomes) {
+    for (const [{ client, upstream }, outcome] of outcomes) {
       const system =
         upstream === 'messages'
           ? (outcome.sent!.body['system'] as Json[]).map(({ text }) => text)
-          : upstream === 'responses'
+          : upstream === 'responses' && client !== 'responses'
             ? outcome.sent!.body['instructions']
             : messagesSent(outcome)
                 .filter(({ role }) => role === 'system')
@@ -88,6 +96,11 @@ describe('requests', () => {
         { type: 'text', text: 'What is this?' },
         { type: 'image', source: { type: 'base64', media_type: 'image/png', data: png } },
         { type: 'image', source: { type: 'url', url } },
+      ],
+      [
+        { type: 'input_text', text: 'What is this?' },
+        { type: 'input_image', image_url: `data:image/png;base64,${png}` },
+        { type: 'input_image', image_url: url },
       ],
     );
     for (const [{ upstream }, outcome] of await expectSent(bodies, {})) {
@@ -120,6 +133,10 @@ describe('requests', () => {
         { type: 'text', text: 'Sum it up.' },
         { type: 'document', title: 'a.pdf', source: { type: 'base64', media_type: 'application/pdf', data: pdf } },
       ],
+      [
+        { type: 'input_text', text: 'Sum it up.' },
+        { type: 'input_file', filename: 'a.pdf', file_data: `data:application/pdf;base64,${pdf}` },
+      ],
     );
     for (const [, outcome] of await expectSent(bodies, {})) expect(JSON.stringify(blocksSent(outcome))).toContain(pdf);
   });
@@ -142,7 +159,20 @@ describe('requests', () => {
         ],
       },
     ];
-    for (const outcome of (await expectSent({ messages: { ...tools.messages, messages: history } }, {}, from('messages'))).values())
+    const items = [
+      { role: 'user', content: 'Look.' },
+      { type: 'function_call', call_id: 'toolu_1', name: 'get_weather', arguments: '{"city":"Zürich"}' },
+      {
+        type: 'function_call_output',
+        call_id: 'toolu_1',
+        output: [
+          { type: 'input_text', text: 'Here.' },
+          { type: 'input_image', image_url: `data:image/png;base64,${png}` },
+        ],
+      },
+    ];
+    const bodies = { messages: { ...tools.messages, messages: history }, responses: { ...tools.responses, input: items } };
+    for (const outcome of (await expectSent(bodies, {}, [...from('messages'), ...from('responses')])).values())
       expect(JSON.stringify(messagesSent(outcome))).toContain(png);
   });
 
@@ -159,6 +189,7 @@ describe('requests', () => {
     const bodies: Bodies = {
       'chat-completions': { ...tools['chat-completions'], tool_choice: chat },
       messages: { ...tools.messages, tool_choice: messages },
+      responses: { ...tools.responses, tool_choice: responses },
     };
     await expectSent(bodies, {
       'chat-completions': { tool_choice: chat },
@@ -171,6 +202,7 @@ describe('requests', () => {
     const bodies: Bodies = {
       'chat-completions': { ...tools['chat-completions'], parallel_tool_calls: false },
       messages: { ...tools.messages, tool_choice: { type: 'auto', disable_parallel_tool_use: true } },
+      responses: { ...tools.responses, parallel_tool_calls: false },
     };
     await expectSent(bodies, {
       'chat-completions': { parallel_tool_calls: false },
@@ -183,6 +215,7 @@ describe('requests', () => {
     const bodies: Bodies = {
       'chat-completions': { response_format: { type: 'json_schema', json_schema: { name: 'weather', schema, strict: true } } },
       messages: { output_config: { format: { type: 'json_schema', schema } } },
+      responses: { text: { format: { type: 'json_schema', name: 'weather', schema, strict: true } } },
     };
     await expectSent(bodies, {
       'chat-completions': { response_format: { type: 'json_schema', json_schema: { schema } } },
@@ -214,14 +247,15 @@ describe('requests', () => {
   });
 
   it('sampling and stop sequences', async () => {
-    const stops: Bodies = { 'chat-completions': { stop: ['END'] }, messages: { stop_sequences: ['END'] } };
+    const stops: Bodies = { 'chat-completions': { stop: ['END'] }, messages: { stop_sequences: ['END'] }, responses: {} };
     await expectSent(
       stops,
-      stops,
-      paths.filter(({ upstream }) => upstream !== 'responses'),
+      { 'chat-completions': stops['chat-completions'], messages: stops.messages },
+      paths.filter(({ client, upstream }) => client !== 'responses' && upstream !== 'responses'),
     );
     const warm = { temperature: 0.5 };
-    await expectSent({ 'chat-completions': warm, messages: warm }, { 'chat-completions': warm, messages: warm, responses: warm });
+    const all: Bodies = { 'chat-completions': warm, messages: warm, responses: warm };
+    await expectSent(all, all);
     // One format has no stop sequences, and an answer that goes on would not be the one that was requested.
     for (const path of over('responses').filter((one) => !isNative(one))) {
       const asked = gateway.stub.requests.length;
@@ -234,6 +268,7 @@ describe('requests', () => {
     const bodies: Bodies = {
       'chat-completions': { reasoning_effort: 'high', max_tokens: 4000 },
       messages: { thinking: { type: 'enabled', budget_tokens: 2000 }, max_tokens: 4000 },
+      responses: { reasoning: { effort: 'high' }, max_output_tokens: 4000 },
     };
     for (const [{ upstream }, { sent }] of await expectSent(bodies, {})) {
       const { thinking, output_config: config, reasoning_effort: effort, reasoning } = sent!.body;
@@ -243,11 +278,8 @@ describe('requests', () => {
 
   it('cache_control, for a messages upstream', async () => {
     const mark = { type: 'ephemeral' };
-    const bodies = asking(
-      [{ type: 'text', text: 'Long text', cache_control: mark }],
-      [{ type: 'text', text: 'Long text', cache_control: mark }],
-    );
-    await expectSent({ messages: bodies.messages }, { messages: { messages: [{ content: [{ cache_control: mark }] }] } }, from('messages'));
+    const marked = { messages: [{ role: 'user', content: [{ type: 'text', text: 'Long text', cache_control: mark }] }] };
+    await expectSent({ messages: marked }, { messages: { messages: [{ content: [{ cache_control: mark }] }] } }, from('messages'));
   });
 
   it('log probabilities and several choices: only if the upstream supports them', async () => {
@@ -306,7 +338,8 @@ describe('requests', () => {
 
   it('a new field of a vendor that its operator allows: passed on to it, dropped for others and reported as dropped', async () => {
     for (const upstream of ['chat-completions', 'messages', 'responses'] as const) gateway.rules(upstream, { knownFields: ['hologram'] });
-    const bodies: Bodies = { 'chat-completions': { hologram: { shape: 'cube' } }, messages: { hologram: { shape: 'cube' } } };
+    const field = { hologram: { shape: 'cube' } };
+    const bodies: Bodies = { 'chat-completions': field, messages: field, responses: field };
     for (const [path, outcome] of await expectSent(bodies, (path) => (isNative(path) ? { hologram: { shape: 'cube' } } : {}))) {
       if (isNative(path)) continue;
       expect(outcome.sent!.body).not.toHaveProperty('hologram');
@@ -316,7 +349,7 @@ describe('requests', () => {
 
   it('fields that cost more than tokens: sent to no upstream, and reported as dropped', async () => {
     const costly = { web_search: true, num_completions: 8, generation_config: { max_output_tokens: 9 }, thinking_budget: 1_000_000 };
-    const bodies: Bodies = { 'chat-completions': costly, messages: costly };
+    const bodies: Bodies = { 'chat-completions': costly, messages: costly, responses: costly };
     for (const outcome of (await expectSent(bodies, {})).values()) {
       for (const name of Object.keys(costly)) expect(outcome.sent!.body).not.toHaveProperty(name);
       expect(droppedIn(outcome)).toEqual(expect.arrayContaining(Object.keys(costly)));
@@ -399,21 +432,18 @@ describe('answers', () => {
     await expectAnswers(gateway, over('messages'), scriptsByModel[name]!, { seen: seen! }, tools);
   });
 
-  // Encrypted reasoning comes back under the id of its item.
-  it.each<[string, ExpectedAnswer['seen']]>([
-    ['reasoning', { reasoning: thought, signatures: [`tgitem.rs_0.${signature}`], text: hello }],
-    ['reasoning-omitted', { reasoning: '', signatures: [`tgitem.rs_0.${signature}`], text: hello }],
-    ['reasoning-redacted', { reasoning: '', signatures: ['tgitem.rs_0.cmVkYWN0ZWQ='], text: hello }],
-    [
-      'reasoning-and-tool',
-      { reasoning: 'I need the weather.', signatures: [`tgitem.rs_0.${signature}`], calls: [seenCalls.get_weather], stop: 'tool_calls' },
-    ],
-  ])('%s, of a responses upstream', async (name, seen) => {
+  // Encrypted reasoning comes back under the id of its item, which only callers of the format have a field for.
+  it.each<[string, string, ExpectedAnswer['seen']]>([
+    ['reasoning', signature, { reasoning: thought, text: hello }],
+    ['reasoning-omitted', signature, { reasoning: '', text: hello }],
+    ['reasoning-redacted', 'cmVkYWN0ZWQ=', { reasoning: '', text: hello }],
+    ['reasoning-and-tool', signature, { reasoning: 'I need the weather.', calls: [seenCalls.get_weather], stop: 'tool_calls' }],
+  ])('%s, of a responses upstream', async (name, encrypted, seen) => {
     await expectAnswers(
       gateway,
-      over('responses').filter((path) => !isNative(path)),
+      over('responses'),
       scriptsByModel[name]!,
-      { seen: seen! },
+      (path) => ({ seen: { ...seen, signatures: [isNative(path) ? encrypted : `tgitem.rs_0.${encrypted}`] } }),
       tools,
     );
   });

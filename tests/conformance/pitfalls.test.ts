@@ -1,11 +1,12 @@
 // The 27 pitfalls of other gateways in section 7.9 of the format's reference, each with its number and source, on every path that
 // it can happen on.
 import { describe, expect, it } from '@jest/globals';
+import { encryptedContentOf } from '#rules/reasoning-seals.js';
 import type { Json } from '../upstream/check.js';
 import type { Block, Script } from '../upstream/script.js';
 import { type ExpectedAnswer, expectAnswers, onPath, usage } from './support/expect-answer.js';
 import { conformance, type Outcome, priceOf } from './support/gateway.js';
-import { from, over, type Path, paths } from './support/paths.js';
+import { from, isNative, over, type Path, paths } from './support/paths.js';
 import { type Bodies, bodyFor, question, tools } from './support/requests.js';
 import { blocksSent, messagesSent } from './support/said.js';
 
@@ -62,6 +63,21 @@ const replayed = (ids: readonly [string, string], more: { content?: string | nul
       },
     ],
   },
+  responses: {
+    ...tools.responses,
+    input: [
+      { role: 'user', content: 'Weather and time?' },
+      ...(more.thinking ?? []).map(({ thinking, signature: signed }) => ({
+        type: 'reasoning',
+        summary: thinking === '' ? [] : [{ type: 'summary_text', text: thinking }],
+        encrypted_content: encryptedContentOf({ text: String(thinking), signature: String(signed), redactedData: '' }),
+      })),
+      { type: 'function_call', call_id: ids[0], name: 'get_weather', arguments: '{"city":"Zürich"}' },
+      { type: 'function_call', call_id: ids[1], name: 'get_time', arguments: '{"zone":"CET"}' },
+      { type: 'function_call_output', call_id: ids[0], output: 'sun' },
+      { type: 'function_call_output', call_id: ids[1], output: 'noon' },
+    ],
+  },
 });
 
 /** Returns the ids of tool calls and of their results, as the upstream received them. */
@@ -72,10 +88,12 @@ function idsSent(outcome: Outcome): { calls: unknown[]; results: unknown[] } {
     calls: [
       ...messages.flatMap((message) => ((message['tool_calls'] ?? []) as Json[]).map(({ id }) => id)),
       ...blocks.filter(({ type }) => type === 'tool_use').map(({ id }) => id),
+      ...messages.filter(({ type }) => type === 'function_call').map((item) => item['call_id']),
     ],
     results: [
       ...messages.filter(({ role }) => role === 'tool').map((message) => message['tool_call_id']),
       ...blocks.filter(({ type }) => type === 'tool_result').map((block) => block['tool_use_id']),
+      ...messages.filter(({ type }) => type === 'function_call_output').map((item) => item['call_id']),
     ],
   };
 }
@@ -91,8 +109,9 @@ describe('money', () => {
     await expectAnswers(gateway, paths, { blocks: [text], usage: figures }, { ...textSeen, end: { kind: 'complete', usage: figures } });
   });
 
-  it('3 (new-api#4395): a messages caller of a chat-completions upstream sees its input without cached tokens', async () => {
-    const outcomes = await expectAnswers(gateway, crossing('messages', 'chat-completions'), { blocks: [text] }, textSeen);
+  it('3 (new-api#4395): a messages caller of an OpenAI-like upstream sees its input without cached tokens', async () => {
+    const list = [...crossing('messages', 'chat-completions'), ...crossing('messages', 'responses')];
+    const outcomes = await expectAnswers(gateway, list, { blocks: [text] }, textSeen);
     for (const { seen } of outcomes.values()) expect(seen.usage).toMatchObject({ input: usage.input, cacheRead: usage.cacheRead });
   });
 
@@ -198,7 +217,7 @@ describe('money', () => {
   it('27 (litellm PR#37734): an alias of the model, ours or the upstream’s, does not change the price', async () => {
     for (const path of paths) {
       gateway.answer(path.upstream, { blocks: [text], usage, envelope: { model: 'vendor-model-2026-11-20' } });
-      const alias = `${path.upstream === 'messages' ? 'm' : 'cc'}/subject-alias`;
+      const alias = `${{ 'chat-completions': 'cc', messages: 'm', responses: 'r' }[path.upstream]}/subject-alias`;
       const outcome = await gateway.call(path, { ...bodyFor(path), model: alias });
       await onPath(path, async () => {
         expect(await gateway.charged(outcome)).toMatchObject({
@@ -243,7 +262,10 @@ describe('streams', () => {
   it('10 (ccNexus PR#89): parallel tool calls each have their own index', async () => {
     const shared = (chunks: readonly Json[]): readonly Json[] =>
       chunks.map((chunk) => JSON.parse(JSON.stringify(chunk).replace('"tool_calls":[{"index":1', '"tool_calls":[{"index":0')) as Json);
-    const script = ({ upstream }: Path): Script => ({ blocks: [weather, time], ...(upstream === 'messages' ? {} : { edit: shared }) });
+    const script = ({ upstream }: Path): Script => ({
+      blocks: [weather, time],
+      ...(upstream === 'chat-completions' ? { edit: shared } : {}),
+    });
     const calls = [
       { id: 'call_1', name: 'get_weather', arguments: '{"city":"Zürich"}' },
       { id: 'call_2', name: 'get_time', arguments: '{"zone":"CET"}' },
@@ -282,10 +304,12 @@ describe('conversations', () => {
   const think: Bodies = {
     'chat-completions': { reasoning_effort: 'high', max_tokens: 4000 },
     messages: { thinking: { type: 'enabled', budget_tokens: 1024 }, max_tokens: 4000 },
+    responses: { reasoning: { effort: 'high' }, max_output_tokens: 4000 },
   };
   const both = (one: Bodies, other: Bodies): Bodies => ({
     'chat-completions': { ...one['chat-completions'], ...other['chat-completions'] },
     messages: { ...one.messages, ...other.messages },
+    responses: { ...one.responses, ...other.responses },
   });
 
   it('11 (openai-agents-python#678, opencode#3077): signed reasoning is sent back before the tool calls that it led to', async () => {
@@ -410,6 +434,7 @@ describe('conversations', () => {
     const outcomes = await expectAnswers(gateway, paths, { blocks: [text] }, textSeen, {
       'chat-completions': { messages },
       messages: { messages },
+      responses: { input: messages },
     });
     for (const outcome of outcomes.values()) {
       const at = messagesSent(outcome).findIndex((message) => JSON.stringify(message).includes('from now on'));
@@ -421,17 +446,18 @@ describe('conversations', () => {
     const bodies: Bodies = {
       'chat-completions': { reasoning_effort: 'none' },
       messages: { thinking: { type: 'disabled' }, output_config: { effort: 'high' } },
+      responses: { reasoning: { effort: 'none' } },
     };
     const outcomes = await expectAnswers(
       gateway,
-      [...crossing('chat-completions', 'messages'), ...crossing('messages', 'chat-completions')],
+      paths.filter((path) => !isNative(path)),
       { blocks: [text] },
       textSeen,
       bodies,
     );
     for (const { sent } of outcomes.values()) {
       expect(sent?.body).not.toHaveProperty('output_config');
-      expect(['none', undefined]).toContain(sent?.body['reasoning_effort']);
+      expect(['none', undefined]).toContain(sent?.body['reasoning_effort'] ?? (sent?.body['reasoning'] as Json | undefined)?.['effort']);
     }
   });
 });

@@ -12,9 +12,8 @@ import { SseReader } from '../../services/inference/upstreams/http/sse-reader.js
 import { relay } from '../../services/inference/upstreams/http/relay.js';
 import { nativeFor } from '../../services/inference/upstreams/native.js';
 import { Watchdog } from '../../services/inference/upstreams/watchdog.js';
-import type { ClientName, WireName } from '../conformance/support/paths.js';
-import { seenInChunks, seenInCompletion } from '../conformance/support/read-chat-completions.js';
-import { seenInEvents, seenInMessage } from '../conformance/support/read-messages.js';
+import type { WireName } from '../conformance/support/paths.js';
+import { seenInStream, seenInWhole } from '../conformance/support/read-answer.js';
 import type { Seen } from '../conformance/support/seen.js';
 import { answersIn } from '../upstream/answers.js';
 import type { Json } from '../upstream/check.js';
@@ -95,12 +94,21 @@ function scriptFor(upstream: WireName, { blocks: said, end, ...wire }: Answer): 
   };
 }
 
-function bodyOf(client: ClientName, said: readonly Block[]): Json {
+function bodyOf(client: WireName, said: readonly Block[]): Json {
   const names = [...new Set(said.flatMap((block) => (block.type === 'tool_call' ? [block.name] : [])))];
   const schema = { type: 'object', properties: {} };
   const messages = [{ role: 'user', content: 'Go on.' }];
   if (client === 'messages')
     return { model: 'm', max_tokens: 4000, messages, tools: names.map((name) => ({ name, input_schema: schema })) };
+  if (client === 'responses')
+    return {
+      model: 'm',
+      max_output_tokens: 4000,
+      input: messages,
+      stream: true,
+      include: ['reasoning.encrypted_content'],
+      tools: names.map((name) => ({ type: 'function', name, parameters: schema, strict: false })),
+    };
   return {
     model: 'm',
     max_completion_tokens: 4000,
@@ -122,7 +130,7 @@ async function* cutAt(bytes: Uint8Array, shares: readonly number[]): AsyncGenera
 
 /** What inference hands to the gateway, as it travels between processes; the upstream streams or sends the answer whole. */
 function relayed(
-  client: ClientName,
+  client: WireName,
   upstream: WireName,
   given: Answer,
   cuts: readonly number[],
@@ -132,7 +140,7 @@ function relayed(
 }
 
 async function relayedScript(
-  { client, upstream, body: asked }: { client: ClientName; upstream: WireName; body: Json },
+  { client, upstream, body: asked }: { client: WireName; upstream: WireName; body: Json },
   script: Script,
   { cuts, streams }: { cuts: readonly number[]; streams: boolean },
 ): Promise<GenerateResponse[]> {
@@ -170,7 +178,13 @@ async function relayedScript(
   }
 }
 
-const context = { requestId: 'req_0123456789abcdef0123456789abcdef', model: 'm', createdAtMs: 1_763_600_000_000, includeUsage: true };
+const context = {
+  requestId: 'req_0123456789abcdef0123456789abcdef',
+  model: 'm',
+  createdAtMs: 1_763_600_000_000,
+  includeUsage: true,
+  echo: { fields: {}, toolNames: new Map(), hasEncryptedContent: true },
+};
 
 function finalUsage(batches: readonly GenerateResponse[]): NonNullable<GenerateResponse['usageSoFar']> {
   const finished = finishedIn(batches);
@@ -184,19 +198,26 @@ function finishedIn(batches: readonly GenerateResponse[]): Finished {
   return finished.value;
 }
 
-function streamedTo(client: ClientName, batches: readonly GenerateResponse[]): string {
+function streamedTo(client: WireName, batches: readonly GenerateResponse[]): string {
   const encoder = formats[client].stream({ ...context, inputEstimate: batches[0]!.usageSoFar! });
   return batches.map(({ events }) => encoder.push(events)).join('') + encoder.finish(finalUsage(batches));
 }
 
-function wholeTo(client: ClientName, batches: readonly GenerateResponse[], usageShown = finalUsage(batches)): Json {
+function wholeTo(client: WireName, batches: readonly GenerateResponse[], usageShown = finalUsage(batches)): Json {
   const collector = formats[client].collector(context);
   for (const { events } of batches) collector.push(events);
   return JSON.parse(JSON.stringify(collector.finish(usageShown))) as Json;
 }
 
+/** What a caller sees of a signature. One format has no place for it, and one binds it to the id of its item. */
+function signatureSeen(client: WireName, upstream: WireName, signature: string, index: number): string[] {
+  if (upstream === 'chat-completions') return [];
+  const isBound = upstream === 'responses' && client !== 'responses';
+  return [isBound ? signatureOfItem({ id: `rs_${index}`, encryptedContent: signature }) : signature];
+}
+
 /** What a caller must see. */
-function expected(upstream: WireName, { blocks: said, end, usage: counts }: Answer): Partial<Seen> {
+function expected(client: WireName, upstream: WireName, { blocks: said, end, usage: counts }: Answer): Partial<Seen> {
   const calls = said.flatMap((block) =>
     block.type === 'tool_call' ? [{ id: block.id, name: block.name, arguments: JSON.stringify(JSON.parse(block.arguments)) }] : [],
   );
@@ -204,15 +225,9 @@ function expected(upstream: WireName, { blocks: said, end, usage: counts }: Answ
   return {
     text: texts('text'),
     reasoning: texts('reasoning'),
-    // One format has no place for signatures, and one binds them to the id of an item.
-    signatures:
-      upstream === 'chat-completions'
-        ? []
-        : said.flatMap((block, index) =>
-            block.type !== 'reasoning'
-              ? []
-              : [upstream === 'messages' ? block.signature! : signatureOfItem({ id: `rs_${index}`, encryptedContent: block.signature! })],
-          ),
+    signatures: said.flatMap((block, index) =>
+      block.type === 'reasoning' ? signatureSeen(client, upstream, block.signature!, index) : [],
+    ),
     calls,
     stop: end === 'natural' ? (calls.length > 0 ? 'tool_calls' : 'end') : end,
     usage: {
@@ -242,13 +257,13 @@ describe.each(ways.map(([client, upstream]) => [upstream, client] as const))('an
         const stream = streamedTo(client, batches);
         const whole = wholeTo(client, batches);
         const frames = framesOf(stream);
-        expect(client === 'messages' ? seenInEvents(frames) : seenInChunks(frames, true)).toMatchObject(expected(upstream, given));
-        expect(client === 'messages' ? seenInMessage(whole) : seenInCompletion(whole)).toMatchObject(expected(upstream, given));
+        expect(seenInStream[client](frames, true)).toMatchObject(expected(client, upstream, given));
+        expect(seenInWhole[client](whole)).toMatchObject(expected(client, upstream, given));
         const uncut = await relayed(client, upstream, given, []);
         expect(withoutEstimate(stream)).toBe(withoutEstimate(streamedTo(client, uncut)));
         expect(whole).toEqual(wholeTo(client, uncut));
       }),
-      { numRuns: 40 },
+      { numRuns: 18 },
     );
   });
 
@@ -259,9 +274,9 @@ describe.each(ways.map(([client, upstream]) => [upstream, client] as const))('an
         expect(batches).toHaveLength(1);
         const whole = wholeTo(client, batches);
         expect(whole).toEqual(wholeTo(client, await relayed(client, upstream, given, [])));
-        expect(client === 'messages' ? seenInMessage(whole) : seenInCompletion(whole)).toMatchObject(expected(upstream, given));
+        expect(seenInWhole[client](whole)).toMatchObject(expected(client, upstream, given));
       }),
-      { numRuns: 40 },
+      { numRuns: 18 },
     );
   });
 
@@ -287,13 +302,13 @@ describe.each(ways.map(([client, upstream]) => [upstream, client] as const))('an
         expect(error).toBeInstanceOf(AppError);
         expect((error as AppError).reason).toBe('upstream_failed');
       }),
-      { numRuns: 25 },
+      { numRuns: 11 },
     );
   });
 });
 
 /** The same of an upstream that dies after this share of its deltas. */
-async function relayedUntil(client: ClientName, upstream: WireName, given: Answer, share: number): Promise<void> {
+async function relayedUntil(client: WireName, upstream: WireName, given: Answer, share: number): Promise<void> {
   const wire = wires[upstream];
   const request = commonCall(client, bodyOf(client, given.blocks));
   const script = scriptFor(upstream, given);

@@ -2,15 +2,16 @@
 import { chatCompletions } from '../../gateway/formats/chat-completions/index.js';
 import { type Format, unfilledRequest } from '../../gateway/formats/format.js';
 import { messages } from '../../gateway/formats/messages/index.js';
+import { responses } from '../../gateway/formats/responses/index.js';
 import { chatCompletionsWire } from '../../services/inference/upstreams/chat-completions/wire.js';
 import type { Wire } from '../../services/inference/upstreams/http/wire.js';
 import { messagesWire } from '../../services/inference/upstreams/messages/wire.js';
 import { responsesWire } from '../../services/inference/upstreams/responses/wire.js';
 import { GenerateRequest } from '#proto/inference/v1/inference.js';
-import type { ClientName, WireName } from '../conformance/support/paths.js';
+import type { WireName } from '../conformance/support/paths.js';
 
 /** What callers speak. */
-export const formats: Readonly<Record<ClientName, Format>> = { 'chat-completions': chatCompletions, messages };
+export const formats: Readonly<Record<WireName, Format>> = { 'chat-completions': chatCompletions, messages, responses };
 
 /** What upstreams speak. */
 export const wires: Readonly<Record<WireName, Wire>> = {
@@ -20,12 +21,12 @@ export const wires: Readonly<Record<WireName, Wire>> = {
 };
 
 /** All ways between them. */
-export const ways: readonly (readonly [ClientName, WireName])[] = (Object.keys(formats) as ClientName[]).flatMap((client) =>
+export const ways: readonly (readonly [WireName, WireName])[] = (Object.keys(formats) as WireName[]).flatMap((client) =>
   (Object.keys(wires) as WireName[]).map((upstream) => [client, upstream] as const),
 );
 
 /** The call as inference gets it, over the wire between processes. */
-export function commonCall(client: ClientName, body: unknown): GenerateRequest {
+export function commonCall(client: WireName, body: unknown): GenerateRequest {
   const { request, maxOutputTokens = 4000, inputTokensMax } = formats[client].parse(body, {});
   const filled = { ...unfilledRequest, ...request, callId: 'req_1', maxOutputTokens, inputTokensMax: inputTokensMax + 10_000 };
   return GenerateRequest.decode(GenerateRequest.encode(GenerateRequest.fromPartial(filled)).finish());

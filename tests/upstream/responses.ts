@@ -51,8 +51,8 @@ export function responseFrame(event: Json): string {
 
 /** Returns the format's error frame. */
 export function responseErrorFrame(error: unknown): string {
-  const { type: _type, ...fields } = isJson(error) ? error : { message: error };
-  return responseFrame({ type: 'error', sequence_number: 9, ...fields });
+  const { type, code, ...fields } = isJson(error) ? error : { message: error };
+  return responseFrame({ type: 'error', sequence_number: 9, ...fields, code: code ?? type });
 }
 
 function envelope(script: Script, request: Json): Json {

@@ -111,6 +111,6 @@ function pick(seen: Seen, wanted: ExpectedSeen): ExpectedSeen {
 
 /** Returns what the caller receives. The messages format has no field for the text of a refusal, which is ordinary text. */
 function seenBy(path: Path, wanted: ExpectedSeen): ExpectedSeen {
-  if (path.client === 'chat-completions' || wanted.refusal === undefined || wanted.refusal === '') return wanted;
+  if (path.client !== 'messages' || wanted.refusal === undefined || wanted.refusal === '') return wanted;
   return { ...wanted, refusal: '', text: `${String(wanted.text ?? '')}${String(wanted.refusal)}` };
 }

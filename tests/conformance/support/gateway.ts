@@ -14,8 +14,7 @@ import type { VendorRules } from '../../upstream/rules.js';
 import type { Script, Usage } from '../../upstream/script.js';
 import { type RecordedRequest, startStubUpstream, stubApiKey, type StubUpstream } from '../../upstream/stub-upstream.js';
 import { isNative, type Path, type WireName } from './paths.js';
-import { seenInChunks, seenInCompletion } from './read-chat-completions.js';
-import { seenInEvents, seenInMessage } from './read-messages.js';
+import { seenInStream, seenInWhole } from './read-answer.js';
 import { nothing, type Seen } from './seen.js';
 
 /** The usage record of one call. */
@@ -144,7 +143,7 @@ export function conformance({ withWhole = false } = {}): Conformance {
       let text = '';
       for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
         text += chunk;
-        if (/"(content|text)":"[^"]/.test(text)) break;
+        if (/"(content|text|delta)":"[^"]/.test(text)) break;
       }
       leaving.abort();
       return { headers: response.headers, sent: stub.requests[asked] };
@@ -163,7 +162,7 @@ export function conformance({ withWhole = false } = {}): Conformance {
 }
 
 function pathOf({ client }: Path): string {
-  return client === 'messages' ? '/v1/messages' : '/v1/chat/completions';
+  return { 'chat-completions': '/v1/chat/completions', messages: '/v1/messages', responses: '/v1/responses' }[client];
 }
 
 function readAnswer(path: Path, response: Response, text: string, body: Json): Omit<Outcome, 'text' | 'sent'> {
@@ -178,14 +177,14 @@ function readAnswer(path: Path, response: Response, text: string, body: Json): O
       headers,
       frames,
       body: {},
-      seen: path.client === 'messages' ? seenInEvents(frames) : seenInChunks(frames, wantsUsage),
+      seen: seenInStream[path.client](frames, wantsUsage),
     };
   }
   const json = JSON.parse(text) as Json;
   expect(status === 200 ? answerFaults(path.client, json, { native: isNative(path) }) : errorFaults(path.client, json)).toEqual([]);
   if (status !== 200)
     return { status, headers, frames: [], body: json, seen: { ...nothing(), error: (json['error'] as Json)['type'] as string } };
-  return { status, headers, frames: [], body: json, seen: path.client === 'messages' ? seenInMessage(json) : seenInCompletion(json) };
+  return { status, headers, frames: [], body: json, seen: seenInWhole[path.client](json) };
 }
 
 async function charged(system: System, requestId: string): Promise<Charged> {

@@ -4,24 +4,20 @@ import type { WireName } from '../../upstream/answers.js';
 
 export type { WireName } from '../../upstream/answers.js';
 
-/** A format of callers. */
-export type ClientName = Exclude<WireName, 'responses'>;
-
 /** A kind of call. */
 export interface Path {
-  readonly client: ClientName;
+  readonly client: WireName;
   readonly upstream: WireName;
   readonly streaming: boolean;
   /** The upstream is requested to send the answer whole. */
   readonly isAskedWhole?: boolean;
 }
 
-const clients: readonly ClientName[] = ['chat-completions', 'messages'];
-const upstreams: readonly WireName[] = ['chat-completions', 'messages', 'responses'];
+const formats: readonly WireName[] = ['chat-completions', 'messages', 'responses'];
 
 /** All paths. */
-export const paths: readonly Path[] = clients.flatMap((client) =>
-  upstreams.flatMap((upstream) => [true, false].map((streaming) => ({ client, upstream, streaming }))),
+export const paths: readonly Path[] = formats.flatMap((client) =>
+  formats.flatMap((upstream) => [true, false].map((streaming) => ({ client, upstream, streaming }))),
 );
 
 /** The paths on which the upstream sends the answer whole. */
@@ -32,8 +28,17 @@ export function over(upstream: WireName): readonly Path[] {
   return paths.filter((path) => path.upstream === upstream);
 }
 
+/**
+ * Returns the paths on which variant number `index` of an upstream is tested: one for each caller's format, streamed and whole by turns. With
+ * TOLLGATE_TEST_PATHS=all, all of them.
+ */
+export function someOver(upstream: WireName, index: number): readonly Path[] {
+  if (process.env['TOLLGATE_TEST_PATHS'] === 'all') return over(upstream);
+  return over(upstream).filter(({ client, streaming }) => streaming === ((formats.indexOf(client) + index) % 2 === 0));
+}
+
 /** Returns the paths whose caller uses this format. */
-export function from(client: ClientName): readonly Path[] {
+export function from(client: WireName): readonly Path[] {
   return paths.filter((path) => path.client === client);
 }
 

@@ -1,9 +1,9 @@
 // Equivalent requests of all formats.
 import type { Json } from '../../upstream/check.js';
-import type { ClientName, Path } from './paths.js';
+import type { Path, WireName } from './paths.js';
 
 /** The fields of a body for each caller's format. */
-export type Bodies = Readonly<Record<ClientName, Json>>;
+export type Bodies = Readonly<Record<WireName, Json>>;
 
 const citySchema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: false };
 const zoneSchema = { type: 'object', properties: { zone: { type: 'string' } }, required: ['zone'], additionalProperties: false };
@@ -12,6 +12,7 @@ const zoneSchema = { type: 'object', properties: { zone: { type: 'string' } }, r
 export const question: Bodies = {
   'chat-completions': { max_tokens: 200, messages: [{ role: 'user', content: 'Hello there' }] },
   messages: { max_tokens: 200, messages: [{ role: 'user', content: 'Hello there' }] },
+  responses: { max_output_tokens: 200, input: 'Hello there', include: ['reasoning.encrypted_content'] },
 };
 
 /** The tools get_weather(city) and get_time(zone). */
@@ -26,6 +27,12 @@ export const tools: Bodies = {
     tools: [
       { name: 'get_weather', description: 'The weather in a city.', input_schema: citySchema },
       { name: 'get_time', description: 'The time in a zone.', input_schema: zoneSchema },
+    ],
+  },
+  responses: {
+    tools: [
+      { type: 'function', name: 'get_weather', description: 'The weather in a city.', parameters: citySchema, strict: false },
+      { type: 'function', name: 'get_time', description: 'The time in a zone.', parameters: zoneSchema, strict: false },
     ],
   },
 };
