@@ -344,15 +344,18 @@ const furtherChecks: Partial<Record<ServiceName, readonly FurtherCheck[]>> = {
     {
       title: 'upstreams',
       async look({ inference }) {
-        const enabled = (await inference.listUpstreams({}, operatorCall())).upstreams.filter((upstream) => upstream.enabled);
+        const { upstreams } = await inference.listUpstreams({}, operatorCall());
+        const enabled = upstreams.filter((upstream) => upstream.enabled);
+        const disabled = upstreams.filter((upstream) => !upstream.enabled).map(({ id }) => id);
+        const others = disabled.length === 0 ? '' : `; disabled: ${disabled.join(', ')}`;
         if (enabled.length === 0)
           throw new CliError('No upstream is enabled, so no model can be served.', {
             fix: 'Run `tollgate upstream add` or `tollgate upstream enable`.',
           });
         const isSandboxOnly = enabled.every((upstream) => upstream.apiFormat === ApiFormat.API_FORMAT_SANDBOX);
         return isSandboxOnly
-          ? 'only the sandbox; `tollgate upstream add` adds a vendor'
-          : `${enabled.map((upstream) => upstream.id).join(', ')} enabled`;
+          ? `only the sandbox${others}; \`tollgate upstream add\` adds a vendor`
+          : `${enabled.map((upstream) => upstream.id).join(', ')} enabled${others}`;
       },
     },
   ],

@@ -86,17 +86,22 @@ export class UpstreamStore {
     }
   }
 
-  /** Replaces the sealed secret of a credential, which stays the same secret, or removes the credential (undefined); nothing if it was changed meanwhile. */
+  /**
+   * Replaces the sealed secret of a credential, which stays the same secret, or removes the credential (undefined); nothing if it was changed
+   * meanwhile. An upstream that loses its last credential is disabled: without a secret the vendor would refuse every call.
+   */
   async replaceSealed(id: string, sealed: string, by: string | undefined): Promise<void> {
     await this.db.transaction(async (tx) => {
       const [row] = await tx('upstream').select(columns).where({ id }).forUpdate();
       if (row === undefined) return;
-      const credentials = fromRow(row).credentials.flatMap((each) =>
+      const present = fromRow(row);
+      const credentials = present.credentials.flatMap((each) =>
         each.sealed !== sealed ? [each] : by === undefined ? [] : [{ ...each, sealed: by }],
       );
+      const isDisabled = !present.enabled || (credentials.length === 0 && present.credentials.length > 0);
       await tx('upstream')
         .where({ id })
-        .update({ credentials: Buffer.from(JSON.stringify(credentials)) });
+        .update({ credentials: Buffer.from(JSON.stringify(credentials)), enabled: isDisabled ? 0 : 1 });
     });
   }
 

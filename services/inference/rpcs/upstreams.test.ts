@@ -5,6 +5,7 @@ import { fixedSecretKeys } from '#kit/secrets/secret-keys.js';
 import { type Database, openDatabase } from '#kit/db/open.js';
 import type { ServiceModule } from '#kit/lifecycle.js';
 import { callContext } from '#client/call-context.js';
+import type { AppError } from '#client/errors/app-error.js';
 import { createTestDatabase, type TestDatabase, testEngines } from '#kit/testing/database.js';
 import { recordingLogger } from '#kit/testing/log.js';
 import { untilTrue } from '#kit/testing/waiting.js';
@@ -13,6 +14,8 @@ import { type InferenceService, type PutUpstreamRequest, type Upstream, ApiForma
 import { type StubUpstream, startStubUpstream, stubApiKey } from '../../../tests/upstream/stub-upstream.js';
 import type { InferenceConfig } from '../config.js';
 import { createInference } from '../index.js';
+import { readSealedSecrets } from '../sealed-secrets.js';
+import { UpstreamStore } from '../store.js';
 import { collect, finishedOf, testConfig, textRequest } from '../testing/fixtures.js';
 
 const operator = callContext({ caller: 'operator' });
@@ -66,6 +69,20 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
   const put = (changes: Partial<Upstream> = {}, secret: string | undefined = stubApiKey) =>
     service.putUpstream({ upstream: wanted(changes), secret }, operator);
   const call = (from = service) => collect(from, textRequest('Hi', { targets: [{ upstreamId: 'mine', upstreamModel: 'text' }] }));
+
+  it('are disabled when their only credential is discarded with a lost key, until it is set again', async () => {
+    await put();
+    const [secret] = await readSealedSecrets(new UpstreamStore(database.db));
+    await secret!.replace(undefined);
+    const restarted = (await start(database.db)).service;
+    expect((await restarted.listUpstreams({}, operator)).upstreams).toContainEqual(
+      expect.objectContaining({ id: 'mine', enabled: false, hasSecret: false }),
+    );
+    expect(await call(restarted).catch((error: AppError) => error.reason)).toBe('model_unavailable');
+    expect(stub.requests).toHaveLength(0);
+    await restarted.putUpstream({ upstream: wanted(), secret: stubApiKey }, operator);
+    expect(finishedOf(await call(restarted))).toBeDefined();
+  });
 
   it('begin with the sandbox alone', async () => {
     expect((await service.listUpstreams({}, operator)).upstreams).toMatchObject([
