@@ -59,6 +59,7 @@ nightly: test-programs packages built ## the long forms of the tests, an hour or
 	@TOLLGATE_TEST_LIMIT_MINUTES=2 TOLLGATE_TEST_FLOOD=10000 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns rate-limits calls/refusals
 	@TOLLGATE_TEST_CLIENTS=1 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/clients/guide
 	@scripts/ensure-jaeger.sh && TOLLGATE_TEST_JAEGER=1 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/operations/jaeger
+	@scripts/ensure-collector.sh && TOLLGATE_TEST_COLLECTOR=1 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/operations/collector
 	@TOLLGATE_TEST_ROLLOUTS=10 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns rolling-restarts rollouts-long
 	@TOLLGATE_TEST_PATHS=all $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/conformance/malformed
 	@TOLLGATE_TEST_CHAOS=all $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/operations/chaos

@@ -13,8 +13,9 @@ const { TOLLGATE_TEST_MYSQL: withServer, TOLLGATE_TEST_MYSQL_URL: serverUrl, TOL
 // What only several processes can do; left out of a run that TOLLGATE_TEST_MODES limits to single mode.
 const needProcesses = '\\.distributed\\.test\\.ts$';
 
-// What only the long forms install: `make nightly` sets TOLLGATE_TEST_JAEGER.
+// What only the long forms install: `make nightly` sets TOLLGATE_TEST_JAEGER and TOLLGATE_TEST_COLLECTOR.
 const needJaeger = 'jaeger\\.distributed\\.test\\.ts$';
+const needCollector = 'operations/collector\\.test\\.ts$';
 // Takes minutes.
 const long = '-long\\.distributed\\.test\\.ts$';
 
@@ -44,6 +45,7 @@ export default {
       testPathIgnorePatterns: [
         '<rootDir>/tests/(translation|support|mutation)/',
         ...(process.env['TOLLGATE_TEST_JAEGER'] === '1' ? [] : [needJaeger]),
+        ...(process.env['TOLLGATE_TEST_COLLECTOR'] === '1' ? [] : [needCollector]),
         ...(process.env['TOLLGATE_TEST_ROLLOUTS'] === undefined ? [long] : []),
         ...(process.env['TOLLGATE_TEST_CHART'] === '1' ? [] : ['<rootDir>/tests/kubernetes/']),
         ...(modes === undefined || modes.split(',').includes('distributed') ? [] : [needProcesses]),

@@ -1,0 +1,88 @@
+// A real OpenTelemetry Collector with the configuration of deploy/observability, between Tollgate and what keeps its telemetry.
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { chat } from '../support/calls.js';
+import { type OtlpReceiver, startOtlpReceiver } from '../support/otlp.js';
+import { cleanEnv, eventually, freePort, root } from '../support/process.js';
+import { startSystem, type System } from '../support/system.js';
+
+const program = join(root, '.toolchain/bin/otelcol');
+const config = join(root, 'deploy/observability/collector.yaml');
+
+let folder: string;
+let backend: OtlpReceiver;
+let collector: ChildProcess;
+let system: System;
+let exported: string;
+let own: string;
+
+beforeAll(async () => {
+  if (!existsSync(program)) throw new Error('The collector is missing; scripts/ensure-collector.sh builds it.');
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-collector-'));
+  backend = await startOtlpReceiver();
+  const [otlp, prometheus, metrics] = await Promise.all([freePort(), freePort(), freePort()]);
+  // The backend of this test reads plain JSON.
+  const plain = { encoding: 'json', compression: 'none' };
+  const here = join(folder, 'here.yaml');
+  writeFileSync(
+    here,
+    JSON.stringify({
+      receivers: { otlp: { protocols: { http: { endpoint: `127.0.0.1:${otlp}` } } } },
+      processors: { batch: { timeout: '200ms' }, tail_sampling: { decision_wait: '1s' } },
+      exporters: { prometheus: { endpoint: `127.0.0.1:${prometheus}` }, 'otlphttp/traces': plain, 'otlphttp/logs': plain },
+      service: { telemetry: { metrics: { level: 'none' } } },
+    }),
+  );
+  const env = cleanEnv({ TRACES_ENDPOINT: backend.endpoint, LOGS_ENDPOINT: backend.endpoint });
+  execFileSync(program, ['validate', '--config', config], { env });
+  collector = spawn(program, ['--config', config, '--config', here], { stdio: 'ignore', env });
+  exported = `http://127.0.0.1:${prometheus}/metrics`;
+  own = `http://127.0.0.1:${metrics}/metrics`;
+  await eventually(async () => ((await fetch(exported)).ok ? true : undefined), 30_000);
+  system = await startSystem('single', {
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${otlp}`,
+    OTEL_LOGS_EXPORTER: 'otlp',
+    OTEL_BSP_SCHEDULE_DELAY: '200',
+    OTEL_BLRP_SCHEDULE_DELAY: '200',
+    OTEL_METRIC_EXPORT_INTERVAL: '500',
+    TOLLGATE_SINGLE_METRICS_LISTEN: `127.0.0.1:${metrics}`,
+  });
+}, 180_000);
+
+afterAll(async () => {
+  await system?.stop();
+  collector?.kill();
+  await backend?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+it('The collector keeps the whole trace of a failed call, and passes log lines on.', async () => {
+  const failed = await chat(system, system.firstKey, { model: 'sandbox/fail-500' });
+  expect(failed.status).toBe(502);
+  const requestId = failed.headers.get('x-request-id');
+  await eventually(() => {
+    const first = backend.spans.find(({ attributes }) => attributes['tollgate.request.id'] === requestId);
+    expect(first).toBeDefined();
+    const names = backend.spans.filter(({ traceId }) => traceId === first!.traceId).map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(['POST /v1/chat/completions', 'chat fail-500', 'INSERT hold']));
+    expect(backend.lines.length).toBeGreaterThan(0);
+    return true;
+  }, 30_000);
+});
+
+it('Prometheus finds the same metrics at the collector as at the process.', async () => {
+  await (await chat(system, system.firstKey)).text();
+  const namesAt = async (url: string): Promise<Set<string>> => {
+    const text = await (await fetch(url)).text();
+    return new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name!));
+  };
+  await eventually(async () => {
+    const [there, here] = await Promise.all([namesAt(exported), namesAt(own)]);
+    expect(there.size).toBeGreaterThan(40);
+    expect([...here].filter((name) => !there.has(name))).toEqual([]);
+    return true;
+  }, 30_000);
+});
