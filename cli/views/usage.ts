@@ -212,6 +212,11 @@ export const totalView: View<GetUsageTotalsResponse_Group> = {
     cache_write_tokens: Number(group.cacheWriteTokens),
     output_tokens: Number(group.outputTokens),
     reasoning_tokens: Number(group.reasoningTokens),
+    units: group.units.map(({ unit, quantity, chargeNanoUsd }) => ({
+      unit,
+      quantity: Number(quantity),
+      ...usdJson('charge', chargeNanoUsd),
+    })),
   }),
   columns: [
     { title: 'group', text: (group) => group.name || 'all' },
@@ -223,6 +228,7 @@ export const totalView: View<GetUsageTotalsResponse_Group> = {
     { title: 'cache write', text: (group) => group.cacheWriteTokens.toString(), align: 'right' },
     { title: 'output', text: (group) => group.outputTokens.toString(), align: 'right' },
     { title: 'reasoning', text: (group) => group.reasoningTokens.toString(), align: 'right' },
+    { title: 'units', text: ({ units }) => units.map(({ unit, quantity }) => `${unit} ${quantity}`).join(', ') },
   ],
 };
 

@@ -43,11 +43,18 @@ export function statementCsvEnd({ untilMs, isClosed }: Statement, closingNanoUsd
 /** Returns what the calls of a month cost by project, as a whole file. Projects of which no name is known have none. */
 export function statementProjectsCsv(
   month: string,
-  groups: readonly Pick<GetUsageTotalsResponse_Group, 'name' | 'calls' | 'chargeNanoUsd'>[],
+  groups: readonly Pick<GetUsageTotalsResponse_Group, 'name' | 'calls' | 'chargeNanoUsd' | 'units'>[],
   names: ReadonlyMap<string, string>,
 ): string {
-  const lines = groups.map(({ name: id, calls, chargeNanoUsd }) =>
-    csvLine([month, id, names.get(id) ?? '', String(calls), formatUsd(chargeNanoUsd)]),
+  const lines = groups.map(({ name: id, calls, chargeNanoUsd, units }) =>
+    csvLine([
+      month,
+      id,
+      names.get(id) ?? '',
+      String(calls),
+      units.map(({ unit, quantity }) => `${unit}=${quantity}`).join(' '),
+      formatUsd(chargeNanoUsd),
+    ]),
   );
-  return csvLine(['month', 'project_id', 'project', 'calls', 'charge_usd']) + lines.join('');
+  return csvLine(['month', 'project_id', 'project', 'calls', 'units', 'charge_usd']) + lines.join('');
 }

@@ -126,6 +126,11 @@ export const usage: Area = {
               output: Number(group.outputTokens),
               reasoning: Number(group.reasoningTokens),
             },
+            units: group.units.map(({ unit, quantity, chargeNanoUsd }) => ({
+              unit,
+              quantity: Number(quantity),
+              charge_usd: formatUsd(chargeNanoUsd),
+            })),
           })),
         };
       },

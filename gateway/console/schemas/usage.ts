@@ -63,6 +63,9 @@ export const UsageTotal = view('UsageTotal', {
   mean_first_output_ms: nullable(Count, 'Null where no call had output.'),
   charge_usd: Usd,
   tokens: Type.Object({ input: Count, cache_read: Count, cache_write: Count, output: Count, reasoning: Count }),
+  units: Type.Array(Type.Object({ unit: Text, quantity: Count, charge_usd: Usd }), {
+    description: 'What was used in units that are not tokens, and its part of the charge.',
+  }),
 });
 export type UsageTotal = Static<typeof UsageTotal>;
 export type TokenSums = UsageTotal['tokens'];

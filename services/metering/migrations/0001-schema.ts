@@ -175,6 +175,19 @@ export const schema: Migration = {
       first_output_ms ${sql.int64} NOT NULL,
       PRIMARY KEY (account_id, part, series, bucket_ms)
     ) ${sql.tableOptions}`,
+    // The same for units that are not tokens, by the quarter of an hour. Only calls whose price has any add to it.
+    `CREATE TABLE usage_unit_sum (
+      account_id ${sql.bytes(16)} NOT NULL,
+      quarter_ms ${sql.int64} NOT NULL,
+      project_id ${sql.bytes(16)} NOT NULL,
+      key_id ${sql.bytes(16)} NOT NULL,
+      model_id ${sql.text(200)} NOT NULL,
+      outcome ${sql.int32} NOT NULL,
+      unit ${sql.text(32)} NOT NULL,
+      quantity ${sql.int64} NOT NULL,
+      charge_nano_usd ${sql.int64} NOT NULL,
+      PRIMARY KEY (account_id, quarter_ms, project_id, key_id, model_id, outcome, unit)
+    ) ${sql.tableOptions}`,
     // One row, the state of the sums (`Phase` in store/rollup-steps.ts). Every change of sums updates it first, so that changes happen one after
     // another, on all nodes of a cluster too.
     `CREATE TABLE usage_summing (

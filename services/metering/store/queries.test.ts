@@ -161,6 +161,7 @@ describe.each(testEngines)('usage records on %s', (engine) => {
       durationMs: sum((stored) => stored.durationMs),
       firstOutputCalls: sum((stored) => Number(stored.firstOutputMs !== undefined)),
       firstOutputMs: sum((stored) => stored.firstOutputMs ?? 0),
+      units: [],
       inputTokens: sum((stored) => stored.tokens!.inputTokens),
       cacheReadTokens: sum((stored) => stored.tokens!.cacheReadTokens),
       cacheWriteTokens: sum((stored) => stored.tokens!.cacheWrite5mTokens + stored.tokens!.cacheWrite1hTokens),

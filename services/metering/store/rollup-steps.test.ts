@@ -7,7 +7,7 @@ import type { PlainTransaction } from '#kit/db/plain-transaction.js';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import { Outcome, GroupBy, type MeteringService, UsageFilter, UsageSource } from '#proto/metering/v1/metering.js';
-import { call, report, startedAtMs, tokens } from '../testing/calls.js';
+import { call, price, report, startedAtMs, tokens } from '../testing/calls.js';
 import { Harness, record, until } from '../testing/harness.js';
 import { byName, groupings, scan, zones } from '../testing/scan.js';
 import { priceRecord } from '../records/usage-record.js';
@@ -56,8 +56,17 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
     for (const db of extra.splice(0)) await db.close();
   });
 
+  // Of tokens alone, and of requests too.
+  const prices = [price(), price({ units: [{ unit: 'request', nanoUsd: 7n, maxPerCall: 1 }] })];
   const someCall = () =>
-    call({ accountId, projectId: oneOf(projects), keyId: oneOf(keys), modelId: oneOf(models), startedAtMs: someInstant() });
+    call({
+      accountId,
+      projectId: oneOf(projects),
+      keyId: oneOf(keys),
+      modelId: oneOf(models),
+      startedAtMs: someInstant(),
+      price: oneOf(prices),
+    });
   const recordSome = async (): Promise<string> => {
     const made = await record(
       service,

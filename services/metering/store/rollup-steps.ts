@@ -7,6 +7,7 @@ import { insertText, keyedText, textOfRows } from '#kit/db/sql-text.js';
 import { asBytes, asNumber } from '#kit/db/values.js';
 import { Outcome } from '#proto/metering/v1/metering.js';
 import { deferred } from './outbox.js';
+import { clearUnits } from './unit-sums.js';
 import { addToRollups, type SeriesNumbers, type SeriesOfCalls } from './rollups.js';
 
 const rowName = 'sums';
@@ -60,6 +61,12 @@ export async function readRollupState(db: Database): Promise<{ phase: Phase; isW
   const [row] = await db.knex('usage_summing').select('phase').where({ name: rowName });
   const waiting = await db.knex('usage_unfolded').select('id').limit(1);
   return { phase: asNumber(row.phase), isWaiting: waiting.length > 0 };
+}
+
+/** Reports whether every record is in the sums, or in usage_unfolded. */
+export async function isComplete(tx: PlainTransaction): Promise<boolean> {
+  const [row] = await tx.query(readState, []);
+  return asNumber(row!['phase']) === Phase.complete;
 }
 
 /** Leases the roll-up to this replica until then; returns false while another replica has the lease. Two replicas at once would also be correct, but would wait for each other. */
@@ -148,7 +155,7 @@ export async function clearRollups(db: Database): Promise<RollupStep> {
       if (first === undefined) break;
       await tx.run(deleteSeries, [first['account_id'], first['part'], first['series']]);
     }
-    if (cleared === seriesPerClearing) return { added: 0, next: lowestId };
+    if (cleared === seriesPerClearing || (await clearUnits(tx))) return { added: 0, next: lowestId };
     await tx.run(setPhase, [Phase.backfill, lowestId]);
     return { added: 0, next: undefined };
   });

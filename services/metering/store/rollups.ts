@@ -3,6 +3,7 @@ import type { PlainTransaction } from '#kit/db/plain-transaction.js';
 import { addText, insertText, keyedText, textOfRows } from '#kit/db/sql-text.js';
 import { asBytes, asNumber, asText } from '#kit/db/values.js';
 import { type Dimensions, dimensionsOf, hashOf, placesOf, quarterMs, type Shape, shapes } from '../rollups/shapes.js';
+import { addUnits } from './unit-sums.js';
 import { sumColumns, type Sums, sumsFromRow, sumsOfRecords } from '../rollups/sums.js';
 
 const rowsPerStatement = 200;
@@ -19,7 +20,7 @@ const keyedId = keyedText(['r.id']);
 const quarterOf = `r.started_at_ms - r.started_at_ms % ${quarterMs}`;
 const sumQuarters = textOfRows(
   (rows) =>
-    `SELECT r.account_id, r.project_id, r.key_id, r.model_id, r.outcome, ${quarterOf} AS quarter, ${sumsOfRecords} FROM usage_record r WHERE ${keyedId(rows)} GROUP BY r.account_id, r.project_id, r.key_id, r.model_id, r.outcome, ${quarterOf}`,
+    `SELECT r.account_id, r.project_id, r.key_id, r.model_id, r.outcome, ${quarterOf} AS quarter, COUNT(r.units) AS with_units, ${sumsOfRecords} FROM usage_record r WHERE ${keyedId(rows)} GROUP BY r.account_id, r.project_id, r.key_id, r.model_id, r.outcome, ${quarterOf}`,
 );
 const keyedSeries = keyedText(['account_id', 'dimensions_hash']);
 const selectSeries = textOfRows((rows) => `SELECT account_id, dimensions_hash, series FROM usage_series WHERE ${keyedSeries(rows)}`);
@@ -60,6 +61,7 @@ export async function addToRollups(
   numbers: SeriesNumbers,
 ): Promise<SeriesOfCalls> {
   const quarters = await sumsOf(tx, ids);
+  if (quarters.some(({ hasUnits }) => hasUnits)) await addUnits(tx, ids, sign);
   const looked = await lookUp(
     tx,
     quarters.filter(({ name }) => numbers.get(name) === undefined),
@@ -129,6 +131,8 @@ interface QuarterSums {
   /** The account and dimensions of its calls. */
   readonly name: string;
   readonly sums: Sums;
+  /** Some of the calls have units that are not tokens. */
+  readonly hasUnits: boolean;
 }
 
 /** Sums the records up at the finest granularity that is kept. */
@@ -145,7 +149,9 @@ async function sumsOf(tx: PlainTransaction, ids: readonly Buffer[]): Promise<Qua
         asNumber(row['outcome']),
       ];
       const name = `${accountId.toString('latin1')}${projectId.toString('latin1')}${keyId.toString('latin1')}${outcome} ${modelId}`;
-      quarters.push({ quarter: asNumber(row['quarter']), accountId, projectId, keyId, modelId, outcome, name, sums: sumsFromRow(row) });
+      const hasUnits = asNumber(row['with_units']) > 0;
+      const quarter = asNumber(row['quarter']);
+      quarters.push({ quarter, accountId, projectId, keyId, modelId, outcome, name, sums: sumsFromRow(row), hasUnits });
     }
   }
   return quarters;

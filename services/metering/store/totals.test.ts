@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import { Outcome, GetUsageTotalsRequest, GroupBy, type MeteringService } from '#proto/metering/v1/metering.js';
-import { call, report, startedAtMs, tokens } from '../testing/calls.js';
+import { call, price, report, startedAtMs, tokens } from '../testing/calls.js';
 import { Harness, record, until } from '../testing/harness.js';
 import { byName, groupings, scan, zones } from '../testing/scan.js';
 import { readRollupState } from './rollup-steps.js';
@@ -11,6 +11,16 @@ import { readRollupState } from './rollup-steps.js';
 const keys = [newId('key'), newId('key'), newId('key')];
 const models = ['sandbox/echo', 'vendor/größer', 'vendor/Größer'];
 const outcomes = [Outcome.OUTCOME_COMPLETED, Outcome.OUTCOME_CLIENT_DISCONNECTED, Outcome.OUTCOME_UPSTREAM_ERROR_BEFORE_OUTPUT];
+
+/** Returns a price for searches and requests, and the cap of a call; nothing for a price of tokens alone. */
+const searching = (searches: number) => {
+  if (searches < 0) return {};
+  const unit = (name: string, nanoUsd: bigint) => ({ unit: name, nanoUsd, maxPerCall: name === 'request' ? 1 : 9 });
+  return {
+    price: price({ units: [unit('request', BigInt(searches)), unit('web_search', 10n)] }),
+    unitCaps: { counts: [{ unit: 'web_search', count: 9 }] },
+  };
+};
 
 const totals = (service: MeteringService, request: Parameters<typeof GetUsageTotalsRequest.fromPartial>[0]) =>
   service.getUsageTotals(GetUsageTotalsRequest.fromPartial(request)).then(({ groups }) => groups);
@@ -42,16 +52,22 @@ describe.each(testEngines)('sums of usage on %s', (engine) => {
         cacheWrite1hTokens: fc.nat(1000),
         outputTokens: fc.nat(1000),
       }),
+      // Without a price for searches, with one, and with searches.
+      searches: fc.integer({ min: -1, max: 3 }),
     });
     const history = fc.array(calls, { minLength: 1, maxLength: 25 });
     await fc.assert(
       fc.asyncProperty(history, fc.constantFrom(...zones), fc.boolean(), async (made, [offsetMinutes, offset], isRolledUp) => {
         const accountId = newId('acct');
         const records = await Promise.all(
-          made.map(({ atMs, key, model, outcome, counts }) =>
+          made.map(({ atMs, key, model, outcome, counts, searches }) =>
             record(
               service,
-              report({ call: call({ accountId, keyId: key, modelId: model, startedAtMs: atMs }), tokens: tokens(counts), outcome }),
+              report({
+                call: call({ accountId, keyId: key, modelId: model, startedAtMs: atMs, ...searching(searches) }),
+                tokens: tokens({ ...counts, ...(searches > 0 ? { units: { counts: [{ unit: 'web_search', count: searches }] } } : {}) }),
+                outcome,
+              }),
             ),
           ),
         );

@@ -5,10 +5,12 @@ import type { Database } from '#kit/db/open.js';
 import type { PlainTransaction } from '#kit/db/plain-transaction.js';
 import { asBytes, asNumber, asText } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
-import { Outcome, GroupBy, type UsageFilter } from '#proto/metering/v1/metering.js';
+import { Outcome, GroupBy, type UnitTotal, type UsageFilter } from '#proto/metering/v1/metering.js';
 import type { TimeGrain } from '../rollups/plan.js';
 import { addSums, chargeOf, type NamedSums, namedSums, noSums, type Sums } from '../rollups/sums.js';
 import { bytesOf } from './record-rows.js';
+import { isComplete } from './rollup-steps.js';
+import { readUnits, totalUnits } from './unit-sums.js';
 import {
   type DimensionColumn,
   filterOf,
@@ -40,6 +42,7 @@ export interface Grouping {
 export interface Totals extends NamedSums {
   readonly name: string;
   readonly thenName: string;
+  readonly units: UnitTotal[];
 }
 
 /** Defines how a dimension is read from a row and how its groups are named. */
@@ -112,8 +115,19 @@ export async function sumRecords(db: Database, filter: UsageFilter, grouping: Gr
   return db.plainTransaction((tx) => sumIn(tx, filter, grouping));
 }
 
-/** Does the same in an open transaction. All it reads is of one instant even if the statements of the transaction are not. */
-export async function sumIn(tx: PlainTransaction, filter: UsageFilter, grouping: Grouping): Promise<Totals[]> {
+/** Returns the sums over units that are not tokens, by the names of their groups. */
+async function unitsIn(tx: PlainTransaction, filter: UsageFilter, grouping: Grouping): Promise<ReadonlyMap<string, readonly UnitTotal[]>> {
+  const { first, second, question } = dimensionsOf(filter, grouping);
+  const isSummed = filter.accountId !== '' && (await isComplete(tx));
+  const groups = new Map<string, UnitTotal[]>();
+  for (const { row, ...total } of await readUnits(tx, question, isSummed)) {
+    const name = `${first?.nameOf(row[first.column]) ?? ''} ${second?.nameOf(row[second.column]) ?? ''}`;
+    groups.set(name, [...(groups.get(name) ?? []), total]);
+  }
+  return groups;
+}
+
+function dimensionsOf(filter: UsageFilter, grouping: Grouping) {
   const { groupBy, thenBy, offsetMinutes } = grouping;
   const first = dimensionOf(groupBy, offsetMinutes);
   const second = dimensionOf(thenBy, offsetMinutes);
@@ -121,6 +135,13 @@ export async function sumIn(tx: PlainTransaction, filter: UsageFilter, grouping:
   const columns = new Set([first?.column, second?.column].filter((column) => column !== undefined && column !== 'bucket'));
   const lengthMs = grain === 'hour' ? hourMs : dayMs;
   const question: Question = { filter, columns, grain, offsetMinutes, bucketOf: (column) => bucketOf(column, lengthMs, offsetMinutes) };
+  return { first, second, question };
+}
+
+/** Does the same in an open transaction. All sums but those of other units are of one instant even if the statements of the transaction are not. */
+export async function sumIn(tx: PlainTransaction, filter: UsageFilter, grouping: Grouping): Promise<Totals[]> {
+  const { groupBy, thenBy } = grouping;
+  const { first, second, question } = dimensionsOf(filter, grouping);
   const rows = (await readSummed(tx, question, rowsMax)) ?? (await readRecords(tx, question));
   if (rows.length > rowsMax) throw tooManyGroups();
   const groups = new Map<string, Map<string, Sums>>();
@@ -138,7 +159,7 @@ export async function sumIn(tx: PlainTransaction, filter: UsageFilter, grouping:
   if (first === undefined && groups.size === 0) groups.set('', new Map([['', noSums()]]));
   const count = [...groups.values()].reduce((sum, within) => sum + within.size, 0);
   if (count > groupsMax) throw tooManyGroups();
-  return inOrder(groups, isTime(groupBy), isTime(thenBy));
+  return inOrder(groups, await unitsIn(tx, filter, grouping), isTime(groupBy), isTime(thenBy));
 }
 
 /** Reads sums from the records alone. */
@@ -165,7 +186,12 @@ function isTime(groupBy: GroupBy): boolean {
 }
 
 /** Sorts times chronologically, other groups by the charge of the whole group, the highest first; likewise within each group. */
-function inOrder(groups: ReadonlyMap<string, ReadonlyMap<string, Sums>>, isFirstTime: boolean, isSecondTime: boolean): Totals[] {
+function inOrder(
+  groups: ReadonlyMap<string, ReadonlyMap<string, Sums>>,
+  units: ReadonlyMap<string, readonly UnitTotal[]>,
+  isFirstTime: boolean,
+  isSecondTime: boolean,
+): Totals[] {
   const whole = [...groups].map(([name, within]) => ({
     name,
     within,
@@ -175,7 +201,12 @@ function inOrder(groups: ReadonlyMap<string, ReadonlyMap<string, Sums>>, isFirst
   return whole.flatMap(({ name, within }) => {
     const parts = [...within];
     parts.sort(([aName, a], [bName, b]) => (isSecondTime ? 0 : compare(chargeOf(b), chargeOf(a))) || compare(aName, bName));
-    return parts.map(([thenName, sums]): Totals => ({ name, thenName, ...namedSums(sums) }));
+    return parts.map(([thenName, sums]): Totals => ({
+      name,
+      thenName,
+      ...namedSums(sums),
+      units: totalUnits(units.get(`${name} ${thenName}`) ?? []),
+    }));
   });
 }
 

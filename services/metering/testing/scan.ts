@@ -1,5 +1,6 @@
 // Sums as a plain scan of the records computes them, for tests that compare.
-import { Outcome, type GetUsageTotalsResponse_Group, GroupBy, type UsageRecord } from '#proto/metering/v1/metering.js';
+import { Outcome, type GetUsageTotalsResponse_Group, GroupBy, type UnitTotal, type UsageRecord } from '#proto/metering/v1/metering.js';
+import { totalUnits } from '../store/unit-sums.js';
 import { errorOutcomes } from '#rules/outcomes.js';
 
 /** All possible groupings. */
@@ -81,6 +82,7 @@ export function scan(records: readonly UsageRecord[], groupBy: GroupBy, thenBy: 
       durationMs: 0n,
       firstOutputCalls: 0n,
       firstOutputMs: 0n,
+      units: [],
     };
     const used = stored.tokens!;
     sums.calls += 1n;
@@ -95,9 +97,15 @@ export function scan(records: readonly UsageRecord[], groupBy: GroupBy, thenBy: 
     sums.firstOutputCalls += BigInt(stored.firstOutputMs !== undefined);
     sums.firstOutputMs += BigInt(stored.firstOutputMs ?? 0);
     sums.reasoningTokens += BigInt(used.reasoningTokens);
+    sums.units = totalUnits([...sums.units, ...unitsOf(stored)]);
     groups.set(`${name} ${thenName}`, sums);
   }
   return [...groups.values()];
+}
+
+function unitsOf({ tokens, lineItems }: UsageRecord): UnitTotal[] {
+  const chargeOf = (unit: string): bigint => lineItems.find((item) => item.unit === unit)?.amountNanoUsd ?? 0n;
+  return (tokens!.units?.counts ?? []).map(({ unit, count }) => ({ unit, quantity: BigInt(count), chargeNanoUsd: chargeOf(unit) }));
 }
 
 const named = ({ name, thenName }: GetUsageTotalsResponse_Group): string => `${name} ${thenName}`;

@@ -8,6 +8,7 @@ import { durationText, useNumber } from '../../format/number.js';
 import { useOffsetAt, useTime, useZone } from '../../format/time.js';
 import { usageText } from '../../i18n/usage.js';
 import { useText } from '../../i18n/text.js';
+import { useUnitName } from '../../i18n/units.js';
 import { useAccount } from '../../session/account.js';
 import { ButtonLink } from '../../ui/button.js';
 import { Card, PageHeader, Section, Stat, Stats } from '../../ui/layout.js';
@@ -160,6 +161,7 @@ function Groups({ overview: { groups, total }, view }: { overview: OverviewData;
   const t = useText(usageText);
   const account = useAccount();
   const count = useNumber();
+  const unitName = useUnitName();
   const nameOf = useGroupName(view.group);
   const all = nanoUsdOf(total.charge_usd);
   const to = (group: UsageTotal): string => recordsPath(account, { ...view, [view.group]: group.name ?? '' });
@@ -211,6 +213,14 @@ function Groups({ overview: { groups, total }, view }: { overview: OverviewData;
     { name: t.input, numeric: true, cell: (group) => figure(group, count(group.tokens.input)) },
     { name: t.cached, numeric: true, cell: (group) => figure(group, count(group.tokens.cache_read + group.tokens.cache_write)) },
     { name: t.output, numeric: true, cell: (group) => figure(group, count(group.tokens.output)) },
+    ...(groups.some(({ units }) => units.length > 0)
+      ? [
+          {
+            name: t.otherUnits,
+            cell: ({ units }: UsageTotal) => units.map(({ unit, quantity }) => `${unitName(unit)} ${count(quantity)}`).join(', '),
+          },
+        ]
+      : []),
   ];
   return (
     <DataTable caption={t.tableOf({ group: t[`word_${view.group}`] })} columns={columns} rows={groups} rowKey={({ name }) => name ?? ''} />
