@@ -54,7 +54,7 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
     await form.getByRole('button', { name: 'Save the draft' }).click();
     await form.waitFor({ state: 'detached' });
 
-    const changes = page.getByRole('table', { name: 'What changes, class by class' });
+    const changes = page.getByRole('table', { name: 'What changes, unit by unit' });
     await changes.waitFor();
     expect(await changes.getByRole('row', { name: /^Output/ }).innerText()).toMatch(/\$0\.40\s+\$4\.25\s+↑ \+962\.5 %/);
     await page.getByText('Output changes by more than half.').waitFor();
@@ -102,7 +102,7 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
     await page.getByText('by bob, ').waitFor();
     expect(
       await page
-        .getByRole('table', { name: 'What changes, class by class' })
+        .getByRole('table', { name: 'What changes, unit by unit' })
         .getByRole('row', { name: /^Output/ })
         .innerText(),
     ).toContain('$3.00');

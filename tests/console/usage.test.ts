@@ -423,8 +423,8 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
       ['Answered', `Began after ${times[1]![0]}, took ${times[1]![1]}`],
     ]);
     const why = await page.getByRole('link', { name: 'upstream_overloaded' }).getAttribute('href');
-    expect(why).toBe(`${system.baseUrl}/docs/errors#upstream_overloaded`);
-    expect(await (await fetch(why!, { headers: { accept: 'text/html' } })).text()).toContain('id="upstream_overloaded"');
+    expect(why).toBe(`${system.baseUrl}/docs/errors/upstream_overloaded`);
+    expect((await fetch(why!, { headers: { accept: 'text/html' } })).status).toBe(200);
 
     const person = await newMember(chromium, system, operator, { width: 375, height: 800 });
     const narrow = await person.open(path);

@@ -123,7 +123,7 @@ function State({ row: { state, worst, processes } }: { row: TargetRow }) {
           {worst.cause !== null && <>{t[`cause_${worst.cause}`]} · </>}
           {worst.reason !== null && (
             <>
-              <a className="link" href={`${gatewayUrl}docs/errors#${worst.reason}`}>
+              <a className="link" href={`${gatewayUrl}docs/errors/${worst.reason}`}>
                 <code>{worst.reason}</code>
               </a>{' '}
               ·{' '}

@@ -51,7 +51,7 @@ function Row({ attempt, callStartedAt }: { attempt: Attempt; callStartedAt: stri
       <p className="mt-1 text-sm text-soft">{t.attemptTimes({ after, took: durationText(attempt.duration_ms) })}</p>
       {reason !== null && (
         <Line name={t.attemptReason}>
-          <a className="link" href={`${gatewayUrl}docs/errors#${reason}`}>
+          <a className="link" href={`${gatewayUrl}docs/errors/${reason}`}>
             <code>{reason}</code>
           </a>
           {status != null && ` · HTTP ${status}`}
