@@ -4,18 +4,26 @@ import { parseChatCompletions } from './chat-completions/request.js';
 import { redirecting } from '#rules/request-fields.js';
 import type { ParsedCall } from './format.js';
 import { parseMessages } from './messages/request.js';
+import { parseResponses } from './responses/request.js';
 
 const messages = [{ role: 'user', content: 'hi' }];
 const formats: [string, (more: object) => ParsedCall][] = [
   ['chat-completions', (more) => parseChatCompletions({ model: 'm', messages, ...more })],
   ['messages', (more) => parseMessages({ model: 'm', max_tokens: 9, messages, ...more }, {})],
+  ['responses', (more) => parseResponses({ model: 'm', input: messages, ...more })],
 ];
+/** Fields of the responses format, which honours its cap and refuses the others by name. */
+const inResponses: readonly string[] = ['max_output_tokens', 'previous_response_id', 'conversation'];
 
-describe.each(formats)('a %s body', (_name, parse) => {
+describe.each(formats)('a %s body', (format, parse) => {
   it('sends upstreams no other cap, number of answers, server or stored conversation', () => {
     for (const name of [...redirecting, 'Max_Output_Tokens', 'N_PREDICT', 'container']) {
+      if (format === 'responses' && inResponses.includes(name)) continue;
       const parsed = parse({ [name]: 5 });
-      expect([name, JSON.parse(parsed.request.native!.fieldsJson)]).toEqual([name, { messages }]);
+      expect([name, JSON.parse(parsed.request.native!.fieldsJson)]).toEqual([
+        name,
+        format === 'responses' ? { input: messages } : { messages },
+      ]);
       expect(parsed.droppedFields).toEqual([name]);
     }
   });

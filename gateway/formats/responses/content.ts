@@ -12,9 +12,21 @@ export function contentParts(content: Content, path: string, demands: Demands): 
   const parts: Part[] = [];
   for (const [index, part] of content.entries()) {
     const made = contentPart(part, `${path}[${index}]`, demands);
+    countOthers(part, demands);
     if (made !== undefined) parts.push(cachedUpTo(made, cacheTtl(part)));
   }
   return parts;
+}
+
+const translated: ReadonlySet<string> = new Set(
+  'type text refusal image_url detail file_data file_url filename prompt_cache_breakpoint parsed'.split(' '),
+);
+
+/** Counts the fields of a part beside its content, such as annotations, because a model behind this format may read them. */
+function countOthers(part: ContentPart, demands: Demands): void {
+  for (const [name, value] of Object.entries(part)) {
+    if (!translated.has(name) && value !== null && !(Array.isArray(value) && value.length === 0)) demands.addForeign(value);
+  }
 }
 
 const textTypes: ReadonlySet<unknown> = new Set(['input_text', 'output_text', 'text', 'summary_text']);

@@ -37,6 +37,23 @@ const refusedItems: Readonly<Record<string, string>> = {
   mcp_approval_response: 'tools that a vendor runs are not supported; leave the item out',
 };
 
+const runByVendor = /^(web_search|file_search|code_interpreter|image_generation|mcp)_call$/;
+
+/** The fields of known items that have a common form, and those that say nothing to a model. */
+const translated: ReadonlySet<string> = new Set(
+  'type id status role content phase call_id name namespace arguments parsed_arguments input output summary encrypted_content'.split(' '),
+);
+const knownItems: ReadonlySet<unknown> = new Set([
+  undefined,
+  null,
+  'message',
+  'function_call',
+  'custom_tool_call',
+  'function_call_output',
+  'custom_tool_call_output',
+  'reasoning',
+]);
+
 class ItemReader {
   /** The outputs of calls that have no result in the conversation yet, by call id. */
   readonly #outputs = new Map<string, { readonly item: OutputItem; readonly path: string }>();
@@ -74,6 +91,7 @@ class ItemReader {
   }
 
   #readItem(item: InputItem, path: string): void {
+    this.#noteOthers(item);
     switch (item.type) {
       case undefined:
       case null:
@@ -89,6 +107,16 @@ class ItemReader {
         return this.#addReasoning(item);
       default:
         return this.#passOn(item, path);
+    }
+  }
+
+  /** Notes the other fields of an item with a common form, which reach only upstreams of this format, where a model may read them. */
+  #noteOthers(item: InputItem): void {
+    if (!knownItems.has(item.type)) return;
+    for (const [name, value] of Object.entries(item)) {
+      if (translated.has(name) || value === null || (Array.isArray(value) && value.length === 0)) continue;
+      this.demands.droppedElsewhere.add(`input.${name}`);
+      this.demands.addForeign(value);
     }
   }
 
@@ -174,6 +202,8 @@ class ItemReader {
     const { tools } = item as { tools?: unknown };
     if (Array.isArray(tools)) noteVendorTools(tools, `${path}.tools`, this.demands);
     this.demands.addForeign(item);
+    // What a vendor's tool found is in the text after it.
+    if (runByVendor.test(type)) return this.demands.droppedElsewhere.add(`input.${type}`);
     this.demands.refuseElsewhere(`${path}.type`, `the model does not accept items of type "${type}"; send them as messages`);
   }
 

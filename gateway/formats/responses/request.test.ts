@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import { ApiFormat, Role, ToolChoice_Mode } from '#proto/inference/v1/inference.js';
 import { encryptedContentOf, signatureOfItem } from '#rules/reasoning-seals.js';
 import type { ParsedCall } from '../format.js';
@@ -245,4 +246,50 @@ describe('other fields', () => {
   ])('that are malformed are named: %j', (fields, field) => {
     expect(faultOf(fields)).toMatchObject({ reason: 'invalid_request', details: { field } });
   });
+});
+
+it('keeps every text, tool and argument of a generated conversation in order, and holds for all of it', () => {
+  const text = fc.string({ minLength: 1, unit: 'grapheme' });
+  const words = fc.record({ role: fc.constantFrom('user', 'assistant', 'developer'), content: text });
+  const calls = fc.array(fc.record({ arguments: fc.json(), output: text, isCustom: fc.boolean() }), { minLength: 1, maxLength: 3 });
+  fc.assert(
+    fc.property(fc.array(fc.oneof(words, calls), { maxLength: 6 }), (turns) => {
+      const expected: string[] = ['Hi'];
+      const input: object[] = [user('Hi')];
+      for (const [turn, each] of turns.entries()) {
+        if (!Array.isArray(each)) {
+          input.push(each);
+          expected.push(each.content);
+          continue;
+        }
+        const ids = each.map((_, index) => `call_${turn}_${index}`);
+        for (const [index, { arguments: json, isCustom }] of each.entries())
+          input.push(
+            isCustom ? { type: 'custom_tool_call', call_id: ids[index], name: 'p', input: json } : call(ids[index]!, { arguments: json }),
+          );
+        for (const [index, { output: said_, isCustom }] of each.entries())
+          input.push({ ...output(ids[index]!, said_), ...(isCustom ? { type: 'custom_tool_call_output' } : {}) });
+        expected.push(...each.map((one) => one.arguments), ...each.map((one) => one.output));
+      }
+      const parsed = parse({ input });
+      const texts = parsed.request.prompt!.messages.flatMap(({ parts }) =>
+        parts.map(({ part }) => (part?.$case === 'toolCall' ? part.value.argumentsJson : (part!.value as { text: string }).text)),
+      );
+      expect(texts).toEqual(expected);
+      expect(fieldsOf({ input })['input']).toEqual(input);
+      expect(parsed.inputTokensMax).toBeGreaterThanOrEqual(Buffer.byteLength(expected.join('')));
+      expect(parsed.request.native!.refusedElsewhere).toEqual([]);
+    }),
+  );
+});
+
+it('holds for fields that only a model behind this format reads', () => {
+  const bound = (fields: object): number => parse({ input: [{ ...user('Hi'), ...fields }] }).inputTokensMax;
+  expect(bound({ vendor_notes: 'x'.repeat(1000) }) - bound({})).toBeGreaterThan(1000);
+  const content = (annotations: unknown[]): object => ({ content: [{ type: 'input_text', text: 'Hi', annotations }] });
+  expect(bound(content([{ quote: 'x'.repeat(1000) }])) - bound(content([]))).toBeGreaterThan(1000);
+  const found = { type: 'web_search_call', id: 'ws_1', action: { query: 'x'.repeat(1000) } };
+  const searched = parse({ input: [user('Hi'), found] });
+  expect(searched.inputTokensMax).toBeGreaterThan(1000);
+  expect(searched.request.native).toMatchObject({ droppedElsewhere: ['input.web_search_call'], refusedElsewhere: [] });
 });

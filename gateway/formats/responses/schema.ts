@@ -47,6 +47,7 @@ export const ReasoningConfig = Type.Object({
   ...passedOn('context'),
 });
 
+const noSearch = 'a search by a vendor costs more than tokens; send the tool web_search, which works where it has a price';
 const notStored = 'answers are not stored; send the whole conversation in input';
 /** Fields that change the price, or that select another model, account or number of answers; without max_output_tokens, which is this format's own cap. */
 const redirects = redirecting.filter(
@@ -91,6 +92,10 @@ export const ResponseRequest = Type.Object(
       previous_response_id: notStored,
       conversation: notStored,
       prompt: 'templates are stored in a vendor account; send their text as instructions and input',
+      plugins: 'what a vendor runs costs more than tokens; leave it out',
+      search_parameters: noSearch,
+      web_search_options: noSearch,
+      enable_search: noSearch,
       context_management: 'compaction is not supported, because its tokens are not in the usage; send a shorter conversation',
     }),
     ...passedOn('max_tool_calls', 'prompt_cache_options', 'prompt_cache_retention'),

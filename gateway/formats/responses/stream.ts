@@ -61,16 +61,18 @@ class ResponseStream implements StreamEncoder, OutputSink {
   }
 
   delta(type: string, place: Place, text: string, rest: JsonObject | undefined): void {
-    const more = type === 'response.output_text.delta' ? { logprobs: [], ...rest } : rest;
-    const others = more === undefined ? '' : JSON.stringify(more).slice(1, -1);
-    this.#frames += `event: ${type}\ndata: {"type":"${type}","sequence_number":${this.#sequence++},${place},"delta":${JSON.stringify(text)}${others === '' ? '' : `,${others}`}}\n\n`;
+    // Written as text around the one value that needs escaping: there is one for every token.
+    const others = rest === undefined ? '' : othersText(type, rest);
+    const logprobs = rest === undefined && type === textDelta ? ',"logprobs":[]' : '';
+    this.#frames += `event: ${type}\ndata: {"type":"${type}","sequence_number":${this.#sequence++},${place},"delta":${JSON.stringify(text)}${logprobs}${others}}\n\n`;
   }
 
   #begin(): void {
     this.#hasBegun = true;
-    const response = responseWith(this.context, this.#output.rest, { status: 'in_progress', output: [] });
-    this.event('response.created', { response });
-    this.event('response.in_progress', { response });
+    // It repeats the request, which may be long, so it is serialised once.
+    const json = JSON.stringify(responseWith(this.context, this.#output.rest, { status: 'in_progress', output: [] }));
+    for (const type of ['response.created', 'response.in_progress'])
+      this.#frames += `event: ${type}\ndata: {"type":"${type}","sequence_number":${this.#sequence++},"response":${json}}\n\n`;
   }
 
   /** Writes an event that only this format has; one that marks an end is held until the end of the call. */
@@ -88,4 +90,12 @@ class ResponseStream implements StreamEncoder, OutputSink {
     this.#frames = '';
     return frames;
   }
+}
+
+const textDelta = 'response.output_text.delta';
+
+/** Returns the other fields of a delta as text to append to it. */
+function othersText(type: string, rest: JsonObject): string {
+  const fields = JSON.stringify(type === textDelta ? { logprobs: [], ...rest } : rest).slice(1, -1);
+  return fields === '' ? '' : `,${fields}`;
 }
