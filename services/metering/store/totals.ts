@@ -10,7 +10,7 @@ import type { TimeGrain } from '../rollups/plan.js';
 import { addSums, chargeOf, type NamedSums, namedSums, noSums, type Sums } from '../rollups/sums.js';
 import { bytesOf } from './record-rows.js';
 import { isComplete } from './rollup-steps.js';
-import { readUnits, totalUnits } from './unit-sums.js';
+import { readUnits, totalUnits } from './unit-totals.js';
 import {
   type DimensionColumn,
   filterOf,
