@@ -191,7 +191,7 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
       headers: { 'x-tollgate-console': '1' },
     });
     const page = await open(narrow, '?payment=cancelled');
-    await page.getByRole('heading', { name: '余额不足提醒' }).waitFor();
+    await page.getByRole('heading', { name: '提醒', exact: true }).waitFor();
     await page.locator('summary', { hasText: '发送记录' }).click();
     await page.getByRole('table', { name: '发送记录' }).waitFor();
     for (const theme of ['light', 'dark'] as const) {

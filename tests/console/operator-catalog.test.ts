@@ -116,7 +116,7 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
 
   it('repairs an upstream that fails its test, keeps the test result across a reload, and serves a new model’s first call', async () => {
     const page = await operator.open('/operator/upstreams');
-    await page.getByText('It comes from the setting ANTHROPIC_API_KEY').waitFor();
+    await page.getByText('This upstream is set by ANTHROPIC_API_KEY').waitFor();
     expect(await page.getByRole('region', { name: 'anthropic' }).getByRole('button', { name: 'Edit', exact: true }).count()).toBe(0);
     await page.getByRole('button', { name: 'Add an upstream' }).click();
     const dialog = popup(page);
@@ -143,18 +143,18 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
     await page.reload();
     await card.getByText('Failed: Secret').waitFor();
     expect(await card.getByRole('row', { name: /^Secret/ }).innerText()).toContain('the secret is refused');
-    expect(await card.getByRole('row', { name: /^List of models/ }).innerText()).toContain('Not tried');
+    expect(await card.getByRole('row', { name: /^List of models/ }).innerText()).toContain('Not run');
 
     await card.getByRole('button', { name: 'Edit', exact: true }).click();
     await dialog.getByText('Replace').click();
     await dialog.getByLabel('New secret').fill(stubApiKey);
     await dialog.getByRole('button', { name: 'Save' }).click();
     await dialog.waitFor({ state: 'detached' });
-    await card.getByText('It was not tested since it was last changed.').waitFor();
+    await card.getByText('Not tested since its last change.').waitFor();
     await test();
-    await card.getByText('All well').waitFor();
+    await card.getByText('All checks passed').waitFor();
     await page.reload();
-    await card.getByText('All well').waitFor();
+    await card.getByText('All checks passed').waitFor();
     expect(await page.content()).not.toContain(stubApiKey);
     expect(await accessibilityFaults(page)).toEqual([]);
 

@@ -3,12 +3,12 @@ import { dictionary } from './text.js';
 
 export const alertsText = dictionary(
   {
-    title: 'Low-balance alert',
+    title: 'Alerts',
     about:
-      'Sends one notification when the settled balance falls below an amount, and another only after the balance has clearly risen again.',
+      'These addresses are notified of a low balance, of budgets that reach a share you set, and of keys whose calls begin to be refused.',
     enabled: 'Notify when the balance is low',
     threshold: 'Below this amount in USD',
-    thresholdHint: 'Funds held by calls in flight count as available.',
+    thresholdHint: 'Sent once, and again only after the balance has clearly risen. Funds held by calls in flight count as available.',
     emails: 'Email addresses',
     emailsHint: 'One per line, at most ten.',
     noMailServer: 'This installation sends no email until its operator configures a mail server.',
@@ -69,11 +69,11 @@ export const alertsText = dictionary(
     dismiss: 'Dismiss',
   },
   {
-    title: '余额不足提醒',
-    about: '结算余额低于设定金额时通知人员和程序一次；余额明显回升后才会再次提醒。',
+    title: '提醒',
+    about: '余额不足、预算用量达到设定比例，或密钥的调用开始被拒绝时，通知以下地址。',
     enabled: '余额不足时提醒',
     threshold: '低于此金额（美元）',
-    thresholdHint: '进行中调用仅冻结的金额仍计入余额。',
+    thresholdHint: '只提醒一次，余额明显回升后才会再次提醒。进行中调用冻结的金额仍计入余额。',
     emails: '邮箱地址',
     emailsHint: '每行一个，最多十个。',
     noMailServer: '本系统未配置邮件服务器，不会发送邮件。可由运维人员配置。',

@@ -159,47 +159,46 @@ function AlertForm({ alert }: { alert: AlertNow }) {
       <FormError error={save.error} fields={['threshold_usd', 'threshold_nano_usd', 'emails', 'webhook_url']} />
       <CheckField label={t.enabled} checked={fields.enabled} onChange={(enabled) => set({ enabled })} />
       {fields.enabled && (
-        <>
-          <TextField
-            label={t.threshold}
-            hint={t.thresholdHint}
-            error={fieldError(save.error, 'threshold_usd') ?? fieldError(save.error, 'threshold_nano_usd')}
-            value={fields.threshold}
-            onChange={(event) => set({ threshold: event.target.value })}
-            inputMode="decimal"
-            className="max-w-xs"
-            required
-          />
-          <div className="grid gap-4 md:grid-cols-2">
-            <TextAreaField
-              label={t.emails}
-              hint={alert.mail_configured ? t.emailsHint : t.noMailServer}
-              error={fieldError(save.error, 'emails')}
-              optional
-              value={fields.emails}
-              onChange={(event) => set({ emails: event.target.value })}
-              spellCheck={false}
-              autoCapitalize="none"
-            />
-            <TextField
-              label={t.webhook}
-              hint={t.webhookHint}
-              error={fieldError(save.error, 'webhook_url')}
-              optional
-              type="url"
-              value={fields.webhook}
-              onChange={(event) => set({ webhook: event.target.value })}
-              placeholder={t.webhookForm}
-              spellCheck={false}
-            />
-          </div>
-        </>
+        <TextField
+          label={t.threshold}
+          hint={t.thresholdHint}
+          error={fieldError(save.error, 'threshold_usd') ?? fieldError(save.error, 'threshold_nano_usd')}
+          value={fields.threshold}
+          onChange={(event) => set({ threshold: event.target.value })}
+          inputMode="decimal"
+          className="max-w-xs"
+          required
+        />
       )}
+      {/* Alerts of budgets and of refused keys go there too, whether this alert is on or off. */}
+      <div className="grid gap-4 md:grid-cols-2">
+        <TextAreaField
+          label={t.emails}
+          hint={alert.mail_configured ? t.emailsHint : t.noMailServer}
+          error={fieldError(save.error, 'emails')}
+          optional
+          value={fields.emails}
+          onChange={(event) => set({ emails: event.target.value })}
+          spellCheck={false}
+          autoCapitalize="none"
+        />
+        <TextField
+          label={t.webhook}
+          hint={t.webhookHint}
+          error={fieldError(save.error, 'webhook_url')}
+          optional
+          type="url"
+          value={fields.webhook}
+          onChange={(event) => set({ webhook: event.target.value })}
+          placeholder={t.webhookForm}
+          spellCheck={false}
+        />
+      </div>
       <div className="flex flex-wrap items-center gap-2">
         <Button type="submit" look="primary" busy={save.isPending} disabled={isSaved}>
           {c.save}
         </Button>
-        <Button onClick={() => test.mutate()} busy={test.isPending} disabled={!isSaved || !hasDestination || !fields.enabled}>
+        <Button onClick={() => test.mutate()} busy={test.isPending} disabled={!isSaved || !hasDestination}>
           {test.isPending ? t.testing : t.test}
         </Button>
         {alert.webhook_url !== null && (
