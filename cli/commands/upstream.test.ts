@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { TestResult, Upstream, UpstreamTest } from '#proto/inference/v1/inference.js';
+import { Capability, Modality, Model, ModelState } from '#proto/catalog/v1/catalog.js';
+import { ApiFormat, CapabilityProbe, TestResult, Upstream, UpstreamTest } from '#proto/inference/v1/inference.js';
 import { type FakeGateway, startFakeGateway } from '../testing/fake-gateway.js';
 import { tollgate } from '../testing/tollgate.js';
 
@@ -122,5 +123,28 @@ describe('upstreams', () => {
       code: 1,
       stderr: expect.stringContaining('no upstream'),
     });
+  });
+
+  it('are tested for what the catalog says of the model', async () => {
+    gateway.state.upstreams.push(Upstream.fromPartial({ id: 'acme', apiFormat: ApiFormat.API_FORMAT_CHAT_COMPLETIONS }));
+    gateway.state.upstreamTest = UpstreamTest.fromPartial({ ok: true });
+    const entry = { targets: [{ upstreamId: 'acme', upstreamModel: 'one' }], state: ModelState.MODEL_STATE_ACTIVE };
+    const probesOf = async (model: string): Promise<string[]> => {
+      await tollgate(gateway, ['upstream', 'test', 'acme', '--model', model]);
+      return gateway.state.probes.map((probe) => CapabilityProbe[probe].replace('CAPABILITY_PROBE_', ''));
+    };
+    expect(await probesOf('one')).toEqual([]);
+    gateway.state.models.push(Model.fromPartial({ ...entry, id: 'acme/one', capabilities: [Capability.CAPABILITY_TOOLS] }));
+    expect(await probesOf('one')).toEqual(['TOOLS', 'ANSWERS']);
+    gateway.state.models.push(
+      Model.fromPartial({
+        ...entry,
+        id: 'acme/more',
+        capabilities: [Capability.CAPABILITY_STRUCTURED_OUTPUT],
+        inputModalities: [Modality.MODALITY_IMAGE],
+      }),
+    );
+    expect(await probesOf('one')).toEqual(['TOOLS', 'STRUCTURED_OUTPUT', 'IMAGES', 'ANSWERS']);
+    expect(await probesOf('two')).toEqual([]);
   });
 });

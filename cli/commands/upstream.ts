@@ -1,7 +1,7 @@
 // tollgate upstream: the vendors and servers that serve models.
 import { Command } from 'commander';
-import { ModelState } from '#proto/catalog/v1/catalog.js';
-import { Upstream, type ApiFormat } from '#proto/inference/v1/inference.js';
+import { Capability, Modality, ModelState } from '#proto/catalog/v1/catalog.js';
+import { type ApiFormat, CapabilityProbe, Upstream } from '#proto/inference/v1/inference.js';
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';
@@ -13,6 +13,7 @@ import { testJson, testStepView, upstreamView, wireFormats } from '../views/upst
 
 // The service ends a test within 15 s; the response still has to arrive.
 const testTimeoutMs = 25_000;
+const probeTimeoutMs = 10_000;
 
 interface AddOptions extends SecretOptions {
   readonly format: ApiFormat;
@@ -62,12 +63,14 @@ export function upstreamCommand(cli: Cli): Command {
 
   upstream
     .command('test <id>')
-    .description('Test an upstream step by step: address, DNS, connection, TLS, secret, model list. Exit code 1 when a step fails.')
+    .description(
+      'Test an upstream step by step: address, DNS, connection, TLS, secret, model list, and what a model can do. Exit code 1 when a step fails.',
+    )
     .option(
       '--model <name>',
-      "also make a call of at most 16 output tokens with this model (the vendor's name for it); the vendor bills you for it, no account is charged",
+      "also make a call of at most 16 output tokens with this model (the vendor's name for it), and one of at most 1024 for each capability that the catalog says it has; the vendor bills you for them, no account is charged",
     )
-    .action((id: string, options: { model?: string }) => cli.withServices(({ inference }) => test(cli, inference, id, options.model)));
+    .action((id: string, options: { model?: string }) => cli.withServices((services) => test(cli, services, id, options.model)));
 
   upstream
     .command('add <id>')
@@ -171,15 +174,45 @@ export function upstreamCommand(cli: Cli): Command {
   return upstream;
 }
 
-async function test(cli: Cli, inference: Services['inference'], upstreamId: string, upstreamModel: string | undefined): Promise<void> {
-  const response = await inference.testUpstream({ upstreamId, upstreamModel }, operatorCall(testTimeoutMs));
+async function test(cli: Cli, { inference, catalog }: Services, upstreamId: string, upstreamModel: string | undefined): Promise<void> {
+  const probes = upstreamModel === undefined ? [] : await declared(catalog, upstreamId, upstreamModel);
+  const response = await inference.testUpstream(
+    { upstreamId, upstreamModel, probes },
+    operatorCall(testTimeoutMs + probes.length * probeTimeoutMs),
+  );
   const result = response.test!;
   if (cli.out.json) cli.out.show({ json: (id) => ({ upstream: id, ...testJson(result) }), columns: [] }, upstreamId);
   else cli.out.list(testStepView, result.steps);
   if (!result.ok)
     throw new CliError(`The upstream ${upstreamId} failed at the step "${result.failedStep}".`, {
-      fix: 'The finding above says why; `tollgate upstream show` shows it again.',
+      fix: probedSteps.includes(result.failedStep)
+        ? 'Remove from the entries of the model what it cannot do, or set up its server for it.'
+        : 'The finding above says why; `tollgate upstream show` shows it again.',
     });
+}
+
+const probedSteps = ['tools', 'structured_output', 'images'];
+
+/** Returns what to find out about a model: what the entries of the catalog say that it can do. */
+async function declared(catalog: Services['catalog'], upstreamId: string, upstreamModel: string): Promise<CapabilityProbe[]> {
+  const { models } = await catalog.listModels({}, operatorCall());
+  const entries = models.filter(
+    ({ state, targets }) =>
+      state !== ModelState.MODEL_STATE_RETIRED &&
+      targets.some((each) => each.upstreamId === upstreamId && each.upstreamModel === upstreamModel),
+  );
+  if (entries.length === 0) return [];
+  const can = (capability: Capability): boolean => entries.some(({ capabilities }) => capabilities.includes(capability));
+  if (entries.some(({ outputModalities }) => outputModalities.includes(Modality.MODALITY_EMBEDDING)))
+    return [CapabilityProbe.CAPABILITY_PROBE_EMBEDDINGS];
+  return [
+    ...(can(Capability.CAPABILITY_TOOLS) ? [CapabilityProbe.CAPABILITY_PROBE_TOOLS] : []),
+    ...(can(Capability.CAPABILITY_STRUCTURED_OUTPUT) ? [CapabilityProbe.CAPABILITY_PROBE_STRUCTURED_OUTPUT] : []),
+    ...(entries.some(({ inputModalities }) => inputModalities.includes(Modality.MODALITY_IMAGE))
+      ? [CapabilityProbe.CAPABILITY_PROBE_IMAGES]
+      : []),
+    CapabilityProbe.CAPABILITY_PROBE_ANSWERS,
+  ];
 }
 
 async function refuseExisting(inference: Services['inference'], id: string): Promise<void> {

@@ -30,7 +30,14 @@ import type { Budget } from '#proto/budget/v1/budget.js';
 import { Notification, NotificationChannel, NotificationServiceDefinition, NotificationState } from '#proto/auth/v1/notifications.js';
 import { UserServiceDefinition, VerifyAuditLogResponse } from '#proto/auth/v1/users.js';
 import { CatalogServiceDefinition, Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
-import { InferenceServiceDefinition, Upstream, type UpstreamModel, UpstreamTest } from '#proto/inference/v1/inference.js';
+import {
+  type CapabilityProbe,
+  InferenceServiceDefinition,
+  type TestUpstreamRequest,
+  Upstream,
+  type UpstreamModel,
+  UpstreamTest,
+} from '#proto/inference/v1/inference.js';
 import { AlertServiceDefinition, GetAlertResponse, type PutAlertRequest } from '#proto/ledger/v1/alerts.js';
 import {
   type AdjustRequest,
@@ -80,6 +87,8 @@ export class FakeState {
   readonly models: Model[] = [];
   readonly upstreams: Upstream[] = [];
   listedModels: UpstreamModel[] = [];
+  /** What the last test of an upstream was to find out of its model. */
+  probes: CapabilityProbe[] = [];
   /** Secrets by upstream id. */
   readonly secrets = new Map<string, string>();
   /** The result of testing any upstream. */
@@ -557,7 +566,8 @@ function inference(state: FakeState): object {
       upstream.credentials = upstream.credentials.filter(({ id }) => id !== credentialId);
       return { upstream };
     },
-    testUpstream: async ({ upstreamId, upstreamModel }: { upstreamId: string; upstreamModel?: string }) => {
+    testUpstream: async ({ upstreamId, upstreamModel, probes }: TestUpstreamRequest) => {
+      state.probes = probes;
       const upstream = find(state.upstreams, upstreamId, 'upstream');
       upstream.lastTest = UpstreamTest.fromPartial({ ...state.upstreamTest, upstreamModel: upstreamModel ?? '' });
       return { test: upstream.lastTest };

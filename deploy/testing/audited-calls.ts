@@ -468,7 +468,7 @@ export function auditedCalls(services: TestServices): AuditedCall[] {
       inference.putUpstream({ upstream: upstream(false), secret: 'sk-upstream-secret' }, operator),
     ),
     ofInference('TestUpstream', 'upstream.test', () =>
-      inference.testUpstream({ upstreamId: 'sandbox', upstreamModel: undefined }, operator),
+      inference.testUpstream({ upstreamId: 'sandbox', upstreamModel: undefined, probes: [] }, operator),
     ),
     ofInference('OverrideTarget', 'upstream.override', () =>
       inference.overrideTarget(

@@ -155,16 +155,18 @@ describe.each(modes)('upstreams, %s', (mode) => {
   it('are tested step by step by the operator, who sees what was found later too', async () => {
     const stepsOf = (text: string): (boolean | null)[] =>
       (JSON.parse(text) as { steps: { ok: boolean | null }[] }).steps.map(({ ok }) => ok);
-    for (const id of ['openai', 'claude'])
-      expect(stepsOf(await system.cli('upstream', 'test', id, '--model', 'text', '--json'))).toEqual([
-        true,
-        null,
-        true,
-        null,
-        true,
-        true,
-        true,
-      ]);
+    const text = { blocks: [{ type: 'text', text: 'Hi' } as const] };
+    const toolCall = { type: 'tool_call', id: 'call_1', name: 'get_weather', arguments: '{"city":"Paris"}' } as const;
+    stub.script('probed', text, { blocks: [toolCall] }, text);
+    await addModel(system, 'cc/probed', 'openai', 'probed', { capabilities: ['tools'] });
+    const withoutProbes = [true, null, true, null, true, true, true];
+    // What the catalog says of the model is tested too: that it calls tools.
+    const ofOpenai = stepsOf(await system.cli('upstream', 'test', 'openai', '--model', 'probed', '--json'));
+    expect(ofOpenai).toEqual([...withoutProbes, true, true]);
+    expect(stepsOf(await system.cli('upstream', 'test', 'claude', '--model', 'probed', '--json'))).toEqual(withoutProbes);
+    const lacking = await system.tryCli('upstream', 'test', 'openai', '--model', 'probed');
+    expect([lacking.code, lacking.stdout]).toEqual([1, expect.stringMatching(/tools +failed +\d+ +the model did not call the tool/)]);
+    expect((await system.tryCli('upstream', 'test', 'openai')).code).toBe(0);
     expect(await system.cli('upstream', 'test', 'sandbox', '--model', 'echo')).toMatch(/call +ok +\d+ +first token after/);
 
     await addUpstream(system, 'wrong', 'messages', stub.baseUrl, 'sk-wrong-0123456789');

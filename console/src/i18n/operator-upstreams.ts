@@ -78,6 +78,10 @@ export const upstreamsText = dictionary(
         authentication: 'Secret',
         models: 'List of models',
         call: 'Call',
+        tools: 'Tools',
+        structured_output: 'JSON schema',
+        images: 'Images',
+        answers: 'Two answers',
       })[name] ?? name,
 
     addTitle: 'Add an upstream',
@@ -165,8 +169,19 @@ export const upstreamsText = dictionary(
     skipped: '已跳过',
     notTried: '未尝试',
     steps: ({ name }) =>
-      ({ address: '地址', dns: '域名', connect: '连接', tls: 'TLS', authentication: '密钥', models: '模型列表', call: '调用' })[name] ??
-      name,
+      ({
+        address: '地址',
+        dns: '域名',
+        connect: '连接',
+        tls: 'TLS',
+        authentication: '密钥',
+        models: '模型列表',
+        call: '调用',
+        tools: '工具',
+        structured_output: 'JSON 模式',
+        images: '图像',
+        answers: '两个回答',
+      })[name] ?? name,
 
     addTitle: '添加上游',
     editTitle: ({ id }) => `编辑 ${id}`,

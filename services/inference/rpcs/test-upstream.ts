@@ -7,7 +7,7 @@ import { testConnection } from '../upstreams/connection-test/connection-test.js'
 
 /** Implements InferenceService.TestUpstream. */
 export async function testUpstream(
-  { upstreamId, upstreamModel }: TestUpstreamRequest,
+  { upstreamId, upstreamModel, probes }: TestUpstreamRequest,
   context: CallContext,
   deps: RpcDeps,
 ): Promise<TestUpstreamResponse> {
@@ -15,7 +15,7 @@ export async function testUpstream(
   if (known.remote === undefined && known.shown.apiFormat !== ApiFormat.API_FORMAT_SANDBOX) {
     throw fault('secret_unreadable', {});
   }
-  const test = await testConnection(known, upstreamModel, context.signal, deps);
+  const test = await testConnection(known, { upstreamModel, probes }, context.signal, deps);
   const detail = { ok: test.ok, failed_step: test.failedStep, upstream_model: test.upstreamModel };
   await deps.store.keepTest(upstreamId, known.remote?.row, test, (tx) =>
     deps.audit.append(tx, context, { action: 'upstream.test', targetId: upstreamId, detail }),

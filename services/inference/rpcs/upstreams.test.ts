@@ -285,7 +285,7 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
       });
       await expect(managed.service.deleteUpstream({ upstreamId: id }, operator)).rejects.toMatchObject({ reason: 'failed_precondition' });
     }
-    expect((await managed.service.testUpstream({ upstreamId: 'openai', upstreamModel: 'text' }, operator)).test?.ok).toBe(true);
+    expect((await managed.service.testUpstream({ probes: [], upstreamId: 'openai', upstreamModel: 'text' }, operator)).test?.ok).toBe(true);
     expect((await managed.service.listUpstreams({ withTests: true }, operator)).upstreams.map(({ lastTest }) => lastTest?.ok)).toEqual([
       undefined,
       true,
@@ -299,9 +299,9 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
       (await of.listUpstreams({ withTests: true }, operator)).upstreams.map(({ lastTest }) => lastTest?.ok);
     await put({ enabled: false });
     expect(await lastTests()).toEqual([undefined, undefined]);
-    const { test } = await service.testUpstream({ upstreamId: 'mine', upstreamModel: 'text' }, operator);
+    const { test } = await service.testUpstream({ probes: [], upstreamId: 'mine', upstreamModel: 'text' }, operator);
     expect(test).toMatchObject({ ok: true, startedAtMs: BigInt(clock.nowMs()), failedStep: '', upstreamModel: 'text' });
-    const sandbox = await service.testUpstream({ upstreamId: 'sandbox', upstreamModel: 'echo' }, operator);
+    const sandbox = await service.testUpstream({ probes: [], upstreamId: 'sandbox', upstreamModel: 'echo' }, operator);
     expect(sandbox.test).toMatchObject({ ok: true, steps: { length: 7 } });
 
     const replicaDb = openDatabase(database.url);
@@ -319,16 +319,19 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     expect(await lastTests()).toEqual([true, true]);
     await put({}, 'another-secret');
     expect(await lastTests()).toEqual([true, undefined]);
-    expect((await service.testUpstream({ upstreamId: 'mine' }, operator)).test).toMatchObject({ ok: false, failedStep: 'authentication' });
+    expect((await service.testUpstream({ probes: [], upstreamId: 'mine' }, operator)).test).toMatchObject({
+      ok: false,
+      failedStep: 'authentication',
+    });
     expect(await lastTests()).toEqual([true, false]);
     await put();
-    expect((await service.testUpstream({ upstreamId: 'mine' }, operator)).test?.ok).toBe(true);
+    expect((await service.testUpstream({ probes: [], upstreamId: 'mine' }, operator)).test?.ok).toBe(true);
     expect(await lastTests()).toEqual([true, true]);
     await service.deleteUpstream({ upstreamId: 'mine' }, operator);
     await put();
     expect(await lastTests()).toEqual([true, undefined]);
-    await expect(service.testUpstream({ upstreamId: 'nobody' }, operator)).rejects.toMatchObject({ reason: 'not_found' });
-    await expect(service.testUpstream({ upstreamId: 'mine', upstreamModel: '' }, operator)).rejects.toMatchObject({
+    await expect(service.testUpstream({ probes: [], upstreamId: 'nobody' }, operator)).rejects.toMatchObject({ reason: 'not_found' });
+    await expect(service.testUpstream({ probes: [], upstreamId: 'mine', upstreamModel: '' }, operator)).rejects.toMatchObject({
       reason: 'invalid_request',
     });
   });
@@ -336,7 +339,7 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
   it('that are changed during a test do not keep its result', async () => {
     await put();
     stub.script('text', { fault: { kind: 'slow-headers', delayMs: 1500 } });
-    const testing = service.testUpstream({ upstreamId: 'mine', upstreamModel: 'text' }, operator);
+    const testing = service.testUpstream({ probes: [], upstreamId: 'mine', upstreamModel: 'text' }, operator);
     await untilTrue(() => stub.requests.length > 0);
     await put({}, 'another-secret');
     expect((await testing).test?.ok).toBe(true);
@@ -347,7 +350,9 @@ describe.each(testEngines)('upstreams on %s', (engine) => {
     await put();
     await database.db.knex('upstream').update({ base_url: 'https://elsewhere.example.com' });
     const other = await start(database.db);
-    await expect(other.service.testUpstream({ upstreamId: 'mine' }, operator)).rejects.toMatchObject({ reason: 'failed_precondition' });
+    await expect(other.service.testUpstream({ probes: [], upstreamId: 'mine' }, operator)).rejects.toMatchObject({
+      reason: 'failed_precondition',
+    });
     await other.stop();
   });
 

@@ -161,7 +161,7 @@ export const upstreams: Area = {
           context,
         } = call;
         const { id } = await mustFind(call, deps);
-        const request = { upstreamId: id, ...(upstream_model == null ? {} : { upstreamModel: upstream_model }) };
+        const request = { upstreamId: id, probes: [], ...(upstream_model == null ? {} : { upstreamModel: upstream_model }) };
         const { test } = await deps.peers.inference.testUpstream(request, context({ ms: testTimeoutMs }));
         return renderTest(test!);
       },

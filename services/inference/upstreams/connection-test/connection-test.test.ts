@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { systemClock } from '#kit/clock.js';
 import { createTestAuthority, type TestAuthority } from '#kit/testing/certificates.js';
 import { recordingLogger } from '#kit/testing/log.js';
-import { TestResult, Upstream, type UpstreamTest, ApiFormat } from '#proto/inference/v1/inference.js';
+import { CapabilityProbe, TestResult, Upstream, type UpstreamTest, ApiFormat } from '#proto/inference/v1/inference.js';
 import { type StubUpstream, startStubUpstream, stubApiKey } from '../../../../tests/upstream/stub-upstream.js';
 import { testConfig } from '../../testing/fixtures.js';
 import type { HttpUpstreamSettings } from '../http/http-upstream.js';
@@ -22,13 +22,21 @@ const never = new AbortController().signal;
 interface Changes extends Partial<HttpUpstreamSettings> {
   readonly format?: RemoteWireFormat;
   readonly model?: string;
+  readonly probes?: CapabilityProbe[];
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
 }
 
 const credentialOf = (secret: string) => ({ id: 'default', secret, setAtMs: 0 });
 
-function tryIt({ format = chatCompletions, model, timeoutMs = 5000, signal = never, ...settings }: Changes): Promise<UpstreamTest> {
+function tryIt({
+  format = chatCompletions,
+  model,
+  probes = [],
+  timeoutMs = 5000,
+  signal = never,
+  ...settings
+}: Changes): Promise<UpstreamTest> {
   const remote = {
     format,
     settings: {
@@ -41,7 +49,8 @@ function tryIt({ format = chatCompletions, model, timeoutMs = 5000, signal = nev
       ...settings,
     },
   };
-  return testConnection({ shown: Upstream.fromPartial({ id: 'mine' }), upstream: undefined, remote }, model, signal, deps, timeoutMs);
+  const shown = Upstream.fromPartial({ id: 'mine', apiFormat: format });
+  return testConnection({ shown, upstream: undefined, remote }, { upstreamModel: model, probes }, signal, deps, timeoutMs);
 }
 
 /** Returns the steps in words: "dns ok", "tls failed: …". */
@@ -119,6 +128,49 @@ describe('a test of an upstream that works', () => {
     expect(test.failedStep).toBe('authentication');
     expect(found(test, 'authentication')).toMatch(/^credential third: the secret is refused: status 401 [^;]*$/);
     expect(JSON.stringify(test.steps)).not.toContain('wrongk');
+  });
+
+  describe('with what a model is said to do', () => {
+    const [tools, schemas, images, answers, embeddings] = [
+      CapabilityProbe.CAPABILITY_PROBE_TOOLS,
+      CapabilityProbe.CAPABILITY_PROBE_STRUCTURED_OUTPUT,
+      CapabilityProbe.CAPABILITY_PROBE_IMAGES,
+      CapabilityProbe.CAPABILITY_PROBE_ANSWERS,
+      CapabilityProbe.CAPABILITY_PROBE_EMBEDDINGS,
+    ];
+    const block = (text: string) => ({ blocks: [{ type: 'text', text } as const], usage: { input: 9, output: 5 } });
+    const toolCall = { type: 'tool_call', id: 'call_1', name: 'get_weather', arguments: '{"city":"Paris"}' } as const;
+
+    it.each([
+      ['chat-completions', chatCompletions],
+      ['messages', messages],
+    ] as const)('makes a call for each at a %s upstream, and says what it found', async (_name, format) => {
+      const toCome = [block('Hi'), { blocks: [toolCall] }, block('{"city":"Paris","degrees":21}'), block('Red.'), block('word')];
+      stub.script('text', ...toCome);
+      const test = await tryIt({ baseUrl: stub.baseUrl, format, model: 'text', probes: [tools, schemas, images, answers] });
+      const ofFormat = format === chatCompletions ? ['answers ok'] : [];
+      expect(words(test).slice(6)).toEqual(['call ok', 'tools ok', 'structured_output ok', 'images ok', ...ofFormat]);
+      expect(found(test, 'tools')).toContain('called get_weather');
+      expect(stub.refused).toEqual([]);
+    });
+
+    it('reports each that does not hold, and goes on', async () => {
+      stub.script('text', block('Hi'), block('It is sunny.'), block('21 degrees in Paris'), block('A dog.'));
+      const test = await tryIt({ baseUrl: stub.baseUrl, model: 'text', probes: [tools, schemas, images] });
+      expect(words(test).slice(6)).toEqual([
+        'call ok',
+        expect.stringMatching(/^tools failed: the model did not call the tool; it answered "It is sunny\."$/),
+        expect.stringMatching(/^structured_output failed: the answer does not follow the schema: "21 degrees in Paris"$/),
+        expect.stringMatching(/^images failed: the model does not see that the image is red; it answered "A dog\."$/),
+      ]);
+      expect(test).toMatchObject({ ok: false, failedStep: 'tools' });
+    });
+
+    it('calls a model that returns vectors for one', async () => {
+      const test = await tryIt({ baseUrl: stub.baseUrl, model: 'vectors', probes: [embeddings] });
+      expect(found(test, 'call')).toMatch(/^a vector of 3 numbers; it reports 1 input and 0 output; at most \d+ input tokens/);
+      expect(stub.requests.map(({ path }) => path)).toEqual(['/v1/embeddings']);
+    });
   });
 
   it('reports that its figures are rejected', async () => {

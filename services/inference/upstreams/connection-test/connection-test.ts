@@ -2,7 +2,7 @@
 import type { Client } from 'undici';
 import type { Clock } from '#kit/clock.js';
 import { abortError, AppError } from '#client/errors/app-error.js';
-import { TestResult, type UpstreamTest } from '#proto/inference/v1/inference.js';
+import { CapabilityProbe, TestResult, type TestUpstreamRequest, type UpstreamTest } from '#proto/inference/v1/inference.js';
 import { localCallsInFlight } from '../calls-in-flight.js';
 import { createHttpUpstream, wireOf } from '../create-upstream.js';
 import { guardedConnector } from '#kit/net/address-guard.js';
@@ -13,6 +13,7 @@ import type { Upstream } from '../upstream.js';
 import { callOver, Watchdog } from '../watchdog.js';
 import { connectTcp, lookUp, secure } from './dial.js';
 import { authenticate, clientOver, type ListAnswer, type ListQuestion, readModels, testBodyBytesMax } from './model-list.js';
+import { probeSteps } from './probes.js';
 import { operatorText } from './operator-text.js';
 import { type Found, StepLog, stepNames, TestOver, withEach } from './step-log.js';
 import { trialCalls, trialRequest } from './trial-call.js';
@@ -21,18 +22,24 @@ type TestDeps = Omit<HttpUpstreamDeps, 'callsInFlight'>;
 
 /** Time limit of a test, all steps together, in milliseconds. */
 export const testTimeoutMs = 15_000;
+/** What each probe adds to it. */
+const probeTimeoutMs = 10_000;
+
+const stepsOfAll = stepNames.slice(0, stepNames.indexOf('call'));
 
 /** Tests an upstream. Raises invalid_request for a malformed model name, and `cancelled` when `parent` ends it; failures of the upstream are in the result. */
 export async function testConnection(
   known: KnownUpstream,
-  upstreamModel: string | undefined,
+  { upstreamModel, probes }: Pick<TestUpstreamRequest, 'upstreamModel' | 'probes'>,
   parent: AbortSignal,
   deps: TestDeps,
-  timeoutMs = testTimeoutMs,
+  timeoutMs = testTimeoutMs + probes.length * probeTimeoutMs,
 ): Promise<UpstreamTest> {
   const { remote, shown } = known;
-  const names = upstreamModel === undefined ? stepNames.filter((name) => name !== 'call') : stepNames;
-  const request = upstreamModel === undefined ? undefined : trialRequest(shown.id, upstreamModel, !shown.wholeAnswers);
+  const embeds = probes.includes(CapabilityProbe.CAPABILITY_PROBE_EMBEDDINGS);
+  const request = upstreamModel === undefined ? undefined : trialRequest(shown.id, upstreamModel, !shown.wholeAnswers, embeds);
+  const capabilities = request === undefined ? [] : probeSteps(probes, shown.apiFormat);
+  const names = [...stepsOfAll, ...(request === undefined ? [] : (['call'] as const)), ...capabilities.map(({ step }) => step)];
   const atMs = BigInt(deps.clock.nowMs());
   const watchdog = new Watchdog(parent);
   const { signal } = watchdog;
@@ -46,7 +53,11 @@ export async function testConnection(
     if (remote === undefined) await tryBuiltIn(log);
     else await tryRemote(remote, upstreamModel, { log, signal, deps });
     if (request !== undefined)
-      await log.run('call', () => callOnce(known, (upstream) => trialCalls(upstream, request, deps.clock, signal), deps));
+      await log.run('call', () => callOnce(known, (upstream) => trialCalls(upstream, request, deps.clock, signal), deps, embeds));
+    for (const { step, run } of capabilities) {
+      // One that does not hold says nothing about the others.
+      await log.run(step, () => callOnce(known, (upstream) => run(upstream, upstreamModel!, signal), deps)).catch(unlessOver);
+    }
   } catch (error) {
     if (parent.aborted) throw abortError(parent);
     if (!(error instanceof TestOver)) throw error;
@@ -57,6 +68,10 @@ export async function testConnection(
   const steps = log.all(names);
   const failed = steps.find(({ result: outcome }) => outcome === TestResult.TEST_RESULT_FAILED);
   return { startedAtMs: atMs, ok: failed === undefined, failedStep: failed?.name ?? '', steps, upstreamModel: upstreamModel ?? '' };
+}
+
+function unlessOver(error: unknown): void {
+  if (!(error instanceof TestOver)) throw error;
 }
 
 async function tryBuiltIn(log: StepLog): Promise<void> {
@@ -121,14 +136,19 @@ function authenticateAll(client: Client, open: () => Promise<Client>, question: 
 }
 
 /** Makes the call over its own connections, so that a disabled upstream can be tested too. */
-async function callOnce(known: KnownUpstream, call: (upstream: Upstream) => Promise<Found<void>>, deps: TestDeps): Promise<Found<void>> {
+async function callOnce(
+  known: KnownUpstream,
+  call: (upstream: Upstream) => Promise<Found<void>>,
+  deps: TestDeps,
+  isLong = false,
+): Promise<Found<void>> {
   const { remote } = known;
   if (remote === undefined) return call(known.upstream!);
   const upstream = createHttpUpstream(remote.format, remote.settings, {
     ...deps,
     // A test is possible while calls take all the room.
     callsInFlight: localCallsInFlight(),
-    config: { ...deps.config, ...smallAnswers(deps.config) },
+    config: isLong ? deps.config : { ...deps.config, ...smallAnswers(deps.config) },
   });
   try {
     return await call(upstream);

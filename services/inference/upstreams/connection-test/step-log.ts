@@ -4,8 +4,20 @@ import { TestResult, type UpstreamTestStep } from '#proto/inference/v1/inference
 import type { UpstreamCredential } from '../credentials.js';
 import { faultWords } from './operator-text.js';
 
-/** The steps, in order. The last one runs only if a model is named. */
-export const stepNames = ['address', 'dns', 'connect', 'tls', 'authentication', 'models', 'call'] as const;
+/** The steps, in order. The call runs only if a model is named, those after it if they are requested. */
+export const stepNames = [
+  'address',
+  'dns',
+  'connect',
+  'tls',
+  'authentication',
+  'models',
+  'call',
+  'tools',
+  'structured_output',
+  'images',
+  'answers',
+] as const;
 
 /** The name of a step. */
 export type StepName = (typeof stepNames)[number];

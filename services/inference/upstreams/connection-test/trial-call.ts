@@ -11,14 +11,13 @@ import { type Found, StepFault, withEach } from './step-log.js';
 /** The output cap of the call, in tokens: the smallest that the vendors of all formats accept. */
 const outputMax = 16;
 
-/** Returns the request: "Hi", with an answer of at most 16 tokens, as a stream or whole. Raises invalid_request for an invalid model name. */
-export function trialRequest(upstreamId: string, upstreamModel: string, streaming: boolean): GenerateRequest {
+/** Returns the request: "Hi", with an answer of at most 16 tokens, as a stream or whole, or with a vector. Raises invalid_request for an invalid model name. */
+export function trialRequest(upstreamId: string, upstreamModel: string, streaming: boolean, embeds = false): GenerateRequest {
   const request = GenerateRequest.fromPartial({
     callId: 'upstream_test',
     targets: [{ upstreamId, upstreamModel }],
     prompt: { messages: [{ role: Role.ROLE_USER, parts: [{ part: { $case: 'text', value: { text: 'Hi' } } }] }] },
-    maxOutputTokens: outputMax,
-    streaming,
+    ...(embeds ? { embedding: {} } : { maxOutputTokens: outputMax, streaming }),
   });
   checkGenerateRequest(request);
   return request;
@@ -38,13 +37,18 @@ async function trialCall(
 ): Promise<Found<void>> {
   const startedAtMs = clock.monotonicMs();
   let firstAfterMs: number | undefined;
+  let vectorLength = 0;
   for await (const message of upstream.generate(request, { target: request.targets[0]!, credential, signal, traceHeaders: {} })) {
+    for (const { event } of message.events) if (event?.$case === 'embedding') vectorLength = event.value.vector.length / 4;
     // Some models produce nothing within so few tokens; then the finish is the first event.
     if (firstAfterMs === undefined && message.events.some(({ event }) => event?.$case !== 'started'))
       firstAfterMs = Math.round(clock.monotonicMs() - startedAtMs);
     const usage = usageWords(message);
     if (usage === undefined) continue;
-    const bound = `at most ${inputTokensMax(request.prompt!)} input and ${outputMax} output tokens, at your own cost`;
+    const most = inputTokensMax(request.prompt!);
+    if (vectorLength > 0)
+      return { what: `a vector of ${vectorLength} numbers; ${usage}; at most ${most} input tokens, at your own cost`, value: undefined };
+    const bound = `at most ${most} input and ${outputMax} output tokens, at your own cost`;
     return { what: `first token after ${firstAfterMs ?? 0} ms; ${usage}; ${bound}`, value: undefined };
   }
   throw new StepFault('the answer did not finish');

@@ -1,0 +1,170 @@
+// Calls that show whether a model can do what the catalog says of it, through the same code as all calls.
+import { ApiFormat, CapabilityProbe, GenerateRequest, Role } from '#proto/inference/v1/inference.js';
+import { isObject } from '../stream-decoder.js';
+import type { Upstream } from '../upstream.js';
+import { type Found, StepFault, type StepName } from './step-log.js';
+
+/** The output cap of each call: enough for models that reason first. */
+const outputMax = 1024;
+
+/** Money is not held for these calls; no image of this size has more tokens. */
+const imageTokensMax = 20_000;
+
+/** A red square of 32 by 32 pixels. */
+const redPng =
+  'iVBORw0KGgoAAAANSUhEUgAAACAAAAAgCAIAAAD8GO2jAAAAJ0lEQVR42u3NsQkAAAjAsP7/tF7hIASyp6lTCQQCgUAgEAgEgi/BAjLD/C5w/SM9AAAAAElFTkSuQmCC';
+
+/** What a model answered. */
+interface Answer {
+  readonly text: string;
+  readonly calls: readonly { readonly name: string; readonly argumentsJson: string }[];
+  readonly usageFault: string;
+  readonly isReported: boolean;
+}
+
+interface Probe {
+  readonly step: StepName;
+  readonly fields: Parameters<typeof GenerateRequest.fromPartial>[0];
+  /** Formats of upstreams to which it applies; absent: all. */
+  readonly format?: ApiFormat;
+  /** Returns what was found. Raises StepFault if the model cannot do it. */
+  judge(answer: Answer): string;
+}
+
+const asking = (text: string) => ({ messages: [{ role: Role.ROLE_USER, parts: [{ part: { $case: 'text' as const, value: { text } } }] }] });
+const shortened = (text: string): string => JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text);
+
+const cityParameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: false };
+const weatherSchema = {
+  type: 'object',
+  properties: { city: { type: 'string' }, degrees: { type: 'integer' } },
+  required: ['city', 'degrees'],
+  additionalProperties: false,
+};
+const answersFields = { messages: [{ role: 'user', content: 'Say a word.' }], n: 2 };
+
+const probes: Partial<Record<CapabilityProbe, Probe>> = {
+  [CapabilityProbe.CAPABILITY_PROBE_TOOLS]: {
+    step: 'tools',
+    fields: {
+      prompt: {
+        ...asking('What is the weather in Paris? Call the tool get_weather.'),
+        tools: [{ name: 'get_weather', description: 'Returns the weather in a city.', parametersJson: JSON.stringify(cityParameters) }],
+      },
+    },
+    judge({ calls: [call], text }) {
+      if (call === undefined) throw new StepFault(`the model did not call the tool; it answered ${shortened(text)}`);
+      const read = parsed(call.argumentsJson);
+      if (call.name !== 'get_weather' || !isObject(read) || typeof read['city'] !== 'string')
+        throw new StepFault(
+          `the model called ${shortened(call.name)} with the arguments ${shortened(call.argumentsJson)}, which do not fit`,
+        );
+      return `called ${call.name} with ${shortened(call.argumentsJson)}`;
+    },
+  },
+  [CapabilityProbe.CAPABILITY_PROBE_STRUCTURED_OUTPUT]: {
+    step: 'structured_output',
+    fields: {
+      prompt: asking('It has 21 degrees in Paris. Return the city and the degrees.'),
+      responseFormat: {
+        format: {
+          $case: 'jsonSchema',
+          value: { name: 'weather', description: '', schemaJson: JSON.stringify(weatherSchema), strict: true },
+        },
+      },
+    },
+    judge({ text }) {
+      const read = parsed(text);
+      const fits =
+        isObject(read) && typeof read['city'] === 'string' && Number.isInteger(read['degrees']) && Object.keys(read).length === 2;
+      if (!fits) throw new StepFault(`the answer does not follow the schema: ${shortened(text)}`);
+      return `the answer follows the schema: ${shortened(text)}`;
+    },
+  },
+  [CapabilityProbe.CAPABILITY_PROBE_IMAGES]: {
+    step: 'images',
+    fields: {
+      prompt: {
+        messages: [
+          {
+            role: Role.ROLE_USER,
+            parts: [
+              { part: { $case: 'image', value: { source: { $case: 'data', value: { mediaType: 'image/png', base64: redPng } } } } },
+              { part: { $case: 'text', value: { text: 'Which color is this image? Answer with one word.' } } },
+            ],
+          },
+        ],
+      },
+      inputTokensMax: imageTokensMax,
+    },
+    judge({ text }) {
+      if (!/\bred\b/i.test(text)) throw new StepFault(`the model does not see that the image is red; it answered ${shortened(text)}`);
+      return 'the model sees that the image is red';
+    },
+  },
+  [CapabilityProbe.CAPABILITY_PROBE_ANSWERS]: {
+    step: 'answers',
+    format: ApiFormat.API_FORMAT_CHAT_COMPLETIONS,
+    fields: {
+      prompt: asking('Say a word.'),
+      choices: 2,
+      native: { format: ApiFormat.API_FORMAT_CHAT_COMPLETIONS, fieldsJson: JSON.stringify(answersFields) },
+    },
+    judge({ isReported, usageFault }) {
+      if (isReported) return 'two answers to one call; it reports the usage of both';
+      return usageFault === ''
+        ? 'two answers to one call; it reports no usage, so such calls are charged by our own count'
+        : `two answers to one call; its figures break a rule (${usageFault}), so such calls are charged by our own count`;
+    },
+  },
+};
+
+/** Returns the steps of these probes at an upstream of this format, in order; those that do not apply are left out. */
+export function probeSteps(wanted: readonly CapabilityProbe[], format: ApiFormat): { step: StepName; run: ProbeRun }[] {
+  return [...new Set(wanted)]
+    .toSorted((one, other) => one - other)
+    .flatMap((each) => {
+      const probe = probes[each];
+      if (probe === undefined || (probe.format !== undefined && probe.format !== format)) return [];
+      return [{ step: probe.step, run: (upstream, upstreamModel, signal) => ask(probe, upstream, upstreamModel, signal) }];
+    });
+}
+
+/** Makes the call of a probe. Raises what real calls raise, and StepFault if the model cannot do it. */
+export type ProbeRun = (upstream: Upstream, upstreamModel: string, signal: AbortSignal) => Promise<Found<void>>;
+
+async function ask({ fields, judge }: Probe, upstream: Upstream, upstreamModel: string, signal: AbortSignal): Promise<Found<void>> {
+  const target = { upstreamId: upstream.id, upstreamModel };
+  const request = GenerateRequest.fromPartial({
+    callId: 'upstream_test',
+    targets: [target],
+    maxOutputTokens: outputMax,
+    streaming: true,
+    ...fields,
+  });
+  let text = '';
+  const calls: { name: string; argumentsJson: string }[] = [];
+  for await (const { events } of upstream.generate(request, { target, credential: upstream.credentials[0], signal, traceHeaders: {} })) {
+    for (const { event } of events) {
+      if (event?.$case === 'blockStart' && event.value.block?.$case === 'toolCall')
+        calls.push({ name: event.value.block.value.name, argumentsJson: '' });
+      else if (event?.$case === 'blockDelta' && event.value.delta?.$case === 'text') text += event.value.delta.value;
+      else if (event?.$case === 'blockDelta' && event.value.delta?.$case === 'argumentsJson' && calls.length > 0)
+        calls.at(-1)!.argumentsJson += event.value.delta.value;
+      else if (event?.$case === 'finished')
+        return {
+          what: judge({ text, calls, usageFault: event.value.usageFault, isReported: event.value.usageReported }),
+          value: undefined,
+        };
+    }
+  }
+  throw new StepFault('the answer did not finish');
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
