@@ -61,6 +61,7 @@ export interface ConsolePeers {
     | 'getUsageRecord'
     | 'listUsageRecords'
     | 'getUsageTotals'
+    | 'getUsagePerformance'
     | 'getRefusal'
     | 'listRefusals'
     | 'getRefusalTotals'

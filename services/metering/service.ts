@@ -15,6 +15,7 @@ import { getOutbox } from './rpcs/get-outbox.js';
 import { getReconciliation } from './rpcs/get-reconciliation.js';
 import { getRefusal } from './rpcs/get-refusal.js';
 import { getRefusalTotals } from './rpcs/get-refusal-totals.js';
+import { getUsagePerformance } from './rpcs/get-usage-performance.js';
 import { getUsageRecord } from './rpcs/get-usage-record.js';
 import { getUsageTotals } from './rpcs/get-usage-totals.js';
 import { batchGetKeyActivity } from './rpcs/batch-get-key-activity.js';
@@ -37,6 +38,7 @@ export function meteringService(deps: RpcDeps): MeteringService {
       getUsageRecord,
       listUsageRecords,
       getUsageTotals,
+      getUsagePerformance,
       batchGetKeyActivity,
       estimateCharges,
       recordRefusals,

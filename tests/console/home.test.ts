@@ -132,6 +132,12 @@ describe.each(browserModes)('home, %s', (mode) => {
     // The account is new, so that everything was spent today.
     for (const label of ['Spent today', 'Spent in 7 days', 'Spent in 30 days']) expect(await stat(page, label)).toBe(usdText(spent));
     expect(await stat(page, 'Lasts for')).toMatch(/day|year/);
+    // It begins with the spend of the month, to the last digit, also in the card of the chart's last bar with calls.
+    expect(await stat(page, 'This month so far')).toBe(usdText(spent));
+    const chart = page.getByRole('group', { name: /^Cumulative spend this month, by model/ });
+    await chart.focus();
+    await page.keyboard.press('End');
+    expect(await page.getByText('Cumulative', { exact: true }).count()).toBe(1);
     const firstRow = (caption: string) => page.getByRole('table', { name: caption }).getByRole('row').nth(1);
     expect([dearestModel!.name, dearestKey!.name]).toEqual(['sandbox/story', key.id]);
     for (const [caption, name, total] of [
@@ -168,6 +174,8 @@ describe.each(browserModes)('home, %s', (mode) => {
     await page.getByText('$234,567,89').first().waitFor();
     await eventually(async () => (await box('Available')).y < (await box('Lasts for')).y || undefined);
     const value = await page
+      .locator('dl')
+      .filter({ has: page.getByText('Available', { exact: true }) })
       .locator('dd')
       .first()
       .evaluate((element) => [element.scrollWidth <= element.clientWidth, element.textContent] as const);

@@ -7,10 +7,10 @@ import { newMember, newPerson, type Person, settledPage, startChromium } from '.
 import { startSystem, type System } from '../support/system.js';
 import { type SampleAccount, createSampleAccount } from './sample-account.js';
 
-const firstPageBytesMax = 165_000;
+const firstPageBytesMax = 130_000;
 const stylesBytesMax = 12_000;
 const furtherPageBytesMax = 35_000;
-const wholeBytesMax = 320_000;
+const wholeBytesMax = 360_000;
 const catalogBytesMax = 20_000;
 
 describe('the size of the pages', () => {

@@ -214,6 +214,18 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     const { data: records } = await api.get<{ data: Record_[] }>(`${past}/usage/records?limit=200`);
     expect(ids).toEqual(records.map(({ request_id: id }) => id));
     await page.getByText('72 shown, and there are no more.').waitFor();
+    // A part of the histogram, dragged over, becomes the range.
+    await page.evaluate(() => scrollTo(0, 0));
+    const histogram = await page.getByRole('group', { name: /^Calls and errors over time/ }).boundingBox();
+    await page.mouse.move(histogram!.x + histogram!.width * 0.2, histogram!.y + 20);
+    await page.mouse.down();
+    await page.mouse.move(histogram!.x + histogram!.width - 2, histogram!.y + 20, { steps: 3 });
+    await page.mouse.up();
+    await page.waitForURL(/from=.*until=/);
+    await page.goBack();
+    await listed(page, 50);
+    await page.getByRole('button', { name: 'Load more' }).click();
+    await listed(page, pastCalls.length);
     // Ordered by cost, by the API: the highest first.
     await page.getByRole('button', { name: 'Cost' }).click();
     await page.locator('th[aria-sort=descending]').waitFor();

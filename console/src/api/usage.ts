@@ -8,13 +8,14 @@ import type {
   TokenSums,
   UsageFilter as Filter,
   UsageGrouping as Grouping,
+  UsagePerformance,
   UsageRecord,
   UsageRecordDetail,
   UsageTotal,
 } from '../../../gateway/console/schemas/usage.js';
 import { api, apiUrl, type Page, type Query } from './client.js';
 
-export type { Attempt, Outcome, RecordHold, TokenSums, UsageRecord, UsageRecordDetail, UsageTotal };
+export type { Attempt, Outcome, RecordHold, TokenSums, UsagePerformance, UsageRecord, UsageRecordDetail, UsageTotal };
 
 // An address can hold any text.
 type FromAddress<F> = Omit<F, 'outcome'> & { readonly outcome?: string };
@@ -73,6 +74,13 @@ export const getTotals = (
   filter: UsageFilter & UsageGrouping,
   signal?: AbortSignal,
 ): Promise<{ readonly data: readonly UsageTotal[] }> => api.get(`${usageOf(accountId)}/totals`, { query: queryOf(filter), signal });
+
+/** How fast and how reliable the newest calls of a filter were. */
+export const getPerformance = (
+  accountId: string,
+  filter: UsageFilter & { readonly group_by: 'model' | 'upstream' },
+  signal?: AbortSignal,
+): Promise<UsagePerformance> => api.get(`${usageOf(accountId)}/performance`, { query: queryOf(filter), signal });
 
 /** Returns the download address of exactly these records. */
 export const exportUrl = (accountId: string, search: RecordSearch, format: 'csv' | 'jsonl'): string =>

@@ -4,8 +4,8 @@
 export function marksOf(largest: number): number[] {
   if (!(largest > 0)) return [0, 1];
   const power = 10 ** Math.floor(Math.log10(largest));
-  const steps = [0.1, 0.2, 0.25, 0.5, 1, 2].map((times) => times * power);
-  const step = steps.find((each) => Math.ceil(largest / each - 1e-9) <= 4) ?? power;
+  const steps = [0.2, 0.25, 0.5, 1, 2, 2.5].map((times) => times * power);
+  const step = steps.find((each) => Math.ceil(largest / each - 1e-9) <= 4) ?? 2.5 * power;
   return Array.from({ length: Math.ceil(largest / step - 1e-9) + 1 }, (_, index) => index * step);
 }
 
@@ -19,10 +19,4 @@ export function heightsOf(values: readonly number[], top: number, height: number
   const largest = heights.indexOf(Math.max(...heights));
   if (excess > 0 && heights[largest]! - excess >= leastHeight) heights[largest]! -= excess;
   return heights;
-}
-
-/** Returns the running totals of each series. */
-export function cumulated(bars: readonly (readonly number[])[]): number[][] {
-  const sums: number[] = [];
-  return bars.map((bar) => bar.map((value, at) => (sums[at] = (sums[at] ?? 0) + value)));
 }

@@ -27,6 +27,8 @@ export interface LineOfChart {
   readonly values: readonly (number | undefined)[];
   /** Returns an exact figure as text. */
   readonly text: (bar: number) => string;
+  /** Whether the line is not dashed. */
+  readonly isSolid?: boolean;
 }
 
 interface Props {
@@ -159,9 +161,9 @@ export function StackedBars(props: Props) {
               <span className="wrap-anywhere">{name}</span>
             </li>
           ))}
-          {lines.map(({ name }) => (
+          {lines.map(({ name, isSolid = false }) => (
             <li key={name} className="inline-flex min-w-0 items-center gap-1.5">
-              <span aria-hidden className="w-4 shrink-0 border-t-2 border-dashed border-text" />
+              <span aria-hidden className={classNames('w-4 shrink-0 border-t-2 border-text', !isSolid && 'border-dashed')} />
               <span className="wrap-anywhere">{name}</span>
             </li>
           ))}
@@ -244,7 +246,7 @@ export function StackedBars(props: Props) {
                 </g>
               );
             })}
-            {lines.map(({ name, values }) => (
+            {lines.map(({ name, values, isSolid = false }) => (
               <polyline
                 key={name}
                 points={values
@@ -252,7 +254,7 @@ export function StackedBars(props: Props) {
                   .join(' ')}
                 className="fill-transparent stroke-text"
                 strokeWidth="2"
-                strokeDasharray="6 4"
+                strokeDasharray={isSolid ? undefined : '6 4'}
                 vectorEffect="non-scaling-stroke"
               />
             ))}

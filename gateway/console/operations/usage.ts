@@ -1,7 +1,13 @@
 // Usage of an account: records of calls, failed calls, totals and exports.
 import { Readable } from 'node:stream';
 import { fieldFault } from '#client/errors/fault.js';
-import type { Outcome, UsageRecord } from '#proto/metering/v1/metering.js';
+import {
+  type GetUsagePerformanceResponse_Group as PerformanceGroup,
+  type GetUsagePerformanceResponse_Percentiles as Percentiles,
+  type Outcome,
+  PerformanceGroupBy,
+  type UsageRecord,
+} from '#proto/metering/v1/metering.js';
 import { formatUsd } from '#rules/money.js';
 import { errorOutcomes } from '#rules/outcomes.js';
 import { disconnectSignal } from '../../http/disconnect-signal.js';
@@ -17,12 +23,14 @@ import { words } from '../render/words.js';
 import {
   ErrorList,
   ExportRecords,
+  GetUsagePerformance,
   ListErrors,
   RecordHold,
   RecordList,
   ListRecords,
   TotalList,
   UsageRecordDetail,
+  UsagePerformance,
   UsageTotals,
 } from '../schemas/usage.js';
 import { type Area, file, ok, operation } from '../table/operation.js';
@@ -137,6 +145,26 @@ export const usage: Area = {
     }),
     operation({
       method: 'GET',
+      path: '/accounts/{account}/usage/performance',
+      summary: 'Show how fast and how reliable calls were, by model or upstream.',
+      who: 'see projects',
+      query: GetUsagePerformance,
+      answers: [ok(UsagePerformance)],
+      handle: async (call, { peers }) => {
+        const { group_by: groupBy = 'model' } = call.query;
+        if (groupBy === 'upstream' && !call.visitor.user.isOperator) throw fieldFault('group_by', 'one_of', { values: 'model' });
+        const { groups, newestOnly } = await peers.metering.getUsagePerformance(
+          {
+            filter: usageFilterOf(call.query, call),
+            groupBy: groupBy === 'model' ? PerformanceGroupBy.PERFORMANCE_GROUP_BY_MODEL : PerformanceGroupBy.PERFORMANCE_GROUP_BY_UPSTREAM,
+          },
+          call.context(),
+        );
+        return { data: groups.map(renderPerformance), newest_only: newestOnly };
+      },
+    }),
+    operation({
+      method: 'GET',
       path: '/accounts/{account}/usage/export',
       summary: 'Download exactly the records of the filter as a file.',
       who: 'see projects',
@@ -179,4 +207,17 @@ function newestFirst(a: UsageRecord, b: UsageRecord): number {
 /** Rounds to the nearest millisecond; null when there is nothing to measure. */
 function mean(sumMs: bigint, calls: bigint): number | null {
   return calls === 0n ? null : Number((sumMs + calls / 2n) / calls);
+}
+
+function renderPerformance(group: PerformanceGroup): UsagePerformance['data'][number] {
+  const percentiles = (of: Percentiles | undefined) => (of === undefined ? null : { p50_ms: of.p50Ms, p95_ms: of.p95Ms });
+  return {
+    name: group.name,
+    calls: Number(group.calls),
+    errors: Number(group.errors),
+    duration: percentiles(group.duration),
+    first_output: percentiles(group.firstOutput),
+    input_tokens: Number(group.inputTokens),
+    cache_read_tokens: Number(group.cacheReadTokens),
+  };
 }

@@ -112,3 +112,25 @@ export const UsageTotals = Type.Object({
   request_id: parameter('Rejected: sums are over all calls of a filter.'),
 });
 export type UsageGrouping = Pick<Static<typeof UsageTotals>, keyof typeof grouping>;
+
+const Percentiles = Type.Object({ p50_ms: Count, p95_ms: Count });
+export const UsagePerformance = Type.Object({
+  data: Type.Array(
+    view('UsagePerformance', {
+      name: Type.String({ description: 'Of the model or the upstream.' }),
+      calls: Count,
+      errors: Count,
+      duration: nullable(Percentiles, 'Of the calls without error; null where there were none.'),
+      first_output: nullable(Percentiles, 'Until the first output, of the calls that had any; null where none had.'),
+      input_tokens: Type.Integer({ minimum: 0, description: 'Of every class.' }),
+      cache_read_tokens: Type.Integer({ minimum: 0, description: 'Of these, read from the cache of the upstream.' }),
+    }),
+    { description: 'The most called first.' },
+  ),
+  newest_only: Type.Boolean({ description: 'More calls match; the figures are of the newest 5,000.' }),
+});
+export type UsagePerformance = Static<typeof UsagePerformance>;
+export const GetUsagePerformance = Type.Object({
+  ...filter,
+  group_by: choice(['model', 'upstream'], 'model when absent; upstream for operators only.'),
+});

@@ -1,10 +1,19 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
-import { Outcome, GroupBy, type MeteringService, RecordOrder, UsageFilter, type UsageRecord } from '#proto/metering/v1/metering.js';
+import {
+  Outcome,
+  GroupBy,
+  type MeteringService,
+  PerformanceGroupBy,
+  RecordOrder,
+  UsageFilter,
+  type UsageRecord,
+} from '#proto/metering/v1/metering.js';
 import { errorOutcomes } from '#rules/outcomes.js';
 import { call, report, startedAtMs, tokens } from '../testing/calls.js';
 import { Harness, record } from '../testing/harness.js';
+import { percentilesOf } from './performance.js';
 
 const hourMs = 3_600_000n;
 const ungrouped = { thenBy: GroupBy.GROUP_BY_UNSPECIFIED, offsetMinutes: 0 };
@@ -57,6 +66,26 @@ describe.each(testEngines)('usage records on %s', (engine) => {
 
   const keyOf = (stored: UsageRecord) => `${stored.call!.startedAtMs}/${stored.call!.id}`;
   const idsOf = (records: readonly UsageRecord[]) => records.map((stored) => stored.call!.id);
+
+  it('are measured by model and upstream: percentiles, errors and what came from a cache', async () => {
+    const filter = UsageFilter.fromPartial({ accountId });
+    const byModel = await service.getUsagePerformance({ filter, groupBy: PerformanceGroupBy.PERFORMANCE_GROUP_BY_MODEL });
+    expect(byModel.newestOnly).toBe(false);
+    expect(byModel.groups.map(({ name, calls }) => [name, calls])).toEqual(models.map((model) => [model, 10n]));
+    const [first] = byModel.groups;
+    const ofFirst = all.filter(({ call: of }) => of!.modelId === first!.name);
+    const read = ofFirst.reduce((sum, { tokens: counts }) => sum + counts!.inputTokens + 9, 0);
+    expect(first).toMatchObject({
+      errors: 0n,
+      duration: { p50Ms: 900, p95Ms: 900 },
+      firstOutput: { p50Ms: 120, p95Ms: 120 },
+      inputTokens: BigInt(read),
+      cacheReadTokens: 20n,
+    });
+    const { groups } = await service.getUsagePerformance({ filter, groupBy: PerformanceGroupBy.PERFORMANCE_GROUP_BY_UPSTREAM });
+    expect(groups.map(({ name, calls }) => [name, calls])).toEqual([['sandbox', 30n]]);
+    expect(percentilesOf(Array.from({ length: 100 }, (_, index) => 100 - index))).toEqual({ p50Ms: 50, p95Ms: 95 });
+  });
 
   it('can be listed in the order of a figure, page by page', async () => {
     const filter = UsageFilter.fromPartial({ accountId, keyId: keys[1]! });

@@ -45,6 +45,12 @@ export async function findRecords(db: Database, filter: UsageFilter, after: Posi
   );
 }
 
+/** Returns the statement that reads these columns of the newest records of a filter; bind their number last. */
+export function newestOf(filter: UsageFilter, columns: string): { readonly text: string; readonly values: unknown[] } {
+  const conditions = conditionsOf(filter, undefined);
+  return { text: `SELECT ${columns} FROM usage_record${whereOf(conditions)} ${newestFirst}`, values: valuesOf(conditions) };
+}
+
 /** How many records are read to put them in another order, which bounds the time of a query without an index for each order. */
 export const orderedMax = 20_000;
 
@@ -76,9 +82,7 @@ export async function findOrderedRecords(
   after: { readonly value: bigint; readonly callId: string } | undefined,
   limit: number,
 ): Promise<{ records: OrderedRecord[]; isNewestOnly: boolean }> {
-  const conditions = conditionsOf(filter, undefined);
-  const [where, values] = [whereOf(conditions), valuesOf(conditions)];
-  const newest = `SELECT id, ${orderedBy[order]} AS sort_value FROM usage_record${where} ${newestFirst}`;
+  const { text: newest, values } = newestOf(filter, `id, ${orderedBy[order]} AS sort_value`);
   const beyond = after === undefined ? '' : ' WHERE sort_value < ? OR (sort_value = ? AND id < ?)';
   const text =
     `SELECT ${selected}, page.sort_value FROM (SELECT id, sort_value FROM (${newest}) newest${beyond} ORDER BY sort_value DESC, id DESC LIMIT ?) page` +
@@ -86,7 +90,7 @@ export async function findOrderedRecords(
   const place = after === undefined ? [] : [Number(after.value), Number(after.value), bytesOf('req', after.callId)];
   const [rows, next] = await Promise.all([
     db.plainTransaction((tx) => tx.query(text, [...values, orderedMax, ...place, limit])),
-    db.query(`SELECT id FROM usage_record${where} ${newestFirst} OFFSET ${orderedMax}`, [...values, 1]),
+    db.query(`${newestOf(filter, 'id').text} OFFSET ${orderedMax}`, [...values, 1]),
   ]);
   return {
     records: rows.map((row) => ({ record: recordFromRow(row as unknown as RecordRow), value: asBigInt(row['sort_value']) })),

@@ -190,15 +190,17 @@ function Lines({ lines }: { lines: readonly Line[] }) {
       <DataTable
         caption={t.lines}
         dense
+        className="two-lines"
         rows={lines}
         rowKey={({ id }) => id}
         columns={[
-          { name: t.time, cell: ({ created_at }) => <When at={created_at} /> },
+          { name: t.time, className: 'line-1 grow', cell: ({ created_at }) => <When at={created_at} /> },
           { name: t.kind, cell: ({ kind }) => <Badge tone={tones[kind]}>{t[kind]}</Badge> },
-          { name: t.about, className: 'cut', cell: (line) => <About line={line} /> },
-          { name: t.key, className: 'cut', cell: ({ key_id }) => key_id !== null && <KeyLink keyId={key_id} /> },
+          { name: t.about, className: 'cut line-2', cell: (line) => <About line={line} /> },
+          { name: t.key, className: 'cut line-2', cell: ({ key_id }) => key_id !== null && <KeyLink keyId={key_id} /> },
           {
             name: t.effect,
+            className: 'line-1',
             usd: ({ effect_usd }) => effect_usd,
             cell: ({ effect_usd }, digits) => <Effect value={effect_usd} digits={digits} />,
           },

@@ -1,4 +1,6 @@
 // Home: the balance, how long it lasts, where it is spent and what failed; for a new account first what to do next.
+import { useQuery } from '@tanstack/react-query';
+import { listRecords } from '../../api/usage.js';
 import { homeText } from '../../i18n/home.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
@@ -7,15 +9,23 @@ import { Checklist } from './checklist.js';
 import { LatestErrors } from './latest-errors.js';
 import { Money } from './money.js';
 import { Refused } from './refused.js';
+import { Spend } from './spend.js';
 import { TopKeys, TopModels } from './top.js';
 
 export default function HomePage() {
   const account = useAccount();
   const t = useText(homeText);
+  // The checklist asks the same; until it is known, and without calls, getting started comes first.
+  const calls = useQuery({
+    queryKey: ['usage', account.id, 'first'],
+    queryFn: ({ signal }) => listRecords(account.id, { limit: 1 }, signal),
+  });
+  const hasCalls = calls.data?.data.length === 1;
   return (
     <>
       <PageHeader title={t.title} description={account.name} />
       <Refused />
+      {hasCalls && <Spend />}
       {account.can('look') && account.can('change keys') && <Checklist key={account.id} />}
       {account.can('look') && <Money />}
       <div className="grid gap-x-6 lg:grid-cols-2">

@@ -180,19 +180,20 @@ function Journal({ id, onReverse }: { id: string; onReverse: (entry: JournalEntr
             <DataTable
               caption={t.journal}
               dense
+              className="two-lines"
               rows={entries}
               rowKey={(entry) => entry.id}
               columns={[
-                { name: t.entry, cell: ({ number }) => number },
-                { name: t.when, cell: ({ created_at }) => <When at={created_at} style="second" /> },
-                { name: t.kind, cell: ({ kind }) => t[kind] },
-                { name: t.effect, usd: ({ effect_usd }) => effect_usd },
+                { name: t.entry, className: 'line-1', cell: ({ number }) => number },
+                { name: t.when, className: 'line-1 grow', cell: ({ created_at }) => <When at={created_at} style="second" /> },
+                { name: t.kind, className: 'line-2', cell: ({ kind }) => t[kind] },
+                { name: t.effect, className: 'line-1', usd: ({ effect_usd }) => effect_usd },
                 { name: t.after, usd: ({ balance_after_usd }) => balance_after_usd },
-                { name: t.about, className: 'cut', cell: (entry) => <About id={id} entry={entry} /> },
+                { name: t.about, className: 'cut line-2', cell: (entry) => <About id={id} entry={entry} /> },
                 {
                   name: common.actions,
                   hideName: true,
-                  className: 'num',
+                  className: 'num line-1',
                   cell: (entry) =>
                     entry.effect_usd !== '0' &&
                     !corrected.has(entry.id) && (

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { listRefusals, type Refusal } from '../../api/refusals.js';
+import { gatewayUrl } from '../../base.js';
 import { useNumber } from '../../format/number.js';
 import { errorWords } from '../../i18n/error-text.js';
 import { refusalText } from '../../i18n/refusals.js';
@@ -66,7 +67,10 @@ function Why({ refusal: { reason, rule, params, param, message, status } }: { re
     <>
       <span className="font-medium">{reasonName(reason)}</span>{' '}
       <span className="text-soft">
-        <code>{reason}</code> · {t.status({ status })}
+        <a className="link" href={`${gatewayUrl}docs/errors/${reason}`}>
+          <code>{reason}</code>
+        </a>{' '}
+        · {t.status({ status })}
       </span>
       <span className="block">{text}</span>
       {detail !== undefined && (

@@ -37,6 +37,12 @@ export function plus(a: Figures, b: Figures): Figures {
 /** Returns the sum of all figures. */
 export const sumOf = (figures: Iterable<Figures>): Figures => [...figures].reduce(plus, none);
 
+/** Returns the running sums of rows of figures, column by column. */
+export function runningSums(rows: readonly (readonly Figures[])[]): Figures[][] {
+  const sums: Figures[] = [];
+  return rows.map((row) => row.map((figures, at) => (sums[at] = plus(sums[at] ?? none, figures))));
+}
+
 /** Returns the tokens of all classes; reasoning is part of the output. */
 export const allTokens = ({ input, cache_read, cache_write, output }: TokenSums): number => input + cache_read + cache_write + output;
 

@@ -2,8 +2,8 @@
 import { ApiError } from '../../api/client.js';
 import { getTotals, type UsageTotal } from '../../api/usage.js';
 import { daysIn, hoursIn, type OffsetAt, type Part, partsOf } from '../../format/calendar.js';
-import { type Slots, slotsOf } from './figures.js';
-import { boundsOf, filterOf, type Grain, grainOf, grainsOf, type Range, type UsageView } from './view.js';
+import { type Figures, type Slots, slotsOf, sumOf } from './figures.js';
+import { boundsOf, filterOf, type Grain, grainOf, grainsOf, previousStart, type Range, type UsageView } from './view.js';
 
 /** Days or hours with their sums. */
 export interface OverviewSlots {
@@ -18,6 +18,8 @@ export interface Overview {
   readonly groups: readonly UsageTotal[];
   /** Undefined if there would be too much to draw. */
   readonly chart: OverviewSlots | undefined;
+  /** The sums of the previous period, of its first day or hour, its second, and so on; undefined unless the view compares. */
+  readonly previous: readonly Figures[] | undefined;
   /** The parts of the range with a constant offset; at least one. */
   readonly parts: readonly Part[];
   readonly possibleGrains: readonly Grain[];
@@ -47,6 +49,7 @@ async function fetchOnce(accountId: string, view: UsageView, range: Range, offse
   const fromMs = Math.min(bounds.fromMs ?? 0, untilMs);
   const grain = grainOf(view.grain, untilMs - fromMs);
   const parts = grain === undefined ? [] : partsOf(fromMs, untilMs, offsetAt);
+  const previousMs = view.compare && grain !== undefined ? previousStart(fromMs, untilMs, offsetAt) : undefined;
   const partTotals = parts.map((part, index) =>
     getTotals(
       accountId,
@@ -62,10 +65,11 @@ async function fetchOnce(accountId: string, view: UsageView, range: Range, offse
       signal,
     ),
   );
-  const [{ data: total }, { data: groups }, slots] = await Promise.all([
+  const [{ data: total }, { data: groups }, slots, previous] = await Promise.all([
     getTotals(accountId, filter, signal),
     getTotals(accountId, { ...filter, group_by: view.group }, signal),
     Promise.all(partTotals).catch(undefinedIfTooMany),
+    previousMs === undefined ? undefined : fetchPrevious(accountId, view, grain!, previousMs, fromMs, offsetAt, signal),
   ]);
   return {
     total: total[0]!,
@@ -81,9 +85,32 @@ async function fetchOnce(accountId: string, view: UsageView, range: Range, offse
               grain,
             ),
           },
+    previous,
     parts: parts.length > 0 ? parts : [{ fromMs, untilMs, offsetMinutes: offsetAt(untilMs) }],
     possibleGrains: grainsOf(untilMs - fromMs),
   };
+}
+
+async function fetchPrevious(
+  accountId: string,
+  view: UsageView,
+  grain: Grain,
+  fromMs: number,
+  untilMs: number,
+  offsetAt: OffsetAt,
+  signal: AbortSignal,
+): Promise<Figures[]> {
+  const totals = await Promise.all(
+    partsOf(fromMs, untilMs, offsetAt).map((part) => {
+      const filter = filterOf(view, { fromMs: part.fromMs, untilMs: part.untilMs });
+      return getTotals(accountId, { ...filter, group_by: grain, tz_offset: part.offsetMinutes }, signal);
+    }),
+  );
+  const slots = slotsOf(
+    totals.map(({ data }) => data),
+    grain,
+  );
+  return idsOf(grain, fromMs, untilMs, offsetAt).map((id) => sumOf(slots.get(id)?.values() ?? []));
 }
 
 /** Returns undefined if the API refused the request because of too many groups; throws other errors. */

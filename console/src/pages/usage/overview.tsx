@@ -1,6 +1,6 @@
 // Usage and cost of calls: sums, a chart and a table by group, with a filter that is shared with the records page.
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
+import { lazy, type ReactNode, Suspense } from 'react';
 import { Link } from 'wouter';
 import type { UsageTotal } from '../../api/usage.js';
 import { nanoUsdOf, shareOf } from '../../format/money.js';
@@ -12,6 +12,7 @@ import { useUnitName } from '../../i18n/units.js';
 import { useAccount } from '../../session/account.js';
 import { ButtonLink } from '../../ui/button.js';
 import { Card, PageHeader, Section, Stat, Stats } from '../../ui/layout.js';
+import { SkeletonRows } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
 import { Segmented } from '../../ui/segmented.js';
 import { type Column, DataTable } from '../../ui/table.js';
@@ -26,6 +27,7 @@ import { UsageChart } from './usage-chart.js';
 import { useKeyNames, useView, useZoneName } from './use-view.js';
 import { type Grouping, groupings, presets, type Range, type UsageView, writeView } from './view.js';
 
+const Performance = lazy(() => import('./performance.js'));
 const refreshMs = 10_000;
 const startRange = '7d';
 const widestRange = '90d';
@@ -83,6 +85,9 @@ export default function Overview() {
                     <Groups overview={overview} view={{ ...view, range }} />
                   </Card>
                 </Section>
+                <Suspense fallback={<SkeletonRows rows={4} />}>
+                  <Performance range={range} />
+                </Suspense>
               </>
             )}
           </div>

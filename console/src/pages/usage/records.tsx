@@ -20,6 +20,7 @@ import { ErrorNotice, SkeletonRows } from '../../ui/notice.js';
 import { RefusedInstead } from '../refusals/refusal-table.js';
 import { ColumnDialog } from './column-dialog.js';
 import { FilterBar } from './filter-bar.js';
+import { Histogram } from './histogram.js';
 import { type Loaded, withNewest } from './newest.js';
 import { NoCalls } from './no-calls.js';
 import { RecordDetails, RecordPage as WholePage } from './record.js';
@@ -112,6 +113,7 @@ function Found({ range, search }: { range: Range; search: RecordSearch }) {
           {t.columns}
         </Button>
       </FilterBar>
+      {search.request_id === undefined && <Histogram range={range} />}
       {isChoosing && <ColumnDialog onClose={() => setChoosing(false)} />}
       <p role="status" className="sr-only">
         {canBeLive && isLive && rows !== undefined && <NewCalls key={JSON.stringify(search)} queryKey={queryKey} search={search} />}

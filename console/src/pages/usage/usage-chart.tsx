@@ -1,26 +1,39 @@
 // The chart of the overview: days or hours, stacked by group, with the same figures as a table.
+import { addDays, type OffsetAt, startOfDay } from '../../format/calendar.js';
 import { axisUsd } from '../../format/money.js';
 import { useNumber } from '../../format/number.js';
-import { useZone } from '../../format/time.js';
+import { useOffsetAt, useZone } from '../../format/time.js';
 import { usageText } from '../../i18n/usage.js';
 import { useLanguage, useText } from '../../i18n/text.js';
+import { Button } from '../../ui/button.js';
 import { Segmented } from '../../ui/segmented.js';
 import { StackedBars } from '../../ui/stacked-bars.js';
+import { useProjectName } from '../projects/queries.js';
 import { useOutcomeName } from './outcome.js';
-import { chartOf, drawn, figureText, sumOf } from './figures.js';
-import type { Overview } from './overview-query.js';
+import { chartOf, drawn, type Figures, figureText, runningSums, sumOf } from './figures.js';
+import type { Overview, OverviewSlots } from './overview-query.js';
 import { useKeyNames, useView } from './use-view.js';
-import { type Grain, type Measure, measures } from './view.js';
+import { type Grain, type Measure, measures, type UsageView } from './view.js';
 
-export function UsageChart({ overview: { chart, groups, parts, possibleGrains } }: { overview: Overview }) {
+export function UsageChart({ overview: { chart, groups, parts, possibleGrains, previous } }: { overview: Overview }) {
   const t = useText(usageText);
   const [view, change] = useView();
   const count = useNumber();
   const { nameOf } = useKeyNames();
   const outcomeName = useOutcomeName();
+  const projectName = useProjectName();
+  const offsetAt = useOffsetAt();
   const label = useSlotLabel(parts.length > 1);
   const groupName = (name: string | undefined): string =>
-    name === undefined ? t.other : view.group === 'key' ? nameOf(name) : view.group === 'outcome' ? outcomeName(name) : name;
+    name === undefined
+      ? t.other
+      : view.group === 'key'
+        ? nameOf(name)
+        : view.group === 'outcome'
+          ? outcomeName(name)
+          : view.group === 'project'
+            ? projectName(name)
+            : name;
   const { measure } = view;
   const controls = (
     <div className="mb-3 flex flex-wrap gap-2">
@@ -38,6 +51,16 @@ export function UsageChart({ overview: { chart, groups, parts, possibleGrains } 
           options={possibleGrains.map((value) => ({ value, label: t[`grain.${value}`] }))}
         />
       )}
+      <Button
+        aria-pressed={view.cumulative}
+        look={view.cumulative ? 'primary' : 'secondary'}
+        onClick={() => change({ cumulative: !view.cumulative })}
+      >
+        {t.cumulative}
+      </Button>
+      <Button aria-pressed={view.compare} look={view.compare ? 'primary' : 'secondary'} onClick={() => change({ compare: !view.compare })}>
+        {t.compare}
+      </Button>
     </div>
   );
   if (chart === undefined) {
@@ -48,11 +71,16 @@ export function UsageChart({ overview: { chart, groups, parts, possibleGrains } 
       </>
     );
   }
-  const { series, rows } = chartOf(
+  const { series, rows: ownRows } = chartOf(
     chart.slots,
     chart.ids,
     groups.map(({ name }) => name ?? ''),
   );
+  const rows = view.cumulative ? runningSums(ownRows) : ownRows;
+  const before = previous?.slice(0, chart.ids.length).map((figures) => [figures]);
+  const beforeRows = before === undefined ? undefined : view.cumulative ? runningSums(before) : before;
+  const beforeAt = (index: number) => beforeRows?.[index]?.[0];
+  const textAt = (figures: Figures | undefined): string => (figures === undefined ? '–' : figureText(figures, measure, count));
   return (
     <>
       {controls}
@@ -69,9 +97,28 @@ export function UsageChart({ overview: { chart, groups, parts, possibleGrains } 
         axisText={(value) => axisText(value, measure, count)}
         labelName={t[chart.grain]}
         totalName={t.total}
+        lines={
+          beforeRows === undefined
+            ? []
+            : [
+                {
+                  name: t.previousPeriod,
+                  values: chart.ids.map((_, index) => (beforeAt(index) === undefined ? undefined : drawn(beforeAt(index)!, measure))),
+                  text: (bar) => textAt(beforeAt(bar)),
+                },
+              ]
+        }
+        onZoom={(first, last) => change(zoomed(chart, first, last, offsetAt))}
       />
     </>
   );
+}
+
+/** Returns the range from the first bar to the end of the last one. */
+export function zoomed({ ids, grain }: OverviewSlots, first: number, last: number, offsetAt: OffsetAt): Partial<UsageView> {
+  const startOf = (index: number): number => (grain === 'hour' ? Number(ids[index]) : startOfDay(ids[index]!, offsetAt));
+  const untilMs = grain === 'hour' ? startOf(last) + 3_600_000 : startOfDay(addDays(ids[last]!, 1), offsetAt);
+  return { range: { from: new Date(startOf(first)).toISOString(), until: new Date(untilMs).toISOString() }, grain: undefined };
 }
 
 /** Formats the round figures of the axis; the table has the exact ones. */
@@ -85,7 +132,7 @@ function distinct(names: readonly string[]): string[] {
 }
 
 /** `changes`: the clocks change in the range, so that two hours may have the same name. */
-function useSlotLabel(changes: boolean): (id: string, grain: Grain) => { label: string; axisLabel: string } {
+export function useSlotLabel(changes: boolean): (id: string, grain: Grain) => { label: string; axisLabel: string } {
   const language = useLanguage();
   const zone = useZone();
   const day = new Intl.DateTimeFormat(language, { month: 'short', day: 'numeric', timeZone: 'UTC' });

@@ -37,6 +37,10 @@ export interface UsageView {
   readonly measure: Measure;
   /** Undefined to choose the grain by the range. */
   readonly grain: Grain | undefined;
+  /** Whether each bar includes those before it. */
+  readonly cumulative: boolean;
+  /** Whether the previous period is shown too. */
+  readonly compare: boolean;
   /** The order of records, the highest first; undefined for the newest first. */
   readonly sort: RecordSort | undefined;
 }
@@ -66,6 +70,8 @@ export function readView(search: string): UsageView {
     group: oneOf(groupings, 'group') ?? 'model',
     measure: oneOf(measures, 'measure') ?? 'spend',
     grain: oneOf(grains, 'by'),
+    cumulative: query.has('cumulative'),
+    compare: query.has('compare'),
     sort: oneOf(recordSorts, 'sort'),
   };
 }
@@ -86,6 +92,8 @@ export function writeView(view: UsageView): string {
     ['group', view.group === 'model' ? '' : view.group],
     ['measure', view.measure === 'spend' ? '' : view.measure],
     ['by', view.grain ?? ''],
+    ['cumulative', view.cumulative ? '1' : ''],
+    ['compare', view.compare ? '1' : ''],
     ['sort', view.sort ?? ''],
   ];
   const text = new URLSearchParams(parts.filter(([, value]) => value !== '')).toString();
@@ -162,4 +170,17 @@ export function grainOf(wanted: Grain | undefined, lengthMs: number): Grain | un
   const possible = grainsOf(lengthMs);
   if (wanted !== undefined && possible.includes(wanted)) return wanted;
   return lengthMs <= 2 * dayMs ? possible[0] : possible.at(-1);
+}
+
+/**
+ * Returns when the period before a range began: the previous month for a range that begins with a month and is not longer, otherwise as many days
+ * before.
+ */
+export function previousStart(fromMs: number, untilMs: number, offsetAt: OffsetAt): number {
+  const first = dayOf(fromMs, offsetAt);
+  const days = Math.max(1, Math.round((untilMs - fromMs) / dayMs));
+  if (!first.endsWith('-01') || days > 31) {
+    return untilMs - fromMs < 2 * dayMs ? fromMs - (untilMs - fromMs) : startOfDay(addDays(first, -days), offsetAt);
+  }
+  return startOfDay(`${addDays(first, -1).slice(0, 8)}01`, offsetAt);
 }
