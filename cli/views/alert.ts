@@ -58,6 +58,7 @@ type AlertEvent = { readonly id: string } & (
       readonly settled_usd: string;
       readonly available_usd: string;
     }
+  | { readonly type: 'key.refused'; readonly key_id: string; readonly project_id: string; readonly reason: string }
   | {
       readonly type: 'budget.reached';
       readonly budget_id: string;
@@ -75,6 +76,7 @@ const isTest = (notification: Notification): boolean => eventOf(notification).ty
 
 function whatOf(event: AlertEvent): string {
   if (event.type === 'budget.reached') return `${event.percent}% of the budget of the ${event.scope} (${event.period})`;
+  if (event.type === 'key.refused') return `calls of ${event.key_id} refused (${event.reason})`;
   return event.type === 'balance.low.test' ? 'test' : 'low balance';
 }
 
@@ -84,6 +86,7 @@ function figuresJson(event: AlertEvent): { [name: string]: Json } {
     const amounts = { ...usdJson('limit', parseUsd(limit_usd)!), ...usdJson('spent', parseUsd(spent_usd)!) };
     return { budget_id, scope, scope_id, period, percent, ...amounts };
   }
+  if (event.type === 'key.refused') return { key_id: event.key_id, project_id: event.project_id, reason: event.reason };
   return {
     ...usdJson('threshold', parseUsd(event.threshold_usd)!),
     ...usdJson('settled', parseUsd(event.settled_usd)!),

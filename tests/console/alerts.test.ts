@@ -14,6 +14,7 @@ import {
   sidewaysScroll,
   startChromium,
 } from '../support/chromium.js';
+import { chat, createKey } from '../support/calls.js';
 import { addUser } from '../support/console.js';
 import { eventually } from '../support/process.js';
 import { type HttpReceiver, type MailServer, startHttpReceiver, startMailServer } from '../support/receivers.js';
@@ -137,6 +138,22 @@ describe.each(browserModes)('alerts and payments in the console, %s', (mode) => 
     await eventually(() => (mail.mails.some(({ raw }) => raw.includes('Subject: Low balance')) ? true : undefined));
     await system.cli('balance', 'deposit', '2', '--account', accountId);
     await page.getByText('The balance is low:').waitFor({ state: 'detached' });
+    await page.close();
+  });
+
+  it('tell the webhook and the log once when a key begins to refuse calls', async () => {
+    const { id: key, secret } = await createKey(system, 'importer', '--account', accountId, '--limit', '0.000001');
+    for (let calls = 0; calls < 3; calls += 1)
+      expect((await chat(system, secret, { model: 'sandbox/story', max_tokens: 100 })).status).toBe(402);
+    const alerts = () =>
+      hook.requests.map(({ body }) => JSON.parse(body) as Record<string, unknown>).filter(({ type }) => type === 'key.refused');
+    const [alert] = await eventually(() => (alerts().length > 0 ? alerts() : undefined));
+    expect(alert).toMatchObject({ account_id: accountId, key_id: key, reason: 'key_limit_reached' });
+    const page = await open();
+    await page.locator('summary', { hasText: 'Notifications sent' }).click();
+    await page.getByText('Key refusing calls (key limit reached):').first().waitFor();
+    await page.getByRole('table', { name: 'Notifications sent' }).getByRole('link', { name: 'importer' }).first().waitFor();
+    expect(alerts()).toHaveLength(1);
     await page.close();
   });
 

@@ -122,17 +122,13 @@ export function FormError({ error, fields = [] }: { error: unknown; fields?: rea
 
 /** Shows that something is loading, once it takes long enough to notice. */
 export function Loading() {
-  const t = useText(commonText);
   const [isShown, setShown] = useState(false);
   useEffect(() => {
     const timer = setTimeout(() => setShown(true), 300);
     return () => clearTimeout(timer);
   }, []);
-  return (
-    <div role="status" className="py-8 text-center text-soft">
-      {isShown && t.loading}
-    </div>
-  );
+  if (isShown) return <SkeletonRows rows={4} />;
+  return <div role="status" className="py-8" />;
 }
 
 /** Takes the place of a table that is loading: lines of its height. */

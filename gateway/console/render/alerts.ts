@@ -49,17 +49,28 @@ export function renderLow({ alert, low }: GetAlertResponse): Pick<BalanceNow, 'l
 /** The event of an alert's notifications (docs/alerts.md). */
 type AlertEvent = { readonly id: string } & (
   | ({ readonly type: 'balance.low' | 'balance.low.test' } & Pick<Delivery, 'threshold_usd' | 'settled_usd' | 'available_usd'>)
+  | ({ readonly type: 'key.refused' } & NonNullable<Delivery['refused_key']>)
   | ({ readonly type: 'budget.reached'; readonly budget_id: string } & Omit<NonNullable<Delivery['budget']>, 'id'>)
 );
 
-function figuresOf(event: AlertEvent): Pick<Delivery, 'threshold_usd' | 'settled_usd' | 'available_usd' | 'budget'> {
-  if (event.type !== 'budget.reached') {
-    const { threshold_usd, settled_usd, available_usd } = event;
-    return { threshold_usd, settled_usd, available_usd, budget: null };
+type Figures = Pick<Delivery, 'threshold_usd' | 'settled_usd' | 'available_usd' | 'budget' | 'refused_key'>;
+const noFigures: Figures = { threshold_usd: null, settled_usd: null, available_usd: null, budget: null, refused_key: null };
+
+function figuresOf(event: AlertEvent): Figures {
+  switch (event.type) {
+    case 'budget.reached': {
+      const { budget_id: id, scope, scope_id, period, percent, limit_usd, spent_usd } = event;
+      return { ...noFigures, budget: { id, scope, scope_id, period, percent, limit_usd, spent_usd } };
+    }
+    case 'key.refused': {
+      const { key_id, project_id, reason } = event;
+      return { ...noFigures, refused_key: { key_id, project_id, reason } };
+    }
+    default: {
+      const { threshold_usd, settled_usd, available_usd } = event;
+      return { ...noFigures, threshold_usd, settled_usd, available_usd };
+    }
   }
-  const { budget_id: id, scope, scope_id, period, percent, limit_usd, spent_usd } = event;
-  const budget = { id, scope, scope_id, period, percent, limit_usd, spent_usd };
-  return { threshold_usd: null, settled_usd: null, available_usd: null, budget };
 }
 
 /** Renders one message to one destination; without `isWhole` only the host of a webhook is included. */

@@ -10,7 +10,8 @@ import { Disclosure } from '../../ui/disclosure.js';
 import { Notice } from '../../ui/notice.js';
 import { DataTable } from '../../ui/table.js';
 import { When } from '../../ui/values.js';
-import { Listed } from './parts.js';
+import { useReasonName } from '../refusals/reasons.js';
+import { Listed, KeyLink } from './parts.js';
 
 const deliveriesKey = (accountId: string, ...rest: readonly string[]): readonly string[] => ['alerts', accountId, 'deliveries', ...rest];
 const refetchMs = 5000;
@@ -84,6 +85,7 @@ export function Deliveries() {
   const t = useText(alertsText);
   const account = useAccount();
   const time = useTime();
+  const reasonName = useReasonName();
   return (
     <div className="mt-3">
       <Disclosure summary={t.deliveries}>
@@ -104,8 +106,20 @@ export function Deliveries() {
                   { name: t.time, cell: ({ created_at }) => <When at={created_at} /> },
                   {
                     name: t.what,
-                    cell: ({ test, budget }) =>
-                      budget === null ? (test ? t.whatTest : t.whatLow) : t[`${budget.scope}Budget`]({ percent: budget.percent }),
+                    cell: ({ test, budget, refused_key: refused }) =>
+                      refused !== null ? (
+                        <>
+                          {t.whatRefused({ why: reasonName(refused.reason) })} <KeyLink keyId={refused.key_id} />
+                        </>
+                      ) : budget === null ? (
+                        test ? (
+                          t.whatTest
+                        ) : (
+                          t.whatLow
+                        )
+                      ) : (
+                        t[`${budget.scope}Budget`]({ percent: budget.percent })
+                      ),
                   },
                   { name: t.destination, className: 'wrap-anywhere', cell: ({ destination }) => destination },
                   { name: t.state, cell: ({ state }) => <StateBadge state={state} /> },

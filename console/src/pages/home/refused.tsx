@@ -9,7 +9,7 @@ import { useAccount } from '../../session/account.js';
 import { ButtonLink } from '../../ui/button.js';
 import { Notice } from '../../ui/notice.js';
 import { KeyLink } from '../billing/parts.js';
-import { useReasonName } from '../refusals/refusing.js';
+import { useReasonName } from '../refusals/reasons.js';
 
 const hours = 24;
 const shown = 4;

@@ -14,7 +14,7 @@ import { Notice, useErrorsFetched } from '../../ui/notice.js';
 import { DataTable } from '../../ui/table.js';
 import { When } from '../../ui/values.js';
 import { KeyLink } from '../billing/parts.js';
-import { useReasonName } from './refusing.js';
+import { useReasonName } from './reasons.js';
 
 export function RefusalTable({ rows }: { rows: readonly Refusal[] }) {
   const t = useText(refusalText);

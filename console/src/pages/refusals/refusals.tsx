@@ -22,7 +22,7 @@ import { StackedBars } from '../../ui/stacked-bars.js';
 import { useCatalog } from '../keys/queries.js';
 import { useProjectName, useProjects } from '../projects/queries.js';
 import { useKeyNames } from '../usage/use-view.js';
-import { refusalReasons, useReasonName } from './refusing.js';
+import { refusalReasons, useReasonName } from './reasons.js';
 import { RefusalTable } from './refusal-table.js';
 
 const hourMs = 3_600_000;

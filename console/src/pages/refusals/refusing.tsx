@@ -8,20 +8,7 @@ import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
 import { ButtonLink } from '../../ui/button.js';
 import { Notice } from '../../ui/notice.js';
-
-/** The reasons for which calls are refused most often, for a filter. */
-export const refusalReasons: readonly string[] = Object.keys(refusingText.en)
-  .filter((name) => name.startsWith('reason_'))
-  .map((name) => name.slice('reason_'.length));
-
-/** Returns a function that names a reason in a few words; an unknown one is shown as the API returns it. */
-export function useReasonName(): (reason: string) => string {
-  const t = useText(refusingText);
-  return (reason) => {
-    const name = `reason_${reason}`;
-    return name in t ? (t[name as keyof typeof t] as string) : reason;
-  };
-}
+import { useReasonName } from './reasons.js';
 
 /** Shows in one sentence that a key is refusing calls. */
 function useSentence(): (refusing: NonNullable<ApiKey['refusing']>) => string {

@@ -7,7 +7,7 @@ import { Dialog } from '../../ui/dialog.js';
 import { CheckField } from '../../ui/field.js';
 import { chooseColumns, fixedColumn, recordColumns, useColumns } from './record-columns.js';
 
-export function ColumnDialog({ onClose }: { onClose: () => void }) {
+export default function ColumnDialog({ onClose }: { onClose: () => void }) {
   const [t, common] = [useText(usageText), useText(commonText)];
   const columns = useColumns();
   return (

@@ -1,9 +1,10 @@
 // The filter of the overview and of the records: the range is always visible, other filters are in a dialog, and active filters are shown as chips.
 import { SlidersHorizontal, X } from 'lucide-react';
-import { type FormEvent, type ReactNode, useState } from 'react';
+import { type FormEvent, lazy, type ReactNode, Suspense, useState } from 'react';
 import { useTime } from '../../format/time.js';
 import { usageText } from '../../i18n/usage.js';
 import { useText } from '../../i18n/text.js';
+import { serverFile } from '../../session/server-file.js';
 import { ZoneChoice } from '../../shell/choices.js';
 import { Button } from '../../ui/button.js';
 import { classNames } from '../../ui/class-names.js';
@@ -11,10 +12,10 @@ import { TextField } from '../../ui/field.js';
 import { Segmented } from '../../ui/segmented.js';
 import { useProjectName } from '../projects/queries.js';
 import { useOutcomeName } from './outcome.js';
-import { FilterDialog } from './filter-dialog.js';
 import { useKeyNames, useView } from './use-view.js';
 import { type FilterPart, filterParts, type Range } from './view.js';
 
+const FilterDialog = lazy(() => serverFile(() => import('./filter-dialog.js')));
 const requestIdForm = /^req_[0-9a-f]{32}$/;
 
 /** `shown`: the range in use, even if the address has none. `ranges`: the available ranges. `ids`: whether a call can be found by its id. */
@@ -56,7 +57,9 @@ export function FilterBar({
         {ids && <FindById />}
       </div>
       <Chips shown={shown} ids={ids} />
-      {isOpen && <FilterDialog shown={shown} widest={ranges.includes('all') ? 'all' : '90d'} onClose={() => setOpen(false)} />}
+      <Suspense>
+        {isOpen && <FilterDialog shown={shown} widest={ranges.includes('all') ? 'all' : '90d'} onClose={() => setOpen(false)} />}
+      </Suspense>
     </div>
   );
 }

@@ -13,7 +13,7 @@ import { useOutcomeName } from './outcome.js';
 import { useCalledModels, useKeyNames, useView, useZoneName } from './use-view.js';
 import { boundsOf, daysOfBounds, type Range, rangeOfDays } from './view.js';
 
-export function FilterDialog({ shown, widest, onClose }: { shown: Range; widest: Range; onClose: () => void }) {
+export default function FilterDialog({ shown, widest, onClose }: { shown: Range; widest: Range; onClose: () => void }) {
   const t = useText(usageText);
   const common = useText(commonText);
   const form = useId();

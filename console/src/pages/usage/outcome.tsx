@@ -1,6 +1,6 @@
 // Shows how a call ended, with a word, an icon and a colour.
 import { type Outcome, outcomes } from '../../api/usage.js';
-import { usageText } from '../../i18n/usage.js';
+import { outcomesText } from '../../i18n/outcomes.js';
 import { useText } from '../../i18n/text.js';
 import { Badge } from '../../ui/badge.js';
 import { classNames } from '../../ui/class-names.js';
@@ -21,7 +21,7 @@ const isOutcome = (text: string): text is Outcome => (outcomes as readonly strin
 
 /** Returns a function that names outcomes; an unknown outcome is shown as the API returns it. */
 export function useOutcomeName(): (outcome: string) => string {
-  const t = useText(usageText);
+  const t = useText(outcomesText);
   return (outcome) => (isOutcome(outcome) ? t[`outcome_${outcome}`] : outcome);
 }
 

@@ -10,6 +10,7 @@ import { usageText } from '../../i18n/usage.js';
 import { useText } from '../../i18n/text.js';
 import { useUnitName } from '../../i18n/units.js';
 import { useAccount } from '../../session/account.js';
+import { serverFile } from '../../session/server-file.js';
 import { ButtonLink } from '../../ui/button.js';
 import { Card, PageHeader, Section, Stat, Stats } from '../../ui/layout.js';
 import { SkeletonRows } from '../../ui/notice.js';
@@ -27,7 +28,7 @@ import { UsageChart } from './usage-chart.js';
 import { useKeyNames, useView, useZoneName } from './use-view.js';
 import { type Grouping, groupings, presets, type Range, type UsageView, writeView } from './view.js';
 
-const Performance = lazy(() => import('./performance.js'));
+const Performance = lazy(() => serverFile(() => import('./performance.js')));
 const refreshMs = 10_000;
 const startRange = '7d';
 const widestRange = '90d';

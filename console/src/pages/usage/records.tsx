@@ -1,7 +1,7 @@
 // Usage records: a row for each call, and next to the list the details of one, which are a separate page when opened by address.
 import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Columns3, Download, Pause, Radio } from 'lucide-react';
-import { useEffect, useRef, useState } from 'react';
+import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { useParams } from 'wouter';
 import { useHistoryState } from 'wouter/use-browser-location';
 import { exportUrl, listRecords, type RecordPage, type RecordSearch } from '../../api/usage.js';
@@ -11,29 +11,35 @@ import { useOffsetAt } from '../../format/time.js';
 import { usageText } from '../../i18n/usage.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
+import { serverFile } from '../../session/server-file.js';
 import { liveMs } from '../../session/queries.js';
 import { Button, buttonClass, ButtonLink } from '../../ui/button.js';
 import { classNames } from '../../ui/class-names.js';
-import { Sheet } from '../../ui/dialog.js';
 import { Card, PageHeader } from '../../ui/layout.js';
 import { ErrorNotice, SkeletonRows } from '../../ui/notice.js';
 import { RefusedInstead } from '../refusals/refusal-table.js';
-import { ColumnDialog } from './column-dialog.js';
 import { FilterBar } from './filter-bar.js';
 import { Histogram } from './histogram.js';
 import { type Loaded, withNewest } from './newest.js';
 import { NoCalls } from './no-calls.js';
-import { RecordDetails, RecordPage as WholePage } from './record.js';
 import { type FromList, RecordTable } from './record-table.js';
 import { useView } from './use-view.js';
 import { boundsOf, presets, type Range, searchOf, writeView } from './view.js';
 
+const WholePage = lazy(() => serverFile(async () => ({ default: (await import('./record.js')).RecordPage })));
+const RecordSheet = lazy(() => serverFile(() => import('./record-sheet.js')));
+const ColumnDialog = lazy(() => serverFile(() => import('./column-dialog.js')));
 const pageSize = 50;
 
 export default function Records() {
   const { record } = useParams<{ record?: string }>();
   const state = useHistoryState<FromList | null>();
-  if (record !== undefined && state?.fromList !== true) return <WholePage key={record} requestId={record} />;
+  if (record !== undefined && state?.fromList !== true)
+    return (
+      <Suspense>
+        <WholePage key={record} requestId={record} />
+      </Suspense>
+    );
   return <List open={record} />;
 }
 
@@ -43,6 +49,9 @@ function List({ open }: { open: string | undefined }) {
   const account = useAccount();
   const offsetAt = useOffsetAt();
   const [view] = useView();
+  /** Whether a record was opened, and its file is needed. */
+  const wasOpen = useRef(false);
+  if (open !== undefined) wasOpen.current = true;
   const range: Range = view.range ?? 'all';
   const search = searchOf(view, boundsOf(range, Date.now(), offsetAt));
   return (
@@ -62,7 +71,7 @@ function List({ open }: { open: string | undefined }) {
       <p className="mt-4 flex flex-wrap gap-2 sm:hidden">
         <Exports search={search} />
       </p>
-      <Beside requestId={open} />
+      <Suspense>{wasOpen.current && <RecordSheet requestId={open} />}</Suspense>
     </>
   );
 }
@@ -114,7 +123,7 @@ function Found({ range, search }: { range: Range; search: RecordSearch }) {
         </Button>
       </FilterBar>
       {search.request_id === undefined && <Histogram range={range} />}
-      {isChoosing && <ColumnDialog onClose={() => setChoosing(false)} />}
+      <Suspense>{isChoosing && <ColumnDialog onClose={() => setChoosing(false)} />}</Suspense>
       <p role="status" className="sr-only">
         {canBeLive && isLive && rows !== undefined && <NewCalls key={JSON.stringify(search)} queryKey={queryKey} search={search} />}
       </p>
@@ -175,17 +184,4 @@ function NewCalls({ queryKey, search }: { queryKey: readonly unknown[]; search: 
     client.setQueryData<Loaded>(queryKey, next.loaded);
   });
   return announced > 0 && t.newCalls({ count: announced });
-}
-
-/** The details of one call at the side; going back closes them. */
-function Beside({ requestId }: { requestId: string | undefined }) {
-  const t = useText(usageText);
-  // The sheet keeps its content while it closes.
-  const last = useRef(requestId);
-  if (requestId !== undefined) last.current = requestId;
-  return (
-    <Sheet open={requestId !== undefined} onClose={() => history.back()} title={t.record}>
-      {last.current !== undefined && <RecordDetails key={last.current} requestId={last.current} />}
-    </Sheet>
-  );
 }
