@@ -53,7 +53,7 @@ export async function* examine(cli: Cli): AsyncGenerator<Finding> {
 
 async function* examineGateway(config: CliConfig, nowMs: () => number): AsyncGenerator<Finding> {
   let date: string | null = null;
-  let spool: SpoolView | undefined;
+  let seen: ReadyView = {};
   yield await check('gateway', async () => {
     const url = `${config.gatewayUrl}/readyz`;
     const response = await fetch(url, { signal: AbortSignal.timeout(httpTimeoutMs) }).catch((error: unknown) => {
@@ -64,14 +64,19 @@ async function* examineGateway(config: CliConfig, nowMs: () => number): AsyncGen
     });
     date = response.headers.get('date');
     const text = (await response.text()).slice(0, readyTextMax);
-    spool = spoolOf(text);
+    seen = readyOf(text);
     if (!response.ok)
       throw new CliError(`${url} answers ${response.status}: ${text.slice(0, 200)}`, {
         fix: 'The checks below show what it waits for.',
       });
     return `ready at ${config.gatewayUrl}`;
   });
-  if (spool !== undefined) yield await check('spool', () => Promise.resolve(checkSpool(spool!)));
+  const { spool, warnings = [] } = seen;
+  if (spool !== undefined) yield await check('spool', () => Promise.resolve(checkSpool(spool)));
+  for (const [warning, { title, fault, fix }] of Object.entries(gatewayWarnings)) {
+    if (!warnings.includes(warning)) continue;
+    yield await check(title, () => Promise.reject(new CliError(fault, { fix })));
+  }
   if (date !== null) yield await check('clock', () => Promise.resolve(checkClock(Date.parse(date!), nowMs())));
 }
 
@@ -109,14 +114,32 @@ interface SpoolView {
   readonly damaged_files: number;
 }
 
-/** Absent when there is nothing to report. */
-function spoolOf(readyText: string): SpoolView | undefined {
+/** What a gateway's readiness reports; each is absent when there is nothing to report. */
+interface ReadyView {
+  readonly spool?: SpoolView;
+  readonly warnings?: readonly string[];
+}
+
+function readyOf(readyText: string): ReadyView {
   try {
-    return (JSON.parse(readyText) as { spool?: SpoolView }).spool;
+    return JSON.parse(readyText) as ReadyView;
   } catch {
-    return undefined;
+    return {};
   }
 }
+
+const gatewayWarnings = {
+  certificate: {
+    title: 'gateway certificate',
+    fault: "The gateway's certificate expires within two weeks, or has expired.",
+    fix: 'Replace the files of its TOLLGATE_TLS_CERT and TOLLGATE_TLS_KEY; it reads them again within seconds, without a restart.',
+  },
+  spool_disk: {
+    title: 'gateway disk',
+    fault: "The disk with the gateway's spool is almost full.",
+    fix: 'Make room: when it is full and metering is unavailable, calls are refused.',
+  },
+} as const;
 
 /** Raises a CliError when the spool contains something that an operator must handle. */
 function checkSpool({ waiting, refused, damaged_files: damagedFiles }: SpoolView): string {
@@ -163,14 +186,25 @@ async function checkService(services: Services, name: ServiceName, seen: SeenPro
   let running: ProcessInfo | undefined;
   for (const replica of replicas) {
     try {
-      await replica.checkHealth();
       const beganAtMs = nowMs();
-      const info = await replica.process();
-      if (info === undefined) continue;
-      running ??= info;
-      const uncertainMs = (nowMs() - beganAtMs) / 2;
-      const label = replicas.length === 1 ? name : `${name} at ${replica.address}`;
-      seen.push({ name: label, info, seenAtMs: beganAtMs + uncertainMs, uncertainMs });
+      // One that does not serve, because its disk is full, may still describe itself.
+      const [info, health] = await Promise.all([
+        replica.process().then(
+          (found) => found && { found, uncertainMs: (nowMs() - beganAtMs) / 2 },
+          () => undefined,
+        ),
+        replica.checkHealth().then(
+          () => undefined,
+          (error: unknown) => ({ error }),
+        ),
+      ]);
+      if (info !== undefined) {
+        const { found, uncertainMs } = info;
+        const label = replicas.length === 1 ? name : `${name} at ${replica.address}`;
+        seen.push({ name: label, info: found, seenAtMs: beganAtMs + uncertainMs, uncertainMs });
+      }
+      if (health !== undefined) throw health.error;
+      running ??= info?.found;
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       faults.push(replicas.length === 1 ? why : `${replica.address}: ${why}`);

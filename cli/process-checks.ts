@@ -1,5 +1,6 @@
 // The checks of `tollgate doctor` that compare all processes with each other. Pure.
 import type { ProcessInfo } from '#proto/process/v1/process.js';
+import { certificateMsMin, isAlmostFull } from '#rules/operating-limits.js';
 import { CliError } from './errors.js';
 import { instant } from './output.js';
 
@@ -16,11 +17,6 @@ export interface SeenProcess {
 
 /** A clock that differs by more makes keys, holds and prices expire at different instants in different processes. */
 const clockSkewMsMax = 3000;
-const certificateMsMin = 14 * 86_400_000;
-const diskShareMin = 0.05;
-// On a small disk a larger share is needed.
-const diskBytesMin = 1024 ** 3;
-const smallDiskShareMin = 0.2;
 
 /** Raises a CliError when processes run different versions. */
 export function checkVersions(processes: readonly SeenProcess[]): string {
@@ -67,7 +63,7 @@ export function checkDisks(processes: readonly SeenProcess[]): string {
     .filter(({ total }) => total > 0);
   if (disks.length === 0) return 'the databases are on other machines; watch their disks there';
   const shown = ({ name, free, total }: (typeof disks)[number]): string => `${name}: ${gigabytes(free)} of ${gigabytes(total)} free`;
-  const full = disks.filter(({ free, total }) => free / total < (free < diskBytesMin ? smallDiskShareMin : diskShareMin));
+  const full = disks.filter(({ free, total }) => isAlmostFull(free, total));
   if (full.length === 0) return shown(disks.reduce((least, disk) => (disk.free < least.free ? disk : least)));
   throw new CliError(`Disks with databases are almost full: ${full.map(shown).join(', ')}.`, {
     fix: 'Make room: when a disk is full, calls are refused. docs/storage.md tells what takes the space and what may be archived.',

@@ -41,6 +41,7 @@ export interface AppDeps extends GenerateDeps {
   /** The dependencies without which calls cannot be served. */
   readiness(): Promise<string[]>;
   spoolState(): Promise<SpoolState>;
+  warnings(): Promise<string[]>;
   isDraining(): boolean;
   readonly occupancy: Occupancy;
   readonly refusals: Refusals;

@@ -28,6 +28,7 @@ import type { GatewayPeers } from './peers.js';
 import { createKeyReplica } from './replicas/keys.js';
 import { createModelReplica } from './replicas/models.js';
 import { createReadiness } from './readiness.js';
+import { findWarnings } from './warnings.js';
 import { createRefusals } from './refusals/refusals.js';
 import { DisconnectDrain } from './call/drain-after-disconnect.js';
 import { createRecorder } from './call/recorder.js';
@@ -202,6 +203,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
         retries,
         readiness,
         spoolState: () => spool.state(),
+        warnings: () => findWarnings(spoolDir, clock.nowMs()),
         isDraining: () => isDraining,
         occupancy,
         refusals,

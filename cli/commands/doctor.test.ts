@@ -141,6 +141,14 @@ describe('the doctor', () => {
     expect((await examine()).fixes).toEqual({ reconcile: expect.stringContaining('metering') });
   });
 
+  it('reports the certificate and the disk of a gateway before they stop calls', async () => {
+    gateway.state.readiness = { status: 'ok', warnings: ['certificate', 'spool_disk'] };
+    expect(await examine()).toMatchObject({
+      code: 1,
+      fixes: { 'gateway certificate': expect.stringContaining('TOLLGATE_TLS_CERT'), 'gateway disk': expect.stringContaining('Make room') },
+    });
+  });
+
   it('reports calls that wait in the spool, and files that an operator must handle', async () => {
     gateway.state.readiness = { status: 'ok', spool: { waiting: 3, refused: 0, damaged_files: 0 } };
     expect(await examine()).toMatchObject({ code: 0, checks: expect.arrayContaining(['spool']) });

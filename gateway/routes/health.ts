@@ -13,6 +13,7 @@ export const livez: Middleware = async (ctx: Context) => {
 export interface HealthDeps {
   readiness(): Promise<string[]>;
   spoolState(): Promise<SpoolState>;
+  warnings(): Promise<string[]>;
   isDraining(): boolean;
   readonly keys: Pick<KeyReplica, 'feed'>;
   readonly models: Pick<ModelReplica, 'feed'>;
@@ -20,9 +21,9 @@ export interface HealthDeps {
 
 /**
  * Readiness: 200 if calls can be served, otherwise 503 with the missing parts. Includes, for operators, the services without which calls are served
- * from a copy (`degraded`), and what the spool holds.
+ * from a copy (`degraded`), what should be mended before it stops calls (`warnings`), and what the spool holds.
  */
-export function readyz({ readiness, spoolState, isDraining, keys, models }: HealthDeps): Middleware {
+export function readyz({ readiness, spoolState, warnings, isDraining, keys, models }: HealthDeps): Middleware {
   return async (ctx: Context) => {
     ctx.set('cache-control', 'no-store');
     const missing = isDraining() ? [] : await readiness();
@@ -32,6 +33,8 @@ export function readyz({ readiness, spoolState, isDraining, keys, models }: Heal
     ctx.status = isReady ? 200 : 503;
     const { waiting, refused, damagedFiles } = await spoolState();
     const spool = waiting + refused + damagedFiles === 0 ? {} : { spool: { waiting, refused, damaged_files: damagedFiles } };
-    ctx.body = { ...(isReady ? ready : isDraining() ? { status: 'draining' } : { status: 'unavailable', missing }), ...spool };
+    const found = await warnings();
+    const warned = found.length === 0 ? {} : { warnings: found };
+    ctx.body = { ...(isReady ? ready : isDraining() ? { status: 'draining' } : { status: 'unavailable', missing }), ...warned, ...spool };
   };
 }

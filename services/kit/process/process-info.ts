@@ -54,6 +54,11 @@ export function setCertificate(own: { readonly expiresAtMs: number }): void {
   certificate = own;
 }
 
+/** Returns when the certificate of this process expires; undefined: it has none. */
+export function certificateExpiresAtMs(): number | undefined {
+  return certificate?.expiresAtMs;
+}
+
 /** The name under which the threads of a process find `thisProcess` in worker_threads' environment data. */
 export const thisProcessKey = 'tollgate.process';
 
