@@ -48,8 +48,7 @@ export const upstreamsText = dictionary(
     test: 'Test the connection',
     testing: 'Testing… This takes up to 15 seconds.',
     testTitle: ({ id }: { id: string }) => `Test ${id}`,
-    testText:
-      'Checks the address, name, connection, TLS, secret and list of models in turn, as calls would use them. This costs nothing.',
+    testText: 'Checks the address, name, connection, TLS, secret and list of models in turn, as calls would use them. This costs nothing.',
     withCall: 'Also make a short call',
     withCallHint: 'The vendor bills it to you: at most 66 input and 16 output tokens. No account here is charged.',
     callModel: 'Model (the vendor’s name)',

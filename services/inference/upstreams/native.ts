@@ -8,11 +8,9 @@ export function nativeFor(request: Pick<GenerateRequest, 'native'>, format: ApiF
   return request.native?.format === format ? request.native : undefined;
 }
 
-const embeds: ReadonlySet<ApiFormat> = new Set([ApiFormat.API_FORMAT_CHAT_COMPLETIONS, ApiFormat.API_FORMAT_SANDBOX]);
-
 /** Returns why an upstream of this format cannot honour the request; undefined if it can. The error is shown to the caller. */
 export function refusalFor({ native, embedding }: Pick<GenerateRequest, 'native' | 'embedding'>, format: ApiFormat): AppError | undefined {
-  if (embedding !== undefined && !embeds.has(format))
+  if (embedding !== undefined && format === ApiFormat.API_FORMAT_MESSAGES)
     return new AppError('unsupported_field', 'model: the upstream of this model has no embeddings.', { details: { field: 'model' } });
   const refusal = native === undefined || native.format === format ? undefined : native.refusedElsewhere[0];
   if (refusal === undefined) return undefined;

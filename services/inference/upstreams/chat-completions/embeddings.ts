@@ -1,12 +1,24 @@
-// POST /embeddings of chat-completions servers: the body, and the answer. Pure.
-import { type Event, type GenerateRequest, StopReason } from '#proto/inference/v1/inference.js';
+// POST /embeddings of servers of OpenAI's formats: the body, and the answer. Pure.
+import { ApiFormat, type Event, type GenerateRequest, StopReason } from '#proto/inference/v1/inference.js';
 import { noReport, type UsageReport } from '../../tokens/usage-report.js';
 import { readVector } from '../embeddings/vectors.js';
-import type { AnswerHead, UpstreamBody } from '../http/wire.js';
+import { embeddingServers, publishedOnly, withCallerFields, withOperatorFields } from '../caller-fields.js';
+import type { AnswerHead, UpstreamBody, Wire } from '../http/wire.js';
 import { brokenOff, isObject, malformed, type Outcome, parsePayload, type StreamDecoder } from '../stream-decoder.js';
 import { errorOf, frameError } from './error.js';
 import type { ChatCompletionsFlavour } from './flavour.js';
 import { readUsage } from './usage.js';
+
+/** Returns the part of a wire format that embeds texts. */
+export function embeddingsOf(flavour: ChatCompletionsFlavour, allowedFields: readonly string[]): NonNullable<Wire['embeddings']> {
+  const rules = withOperatorFields(flavour.isOpenAi ? publishedOnly : embeddingServers, allowedFields);
+  return {
+    generatePath: '/embeddings',
+    generateBody: (request, model) =>
+      withCallerFields(embeddingsBody(request, model, flavour), request, ApiFormat.API_FORMAT_CHAT_COMPLETIONS, rules),
+    decoder: (request, answer) => new EmbeddingsDecoder(request, answer),
+  };
+}
 
 /** Returns the body. OpenAI is asked for base64, a quarter of the size; other servers may not support it. */
 export function embeddingsBody(

@@ -1,10 +1,10 @@
 // The chat-completions format, for the HTTP client.
 import { newId } from '#kit/id.js';
 import { ApiFormat } from '#proto/inference/v1/inference.js';
-import { compatibleServers, embeddingServers, publishedOnly, withCallerFields, withOperatorFields } from '../caller-fields.js';
+import { compatibleServers, publishedOnly, withCallerFields, withOperatorFields } from '../caller-fields.js';
 import type { Wire } from '../http/wire.js';
 import { assertToolsAllowed } from '../vendor-tools.js';
-import { EmbeddingsDecoder, embeddingsBody } from './embeddings.js';
+import { embeddingsOf } from './embeddings.js';
 import { responseError } from './error.js';
 import { flavourOf } from './flavour.js';
 import { chatCompletionsBody } from './request.js';
@@ -15,7 +15,6 @@ import { callerToolNames } from './tool-names.js';
 export function chatCompletionsWire(upstreamId: string, baseUrl: string, allowedFields: readonly string[] = []): Wire {
   const flavour = flavourOf(baseUrl);
   const rules = withOperatorFields(flavour.isOpenAi ? publishedOnly : compatibleServers, allowedFields);
-  const embeddingRules = withOperatorFields(flavour.isOpenAi ? publishedOnly : embeddingServers, allowedFields);
   const format = ApiFormat.API_FORMAT_CHAT_COMPLETIONS;
   return {
     format,
@@ -33,11 +32,7 @@ export function chatCompletionsWire(upstreamId: string, baseUrl: string, allowed
         toCallerName: answer.isNative ? (name) => name : callerToolNames(request.prompt!.tools),
         newToolCallId: () => newId('call'),
       }),
-    embeddings: {
-      generatePath: '/embeddings',
-      generateBody: (request, model) => withCallerFields(embeddingsBody(request, model, flavour), request, format, embeddingRules),
-      decoder: (request, answer) => new EmbeddingsDecoder(request, answer),
-    },
+    embeddings: embeddingsOf(flavour, allowedFields),
     responseError,
   };
 }

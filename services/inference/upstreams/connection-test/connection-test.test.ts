@@ -166,8 +166,11 @@ describe('a test of an upstream that works', () => {
       expect(test).toMatchObject({ ok: false, failedStep: 'tools' });
     });
 
-    it('calls a model that returns vectors for one', async () => {
-      const test = await tryIt({ baseUrl: stub.baseUrl, model: 'vectors', probes: [embeddings] });
+    it.each([
+      ['chat-completions', chatCompletions],
+      ['responses', ApiFormat.API_FORMAT_RESPONSES],
+    ] as const)('calls a model that returns vectors for one, at a %s upstream', async (_name, format) => {
+      const test = await tryIt({ baseUrl: stub.baseUrl, format, model: 'vectors', probes: [embeddings] });
       expect(found(test, 'call')).toMatch(/^a vector of 3 numbers; it reports 1 input and 0 output; at most \d+ input tokens/);
       expect(stub.requests.map(({ path }) => path)).toEqual(['/v1/embeddings']);
     });

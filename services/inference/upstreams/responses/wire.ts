@@ -3,6 +3,7 @@ import { newId } from '#kit/id.js';
 import { ApiFormat } from '#proto/inference/v1/inference.js';
 import { isCount } from '../../tokens/usage-report.js';
 import { compatibleServers, publishedOnly, withCallerFields, withOperatorFields } from '../caller-fields.js';
+import { embeddingsOf } from '../chat-completions/embeddings.js';
 import { responseError } from '../chat-completions/error.js';
 import { flavourOf } from '../chat-completions/flavour.js';
 import { callerToolNames } from '../chat-completions/tool-names.js';
@@ -32,6 +33,7 @@ export function responsesWire(upstreamId: string, baseUrl: string, allowedFields
         toCallerName: answer.isNative ? (name) => name : callerToolNames(request.prompt!.tools),
         newId,
       }),
+    embeddings: embeddingsOf(flavour, allowedFields),
     responseError,
     // Other servers have no such path.
     ...(flavour.isOpenAi
