@@ -28,6 +28,14 @@ export const thirdRequest = /call_1.*call_2.*Sunny in Paris\..*Noon in CET\..*On
 /** Its thoughts, as a vendor that has signed them must find them again. */
 export const signedThoughts = { type: 'thinking', thinking: reasoning.text, signature: reasoning.signature };
 
+/** The same of a responses vendor that has encrypted them, under the id of their item. */
+export const encryptedThoughts = {
+  type: 'reasoning',
+  id: 'rs_0',
+  summary: [{ type: 'summary_text', text: reasoning.text }],
+  encrypted_content: reasoning.signature,
+};
+
 /** The tools of `threeTurns`, and the arguments that they were run with. */
 export class ToolRun {
   readonly asked: string[] = [];

@@ -1,12 +1,24 @@
-// The official library of the messages format, over upstreams of both formats.
+// The official library of the messages format, over upstreams of all formats.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type Anthropic from '@anthropic-ai/sdk';
 import { z } from 'zod';
 import { expectNoneRefused } from '../upstream/expect-none-refused.js';
-import { reasoning, signedThoughts, text, textBlock, thirdRequest, threeTurns, timeCall, ToolRun, usage, weatherCall } from './answers.js';
+import {
+  encryptedThoughts,
+  reasoning,
+  signedThoughts,
+  text,
+  textBlock,
+  thirdRequest,
+  threeTurns,
+  timeCall,
+  ToolRun,
+  usage,
+  weatherCall,
+} from './answers.js';
 import { anthropicLibraries } from './libraries.js';
 import { pdf, pdfUrl, png, pngUrl, remotePicture, shownTo } from './media.js';
-import { type Charge, firstThought, type Stage, startStage, upstreams } from './stage.js';
+import { allUpstreams, type Charge, firstThought, type Stage, startStage } from './stage.js';
 
 const messages = [{ role: 'user' as const, content: 'Hello there' }];
 
@@ -30,7 +42,7 @@ function shown({ tokens }: Charge): unknown {
 }
 
 describe.each(anthropicLibraries)('$name', ({ Anthropic: Library, betaZodTool, zodOutputFormat }) => {
-  describe.each(upstreams)('over a %s upstream', (upstream) => {
+  describe.each(allUpstreams)('over a %s upstream', (upstream) => {
     let client: Anthropic;
     let model: string;
     const max_tokens = 2000;
@@ -152,7 +164,7 @@ describe.each(anthropicLibraries)('$name', ({ Anthropic: Library, betaZodTool, z
       expect((await runner.runUntilDone()).content).toMatchObject([textBlock]);
       expect(run.asked).toEqual(['Paris', 'CET', 'Rome']);
       expect(requests()).toHaveLength(3);
-      expect(JSON.stringify(requests()[2]!.body['messages'])).toMatch(thirdRequest);
+      expect(JSON.stringify(requests()[2]!.body['messages'] ?? requests()[2]!.body['input'])).toMatch(thirdRequest);
       if (upstream === 'messages') expect(firstThought(requests()[2]!)).toEqual(signedThoughts);
     });
 
@@ -165,7 +177,7 @@ describe.each(anthropicLibraries)('$name', ({ Anthropic: Library, betaZodTool, z
       expect(first.content[0]).toMatchObject({
         type: 'thinking',
         thinking: reasoning.text,
-        signature: upstream === 'messages' ? reasoning.signature : '',
+        signature: { messages: reasoning.signature, 'chat-completions': '', responses: `tgitem.rs_0.${reasoning.signature}` }[upstream],
       });
       const turns = [
         ...messages,
@@ -180,6 +192,7 @@ describe.each(anthropicLibraries)('$name', ({ Anthropic: Library, betaZodTool, z
           { type: 'redacted_thinking', data: hidden.data },
         ]);
       }
+      if (upstream === 'responses') expect(requests()[1]!.body['input']).toContainEqual(encryptedThoughts);
     });
 
     it.each(['whole', 'streamed'] as const)('reads an answer in the form of a schema, %s', async (how) => {
@@ -191,8 +204,9 @@ describe.each(anthropicLibraries)('$name', ({ Anthropic: Library, betaZodTool, z
       const asked = requests()[0]!.body as {
         response_format?: { json_schema: { schema: unknown } };
         output_config?: { format: { schema: unknown } };
+        text?: { format: { schema: unknown } };
       };
-      expect(asked.response_format?.json_schema.schema ?? asked.output_config?.format.schema).toMatchObject({
+      expect(asked.response_format?.json_schema.schema ?? (asked.output_config ?? asked.text)?.format.schema).toMatchObject({
         type: 'object',
         required: ['city', 'degrees'],
       });
@@ -224,9 +238,11 @@ describe.each(anthropicLibraries)('$name', ({ Anthropic: Library, betaZodTool, z
         stop_reason: 'refusal',
         content: [{ type: 'text', text: 'I cannot help with that.' }],
       });
-      stage.play(upstream, { blocks: [textBlock], stopReason: upstream === 'messages' ? 'max_tokens' : 'length' });
+      const capped = { messages: 'max_tokens', 'chat-completions': 'length', responses: 'max_output_tokens' };
+      stage.play(upstream, { blocks: [textBlock], stopReason: capped[upstream] });
       expect((await client.messages.create({ model, max_tokens, messages })).stop_reason).toBe('max_tokens');
-      // The other format says "stop" for both.
+      // One format has no stop sequences, and one says "stop" for both ends.
+      if (upstream === 'responses') return;
       if (upstream === 'messages') stage.play(upstream, { blocks: [textBlock], stopReason: 'stop_sequence', stopSequence: 'away' });
       else stage.play(upstream, { blocks: [textBlock] });
       const stopped = await client.messages.stream({ model, max_tokens, messages, stop_sequences: ['away'] }).finalMessage();
@@ -266,7 +282,7 @@ describe.each(anthropicLibraries)('$name', ({ Anthropic: Library, betaZodTool, z
       maxRetries: 0,
       defaultHeaders: { 'anthropic-version': version },
     });
-    for (const upstream of upstreams) {
+    for (const upstream of allUpstreams) {
       stage.play(upstream, { blocks: [textBlock] });
       expect((await client.messages.create({ model: stage.model(upstream), max_tokens: 20, messages })).content).toMatchObject([{ text }]);
     }

@@ -14,8 +14,9 @@ export const remotePicture = 'https://example.com/cat.png';
 
 interface Part {
   readonly type: string;
-  readonly image_url?: { readonly url: string };
+  readonly image_url?: { readonly url: string } | string;
   readonly file?: { readonly file_data?: string };
+  readonly file_data?: string;
   readonly source?: { readonly type: string; readonly data?: string; readonly url?: string; readonly media_type?: string };
   readonly content?: unknown;
 }
@@ -24,9 +25,12 @@ interface Part {
 export function shownTo(upstream: Upstream, { body }: RecordedRequest): string[] {
   const parts = (content: unknown): Part[] =>
     Array.isArray(content) ? (content as Part[]).flatMap((part) => [part, ...parts(part.content)]) : [];
-  return (body['messages'] as { content: unknown }[]).flatMap(({ content }) =>
-    parts(content).flatMap(({ type, image_url, file, source }) => {
-      if (upstream === 'chat-completions') return type === 'image_url' ? [image_url!.url] : type === 'file' ? [file!.file_data!] : [];
+  return ((body['messages'] ?? body['input']) as { content?: unknown; output?: unknown }[]).flatMap(({ content, output }) =>
+    parts(content ?? output).flatMap(({ type, image_url: image, file, file_data: data, source }) => {
+      if (upstream !== 'messages') {
+        const url = (typeof image === 'object' ? image.url : image) ?? file?.file_data ?? data;
+        return url === undefined ? [] : [url];
+      }
       if ((type !== 'image' && type !== 'document') || source === undefined) return [];
       return [source.type === 'url' ? source.url! : `data:${source.media_type};base64,${source.data}`];
     }),

@@ -1,4 +1,4 @@
-// The official library of the chat-completions format, over upstreams of both formats.
+// The official library of the chat-completions format, over upstreams of all formats.
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type OpenAI from 'openai';
@@ -7,10 +7,22 @@ import { eventually } from '../support/process.js';
 import { addModel } from '../support/stub-models.js';
 import { stubNumber } from '../upstream/embeddings.js';
 import { expectNoneRefused } from '../upstream/expect-none-refused.js';
-import { reasoning, signedThoughts, text, textBlock, thirdRequest, threeTurns, timeCall, ToolRun, usage, weatherCall } from './answers.js';
+import {
+  encryptedThoughts,
+  reasoning,
+  signedThoughts,
+  text,
+  textBlock,
+  thirdRequest,
+  threeTurns,
+  timeCall,
+  ToolRun,
+  usage,
+  weatherCall,
+} from './answers.js';
 import { openaiLibraries } from './libraries.js';
 import { pdfUrl, pngUrl, remotePicture, shownTo } from './media.js';
-import { type Charge, firstThought, type Stage, startStage, upstreams } from './stage.js';
+import { type Charge, firstThought, type Stage, startStage, allUpstreams } from './stage.js';
 
 const messages = [{ role: 'user' as const, content: 'Hello there' }];
 
@@ -36,7 +48,7 @@ function shown({ tokens }: Charge): unknown {
 }
 
 describe.each(openaiLibraries)('$name', ({ OpenAI: Library, zodFunction, zodResponseFormat }) => {
-  describe.each(upstreams)('over a %s upstream', (upstream) => {
+  describe.each(allUpstreams)('over a %s upstream', (upstream) => {
     let client: OpenAI;
     let model: string;
 
@@ -139,7 +151,7 @@ describe.each(openaiLibraries)('$name', ({ OpenAI: Library, zodFunction, zodResp
       expect(await runner.finalContent()).toBe(text);
       expect(run.asked).toEqual(['Paris', 'CET', 'Rome']);
       expect(requests()).toHaveLength(3);
-      expect(JSON.stringify(requests()[2]!.body['messages'])).toMatch(thirdRequest);
+      expect(JSON.stringify(requests()[2]!.body['messages'] ?? requests()[2]!.body['input'])).toMatch(thirdRequest);
     });
 
     it('shows reasoning, and hands it back signed', async () => {
@@ -163,6 +175,7 @@ describe.each(openaiLibraries)('$name', ({ OpenAI: Library, zodFunction, zodResp
       });
       expect(after.choices[0]!.message.content).toBe(text);
       if (upstream === 'messages') expect(firstThought(requests()[1]!)).toEqual(signedThoughts);
+      if (upstream === 'responses') expect(requests()[1]!.body['input']).toContainEqual(encryptedThoughts);
     });
 
     it.each(['whole', 'streamed'] as const)('reads an answer in the form of a schema, %s', async (how) => {
@@ -176,8 +189,9 @@ describe.each(openaiLibraries)('$name', ({ OpenAI: Library, zodFunction, zodResp
       const asked = requests()[0]!.body as {
         response_format?: { json_schema: { schema: unknown } };
         output_config?: { format: { schema: unknown } };
+        text?: { format: { schema: unknown } };
       };
-      expect(asked.response_format?.json_schema.schema ?? asked.output_config?.format.schema).toMatchObject({
+      expect(asked.response_format?.json_schema.schema ?? (asked.output_config ?? asked.text)?.format.schema).toMatchObject({
         type: 'object',
         required: ['city', 'degrees'],
       });
@@ -192,9 +206,9 @@ describe.each(openaiLibraries)('$name', ({ OpenAI: Library, zodFunction, zodResp
       });
       expect(JSON.parse(completion.choices[0]!.message.content!)).toEqual({ any: 1 });
       // The messages format has no such field; there it is said in words.
-      const { response_format, system } = requests()[0]!.body;
+      const { response_format, text: form, system } = requests()[0]!.body;
       if (upstream === 'messages') expect(JSON.stringify(system)).toContain('JSON');
-      else expect(response_format).toEqual({ type: 'json_object' });
+      else expect(response_format ?? (form as { format: unknown }).format).toEqual({ type: 'json_object' });
     });
 
     it('shows pictures and papers', async () => {
@@ -212,12 +226,14 @@ describe.each(openaiLibraries)('$name', ({ OpenAI: Library, zodFunction, zodResp
     });
 
     it(
-      upstream === 'messages' ? 'gets an error: there is one answer, and no probabilities' : 'reads several answers, and probabilities',
+      upstream !== 'chat-completions'
+        ? 'gets an error: there is one answer, and no probabilities'
+        : 'reads several answers, and probabilities',
       async () => {
         stage.play(upstream, { blocks: [{ ...textBlock, logprobs: true }], otherChoices: [[{ type: 'text', text: 'Another one.' }]] });
         for (const fields of [{ n: 2 }, { logprobs: true, top_logprobs: 2 }]) {
           const whole = client.chat.completions.create({ model, messages, ...fields });
-          if (upstream === 'messages') {
+          if (upstream !== 'chat-completions') {
             await expect(whole).rejects.toMatchObject({ status: 400, code: 'unsupported_parameter', param: Object.keys(fields)[0] });
             continue;
           }

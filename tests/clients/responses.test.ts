@@ -9,30 +9,19 @@ import { Agent, OpenAIProvider, Runner, setTracingDisabled, tool } from '@openai
 import type OpenAI from 'openai';
 import { zodTextFormat } from 'openai/helpers/zod';
 import { z } from 'zod';
-import { get, settled } from '../support/calls.js';
-import { eventually, root } from '../support/process.js';
-import { addModel, addUpstream } from '../support/stub-models.js';
+import { settled } from '../support/calls.js';
+import { root } from '../support/process.js';
 import { expectNoneRefused } from '../upstream/expect-none-refused.js';
-import { stubApiKey } from '../upstream/stub-upstream.js';
 import { reasoning, signedThoughts, text, textBlock, thirdRequest, threeTurns, timeCall, ToolRun, usage, weatherCall } from './answers.js';
 import { openaiLibraries } from './libraries.js';
 import { pdfUrl, pngUrl, remotePicture, shownTo } from './media.js';
-import { type Charge, firstThought, type Stage, startStage, upstreams as others } from './stage.js';
-
-/** With the upstream of the callers' own format. */
-const upstreams = [...others, 'responses'] as const;
+import { allUpstreams as upstreams, type Charge, firstThought, type Stage, startStage } from './stage.js';
 
 let stage: Stage;
 
 beforeAll(async () => {
   setTracingDisabled(true);
   stage = await startStage();
-  await addUpstream(stage.system, 'responses', 'responses', stage.stub.baseUrl, stubApiKey);
-  const able = { input_modalities: ['text', 'image', 'document'], capabilities: ['tools', 'reasoning', 'sampling', 'structured_output'] };
-  await addModel(stage.system, stage.model('responses'), 'responses', 'responses', able);
-  await eventually(async () =>
-    (await get(stage.system, `/v1/models/${stage.model('responses')}`, stage.system.firstKey)).status === 200 ? true : undefined,
-  );
 });
 
 afterEach(() => expectNoneRefused(stage.stub));

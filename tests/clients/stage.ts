@@ -9,6 +9,8 @@ import { type RecordedRequest, startStubUpstream, type StubUpstream, stubApiKey 
 
 /** The formats of the stage's upstreams, for `describe.each(upstreams)`. */
 export const upstreams = ['chat-completions', 'messages'] as const;
+/** All of them. */
+export const allUpstreams: readonly Upstream[] = [...upstreams, 'responses'];
 export type OtherUpstream = (typeof upstreams)[number];
 export type Upstream = WireName;
 
@@ -20,7 +22,7 @@ export interface Charge {
   readonly outcome: string;
 }
 
-/** A gateway and the stub behind its two models. */
+/** A gateway and the stub behind its models. */
 export interface Stage {
   readonly system: System;
   readonly stub: StubUpstream;
@@ -42,13 +44,17 @@ export async function startStage(mode: Mode = 'single', env: Record<string, stri
   const stub = await startStubUpstream();
   const system = await startSystem(mode, { OPENAI_API_KEY: stubApiKey, OPENAI_BASE_URL: stub.baseUrl, ...env });
   await addUpstream(system, 'messages', 'messages', stub.baseUrl, stubApiKey);
+  await addUpstream(system, 'responses', 'responses', stub.baseUrl, stubApiKey);
   const alias = (upstream: Upstream): string => `${upstream}/claude-opus-5`;
   const able = { input_modalities: ['text', 'image', 'document'], capabilities: ['tools', 'reasoning', 'sampling', 'structured_output'] };
   await addModel(system, 'chat-completions/scripted', 'openai', 'chat-completions', { ...able, aliases: [alias('chat-completions')] });
-  await addModel(system, 'messages/scripted', 'messages', 'messages', { ...able, aliases: [alias('messages')] });
+  for (const upstream of ['messages', 'responses'] as const)
+    await addModel(system, `${upstream}/scripted`, upstream, upstream, { ...able, aliases: [alias(upstream)] });
   const [account] = (await system.cli('account', 'list', '--json')).trim().split('\n');
   const model = (upstream: Upstream): string => `${upstream}/scripted`;
-  await eventually(async () => ((await get(system, `/v1/models/${model('messages')}`, system.firstKey)).status === 200 ? true : undefined));
+  await eventually(async () =>
+    (await get(system, `/v1/models/${model('responses')}`, system.firstKey)).status === 200 ? true : undefined,
+  );
   return {
     system,
     stub,

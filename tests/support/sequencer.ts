@@ -34,7 +34,7 @@ export const seconds: Readonly<Record<string, number>> = {
   'tests/money/affordable.test.ts': 45,
   'tests/money/payments.test.ts': 45,
   'tests/console/addresses.test.ts': 45,
-  'tests/money/charges-four-paths.test.ts': 43,
+  'tests/money/charges-nine-paths.test.ts': 60,
   'tests/accounts/alerts.test.ts': 42,
   'tests/console/catalog.test.ts': 38,
   'tests/console/faults.test.ts': 38,

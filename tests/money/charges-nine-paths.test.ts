@@ -1,4 +1,4 @@
-// Charges on all four paths between formats: tokens × price for every class of tokens, to the nano-dollar, from the figures in each vendor's
+// Charges on all nine paths between formats: tokens × price for every class of tokens, to the nano-dollar, from the figures in each vendor's
 // own fields. The usage reported to the caller equals the usage on record.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
-import { type Stage, startStage, type OtherUpstream as Upstream, upstreams } from '../clients/stage.js';
+import { allUpstreams as formats, type Stage, startStage, type Upstream } from '../clients/stage.js';
 import { type BalanceRow, post, readSse, settled, sumOfCharges } from '../support/calls.js';
 import { eventually } from '../support/process.js';
 import { modes } from '../support/system.js';
@@ -57,22 +57,24 @@ interface Answer {
   readonly text: string;
 }
 
-const paths = upstreams.flatMap((client) =>
-  upstreams.flatMap((upstream) => [true, false].map((streamed) => ({ client, upstream, streamed }))),
-);
-const conversation = {
-  max_tokens: 200,
-  messages: [{ role: 'user', content: 'A prompt that is long enough for all of the input that the upstream reports of it. '.repeat(20) }],
-};
+const paths = formats.flatMap((client) => formats.flatMap((upstream) => [true, false].map((streamed) => ({ client, upstream, streamed }))));
+/** Returns the body of a caller of this format who says this. */
+function saying(client: Upstream, content: unknown): Json {
+  const conversation = [{ role: 'user', content }];
+  return client === 'responses' ? { max_output_tokens: 200, input: conversation } : { max_tokens: 200, messages: conversation };
+}
+const prompt = 'A prompt that is long enough for all of the input that the upstream reports of it. '.repeat(20);
+const conversation = saying('messages', prompt);
+const pathOf = { 'chat-completions': '/v1/chat/completions', messages: '/v1/messages', responses: '/v1/responses' };
 
 describe.each(modes)('charges, %s', (mode) => {
   let stage: Stage;
 
   beforeAll(async () => {
     stage = await startStage(mode);
-    for (const upstream of upstreams) for (const pricing of ['plain', 'apart', 'searched'] as const) await addPriced(upstream, pricing);
+    for (const upstream of formats) for (const pricing of ['plain', 'apart', 'searched'] as const) await addPriced(upstream, pricing);
     await eventually(async () =>
-      (await (await fetch(`${stage.system.baseUrl}/v1/catalog`)).text()).includes('messages/searched') ? true : undefined,
+      (await (await fetch(`${stage.system.baseUrl}/v1/catalog`)).text()).includes('responses/searched') ? true : undefined,
     );
   });
 
@@ -81,7 +83,7 @@ describe.each(modes)('charges, %s', (mode) => {
   async function addPriced(upstream: Upstream, pricing: Pricing): Promise<void> {
     const id = `${upstream}/${pricing}`;
     const file = join(stage.system.dataDir, 'priced.json');
-    const targets = [{ upstream_id: upstream === 'messages' ? 'messages' : 'openai', upstream_model: upstream }];
+    const targets = [{ upstream_id: upstream === 'chat-completions' ? 'openai' : upstream, upstream_model: upstream }];
     writeFileSync(
       file,
       JSON.stringify({
@@ -120,11 +122,10 @@ describe.each(modes)('charges, %s', (mode) => {
     upstream: Upstream,
     pricing: Pricing,
     streamed: boolean,
-    body: Json = conversation,
+    body: Json = saying(client, prompt),
   ): Promise<Answer> {
-    const path = client === 'messages' ? '/v1/messages' : '/v1/chat/completions';
     const options = client === 'chat-completions' && streamed ? { stream_options: { include_usage: true } } : {};
-    const response = await post(stage.system, path, stage.system.firstKey, {
+    const response = await post(stage.system, pathOf[client], stage.system.firstKey, {
       model: `${upstream}/${pricing}`,
       ...body,
       stream: streamed,
@@ -137,8 +138,9 @@ describe.each(modes)('charges, %s', (mode) => {
     }
     const events = (await readSse(response)).map(({ data }) => data as Json);
     const told = events
-      .filter((data) => typeof data === 'object' && data['usage'] !== undefined && data['usage'] !== null)
-      .map((data) => data['usage'] as Json);
+      .filter((data) => typeof data === 'object')
+      .map((data) => ((data['response'] as Json | undefined) ?? data)['usage'] as Json | null | undefined)
+      .filter((usage) => usage !== undefined && usage !== null);
     return { status: 200, requestId, usage: told.at(-1) ?? {}, text: JSON.stringify(events) };
   }
 
@@ -157,6 +159,16 @@ describe.each(modes)('charges, %s', (mode) => {
         total_tokens: prompt + output,
         prompt_tokens_details: { cached_tokens: cacheRead, cache_write_tokens: written },
         completion_tokens_details: { reasoning_tokens: reasoning },
+      };
+    }
+    if (client === 'responses') {
+      const prompted = input + cacheRead + written;
+      return {
+        input_tokens: prompted,
+        input_tokens_details: { cached_tokens: cacheRead, cache_write_tokens: written },
+        output_tokens: output,
+        output_tokens_details: { reasoning_tokens: reasoning },
+        total_tokens: prompted + output,
       };
     }
     return {
@@ -308,26 +320,26 @@ describe.each(modes)('charges, %s', (mode) => {
   const imageIn: Record<Upstream, Json> = {
     'chat-completions': { type: 'image_url', image_url: { url: `data:image/png;base64,${pixel}` } },
     messages: { type: 'image', source: { type: 'base64', media_type: 'image/png', data: pixel } },
+    responses: { type: 'input_image', image_url: `data:image/png;base64,${pixel}` },
   };
   const pdfIn: Record<Upstream, Json> = {
     'chat-completions': { type: 'file', file: { filename: 'a.pdf', file_data: `data:application/pdf;base64,${pdf}` } },
     messages: { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: pdf } },
+    responses: { type: 'input_file', filename: 'a.pdf', file_data: `data:application/pdf;base64,${pdf}` },
   };
-  const showing = (...parts: Json[]): Json => ({
-    max_tokens: 200,
-    messages: [{ role: 'user', content: [{ type: 'text', text: 'What is this?' }, ...parts] }],
-  });
+  const showing = (client: Upstream, ...parts: Json[]): Json =>
+    saying(client, [{ type: client === 'responses' ? 'input_text' : 'text', text: 'What is this?' }, ...parts]);
   // The most expensive class of input cannot be ruled out in advance.
   const dearest = prices.cacheWrite1h;
   const outputHeld = perLine(200, prices.output);
 
-  it.each(upstreams.flatMap((client) => upstreams.map((upstream) => [client, upstream] as const)))(
+  it.each(formats.flatMap((client) => formats.map((upstream) => [client, upstream] as const)))(
     'for images, from %s over %s, are held per image, and the unused part is released',
     async (client, upstream) => {
       const usage: Classes = { input: 3100, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 5, reasoning: 0 };
       stage.play(upstream, { usage, fault: { kind: 'slow-headers', delayMs: 1500 } });
       const { heldNanoUsd, answer } = await heldDuring(() =>
-        ask(client, upstream, 'plain', true, showing(imageIn[client], imageIn[client])),
+        ask(client, upstream, 'plain', true, showing(client, imageIn[client], imageIn[client])),
       );
       const inputHeld = heldNanoUsd - outputHeld;
       expect(inputHeld).toBeGreaterThan(perLine(2 * imageTokensMax, dearest));
@@ -338,12 +350,12 @@ describe.each(modes)('charges, %s', (mode) => {
     },
   );
 
-  it.each(upstreams.flatMap((client) => upstreams.map((upstream) => [client, upstream] as const)))(
+  it.each(formats.flatMap((client) => formats.map((upstream) => [client, upstream] as const)))(
     'for a document, from %s over %s, are held for a full context, and charged for what was used',
     async (client, upstream) => {
       const usage: Classes = { input: 90_001, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0, output: 5, reasoning: 0 };
       stage.play(upstream, { usage, fault: { kind: 'slow-headers', delayMs: 1500 } });
-      const { heldNanoUsd, answer } = await heldDuring(() => ask(client, upstream, 'plain', true, showing(pdfIn[client])));
+      const { heldNanoUsd, answer } = await heldDuring(() => ask(client, upstream, 'plain', true, showing(client, pdfIn[client])));
       const inputHeld = heldNanoUsd - outputHeld;
       expect(inputHeld).toBeGreaterThanOrEqual(perLine(contextTokens, dearest));
       expect(inputHeld).toBeLessThan(perLine(contextTokens + 1, dearest));
