@@ -105,6 +105,9 @@ class ItemReader {
         return this.#answerCalls();
       case 'reasoning':
         return this.#addReasoning(item);
+      case 'additional_tools':
+        // They are translated with the other tools.
+        return;
       default:
         return this.#passOn(item, path);
     }

@@ -1,6 +1,7 @@
 // The items of a responses request and their parts, as schemas.
 import { Type } from 'typebox';
 import { optional, refused, unknownKind, type ValueOf } from '../fields.js';
+import { ToolParam } from './tool-schema.js';
 
 const noFileIds = refused({
   file_id: 'file ids of a vendor are not accepted, because files belong to accounts there; send the content itself as a data URI',
@@ -67,8 +68,26 @@ const ReasoningItem = Type.Object({
 });
 export type ReasoningItem = ValueOf<typeof ReasoningItem>;
 
-const knownItems = ['message', 'function_call', 'custom_tool_call', 'function_call_output', 'custom_tool_call_output', 'reasoning'];
+const AdditionalTools = Type.Object({ type: Type.Literal('additional_tools'), tools: Type.Array(ToolParam) });
 
-export const InputItem = Type.Union([MessageItem, FunctionCall, CustomCall, OutputItem, ReasoningItem, unknownKind(knownItems)]);
+const knownItems = [
+  'additional_tools',
+  'message',
+  'function_call',
+  'custom_tool_call',
+  'function_call_output',
+  'custom_tool_call_output',
+  'reasoning',
+];
+
+export const InputItem = Type.Union([
+  MessageItem,
+  FunctionCall,
+  CustomCall,
+  OutputItem,
+  ReasoningItem,
+  AdditionalTools,
+  unknownKind(knownItems),
+]);
 /** An item of the input. */
 export type InputItem = ValueOf<typeof InputItem>;

@@ -9,6 +9,7 @@ import type { Demands } from '../required-capabilities.js';
 import type { InputItem } from './item-schema.js';
 import { ResponseRequest } from './schema.js';
 import type { ToolParam } from './tool-schema.js';
+import { hasTools, isUnasked } from './tools.js';
 
 /** Fields that inference always sets itself, including ids of end users. */
 const oursToSay = ['model', 'stream', 'stream_options', 'max_output_tokens', 'store', 'background', 'user', 'safety_identifier'];
@@ -28,15 +29,14 @@ export function noteFields(body: ResponseRequest, demands: Demands): void {
 /** Returns the body without the fields that we set or that have no effect on any route, and with everything that was collected while reading it. */
 export function nativeResponses(
   body: ResponseRequest,
-  tools: readonly ToolParam[],
   demands: Demands,
-  accountId: string,
+  { accountId, originator }: { readonly accountId: string; readonly originator: string },
   original: Original,
 ): NativeRequest {
-  const fields = { ...body, input: mended(body.input) };
+  const fields = { ...body, input: mended(body.input, originator) };
   // Cache keys of different accounts must not collide in the single account that the vendor sees, nor may the caller's text be readable there.
   if (typeof body.prompt_cache_key === 'string') fields.prompt_cache_key = endUserOf(`${accountId} ${body.prompt_cache_key}`);
-  if (body.tools !== null && body.tools !== undefined && tools !== body.tools) fields.tools = [...tools];
+  if (body.tools?.some((tool) => isUnasked(tool, originator)) === true) fields.tools = withoutUnasked(body.tools, originator);
   return {
     format: ApiFormat.API_FORMAT_RESPONSES,
     fieldsJson: fieldsWithout(
@@ -60,9 +60,19 @@ export function nativeResponses(
  * Removes what vendors reject: reasoning of upstreams of other formats, and what the official library adds to the answers that its users send
  * back. Items that need no change stay the same objects.
  */
-function mended(input: ResponseRequest['input']): ResponseRequest['input'] {
-  if (typeof input === 'string' || !input.some((item) => isOwnReasoning(item) || hasLeftovers(item))) return input;
-  return input.filter((item) => !isOwnReasoning(item)).map((item) => (hasLeftovers(item) ? withoutLeftovers(item) : item));
+function mended(input: ResponseRequest['input'], originator: string): ResponseRequest['input'] {
+  const hasUnasked = (item: InputItem) => item.type === 'additional_tools' && item.tools.some((tool) => isUnasked(tool, originator));
+  if (typeof input === 'string' || !input.some((item) => isOwnReasoning(item) || hasLeftovers(item) || hasUnasked(item))) return input;
+  return input
+    .filter((item) => !isOwnReasoning(item))
+    .map((item) => {
+      if (item.type === 'additional_tools') return { ...item, tools: withoutUnasked(item.tools, originator) };
+      return hasLeftovers(item) ? withoutLeftovers(item) : item;
+    });
+}
+
+function withoutUnasked(tools: readonly ToolParam[], originator: string): ToolParam[] {
+  return tools.filter((tool) => !isUnasked(tool, originator));
 }
 
 function hasLeftovers(item: InputItem): boolean {
@@ -87,7 +97,8 @@ const toolFields = ['tools', 'tool_choice', 'parallel_tool_calls'];
 function passesOn(name: string, body: ResponseRequest): boolean {
   if (!Object.hasOwn(properties, name)) return false;
   if (oursToSay.includes(name) || ignoredKeyword in properties[name]!) return false;
-  if (toolFields.includes(name) && (body.tools ?? []).length === 0) return false;
+  if (name === 'tools' && body.tools?.length === 0) return false;
+  if (toolFields.includes(name) && !hasTools(body)) return false;
   // Vendors differ on whether null is the same as absent.
   return body[name as keyof ResponseRequest] !== null;
 }

@@ -49,6 +49,25 @@ describe('the requests of Codex', () => {
     expect(parsed.request.native!.otherFieldsJson).toContain('client_metadata');
   });
 
+  it('may have tools in the input, and a search among tools that only upstreams of the format receive', () => {
+    const { 'codex-additional-tools': additional, 'codex-tool-search': search } = clientRequests('responses');
+    const parsed = parseResponses(additional, { originator: 'codex_exec' });
+    expect(parsed.droppedFields).toEqual(['tools.web_search']);
+    expect(parsed.request.prompt!.tools.map(({ name, custom }) => [name, custom !== undefined])).toEqual([
+      ['functions__exec', true],
+      ['functions__wait', false],
+      ['functions__request_user_input', false],
+    ]);
+    expect(parsed.request.prompt!.toolChoice).toMatchObject({ disableParallelCalls: true });
+    const sent = JSON.parse(parsed.request.native!.fieldsJson) as { input: { tools: object[] }[]; parallel_tool_calls: boolean };
+    expect(sent.input[0]!.tools).toHaveLength(1);
+    expect(sent.parallel_tool_calls).toBe(false);
+    const searching = parseResponses(search, { originator: 'codex_exec' });
+    expect(searching.request.prompt!.tools.map(({ name }) => name)).toEqual(['exec_command', 'apply_patch']);
+    expect(searching.request.native).toMatchObject({ refusedElsewhere: [], vendorTools: [] });
+    expect(searching.request.native!.droppedElsewhere).toContain('tools.tool_search');
+  });
+
   it('have their tool calls answered in one message, whatever namespace the tool is in', () => {
     const parsed = parseResponses(turn, { originator: 'codex_exec' });
     expect(said(parsed).slice(-2)).toEqual([

@@ -20,7 +20,7 @@ export function parseResponses(value: unknown, { accountId = '', originator = ''
   const demands = new Demands();
   noteFields(body, demands);
   const names: ToolNames = new Map();
-  const { tools, passedOn } = translateTools(body.tools ?? [], names, demands, originator);
+  const tools = translateTools(body, names, demands, originator);
   const conversation = translateConversation(body, names, demands);
   const { offered, toolChoice } = translateToolChoice(body, tools, names, demands);
   const prompt = { ...conversation, tools: offered, toolChoice };
@@ -45,7 +45,7 @@ export function parseResponses(value: unknown, { accountId = '', originator = ''
       reasoning,
       endUser: endUserOf(body.user ?? body.safety_identifier),
       streaming: body.stream === true,
-      native: nativeResponses(body, passedOn, demands, accountId, { body: value, text: bodyText }),
+      native: nativeResponses(body, demands, { accountId, originator }, { body: value, text: bodyText }),
       responseFormat,
       choices: 1,
     },

@@ -10,21 +10,35 @@ import type { Named, NamespaceTool, OwnTool, ToolChoiceParam, ToolParam } from '
 
 const only = 'choose a model behind an upstream of the responses format';
 
-/** Holds the translated tools, and those of the caller that are passed on. */
-export interface Tools {
-  readonly tools: Tool[];
-  readonly passedOn: readonly ToolParam[];
+/** A body's tools, and the items that may hold more of them. */
+type WithTools = Pick<ResponseRequest, 'tools' | 'input'>;
+
+/** Returns the tools of a body, those in its input included, each with its path. */
+function toolsOf({ tools, input }: WithTools): { param: ToolParam; path: string }[] {
+  const listed = (params: readonly ToolParam[], at: string) => params.map((param, index) => ({ param, path: `${at}[${index}]` }));
+  const items = typeof input === 'string' ? [] : input;
+  const added = items.flatMap((item, index) => (item.type === 'additional_tools' ? listed(item.tools, `input[${index}].tools`) : []));
+  return [...listed(tools ?? [], 'tools'), ...added];
+}
+
+/** Reports whether a body has tools. */
+export function hasTools({ tools, input }: WithTools): boolean {
+  return (tools ?? []).length > 0 || (typeof input !== 'string' && input.some((item) => item.type === 'additional_tools'));
+}
+
+/** Reports whether a tool is the search that Codex offers in every call, whether or not its model has one: its users did not ask for it. */
+export function isUnasked({ type }: { readonly type: unknown }, originator: string): boolean {
+  return originator.startsWith('codex') && String(type).startsWith('web_search');
 }
 
 /** Translates functions and custom tools; others reach only upstreams of this format. Raises invalid_request or unsupported_field. */
-export function translateTools(params: readonly ToolParam[], names: ToolNames, demands: Demands, originator: string): Tools {
+export function translateTools(body: ResponseRequest, names: ToolNames, demands: Demands, originator: string): Tool[] {
   const tools = new ToolList(names, demands);
-  // Codex offers a search in every call, whether or not its model has one, and its users did not ask for it.
-  const isUnasked = ({ type }: ToolParam): boolean => originator.startsWith('codex') && String(type).startsWith('web_search');
-  const passedOn = params.filter((param) => !isUnasked(param));
-  if (passedOn.length < params.length) demands.dropped.add('tools.web_search');
-  for (const [index, param] of params.entries()) if (!isUnasked(param)) tools.add(param, `tools[${index}]`);
-  return { tools: tools.list, passedOn: passedOn.length === params.length ? params : passedOn };
+  for (const { param, path } of toolsOf(body)) {
+    if (isUnasked(param, originator)) demands.dropped.add('tools.web_search');
+    else tools.add(param, path);
+  }
+  return tools.list;
 }
 
 class ToolList {
@@ -76,11 +90,17 @@ function grammarOf({ format }: Extract<OwnTool, { type: 'custom' }>, path: strin
 /** Tools that the client runs, although their schema is the vendor's. */
 const runByClient: ReadonlySet<unknown> = new Set(['local_shell', 'apply_patch']);
 
+function isClientSearch(param: { type: unknown; execution?: unknown }): boolean {
+  return param.type === 'tool_search' && param.execution === 'client';
+}
+
 function passToolOn(param: { type: unknown }, path: string, demands: Demands): void {
   // All others may be run by the vendor, who charges by the call, adds unbounded input, or uses its own account.
-  if (!runByClient.has(param.type)) addVendorTool(param.type, `${path}.type`, demands);
+  if (!runByClient.has(param.type) && !isClientSearch(param)) addVendorTool(param.type, `${path}.type`, demands);
   assertNoFileIds(param, path);
   demands.addImpliedTool(param);
+  // It only finds further tools of the client.
+  if (isClientSearch(param)) return demands.droppedElsewhere.add('tools.tool_search');
   demands.refuseElsewhere(`${path}.type`, `the model supports only tools of type "function" and "custom"; describe it as one, or ${only}`);
 }
 
@@ -119,18 +139,18 @@ export interface Choice {
 
 /** Translates `tool_choice` and `parallel_tool_calls`. Raises invalid_request if the choice cannot be honoured. */
 export function translateToolChoice(body: ResponseRequest, tools: Tool[], names: ToolNames, demands: Demands): Choice {
-  const hasTools = (body.tools ?? []).length > 0;
+  const canCall = hasTools(body);
   const choice = body.tool_choice ?? undefined;
-  const disableParallelCalls = body.parallel_tool_calls === false && hasTools;
+  const disableParallelCalls = body.parallel_tool_calls === false && canCall;
   const chosen = (mode: Mode, name = '', offered = tools): Choice => ({ offered, toolChoice: { mode, name, disableParallelCalls } });
   const open = (): Choice => (disableParallelCalls ? chosen(Mode.MODE_AUTO) : { offered: tools, toolChoice: undefined });
   if (choice === undefined) return open();
   if (typeof choice === 'string') {
-    if (choice === 'required' && !hasTools)
+    if (choice === 'required' && !canCall)
       throw fieldError('invalid_request', 'tool_choice', '"required" needs tools; send some or use "auto"');
     const mode = modes[choice];
     if (mode === undefined) return passChoiceOn('tool_choice', choice, open, demands);
-    return hasTools ? chosen(mode) : open();
+    return canCall ? chosen(mode) : open();
   }
   if (choice.type === 'function' || choice.type === 'custom') {
     const [name] = chosenNames([choice], tools, names);
