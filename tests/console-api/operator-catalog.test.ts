@@ -31,8 +31,8 @@ interface DraftView {
   effective_from: string | null;
   diff: {
     before: PriceView | null;
-    changes: { class: string; before_usd: string | null; after_usd: string | null; change_percent: string | null }[];
-    warnings: { kind: string; class: string | null }[];
+    changes: { unit: string; before_usd: string | null; after_usd: string | null; change_percent: string | null }[];
+    warnings: { kind: string; unit?: string }[];
     typical_calls: { name: string; tokens: { input: number; output: number }; before_usd: string | null; after_usd: string }[];
   };
 }
@@ -148,8 +148,8 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
     const oldPrice = before.price!;
     const written = await draft('sandbox/story', figures('0.123456789', '2.5', { reasoning: '3' }));
     expect(written).toMatchObject({ author: 'operator@example.com', effective_from: null, diff: { before: oldPrice } });
-    expect(written.diff.warnings).toContainEqual({ kind: 'large_change', class: 'output' });
-    expect(written.diff.changes.find((change) => change.class === 'output')).toMatchObject({
+    expect(written.diff.warnings).toContainEqual({ kind: 'large_change', unit: 'output' });
+    expect(written.diff.changes.find((change) => change.unit === 'output')).toMatchObject({
       before_usd: oldPrice.usd_per_million_tokens.output,
       after_usd: '2.5',
     });
@@ -180,7 +180,7 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
     expect(JSON.stringify(record)).toContain(published.id);
   });
 
-  it('tells in advance to the nano-dollar what a call will cost', async () => {
+  it('shows in advance to the nano-dollar what a call will cost', async () => {
     const { diff, version } = await draft('sandbox/echo', figures('1.000000001', '3.3'));
     expect(diff.typical_calls[0]).toMatchObject({ name: 'chat', tokens: { input: 1000, output: 300 } });
     expect(diff.typical_calls[0]!.after_usd).toBe('0.001990001');
@@ -190,7 +190,7 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
     expect(await fault('GET', '/operator/price-drafts/sandbox/echo')).toEqual([404, 'not_found', null]);
   });
 
-  it('lets nobody publish what they have not seen, and publishes once', async () => {
+  it('rejects a publication of a draft that was not shown, and publishes once', async () => {
     const seen = await draft('sandbox/reason', figures('1', '2'));
     const other = await draft('sandbox/reason', figures('1', '3'), { replaces_version: seen.version });
     const before_price_id = seen.diff.before!.id;
@@ -339,7 +339,7 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
     });
     expect(unpriced).toBeGreaterThanOrEqual(400);
     const written = await draft('acme/fast', figures('1', '5'));
-    expect(written.diff).toMatchObject({ before: null, warnings: [{ kind: 'first_price', class: null }] });
+    expect(written.diff).toMatchObject({ before: null, warnings: [{ kind: 'first_price' }] });
     await publish('acme/fast', written);
     const answer = await eventually(async () => {
       const response = await chat(system, system.firstKey, { model: 'acme/fast', max_tokens: 50 });
@@ -386,7 +386,7 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
         { id: now!.id, state: 'in_force', effective_until: effective_from },
       ],
     });
-    expect(await page('sandbox/echo')).toContain('to come');
+    expect(await page('sandbox/echo')).toContain('scheduled');
     const priceOf = async (): Promise<string> => {
       const answer = await chat(system, system.firstKey, { model: 'sandbox/echo', max_tokens: 5 });
       await answer.text();
@@ -398,7 +398,7 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
     expect((await catalogPrice('sandbox/echo'))?.input).toBe('7');
   });
 
-  it('keeps a call in flight at the price with which it was let in', async () => {
+  it('charges a call in flight by the price at which it was admitted', async () => {
     stub.script('slow', { blocks: [{ type: 'text', text: 'At last.' }], fault: { kind: 'slow-headers', delayMs: 1500 } });
     await operator.must(
       'POST',

@@ -204,7 +204,7 @@ describe.each(browserModes)('the Billing pages, %s', (mode) => {
     await page.getByText('$1.50 was added to the balance.').waitFor();
     await page.getByLabel('Code').fill(code);
     await page.getByRole('button', { name: 'Redeem' }).click();
-    await page.getByText('Nothing was added now').waitFor();
+    await page.getByText('Nothing was added.').waitFor();
     const after = await told<BalanceFigures & { credited_nano_usd: string }>('balance', 'show');
     expect(BigInt(after.credited_nano_usd)).toBe(BigInt((before as typeof after).credited_nano_usd) + 1_500_000_000n);
     await eventually(async () => ((await figure(page, 'Available')) === usdText(after.available_usd) ? true : undefined));

@@ -190,7 +190,7 @@ describe.each(modes)('vendors in disorder, %s', (mode) => {
       const trials = Math.ceil(phaseMs / ejectionMs) + 1;
       const callsMax = (callsUntilEjected + callsPerTrial * trials) * threads + workers;
       expect(vendor.requests.length - before).toBeLessThanOrEqual(callsMax);
-      expect(made.length).toBeGreaterThan(callsMax);
+      expect(made.length).toBeGreaterThan(vendor.requests.length - before);
     },
     60_000,
   );
