@@ -51,6 +51,13 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
     await form.locator('[aria-invalid=true]').waitFor();
     expect(await form.locator('[aria-invalid=true]').inputValue()).toBe('-1');
     await form.getByLabel('Input').fill('0.750000001');
+    await form.getByRole('button', { name: 'Add a unit' }).click();
+    await form.getByLabel('Unit').fill('Request');
+    await form.getByLabel('USD for one').fill('0.002');
+    await form.getByRole('button', { name: 'Save the draft' }).click();
+    await form.locator('[aria-invalid=true]').waitFor();
+    expect(await form.locator('[aria-invalid=true]').inputValue()).toBe('Request');
+    await form.getByLabel('Unit').fill('request');
     await form.getByRole('button', { name: 'Save the draft' }).click();
     await form.waitFor({ state: 'detached' });
 
@@ -59,7 +66,7 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
     expect(await changes.getByRole('row', { name: /^Output/ }).innerText()).toMatch(/\$0\.40\s+\$4\.25\s+↑ \+962\.5 %/);
     await page.getByText('Output changes by more than half.').waitFor();
     const calls = page.getByRole('table', { name: 'What calls would cost' });
-    expect(await calls.getByRole('row').nth(1).innerText()).toContain('$0.002025001');
+    expect(await calls.getByRole('row').nth(1).innerText()).toContain('$0.004025001');
     // The draft is not in effect yet.
     expect(await (await fetch(`${system.baseUrl}/v1/catalog`)).text()).not.toContain('"4.25"');
 
@@ -82,7 +89,8 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
     await page.getByText('$0.750000001').first().waitFor();
     const answer = await chat(system, system.firstKey, { model: 'sandbox/story', max_tokens: 12 });
     const { usage } = (await answer.json()) as { usage: { prompt_tokens: number; completion_tokens: number } };
-    const nano = (BigInt(usage.prompt_tokens) * 750_000_001n + 999_999n) / 1_000_000n + BigInt(usage.completion_tokens) * 4250n;
+    const nano =
+      (BigInt(usage.prompt_tokens) * 750_000_001n + 999_999n) / 1_000_000n + BigInt(usage.completion_tokens) * 4250n + 2_000_000n;
     const { charge_usd } = (await (await get(system, `/v1/usage/${answer.headers.get('x-request-id')}`, system.firstKey)).json()) as {
       charge_usd: string;
     };

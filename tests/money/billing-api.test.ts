@@ -137,7 +137,10 @@ describe.each(modes)('billing in the console’s API, %s', (mode) => {
     expect(response.headers.get('content-disposition')).toBe(`attachment; filename="statement-${month!.month}-projects.csv"`);
     const lines = (await response.text()).trimEnd().split('\r\n');
     const project = accountId.replace('acct', 'proj');
-    expect(lines).toEqual(['month,project_id,project,calls,charge_usd', `${month!.month},${project},Default,3,${month!.charges_usd}`]);
+    expect(lines).toEqual([
+      'month,project_id,project,calls,units,charge_usd',
+      `${month!.month},${project},Default,3,,${month!.charges_usd}`,
+    ]);
     expect(await system.json('statement', 'projects', month!.month, '--account', accountId)).toMatchObject({
       project: 'Default',
       calls: 3,
