@@ -21,7 +21,7 @@ import { welcomeText } from '../welcome.js';
 import { distributedEnvironment, distributedSettings, forLauncher, passedOn } from './config.js';
 import { logRotation } from './log-rotation.js';
 import { claimPorts } from './ports.js';
-import { nodeCount } from './galera/cluster.js';
+import { nodeCount, nodeNames } from './galera/cluster.js';
 import { superviseGalera } from './galera/supervised.js';
 import { binaryLogOptions } from './mariadb/mariadb.js';
 import { superviseMariadb } from './mariadb/supervised.js';
@@ -173,7 +173,11 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
     stop: async () => undefined,
   };
   const rotation = logRotation(
-    { folders: [logFolder, join(dataDir, 'mariadb'), join(dataDir, 'redis')], bytesMax: logBytesMax, filesKept: logFilesKept },
+    {
+      folders: [logFolder, ...['mariadb', 'redis', ...nodeNames.map((name) => join('galera', name))].map((each) => join(dataDir, each))],
+      bytesMax: logBytesMax,
+      filesKept: logFilesKept,
+    },
     log,
   );
   return [lock, rotation, store, ...(redis === undefined ? [] : [redis]), ...serviceParts, operator, gateway, welcome];

@@ -14,6 +14,9 @@ import { findBootstrapNode } from './recovery.js';
 /** Number of nodes. With three, the remaining two are a majority when one is lost. */
 export const nodeCount = 3;
 
+/** Their names, which are those of their folders. */
+export const nodeNames: readonly string[] = Array.from({ length: nodeCount }, (_, index) => `n${index + 1}`);
+
 /** Options of `startGalera`. */
 export interface GaleraOptions {
   /** A folder used only by this cluster; created if missing. */
@@ -96,7 +99,7 @@ async function prepare({ dataDir, ports }: GaleraOptions): Promise<ClusterPlan> 
   const wanted = ports ?? Array.from({ length: nodeCount }, () => 0);
   const claimed = await claimPorts([...wanted, ...Array.from({ length: 3 * nodeCount }, () => 0)]);
   const places = wanted.map((_, index): NodePlace => {
-    const name = `n${index + 1}`;
+    const name = nodeNames[index]!;
     const [groupPort, istPort, sstPort] = claimed.slice(nodeCount + 3 * index) as [number, number, number];
     return { name, folder: join(folder, name), port: claimed[index]!, groupPort, istPort, sstPort };
   });

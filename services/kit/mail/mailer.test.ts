@@ -1,6 +1,6 @@
 // Mail over real SMTP on loopback: accepted, rejected, unreachable, and either encrypted or not sent.
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
@@ -142,6 +142,21 @@ describe('mail', () => {
     expect((await failure({ url: `smtps://127.0.0.1:${port}` })).message).toContain('certificate');
     expect(received).toEqual([]);
     await mailer({ url: `smtps://127.0.0.1:${port}`, ca: caFile() }).send(mail);
+    expect(received).toMatchObject([{ secure: true }]);
+  });
+
+  it('is verified with the authority that the file has now, without a restart', async () => {
+    const { cert, key } = authority.issue('localhost');
+    const port = await smtp({ secure: true, cert, key });
+    const path = caFile();
+    const current = readFileSync(path);
+    const another = createTestAuthority();
+    writeFileSync(path, another.issue('localhost').ca);
+    another.drop();
+    const sender = mailer({ url: `smtps://127.0.0.1:${port}`, ca: path });
+    expect(await sender.send(mail).catch((error: Error) => error.message)).toContain('certificate');
+    writeFileSync(path, current);
+    await sender.send(mail);
     expect(received).toMatchObject([{ secure: true }]);
   });
 

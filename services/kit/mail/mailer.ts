@@ -46,20 +46,30 @@ const wordsCharsMax = 300;
 /** Returns the mailer for these settings; undefined when no server is set. Raises ConfigError. */
 export function createMailer(config: MailConfig): Mailer | undefined {
   const server = mailServerOf(config);
-  return server === undefined ? undefined : mailerOf(server, config.ca === undefined ? undefined : authority(config.ca));
+  return server === undefined ? undefined : mailerOf(server, config.ca === undefined ? () => undefined : authority(config.ca));
 }
 
-function authority(path: string): string {
+/** Returns a function that reads the file again, and has its last content while it cannot be read. Raises ConfigError. */
+function authority(path: string): () => string {
+  let known: string;
   try {
-    return readFileSync(path, 'utf8');
+    known = readFileSync(path, 'utf8');
   } catch (error) {
     throw new ConfigError([`The file of TOLLGATE_SMTP_CA cannot be read: ${(error as Error).message}`]);
   }
+  return () => {
+    try {
+      known = readFileSync(path, 'utf8');
+    } catch {
+      // It is being replaced.
+    }
+    return known;
+  };
 }
 
-function mailerOf(server: MailServer, ca: string | undefined): Mailer {
-  const { host, port, user, password, from, isTlsFromStart, isStartTlsRequired, isPlain } = server;
-  const transport = createTransport({
+function transportTo(server: MailServer, ca: string | undefined) {
+  const { host, port, user, password, isTlsFromStart, isStartTlsRequired, isPlain } = server;
+  return createTransport({
     host,
     port,
     secure: isTlsFromStart,
@@ -74,8 +84,16 @@ function mailerOf(server: MailServer, ca: string | undefined): Mailer {
     disableFileAccess: true,
     disableUrlAccess: true,
   });
+}
+
+function mailerOf(server: MailServer, readCa: () => string | undefined): Mailer {
+  let ca = readCa();
+  let transport = transportTo(server, ca);
   return {
     async send({ to, subject, text, id }) {
+      const renewed = readCa();
+      if (renewed !== ca) transport = transportTo(server, renewed);
+      ca = renewed;
       let timer: NodeJS.Timeout | undefined;
       const tooLate = new Promise<never>((_resolve, reject) => {
         timer = setTimeout(
@@ -85,7 +103,7 @@ function mailerOf(server: MailServer, ca: string | undefined): Mailer {
       });
       try {
         const sending = transport.sendMail({
-          from,
+          from: server.from,
           to: { name: '', address: to },
           subject,
           text,
