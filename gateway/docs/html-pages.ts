@@ -109,11 +109,7 @@ export function docsPage(options: {
 
 /** Whether a page, or an unlisted one below it, is shown. */
 function isAt(name: string, current: string): boolean {
-  return (
-    name === current ||
-    (name === 'errors' && current.startsWith('errors/')) ||
-    (name === 'runbooks/index' && current.startsWith('runbooks/'))
-  );
+  return name === current || current.startsWith(`${name.replace(/\/index$/, '')}/`);
 }
 
 /** Returns links to the pages before and after a listed page. */

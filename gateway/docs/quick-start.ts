@@ -13,7 +13,7 @@ const introductions: Readonly<Record<Audience, string>> = {
   callers: 'For programmers: client libraries, the API, errors and limits.',
   owners: 'For owners and members of an account: users, projects, budgets and alerts.',
   internal: 'For services in the same network, which call over gRPC.',
-  operators: 'For those who run Tollgate: configuration, operation, metrics and runbooks.',
+  operators: 'For operators: configuration, operation, metrics and runbooks.',
 };
 
 /** Returns the page. `model` is the one that the samples call. */
@@ -40,10 +40,7 @@ export function quickStartHtml(model: CatalogModel | undefined, site: string, re
         id from <a href="models">Models</a> works.
       </p>
       ${choices('call', 'First call', chatSamples(id, site))}
-      <p>
-        You already use Anthropic’s client library? Set its base URL to <code>${site}</code> and keep your code.
-        <a href="docs/clients">Clients</a> has settings for each library and tool.
-      </p>
+      <p>For Anthropic’s client libraries the base URL is <code>${site}</code>.</p>
       <h2 id="cost">3. See what it cost</h2>
       <p>
         A whole answer has its cost in the header <code>x-tollgate-charge-usd</code>, and its id in <code>x-request-id</code>. The record of
@@ -59,6 +56,14 @@ export function quickStartHtml(model: CatalogModel | undefined, site: string, re
             </p>`
       }
       <p>The console has the same under <strong>Usage</strong>. <a href="docs/charging">How calls are charged</a> has the rules.</p>
+      <h2 id="clients">Use your client</h2>
+      <p>
+        Set the base URL and the key, and keep your code. <a href="docs/clients">Clients</a> compares them; each has a page with tested
+        settings:
+      </p>
+      <ul class="clients">
+        ${readable.filter(({ name }) => name.startsWith('clients/')).map(({ name, title }) => html`<li><a href="docs/${name}">${title}</a></li>`)}
+      </ul>
       <h2 id="guides">Guides</h2>
       <ul class="cards">
         ${groups.map((audience) => {

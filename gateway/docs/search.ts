@@ -68,15 +68,16 @@ async function indexOf<P extends SearchedPage>(pages: readonly P[]): Promise<{ i
 }
 
 function sectionsOf<P extends SearchedPage>(page: P): Section<P>[] {
-  const [beginning = '', ...others] = page.rendered().content.text.split(/(?=<h[23] id=")/);
-  // Unlisted pages are short, and begin with what they are about.
-  const rest = page.isListed ? others : [];
+  const markup = page.rendered().content.text;
+  // The samples of client pages and of errors are much the same on all of them.
+  const [beginning = '', ...rest] = (page.isListed ? markup : markup.replace(/<pre>[^]*?<\/pre>/g, '')).split(/(?=<h[23] id=")/);
+  const sections = rest.map((part) => {
+    const [heading, anchor = '', title = ''] = /^<h\d id="([^"]+)">([^]*?)<\/h\d>/.exec(part) ?? [''];
+    return { page, anchor, title: plainText(title).replace(/#$/, '').trim(), text: plainText(part.slice(heading.length)) };
+  });
   return [
     { page, anchor: '', title: '', text: page.isListed ? `${page.description} ${plainText(beginning)}` : plainText(beginning) },
-    ...rest.map((part) => {
-      const [heading, anchor = '', title = ''] = /^<h\d id="([^"]+)">([^]*?)<\/h\d>/.exec(part) ?? [''];
-      return { page, anchor, title: plainText(title).replace(/#$/, '').trim(), text: plainText(part.slice(heading.length)) };
-    }),
+    ...sections.filter(({ text }) => page.isListed || text !== ''),
   ];
 }
 

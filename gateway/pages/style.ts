@@ -97,6 +97,7 @@ output{font-weight:700;font-size:1.2rem}
 .cards>li{border:1px solid var(--line);border-radius:.5rem;padding:.9rem}
 .cards a{font-weight:600}
 .cards p{margin:.25rem 0 0;font-size:.875rem;color:var(--soft)}
+.clients{columns:12rem;padding-left:1.2rem;line-height:1.9}
 .hero{padding:2.5rem 0 1.5rem}
 .hero h1{font-size:clamp(1.7rem,5vw,2.6rem);max-width:46rem}
 .hero .lead{font-size:1.15rem;max-width:42rem}

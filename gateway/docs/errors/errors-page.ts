@@ -44,7 +44,7 @@ function errorPage(reason: Reason, isOfCallers: boolean): string {
 |---|---|---|---|---|
 ${rows.map(([name, each]) => `| ${name} | ${each.status} | \`${each.type}\` | ${codeText(each)} | ${retryWords[each.retry]} |`).join('\n')}
 
-[Errors](../errors.md#whether-to-retry) explains the last column.
+[Whether to retry](../errors.md#whether-to-retry) explains the last column; [errors](../errors.md) lists all reasons.
 
 ## In the chat-completions and responses formats
 
@@ -53,8 +53,6 @@ ${shown(ofOpenAi(error, 'req_…'))}
 ## In the messages format
 
 ${shown(asMessage(error, 'req_…'))}
-
-[All errors](../errors.md)
 `;
 }
 
