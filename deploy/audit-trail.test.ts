@@ -33,6 +33,7 @@ const unaudited: Readonly<Record<string, string>> = {
   'metering.v1.MeteringService/JoinCall': isCall,
   'metering.v1.MeteringService/ReleaseIdempotencyKey': isCall,
   'inference.v1.InferenceService/Generate': isCall,
+  'ledger.v1.AlertService/AlertKeyRefused': 'It sends a notification, which ListNotifications shows.',
   'ledger.v1.PaymentService/BeginPayment': 'It changes nothing; the payment creates an account.credit event when it is completed.',
   'ledger.v1.PaymentService/RecordPaymentEvent': 'It calls Deposit and Adjust on behalf of the provider, which create events.',
   'auth.v1.CallerService/ReportCallersSeen': 'It does not change what a caller may do.',
