@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Json } from './check.js';
 import { checkChatCompletions } from './check-chat-completions.js';
 import { checkCountTokens, checkMessages } from './check-messages.js';
+import { checkInputTokens, checkResponses } from './check-responses.js';
 import { currentRules, type VendorRules } from './rules.js';
 
 // Rows differ in length, so that their values are a rest parameter: the runner would treat an extra parameter as a callback.
@@ -167,5 +168,52 @@ describe('messages requests', () => {
   it('to count tokens accept no cap', () => {
     expect(() => checkCountTokens({ model: 'm', messages: [user] })).not.toThrow();
     expect(() => checkCountTokens({ model: 'm', messages: [user], max_tokens: 5 })).toThrow('Extra inputs');
+  });
+});
+
+describe('responses requests', () => {
+  const base = { model: 'm', input: 'Hi', store: false };
+  const check =
+    (fields: Json, rules: VendorRules = {}) =>
+    () =>
+      checkResponses({ ...base, ...fields }, { ...currentRules, ...rules });
+  const openAi = { isOpenAi: true };
+  const tool = (fields: Json): Json => ({ tools: [{ type: 'function', name: 'f', parameters: closed, ...fields }] });
+  const call = { type: 'function_call', call_id: 'a', name: 'f', arguments: '{}' };
+  const result = { type: 'function_call_output', call_id: 'a', output: 'x' };
+  const thought = { type: 'reasoning', id: 'rs_1', summary: [] };
+
+  it.each<[string, Json, VendorRules?]>([
+    ['the least', {}],
+    ['answered calls', { input: [user, call, result] }],
+    ['a tool that is strict by default', tool({})],
+    ['encrypted reasoning', { input: [{ ...thought, encrypted_content: 'gAA=' }, user] }, openAi],
+    ['an image', { input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'data:image/png;base64,AAAA' }] }] }],
+    ['a form', { text: { format: { type: 'json_schema', name: 'x', schema: closed, strict: true } } }],
+    ['a cap of 16', { max_output_tokens: 16 }, openAi],
+  ])('are taken: %s', (...[, fields, rules]) => expect(check(fields, rules)).not.toThrow());
+
+  it.each<[string, Json, VendorRules?]>([
+    ["Unknown parameter: 'stop'", { stop: ['x'] }],
+    ['at least one item', { input: [] }],
+    ['store', { store: true }],
+    ['previous_response_id', { previous_response_id: 'resp_1' }],
+    ['between 16', { max_output_tokens: 15 }, openAi],
+    ['No tool output found', { input: [user, call] }],
+    ['No tool call found', { input: [user, result] }],
+    ['not found', { input: [thought, user] }, openAi],
+    ['could not be verified', { input: [{ ...thought, encrypted_content: 'tgreason.x' }, user] }],
+    ['additionalProperties', tool({ parameters: open })],
+    ['not found in', { ...tool({}), tool_choice: { type: 'function', name: 'g' } }],
+    ['must be specified with', { tool_choice: 'required' }],
+    ["the word 'json'", { text: { format: { type: 'json_object' } } }],
+    ['is not supported with this model', { temperature: 1 }, { refusesSampling: true }],
+    ['Extra inputs', { input: [{ role: 'user', content: [{ type: 'input_text', text: 'x', detail: 'low' }] }] }],
+    ['output_text', { input: [{ role: 'assistant', content: [{ type: 'input_text', text: 'x' }] }] }],
+  ])('are refused: %s', (...[message, fields, rules]) => expect(check(fields, rules)).toThrow(message));
+
+  it('are counted without the fields that a count does not have', () => {
+    expect(() => checkInputTokens({ model: 'm', input: 'Hi' })).not.toThrow();
+    expect(() => checkInputTokens({ model: 'm', input: 'Hi', store: false })).toThrow("Unknown parameter: 'store'");
   });
 });

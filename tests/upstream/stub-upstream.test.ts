@@ -46,6 +46,23 @@ describe('the OpenAI library', () => {
     ).rejects.toMatchObject({ status: 401 });
   });
 
+  it('reads responses, whole and streamed, with their reasoning and calls', async () => {
+    const request = { input: 'Hi', store: false };
+    expect(await openai.responses.create({ model: 'text', ...request })).toMatchObject({ output_text: text, status: 'completed' });
+    const streamed = await openai.responses.stream({ model: 'reasoning-and-tool', ...request }).finalResponse();
+    expect(streamed.output).toMatchObject([
+      { type: 'reasoning', encrypted_content: 'c2lnbmF0dXJl' },
+      { type: 'function_call', call_id: 'call_1', arguments: '{"city":"Paris"}' },
+    ]);
+    expect(streamed.usage?.total_tokens).toBeGreaterThan(0);
+    expect((await openai.responses.inputTokens.count({ model: 'text', input: 'Hi' })).input_tokens).toBeGreaterThan(0);
+    await expect(openai.responses.create({ model: 'text', input: 'Hi', store: true })).rejects.toMatchObject({
+      status: 400,
+      param: 'store',
+    });
+    await expect(openai.responses.create({ model: 'status-429', ...request })).rejects.toMatchObject({ status: 429 });
+  });
+
   it('reads failures', async () => {
     await expect(openai.chat.completions.create({ model: 'status-429', messages })).rejects.toMatchObject({
       status: 429,
