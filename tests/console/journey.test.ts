@@ -144,8 +144,9 @@ describe.each(modes)('an owner’s journey through the console, %s', (mode) => {
     expect([usage.charge_usd, entries.find(({ reference }) => reference === requestId)?.amount_usd]).toEqual([charge, charge]);
     await hands.press(row.getByRole('link').first());
     await page.waitForURL(new RegExp(requestId));
-    await page.getByText(usdText(charge)).first().waitFor();
+    await page.getByRole('dialog').getByText(usdText(charge)).first().waitFor();
     await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
     await hands.press(navigation('Usage records'));
     await heading('Usage records');
 

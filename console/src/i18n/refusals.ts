@@ -7,6 +7,7 @@ export const refusalText = dictionary(
     about:
       'Calls that were answered with an error and not charged. All of them are counted; when there are very many, only some are listed.',
     usage: 'Usage',
+    filters: 'Filters',
     range: 'Range',
     'range.24h': '24 h',
     'range.7d': '7 d',
@@ -49,6 +50,7 @@ export const refusalText = dictionary(
     title: '被拒绝的调用',
     about: '返回错误且未计费的调用。全部计入次数；数量很多时仅列出其中一部分。',
     usage: '用量',
+    filters: '筛选',
     range: '时间范围',
     'range.24h': '24 小时',
     'range.7d': '7 天',

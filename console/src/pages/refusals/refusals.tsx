@@ -1,5 +1,6 @@
 // Refused calls: how many, in groups and over time, and each of them. The filter is in the address.
 import { useQuery } from '@tanstack/react-query';
+import { SlidersHorizontal } from 'lucide-react';
 import { useState } from 'react';
 import { useSearchParams } from 'wouter';
 import { getRefusalTotals, listRefusals, type RefusalFilter, type RefusalTotal } from '../../api/refusals.js';
@@ -11,6 +12,7 @@ import { refusalText } from '../../i18n/refusals.js';
 import { useLanguage, useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
 import { Button, ButtonLink } from '../../ui/button.js';
+import { classNames } from '../../ui/class-names.js';
 import { SelectField, TextField } from '../../ui/field.js';
 import { Card, Empty, PageHeader, Section } from '../../ui/layout.js';
 import { fieldError } from '../../ui/notice.js';
@@ -212,67 +214,78 @@ function Filter({ fields, error, onShow }: { fields: Fields; error: unknown; onS
   const reasonName = useReasonName();
   const models = useCatalog().data?.map(({ id }) => id) ?? [];
   const [requestId, setRequestId] = useState(fields.request_id);
+  /** On a phone. The form is a new one after each change, and stays open. */
+  const [isShown, setShown] = useState(names.some((name) => name !== 'group' && fields[name] !== ''));
   const set = (change: Partial<Fields>): void => onShow({ ...fields, ...change });
   return (
-    <form
-      role="search"
-      className="mb-5 grid grid-cols-2 items-start gap-3 sm:grid-cols-[repeat(auto-fit,minmax(11rem,1fr))]"
-      onSubmit={(event) => {
-        event.preventDefault();
-        onShow({ ...fields, request_id: requestId });
-      }}
-    >
-      <SelectField<Range>
-        label={t.range}
-        value={isRange(fields.range) ? fields.range : '7d'}
-        onChange={(range) => set({ range })}
-        options={(Object.keys(ranges) as Range[]).map((value) => ({ value, label: t[`range.${value}`] }))}
-      />
-      <SelectField
-        label={t.project}
-        value={fields.project}
-        onChange={(project) => set({ project })}
-        options={[{ value: '', label: t.anyProject }, ...projects.map(({ id, name }) => ({ value: id, label: name }))]}
-      />
-      <SelectField
-        label={t.key}
-        value={fields.key}
-        onChange={(key) => set({ key })}
-        options={[
-          { value: '', label: t.anyKey },
-          ...keyIdsOf(
-            keys.map(({ id }) => id),
-            fields.key,
-          ).map((value) => ({ value, label: nameOf(value) })),
-        ]}
-      />
-      <SelectField
-        label={t.reason}
-        error={fieldError(error, 'reason')}
-        value={fields.reason}
-        onChange={(reason) => set({ reason })}
-        options={[
-          { value: '', label: t.anyReason },
-          ...keyIdsOf(refusalReasons, fields.reason).map((value) => ({ value, label: reasonName(value) })),
-        ]}
-      />
-      <SelectField
-        label={t.model}
-        value={fields.model}
-        onChange={(model) => set({ model })}
-        options={[{ value: '', label: t.anyModel }, ...keyIdsOf(models, fields.model).map((value) => ({ value, label: value }))]}
-      />
-      <TextField
-        label={t.requestId}
-        hint={t.requestIdHint}
-        spellCheck={false}
-        value={requestId}
-        onChange={(event) => setRequestId(event.target.value.trim())}
-      />
-      <div className="flex flex-wrap gap-2 sm:pt-6.5">
-        {names.some((name) => fields[name] !== '') && <Button onClick={() => onShow(noFields)}>{t.clear}</Button>}
-      </div>
-    </form>
+    <>
+      <Button className="mb-4 sm:hidden" aria-expanded={isShown} onClick={() => setShown(!isShown)}>
+        <SlidersHorizontal size={16} aria-hidden />
+        {t.filters}
+      </Button>
+      <form
+        role="search"
+        className={classNames(
+          'mb-5 grid grid-cols-2 items-start gap-3 sm:grid-cols-[repeat(auto-fit,minmax(11rem,1fr))]',
+          !isShown && 'max-sm:hidden',
+        )}
+        onSubmit={(event) => {
+          event.preventDefault();
+          onShow({ ...fields, request_id: requestId });
+        }}
+      >
+        <SelectField<Range>
+          label={t.range}
+          value={isRange(fields.range) ? fields.range : '7d'}
+          onChange={(range) => set({ range })}
+          options={(Object.keys(ranges) as Range[]).map((value) => ({ value, label: t[`range.${value}`] }))}
+        />
+        <SelectField
+          label={t.project}
+          value={fields.project}
+          onChange={(project) => set({ project })}
+          options={[{ value: '', label: t.anyProject }, ...projects.map(({ id, name }) => ({ value: id, label: name }))]}
+        />
+        <SelectField
+          label={t.key}
+          value={fields.key}
+          onChange={(key) => set({ key })}
+          options={[
+            { value: '', label: t.anyKey },
+            ...keyIdsOf(
+              keys.map(({ id }) => id),
+              fields.key,
+            ).map((value) => ({ value, label: nameOf(value) })),
+          ]}
+        />
+        <SelectField
+          label={t.reason}
+          error={fieldError(error, 'reason')}
+          value={fields.reason}
+          onChange={(reason) => set({ reason })}
+          options={[
+            { value: '', label: t.anyReason },
+            ...keyIdsOf(refusalReasons, fields.reason).map((value) => ({ value, label: reasonName(value) })),
+          ]}
+        />
+        <SelectField
+          label={t.model}
+          value={fields.model}
+          onChange={(model) => set({ model })}
+          options={[{ value: '', label: t.anyModel }, ...keyIdsOf(models, fields.model).map((value) => ({ value, label: value }))]}
+        />
+        <TextField
+          label={t.requestId}
+          hint={t.requestIdHint}
+          spellCheck={false}
+          value={requestId}
+          onChange={(event) => setRequestId(event.target.value.trim())}
+        />
+        <div className="flex flex-wrap gap-2 sm:pt-6.5">
+          {names.some((name) => fields[name] !== '') && <Button onClick={() => onShow(noFields)}>{t.clear}</Button>}
+        </div>
+      </form>
+    </>
   );
 }
 

@@ -71,7 +71,7 @@ function List({ open }: { open: string | undefined }) {
       <p className="mt-4 flex flex-wrap gap-2 sm:hidden">
         <Exports search={search} />
       </p>
-      <Suspense>{wasOpen.current && <RecordSheet requestId={open} />}</Suspense>
+      <Suspense fallback={open !== undefined && <BackOnEscape />}>{wasOpen.current && <RecordSheet requestId={open} />}</Suspense>
     </>
   );
 }
@@ -184,4 +184,16 @@ function NewCalls({ queryKey, search }: { queryKey: readonly unknown[]; search: 
     client.setQueryData<Loaded>(queryKey, next.loaded);
   });
   return announced > 0 && t.newCalls({ count: announced });
+}
+
+/** Takes the key that closes the sheet until its file is loaded. */
+function BackOnEscape() {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.key === 'Escape') history.back();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, []);
+  return null;
 }
