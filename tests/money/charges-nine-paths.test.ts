@@ -413,6 +413,18 @@ describe.each(modes)('charges, %s', (mode) => {
         for await (const _chunk of stream.data);
         await expectSearches(stream.response.headers.get('x-request-id')!, searches);
       }
+      const item = (action: string) => ({
+        type: 'vendor' as const,
+        item: { type: 'web_search_call', action: { type: action, query: 'news' } },
+      });
+      const found = [item('search'), item('open_page'), item('search'), { type: 'text' as const, text: 'Nothing.' }];
+      const asked = stage.play('responses', { rawUsage: { ...usage, total_tokens: 4378 }, blocks: found });
+      const { data, response } = await openai.responses
+        .create({ model: 'responses/searched', max_output_tokens: 200, input: 'What is new?', tools: [{ type: 'web_search' }] })
+        .withResponse();
+      expect(data.output_text).toBe('Nothing.');
+      expect(asked()[0]!.body).toMatchObject({ max_tool_calls: searchesMax });
+      await expectSearches(response.headers.get('x-request-id')!, 2);
     });
 
     it('are charged at most as many as were held for, and none if none were made', async () => {

@@ -190,7 +190,14 @@ function checkTools(body: Json, rules: VendorRules): void {
 
 function checkTool(value: unknown, path: string, rules: VendorRules): string {
   const { enforcesStrictTools = false } = rules;
-  const type = wordOf(anyObject(value, path)['type'], `${path}.type`, ['function', 'custom', 'namespace']);
+  const type = wordOf(anyObject(value, path)['type'], `${path}.type`, [
+    'function',
+    'custom',
+    'namespace',
+    'web_search',
+    'web_search_preview',
+  ]);
+  if (type.startsWith('web_search')) return type;
   if (type === 'namespace') {
     const { name, tools } = objectOf(value, path, ['type', 'name', 'description', 'tools']);
     for (const [index, tool] of listOf(tools, `${path}.tools`).entries()) checkTool(tool, `${path}.tools[${index}]`, rules);
