@@ -60,7 +60,7 @@ nightly: test-programs packages built ## the long forms of the tests, an hour or
 	@TOLLGATE_TEST_CLIENTS=1 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/clients/guide
 	@scripts/ensure-jaeger.sh && TOLLGATE_TEST_JAEGER=1 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/operations/jaeger
 	@scripts/ensure-collector.sh && TOLLGATE_TEST_COLLECTOR=1 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/operations/collector
-	@TOLLGATE_TEST_ROLLOUTS=10 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns rolling-restarts rollouts-long
+	@TOLLGATE_TEST_ROLLOUTS=10 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns rolling-restarts rollouts-long restore-long
 	@TOLLGATE_TEST_PATHS=all $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/conformance/malformed
 	@TOLLGATE_TEST_CHAOS=all $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/operations/chaos
 	@scripts/ensure-helm.sh && TOLLGATE_TEST_CHART=1 $(JEST) --selectProjects e2e --maxWorkers=1 --testPathPatterns tests/kubernetes/

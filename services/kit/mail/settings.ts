@@ -21,7 +21,10 @@ export const mailSettings = {
     ['auto', 'starttls', 'none'],
     { default: 'auto' },
   ),
-  ca: optionalText('TOLLGATE_SMTP_CA', "PEM file of the authority of the mail server's certificate, where it is one of your own; read again for each mail"),
+  ca: optionalText(
+    'TOLLGATE_SMTP_CA',
+    "PEM file of the authority of the mail server's certificate, where it is one of your own; read again for each mail",
+  ),
 } satisfies Settings;
 
 /** The parsed settings. */
