@@ -39,8 +39,8 @@ export function first(deps: { clock: Clock; log: Logger; bodies: BodyGuard; dial
   // Every field of the line is ours, and none is a secret. Redaction, which looks into each of them, takes five times as long as the rest.
   const accessLog = log.child({}, { redact: [] });
   return async (ctx: Context, next: Next) => {
-    // A target such as "http://[" is not a URL, and throws wherever its path is read. It is not found, like this one.
-    if (!isUrl(ctx)) ctx.url = '/';
+    // A target such as "http://[" is not a URL, and throws wherever its path is read. It is not found, and neither is this path.
+    if (!isUrl(ctx)) ctx.url = '/not-a-url';
     const startedAtMs = clock.nowMs();
     const requestId = newId('req', startedAtMs);
     beginState(ctx, { requestId, dialect: dialectOf(ctx), bodies });
