@@ -118,26 +118,26 @@ describe('the samples for a key', () => {
 
   // The page's table of clients with and without /v1.
   const page = readFileSync(join(root, 'docs/clients.md'), 'utf8');
-  const rows = [...page.matchAll(/^\| (.+?) \| `(http:\/\/127\.0\.0\.1:8080(?:\/v1)?)` \|/gm)].map(([, clients, address]) => ({
+  const rows = [...page.matchAll(/^\| \[(.+?)\].*? \| `(http:\/\/127\.0\.0\.1:8080(?:\/v1)?)` \|/gm)].map(([, clients, address]) => ({
     clients: clients!,
     address: address!,
   }));
   const addressOf = (client: string): string =>
-    rows.find(({ clients }) => clients.includes(client))!.address.replace('http://127.0.0.1:8080', system.baseUrl);
+    rows.find(({ clients }) => clients === client)!.address.replace('http://127.0.0.1:8080', system.baseUrl);
 
   it.each<[SampleId, string]>([
-    ['openai-js', '`openai` (JavaScript, Python)'],
-    ['openai-python', '`openai` (JavaScript, Python)'],
-    ['anthropic-js', '`@anthropic-ai/sdk`'],
-    ['anthropic-python', '`anthropic` (Python)'],
+    ['openai-js', 'OpenAI'],
+    ['openai-python', 'OpenAI'],
+    ['anthropic-js', 'Anthropic'],
+    ['anthropic-python', 'Anthropic'],
     ['vercel-ai', 'Vercel AI SDK'],
     ['claude-code', 'Claude Code'],
   ])('%s: has the address from docs/clients.md', (id, client) => {
     expect([...codeOf(id).matchAll(/https?:\/\/[^"'\s]+/g)].map(([address]) => address)).toEqual([addressOf(client)]);
   });
 
-  it('use the names of docs/clients.md for Claude Code, and one name for the key elsewhere', () => {
-    const shown = /## Claude Code\n\n```sh\n(.*?)```/s.exec(page)![1]!;
+  it('use the names of docs/clients/claude-code.md, and one name for the key elsewhere', () => {
+    const shown = /```sh\n(.*?)```/s.exec(readFileSync(join(root, 'docs/clients/claude-code.md'), 'utf8'))![1]!;
     const names = (text: string): string[] => [...text.matchAll(/export (\w+)=/g)].map(([, name]) => name!);
     expect(names(codeOf('claude-code'))).toEqual(names(shown));
     for (const id of sampleIds.filter((each) => each !== 'claude-code')) expect(codeOf(id)).toContain(keyVariable);
