@@ -187,7 +187,7 @@ async function checkService(services: Services, name: ServiceName, seen: SeenPro
   for (const replica of replicas) {
     try {
       const beganAtMs = nowMs();
-      // One that does not serve, because its disk is full, may still describe itself.
+      // A service that is not ready, for example because its disk is full, may still report its state.
       const [info, health] = await Promise.all([
         replica.process().then(
           (found) => found && { found, uncertainMs: (nowMs() - beganAtMs) / 2 },

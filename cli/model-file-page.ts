@@ -29,7 +29,7 @@ const meanings = {
   },
   state: {
     [ModelState.MODEL_STATE_ACTIVE]: 'It can be called.',
-    [ModelState.MODEL_STATE_DEPRECATED]: 'It can be called, and is shown as one that will be retired.',
+    [ModelState.MODEL_STATE_DEPRECATED]: 'It can be called; the catalog says that it will be retired.',
     [ModelState.MODEL_STATE_RETIRED]: 'Calls are refused, and it is not listed. Its records and prices are kept.',
   },
 } satisfies { [Name in keyof typeof modelWords]: Meanings<(typeof modelWords)[Name]> };

@@ -235,7 +235,7 @@ describe('client libraries', () => {
       expect(tell(format, 'balance_held', { retryAfterMs: 1500 }).headers).toEqual({ 'retry-after': '2', 'x-should-retry': 'true' });
   });
 
-  it('may retry where no upstream serves the model only if its upstreams are drained, because one that is not set up stays so', () => {
+  it('says to retry only while upstreams are drained, not while none is set up', () => {
     for (const format of all) {
       expect(tell(format, 'model_unavailable', {}).headers).toEqual({ 'x-should-retry': 'false' });
       expect(tell(format, 'model_unavailable', { retryAfterMs: 1000 }).headers).toEqual({ 'retry-after': '1' });

@@ -118,7 +118,7 @@ export interface HttpError {
 
 /** The formats that callers use. */
 export type FormatName = GeneratingFormatName | 'embeddings';
-/** Those whose answers a model generates. */
+/** The formats whose answers a model generates. */
 export type GeneratingFormatName = 'chat-completions' | 'messages' | 'responses';
 
 /** Implements one wire format. */

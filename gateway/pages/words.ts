@@ -11,7 +11,7 @@ export function featureName(word: string, { features }: Texts): string {
   return Object.hasOwn(features, word) ? features[word]! : word.replaceAll('_', ' ');
 }
 
-/** Returns the display name of a unit that is not a token: its own name, unless it is one that Tollgate counts. */
+/** Returns the display name of a unit other than tokens: translated for the units that Tollgate counts, else as the operator named it. */
 export function unitName(unit: string, { units }: Texts): string {
   return Object.hasOwn(units, unit) ? units[unit]! : unit.replaceAll('_', ' ');
 }

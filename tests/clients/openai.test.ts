@@ -315,7 +315,7 @@ describe.each(openaiLibraries)('$name, embeddings', ({ OpenAI: Library }) => {
     expect(await stage.charge(response.headers.get('x-request-id'))).toMatchObject({ charge_usd: '0.000003', usage_source: 'estimated' });
   });
 
-  it('is charged once for a call that is repeated under an Idempotency-Key, and not for one that failed', async () => {
+  it('is charged once when a call is repeated under an Idempotency-Key, and not at all when it failed', async () => {
     const failing = { fault: { kind: 'status', status: 500, body: { error: { message: 'Broken.' } } } } as const;
     stage.stub.script('vectors', failing, { usage: { input: 5, output: 0 } });
     const sentBefore = stage.stub.requests.length;

@@ -1,5 +1,5 @@
-// For any conversation, from callers of any format to upstreams of any: nothing is lost, added, moved or told to somebody else, and the vendor
-// would take it.
+// Any conversation, from callers of any format to upstreams of any format: nothing is lost, added, reordered or sent to another vendor, and the
+// vendor would accept the request.
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { WireName } from '../conformance/support/paths.js';

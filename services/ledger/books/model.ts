@@ -203,7 +203,7 @@ export interface SettleOperation extends OfHold {
   readonly costNanoUsd: bigint;
   /** Undefined when the caller did not give one. */
   readonly keyId: string | undefined;
-  /** Whether the caller has the record of the call, as metering does. An unknown hold is then one that the database lost. */
+  /** Whether the caller has the record of the call, as metering does. If the hold is unknown then, the database lost it. */
   readonly isRecorded: boolean;
 }
 

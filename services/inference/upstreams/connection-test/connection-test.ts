@@ -55,7 +55,7 @@ export async function testConnection(
     if (request !== undefined)
       await log.run('call', () => callOnce(known, (upstream) => trialCalls(upstream, request, deps.clock, signal), deps, embeds));
     for (const { step, run } of capabilities) {
-      // One that does not hold says nothing about the others.
+      // The other capabilities are still probed after a failure.
       await log.run(step, () => callOnce(known, (upstream) => run(upstream, upstreamModel!, signal), deps)).catch(unlessOver);
     }
   } catch (error) {
