@@ -284,7 +284,17 @@ describe.each(modes)('the console’s API, %s', (mode) => {
       if (response.ok) seen[path.slice('/accounts/{account}'.length)] = await response.text();
       else expect([403, 404]).toContain(response.status);
     }
-    const lists = ['keys', 'projects', 'refusal-totals', 'refusals', 'usage/errors', 'usage/export', 'usage/performance', 'usage/records', 'usage/totals'];
+    const lists = [
+      'keys',
+      'projects',
+      'refusal-totals',
+      'refusals',
+      'usage/errors',
+      'usage/export',
+      'usage/performance',
+      'usage/records',
+      'usage/totals',
+    ];
     expect(Object.keys(seen).toSorted()).toEqual(lists.map((list) => `/${list}`));
     for (const text of Object.values(seen)) for (const id of Object.values(other)) expect(text).not.toContain(id);
     expect(['/keys', '/projects', '/refusals', '/usage/export', '/usage/records'].filter((list) => !seen[list]!.includes(mine.id))).toEqual(
