@@ -241,7 +241,7 @@ describe.each(anthropicLibraries)('$name', ({ Anthropic: Library, betaZodTool, z
       const capped = { messages: 'max_tokens', 'chat-completions': 'length', responses: 'max_output_tokens' };
       stage.play(upstream, { blocks: [textBlock], stopReason: capped[upstream] });
       expect((await client.messages.create({ model, max_tokens, messages })).stop_reason).toBe('max_tokens');
-      // One format has no stop sequences, and one says "stop" for both ends.
+      // The responses format has no stop sequences; chat-completions says "stop" whether the model ended or a sequence was reached.
       if (upstream === 'responses') return;
       if (upstream === 'messages') stage.play(upstream, { blocks: [textBlock], stopReason: 'stop_sequence', stopSequence: 'away' });
       else stage.play(upstream, { blocks: [textBlock] });

@@ -256,7 +256,7 @@ describe('requests', () => {
     const warm = { temperature: 0.5 };
     const all: Bodies = { 'chat-completions': warm, messages: warm, responses: warm };
     await expectSent(all, all);
-    // One format has no stop sequences, and an answer that goes on would not be the one that was requested.
+    // The responses format has no stop sequences, and without them the answer would continue past the point where the caller wants it to stop.
     for (const path of over('responses').filter((one) => !isNative(one))) {
       const asked = gateway.stub.requests.length;
       const { status, text } = await gateway.call(path, { ...bodyFor(path), ...stops[path.client] });

@@ -5,8 +5,9 @@ import type { Json } from '../upstream/check.js';
 import type { Block, Script } from '../upstream/script.js';
 import { type ExpectedAnswer, expectAnswers } from './support/expect-answer.js';
 import { conformance } from './support/gateway.js';
-import { isNative, type Path, someOver } from './support/paths.js';
+import { isNative, someOver } from './support/paths.js';
 import { tools } from './support/requests.js';
+import { type Variant, webPages } from './support/variants.js';
 
 const gateway = conformance();
 
@@ -72,15 +73,12 @@ const wholeCalls =
     ];
   };
 
-interface Variant {
-  readonly what: string;
+interface EditedVariant extends Variant {
   readonly edit?: Edit;
-  readonly script?: Script;
-  readonly expected: ExpectedAnswer | ((path: Path) => ExpectedAnswer);
 }
 
 /** The 22 variants of the reference. */
-const variants: readonly Variant[] = [
+const variants: readonly EditedVariant[] = [
   { what: 'comment lines between the frames', edit: before(': keep-alive\n\n'), expected: textSeen },
   { what: 'data lines with nothing after them', edit: before('data:\n\n'), expected: textSeen },
   { what: 'an event line without data', edit: before('event: ping\n\n'), expected: textSeen },
@@ -154,7 +152,7 @@ const variants: readonly Variant[] = [
 ];
 
 /** What else has been seen in the wild. */
-const more: readonly Variant[] = [
+const more: readonly EditedVariant[] = [
   { what: 'a chunk without choices first', edit: (chunks) => [{ choices: [], prompt_filter_results: [] }, ...chunks], expected: textSeen },
   { what: 'usage on every chunk', script: { usagePlace: 'every-chunk' }, expected: textSeen },
   { what: 'usage: null after the usage', edit: (chunks) => [...chunks, { ...chunks.at(-1)!, usage: null }], expected: textSeen },
@@ -238,22 +236,13 @@ const more: readonly Variant[] = [
     edit: () => ['data: {"error":{"message":"Overloaded","type":"server_error","code":"overloaded"}}\n\n'],
     expected: { end: { kind: 'failed' } },
   },
-  {
-    what: 'a web page with status 200',
-    script: { fault: { kind: 'status', status: 200, body: '<html>Please log in</html>' } },
-    expected: { end: { kind: 'failed' } },
-  },
-  {
-    what: 'a web page with status 502',
-    script: { fault: { kind: 'status', status: 502, body: '<html>Bad gateway</html>' } },
-    expected: { end: { kind: 'failed' } },
-  },
+  ...webPages,
   { what: 'compressed frames that were not requested', script: { fault: { kind: 'gzip' } }, expected: textSeen },
   { what: 'a whole answer in place of a stream', script: { fault: { kind: 'whole-answer' } }, expected: textSeen },
   { what: 'no usage', script: { usage: 'none' }, expected: { end: { kind: 'estimated' }, ...textSeen } },
 ];
 
-const scriptOf = ({ edit, script }: Variant): Script => ({ blocks: [text], ...script, ...(edit === undefined ? {} : { edit }) });
+const scriptOf = ({ edit, script }: EditedVariant): Script => ({ blocks: [text], ...script, ...(edit === undefined ? {} : { edit }) });
 
 describe('a chat-completions upstream that sends', () => {
   it.each(variants.map((variant, index) => ({ ...variant, number: index + 1 })))('$number of 22: $what', async (variant) => {

@@ -5,8 +5,9 @@ import type { Json } from '../upstream/check.js';
 import type { Block, Script } from '../upstream/script.js';
 import { type ExpectedAnswer, expectAnswers, usage } from './support/expect-answer.js';
 import { conformance } from './support/gateway.js';
-import { isNative, type Path, someOver } from './support/paths.js';
+import { isNative, someOver } from './support/paths.js';
 import { tools } from './support/requests.js';
+import { type Variant, webPages } from './support/variants.js';
 
 const gateway = conformance();
 
@@ -54,12 +55,6 @@ const deltaFirst: Edit = (events) => {
 const inTheMiddle =
   (frame: Json | string): Edit =>
   (events) => [...events.slice(0, 5), frame];
-
-interface Variant {
-  readonly what: string;
-  readonly script?: Script;
-  readonly expected: ExpectedAnswer | ((path: Path) => ExpectedAnswer);
-}
 
 /** The 22 variants of the reference. */
 const variants: readonly Variant[] = [
@@ -236,16 +231,7 @@ const more: readonly Variant[] = [
   { what: 'no blank line at the end', script: { style: { unterminated: true } }, expected: textSeen },
   { what: 'an event that is not JSON', script: { fault: { kind: 'malformed-json', afterFrames: 5 } }, expected: broken },
   { what: 'an end before any output', script: { fault: { kind: 'cut', afterBytes: 0 } }, expected: failed },
-  {
-    what: 'a web page with status 200',
-    script: { fault: { kind: 'status', status: 200, body: '<html>Please log in</html>' } },
-    expected: failed,
-  },
-  {
-    what: 'a web page with status 502',
-    script: { fault: { kind: 'status', status: 502, body: '<html>Bad gateway</html>' } },
-    expected: failed,
-  },
+  ...webPages,
   { what: 'compressed frames that were not requested', script: { fault: { kind: 'gzip' } }, expected: textSeen },
   { what: 'a whole answer in place of a stream', script: { fault: { kind: 'whole-answer' } }, expected: textSeen },
 ];

@@ -4,8 +4,9 @@ import type { Json } from '../upstream/check.js';
 import type { Block, Script } from '../upstream/script.js';
 import { type ExpectedAnswer, expectAnswers } from './support/expect-answer.js';
 import { conformance } from './support/gateway.js';
-import { isNative, type Path, someOver } from './support/paths.js';
+import { isNative, someOver } from './support/paths.js';
 import { tools } from './support/requests.js';
+import { type Variant, webPages } from './support/variants.js';
 
 const gateway = conformance();
 
@@ -51,12 +52,6 @@ const failure = (code: string): Json => ({
   type: 'response.failed',
   response: { id: 'resp_stub', object: 'response', status: 'failed', output: [], error: { code, message: 'No.' } },
 });
-
-interface Variant {
-  readonly what: string;
-  readonly script?: Script;
-  readonly expected: ExpectedAnswer | ((path: Path) => ExpectedAnswer);
-}
 
 /** What servers of the format leave out, repeat or order differently. */
 const variants: readonly Variant[] = [
@@ -221,16 +216,7 @@ const failures: readonly Variant[] = [
     expected: broken,
   },
   { what: 'an end before any output', script: { fault: { kind: 'cut', afterBytes: 0 } }, expected: failed },
-  {
-    what: 'a web page with status 200',
-    script: { fault: { kind: 'status', status: 200, body: '<html>Please log in</html>' } },
-    expected: failed,
-  },
-  {
-    what: 'a web page with status 502',
-    script: { fault: { kind: 'status', status: 502, body: '<html>Bad gateway</html>' } },
-    expected: failed,
-  },
+  ...webPages,
 ];
 
 /** Everything of an answer that ends with a call. */

@@ -69,7 +69,7 @@ const conversation: fc.Arbitrary<Conversation> = fc
     });
   });
 
-/** Any conversation that ends with the user, whose calls all have their results. One format has no stop sequences. */
+/** Any conversation that ends with the user, whose calls all have their results. Those of the responses format have no stop sequences. */
 export function conversationFor(client: WireName, upstream: WireName): fc.Arbitrary<Conversation> {
   return client === 'responses' || upstream === 'responses' ? conversation.map((each) => ({ ...each, stop: [] })) : conversation;
 }

@@ -1,7 +1,7 @@
 // Checks a streamed chat-completions answer, frame by frame: framing, schema, and the rules between frames that clients rely on.
 import { isObject, type JsonObject } from '../rest.js';
 import { schemaFaults } from './answer-schemas.js';
-import { rawFramesOf } from './sse-text.js';
+import { parsed, rawFramesOf } from './sse-text.js';
 
 /** Describes the expected answer. */
 export interface AnswerKind {
@@ -112,18 +112,6 @@ class StreamCheck {
     if ('id' in call || 'type' in call || named) this.faults.push(`tool call ${index} repeats its id, type or name`);
     if (begun !== undefined && !isObject(call[String(begun.type)])) this.faults.push(`a fragment of tool call ${index} is not of its type`);
   }
-}
-
-/** Returns the object in a data line. */
-export function parsed(data: string, faults: string[]): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(data);
-    if (isObject(value)) return value;
-  } catch {
-    // Reported below.
-  }
-  faults.push(`a frame is not a JSON object: ${JSON.stringify(data.slice(0, 200))}`);
-  return undefined;
 }
 
 function arrayOf(value: unknown): unknown[] {

@@ -1,21 +1,12 @@
 // Checks a streamed messages answer, event by event: framing, schema, and the rules between events that clients rely on.
 import { isObject, type JsonObject, objectIn } from '../rest.js';
 import { schemaFaults } from './answer-schemas.js';
-import { type AnswerKind, parsed } from './check-chat-completions.js';
-import { rawFramesOf } from './sse-text.js';
+import type { AnswerKind } from './check-chat-completions.js';
+import { eventFaults } from './sse-text.js';
 
 /** Returns what is wrong with the text of a stream that has ended, one line each. An answer that broke off must end with an error event. */
 export function messageStreamFaults(text: string, kind: AnswerKind = {}): string[] {
-  const { frames, faults } = rawFramesOf(text);
-  const check = new StreamCheck(kind, faults);
-  for (const { event, data } of frames) {
-    const value = parsed(data, faults);
-    if (value === undefined) continue;
-    if (event !== value['type']) faults.push(`the event line is ${event ?? 'missing'} where the type is ${String(value['type'])}`);
-    check.take(value);
-  }
-  check.end();
-  return faults;
+  return eventFaults(text, (faults) => new StreamCheck(kind, faults));
 }
 
 /** Fields of usage that the last totals must have, because clients replace the first ones with them. */

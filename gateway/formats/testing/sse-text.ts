@@ -1,4 +1,5 @@
 // Parses the text of server-sent events strictly, to check the framing itself.
+import { isObject, type JsonObject } from '../rest.js';
 
 /** One frame. */
 export interface RawFrame {
@@ -23,4 +24,30 @@ export function rawFramesOf(text: string): { frames: RawFrame[]; faults: string[
     return [{ event: events[0]?.slice('event: '.length), data: data[0]?.slice('data: '.length) ?? '' }];
   });
   return { frames, faults };
+}
+
+/** Passes the events of a stream that names each by its type to a check. Returns what is wrong with them, one line each. */
+export function eventFaults(text: string, checkOf: (faults: string[]) => { take(event: JsonObject): void; end(): void }): string[] {
+  const { frames, faults } = rawFramesOf(text);
+  const check = checkOf(faults);
+  for (const { event, data } of frames) {
+    const value = parsed(data, faults);
+    if (value === undefined) continue;
+    if (event !== value['type']) faults.push(`the event line is ${event ?? 'missing'} where the type is ${String(value['type'])}`);
+    check.take(value);
+  }
+  check.end();
+  return faults;
+}
+
+/** Returns the object in a data line. */
+export function parsed(data: string, faults: string[]): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(data);
+    if (isObject(value)) return value;
+  } catch {
+    // Reported below.
+  }
+  faults.push(`a frame is not a JSON object: ${JSON.stringify(data.slice(0, 200))}`);
+  return undefined;
 }

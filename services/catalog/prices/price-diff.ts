@@ -121,7 +121,7 @@ function exceeds(before: bigint, after: bigint): boolean {
 function typicalCalls(model: Model, pairs: readonly Pair[]): TypicalCall[] {
   const has = (capability: Capability): boolean => model.capabilities.includes(capability);
   const output = (tokens: number): number => Math.min(tokens, model.outputLimitTokens);
-  // One of each other unit, where either version has any.
+  // Each call also uses every other unit that either version has a price for, once.
   const counts = pairs.filter(({ per }) => per === 1).map(({ unit }) => ({ unit, count: 1 }));
   const units = counts.length === 0 ? {} : { units: { counts } };
   const call = (name: string, tokens: Partial<TokenCounts>): TypicalCall =>

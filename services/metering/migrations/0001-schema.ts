@@ -175,7 +175,7 @@ export const schema: Migration = {
       first_output_ms ${sql.int64} NOT NULL,
       PRIMARY KEY (account_id, part, series, bucket_ms)
     ) ${sql.tableOptions}`,
-    // The same for units that are not tokens, by the quarter of an hour. Only calls whose price has any add to it.
+    // Sums of units other than tokens. Calls have rows here only if their price has such a unit.
     `CREATE TABLE usage_unit_sum (
       account_id ${sql.bytes(16)} NOT NULL,
       quarter_ms ${sql.int64} NOT NULL,
