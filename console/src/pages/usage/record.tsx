@@ -85,7 +85,7 @@ function Details({ record }: { record: UsageRecordDetail }) {
       </p>
       {record.quarantined && (
         <Notice tone="warn" title={t.quarantined}>
-          {t.quarantinedHint} <DocsLink page="charging#whose-figures">{t.rules}</DocsLink>
+          {t.quarantinedHint} <DocsLink page="charging#where-token-counts-come-from">{t.rules}</DocsLink>
         </Notice>
       )}
       <RecordCharge record={record} />
@@ -140,7 +140,8 @@ function TheCall({ record }: { record: UsageRecord }) {
               t.sourceReported
             ) : (
               <>
-                {t.sourceEstimated}. {t.sourceEstimatedHint} <DocsLink page="charging#whose-figures">{t.howCounted}</DocsLink>
+                {t.sourceEstimated}. {t.sourceEstimatedHint}{' '}
+                <DocsLink page="charging#where-token-counts-come-from">{t.howCounted}</DocsLink>
               </>
             ),
           ],
