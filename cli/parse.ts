@@ -101,6 +101,11 @@ export function parseModels(text: string): ModelPermission {
   return text === 'all' ? { allModels: true, modelIds: [] } : { allModels: false, modelIds: parseList(text) };
 }
 
+/** Returns the addresses and CIDR blocks of a list, or none for "all". The service checks each of them. */
+export function parseAddresses(text: string): string[] {
+  return text === 'all' ? [] : parseList(text);
+}
+
 /** Returns a whole number within bounds. */
 export function parseCount(text: string, min: number, max: number): number {
   const count = Number(text);

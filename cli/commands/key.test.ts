@@ -19,7 +19,20 @@ describe('accounts and keys', () => {
     expect(account).toMatchObject({ name: 'Acme Ltd', state: 'active', created_at: '2027-01-15T08:00:00.000Z' });
     expect([...gateway.state.callers]).toEqual(['operator']);
 
-    const created = await tollgate(gateway, ['key', 'create', '--name', 'laptop', '--limit', '5', '--expires', '30d', '--models', 'a,b']);
+    const created = await tollgate(gateway, [
+      'key',
+      'create',
+      '--name',
+      'laptop',
+      '--limit',
+      '5',
+      '--expires',
+      '30d',
+      '--models',
+      'a,b',
+      '--addresses',
+      '::1',
+    ]);
     expect(created.code).toBe(0);
     expect(created.stdout.match(/the-secret-wxyz/g)).toHaveLength(1);
     expect(created.stdout).toMatch(/cannot be shown again/);
@@ -29,6 +42,7 @@ describe('accounts and keys', () => {
       lifetimeLimitNanoUsd: 5_000_000_000n,
       expiresAtMs: BigInt(testNowMs + 30 * dayMs),
       models: { allModels: false, modelIds: ['a', 'b'] },
+      allowedAddresses: ['::1'],
     });
 
     const [listed] = await tollgateJson(gateway, ['key', 'list']);
@@ -54,6 +68,9 @@ describe('accounts and keys', () => {
     await tollgate(gateway, ['key', 'limit', id, 'none']);
     await tollgate(gateway, ['key', 'expire', id, 'never']);
     await tollgate(gateway, ['key', 'models', id, 'sandbox/echo']);
+    await tollgate(gateway, ['key', 'addresses', id, '192.0.2.7, 2001:db8::/32']);
+    expect((await tollgate(gateway, ['key', 'show', id])).stdout).toMatch(/allowed addresses +192\.0\.2\.7, 2001:db8::\/32\n/);
+    await tollgate(gateway, ['key', 'addresses', id, 'all']);
     await tollgate(gateway, ['key', 'rename', id, 'desktop']);
     await tollgate(gateway, ['key', 'disable', id]);
     expect(gateway.state.keys[0]).toMatchObject({
@@ -61,6 +78,7 @@ describe('accounts and keys', () => {
       lifetimeLimitNanoUsd: undefined,
       expiresAtMs: undefined,
       models: { allModels: false, modelIds: ['sandbox/echo'] },
+      allowedAddresses: [],
       state: KeyState.KEY_STATE_DISABLED,
     });
     expect((await tollgate(gateway, ['key', 'revoke', id])).stdout).toMatch(/state +revoked/);

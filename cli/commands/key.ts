@@ -9,7 +9,7 @@ import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';
 import { instant } from '../output.js';
 import { listPages, type PageOptions, withPaging } from '../pages.js';
-import { parseInstant, parseLimit, parseModels, parseOverlap, parsePositiveAmount } from '../parse.js';
+import { parseAddresses, parseInstant, parseLimit, parseModels, parseOverlap, parsePositiveAmount } from '../parse.js';
 import { changedRateLimits, hasRateLimits, newRateLimits, type RateLimitOptions, withRateLimits } from '../rate-limits.js';
 import { keyView, type ShownKey } from '../views/key.js';
 
@@ -23,6 +23,7 @@ interface CreateOptions extends UpdateOptions {
   readonly limit?: bigint;
   readonly expires?: bigint;
   readonly models?: ModelPermission;
+  readonly addresses?: string[];
   readonly idempotencyKey?: string;
 }
 
@@ -38,6 +39,11 @@ export function keyCommand(cli: Cli): Command {
     .option('--limit <usd>', 'the lifetime spending limit, the same as --budget lifetime:<usd>', parsePositiveAmount)
     .option('--expires <when>', 'when it expires, for example 30d or 2027-01-31', parseExpiry)
     .option('--models <ids>', 'only these models, separated by commas; all current and future models by default', parseModels)
+    .option(
+      '--addresses <list>',
+      'only from these IP addresses and CIDR blocks, separated by commas; from anywhere by default',
+      parseAddresses,
+    )
     .option('--idempotency-key <key>', 'a retry with the same key creates no second key and shows no secret')
     .action((options: CreateOptions) => create(cli, options));
 
@@ -102,6 +108,13 @@ export function keyCommand(cli: Cli): Command {
     .argument('<key>')
     .argument('<ids>', 'model ids separated by commas, or all', parseModels)
     .action((keyId: string, models: ModelPermission) => update(cli, keyId, { models }, 'models'));
+
+  key
+    .command('addresses')
+    .description('Change from which network addresses a key may be used, everywhere within a second.')
+    .argument('<key>')
+    .argument('<list>', 'IP addresses and CIDR blocks separated by commas, or all', parseAddresses)
+    .action((keyId: string, allowedAddresses: string[]) => update(cli, keyId, { allowedAddresses }, 'allowed_addresses'));
 
   key
     .command('disable <key>')
@@ -173,6 +186,7 @@ function create(cli: Cli, options: CreateOptions): Promise<void> {
       budgets,
       name: options.name,
       models: options.models,
+      allowedAddresses: options.addresses ?? [],
       lifetimeLimitNanoUsd: options.limit ?? lifetimeLimit?.nanoUsd,
       expiresAtMs: options.expires,
       idempotencyKey: options.idempotencyKey ?? '',

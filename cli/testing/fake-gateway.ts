@@ -337,6 +337,7 @@ function auth(state: FakeState): object {
       if (has('rate_limits')) key.rateLimits = request.rateLimits;
       if (has('budgets')) key.budgets = withIds(request.budgets);
       if (has('project_id')) key.projectId = request.projectId;
+      if (has('allowed_addresses')) key.allowedAddresses = request.allowedAddresses;
       return { key };
     },
     revokeKey: async ({ keyId }: { keyId: string }) => {

@@ -41,6 +41,7 @@ const sources: Readonly<Record<Audience, readonly Source[]>> = {
   ],
   owners: [
     { name: 'console', menu: 'Console', description: 'The console: users, sign-in, roles, and what an operator sets up for them.' },
+    { name: 'keys', description: 'Platform keys: what restricts them, and from which network addresses they may be used.' },
     { name: 'projects', description: 'Projects: keys that share models, limits and budgets, and how to set budgets.' },
     {
       name: 'budgets',

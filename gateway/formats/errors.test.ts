@@ -40,6 +40,7 @@ const told: [Reason, number, string, string, number, string][] = [
   ['key_disabled', 403, 'permission_error', 'key_disabled', 403, 'permission_error'],
   ['account_suspended', 403, 'permission_error', 'account_suspended', 403, 'permission_error'],
   ['model_not_permitted', 403, 'permission_error', 'model_not_permitted', 403, 'permission_error'],
+  ['address_not_permitted', 403, 'permission_error', 'address_not_permitted', 403, 'permission_error'],
   ['model_unknown', 404, 'invalid_request_error', 'model_not_found', 404, 'not_found_error'],
   ['model_unpriced', 400, 'invalid_request_error', 'model_unpriced', 400, 'invalid_request_error'],
   ['model_unavailable', 503, 'server_error', 'model_unavailable', 529, 'overloaded_error'],

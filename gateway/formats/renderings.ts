@@ -59,6 +59,7 @@ const reports: Readonly<Record<Reason, Report>> = {
   key_disabled: forbidden('key_disabled'),
   account_suspended: forbidden('account_suspended'),
   model_not_permitted: forbidden('model_not_permitted'),
+  address_not_permitted: forbidden('address_not_permitted'),
   sign_in_refused: consoleOnly,
   sign_in_throttled: consoleOnly,
   session_unknown: consoleOnly,

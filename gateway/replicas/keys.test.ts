@@ -128,6 +128,8 @@ class FakeAuth {
   }
 }
 
+const client = { ip: '192.0.2.7' };
+
 describe('the key replica', () => {
   let auth: FakeAuth;
   let clock: ManualClock;
@@ -156,7 +158,7 @@ describe('the key replica', () => {
   afterEach(() => keys.stop());
 
   const refusalOf = (secret = auth.secret): Promise<string> =>
-    keys.authenticate(secret).then(
+    keys.authenticate(secret, client).then(
       () => 'admitted',
       (error: AppError) => error.reason,
     );
@@ -167,7 +169,7 @@ describe('the key replica', () => {
   });
 
   it('queries auth once for simultaneous calls', async () => {
-    await Promise.all(Array.from({ length: 20 }, () => keys.authenticate(auth.secret)));
+    await Promise.all(Array.from({ length: 20 }, () => keys.authenticate(auth.secret, client)));
     expect(auth.lookUps).toBe(1);
   });
 
@@ -194,10 +196,23 @@ describe('the key replica', () => {
     expect(auth.lookUps).toBe(1);
   });
 
+  it('refuses a key at an address that is not allowed, from the moment the list is pushed', async () => {
+    expect(await refusalOf()).toBe('admitted');
+    await auth.change({ allowedAddresses: ['198.51.100.0/24'] });
+    await expect(keys.authenticate(auth.secret, client)).rejects.toMatchObject({
+      reason: 'address_not_permitted',
+      details: { address: client.ip },
+      key: { id: auth.key.id },
+    });
+    expect(await keys.authenticate(auth.secret, { ip: '::ffff:198.51.100.9' })).toMatchObject({ key: { id: auth.key.id } });
+    await auth.change({ allowedAddresses: ['198.51.100.0/24', client.ip] });
+    expect(await refusalOf()).toBe('admitted');
+  });
+
   it('refuses the keys of an account from the moment it is pushed as suspended', async () => {
     expect(await refusalOf()).toBe('admitted');
     await auth.suspend();
-    await expect(keys.authenticate(auth.secret)).rejects.toMatchObject({
+    await expect(keys.authenticate(auth.secret, client)).rejects.toMatchObject({
       reason: 'account_suspended',
       message: 'The account of this platform key is suspended: invoice 7 is unpaid',
     });
@@ -205,51 +220,51 @@ describe('the key replica', () => {
 
   it('applies the rate limits of an account from the moment they are pushed', async () => {
     const accountRateLimits = AccountRateLimits.fromPartial({ allModels: { requestsPerMinute: 5 } });
-    expect((await keys.authenticate(auth.secret)).accountRateLimits).toBeUndefined();
+    expect((await keys.authenticate(auth.secret, client)).accountRateLimits).toBeUndefined();
     const account = Account.fromPartial({ id: auth.key.accountId, state: auth.accountState, rateLimits: accountRateLimits });
     await auth.send([WatchKeysResponse_Change.fromPartial({ changed: { $case: 'account', value: account } })]);
-    expect((await keys.authenticate(auth.secret)).accountRateLimits).toEqual(accountRateLimits);
+    expect((await keys.authenticate(auth.secret, client)).accountRateLimits).toEqual(accountRateLimits);
   });
 
   const month = (scope: BudgetScope, limitNanoUsd: bigint): Budget =>
     Budget.fromPartial({ id: newId('bud'), scope, limitNanoUsd, version: 1n });
 
   it('applies the models, limits and budgets of a project, but no older ones', async () => {
-    expect((await keys.authenticate(auth.secret)).budgets).toEqual([]);
+    expect((await keys.authenticate(auth.secret, client)).budgets).toEqual([]);
     const rateLimits = { requestsPerMinute: 5, tokensPerMinute: undefined, concurrentCalls: undefined };
     const budgets = [month(BudgetScope.BUDGET_SCOPE_PROJECT, 5n)];
     const changed: Project = { ...auth.project, rateLimits, budgets, models: { allModels: false, modelIds: ['a'] }, version: 2n };
     await auth.send([projectChange(changed)]);
-    expect(await keys.authenticate(auth.secret)).toMatchObject({ project: changed, budgets });
+    expect(await keys.authenticate(auth.secret, client)).toMatchObject({ project: changed, budgets });
     await auth.send([
       projectChange({ ...changed, budgets: [], version: 1n }),
       projectChange({ ...changed, id: newId('proj'), version: 3n }),
     ]);
-    expect(await keys.authenticate(auth.secret)).toMatchObject({ project: changed, budgets });
+    expect(await keys.authenticate(auth.secret, client)).toMatchObject({ project: changed, budgets });
     expect(auth.lookUps).toBe(1);
   });
 
   it('replaces the budgets of the key and of its account each for itself, and the time zone', async () => {
     const [ofKey, ofProject, ofAccount] = [3, 2, 1].map((scope) => month(scope, 5n)) as [Budget, Budget, Budget];
     auth.budgets = [ofKey, ofProject, ofAccount];
-    expect((await keys.authenticate(auth.secret)).budgets).toHaveLength(3);
+    expect((await keys.authenticate(auth.secret, client)).budgets).toHaveLength(3);
     const raised = { ...ofKey, limitNanoUsd: 9n, version: 2n };
     await auth.send([
       WatchKeysResponse_Change.fromPartial({ changed: { $case: 'key', value: { ...auth.key, budgets: [raised], version: 2n } } }),
     ]);
     const account = Account.fromPartial({ id: auth.key.accountId, state: auth.accountState, timeZone: 'Asia/Shanghai' });
     await auth.send([WatchKeysResponse_Change.fromPartial({ changed: { $case: 'account', value: account } })]);
-    expect(await keys.authenticate(auth.secret)).toMatchObject({ budgets: [ofProject, raised], accountTimeZone: 'Asia/Shanghai' });
+    expect(await keys.authenticate(auth.secret, client)).toMatchObject({ budgets: [ofProject, raised], accountTimeZone: 'Asia/Shanghai' });
     expect(auth.lookUps).toBe(1);
   });
 
   it('applies the settings of the project to which a key moves', async () => {
-    await keys.authenticate(auth.secret);
+    await keys.authenticate(auth.secret, client);
     auth.budgets = [month(BudgetScope.BUDGET_SCOPE_PROJECT, 5n)];
     auth.project = { ...auth.project, id: newId('proj') };
     auth.key = { ...auth.key, projectId: auth.project.id, version: 2n };
     await auth.send([WatchKeysResponse_Change.fromPartial({ changed: { $case: 'key', value: auth.key } })]);
-    expect(await keys.authenticate(auth.secret)).toMatchObject({ budgets: auth.budgets, project: auth.project });
+    expect(await keys.authenticate(auth.secret, client)).toMatchObject({ budgets: auth.budgets, project: auth.project });
   });
 
   it('refuses a key at the exact instant of its expiry', async () => {
@@ -278,7 +293,7 @@ describe('the key replica', () => {
   it('refuses a secret from the moment its key is pushed as rotated without overlap', async () => {
     expect(await refusalOf()).toBe('admitted');
     const former = await auth.rotate(BigInt(clock.nowMs()));
-    await expect(keys.authenticate(former)).rejects.toMatchObject({
+    await expect(keys.authenticate(former, client)).rejects.toMatchObject({
       reason: 'key_revoked',
       message: expect.stringContaining(`ends in ${auth.secret.slice(-4)}`),
     });

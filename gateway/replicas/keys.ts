@@ -9,7 +9,7 @@ import { callContext } from '#client/call-context.js';
 import { hashSecret, isWellFormedSecret } from './key-secret.js';
 import { Outage } from '../call/outage.js';
 import type { GatewayPeers } from '../peers.js';
-import { assertUsable } from './usable-key.js';
+import { assertUsable, type ClientAddress } from './usable-key.js';
 import { type FeedState, feedState, watch, type Watch } from '#kit/rpc/watch.js';
 
 /** Lifetime of an entry while auth's changes arrive: bounds the memory of idle keys, not staleness. */
@@ -79,10 +79,10 @@ export interface KeyReplica {
   feed(): FeedState;
   /**
    * Returns the active key of a secret at this instant. Throws key_malformed, key_unknown, key_revoked, key_disabled,
-   * key_expired or account_suspended, and service_unavailable if auth cannot be reached, unless the key is known and still served without
-   * auth. If the key exists, the error is an UnusableKeyError.
+   * key_expired, account_suspended or address_not_permitted, and service_unavailable if auth cannot be reached, unless the key is known and
+   * still served without auth. If the key exists, the error is an UnusableKeyError.
    */
-  authenticate(secret: string): Promise<UsableKey>;
+  authenticate(secret: string, client: ClientAddress): Promise<UsableKey>;
 }
 
 /**
@@ -262,7 +262,7 @@ export function createKeyReplica(deps: {
     isLive: () => following?.isLive() === true,
     isUsable: () => following?.isLive() === true || (entries.size > 0 && clock.nowMs() - heardAtMs() < withoutAuthMs),
     feed: () => feedState(following),
-    async authenticate(secret) {
+    async authenticate(secret, client) {
       if (!isWellFormedSecret(secret)) {
         throw new AppError(
           'key_malformed',
@@ -271,7 +271,7 @@ export function createKeyReplica(deps: {
       }
       const entry = await lookUp(hashSecret(secret));
       try {
-        assertUsable(entry.key, entry, clock.nowMs());
+        assertUsable(entry.key, client, entry, clock.nowMs());
       } catch (error) {
         throw error instanceof AppError ? new UnusableKeyError(entry.key, error) : error;
       }

@@ -88,6 +88,7 @@ export const fieldRules = {
   lifetime_of_key: 'must not be lifetime for a key; set the lifetime limit of the key instead',
   budgets_beside_limit: 'must have fewer than {max} entries, because the lifetime limit of the key counts as one of its {max} budgets',
   some_percents: 'must name at least one percentage, because a soft budget only sends alerts',
+  address_block: 'must be IP addresses or CIDR blocks such as 192.0.2.7, 198.51.100.0/24 or 2001:db8::/32; "{address}" is neither',
   time_zone: 'must be the IANA name of a time zone, such as Europe/Berlin or UTC',
   model_name: 'must have 1 to {max} of the characters a-z 0-9 . _ : / - and begin with a letter or a digit',
 
@@ -215,6 +216,11 @@ export const sentences = {
     model_not_in_key: 'The platform key ending in {last_four} may not use the model "{model}". GET /v1/models lists the models it may use.',
     model_not_in_project:
       'The project "{project}" of this platform key may not use the model "{model}". GET /v1/models lists the models it may use.',
+  },
+  address_not_permitted: {
+    address_not_permitted: 'This platform key may not be used from this network address.',
+    address_not_in_key:
+      'The platform key ending in {last_four} may not be used from {address}. Call from one of its allowed addresses, or add this one to them.',
   },
   peer_not_permitted: { peer_not_permitted: 'This process may not make the call.' },
   sign_in_refused: { sign_in_refused: 'Sign-in failed: the details do not match, or the link has expired.' },

@@ -44,6 +44,8 @@ export const reasons = {
   account_suspended: Status.PERMISSION_DENIED,
   /** The key may not use this model. */
   model_not_permitted: Status.PERMISSION_DENIED,
+  /** The key may not be used from the client's network address. */
+  address_not_permitted: Status.PERMISSION_DENIED,
   /** This process may not call this RPC. */
   peer_not_permitted: Status.PERMISSION_DENIED,
 

@@ -25,6 +25,7 @@ export const refusalPauseMs = quarterMs;
 /** Reasons for which every call of a key is refused until someone acts. An alert is sent when calls of a key begin to be refused for one of them. */
 export const standingReasons: readonly Reason[] = [
   'account_suspended',
+  'address_not_permitted',
   'balance_empty',
   'budget_reached',
   'key_disabled',

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { createKey } from '../support/calls.js';
 import { addUser, Browser } from '../support/console.js';
 import { type Idp, type IdpFault, startIdp } from '../support/idp.js';
 import { freePort } from '../support/process.js';
@@ -246,8 +247,8 @@ describe.each(modes)('coming into the console, %s', (mode) => {
   });
 });
 
-describe('a console behind a proxy', () => {
-  it('counts sign-ups by the address that the proxy saw, whatever the caller said before it', async () => {
+describe('a gateway behind a proxy', () => {
+  it('knows clients by the address that the proxy saw, whatever they said before it: for sign-ups, and for keys', async () => {
     const system = await startSystem('single', { TOLLGATE_AUTH_SIGN_UP: 'true', TOLLGATE_GATEWAY_TRUST_PROXY: 'true' });
     try {
       const signUp = async (index: number, client: string): Promise<number> => {
@@ -258,6 +259,13 @@ describe('a console behind a proxy', () => {
       for (let index = 0; index < 11; index += 1) first.push(await signUp(index, '203.0.113.7'));
       expect(first).toEqual([...Array.from({ length: 10 }, () => 201), 429]);
       expect(await signUp(11, '203.0.113.8')).toBe(201);
+      const { id } = await system.json<{ id: string }>('account', 'create', 'Fenced');
+      const { secret } = await createKey(system, 'fenced', '--account', id, '--addresses', '203.0.113.0/24,2001:db8::/32');
+      const called = async (from: string): Promise<number> =>
+        (await fetch(`${system.baseUrl}/v1/models`, { headers: { 'x-api-key': secret, 'x-forwarded-for': from } })).status;
+      expect(await called('203.0.113.7, 198.51.100.1')).toBe(403);
+      expect(await called('198.51.100.1, 203.0.113.7')).toBe(200);
+      expect(await called('2001:db8::1')).toBe(200);
     } finally {
       await system.stop();
     }

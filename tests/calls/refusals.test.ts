@@ -66,12 +66,13 @@ describe.each(modes)('a refused call, %s', (mode) => {
 
   it('is found by its request id, with its reason and its figures, whatever the reason', async () => {
     const accountId = await account('0.0002');
-    const [reader, limited, narrow, revoked, disabled] = [
+    const [reader, limited, narrow, revoked, disabled, elsewhere] = [
       await keyOf(accountId),
       await keyOf(accountId, '--limit', '0.000001'),
       await keyOf(accountId, '--models', 'sandbox/echo'),
       await keyOf(accountId),
       await keyOf(accountId),
+      await keyOf(accountId, '--addresses', '198.51.100.0/24'),
     ];
     await system.cli('key', 'revoke', revoked.id);
     await system.cli('key', 'disable', disabled.id);
@@ -123,6 +124,16 @@ describe.each(modes)('a refused call, %s', (mode) => {
       },
       { ask: () => chat(system, revoked.secret), status: 401, refusal: { reason: 'key_revoked', key_id: revoked.id, model: null } },
       { ask: () => chat(system, disabled.secret), status: 403, refusal: { reason: 'key_disabled', key_id: disabled.id } },
+      {
+        ask: () => chat(system, elsewhere.secret),
+        status: 403,
+        refusal: {
+          reason: 'address_not_permitted',
+          key_id: elsewhere.id,
+          message: expect.stringContaining('127.0.0.1'),
+          figures: { address: expect.stringContaining('127.0.0.1') },
+        },
+      },
     ];
     const ids: string[] = [];
     for (const { ask, status, refusal } of kinds) {
@@ -140,7 +151,15 @@ describe.each(modes)('a refused call, %s', (mode) => {
     expect(listed.map((line) => (JSON.parse(line) as Refusal).request_id).toSorted()).toEqual(ids.toSorted());
     expect(await totals('--account', accountId, '--by', 'reason')).toEqual([
       ...['invalid_request', 'model_unknown'].map((name) => ({ name, then_name: null, calls: 2 })),
-      ...['balance_empty', 'body_too_large', 'key_disabled', 'key_limit_reached', 'key_revoked', 'model_not_permitted'].map((name) => ({
+      ...[
+        'address_not_permitted',
+        'balance_empty',
+        'body_too_large',
+        'key_disabled',
+        'key_limit_reached',
+        'key_revoked',
+        'model_not_permitted',
+      ].map((name) => ({
         name,
         then_name: null,
         calls: 1,

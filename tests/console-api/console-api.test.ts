@@ -165,7 +165,11 @@ describe.each(modes)('the console’s API, %s', (mode) => {
       limit_usd: null,
       models: ['sandbox/story'],
     });
-    expect(await patch({ models: null })).toMatchObject({ models: null });
+    expect(await patch({ models: null, allowed_addresses: ['192.0.2.7'] })).toMatchObject({
+      models: null,
+      allowed_addresses: ['192.0.2.7'],
+    });
+    expect(await patch({ allowed_addresses: null })).toMatchObject({ allowed_addresses: [] });
     const response = await owner.ask('PATCH', `${account}/keys/${key.id}`, { limit_usd: '1.0000000001' });
     expect([response.status, await response.json()]).toMatchObject([400, { error: { code: 'invalid_request', field: 'limit_usd' } }]);
   });
@@ -178,6 +182,7 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     ['name', { name: '  ' }],
     ['models', { models: [] }],
     ['models.0', { models: ['größer'] }],
+    ['allowed_addresses', { allowed_addresses: ['192.0.2.7', 'home'] }],
   ])('names %s when that is what is wrong with a key to be made', async (field, body) => {
     const response = await owner.ask('POST', `${account}/keys`, { name: 'wrong', ...body });
     expect([response.status, await response.json()]).toMatchObject([400, { error: { code: 'invalid_request', field } }]);

@@ -61,6 +61,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     readonly spent_usd: string;
     readonly limit_usd: string | null;
     readonly models: readonly string[] | null;
+    readonly allowed_addresses: readonly string[];
     readonly expires_at: string | null;
   }
 
@@ -276,7 +277,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await expectNoFaults(person);
   });
 
-  it('can have limits and models, whose errors are shown at their fields', async () => {
+  it('can have limits, models and addresses, whose errors are shown at their fields', async () => {
     const person = await newMember(chromium, system, owner, { timeZone: 'Asia/Kolkata' });
     const page = await person.open(`${keysPath}?create`);
     const form = dialog(page);
@@ -298,6 +299,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await form.getByLabel('Search models').fill('echo');
     await form.getByRole('checkbox', { name: 'sandbox/echo' }).check();
     await form.getByRole('button', { name: 'Create key' }).click();
+    const secret = await secretOn(page);
     await page.getByRole('button', { name: 'I have saved it' }).click();
     expect(await keyNamed('careful')).toMatchObject({ limit_usd: '0.5', models: ['sandbox/echo'], expires_at: '2027-01-31T06:30:00.000Z' });
 
@@ -312,9 +314,23 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await act(page, 'careful', 'Edit');
     await dialog(page).getByLabel('Lifetime limit in USD').fill('');
     await dialog(page).getByText('All current and future models').click();
+    await dialog(page).getByLabel('Allowed addresses').fill('here');
+    await dialog(page).getByRole('button', { name: 'Save' }).click();
+    await dialog(page).getByText('"here" is neither').waitFor();
+    await dialog(page).getByLabel('Allowed addresses').fill('192.0.2.7\n2001:db8::/32');
     await dialog(page).getByRole('button', { name: 'Save' }).click();
     await dialog(page).waitFor({ state: 'detached' });
-    expect(await keyNamed('careful')).toMatchObject({ limit_usd: null, models: null, expires_at: '2027-01-31T06:30:00.000Z' });
+    expect(await keyNamed('careful')).toMatchObject({
+      limit_usd: null,
+      models: null,
+      allowed_addresses: ['192.0.2.7', '2001:db8::/32'],
+      expires_at: '2027-01-31T06:30:00.000Z',
+    });
+    // A call from elsewhere is refused, and the page of the key leads to the list.
+    await eventually(async () => ((await status(secret)) === 403 ? true : undefined));
+    await page.goto(`${system.baseUrl}/console${keysPath}/${(await keyNamed('careful')).id}`);
+    await page.getByRole('link', { name: 'Change the addresses' }).click();
+    expect(await dialog(page).getByLabel('Allowed addresses').inputValue()).toBe('192.0.2.7\n2001:db8::/32');
     await expectNoFaults(person);
   });
 

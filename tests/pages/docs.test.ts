@@ -45,7 +45,7 @@ describe.each(modes)('the docs, %s', (mode) => {
       expect(text.replace(/<script( type="module")? src="[./]+\/console\/\w+\.js"><\/script>/g, '')).not.toMatch(
         /<script|\sstyle=|\son\w+="|href="\//,
       );
-      expect(gzipSync(text).length).toBeLessThan(30_000);
+      expect(gzipSync(text).length).toBeLessThan(40_000);
       for (const { pathname, hash } of linksOf(text, path)) {
         waiting.push(pathname);
         if (hash !== '') anchors.push([path, pathname, decodeURIComponent(hash.slice(1))]);

@@ -4,6 +4,7 @@ import { dictionary } from './text.js';
 export const refusingText = dictionary(
   {
     reason_account_suspended: 'account suspended',
+    reason_address_not_permitted: 'address not allowed for the key',
     reason_balance_empty: 'balance used up',
     reason_balance_held: 'balance held by calls in flight',
     reason_body_too_large: 'request too large',
@@ -34,6 +35,7 @@ export const refusingText = dictionary(
     enableKey: 'Enable the key',
     changeExpiry: 'Change the expiry',
     allowModel: 'Change the models',
+    allowAddress: 'Change the addresses',
     changeRateLimits: 'Change rate limits',
     createKey: 'Create a key',
     seeRefused: 'See refused calls',
@@ -45,6 +47,7 @@ export const refusingText = dictionary(
   },
   {
     reason_account_suspended: '账户已停用',
+    reason_address_not_permitted: '密钥不可从该地址使用',
     reason_balance_empty: '余额不足',
     reason_balance_held: '余额被进行中的调用冻结',
     reason_body_too_large: '请求过大',
@@ -75,6 +78,7 @@ export const refusingText = dictionary(
     enableKey: '启用密钥',
     changeExpiry: '修改到期时间',
     allowModel: '修改可用模型',
+    allowAddress: '修改允许的地址',
     changeRateLimits: '修改速率限制',
     createKey: '创建密钥',
     seeRefused: '查看被拒绝的调用',

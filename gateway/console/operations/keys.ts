@@ -58,6 +58,7 @@ export const keys: Area = {
             name: body.name,
             projectId: body.project_id ?? '',
             budgets: budgetsOf(body.budgets ?? []),
+            allowedAddresses: body.allowed_addresses ?? [],
             ...(body.models == null ? {} : { models: { modelIds: body.models } }),
             ...(body.limit_usd == null ? {} : { lifetimeLimitNanoUsd: limitNanoUsd(body.limit_usd) }),
             ...(body.expires_at == null ? {} : { expiresAtMs: expiryMs(body.expires_at, deps.clock.nowMs()) }),
@@ -80,7 +81,8 @@ export const keys: Area = {
     operation({
       method: 'PATCH',
       path: '/accounts/{account}/keys/{key}',
-      summary: 'Change a key: absent fields are unchanged; null removes the limits, the budgets, the expiry or the restriction to models.',
+      summary:
+        'Change a key: absent fields are unchanged; null removes the limits, the budgets, the expiry or the restriction to models or addresses.',
       who: 'change keys',
       body: UpdateKey,
       answers: [ok(ApiKey)],
@@ -95,6 +97,7 @@ export const keys: Area = {
             name: body.name ?? '',
             projectId: body.project_id ?? '',
             budgets: budgetsOf(body.budgets ?? []),
+            allowedAddresses: body.allowed_addresses ?? [],
             models: body.models === null ? { allModels: true } : { modelIds: body.models ?? [] },
             ...(typeof body.limit_usd === 'string' ? { lifetimeLimitNanoUsd: limitNanoUsd(body.limit_usd) } : {}),
             ...(typeof body.expires_at === 'string' ? { expiresAtMs: expiryMs(body.expires_at, deps.clock.nowMs()) } : {}),
@@ -109,6 +112,7 @@ export const keys: Area = {
               rate_limits: 'rate_limits',
               project_id: 'project_id',
               budgets: 'budgets',
+              allowed_addresses: 'allowed_addresses',
             }),
           }),
           call.context(),
@@ -167,7 +171,7 @@ export const keys: Area = {
           deps.peers.auth.getAccount({ accountId }, call.context()),
           deps.peers.auth.getProject({ projectId: key.projectId, accountId }, call.context()),
         ]);
-        assertUsable(key, { accountState: account!.state, accountStateReason: account!.stateReason }, deps.clock.nowMs());
+        assertUsable(key, ctx, { accountState: account!.state, accountStateReason: account!.stateReason }, deps.clock.nowMs());
         const state = stateOf(ctx);
         state.key = key;
         state.project = project;

@@ -37,6 +37,7 @@ export function renderConsoleKey(standing: ConsoleKey): ApiKey {
     remaining_usd: maybe(remaining, (left) => formatUsd(left < 0n ? 0n : left)),
     rate_limits: renderRateLimits(key.rateLimits),
     budgets: renderBudgets(key.budgets, budgetSpend),
+    allowed_addresses: key.allowedAddresses,
     expires_at: maybe(key.expiresAtMs, instant),
     created_at: instant(key.createdAtMs),
     revoked_at: maybe(key.revokedAtMs, instant),

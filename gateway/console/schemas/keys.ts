@@ -21,6 +21,9 @@ export const ApiKey = view('Key', {
   remaining_usd: nullable(Usd, 'Null: the key has no limit.'),
   rate_limits: RateLimits,
   budgets: Type.Array(Budget, { description: 'Beside the limit of the lifetime.' }),
+  allowed_addresses: Type.Array(Text, {
+    description: 'IP addresses and CIDR blocks from which calls are accepted; empty: from anywhere.',
+  }),
   expires_at: nullable(Time),
   created_at: Time,
   revoked_at: nullable(Time),
@@ -61,6 +64,11 @@ export const Models = Type.Array(
   },
 );
 
+const AllowedAddresses = Type.Array(Type.String({ minLength: 1, maxLength: 60 }), {
+  maxItems: 50,
+  description: 'IP addresses and CIDR blocks such as 192.0.2.7, 198.51.100.0/24 or 2001:db8::/32. Empty: calls are accepted from anywhere.',
+});
+
 export const CreateKey = Type.Object({
   name: Name,
   project_id: Type.Optional(Text),
@@ -68,11 +76,12 @@ export const CreateKey = Type.Object({
   limit_usd: optional(UsdBody),
   rate_limits: optional(RateLimitsBody),
   budgets: optional(BudgetsBody),
+  allowed_addresses: optional(AllowedAddresses),
   expires_at: optional(Instant),
 });
 export type CreateKey = Static<typeof CreateKey>;
 
-/** Absent fields are unchanged; null removes the limits, the budgets, the expiry or the restriction to models. Rate limits and budgets are replaced together. */
+/** Absent fields are unchanged; null removes the limits, the budgets, the expiry or the restriction to models or addresses. Rate limits and budgets are replaced together. */
 export const UpdateKey = Type.Object({
   name: Type.Optional(Name),
   project_id: Type.Optional(Text),
@@ -80,6 +89,7 @@ export const UpdateKey = Type.Object({
   limit_usd: optional(UsdBody),
   rate_limits: optional(RateLimitsBody),
   budgets: optional(BudgetsBody),
+  allowed_addresses: optional(AllowedAddresses),
   expires_at: optional(Instant),
   state: Type.Optional(Type.Enum(['active', 'disabled'])),
 });

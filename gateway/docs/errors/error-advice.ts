@@ -80,6 +80,11 @@ const caller = {
     means: 'The key may not use this model.',
     todo: 'Use a model that `GET /v1/models` lists, or change the key’s models.',
   },
+  address_not_permitted: {
+    means:
+      'The key has a list of [allowed addresses](keys.md#allowed-addresses), and `address`, from which the call came, is not among them.',
+    todo: 'Call from an allowed address, or add this one to the key. Behind a proxy, check which address the gateway sees.',
+  },
 };
 
 const models = {

@@ -25,7 +25,7 @@ export function authenticate(keys: KeyReplica): Middleware {
     const startedAtMs = performance.now();
     for (const [index, secret] of secrets.entries()) {
       try {
-        const { key, project, accountRateLimits, budgets, accountTimeZone } = await keys.authenticate(secret);
+        const { key, project, accountRateLimits, budgets, accountTimeZone } = await keys.authenticate(secret, ctx);
         const state = stateOf(ctx);
         state.key = key;
         state.project = project;

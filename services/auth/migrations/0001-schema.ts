@@ -57,6 +57,7 @@ export const schema: Migration = {
     'CREATE INDEX project_by_account ON project (account_id, id)',
     'CREATE UNIQUE INDEX project_by_change ON project (change_number)',
 
+    // allowed_addresses is a JSON list.
     `CREATE TABLE platform_key (
       id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
       account_id ${sql.bytes(16)} NOT NULL,
@@ -70,6 +71,7 @@ export const schema: Migration = {
       lifetime_limit_nano_usd ${sql.int64} NULL CHECK (lifetime_limit_nano_usd > 0),
       rate_limits ${sql.longText} NULL,
       budgets ${sql.longText} NOT NULL,
+      allowed_addresses ${sql.longText} NOT NULL,
       expires_at_ms ${sql.int64} NULL,
       state ${sql.int32} NOT NULL CHECK (state IN (1, 2, 3)),
       created_at_ms ${sql.int64} NOT NULL,

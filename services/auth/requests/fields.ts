@@ -3,6 +3,7 @@
 import { AppError } from '#client/errors/app-error.js';
 import { fieldFault } from '#client/errors/fault.js';
 import { idToBytes } from '#kit/id.js';
+import { canonicalBlock } from '#kit/net/address-set.js';
 import type { ModelPermission } from '#proto/auth/v1/auth.js';
 
 const nameCharactersMax = 200;
@@ -12,6 +13,7 @@ const modelIdsMax = 150;
 const searchCharactersMax = 200;
 /** A catalog id. */
 export const modelIdForm = /^[\x21-\x7e]{1,200}$/;
+const addressesMax = 50;
 const secretHashBytes = 32;
 // The end of the year 9999; later years have no four-digit form in ISO 8601.
 const expiresAtMsMax = 253_402_300_799_999n;
@@ -84,6 +86,17 @@ export function checkedModels(models: ModelPermission): ModelPermission {
     throw fieldFault('models.model_ids', 'model_ids');
   }
   return { allModels: false, modelIds };
+}
+
+/** Returns addresses and CIDR blocks in one spelling, without duplicates. */
+export function checkedAddresses(addresses: readonly string[]): string[] {
+  if (addresses.length > addressesMax) throw fieldFault('allowed_addresses', 'max_items', { max: addressesMax });
+  const blocks = addresses.map((address) => {
+    const block = canonicalBlock(address);
+    if (block === undefined) throw fieldFault('allowed_addresses', 'address_block', { address: address.slice(0, 60) });
+    return block;
+  });
+  return [...new Set(blocks)];
 }
 
 /** Checks that a lifetime limit is above zero. */

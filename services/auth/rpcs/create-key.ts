@@ -7,7 +7,15 @@ import type { RpcDeps } from '../deps.js';
 import { hashSecret, lastFour, mintSecret } from '../key-secret.js';
 import { Budget, BudgetScope } from '#proto/budget/v1/budget.js';
 import { assertKeyBudgets, budgetWords, changedBudgets, checkedKeyBudgets } from '../requests/budgets.js';
-import { accountIdBytes, checkedExpiry, checkedLifetimeLimit, checkedModels, checkedName, projectIdBytes } from '../requests/fields.js';
+import {
+  accountIdBytes,
+  checkedAddresses,
+  checkedExpiry,
+  checkedLifetimeLimit,
+  checkedModels,
+  checkedName,
+  projectIdBytes,
+} from '../requests/fields.js';
 import { found } from '../requests/found.js';
 import { defaultProjectId } from '#rules/default-project.js';
 import { assertOpenProject } from '../requests/own-project.js';
@@ -30,6 +38,7 @@ export async function createKey(request: CreateKeyRequest, context: CallContext,
       ...(request.projectId === '' ? {} : { project: key.projectId }),
       ...(key.rateLimits === undefined ? {} : { rate_limits: rateLimitWords(key.rateLimits) }),
       ...(key.budgets.length === 0 ? {} : { budgets: budgetWords(key.budgets) }),
+      ...(key.allowedAddresses.length === 0 ? {} : { allowed_addresses: key.allowedAddresses }),
     };
     const event = { action: 'key.create', accountId: key.accountId, targetId: key.id, detail };
     const checkProject = (project: Project | undefined): void => assertOpenProject(project, key.accountId);
@@ -57,6 +66,7 @@ function checkedRequest(request: CreateKeyRequest): CreateKeyRequest {
     rateLimits: checkedRateLimits(request.rateLimits),
     projectId: request.projectId || defaultProjectId(request.accountId),
     budgets: budgets.map((setting) => Budget.fromPartial(setting)),
+    allowedAddresses: checkedAddresses(request.allowedAddresses),
   };
 }
 
@@ -81,5 +91,6 @@ function newKey(request: CreateKeyRequest, secret: string, clock: Clock): Key {
     previousSecretsExpireAtMs: undefined,
     rateLimits: request.rateLimits,
     budgets: changedBudgets([], request.budgets, { scope: BudgetScope.BUDGET_SCOPE_KEY, scopeId: id }, nowMs),
+    allowedAddresses: request.allowedAddresses,
   };
 }

@@ -74,6 +74,16 @@ describe.each(testEngines)('keys on %s', (engine) => {
       expect((await get(key.id)).models?.modelIds).toEqual(modelIds);
     });
 
+    it('with addresses and blocks of addresses, each once and in one spelling', async () => {
+      const { key, secret } = await create({ allowedAddresses: ['192.0.2.7', '2001:DB8:0::/32', '2001:db8::/32', '192.0.2.7'] });
+      expect(await get(key.id)).toEqual(key);
+      expect(key.allowedAddresses).toEqual(['192.0.2.7', '2001:db8::/32']);
+      expect((await authenticate(secret)).key).toEqual(key);
+      const changed = await update({ keyId: key.id, allowedAddresses: ['198.51.100.0/24'] }, 'allowed_addresses');
+      expect(changed).toEqual({ ...key, version: 2n, allowedAddresses: ['198.51.100.0/24'] });
+      expect((await update({ keyId: key.id }, 'allowed_addresses')).allowedAddresses).toEqual([]);
+    });
+
     it('once however often the call is repeated, with the secret only in the first response', async () => {
       const answers = await Promise.all(Array.from({ length: 8 }, () => create({ name: 'Once', idempotencyKey: 'once' })));
       expect(new Set(answers.map(({ key }) => key.id)).size).toBe(1);
@@ -107,6 +117,8 @@ describe.each(testEngines)('keys on %s', (engine) => {
       ['151 models', { models: { modelIds: Array.from({ length: 151 }, (_, index) => `m${index}`) } }, 'models.model_ids'],
       ['a limit of zero', { lifetimeLimitNanoUsd: 0n }, 'lifetime_limit_nano_usd'],
       ['an expiry in the past', { expiresAtMs: 1n }, 'expires_at_ms'],
+      ['a name as an address', { allowedAddresses: ['example.com'] }, 'allowed_addresses'],
+      ['51 addresses', { allowedAddresses: Array.from({ length: 51 }, (_, index) => `192.0.2.${index}`) }, 'allowed_addresses'],
       ['an expiry in microseconds', { expiresAtMs: 1_900_000_000_000_000n }, 'expires_at_ms'],
     ])('not with %s', async (_, fields, field) => {
       await expect(create(fields)).rejects.toMatchObject({ reason: 'invalid_request', details: { field } });

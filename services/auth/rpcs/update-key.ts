@@ -8,7 +8,15 @@ import { formatUsd } from '#rules/money.js';
 import type { RpcDeps } from '../deps.js';
 import { BudgetScope } from '#proto/budget/v1/budget.js';
 import { assertKeyBudgets, budgetWords, changedBudgets, checkedKeyBudgets } from '../requests/budgets.js';
-import { checkedExpiry, checkedLifetimeLimit, checkedModels, checkedName, invalidField, projectIdBytes } from '../requests/fields.js';
+import {
+  checkedAddresses,
+  checkedExpiry,
+  checkedLifetimeLimit,
+  checkedModels,
+  checkedName,
+  invalidField,
+  projectIdBytes,
+} from '../requests/fields.js';
 import { found } from '../requests/found.js';
 import { assertMayIn, ownKey } from '../requests/own-key.js';
 import { defaultProjectId } from '#rules/default-project.js';
@@ -16,7 +24,17 @@ import { assertOpenProject } from '../requests/own-project.js';
 import { checkedRateLimits, rateLimitWords } from '../requests/rate-limits.js';
 import { checkedUpdateMask } from '../requests/update-mask.js';
 
-const fields = ['name', 'models', 'lifetime_limit_nano_usd', 'expires_at_ms', 'state', 'rate_limits', 'project_id', 'budgets'] as const;
+const fields = [
+  'name',
+  'models',
+  'lifetime_limit_nano_usd',
+  'expires_at_ms',
+  'state',
+  'rate_limits',
+  'project_id',
+  'budgets',
+  'allowed_addresses',
+] as const;
 
 /** Changes the fields of the mask. Raises invalid_request, not_found, and failed_precondition for a revoked key and a deleted project. */
 export async function updateKey(request: UpdateKeyRequest, context: CallContext, deps: RpcDeps): Promise<UpdateKeyResponse> {
@@ -60,7 +78,17 @@ export async function updateKey(request: UpdateKeyRequest, context: CallContext,
   return { key };
 }
 
-function auditDetail({ name, models, lifetimeLimitNanoUsd, expiresAtMs, state, rateLimits, projectId, budgets }: Key): object {
+function auditDetail({
+  name,
+  models,
+  lifetimeLimitNanoUsd,
+  expiresAtMs,
+  state,
+  rateLimits,
+  projectId,
+  budgets,
+  allowedAddresses,
+}: Key): object {
   return {
     name,
     models: models?.allModels === true ? 'all' : models?.modelIds,
@@ -70,6 +98,7 @@ function auditDetail({ name, models, lifetimeLimitNanoUsd, expiresAtMs, state, r
     rate_limits: rateLimitWords(rateLimits),
     project: projectId,
     budgets: budgetWords(budgets),
+    allowed_addresses: allowedAddresses,
   };
 }
 
@@ -92,5 +121,6 @@ function wantedFields(request: UpdateKeyRequest, nowMs: number): Partial<Key> {
     projectIdBytes(wanted.projectId);
   }
   if (mask.has('rate_limits')) wanted.rateLimits = checkedRateLimits(request.rateLimits);
+  if (mask.has('allowed_addresses')) wanted.allowedAddresses = checkedAddresses(request.allowedAddresses);
   return wanted;
 }

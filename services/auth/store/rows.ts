@@ -117,6 +117,7 @@ export const keyColumns = [
   'previous_secrets_expire_at_ms',
   'rate_limits',
   'budgets',
+  'allowed_addresses',
 ] as const;
 
 /** Returns the key in a row, without the hash of its secret. */
@@ -139,6 +140,7 @@ export function toKey(row: Row): Key {
     previousSecretsExpireAtMs: optional(row['previous_secrets_expire_at_ms'], asBigInt),
     rateLimits: optional(row['rate_limits'], (value) => rateLimitsIn(asText(value))),
     budgets: budgetsIn(asText(row['budgets']), BudgetScope.BUDGET_SCOPE_KEY, id),
+    allowedAddresses: JSON.parse(asText(row['allowed_addresses'])) as string[],
   };
 }
 
@@ -154,5 +156,6 @@ export function changeableKeyColumns(key: Key): Row {
     revoked_at_ms: key.revokedAtMs ?? null,
     rate_limits: rateLimitsColumn(key.rateLimits),
     budgets: budgetsColumn(key.budgets),
+    allowed_addresses: JSON.stringify(key.allowedAddresses),
   };
 }

@@ -25,6 +25,7 @@ export function keyRefusedJson({ id, accountId, keyId, projectId, reason, sinceM
 
 const sentences: Readonly<Record<string, string>> = {
   account_suspended: 'The account is suspended.',
+  address_not_permitted: 'The key was used from an address that is not among its allowed addresses.',
   balance_empty: 'The balance does not cover the calls.',
   budget_reached: 'A budget of the key, its project or its account is used up.',
   key_disabled: 'The key is disabled.',

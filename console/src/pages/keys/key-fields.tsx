@@ -10,11 +10,11 @@ import { rateLimitsText } from '../../i18n/rate-limits.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
 import { Disclosure } from '../../ui/disclosure.js';
-import { SelectField, TextField } from '../../ui/field.js';
+import { SelectField, TextAreaField, TextField } from '../../ui/field.js';
 import { Segmented } from '../../ui/segmented.js';
 import { BudgetFields } from '../projects/budget-fields.js';
 import { useProjects } from '../projects/queries.js';
-import { budgetsLeft, expiryChoices, expiryOf, type KeyForm, type KeyFormFaults } from './key-form.js';
+import { addressesMax, budgetsLeft, expiryChoices, expiryOf, type KeyForm, type KeyFormFaults } from './key-form.js';
 import { ModelPicker } from './model-picker.js';
 import { RateLimitFields } from './rate-limit-fields.js';
 
@@ -52,6 +52,7 @@ export function KeyFields({
   const expiryError =
     faults.expires_at === undefined ? refused('expires_at') : faults.expires_at === 'past' ? t.faultExpiryPast : t.faultExpiryForm;
   const modelsError = faults.models === undefined ? refused('models') : t.faultModels;
+  const addressesError = faults.allowed_addresses === undefined ? refused('allowed_addresses') : t.faultAddresses({ max: addressesMax });
   const expiry = expiryOf(form, time.zone, Date.now());
   const customZone = zoneName(time.zone, form.expiry === 'custom' && expiry instanceof Date ? expiry : new Date());
   const expiryHint: ReactNode = expiry instanceof Date ? t.expiresOn({ when: time.full(expiry) }) : undefined;
@@ -131,7 +132,10 @@ export function KeyFields({
           )}
         </div>
       </Disclosure>
-      <Disclosure open={isUnfolded || modelsError !== undefined} summary={<Summary title={t.access} hint={t.accessHint} />}>
+      <Disclosure
+        open={isUnfolded || modelsError !== undefined || addressesError !== undefined}
+        summary={<Summary title={t.access} hint={t.accessHint} />}
+      >
         <div className="flex flex-col gap-3">
           <Segmented
             label={t.accessLabel}
@@ -143,6 +147,15 @@ export function KeyFields({
             ]}
           />
           {form.access === 'some' && <ModelPicker chosen={form.models} onChange={(models) => change({ models })} error={modelsError} />}
+          <TextAreaField
+            label={t.addresses}
+            hint={t.addressesHint}
+            error={addressesError}
+            optional
+            spellCheck={false}
+            value={form.addresses}
+            onChange={(event) => change({ addresses: event.target.value })}
+          />
         </div>
       </Disclosure>
     </div>
@@ -158,4 +171,4 @@ function Summary({ title, hint }: { title: string; hint: string }) {
 }
 
 /** The fields whose errors stand beside them. */
-export const shownFields = ['name', 'project_id', 'budgets', 'limit_usd', 'expires_at', 'models'];
+export const shownFields = ['name', 'project_id', 'budgets', 'limit_usd', 'expires_at', 'models', 'allowed_addresses'];

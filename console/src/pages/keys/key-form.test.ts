@@ -13,6 +13,7 @@ const key = (changes: Partial<ApiKey>): ApiKey =>
     rate_limits: { rpm: 60, tpm: null, concurrency: 0 },
     expires_at: '2027-01-31T12:34:56.789Z',
     models: ['a', 'b'],
+    allowed_addresses: ['192.0.2.7', '2001:db8::/32'],
     ...changes,
   }) as ApiKey;
 
@@ -41,6 +42,10 @@ describe('the form of a key', () => {
       project_id: 'proj_1',
       budgets: [{ period: 'day', limit_usd: '1', soft: true, alert_at: [80, 100] }],
     });
+    expect(newKeyOf(form({ addresses: ' 192.0.2.7,198.51.100.0/24\n\n2001:db8::/32 ' }), 'utc', nowMs)).toEqual({
+      name: 'server',
+      allowed_addresses: ['192.0.2.7', '198.51.100.0/24', '2001:db8::/32'],
+    });
     // Models that were chosen and then put away are not sent.
     expect(newKeyOf({ ...filled, access: 'all' }, 'utc', nowMs)).not.toHaveProperty('models');
   });
@@ -55,6 +60,7 @@ describe('the form of a key', () => {
 
   it.each<[Partial<KeyForm>, object]>([
     [{ limit: 'five' }, { limit_usd: 'form' }],
+    [{ addresses: '192.0.2.7 '.repeat(51) }, { allowed_addresses: 'many' }],
     [{ limit: '5,00' }, { limit_usd: 'form' }],
     [{ limit: '0.00' }, { limit_usd: 'zero' }],
     [{ limit: '0.0000000001' }, { limit_usd: 'form' }],

@@ -30,7 +30,12 @@ export interface KeyForm {
   readonly expiresAt: string;
   readonly access: 'all' | 'some';
   readonly models: readonly string[];
+  /** As they were typed, separated by white space or commas. */
+  readonly addresses: string;
 }
+
+/** How many addresses and blocks a key may have. */
+export const addressesMax = 50;
 
 /** What is wrong with a form, by field. */
 export interface KeyFormFaults {
@@ -40,6 +45,7 @@ export interface KeyFormFaults {
   readonly rate_limits?: readonly RateLimitName[];
   readonly expires_at?: 'form' | 'past';
   readonly models?: 'none';
+  readonly allowed_addresses?: 'many';
 }
 
 export const emptyForm: KeyForm = {
@@ -52,6 +58,7 @@ export const emptyForm: KeyForm = {
   expiresAt: '',
   access: 'all',
   models: [],
+  addresses: '',
 };
 
 const dayMs = 86_400_000;
@@ -68,6 +75,7 @@ export function formOf(key: ApiKey, zone: Zone): KeyForm {
     expiresAt: key.expires_at === null ? '' : controlText(new Date(key.expires_at), zone),
     access: key.models === null ? 'all' : 'some',
     models: key.models ?? [],
+    addresses: key.allowed_addresses.join('\n'),
   };
 }
 
@@ -97,6 +105,7 @@ export function faultsOf(form: KeyForm, zone: Zone, nowMs: number): KeyFormFault
     ...(rateLimits.length === 0 ? {} : { rate_limits: rateLimits }),
     ...(expiry === undefined ? { expires_at: 'form' } : expiry !== null && expiry.getTime() <= nowMs ? { expires_at: 'past' } : {}),
     ...(form.access === 'some' && form.models.length === 0 ? { models: 'none' } : {}),
+    ...(addressesOf(form).length > addressesMax ? { allowed_addresses: 'many' } : {}),
   };
 }
 
@@ -104,6 +113,7 @@ export function faultsOf(form: KeyForm, zone: Zone, nowMs: number): KeyFormFault
 export function newKeyOf(form: KeyForm, zone: Zone, nowMs: number): CreateKey {
   const limit = limitOf(form);
   const expiry = expiryOf(form, zone, nowMs);
+  const addresses = addressesOf(form);
   return {
     name: form.name.trim(),
     ...(form.project === '' ? {} : { project_id: form.project }),
@@ -112,6 +122,7 @@ export function newKeyOf(form: KeyForm, zone: Zone, nowMs: number): CreateKey {
     ...(sameRateLimits(form.rateLimits, emptyRateLimits) ? {} : { rate_limits: rateLimitsOf(form.rateLimits) }),
     ...(expiry == null ? {} : { expires_at: expiry.toISOString() }),
     ...(form.access === 'some' ? { models: [...form.models] } : {}),
+    ...(addresses.length === 0 ? {} : { allowed_addresses: addresses }),
   };
 }
 
@@ -127,8 +138,11 @@ export function changesOf(before: KeyForm, after: KeyForm, zone: Zone, nowMs: nu
     ...(sameRateLimits(before.rateLimits, after.rateLimits) ? {} : { rate_limits: rateLimitsOf(after.rateLimits) }),
     ...(differs('expiry', 'expiresAt') ? { expires_at: expiryOf(after, zone, nowMs)?.toISOString() ?? null } : {}),
     ...(differs('access', 'models') ? { models: after.access === 'all' ? null : [...after.models] } : {}),
+    ...(addressesOf(before).join() === addressesOf(after).join() ? {} : { allowed_addresses: addressesOf(after) }),
   };
 }
+
+const addressesOf = ({ addresses }: KeyForm): string[] => addresses.split(/[\s,]+/).filter((address) => address !== '');
 
 /** How many budgets a key may have beside its limit, which counts as one. */
 export const budgetsLeft = (form: KeyForm): number => budgetsMax - (limitOf(form) === null ? 0 : 1);

@@ -148,6 +148,7 @@ function Key({ apiKey }: { apiKey: ApiKey }) {
                 </Link>,
               ],
               [t.models, <ModelChips key="models" models={apiKey.models} all />],
+              [t.addresses, apiKey.allowed_addresses.join(', ') || t.anyAddress],
               [rateLimits.title, <RateLimitWords key="rates" limits={apiKey.rate_limits} />],
               [t.created, <When key="created" at={apiKey.created_at} />],
               [t.expires, apiKey.expires_at === null ? t.expiresNever : <When key="expires" at={apiKey.expires_at} />],

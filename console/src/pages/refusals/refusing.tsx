@@ -40,6 +40,8 @@ function useMend(): (apiKey: ApiKey) => { readonly name: string; readonly to: st
         return byKey(t.changeExpiry);
       case 'model_not_permitted':
         return byKey(t.allowModel);
+      case 'address_not_permitted':
+        return byKey(t.allowAddress);
       case 'rate_limited':
         return byKey(t.changeRateLimits);
       case 'key_revoked':
