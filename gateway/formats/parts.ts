@@ -23,8 +23,9 @@ export function cachedUpTo(part: Part, cacheTtl: CacheTtl | undefined): Part {
 /** How long a cached prompt lives. */
 export type CacheTtl = '5m' | '1h';
 
-export function toolCallPart(id: string, name: string, argumentsJson: string): Part {
-  return { part: { $case: 'toolCall', value: { id, name, argumentsJson } } };
+/** Returns a part with a call of a function, or of a custom tool, whose arguments are free text. */
+export function toolCallPart(id: string, name: string, argumentsJson: string, isCustom = false): Part {
+  return { part: { $case: 'toolCall', value: { id, name, argumentsJson, ...(isCustom ? { isCustom } : {}) } } };
 }
 
 /** Returns a tool result part, with `content` instead of `text` if the result is more than text. */

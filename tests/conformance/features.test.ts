@@ -309,17 +309,53 @@ describe('requests', () => {
     }
   });
 
-  it('custom tools: only if the upstream supports them', async () => {
-    const custom = { 'chat-completions': { tools: [{ type: 'custom', custom: { name: 'run_code', description: 'Runs code.' } }] } };
-    await expectAnswers(
+  it('custom tools: as they are where the upstream has them, elsewhere as functions with one text', async () => {
+    const format = { type: 'grammar', syntax: 'lark', definition: 'start: "print"' };
+    const said = { id: 'call_0', name: 'run_code', input: 'print("an earlier text")' };
+    const head = { name: 'run_code', description: 'Runs code.' };
+    const custom: Partial<Bodies> = {
+      'chat-completions': {
+        tools: [
+          { type: 'custom', custom: { ...head, format: { type: 'grammar', grammar: { syntax: 'lark', definition: format.definition } } } },
+        ],
+        tool_choice: { type: 'custom', custom: { name: 'run_code' } },
+        messages: [
+          { role: 'user', content: 'Hello there' },
+          { role: 'assistant', tool_calls: [{ id: said.id, type: 'custom', custom: { name: said.name, input: said.input } }] },
+          { role: 'tool', tool_call_id: said.id, content: 'Printed.' },
+        ],
+      },
+      responses: {
+        tools: [{ type: 'custom', ...head, format }],
+        tool_choice: { type: 'custom', name: 'run_code' },
+        input: [
+          { role: 'user', content: 'Hello there' },
+          { type: 'custom_tool_call', call_id: said.id, name: said.name, input: said.input },
+          { type: 'custom_tool_call_output', call_id: said.id, output: 'Printed.' },
+        ],
+      },
+    };
+    const list = [...from('chat-completions'), ...from('responses')];
+    const hasCustom = (path: Path) => isNative(path) || path.upstream === 'responses';
+    const asFunction: Script = {
+      blocks: [{ type: 'tool_call', id: 'call_1', name: 'run_code', arguments: JSON.stringify({ input: 'print("free text")' }) }],
+    };
+    const outcomes = await expectAnswers(
       gateway,
-      over('chat-completions').filter(isNative),
-      scriptsByModel['custom-tool']!,
-      { seen: { calls: [{ id: 'call_1', name: 'run_code', arguments: 'print("free text")' }] } },
+      list,
+      (path) => (hasCustom(path) ? scriptsByModel['custom-tool']! : asFunction),
+      { seen: { calls: [{ id: 'call_1', name: 'run_code', arguments: 'print("free text")' }], stop: 'tool_calls' } },
       custom,
     );
-    const path = from('chat-completions').find((one) => !isNative(one))!;
-    expect(await gateway.call(path, { ...bodyFor(path), ...custom['chat-completions'] })).toMatchObject({ status: 400 });
+    for (const [path, { sent, text }] of outcomes) {
+      const body = JSON.stringify(sent!.body);
+      await onPath(path, () => {
+        expect(body).toContain('an earlier text');
+        expect(body).toContain('start: ');
+        expect(body.includes('"type":"custom"')).toBe(hasCustom(path));
+        expect(text).toContain(path.client === 'responses' ? '"type":"custom_tool_call"' : '"type":"custom"');
+      });
+    }
   });
 
   it('deprecated functions, answered as tool calls', async () => {

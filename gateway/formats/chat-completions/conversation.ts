@@ -93,10 +93,14 @@ function assistantParts(message: MessageOf<'assistant'>, path: string, demands: 
       parts.push(toolCallPart(call.id, call.function.name, call.function.arguments));
       continue;
     }
+    if (call.type === 'custom') {
+      parts.push(toolCallPart(call.id, call.custom.name, call.custom.input, true));
+      continue;
+    }
     const at = `${path}.tool_calls[${index}]`;
     assertNoFileIds(call, at);
     demands.addForeign(call);
-    demands.refuseElsewhere(`${at}.type`, 'the model supports only calls of type "function"; send it as one');
+    demands.refuseElsewhere(`${at}.type`, 'the model supports only calls of type "function" and "custom"; send it as one');
   }
   return parts;
 }

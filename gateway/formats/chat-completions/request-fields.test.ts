@@ -180,7 +180,27 @@ describe('a field of a chat-completions request', () => {
     ],
     ['tools with additional fields', { tools: [{ ...tool, defer_loading: true }] }, passed('tools.defer_loading')],
     ['tools with a cache mark', { tools: [{ ...tool, cache_control: mark }] }, honoured],
-    ['custom tools', { tools: [customTool] }, elsewhere('tools[0].type')],
+    ['custom tools', { tools: [customTool] }, honoured],
+    [
+      'custom tools with a grammar',
+      {
+        tools: [
+          { type: 'custom', custom: { name: 'c', format: { type: 'grammar', grammar: { syntax: 'lark', definition: 'start: "x"' } } } },
+        ],
+      },
+      honoured,
+    ],
+    [
+      'custom tools with a grammar without a syntax',
+      { tools: [{ type: 'custom', custom: { name: 'c', format: { type: 'grammar', grammar: { definition: 'x' } } } }] },
+      invalid('tools[0].custom.format.grammar.syntax'),
+    ],
+    [
+      'custom tools of a future form',
+      { tools: [{ type: 'custom', custom: { name: 'c', format: { type: 'poem' } } }] },
+      elsewhere('tools[0].custom.format.type'),
+    ],
+    ['custom tools with additional fields', { tools: [{ ...customTool, defer_loading: true }] }, passed('tools.defer_loading')],
     ['custom tools without a name', { tools: [{ type: 'custom', custom: {} }] }, invalid('tools[0].custom.name')],
     ['tools of a future type', { tools: [tool, { type: 'teleport' }] }, elsewhere('tools[1].type')],
     ['tools that the vendor runs', { tools: [{ type: 'openrouter:web_search' }] }, elsewhere('tools[0].type')],
@@ -200,7 +220,7 @@ describe('a field of a chat-completions request', () => {
       { tools: [tool], tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'sometimes', tools: [] } } },
       invalid('tool_choice.allowed_tools.mode'),
     ],
-    ['tool_choice', { tools: [customTool], tool_choice: { type: 'custom', custom: { name: 'c' } } }, elsewhere('tools[0].type')],
+    ['tool_choice', { tools: [customTool], tool_choice: { type: 'custom', custom: { name: 'c' } } }, honoured],
     ['tool_choice', { tools: [tool], tool_choice: 'whenever' }, elsewhere('tool_choice')],
     ['tool_choice', { tools: [tool], tool_choice: { type: 'whenever' } }, elsewhere('tool_choice.type')],
     ['tool_choice', { tools: [tool], tool_choice: 7 }, invalid('tool_choice')],
@@ -314,6 +334,18 @@ describe('a field of a chat-completions request', () => {
         messages: [
           ...minimal.messages,
           { role: 'assistant', tool_calls: [{ id: 'a', type: 'custom', custom: { name: 'c', input: 'x' } }] },
+          { role: 'tool', tool_call_id: 'a', content: 'y' },
+        ],
+      },
+      honoured,
+    ],
+    [
+      'a call of a future type',
+      {
+        model: 'm',
+        messages: [
+          ...minimal.messages,
+          { role: 'assistant', tool_calls: [{ id: 'a', type: 'teleport' }] },
           { role: 'tool', tool_call_id: 'a', content: 'y' },
         ],
       },

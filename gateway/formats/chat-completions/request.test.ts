@@ -238,6 +238,31 @@ describe('the tools of a chat-completions request', () => {
     expect(prompt?.toolChoice).toMatchObject({ mode: ToolChoice_Mode.MODE_REQUIRED });
   });
 
+  it('and past calls may be custom: their input is free text, and may have a grammar', () => {
+    const custom = {
+      type: 'custom',
+      custom: { name: 'c', format: { type: 'grammar', grammar: { syntax: 'lark', definition: 'start: "x"' } } },
+    };
+    const messages = [
+      ...minimal.messages,
+      { role: 'assistant', tool_calls: [{ id: 'a', type: 'custom', custom: { name: 'c', input: 'x {' } }] },
+      { role: 'tool', tool_call_id: 'a', content: 'y' },
+    ];
+    const { prompt } = parseChatCompletions({
+      ...minimal,
+      messages,
+      tools: [custom],
+      tool_choice: { type: 'custom', custom: { name: 'c' } },
+    }).request;
+    expect(prompt?.tools).toEqual([
+      { name: 'c', description: '', parametersJson: '', custom: { grammarSyntax: 'lark', grammar: 'start: "x"' } },
+    ]);
+    expect(prompt?.toolChoice).toMatchObject({ mode: ToolChoice_Mode.MODE_NAMED, name: 'c' });
+    expect(prompt?.messages[1]?.parts).toEqual([
+      { part: { $case: 'toolCall', value: { id: 'a', name: 'c', argumentsJson: 'x {', isCustom: true } } },
+    ]);
+  });
+
   it('are refused if names are duplicate or malformed, or the choice names none of them', () => {
     expect(refusalOf({ ...minimal, tools: [tool, tool] })).toMatchObject({ field: 'tools[1].function.name' });
     expect(refusalOf({ ...minimal, tools: [{ type: 'function', function: { name: 'a b' } }] })).toMatchObject({

@@ -14,16 +14,24 @@ export const FunctionParam = Type.Object({
 });
 export type FunctionParam = ValueOf<typeof FunctionParam>;
 
+const Grammar = Type.Object({
+  type: Type.Literal('grammar'),
+  grammar: Type.Object({ syntax: Type.String({ minLength: 1 }), definition: Type.String() }),
+});
+const CustomParam = Type.Object({
+  name: ToolName,
+  description: optional(Type.String()),
+  format: optional(Type.Union([Type.Object({ type: Type.Literal('text') }), Grammar, unknownKind(['text', 'grammar'])])),
+});
+
 export const ToolParam = Type.Union([
   Type.Object({ type: Type.Literal('function'), function: FunctionParam, cache_control: optional(CacheControl) }),
-  Type.Object({
-    type: Type.Literal('custom'),
-    custom: Type.Object({ name: ToolName, description: optional(Type.String()), format: optional(Type.Object({})) }),
-  }),
+  Type.Object({ type: Type.Literal('custom'), custom: CustomParam }),
   unknownKind(['function', 'custom']),
 ]);
 export type ToolParam = ValueOf<typeof ToolParam>;
 export type FunctionToolParam = Extract<ToolParam, { type: 'function' }>;
+export type CustomToolParam = Extract<ToolParam, { type: 'custom' }>;
 
 const named = Type.Object({ name: Type.String({ minLength: 1 }) });
 const NamedFunction = Type.Object({ type: Type.Literal('function'), function: named });

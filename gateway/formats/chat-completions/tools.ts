@@ -4,11 +4,11 @@ import { fieldError } from '../body-reader.js';
 import type { Demands } from '../required-capabilities.js';
 import { assertNoFileIds, cacheTtl } from '../media.js';
 import type { ChatCompletionRequest } from './schema.js';
-import type { FunctionToolParam, ToolChoiceParam, ToolParam } from './tool-schema.js';
+import type { CustomToolParam, FunctionToolParam, ToolChoiceParam, ToolParam } from './tool-schema.js';
 
 const only = 'choose a model behind an upstream of the chat-completions format';
 
-/** Translates the function tools; others reach only upstreams of this format. Raises invalid_request or unsupported_field. */
+/** Translates functions and custom tools; others reach only upstreams of this format. Raises invalid_request or unsupported_field. */
 export function translateTools(params: readonly ToolParam[], demands: Demands): Tool[] {
   const names = new Set<string>();
   const tools: Tool[] = [];
@@ -22,13 +22,14 @@ export function translateTools(params: readonly ToolParam[], demands: Demands): 
         `"${name}" is the name of an earlier tool; names must be unique`,
       );
     if (name !== undefined) names.add(name);
-    if (param.type === 'function') tools.push(translateTool(param, demands));
+    if (param.type === 'function') tools.push(translateFunction(param, demands));
+    else if (param.type === 'custom') tools.push(translateCustom(param, path, demands));
     else passToolOn(param, path, demands);
   }
   return tools;
 }
 
-function translateTool(param: FunctionToolParam, demands: Demands): Tool {
+function translateFunction(param: FunctionToolParam, demands: Demands): Tool {
   const { function: tool } = param;
   noteOthers(param, ['type', 'function', 'cache_control'], 'tools.', demands);
   noteOthers(tool, ['name', 'description', 'parameters', 'strict', 'cache_control'], 'tools.function.', demands);
@@ -41,12 +42,27 @@ function translateTool(param: FunctionToolParam, demands: Demands): Tool {
   };
 }
 
-function passToolOn(param: Exclude<ToolParam, FunctionToolParam>, path: string, demands: Demands): void {
-  // All but functions and custom tools may be run by the vendor, who charges by the call, adds unbounded input, or uses its own account.
-  if (param.type !== 'custom') demands.addVendorTool(`${path}.type`, String(param.type));
+function translateCustom(param: CustomToolParam, path: string, demands: Demands): Tool {
+  const { custom: tool } = param;
+  noteOthers(param, ['type', 'custom'], 'tools.', demands);
+  noteOthers(tool, ['name', 'description', 'format'], 'tools.custom.', demands);
+  return { name: tool.name, description: tool.description ?? '', parametersJson: '', custom: grammarOf(tool, path, demands) };
+}
+
+function grammarOf({ format }: CustomToolParam['custom'], path: string, demands: Demands): NonNullable<Tool['custom']> {
+  if (format === null || format === undefined || format.type === 'text') return { grammarSyntax: '', grammar: '' };
+  if (format.type === 'grammar') return { grammarSyntax: format.grammar.syntax, grammar: format.grammar.definition };
+  demands.addForeign(format);
+  demands.refuseElsewhere(`${path}.custom.format.type`, 'the model accepts text or grammar');
+  return { grammarSyntax: '', grammar: '' };
+}
+
+function passToolOn(param: Exclude<ToolParam, FunctionToolParam | CustomToolParam>, path: string, demands: Demands): void {
+  // They may be run by the vendor, who charges by the call, adds unbounded input, or uses its own account.
+  demands.addVendorTool(`${path}.type`, String(param.type));
   assertNoFileIds(param, path);
   demands.addImpliedTool(param);
-  demands.refuseElsewhere(`${path}.type`, `the model supports only tools of type "function"; describe it as one, or ${only}`);
+  demands.refuseElsewhere(`${path}.type`, `the model supports only tools of type "function" and "custom"; describe it as one, or ${only}`);
 }
 
 function noteOthers(value: object, translated: readonly string[], prefix: string, demands: Demands): void {
@@ -82,8 +98,7 @@ export function translateToolChoice(body: ChatCompletionRequest, tools: Tool[], 
     case 'function':
     case 'custom':
       assertOffered([choice], params);
-      // A model without custom tools is already skipped because of the tool itself.
-      return choice.type === 'custom' ? open() : chosen(Mode.MODE_NAMED, choice.function.name);
+      return chosen(Mode.MODE_NAMED, nameOf(choice));
     case 'allowed_tools': {
       const { mode, tools: allowed } = choice.allowed_tools;
       assertOffered(allowed, params);
@@ -103,7 +118,10 @@ const modes: Partial<Record<string, Mode>> = { none: Mode.MODE_NONE, auto: Mode.
 
 function passChoiceOn(field: string, choice: ToolChoiceParam, open: () => Choice, demands: Demands): Choice {
   demands.addForeign(choice);
-  demands.refuseElsewhere(field, `the model accepts none, auto, required, a function or allowed_tools; use one of them, or ${only}`);
+  demands.refuseElsewhere(
+    field,
+    `the model accepts none, auto, required, a function, a custom tool or allowed_tools; use one of them, or ${only}`,
+  );
   return open();
 }
 
