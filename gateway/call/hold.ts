@@ -1,6 +1,7 @@
 // Holds the worst-case cost of a call at the ledger.
 import { callContext } from '#client/call-context.js';
 import type { BudgetShare, HoldResponse } from '#proto/ledger/v1/ledger.js';
+import type { NativeRequest_VendorTool as VendorTool } from '#proto/inference/v1/inference.js';
 import type { UnitCounts } from '#proto/inference/v1/tokens.js';
 import type { Key, Project } from '#proto/auth/v1/auth.js';
 import type { Budget } from '#proto/budget/v1/budget.js';
@@ -8,7 +9,7 @@ import type { GatewayConfig } from '../config.js';
 import type { ParsedCall } from '../formats/format.js';
 import type { GatewayPeers } from '../peers.js';
 import type { CallableModel } from '../replicas/models.js';
-import { affordableOutputTokens, explainRefusal, type Quote, quoteCall, unitCapsOf } from './quote.js';
+import { affordableOutputTokens, explainRefusal, isRefusal, type Quote, quoteCall, unitCapsOf } from './quote.js';
 import { isUnknownOutcome, type UnknownHolds } from './unknown-holds.js';
 
 /** The call whose cost is held. */
@@ -44,9 +45,22 @@ export interface Held {
  * Holds the worst-case cost; without a cap from the caller, as much of it as the balance affords. Returns when the ledger has decided, which it
  * may report before the hold is durable.
  */
-export async function hold(request: HeldCall, { model, price }: CallableModel, deps: HoldDeps): Promise<Held> {
+export async function hold(request: HeldCall, callable: CallableModel, deps: HoldDeps): Promise<Held> {
+  const tools = request.parsed.request.native?.vendorTools ?? [];
+  try {
+    return await holdWith(tools, request, callable, deps);
+  } catch (error) {
+    const required = tools.filter(({ optionalToolJson }) => optionalToolJson === undefined);
+    if (required.length === tools.length || !isRefusal(error)) throw error;
+    // A search holds the whole context, and the call can do without it.
+    return holdWith(required, request, callable, deps);
+  }
+}
+
+/** Holds the cost of a call that may use these tools of its vendor. */
+async function holdWith(tools: readonly VendorTool[], request: HeldCall, { model, price }: CallableModel, deps: HoldDeps): Promise<Held> {
   const { parsed } = request;
-  const unitCaps = unitCapsOf(parsed.request.native?.vendorTools ?? [], price);
+  const unitCaps = unitCapsOf(tools, price);
   const quote = quoteCall(model, price, { ...parsed, choices: Math.max(1, parsed.request.choices), unitCaps });
   let final: Promise<HoldResponse> | undefined;
   const { hold: granted, projectShare } = await new Promise<HoldResponse>((resolve, reject) => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Key, KeyState } from '#proto/auth/v1/auth.js';
 import { Budget } from '#proto/budget/v1/budget.js';
 import type { ModalityNeed } from '../formats/format.js';
-import { Capability, Modality, Model, PriceVersion } from '#proto/catalog/v1/catalog.js';
+import { Capability, Modality, Model, PriceVersion, type UnitPrice } from '#proto/catalog/v1/catalog.js';
 import {
   ApiFormat,
   type CountUsageRequest,
@@ -11,6 +11,7 @@ import {
   FailedAttempt,
   GenerateRequest,
   type GenerateResponse,
+  type NativeRequest_VendorTool as VendorTool,
   ResponseFormat,
   StopReason,
 } from '#proto/inference/v1/inference.js';
@@ -88,6 +89,8 @@ interface Play {
   needs?: ModalityNeed[];
   responseFormat?: ResponseFormat;
   choices?: number;
+  vendorTools?: VendorTool[];
+  unitPrices?: UnitPrice[];
   format?: ApiFormat;
   limiter?: Pick<Limiter, 'admit'>;
   budgets?: Budget[];
@@ -171,6 +174,7 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
       id: newId('price'),
       inputNanoUsdPerMtok: options.inputPriceAt?.(atMs) ?? 100_000_000n,
       outputNanoUsdPerMtok: 400_000_000n,
+      units: options.unitPrices ?? [],
     });
   const patience = { rpcTimeoutMs: 100, spoolAfterMs: 0, patienceMs: 300, persistenceMs: 600 };
   const recorder = createRecorder({ metering: peers.metering, clock: systemClock, log, ...patience }, () => fullSpool);
@@ -199,7 +203,11 @@ async function play(options: Play = {}): Promise<World & { error?: AppError }> {
         model: 'sandbox/echo',
         streaming: options.streaming ?? true,
         maxOutputTokens: 'maxOutputTokens' in options ? options.maxOutputTokens : 100,
-        request: GenerateRequest.fromPartial({ responseFormat: options.responseFormat, choices: options.choices ?? 0 }),
+        request: GenerateRequest.fromPartial({
+          responseFormat: options.responseFormat,
+          choices: options.choices ?? 0,
+          native: { vendorTools: options.vendorTools ?? [] },
+        }),
         includeUsage: false,
         inputTokensMax: 50,
         images: 0,
@@ -320,6 +328,32 @@ describe('a metered call', () => {
     const { steps, generated } = await play({ maxOutputTokens: undefined, hold: (request) => request.minAmountNanoUsd });
     expect(generated[0]?.maxOutputTokens).toBe(256);
     expect(steps[0]).toMatchObject({ kind: 'admitted', outputCapTokens: 256 });
+  });
+
+  it('goes without a search that it does not depend on when the balance does not afford it', async () => {
+    const unitPrices = [{ unit: 'web_search', nanoUsd: 10_000_000n, maxPerCall: 3 }];
+    const search: VendorTool = {
+      field: 'tools[0].type',
+      type: 'web_search',
+      unit: 'web_search',
+      optionalToolJson: '{"type":"web_search"}',
+    };
+    const capsWith = async (vendorTools: VendorTool[], available: bigint) => {
+      const { error, generated } = await play({
+        unitPrices,
+        vendorTools,
+        hold({ amountNanoUsd }) {
+          if (amountNanoUsd > available) throw new AppError('balance_empty', 'Too low.');
+          return amountNanoUsd;
+        },
+      });
+      return error?.reason ?? generated[0]?.unitCaps?.counts ?? [];
+    };
+    const counts = [{ unit: 'web_search', count: 3 }];
+    expect(await capsWith([search], 100_000_000n)).toEqual(counts);
+    expect(await capsWith([search], 1_000_000n)).toEqual([]);
+    expect(await capsWith([search], 0n)).toBe('balance_empty');
+    expect(await capsWith([{ ...search, optionalToolJson: undefined }], 1_000_000n)).toBe('balance_empty');
   });
 
   it('calls no upstream when the key may not use the model', async () => {

@@ -88,13 +88,17 @@ export function affordableOutputTokens({ bound, outputCapTokens }: Quote, heldNa
   return affordableTokens(bound, heldNanoUsd, outputCapTokens);
 }
 
+/** Reports whether the ledger refused a hold for lack of money. */
+export function isRefusal(error: unknown): error is AppError {
+  return error instanceof AppError && ['balance_empty', 'balance_held', 'key_limit_reached', 'budget_reached'].includes(error.reason);
+}
+
 /**
  * Returns the error of a refused hold with what would be affordable: details.affordable_output_tokens and a sentence. Other errors are
  * returned unchanged.
  */
 export function explainRefusal(error: unknown, quote: Quote): unknown {
-  if (!(error instanceof AppError) || !['balance_empty', 'balance_held', 'key_limit_reached', 'budget_reached'].includes(error.reason))
-    return error;
+  if (!isRefusal(error)) return error;
   const available = error.details['available_nano_usd'];
   if (available === undefined || !/^\d+$/.test(available)) return error;
   const tokens = affordableOutputTokens(quote, BigInt(available));

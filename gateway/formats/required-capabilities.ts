@@ -63,11 +63,11 @@ export class Demands {
    * Notes a tool that only an upstream may receive whose operator allows its type, or whose `unit` the model has a price for. Raises
    * unsupported_field for too many types.
    */
-  addVendorTool(field: string, type: string, unit = '', maxUses?: number): void {
+  addVendorTool(field: string, type: string, unit = '', more: Pick<VendorTool, 'maxUses' | 'optionalToolJson'> = {}): void {
     if (this.vendorTools.some((tool) => tool.type === type)) return;
     if (this.vendorTools.length >= vendorToolsMax)
       throw fieldError('unsupported_field', field, `a request can have at most ${vendorToolsMax} types of tools that a vendor runs`);
-    this.vendorTools.push({ field, type, unit, maxUses });
+    this.vendorTools.push({ field, type, unit, ...more });
   }
 
   /** Refuses a field on upstreams of other formats; the text completes "<field>: …" and names the fix. */

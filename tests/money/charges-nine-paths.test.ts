@@ -443,6 +443,32 @@ describe.each(modes)('charges, %s', (mode) => {
       }
     });
 
+    it('are offered by Codex in every call, and left out where they have no price or the vendor has none', async () => {
+      const { openai } = clientsOf();
+      const ask = (model: string) =>
+        openai.responses
+          .create(
+            { model, max_output_tokens: 200, input: 'What is new?', tools: [{ type: 'web_search' }] },
+            { headers: { originator: 'codex_exec' } },
+          )
+          .withResponse();
+      for (const [model, upstream] of [
+        ['responses/searched', 'responses'],
+        ['responses/plain', 'responses'],
+        ['messages/searched', 'messages'],
+      ] as const) {
+        const isSearched = model === 'responses/searched';
+        const search = { type: 'vendor' as const, item: { type: 'web_search_call', action: { type: 'search', query: 'news' } } };
+        const text = { type: 'text' as const, text: 'Nothing.' };
+        const asked = stage.play(upstream, { rawUsage: usage, blocks: isSearched ? [search, text] : [text] });
+        const { data, response } = await ask(model);
+        expect(data.output_text).toBe('Nothing.');
+        expect(asked()[0]!.body['tools']).toEqual(isSearched ? [{ type: 'web_search' }] : undefined);
+        expect(response.headers.get('x-tollgate-dropped-params')).toBe(isSearched ? null : 'tools.web_search');
+        if (model !== 'responses/plain') await expectSearches(response.headers.get('x-request-id')!, isSearched ? 1 : 0);
+      }
+    });
+
     it('are refused by name where they have no price, and cost the vendor nothing', async () => {
       const { openai, anthropic } = clientsOf();
       const asked = stage.play('messages', {});

@@ -55,7 +55,7 @@ function translateTool(param: CustomToolParam, cacheTtl: string | undefined, rea
 
 function passToolOn(param: Exclude<ToolParam, CustomToolParam>, path: string, { demands }: Reading): void {
   const type = param.type as unknown as string;
-  if (webSearch.test(type)) demands.addVendorTool(`${path}.type`, type, webSearchUnit, maxUsesOf(param, path));
+  if (webSearch.test(type)) demands.addVendorTool(`${path}.type`, type, webSearchUnit, { maxUses: maxUsesOf(param, path) });
   else if (!costTokensOnly.test(type)) demands.addVendorTool(`${path}.type`, type);
   assertNoFileIds(param, path);
   demands.addImpliedTool(param);

@@ -29,12 +29,21 @@ const said = ({ request }: ParsedCall): string[] =>
   );
 
 describe('the requests of Codex', () => {
+  /** Returns the tool that upstreams receive only if they may run it. */
+  function searchIn({ request }: ParsedCall): unknown {
+    const { vendorTools, droppedElsewhere } = request.native!;
+    expect(vendorTools).toMatchObject([{ type: 'web_search', unit: 'web_search' }]);
+    expect(droppedElsewhere).toContain('tools.web_search');
+    return JSON.parse(vendorTools[0]!.optionalToolJson!);
+  }
+
   const { 'codex-first': first, 'codex-tool-turn': turn } = clientRequests('responses');
 
-  it('are understood, and only its search is left out', () => {
+  it('are understood, and only its search depends on the upstream', () => {
     const parsed = parseResponses(first, { originator: 'codex_exec' });
-    expect(parsed.droppedFields).toEqual(['tools.web_search']);
-    expect(parsed.request.native).toMatchObject({ format: ApiFormat.API_FORMAT_RESPONSES, refusedElsewhere: [], vendorTools: [] });
+    expect(parsed.droppedFields).toEqual([]);
+    expect(parsed.request.native).toMatchObject({ format: ApiFormat.API_FORMAT_RESPONSES, refusedElsewhere: [] });
+    expect(searchIn(parsed)).toMatchObject({ type: 'web_search' });
     expect(parsed.request.prompt!.system).toHaveLength(3);
     expect(parsed.request.prompt!.tools.map(({ name }) => name)).toEqual([
       'exec_command',
@@ -52,7 +61,7 @@ describe('the requests of Codex', () => {
   it('may have tools in the input, and a search among tools that only upstreams of the format receive', () => {
     const { 'codex-additional-tools': additional, 'codex-tool-search': search } = clientRequests('responses');
     const parsed = parseResponses(additional, { originator: 'codex_exec' });
-    expect(parsed.droppedFields).toEqual(['tools.web_search']);
+    expect(searchIn(parsed)).toMatchObject({ type: 'web_search' });
     expect(parsed.request.prompt!.tools.map(({ name, custom }) => [name, custom !== undefined])).toEqual([
       ['functions__exec', true],
       ['functions__wait', false],
@@ -64,7 +73,8 @@ describe('the requests of Codex', () => {
     expect(sent.parallel_tool_calls).toBe(false);
     const searching = parseResponses(search, { originator: 'codex_exec' });
     expect(searching.request.prompt!.tools.map(({ name }) => name)).toEqual(['exec_command', 'apply_patch']);
-    expect(searching.request.native).toMatchObject({ refusedElsewhere: [], vendorTools: [] });
+    expect(searching.request.native).toMatchObject({ refusedElsewhere: [] });
+    expect(searchIn(searching)).toMatchObject({ type: 'web_search' });
     expect(searching.request.native!.droppedElsewhere).toContain('tools.tool_search');
   });
 

@@ -26,19 +26,30 @@ export function hasTools({ tools, input }: WithTools): boolean {
   return (tools ?? []).length > 0 || (typeof input !== 'string' && input.some((item) => item.type === 'additional_tools'));
 }
 
+/** The search that the vendor runs, whose calls are items of the answer. */
+const webSearch = /^web_search(_preview)?(_\d{4}_\d{2}_\d{2})?$/;
+
 /** Reports whether a tool is the search that Codex offers in every call, whether or not its model has one: its users did not ask for it. */
 export function isUnasked({ type }: { readonly type: unknown }, originator: string): boolean {
-  return originator.startsWith('codex') && String(type).startsWith('web_search');
+  return originator.startsWith('codex') && webSearch.test(String(type));
 }
 
 /** Translates functions and custom tools; others reach only upstreams of this format. Raises invalid_request or unsupported_field. */
 export function translateTools(body: ResponseRequest, names: ToolNames, demands: Demands, originator: string): Tool[] {
   const tools = new ToolList(names, demands);
   for (const { param, path } of toolsOf(body)) {
-    if (isUnasked(param, originator)) demands.dropped.add('tools.web_search');
+    if (isUnasked(param, originator)) offerUnasked(param, path, demands);
     else tools.add(param, path);
   }
   return tools.list;
+}
+
+/** Offers a search to upstreams that may run it; for others it is dropped. */
+function offerUnasked(param: ToolParam, path: string, demands: Demands): void {
+  assertNoFileIds(param, path);
+  demands.addImpliedTool(param);
+  addVendorTool(param.type, `${path}.type`, demands, JSON.stringify(param));
+  demands.droppedElsewhere.add(`tools.${param.type as string}`);
 }
 
 class ToolList {
@@ -104,12 +115,9 @@ function passToolOn(param: { type: unknown }, path: string, demands: Demands): v
   demands.refuseElsewhere(`${path}.type`, `the model supports only tools of type "function" and "custom"; describe it as one, or ${only}`);
 }
 
-/** The search that the vendor runs, whose calls are items of the answer. */
-const webSearch = /^web_search(_preview)?(_\d{4}_\d{2}_\d{2})?$/;
-
-function addVendorTool(type: unknown, path: string, demands: Demands): void {
+function addVendorTool(type: unknown, path: string, demands: Demands, optionalToolJson?: string): void {
   const name = String(type);
-  demands.addVendorTool(path, name, webSearch.test(name) ? webSearchUnit : '');
+  demands.addVendorTool(path, name, webSearch.test(name) ? webSearchUnit : '', { optionalToolJson });
 }
 
 /** Notes the tools in an item of unknown type, some of which a vendor may run. */

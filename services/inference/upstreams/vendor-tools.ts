@@ -3,15 +3,21 @@
 import { AppError } from '#client/errors/app-error.js';
 import type { ApiFormat, GenerateRequest, NativeRequest_VendorTool as VendorTool } from '#proto/inference/v1/inference.js';
 import { nativeFor } from './native.js';
+import type { JsonObject } from './stream-decoder.js';
 
-/** Raises unsupported_field if a caller of this format sends a tool that the call does not pay for, and whose type, as tools.<type>, is not among the allowed fields. */
+function mayRun({ type, unit }: VendorTool, { unitCaps }: Pick<GenerateRequest, 'unitCaps'>, allowedFields: readonly string[]): boolean {
+  return unitCaps?.counts.some((cap) => cap.unit === unit) === true || allowedFields.includes(`tools.${type}`);
+}
+
+/** Raises unsupported_field if a call depends on a tool that it does not pay for, and whose type, as tools.<type>, is not among the allowed fields. */
 export function assertToolsAllowed(
   request: Pick<GenerateRequest, 'native' | 'unitCaps'>,
   format: ApiFormat,
   allowedFields: readonly string[],
 ): void {
-  const isPaid = ({ unit }: VendorTool): boolean => request.unitCaps?.counts.some((cap) => cap.unit === unit) === true;
-  const refused = nativeFor(request, format)?.vendorTools.find((tool) => !isPaid(tool) && !allowedFields.includes(`tools.${tool.type}`));
+  const refused = nativeFor(request, format)?.vendorTools.find(
+    (tool) => tool.optionalToolJson === undefined && !mayRun(tool, request, allowedFields),
+  );
   if (refused === undefined) return;
   const { field, type, unit } = refused;
   if (unit !== '') throw unpriced(field, unit);
@@ -20,6 +26,25 @@ export function assertToolsAllowed(
     `${field}: tools of the type "${type.slice(0, 64)}" are not supported, because the vendor may run them and they cost more than tokens; run the tool on your side and describe it as a function`,
     { details: { field } },
   );
+}
+
+/** Returns a request of the format with those of the optional tools that the upstream may run; the names of the others are returned as dropped. */
+export function withOptionalTools(
+  request: GenerateRequest,
+  format: ApiFormat,
+  allowedFields: readonly string[],
+): { readonly request: GenerateRequest; readonly dropped: readonly string[] } {
+  const native = nativeFor(request, format);
+  const optional = native?.vendorTools.filter(({ optionalToolJson }) => optionalToolJson !== undefined) ?? [];
+  const [run, left] = [true, false].map((isRun) => optional.filter((tool) => mayRun(tool, request, allowedFields) === isRun));
+  const dropped = left!.map(({ type }) => `tools.${type}`);
+  if (native === undefined || run!.length === 0) return { request, dropped };
+  const fields = JSON.parse(native.fieldsJson) as JsonObject;
+  const tools = [
+    ...((fields['tools'] as unknown[] | undefined) ?? []),
+    ...run!.map(({ optionalToolJson }) => JSON.parse(optionalToolJson!) as unknown),
+  ];
+  return { request: { ...request, native: { ...native, fieldsJson: JSON.stringify({ ...fields, tools }) } }, dropped };
 }
 
 /** Raises unsupported_field as for a call, except that tools with a unit pass: counting runs no tool. */

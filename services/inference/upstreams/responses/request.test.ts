@@ -314,6 +314,24 @@ describe('a count of tokens by the vendor', () => {
 });
 
 describe('searches of the vendor', () => {
+  it('that the call can do without are sent where they are paid for or allowed, and dropped elsewhere', () => {
+    const optionalToolJson = '{"type":"web_search"}';
+    const vendorTools = [{ field: 'tools[1].type', type: 'web_search', unit: 'web_search', optionalToolJson }];
+    const sent = (fields: object, count: number, allowed: string[] = []): unknown => {
+      const native = { format: ApiFormat.API_FORMAT_RESPONSES, fieldsJson: JSON.stringify(fields), vendorTools };
+      const unitCaps = count === 0 ? undefined : { counts: [{ unit: 'web_search', count }] };
+      const request = textRequest('Hi', { native, maxOutputTokens: 100, unitCaps });
+      const { json, dropped } = responsesWire('u', 'https://api.openai.com/v1', allowed).generateBody(request, 'm', true);
+      const { tools, max_tool_calls: calls } = JSON.parse(json) as { tools?: { type: string }[]; max_tool_calls?: number };
+      return { tools: tools?.map(({ type }) => type), calls, dropped };
+    };
+    const own = { input: 'Hi', tools: [{ type: 'function', name: 'f' }] };
+    expect(sent(own, 4)).toEqual({ tools: ['function', 'web_search'], calls: 4, dropped: [] });
+    expect(sent({ input: 'Hi' }, 4)).toEqual({ tools: ['web_search'], calls: 4, dropped: [] });
+    expect(sent(own, 0, ['tools.web_search'])).toEqual({ tools: ['function', 'web_search'], calls: undefined, dropped: [] });
+    expect(sent(own, 0)).toEqual({ tools: ['function'], calls: undefined, dropped: ['tools.web_search'] });
+  });
+
   it('are limited to what money is held for, or to the caller’s own limit', () => {
     const sent = (fields: object, count: number): unknown => {
       const vendorTools = [{ field: 'tools[0].type', type: 'web_search', unit: 'web_search' }];

@@ -9,7 +9,7 @@ import { flavourOf } from '../chat-completions/flavour.js';
 import { callerToolNames } from '../chat-completions/tool-names.js';
 import type { Wire } from '../http/wire.js';
 import { isObject } from '../stream-decoder.js';
-import { assertToolsAllowed, assertToolsCountable } from '../vendor-tools.js';
+import { assertToolsAllowed, assertToolsCountable, withOptionalTools } from '../vendor-tools.js';
 import { countTokensBody, responsesBody } from './request.js';
 import { ResponsesDecoder } from './stream.js';
 
@@ -25,7 +25,9 @@ export function responsesWire(upstreamId: string, baseUrl: string, allowedFields
     headers: (secret): Record<string, string> => (secret === undefined ? {} : { authorization: `Bearer ${secret}` }),
     generateBody(request, model, streams) {
       assertToolsAllowed(request, format, allowedFields);
-      return withCallerFields(responsesBody(request, model, flavour, streams), request, format, rules);
+      const { request: complete, dropped } = withOptionalTools(request, format, allowedFields);
+      const body = responsesBody(complete, model, flavour, streams);
+      return withCallerFields({ ...body, dropped: [...body.dropped, ...dropped] }, request, format, rules);
     },
     decoder: (request, answer) =>
       new ResponsesDecoder({
