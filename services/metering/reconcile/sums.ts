@@ -2,6 +2,7 @@
 import { type Drift, DriftCheck } from '#proto/metering/v1/metering.js';
 import { quarterMs } from '../rollups/shapes.js';
 import { compareSums, type Quarter } from '../store/compare-sums.js';
+import { compareUnitSums } from '../store/compare-unit-sums.js';
 import { recordedCallsAfter } from '../store/reconcile.js';
 import { callsPerLook, examine, type ReconcileDeps } from './examine.js';
 
@@ -19,7 +20,7 @@ export async function examineSums(seen: QuartersSeen, found: readonly Drift[], d
   const drifts: Drift[] = [];
   for (const quarter of some([...seen.values()])) {
     if (others.has(quarter.accountId)) continue;
-    const wrong = await compareSums(deps.db, quarter);
+    const wrong = [...(await compareSums(deps.db, quarter)), ...(await compareUnitSums(deps.db, quarter))];
     if (wrong.length > 0 && (await areRecordsWrong(quarter, deps))) continue;
     for (const { what, stored, expected } of wrong) {
       drifts.push({ check: DriftCheck.DRIFT_CHECK_TOTALS, accountId: quarter.accountId, callId: '', subject: what, stored, expected });
