@@ -11,7 +11,7 @@ import type { Tokens } from './outcome.js';
 export interface CallKind {
   /** For example "messages sandbox/story streamed". */
   readonly name: string;
-  readonly path: '/v1/chat/completions' | '/v1/messages' | '/v1/embeddings';
+  readonly path: '/v1/chat/completions' | '/v1/messages' | '/v1/responses' | '/v1/embeddings';
   readonly model: string;
   readonly isStream: boolean;
   readonly content: string;
@@ -36,6 +36,13 @@ const stubTokens = { input: 17, output: 150 };
 /** The stub sends deltas of eight characters, and no token is empty. */
 const charsPerDelta = 8;
 
+function kindOf(path: CallKind['path'], model: string, isStream: boolean, content: string, more: Partial<CallKind> = {}): CallKind {
+  const name = `${path} ${model} ${isStream ? 'streamed' : 'whole'} ${content}`;
+  return { name, path, model, isStream, content, maxTokens: 500, tokensPerDeltaMax: 1, ...more };
+}
+
+const stub = { tokensPerDeltaMax: charsPerDelta };
+
 const embedding: CallKind = {
   name: '/v1/embeddings sandbox/embed',
   path: '/v1/embeddings',
@@ -46,20 +53,21 @@ const embedding: CallKind = {
   tokensPerDeltaMax: 1,
 };
 
-/** Long and short streams, slow whole answers, and callers that disconnect, in both formats, over the sandbox and real upstreams; and embeddings. */
+/** The kinds of the responses format that take another way through the gateway than those of the others. */
+const responses: readonly CallKind[] = [
+  kindOf('/v1/responses', 'sandbox/echo', false, 'Hello there'),
+  kindOf('/v1/responses', 'sandbox/story', true, 'delay=15ms tokens=150'),
+  kindOf('/v1/responses', 'sandbox/story', true, 'delay=5ms tokens=300', { maxTokens: 120 }),
+  kindOf('/v1/responses', 'sandbox/story', true, 'delay=10ms tokens=200', { disconnectsAfter: 30 }),
+  kindOf('/v1/responses', 'r/slow', true, 'Tell me', stub),
+  kindOf('/v1/responses', 'r/slow', false, 'Tell me', stub),
+];
+
+/** Long and short streams, slow whole answers, and callers that disconnect, in every format, over the sandbox and real upstreams; and embeddings. */
 export const callKinds: readonly CallKind[] = paths
   .flatMap((path) => {
-    const kind = (model: string, isStream: boolean, content: string, more: Partial<CallKind> = {}): CallKind => ({
-      name: `${path} ${model} ${isStream ? 'streamed' : 'whole'} ${content}`,
-      path,
-      model,
-      isStream,
-      content,
-      maxTokens: 500,
-      tokensPerDeltaMax: 1,
-      ...more,
-    });
-    const stub = { tokensPerDeltaMax: charsPerDelta };
+    const kind = (model: string, isStream: boolean, content: string, more?: Partial<CallKind>): CallKind =>
+      kindOf(path, model, isStream, content, more);
     return [
       kind('sandbox/echo', false, 'Hello there'),
       kind('sandbox/echo', true, 'Hello there'),
@@ -73,7 +81,7 @@ export const callKinds: readonly CallKind[] = paths
       kind('m/slow', false, 'Tell me', stub),
     ];
   })
-  .concat(embedding);
+  .concat(responses, embedding);
 
 /** Adds the stub's models to a system, behind an upstream of each format. */
 export async function addStubModels(system: System, stub: StubUpstream): Promise<void> {
@@ -81,6 +89,7 @@ export async function addStubModels(system: System, stub: StubUpstream): Promise
   for (const [prefix, format] of [
     ['cc', 'chat-completions'],
     ['m', 'messages'],
+    ['r', 'responses'],
   ] as const) {
     const options = ['--format', format, '--base-url', stub.baseUrl, '--allow-private-network', '--secret-stdin'];
     const { code, stderr } = await runCommand(['upstream', 'add', `stub-${prefix}`, ...options], system.operatorEnv(), `${stubApiKey}\n`);

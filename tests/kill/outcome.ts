@@ -64,17 +64,7 @@ export function makeCall(
   const clientId = randomUUID();
   const beganAtMs = Date.now();
   const isMessages = kind.path === '/v1/messages';
-  const body = JSON.stringify(
-    kind.path === '/v1/embeddings'
-      ? { model: kind.model, input: kind.content }
-      : {
-          model: kind.model,
-          stream: kind.isStream,
-          max_tokens: kind.maxTokens,
-          messages: [{ role: 'user', content: kind.content }],
-          ...(kind.isStream && !isMessages ? { stream_options: { include_usage: true } } : {}),
-        },
-  );
+  const body = JSON.stringify(bodyOf(kind));
   return new Promise((resolve) => {
     let response: IncomingMessage | undefined;
     let received = '';
@@ -146,6 +136,13 @@ export function makeCall(
   });
 }
 
+function bodyOf({ path, model, isStream, maxTokens, content }: CallKind): object {
+  if (path === '/v1/embeddings') return { model, input: content };
+  if (path === '/v1/responses') return { model, stream: isStream, max_output_tokens: maxTokens, input: content };
+  const options = isStream && path === '/v1/chat/completions' ? { stream_options: { include_usage: true } } : {};
+  return { model, stream: isStream, max_tokens: maxTokens, messages: [{ role: 'user', content }], ...options };
+}
+
 interface Answer {
   readonly isWhole: boolean;
   readonly text: string;
@@ -173,9 +170,17 @@ interface Usage {
 interface Frame {
   type?: string;
   choices?: { delta: { content?: string | null } }[];
-  delta?: { text?: string };
+  delta?: { text?: string } | string;
+  response?: { usage?: Usage | null };
   usage?: Usage | null;
   error?: { reason?: string };
+}
+
+const textDeltas = new Set(['content_block_delta', 'response.output_text.delta']);
+const lastEvents = new Set(['message_stop', 'response.completed', 'response.incomplete']);
+
+function textOf(delta: Frame['delta']): string | undefined {
+  return typeof delta === 'string' ? delta : delta?.text;
 }
 
 function readStream(received: string): Answer {
@@ -193,11 +198,12 @@ function readStream(received: string): Answer {
       continue;
     }
     const event = JSON.parse(data) as Frame;
-    const piece = event.choices?.[0]?.delta.content ?? (event.type === 'content_block_delta' ? event.delta?.text : undefined) ?? '';
+    const piece = event.choices?.[0]?.delta.content ?? (textDeltas.has(event.type ?? '') ? textOf(event.delta) : undefined) ?? '';
     if (piece !== '') deltas += 1;
     text += piece;
-    if (event.usage != null) reported = tokensOf(event.usage);
-    if (event.type === 'message_stop') isWhole = true;
+    const usage = event.usage ?? event.response?.usage;
+    if (usage != null) reported = tokensOf(usage);
+    if (lastEvents.has(event.type ?? '')) isWhole = true;
     if (event.error !== undefined) reason = event.error.reason ?? 'none';
   }
   return { isWhole, text, deltas, reported, reason };
@@ -209,6 +215,7 @@ function readWhole(received: string, response: IncomingMessage | undefined): Ans
   const body = JSON.parse(received) as {
     choices?: { message: { content: string } }[];
     content?: { text: string }[];
+    output?: { content: { text: string }[] }[];
     data?: unknown;
     usage?: Usage;
     error?: { reason?: string };
@@ -217,7 +224,7 @@ function readWhole(received: string, response: IncomingMessage | undefined): Ans
   // Vectors have no output tokens.
   if (body.data !== undefined)
     return { ...none, isWhole: true, text: JSON.stringify(body.data), reported: { input: body.usage?.prompt_tokens ?? -1, output: 0 } };
-  const text = body.choices?.[0]?.message.content ?? body.content?.[0]?.text ?? '';
+  const text = body.choices?.[0]?.message.content ?? body.content?.[0]?.text ?? body.output?.[0]?.content[0]?.text ?? '';
   return { ...none, isWhole: true, text, reported: tokensOf(body.usage ?? {}) };
 }
 

@@ -115,7 +115,48 @@ describe.each(modes)('money, %s', (mode) => {
     expect(nano(key['spent_usd']!) + nano(key['held_usd']!) + nano(key['remaining_usd']!)).toBe(nano('0.5'));
   });
 
-  it('serves exactly as many of 200 concurrent calls as the balance affords, and refuses the others with 402', async () => {
+  const usdOf = (nanoUsd: bigint): string => `${nanoUsd / 1_000_000_000n}.${String(nanoUsd % 1_000_000_000n).padStart(9, '0')}`;
+
+  /** A call of any format. */
+  type AnyCall = readonly [path: string, body: object];
+
+  /** Makes concurrent calls, these in turn, on an account that affords the holds of `affordable` of them. Returns its records. */
+  async function expectServed(calls: readonly AnyCall[], count: number, affordable: number) {
+    const name = calls[0]![0].split('/').at(-1)!;
+    const probe = await customer(`${name} probe`, '1');
+    const holds = await Promise.all(
+      calls.map(async ([path, body]) => {
+        const response = await eventually(async () => {
+          const answer = await post(system, path, probe.secret, body);
+          await answer.text();
+          return answer.status === 200 ? answer : undefined;
+        });
+        const usage = await get(system, `/v1/usage/${response.headers.get('x-request-id')}`, probe.secret);
+        return nano(((await usage.json()) as { held_usd: string }).held_usd);
+      }),
+    );
+    // The same prompt is held for in every format.
+    expect(new Set(holds).size).toBe(1);
+    const total = holds[0]! * BigInt(affordable);
+    const { accountId, secret } = await customer(`${name} crowd`, usdOf(total));
+    const statuses = await Promise.all(
+      Array.from({ length: count }, async (_, index) => {
+        const [path, body] = calls[index % calls.length]!;
+        const response = await post(system, path, secret, body);
+        await response.text();
+        return response.status;
+      }),
+    );
+    expect(statuses.filter((status) => status === 402)).toHaveLength(count - affordable);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(affordable);
+    const { rows, balance } = await settled(system, accountId);
+    expect(rows).toHaveLength(affordable);
+    expect(BigInt(balance.available_nano_usd)).toBe(total - sumOfCharges(rows));
+    expect(BigInt(balance.available_nano_usd)).toBeGreaterThanOrEqual(0n);
+    return rows;
+  }
+
+  it('serves exactly as many of 200 concurrent calls of all formats as the balance affords, and refuses the others with 402', async () => {
     // Each call is charged its tokens and the request.
     const file = join(system.dataDir, 'per-call.json');
     writeFileSync(
@@ -130,34 +171,25 @@ describe.each(modes)('money, %s', (mode) => {
     );
     await system.cli('model', 'put', file);
     await system.cli('price', 'publish', 'test/per-call', '--input', '1.5', '--output', '3', '--unit', 'request=0.000777001');
-    // The hold of one such call, measured with an identical call.
-    const body = { model: 'test/per-call', max_tokens: 100, messages: [{ role: 'user', content: 'delay=30ms tokens=100' }] };
-    const probe = await customer('probe', '1');
-    await eventually(async () => (await chat(system, probe.secret, body)).status === 200 || undefined);
-    const probeResponse = await chat(system, probe.secret, body);
-    const { held_usd: holdUsd } = (await (
-      await get(system, `/v1/usage/${probeResponse.headers.get('x-request-id')}`, probe.secret)
-    ).json()) as { held_usd: string };
-    const affordable = 50n;
-    const total = nano(holdUsd) * affordable;
-    const { accountId, secret } = await customer('crowd', `${total / 1_000_000_000n}.${String(total % 1_000_000_000n).padStart(9, '0')}`);
-
-    const statuses = await Promise.all(
-      Array.from({ length: 200 }, async () => {
-        const response = await chat(system, secret, body);
-        await response.text();
-        return response.status;
-      }),
+    const model = 'test/per-call';
+    const messages = [{ role: 'user', content: 'delay=30ms tokens=100' }];
+    const asked = { model, max_output_tokens: 100, input: messages };
+    const rows = await expectServed(
+      [
+        ['/v1/chat/completions', { model, max_tokens: 100, messages }],
+        ['/v1/responses', asked],
+        ['/v1/responses', { ...asked, stream: true }],
+        ['/v1/messages', { model, max_tokens: 100, messages, stream: true }],
+      ],
+      200,
+      50,
     );
-    const served = statuses.filter((status) => status === 200).length;
-    expect(statuses.filter((status) => status === 402)).toHaveLength(200 - served);
-    expect(served).toBe(Number(affordable));
-    const { rows, balance } = await settled(system, accountId);
-    expect(rows).toHaveLength(served);
     for (const row of rows)
       expect(BigInt(row.charge_nano_usd)).toBe(BigInt(row.input_tokens) * 1500n + BigInt(row.output_tokens) * 3000n + 777_001n);
-    expect(BigInt(balance.available_nano_usd)).toBe(total - sumOfCharges(rows));
-    expect(BigInt(balance.available_nano_usd)).toBeGreaterThanOrEqual(0n);
+  }, 60_000);
+
+  it('does the same for embeddings', async () => {
+    await expectServed([['/v1/embeddings', { model: 'sandbox/embed', input: 'delay=2000ms Hello there' }]], 40, 10);
   }, 60_000);
 
   it('does the same for a key’s lifetime limit', async () => {
@@ -168,7 +200,7 @@ describe.each(modes)('money, %s', (mode) => {
       await get(system, `/v1/usage/${probeResponse.headers.get('x-request-id')}`, probe.secret)
     ).json()) as { held_usd: string };
     const limit = nano(holdUsd) * 20n;
-    const limitUsd = `${limit / 1_000_000_000n}.${String(limit % 1_000_000_000n).padStart(9, '0')}`;
+    const limitUsd = usdOf(limit);
     const { accountId, secret } = await customer('limited crowd', '10', '--limit', limitUsd);
     const answers = await Promise.all(
       Array.from({ length: 80 }, async () => {
