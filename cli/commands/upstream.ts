@@ -1,7 +1,8 @@
 // tollgate upstream: the vendors and servers that serve models.
 import { Command } from 'commander';
-import { Capability, Modality, ModelState } from '#proto/catalog/v1/catalog.js';
-import { type ApiFormat, CapabilityProbe, Upstream } from '#proto/inference/v1/inference.js';
+import { ModelState } from '#proto/catalog/v1/catalog.js';
+import { type ApiFormat, Upstream } from '#proto/inference/v1/inference.js';
+import { declaredProbes } from '#rules/capability-probes.js';
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';
@@ -175,7 +176,8 @@ export function upstreamCommand(cli: Cli): Command {
 }
 
 async function test(cli: Cli, { inference, catalog }: Services, upstreamId: string, upstreamModel: string | undefined): Promise<void> {
-  const probes = upstreamModel === undefined ? [] : await declared(catalog, upstreamId, upstreamModel);
+  const { models } = upstreamModel === undefined ? { models: [] } : await catalog.listModels({}, operatorCall());
+  const probes = declaredProbes(models, upstreamId, upstreamModel ?? '');
   const response = await inference.testUpstream(
     { upstreamId, upstreamModel, probes },
     operatorCall(testTimeoutMs + probes.length * probeTimeoutMs),
@@ -192,28 +194,6 @@ async function test(cli: Cli, { inference, catalog }: Services, upstreamId: stri
 }
 
 const probedSteps = ['tools', 'structured_output', 'images'];
-
-/** Returns what to find out about a model: what the entries of the catalog say that it can do. */
-async function declared(catalog: Services['catalog'], upstreamId: string, upstreamModel: string): Promise<CapabilityProbe[]> {
-  const { models } = await catalog.listModels({}, operatorCall());
-  const entries = models.filter(
-    ({ state, targets }) =>
-      state !== ModelState.MODEL_STATE_RETIRED &&
-      targets.some((each) => each.upstreamId === upstreamId && each.upstreamModel === upstreamModel),
-  );
-  if (entries.length === 0) return [];
-  const can = (capability: Capability): boolean => entries.some(({ capabilities }) => capabilities.includes(capability));
-  if (entries.some(({ outputModalities }) => outputModalities.includes(Modality.MODALITY_EMBEDDING)))
-    return [CapabilityProbe.CAPABILITY_PROBE_EMBEDDINGS];
-  return [
-    ...(can(Capability.CAPABILITY_TOOLS) ? [CapabilityProbe.CAPABILITY_PROBE_TOOLS] : []),
-    ...(can(Capability.CAPABILITY_STRUCTURED_OUTPUT) ? [CapabilityProbe.CAPABILITY_PROBE_STRUCTURED_OUTPUT] : []),
-    ...(entries.some(({ inputModalities }) => inputModalities.includes(Modality.MODALITY_IMAGE))
-      ? [CapabilityProbe.CAPABILITY_PROBE_IMAGES]
-      : []),
-    CapabilityProbe.CAPABILITY_PROBE_ANSWERS,
-  ];
-}
 
 async function refuseExisting(inference: Services['inference'], id: string): Promise<void> {
   const { upstreams } = await inference.listUpstreams({}, operatorCall());

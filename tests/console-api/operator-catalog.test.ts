@@ -349,8 +349,16 @@ describe.each(modes)('the operator’s catalog, %s', (mode) => {
 
     const { data } = await listed();
     expect(data.find(({ id }) => id === 'acme')!.models).toEqual([
-      { id: 'acme/fast', upstream_model: 'text', retired: false, trial_cost_usd: '0.000146' },
+      { id: 'acme/fast', upstream_model: 'text', retired: false, trial_cost_usd: '0.019506' },
     ]);
+    // What the catalog says of the model is tried too.
+    expect(await ask('POST', '/operator/upstreams/acme/test', { upstream_model: 'text' }, 200)).toMatchObject({
+      failed_step: 'tools',
+      steps: expect.arrayContaining([
+        expect.objectContaining({ name: 'tools', what: expect.stringContaining('did not call the tool') }),
+        expect.objectContaining({ name: 'answers', outcome: 'ok' }),
+      ]),
+    });
     expect(data.map(({ id, locked, managed_by }) => [id, locked, managed_by])).toEqual([
       ['sandbox', 'built_in', null],
       ['openai', 'environment', 'OPENAI_API_KEY'],

@@ -213,7 +213,7 @@ const views: readonly View[] = [
     path: () => '/operator/upstreams',
     async act(page) {
       await page.getByRole('button', { name: 'Test the connection' }).first().click();
-      await page.getByLabel('Also make a short call').check();
+      await page.getByLabel('Also call a model').check();
     },
   },
   { name: 'operator-codes', path: () => '/operator/codes' },

@@ -85,7 +85,7 @@ describe.each(modes)('a system whose processes are killed and stopped under load
     const undisturbed = async (kind: CallKind): Promise<void> => {
       let outcome = await makeCall(system.baseUrl, secrets[0]!, kind, { readsToEnd: true });
       // Each gateway thread reads the list of upstreams once a second, so a model with a new upstream may be unavailable for that long.
-      for (let tries = 0; outcome.how === 'refused' && outcome.reason === 'model_unavailable' && tries < 10; tries += 1) {
+      for (let tries = 0; outcome.how === 'refused' && outcome.reason === 'model_unavailable' && tries < 30; tries += 1) {
         await new Promise((resolve) => setTimeout(resolve, 500));
         outcome = await makeCall(system.baseUrl, secrets[0]!, kind, { readsToEnd: true });
       }

@@ -46,11 +46,12 @@ export const upstreamsText = dictionary(
     deleteUsed: 'Models are routed to this upstream. Change their targets before you delete it, or disable it.',
 
     test: 'Test the connection',
-    testing: 'Testing… This takes up to 15 seconds.',
+    testing: 'Testing… This takes up to a minute.',
     testTitle: ({ id }: { id: string }) => `Test ${id}`,
     testText: 'Checks the address, name, connection, TLS, secret and list of models in turn, as calls would use them. This costs nothing.',
-    withCall: 'Also make a short call',
-    withCallHint: 'The vendor bills it to you: at most 66 input and 16 output tokens. No account here is charged.',
+    withCall: 'Also call a model',
+    withCallHint:
+      'One call of at most 16 output tokens, and one of at most 1,024 for each capability that the catalog says the model has. The vendor bills them to you; no account here is charged.',
     callModel: 'Model (the vendor’s name)',
     callCost: ({ usd, model }: { usd: string; model: string }) =>
       `At most ${usd} at the price of ${model} here; the vendor’s own price may differ.`,
@@ -149,8 +150,9 @@ export const upstreamsText = dictionary(
     testing: '测试中…最多需要 15 秒。',
     testTitle: ({ id }) => `测试 ${id}`,
     testText: '依次检查地址、域名、连接、TLS、密钥和模型列表，与实际调用的方式相同。此过程不收费。',
-    withCall: '同时发起一次简短的调用',
-    withCallHint: '由供应商向您计费：最多 66 个输入 token 和 16 个输出 token。此处的账户不会被计费。',
+    withCall: '同时调用模型',
+    withCallHint:
+      '一次最多 16 个输出 token 的调用，并为目录中声明的每项能力各发起一次最多 1,024 个输出 token 的调用。由供应商向您计费；此处的账户不会被计费。',
     callModel: '模型（供应商的名称）',
     callCost: ({ usd, model }) => `按此处 ${model} 的价格最多 ${usd}；供应商的价格可能不同。`,
     callCostUnknown: '此处没有已定价的模型路由到它，费用只有供应商知道。',

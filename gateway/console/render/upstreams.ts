@@ -11,7 +11,7 @@ export interface RoutedModel {
   readonly modelId: string;
   readonly upstreamModel: string;
   readonly isRetired: boolean;
-  /** Maximum cost of a test's call at the model's own price; undefined: unpriced. */
+  /** Maximum cost of the calls of a test at the model's own price; undefined: unpriced. */
   readonly trialNanoUsd: bigint | undefined;
 }
 

@@ -3,6 +3,8 @@ import { fault } from '#client/errors/fault.js';
 import { ModelState } from '#proto/catalog/v1/catalog.js';
 import { Upstream as UpstreamMessage, type UpstreamLimits } from '#proto/inference/v1/inference.js';
 import { TokenCounts } from '#proto/inference/v1/tokens.js';
+import { declaredProbes, testTokens } from '#rules/capability-probes.js';
+import { chargeFor } from '#rules/pricing.js';
 import { limitFields, limitsOfFields } from '#rules/upstream-limits.js';
 import type { OperationDeps } from '../../deps.js';
 import { renderTest, renderUpstream, type RoutedModel } from '../../render/upstreams.js';
@@ -22,8 +24,8 @@ import { type Area, type Call, created, done, ok, operation } from '../../table/
 
 // The service ends a test within 15 s; the response still has to arrive.
 const testTimeoutMs = 25_000;
-/** Maximum usage of the call of a test, by the contract of the test. */
-const trialTokens = TokenCounts.fromPartial({ inputTokens: 66, outputTokens: 16 });
+/** What each probe of a capability adds to it. */
+const probeTimeoutMs = 10_000;
 const modelsNamed = 10;
 const locked = { failed_precondition: 'It is built in or set by the environment.' };
 
@@ -150,7 +152,8 @@ export const upstreams: Area = {
     operation({
       method: 'POST',
       path: '/operator/upstreams/{id}/test',
-      summary: 'Test an upstream step by step; with `upstream_model`, also with a call.',
+      summary:
+        'Test an upstream step by step; with `upstream_model`, also with a call, and one for each capability that the catalog says the model has.',
       who: 'operator',
       fieldPaths: 'brackets',
       body: TestUpstream,
@@ -161,8 +164,10 @@ export const upstreams: Area = {
           context,
         } = call;
         const { id } = await mustFind(call, deps);
-        const request = { upstreamId: id, probes: [], ...(upstream_model == null ? {} : { upstreamModel: upstream_model }) };
-        const { test } = await deps.peers.inference.testUpstream(request, context({ ms: testTimeoutMs }));
+        const { models } = await deps.peers.catalog.listModels({}, context());
+        const probes = declaredProbes(models, id, upstream_model ?? '');
+        const request = { upstreamId: id, probes, upstreamModel: upstream_model ?? undefined };
+        const { test } = await deps.peers.inference.testUpstream(request, context({ ms: testTimeoutMs + probes.length * probeTimeoutMs }));
         return renderTest(test!);
       },
     }),
@@ -199,13 +204,13 @@ async function listUpstreams({ context }: Rpc, { peers }: OperationDeps): Promis
 /** Returns the models that are routed to each upstream, by the upstream's id. */
 async function routedModels({ context }: Rpc, { peers }: OperationDeps): Promise<Map<string, RoutedModel[]>> {
   const { models } = await peers.catalog.listModels({}, context());
-  const prices = models.flatMap(({ price }) => (price === undefined ? [] : [price]));
-  const { estimates } = await peers.metering.estimateCharges({ prices, tokens: [trialTokens] }, context());
-  const trialOf = new Map(prices.map((price, index) => [price.modelId, estimates[index]!.chargeNanoUsd]));
   const routed = new Map<string, RoutedModel[]>();
-  for (const { id, targets, state } of models) {
+  for (const { id, targets, state, price } of models) {
     for (const { upstreamId, upstreamModel } of targets) {
-      const entry = { modelId: id, upstreamModel, isRetired: state === ModelState.MODEL_STATE_RETIRED, trialNanoUsd: trialOf.get(id) };
+      const { input, output } = testTokens(declaredProbes(models, upstreamId, upstreamModel));
+      const tokens = TokenCounts.fromPartial({ inputTokens: input, outputTokens: output });
+      const trialNanoUsd = price === undefined ? undefined : chargeFor(tokens, price).chargeNanoUsd;
+      const entry = { modelId: id, upstreamModel, isRetired: state === ModelState.MODEL_STATE_RETIRED, trialNanoUsd };
       routed.set(upstreamId, [...(routed.get(upstreamId) ?? []), entry]);
     }
   }

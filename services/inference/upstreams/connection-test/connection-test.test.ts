@@ -386,6 +386,11 @@ describe('what operators read', () => {
 
   it('redacts words that begin like the secret, but keeps others', () => {
     expect(operatorText('Incorrect key abcdef*** for abcd', ['abcdef1234567890'])).toBe('Incorrect key [redacted] for abcd');
-    expect(operatorText('the key is k1', ['k1'])).toBe('the key is [redacted]');
+    expect(operatorText('the key is (hunter2)', ['hunter2'])).toBe('the key is ([redacted])');
+  });
+
+  it('redacts no placeholder within other words and addresses', () => {
+    expect(operatorText('status 200: the model’s list has 12 models', ['s'])).toBe('status 200: the model’s list has 12 models');
+    expect(operatorText('http://ollama:11434/v1 says ollamas', ['ollama'])).toBe('http://ollama:11434/v1 says ollamas');
   });
 });

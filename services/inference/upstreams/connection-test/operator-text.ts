@@ -6,8 +6,15 @@ const stepTextCharsMax = 400;
 
 // This many characters at the start of a secret are enough to recognise a piece of it that an upstream quotes.
 const quotedCharsMin = 6;
+/** Shorter secrets, such as "x", are what users of local servers enter because their client requires a key. */
+const secretCharsMin = 4;
+/** Shorter secrets may be a part of other words, of a path or of a host name: "ollama". */
+const unmistakableCharsMin = 8;
 
-/** Returns the text in a form that may be shown. The secrets are redacted wherever they occur, and so is every word that begins like one. */
+/**
+ * Returns the text in a form that may be shown. The secrets are redacted wherever they occur, short ones where they are a word, and so is every
+ * word that begins like a long one.
+ */
 export function operatorText(text: string, secrets: readonly string[]): string {
   const blanked = secrets.reduce(withoutSecret, text);
   const plain = redact(blanked.replace(/\p{C}+/gu, ' '));
@@ -15,9 +22,12 @@ export function operatorText(text: string, secrets: readonly string[]): string {
 }
 
 function withoutSecret(text: string, secret: string): string {
-  const escaped = (part: string): string => part.replace(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`);
+  const escaped = (part: string): string => part.replace(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`);
+  if (secret.length < secretCharsMin) return text;
+  const [before, after] =
+    secret.length < unmistakableCharsMin ? [String.raw`(?<![\p{L}\p{N}_/.’'-])`, String.raw`(?![\p{L}\p{N}_/-])`] : ['', ''];
   // Error codes are read in lower case.
-  const whole = text.replace(new RegExp(escaped(secret), 'gi'), '[redacted]');
+  const whole = text.replace(new RegExp(`${before}${escaped(secret)}${after}`, 'giu'), '[redacted]');
   if (secret.length < 2 * quotedCharsMin) return whole;
   return whole.replace(new RegExp(`${escaped(secret.slice(0, quotedCharsMin))}[^\\s"'<>]*`, 'gi'), '[redacted]');
 }

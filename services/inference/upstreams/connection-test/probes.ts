@@ -1,14 +1,9 @@
 // Calls that show whether a model can do what the catalog says of it, through the same code as all calls.
 import { ApiFormat, CapabilityProbe, GenerateRequest, Role } from '#proto/inference/v1/inference.js';
+import { probeInputTokens, probeOutputTokens } from '#rules/capability-probes.js';
 import { isObject } from '../stream-decoder.js';
 import type { Upstream } from '../upstream.js';
 import { type Found, StepFault, type StepName } from './step-log.js';
-
-/** The output cap of each call: enough for models that reason first. */
-const outputMax = 1024;
-
-/** Money is not held for these calls; no image of this size has more tokens. */
-const imageTokensMax = 20_000;
 
 /** A red square of 32 by 32 pixels. */
 const redPng =
@@ -95,7 +90,8 @@ const probes: Partial<Record<CapabilityProbe, Probe>> = {
           },
         ],
       },
-      inputTokensMax: imageTokensMax,
+      // Money is not held for these calls; no image of this size has more tokens.
+      inputTokensMax: probeInputTokens(CapabilityProbe.CAPABILITY_PROBE_IMAGES),
     },
     judge({ text }) {
       if (!/\bred\b/i.test(text)) throw new StepFault(`the model does not see that the image is red; it answered ${shortened(text)}`);
@@ -138,7 +134,7 @@ async function ask({ fields, judge }: Probe, upstream: Upstream, upstreamModel: 
   const request = GenerateRequest.fromPartial({
     callId: 'upstream_test',
     targets: [target],
-    maxOutputTokens: outputMax,
+    maxOutputTokens: probeOutputTokens,
     streaming: true,
     ...fields,
   });
