@@ -166,6 +166,23 @@ describe('a test of an upstream that works', () => {
       expect(test).toMatchObject({ ok: false, failedStep: 'tools' });
     });
 
+    it('reads an answer of as many tokens as it requests, in events of any usual size', async () => {
+      stub.script('text', block('Hi'), block('x '.repeat(50_000)));
+      const test = await tryIt({ baseUrl: stub.baseUrl, model: 'text', probes: [tools] });
+      expect(found(test, 'tools')).toMatch(/^the model did not call the tool; it answered "x x/);
+    });
+
+    it('makes none after its time is over', async () => {
+      stub.script('text', block('Hi'), { ...block('It is sunny.'), fault: { kind: 'slow-headers', delayMs: 1000 } });
+      const test = await tryIt({ baseUrl: stub.baseUrl, model: 'text', probes: [tools, schemas, images], timeoutMs: 500 });
+      expect(words(test).slice(6)).toEqual([
+        'call ok',
+        'tools failed: no answer; the whole test is limited to 0.5 s',
+        'structured_output not_run',
+        'images not_run',
+      ]);
+    });
+
     it.each([
       ['chat-completions', chatCompletions],
       ['responses', ApiFormat.API_FORMAT_RESPONSES],

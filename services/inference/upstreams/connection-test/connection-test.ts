@@ -55,8 +55,9 @@ export async function testConnection(
     if (request !== undefined)
       await log.run('call', () => callOnce(known, (upstream) => trialCalls(upstream, request, deps.clock, signal), deps, embeds));
     for (const { step, run } of capabilities) {
+      if (signal.aborted) break;
       // The other capabilities are still probed after a failure.
-      await log.run(step, () => callOnce(known, (upstream) => run(upstream, upstreamModel!, signal), deps)).catch(unlessOver);
+      await log.run(step, () => callOnce(known, (upstream) => run(upstream, upstreamModel!, signal), deps, true)).catch(unlessOver);
     }
   } catch (error) {
     if (parent.aborted) throw abortError(parent);

@@ -1,4 +1,5 @@
 // Prepares texts from outside for operators: one line, short, without credentials or control characters. Pure.
+import { AppError } from '#client/errors/app-error.js';
 import { redact, VendorRefusal } from '../upstream-failure.js';
 
 /** Maximum length of a step's text, in characters. */
@@ -48,7 +49,8 @@ export function partsOf(error: unknown): { message: string; code: string; cause:
   const text = (name: string): string => (name in error ? String((error as Record<string, unknown>)[name] ?? '') : '');
   return {
     message: text('message'),
-    code: text('code'),
+    // The number of a gRPC status says nothing to an operator.
+    code: error instanceof AppError ? '' : text('code'),
     cause: 'cause' in error ? error.cause : undefined,
     errors: 'errors' in error && Array.isArray(error.errors) ? error.errors : [],
   };
