@@ -90,7 +90,10 @@ export async function createConsoleLink(
   email: string,
   address: string,
 ): Promise<ConsoleLink> {
-  const { token, expiresAtMs } = await users.createSignInLink({ email, sendMail: false }, callContext({ caller: 'operator', timeoutMs }));
+  const { token, expiresAtMs } = await users.createSignInLink(
+    { email, sendMail: false, language: '' },
+    callContext({ caller: 'operator', timeoutMs }),
+  );
   return { url: `${address}/console/link#${token}`, expiresAtMs: Number(expiresAtMs) };
 }
 

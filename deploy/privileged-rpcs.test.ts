@@ -234,7 +234,7 @@ describe('the gateway’s certificate', () => {
         await outcomeOf(
           people.createUser(CreateUserRequest.fromPartial({ email: 'eve@example.com', name: 'Eve', isOperator: true }), context),
         ),
-        await outcomeOf(people.createSignInLink({ email: 'boss@example.com', sendMail: false }, context)),
+        await outcomeOf(people.createSignInLink({ email: 'boss@example.com', sendMail: false, language: '' }, context)),
         await outcomeOf(ledger.deposit(deposit, context)),
       ];
       for (const outcome of outcomes) expect(refusals).toContain(outcome);

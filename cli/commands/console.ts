@@ -20,7 +20,7 @@ export function consoleCommand(cli: Cli): Command {
 
 /** Creates a link for this user and shows it. */
 export async function showLink(cli: Cli, users: Services['users'], email: string): Promise<void> {
-  const { token, expiresAtMs } = await users.createSignInLink({ email, sendMail: false }, operatorCall());
+  const { token, expiresAtMs } = await users.createSignInLink({ email, sendMail: false, language: '' }, operatorCall());
   // In the fragment, which browsers do not send, so that no access log contains it.
   const url = `${cli.config().publicUrl}/console/link#${token}`;
   cli.out.show({ json: () => ({ email, url, token, expires_at: instantJson(expiresAtMs) }), columns: [], details: [] }, {});

@@ -258,6 +258,7 @@ export function auditedCalls(services: TestServices): AuditedCall[] {
         role: Role.ROLE_VIEWER,
         invitedByUserId: made.userId,
         projectRoles: [],
+        language: '',
       };
       const { invitation, token } = await users.createInvitation(request, operator);
       made.invitation = invitation!.id;
@@ -283,6 +284,7 @@ export function auditedCalls(services: TestServices): AuditedCall[] {
             role: Role.ROLE_VIEWER,
             invitedByUserId: made.userId,
             projectRoles: [],
+            language: '',
           };
           made.token = (await users.createInvitation(request, operator)).token;
         },
@@ -313,7 +315,9 @@ export function auditedCalls(services: TestServices): AuditedCall[] {
     ofUsers('DisconnectIdentity', 'profile.disconnect', () =>
       users.disconnectIdentity({ userId: made.userId, identityId: made.identity }, operator),
     ),
-    ofUsers('CreateSignInLink', 'user.link', () => users.createSignInLink({ email: 'bob@example.com', sendMail: false }, operator)),
+    ofUsers('CreateSignInLink', 'user.link', () =>
+      users.createSignInLink({ email: 'bob@example.com', sendMail: false, language: '' }, operator),
+    ),
     ofUsers(
       'RevokeSessions',
       'user.end_sessions',
@@ -324,7 +328,7 @@ export function auditedCalls(services: TestServices): AuditedCall[] {
       'ResetPassword',
       'profile.password_reset',
       async () => {
-        await users.requestPasswordReset({ email: 'bob@example.com', client }, operator);
+        await users.requestPasswordReset({ email: 'bob@example.com', client, language: '' }, operator);
         const mail = await eventually(() => services.mails.find(({ to, text }) => to === 'bob@example.com' && text.includes('/reset#')));
         const token = /\/reset#(\S+)/.exec(mail.text)![1]!;
         await users.resetPassword({ token, newPassword: `${password} 3`, client }, operator);
@@ -336,10 +340,13 @@ export function auditedCalls(services: TestServices): AuditedCall[] {
       'SignUp',
       'account.sign_up',
       async () => {
-        await users.signUp({ email: 'zoe@example.com', name: 'Zoe', password, accountName: 'Zoe', client, token: '' }, operator);
+        await users.signUp(
+          { email: 'zoe@example.com', name: 'Zoe', password, accountName: 'Zoe', client, token: '', language: '' },
+          operator,
+        );
         const mail = await eventually(() => services.mails.find(({ to }) => to === 'zoe@example.com'));
         const token = /\/sign-up#(\S+)/.exec(mail.text)![1]!;
-        await users.signUp({ email: '', name: '', password: '', accountName: '', client, token }, operator);
+        await users.signUp({ email: '', name: '', password: '', accountName: '', client, token, language: '' }, operator);
       },
       { by: 'zoe@example.com' },
     ),

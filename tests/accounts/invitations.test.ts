@@ -49,7 +49,12 @@ describe.each(modes)('invitations by mail, %s', (mode) => {
       const found = await standing(email);
       return found?.state === state ? found : undefined;
     }, timeoutMs);
-  const text = (raw: string): string => raw.replaceAll('=\r\n', '').replaceAll('=3D', '=');
+  /** Decodes quoted-printable (RFC 2045). */
+  const text = (raw: string): string =>
+    Buffer.from(
+      raw.replaceAll('=\r\n', '').replace(/=([\dA-F]{2})/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16))),
+      'latin1',
+    ).toString();
 
   it('arrive with a link by which the invited come in', async () => {
     const { invitation, token } = await invite('vera@example.com');
@@ -60,7 +65,7 @@ describe.each(modes)('invitations by mail, %s', (mode) => {
     expect(raw).toContain('From: Tollgate <people@example.com>');
     expect(raw).toMatch(/Content-Type: text\/plain/);
     expect(raw).not.toMatch(/text\/html|<img|www\.evil/i);
-    expect(text(raw)).toContain('Olga (owner@example.com) invites you');
+    expect(text(raw)).toContain('Olga (owner@example.com) invited you');
     const [, mailed] = /https:\/\/models\.example\.com\/tollgate\/console\/invitation#([\w-]{43})\s/.exec(text(raw))!;
     expect(mailed).toBe(token);
     const vera = new Browser(system);
@@ -68,7 +73,7 @@ describe.each(modes)('invitations by mail, %s', (mode) => {
     expect(await vera.get('/me')).toMatchObject({ user: { email: 'vera@example.com' }, accounts: [{ role: 'viewer' }] });
   });
 
-  it('lead to the address that is set, whatever host a request names', async () => {
+  it('lead to the address that is set, whatever host a request names, in the language of the console', async () => {
     const before = mail.mails.length;
     const { hostname, port } = new URL(system.baseUrl);
     const cookie = await cookieOf('owner@example.com');
@@ -78,6 +83,7 @@ describe.each(modes)('invitations by mail, %s', (mode) => {
         host: 'evil.example',
         'x-forwarded-host': 'evil.example',
         cookie,
+        'accept-language': 'zh-CN,en;q=0.5',
         'content-type': 'application/json',
         'x-tollgate-console': '1',
       };
@@ -92,7 +98,9 @@ describe.each(modes)('invitations by mail, %s', (mode) => {
     await until('host@example.com', 'sent');
     expect(mail.mails).toHaveLength(before + 1);
     expect(mail.mails.at(-1)!.raw).not.toContain('evil.example');
-    expect(text(mail.mails.at(-1)!.raw)).toContain('https://models.example.com/tollgate/console/invitation#');
+    const words = text(mail.mails.at(-1)!.raw);
+    expect(words).toContain('https://models.example.com/tollgate/console/invitation#');
+    expect(words).toMatch(/Olga.*邀请您加入账户/);
   });
 
   async function cookieOf(email: string): Promise<string> {

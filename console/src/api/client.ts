@@ -78,6 +78,8 @@ async function ask<T>(method: string, path: string, { query, body, signal, idemp
         accept: 'application/json',
         // No other site can send this header.
         ...(method === 'GET' ? {} : { 'x-tollgate-console': '1' }),
+        // Mails that the request sends are in the language of the console.
+        'accept-language': document.documentElement.lang,
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
       },

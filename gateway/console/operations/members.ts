@@ -2,6 +2,7 @@
 import { fault } from '#client/errors/fault.js';
 import { ListAuditEventsRequest, Role } from '#proto/auth/v1/users.js';
 import { assertAllowed, assertMayPut, roleNames } from '../session/access.js';
+import { languageOf } from '../session/session.js';
 import type { OperationDeps } from '../deps.js';
 import { renderAccountAuditEvent } from '../render/audit.js';
 import { renderMember, renderOpenInvitation } from '../render/users.js';
@@ -115,11 +116,11 @@ export const members: Area = {
         already_exists: 'The user is already a member of the account.',
         failed_precondition: 'The account already has 100 open invitations; revoke some.',
       },
-      handle: async ({ accountId, role: actor, body, visitor, context }, deps) => {
+      handle: async ({ ctx, accountId, role: actor, body, visitor, context }, deps) => {
         const role = roleNames[body.role];
         assertMayPut(actor, undefined, role);
         const projectRoles = (body.projects ?? []).map((each) => ({ projectId: each.project_id, role: roleNames[each.role] }));
-        const request = { accountId, email: body.email, role, invitedByUserId: visitor.user.id, projectRoles };
+        const request = { accountId, email: body.email, role, invitedByUserId: visitor.user.id, projectRoles, language: languageOf(ctx) };
         const { invitation, token } = await deps.peers.users.createInvitation(request, context());
         return { invitation: renderOpenInvitation(invitation!), token };
       },

@@ -17,7 +17,7 @@ import {
   StartOidc,
 } from '../schemas/sign-in.js';
 import { finishOidc, startOidc } from '../oidc/sign-in.js';
-import { asVisitor, clearSession, clientOf, setSession, visitorIf } from '../session/session.js';
+import { asVisitor, clearSession, clientOf, languageOf, setSession, visitorIf } from '../session/session.js';
 import { type Area, created, done, ok, operation } from '../table/operation.js';
 import { unlessUnavailable } from '../unavailable.js';
 
@@ -89,7 +89,7 @@ export const signIn: Area = {
       errors: { not_found: 'Sign-up is closed.', already_exists: 'The address is in use; only where no mail can be sent.' },
       handle: async ({ ctx, body, context }, deps) => {
         const { email, name, password, account_name: accountName } = body;
-        const request = { email, name, password, accountName, client: clientOf(ctx), token: '' };
+        const request = { email, name, password, accountName, client: clientOf(ctx), token: '', language: languageOf(ctx) };
         const { signedIn, account } = await deps.peers.users.signUp(request, context('patient'));
         if (signedIn !== undefined) begin(ctx, signedIn);
         return { account_id: account?.id ?? null };
@@ -119,7 +119,7 @@ export const signIn: Area = {
       answers: [done('The same whether or not a user has this address.')],
       errors: { sign_in_throttled: 'Too many were requested from this network; wait for `retry-after`.' },
       handle: async ({ ctx, body, context }, { peers }) => {
-        await peers.users.requestPasswordReset({ ...body, client: clientOf(ctx) }, context('patient'));
+        await peers.users.requestPasswordReset({ ...body, client: clientOf(ctx), language: languageOf(ctx) }, context('patient'));
       },
     }),
     operation({

@@ -88,6 +88,11 @@ export function asVisitor<T>(ctx: Context, run: () => T): T {
   return acting === undefined ? run() : actingAs(acting, run);
 }
 
+/** Returns the language in which the user reads mails: the one that the console sends, otherwise the browser's. */
+export function languageOf(ctx: Context): string {
+  return ctx.acceptsLanguages(['en', 'zh-CN']) || 'en';
+}
+
 /** Returns the client of the request. */
 export function clientOf(ctx: Context): Client {
   return { address: ctx.ip, userAgent: ctx.get('user-agent') };

@@ -74,7 +74,7 @@ describe.each(testEngines)('an acting user on %s', (engine) => {
 
   it('invites in their own name, and invites owners only as an owner', async () => {
     const invite = (name: string, email: string, role: Role) =>
-      auth.users.createInvitation({ accountId, email, role, invitedByUserId: idOf('boss'), projectRoles: [] }, as(name));
+      auth.users.createInvitation({ accountId, email, role, invitedByUserId: idOf('boss'), projectRoles: [], language: '' }, as(name));
     await expect(invite('admin', 'a@example.com', Role.ROLE_OWNER)).rejects.toMatchObject(refused);
     expect((await invite('admin', 'b@example.com', Role.ROLE_VIEWER)).invitation!.invitedByUserId).toBe(idOf('admin'));
     await invite('owner', 'c@example.com', Role.ROLE_OWNER);

@@ -21,7 +21,7 @@ describe.each(testEngines)('invitations on %s', (engine) => {
   const ask = async (account: Account, email: string): Promise<string> =>
     (
       await auth.users.createInvitation(
-        { accountId: account.id, email, role: Role.ROLE_VIEWER, invitedByUserId: host.id, projectRoles: [] },
+        { accountId: account.id, email, role: Role.ROLE_VIEWER, invitedByUserId: host.id, projectRoles: [], language: '' },
         operator,
       )
     ).token;

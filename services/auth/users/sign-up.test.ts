@@ -162,7 +162,14 @@ describe.each(testEngines)('users who sign up on %s', (engine) => {
     const account = await newAccount(auth.service, 'Mallory’s');
     await auth.users.putMember({ accountId: account.id, userId: mallory!.id, role: Role.ROLE_OWNER }, operator);
     const { token } = await auth.users.createInvitation(
-      { accountId: account.id, email: 'victim3@example.com', role: Role.ROLE_VIEWER, invitedByUserId: mallory!.id, projectRoles: [] },
+      {
+        accountId: account.id,
+        email: 'victim3@example.com',
+        role: Role.ROLE_VIEWER,
+        invitedByUserId: mallory!.id,
+        projectRoles: [],
+        language: '',
+      },
       operator,
     );
     await auth.users.acceptInvitation({ token, name: 'Not the victim', password, client: client(), sessionId: '' }, operator);
@@ -174,7 +181,7 @@ describe.each(testEngines)('users who sign up on %s', (engine) => {
     const mallorys = claims('mallory@elsewhere.example.com');
     const { signedIn } = await signUp('victim4@example.com');
     await auth.users.connectIdentity({ sessionId: signedIn!.session!.id, response: identityResponse(mallorys) }, operator);
-    const { token } = await auth.users.createSignInLink({ email: 'victim4@example.com', sendMail: false }, operator);
+    const { token } = await auth.users.createSignInLink({ email: 'victim4@example.com', sendMail: false, language: '' }, operator);
     const { session } = (await auth.users.redeemSignInLink({ token, client: client() }, operator)).signedIn!;
     await auth.users.setPassword({ sessionId: session!.id, currentPassword: '', newPassword: 'a phrase of the victim' }, operator);
     await expect(sessionOf(signedIn!.token)).rejects.toMatchObject({ reason: 'session_unknown' });
@@ -183,7 +190,7 @@ describe.each(testEngines)('users who sign up on %s', (engine) => {
     // A user whose address was always verified keeps their identities.
     const owner = claims('owner@example.com');
     await byIdentity(owner, true);
-    const link = await auth.users.createSignInLink({ email: 'owner@example.com', sendMail: false }, operator);
+    const link = await auth.users.createSignInLink({ email: 'owner@example.com', sendMail: false, language: '' }, operator);
     const own = (await auth.users.redeemSignInLink({ token: link.token, client: client() }, operator)).signedIn!;
     await auth.users.setPassword({ sessionId: own.session!.id, currentPassword: '', newPassword: password }, operator);
     expect((await byIdentity(owner)).signedIn!.user!.id).toBe(own.user!.id);
@@ -196,7 +203,14 @@ describe.each(testEngines)('users who sign up on %s', (engine) => {
     const account = await newAccount(auth.service, 'Firm');
     await auth.users.putMember({ accountId: account.id, userId: boss.id, role: Role.ROLE_OWNER }, operator);
     const { token } = await auth.users.createInvitation(
-      { accountId: account.id, email: 'hired@example.com', role: Role.ROLE_VIEWER, invitedByUserId: boss.id, projectRoles: [] },
+      {
+        accountId: account.id,
+        email: 'hired@example.com',
+        role: Role.ROLE_VIEWER,
+        invitedByUserId: boss.id,
+        projectRoles: [],
+        language: '',
+      },
       operator,
     );
     const { signedIn } = await auth.users.acceptInvitation({ token, name: 'Hired', password, client: client(), sessionId: '' }, operator);
@@ -217,7 +231,14 @@ describe.each(testEngines)('users who sign up on %s', (engine) => {
     const { signedIn } = await byIdentity(claims('guest@example.com'), true);
     const { signedIn: stranger } = await byIdentity(claims('stranger@example.com'), true);
     const { token } = await auth.users.createInvitation(
-      { accountId: account.id, email: 'guest@example.com', role: Role.ROLE_BILLING, invitedByUserId: host.id, projectRoles: [] },
+      {
+        accountId: account.id,
+        email: 'guest@example.com',
+        role: Role.ROLE_BILLING,
+        invitedByUserId: host.id,
+        projectRoles: [],
+        language: '',
+      },
       operator,
     );
     const accept = ({ session }: SignedIn, context: CallContext) =>

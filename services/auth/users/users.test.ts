@@ -185,7 +185,8 @@ describe.each(testEngines)('users on %s', (engine) => {
   it('sign in with their latest link, once, and may then set a password', async () => {
     const user = await add('link@example.com', { password: '' });
     expect(user.hasPassword).toBe(false);
-    const link = async (): Promise<string> => (await auth.users.createSignInLink({ email: user.email, sendMail: false }, operator)).token;
+    const link = async (): Promise<string> =>
+      (await auth.users.createSignInLink({ email: user.email, sendMail: false, language: '' }, operator)).token;
     const redeem = async (token: string): Promise<SignedIn> =>
       (await auth.users.redeemSignInLink({ token, client: client() }, operator)).signedIn!;
     const [old, fresh] = [await link(), await link()];
@@ -250,7 +251,7 @@ describe.each(testEngines)('users on %s', (engine) => {
     const ask = async (email: string): Promise<string> =>
       (
         await auth.users.createInvitation(
-          { accountId: home.id, email, role: Role.ROLE_BILLING, invitedByUserId: host.id, projectRoles: [] },
+          { accountId: home.id, email, role: Role.ROLE_BILLING, invitedByUserId: host.id, projectRoles: [], language: '' },
           operator,
         )
       ).token;
@@ -301,7 +302,12 @@ describe.each(testEngines)('users on %s', (engine) => {
     const put = (userId: string, role: Role) => auth.users.putMember({ accountId: firm.id, userId, role }, operator);
     await put(keeper.id, Role.ROLE_OWNER);
     const ask = async (by: string, email: string, role: Role): Promise<string> =>
-      (await auth.users.createInvitation({ accountId: firm.id, email, role, invitedByUserId: by, projectRoles: [] }, operator)).token;
+      (
+        await auth.users.createInvitation(
+          { accountId: firm.id, email, role, invitedByUserId: by, projectRoles: [], language: '' },
+          operator,
+        )
+      ).token;
     const open = async () =>
       (await auth.users.listInvitations({ accountId: firm.id }, operator)).invitations.map(({ email }) => email).sort();
     await ask(keeper.id, 'kept@example.com', Role.ROLE_OWNER);
@@ -343,7 +349,7 @@ describe.each(testEngines)('users on %s', (engine) => {
     const secrets: string[] = [password];
     await add('secret@example.com');
     const { token } = await signIn('secret@example.com');
-    const link = (await auth.users.createSignInLink({ email: 'secret@example.com', sendMail: false }, operator)).token;
+    const link = (await auth.users.createSignInLink({ email: 'secret@example.com', sendMail: false, language: '' }, operator)).token;
     secrets.push(token, link);
     const content: string[] = [...auth.logLines];
     for (const table of ['person', 'session', 'sign_in_link', 'sign_in_failure', 'invitation', 'audit_entry']) {

@@ -4,6 +4,7 @@ import { CreateUserRequest, RevokeSessionsRequest, ListUsersRequest, UpdateUserR
 import type { OperationDeps } from '../../deps.js';
 import { updateMaskOf } from '../../table/update-mask.js';
 import { publicAddress } from '../../../http/public-address.js';
+import { languageOf } from '../../session/session.js';
 import { renderLinkMail, renderOperatorUser } from '../../render/users.js';
 import { instant, orNull } from '../../render/values.js';
 import { CreateUser, ListUsers, OperatorUser, SignInLink, UpdateUser, UserCreated, UserList } from '../../schemas/operator/users.js';
@@ -106,7 +107,7 @@ export const users: Area = {
 
 async function createLink({ ctx, context }: Pick<Call, 'ctx' | 'context'>, user: User, deps: OperationDeps): Promise<SignInLink> {
   const { token, expiresAtMs, mailState, mailError } = await deps.peers.users.createSignInLink(
-    { email: user.email, sendMail: true },
+    { email: user.email, sendMail: true, language: languageOf(ctx) },
     context(),
   );
   // Browsers do not send the fragment, so that no access log contains the token.

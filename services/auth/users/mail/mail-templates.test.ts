@@ -11,7 +11,7 @@ describe('a name in a mail', () => {
     ['www.evil.example', 'www·evil·example'],
     ['a\u202Egnp.exe\u0000b', 'a gnp·exe b'],
     ['<b>bold</b>', 'b bold b'],
-    ['\u200B', 'somebody'],
+    ['\u200B', '—'],
     ['x'.repeat(200), 'x'.repeat(60)],
   ])('is one short line without links: %j', (name, shown) => {
     expect(plainName(name)).toBe(shown);
@@ -30,19 +30,26 @@ describe('an invitation by mail', () => {
   };
 
   it('names the inviter, the account and the expiry, and contains exactly one link', () => {
-    const { subject, text } = invitationLetter(about);
-    expect(subject).toBe('You are invited to Acme X-Evil 1');
-    expect(text).toContain('Ada (ada@example.com) invites you to the account "Acme X-Evil 1" as billing.');
-    expect(text).toContain('until 2027-01-31 12:00 UTC:\nhttps://ai.example.com/console/invitation#token\n');
+    const { subject, text } = invitationLetter(about, 'en');
+    expect(subject).toBe('Invitation to Acme X-Evil 1');
+    expect(text).toContain('Ada (ada@example.com) invited you to the account "Acme X-Evil 1" with the role billing.');
+    expect(text).toContain('before 2027-01-31 12:00 UTC:\nhttps://ai.example.com/console/invitation#token\n');
     expect(text.match(/https?:/g)).toHaveLength(1);
   });
 
   it('says whether its reader has a password here, which the page does not', () => {
-    expect(invitationLetter(about).text).toContain('You are new here: choose a name and a password');
-    expect(invitationLetter({ ...about, isKnown: true }).text).toContain('You have a password here already');
+    expect(invitationLetter(about, 'en').text).toContain('You do not have a password yet: choose a name and a password');
+    expect(invitationLetter({ ...about, isKnown: true }, 'en').text).toContain('You already have a password');
+  });
+
+  it.each(['zh', 'zh-CN', 'zh-Hant'])('is in Chinese for %s', (language) => {
+    const { subject, text } = invitationLetter(about, language);
+    expect(subject).toBe('邀请您加入 Acme X-Evil 1');
+    expect(text).toContain('“Acme X-Evil 1”，角色：财务。');
+    expect(text).toContain('2027-01-31 12:00 UTC 之前打开此链接：\nhttps://ai.example.com/console/invitation#token\n');
   });
 
   it('does not contain an unverified address of the inviter', () => {
-    expect(invitationLetter({ ...about, byEmail: undefined }).text).toContain('Ada invites you');
+    expect(invitationLetter({ ...about, byEmail: undefined }, '').text).toContain('Ada invited you');
   });
 });

@@ -1,4 +1,4 @@
-// What is mailed to people, as plain text. Names in it were chosen by others, and are cut to what cannot mislead. Pure.
+// The mails to users, as plain text in English or Chinese. `language` is a BCP 47 tag; other languages get English. Names in mails were chosen by other users, and are reduced to what cannot mislead. Pure.
 import { Role } from '#proto/auth/v1/users.js';
 
 /** Subject and text of a mail. */
@@ -7,11 +7,13 @@ export interface Letter {
   readonly text: string;
 }
 
+type Language = 'en' | 'zh-CN';
+
 const nameCharsMax = 60;
 
 /**
- * A name as it may stand in a mail: one line without control and direction characters, short, and without what mail programs make links
- * of, so that nobody has a text of theirs sent to strangers as an invitation.
+ * Returns a name for use in a mail: one short line without control and direction characters, and without anything that mail programs turn
+ * into links, so that nobody can have a text of their own sent to strangers as an invitation.
  */
 export function plainName(name: string): string {
   const words = name
@@ -19,99 +21,197 @@ export function plainName(name: string): string {
     .replace(/[<>"/\\:@]+/g, ' ')
     .replace(/(?<=\S)[.。．｡](?=\S)/gu, '·');
   const short = [...words.replace(/ +/g, ' ').trim()].slice(0, nameCharsMax).join('').trim();
-  return short === '' ? 'somebody' : short;
+  return short === '' ? '—' : short;
 }
 
-/** An invitation into an account. `byEmail` is shown only if it is verified as the inviter's. */
-export function invitationLetter(about: {
-  accountName: string;
-  role: Role;
-  byName: string;
-  byEmail: string | undefined;
-  link: string;
-  expiresAtMs: number;
-  /** Whether a user has the address, which only this mail says. */
-  isKnown: boolean;
-}): Letter {
+const roles: Readonly<Record<Language, Partial<Record<Role, string>>>> = {
+  en: {
+    [Role.ROLE_OWNER]: 'owner',
+    [Role.ROLE_ADMIN]: 'admin',
+    [Role.ROLE_DEVELOPER]: 'developer',
+    [Role.ROLE_BILLING]: 'billing',
+    [Role.ROLE_VIEWER]: 'viewer',
+    [Role.ROLE_MEMBER]: 'member of projects',
+  },
+  'zh-CN': {
+    [Role.ROLE_OWNER]: '所有者',
+    [Role.ROLE_ADMIN]: '管理员',
+    [Role.ROLE_DEVELOPER]: '开发者',
+    [Role.ROLE_BILLING]: '财务',
+    [Role.ROLE_VIEWER]: '查看者',
+    [Role.ROLE_MEMBER]: '项目成员',
+  },
+};
+
+/** Returns the language for a BCP 47 tag: English unless it is one of Chinese. */
+function supported(tag: string): Language {
+  return /^zh(-|$)/i.test(tag) ? 'zh-CN' : 'en';
+}
+
+/** Returns the mail that invites a user to an account. `byEmail` is shown only if it is verified as the inviter's. */
+export function invitationLetter(
+  about: {
+    accountName: string;
+    role: Role;
+    byName: string;
+    byEmail: string | undefined;
+    link: string;
+    expiresAtMs: number;
+    /** Whether a user has the address, which only this mail reveals. */
+    isKnown: boolean;
+  },
+  language: string,
+): Letter {
   const account = plainName(about.accountName);
   const by = `${plainName(about.byName)}${about.byEmail === undefined ? '' : ` (${about.byEmail})`}`;
+  const role = roles[supported(language)][about.role] ?? '';
+  const until = instant(about.expiresAtMs);
   return {
-    subject: `You are invited to ${account}`,
-    text: lines(
-      `${by} invites you to the account "${account}" as ${Role[about.role].replace('ROLE_', '').toLowerCase()}.`,
-      '',
-      `Accept, until ${instant(about.expiresAtMs)}:`,
-      about.link,
-      '',
-      about.isKnown
-        ? 'You have a password here already: choose "I have a password here" on the page.'
-        : 'You are new here: choose a name and a password on the page.',
-      '',
-      'The link works once. If you do not expect it, do nothing: nobody learns whether you read this, and the invitation ends by itself.',
-    ),
-  };
+    en: {
+      subject: `Invitation to ${account}`,
+      text: lines(
+        `${by} invited you to the account "${account}" with the role ${role}.`,
+        '',
+        `To accept the invitation, open this link before ${until}:`,
+        about.link,
+        '',
+        about.isKnown
+          ? 'You already have a password: choose "I have a password" on the page.'
+          : 'You do not have a password yet: choose a name and a password on the page.',
+        '',
+        'The link can be used once. If you did not expect this invitation, ignore this mail. The sender cannot see whether you read it.',
+      ),
+    },
+    'zh-CN': {
+      subject: `邀请您加入 ${account}`,
+      text: lines(
+        `${by} 邀请您加入账户“${account}”，角色：${role}。`,
+        '',
+        `如要接受邀请，请在 ${until} 之前打开此链接：`,
+        about.link,
+        '',
+        about.isKnown ? '您已有密码：请在页面上选择“我已有密码”。' : '您还没有密码：请在页面上设定姓名和密码。',
+        '',
+        '此链接只能使用一次。如果您不认识邀请者，请忽略此邮件；发件人无法得知您是否阅读过。',
+      ),
+    },
+  }[supported(language)];
 }
 
-/** A link for somebody who has forgotten their password. */
-export function resetLetter({ name, link, expiresAtMs }: { name: string; link: string; expiresAtMs: number }): Letter {
+/** Returns the mail with a link for a user who has forgotten their password. */
+export function resetLetter({ name, link, expiresAtMs }: { name: string; link: string; expiresAtMs: number }, language: string): Letter {
+  const until = instant(expiresAtMs);
   return {
-    subject: 'Set a new password',
-    text: lines(
-      `Hello ${plainName(name)},`,
-      '',
-      `somebody asked for a new password for this address. Set one, until ${instant(expiresAtMs)}:`,
-      link,
-      '',
-      'The link works once, and signs you out everywhere else. If it was not you, do nothing: without the link nobody can change your password.',
-    ),
-  };
+    en: {
+      subject: 'Reset your password',
+      text: lines(
+        `Hello ${plainName(name)},`,
+        '',
+        `We received a request to reset the password for this address. To set a new password, open this link before ${until}:`,
+        link,
+        '',
+        'The link can be used once, and ends all your other sessions. If you did not request it, ignore this mail; your password stays the same.',
+      ),
+    },
+    'zh-CN': {
+      subject: '重置密码',
+      text: lines(
+        `${plainName(name)}，您好：`,
+        '',
+        `我们收到了重置此邮箱密码的请求。如要设定新密码，请在 ${until} 之前打开此链接：`,
+        link,
+        '',
+        '此链接只能使用一次，使用后其他会话都会退出登录。如果不是您本人的请求，请忽略此邮件，您的密码不会改变。',
+      ),
+    },
+  }[supported(language)];
 }
 
-/** A link that finishes a sign-up. The name is not used: anyone may have written it. */
-export function signUpLetter({ link, expiresAtMs }: { link: string; expiresAtMs: number }): Letter {
+/** Returns the mail with a link that completes a sign-up. It has no name, because anyone may have entered it. */
+export function signUpLetter({ link, expiresAtMs }: { link: string; expiresAtMs: number }, language: string): Letter {
+  const until = instant(expiresAtMs);
   return {
-    subject: 'Finish your sign-up',
-    text: lines(
-      'This address was used to sign up. If that was you, finish it here:',
-      link,
-      '',
-      `The link works until ${instant(expiresAtMs)}, once. If it was not you, do nothing: without the link, no account is created.`,
-    ),
-  };
+    en: {
+      subject: 'Complete your sign-up',
+      text: lines(
+        `To complete your sign-up with this address, open this link before ${until}:`,
+        link,
+        '',
+        'The link can be used once. If you did not sign up, ignore this mail; no account is created.',
+      ),
+    },
+    'zh-CN': {
+      subject: '完成注册',
+      text: lines(
+        `如要用此邮箱完成注册，请在 ${until} 之前打开此链接：`,
+        link,
+        '',
+        '此链接只能使用一次。如果不是您本人注册，请忽略此邮件，不会创建任何账户。',
+      ),
+    },
+  }[supported(language)];
 }
 
-/** Tells the user of an address that it was used to sign up again. */
-export function knownAddressLetter({ signIn, forgot }: { signIn: string; forgot: string }): Letter {
+/** Returns the mail that tells a user that their address was used to sign up again. */
+export function knownAddressLetter({ signIn, forgot }: { signIn: string; forgot: string }, language: string): Letter {
   return {
-    subject: 'You already have an account',
-    text: lines(
-      'This address was used to sign up, but you already have an account. Sign in here:',
-      signIn,
-      '',
-      'If you have forgotten your password:',
-      forgot,
-      '',
-      'If it was not you, do nothing: nothing was changed.',
-    ),
-  };
+    en: {
+      subject: 'You already have an account',
+      text: lines(
+        'Your address was used to sign up, but you already have an account. Sign in here:',
+        signIn,
+        '',
+        'If you have forgotten your password:',
+        forgot,
+        '',
+        'If you did not sign up, ignore this mail; nothing was changed.',
+      ),
+    },
+    'zh-CN': {
+      subject: '您已有账户',
+      text: lines(
+        '有人用您的邮箱注册，但您已有账户。请在此登录：',
+        signIn,
+        '',
+        '如果忘记了密码：',
+        forgot,
+        '',
+        '如果不是您本人的操作，请忽略此邮件，没有任何更改。',
+      ),
+    },
+  }[supported(language)];
 }
 
-/** A link that the operator has made for somebody. */
-export function signInLetter({ name, link, expiresAtMs }: { name: string; link: string; expiresAtMs: number }): Letter {
+/** Returns the mail with a sign-in link that an operator created. */
+export function signInLetter({ name, link, expiresAtMs }: { name: string; link: string; expiresAtMs: number }, language: string): Letter {
+  const until = instant(expiresAtMs);
   return {
-    subject: 'Your sign-in link',
-    text: lines(
-      `Hello ${plainName(name)},`,
-      '',
-      `the operator has made a link that signs you in, until ${instant(expiresAtMs)}:`,
-      link,
-      '',
-      'The link works once. In the settings you can then set a password.',
-    ),
-  };
+    en: {
+      subject: 'Your sign-in link',
+      text: lines(
+        `Hello ${plainName(name)},`,
+        '',
+        `An operator created a sign-in link for you. To sign in, open it before ${until}:`,
+        link,
+        '',
+        'The link can be used once. You can then set a password in the settings.',
+      ),
+    },
+    'zh-CN': {
+      subject: '您的登录链接',
+      text: lines(
+        `${plainName(name)}，您好：`,
+        '',
+        `运维人员为您创建了登录链接。如要登录，请在 ${until} 之前打开：`,
+        link,
+        '',
+        '此链接只能使用一次。登录后您可以在设置中设定密码。',
+      ),
+    },
+  }[supported(language)];
 }
 
-/** An instant of UTC to the minute. */
+/** Returns an instant in UTC, to the minute. */
 function instant(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }

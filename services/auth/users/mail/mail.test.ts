@@ -52,7 +52,7 @@ describe.each(testEngines)('invitations by mail on %s', (engine) => {
     (await to.users.createUser(CreateUserRequest.fromPartial({ email, name }), operator)).user!;
   const ask = (account: Account, email: string, by = host): Promise<CreateInvitationResponse> =>
     auth.users.createInvitation(
-      { accountId: account.id, email, role: Role.ROLE_VIEWER, invitedByUserId: by.id, projectRoles: [] },
+      { accountId: account.id, email, role: Role.ROLE_VIEWER, invitedByUserId: by.id, projectRoles: [], language: '' },
       operator,
     );
   const standing = async ({ id: accountId }: Account, email: string): Promise<Invitation | undefined> =>
@@ -72,11 +72,9 @@ describe.each(testEngines)('invitations by mail on %s', (engine) => {
     const account = await newAccount(auth.service, 'Acme');
     const { token, invitation } = await ask(account, 'Guest@example.com');
     expect(invitation).toMatchObject({ mailState: sent, mailError: '' });
-    expect(mails).toMatchObject([
-      { to: 'guest@example.com', subject: 'You are invited to Acme', id: invitation!.id.replace('inv_', 'ntf_') },
-    ]);
+    expect(mails).toMatchObject([{ to: 'guest@example.com', subject: 'Invitation to Acme', id: invitation!.id.replace('inv_', 'ntf_') }]);
     expect(mails[0]!.text).toContain(`https://ai.example.com/tollgate/console/invitation#${token}\n`);
-    expect(mails[0]!.text).toContain('Ada host evil·example (host@example.com) invites you');
+    expect(mails[0]!.text).toContain('Ada host evil·example (host@example.com) invited you');
     expect(await standing(account, 'guest@example.com')).toMatchObject({ mailState: sent });
     expect(await auth.users.getInvitation({ token }, operator)).toMatchObject({ invitation: { email: 'guest@example.com' } });
   });
@@ -184,7 +182,14 @@ describe.each(testEngines)('invitations by mail on %s', (engine) => {
       const account = await newAccount(homeless.service);
       const by = await addPerson(homeless, 'host@example.com', 'Host');
       const { invitation } = await homeless.users.createInvitation(
-        { accountId: account.id, email: 'guest@example.com', role: Role.ROLE_VIEWER, invitedByUserId: by.id, projectRoles: [] },
+        {
+          accountId: account.id,
+          email: 'guest@example.com',
+          role: Role.ROLE_VIEWER,
+          invitedByUserId: by.id,
+          projectRoles: [],
+          language: '',
+        },
         operator,
       );
       expect(invitation).toMatchObject({ mailState: none });

@@ -43,7 +43,7 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
     (await auth.users.createUser(CreateUserRequest.fromPartial({ email, name: 'Ada', password }), operator)).user!;
   const signIn = async (email: string, secret = password, from = client()): Promise<SignedIn> =>
     (await auth.users.signIn({ email, password: secret, client: from }, operator)).signedIn!;
-  const ask = (email: string, from = client()) => auth.users.requestPasswordReset({ email, client: from }, operator);
+  const ask = (email: string, from = client()) => auth.users.requestPasswordReset({ email, client: from, language: '' }, operator);
   const reset = async (token: string, newPassword = changed, from = client()): Promise<SignedIn> =>
     (await auth.users.resetPassword({ token, newPassword, client: from }, operator)).signedIn!;
   const sessionOf = (token: string) => auth.users.getSession({ token, clientAddress: '', accountId: '' }, operator);
@@ -71,7 +71,7 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
     const before = await signIn('ada@example.com');
     await ask('ADA@example.com');
     const [mail] = await arrived(1);
-    expect(mail).toMatchObject({ to: 'ada@example.com', subject: 'Set a new password' });
+    expect(mail).toMatchObject({ to: 'ada@example.com', subject: 'Reset your password' });
     const token = tokenOf(mail!);
     await expect(reset(token, 'short')).rejects.toMatchObject({ reason: 'invalid_request', details: { field: 'new_password' } });
     const signedIn = await reset(token);
@@ -160,6 +160,7 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
       role: Role.ROLE_VIEWER,
       invitedByUserId: host.id,
       projectRoles: [],
+      language: '',
     };
     const { token: invited } = await auth.users.createInvitation(invitation, operator);
     await arrived(1);
@@ -205,10 +206,10 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
 
   it('an operator’s link is mailed on request, and the displayed link works too', async () => {
     await add('linked@example.com');
-    expect(await auth.users.createSignInLink({ email: 'linked@example.com', sendMail: false }, operator)).toMatchObject({
+    expect(await auth.users.createSignInLink({ email: 'linked@example.com', sendMail: false, language: '' }, operator)).toMatchObject({
       mailState: NotificationState.NOTIFICATION_STATE_UNSPECIFIED,
     });
-    const { token, mailState } = await auth.users.createSignInLink({ email: 'linked@example.com', sendMail: true }, operator);
+    const { token, mailState } = await auth.users.createSignInLink({ email: 'linked@example.com', sendMail: true, language: '' }, operator);
     expect(mailState).toBe(NotificationState.NOTIFICATION_STATE_DELIVERED);
     expect((await arrived(1))[0]).toMatchObject({
       to: 'linked@example.com',
@@ -217,7 +218,7 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
     });
     await auth.users.redeemSignInLink({ token, client: client() }, operator);
     failures = [new MailFailure('no such mailbox', true)];
-    expect(await auth.users.createSignInLink({ email: 'linked@example.com', sendMail: true }, operator)).toMatchObject({
+    expect(await auth.users.createSignInLink({ email: 'linked@example.com', sendMail: true, language: '' }, operator)).toMatchObject({
       mailState: NotificationState.NOTIFICATION_STATE_FAILED,
       mailError: 'no such mailbox',
     });
@@ -229,7 +230,7 @@ describe.each(testEngines)('a forgotten password on %s', (engine) => {
     try {
       expect(await mute.users.getSignInOptions({}, operator)).toMatchObject({ passwordReset: false });
       await mute.users.createUser(CreateUserRequest.fromPartial({ email: 'ada@example.com', name: 'Ada', password }), operator);
-      expect(await mute.users.requestPasswordReset({ email: 'ada@example.com', client: client() }, operator)).toEqual({});
+      expect(await mute.users.requestPasswordReset({ email: 'ada@example.com', client: client(), language: '' }, operator)).toEqual({});
     } finally {
       await mute.stop();
     }

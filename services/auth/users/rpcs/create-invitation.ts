@@ -46,7 +46,7 @@ export async function createInvitation(
     expiresAtMs: BigInt(nowMs + lifetimes.invitationMs),
     ...mailStateOf(undefined),
   };
-  const mail = await compose(invitation, token, known !== undefined, deps);
+  const mail = await compose(invitation, token, { isKnown: known !== undefined, language: request.language }, deps);
   await db.transaction(async (tx) => {
     await members.invite(tx, invitation, hash);
     if (mail !== undefined) await notifier.add(tx, mail);
@@ -68,13 +68,13 @@ async function projectRolesOf({ accountId, projectRoles }: CreateInvitationReque
 async function compose(
   invitation: Invitation,
   token: string,
-  isKnown: boolean,
+  { isKnown, language }: { isKnown: boolean; language: string },
   { users, mails }: UserDeps,
 ): Promise<OutgoingNotification | undefined> {
   const page = mails.address('/invitation');
   if (page === undefined) return undefined;
   const inviter = (await users.find(idToBytes('user', invitation.invitedByUserId)!))?.user;
-  const letter = invitationLetter({
+  const about = {
     accountName: invitation.accountName,
     role: invitation.role,
     byName: inviter?.name ?? '',
@@ -82,14 +82,14 @@ async function compose(
     link: `${page}#${token}`,
     expiresAtMs: Number(invitation.expiresAtMs),
     isKnown,
-  });
+  };
   return mails.compose({
     // The store finds the state of the mail by the id of the invitation.
     id: idFromBytes('ntf', idToBytes('inv', invitation.id)!),
     kind: 'invitation',
     subject: invitation.id,
     to: invitation.email,
-    letter,
+    letter: invitationLetter(about, language),
     budgets: new Map([
       [`account ${invitation.accountId}`, mailsPerHourMax.account],
       [`person ${invitation.invitedByUserId}`, mailsPerHourMax.person],

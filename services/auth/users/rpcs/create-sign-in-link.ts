@@ -27,7 +27,7 @@ export async function createSignInLink(
           kind: 'link',
           subject: hash.toString('hex'),
           to: user.email,
-          letter: signInLetter({ name: user.name, link: `${page}#${token}`, expiresAtMs }),
+          letter: signInLetter({ name: user.name, link: `${page}#${token}`, expiresAtMs }, request.language),
           budgets: new Map(),
         });
   await db.transaction(async (tx) => {

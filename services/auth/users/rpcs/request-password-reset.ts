@@ -22,11 +22,11 @@ export async function requestPasswordReset(
   const email = checkedEmail(request.email);
   const scope = addressScope('password-reset', checkedClient(request.client).address);
   await takeAttempt(scope, attemptsMax.passwordReset, deps);
-  deps.mails.inBackground(() => mailReset(email, deps));
+  deps.mails.inBackground(() => mailReset(email, request.language, deps));
   return {};
 }
 
-async function mailReset(email: string, { db, users, resets, mails, notifier, clock, log }: UserDeps): Promise<void> {
+async function mailReset(email: string, language: string, { db, users, resets, mails, notifier, clock, log }: UserDeps): Promise<void> {
   const page = mails.address('/reset');
   const user = (await users.findByEmail(email))?.user;
   if (page === undefined || user === undefined || user.isDisabled) return;
@@ -37,7 +37,7 @@ async function mailReset(email: string, { db, users, resets, mails, notifier, cl
     kind: 'reset',
     subject: hash.toString('hex'),
     to: email,
-    letter: resetLetter({ name: user.name, link: `${page}#${token}`, expiresAtMs }),
+    letter: resetLetter({ name: user.name, link: `${page}#${token}`, expiresAtMs }, language),
     budgets: new Map([[`person ${user.id}`, resetsPerHourMax]]),
   });
   if (mail.refusal !== undefined) return;

@@ -52,7 +52,7 @@ export async function signUp(request: SignUpRequest, context: CallContext, deps:
   const wanted: Wanted = { email, name, accountName, password, expiresAtMs: clock.nowMs() + signUpLifeMs };
   const page = mails.address('/sign-up');
   if (page !== undefined) {
-    mails.inBackground(() => mailLink(wanted, page, deps));
+    mails.inBackground(() => mailLink(wanted, page, request.language, deps));
     return { signedIn: undefined, account: undefined };
   }
   const signedUp = await add(wanted, false, client, context, deps);
@@ -94,7 +94,12 @@ async function add(
 }
 
 /** Mails the link, or, to the user of a known address, that they have an account. */
-async function mailLink(wanted: Wanted, page: string, { box, db, users, mails, notifier, clock, log }: UserDeps): Promise<void> {
+async function mailLink(
+  wanted: Wanted,
+  page: string,
+  language: string,
+  { box, db, users, mails, notifier, clock, log }: UserDeps,
+): Promise<void> {
   const { email, expiresAtMs } = wanted;
   const isKnown = (await users.findByEmail(email)) !== undefined;
   const token = box.seal(JSON.stringify(wanted), purpose);
@@ -104,8 +109,8 @@ async function mailLink(wanted: Wanted, page: string, { box, db, users, mails, n
     subject: String(expiresAtMs),
     to: email,
     letter: isKnown
-      ? knownAddressLetter({ signIn: mails.address('/sign-in')!, forgot: mails.address('/forgot')! })
-      : signUpLetter({ link: `${page}#${token}`, expiresAtMs }),
+      ? knownAddressLetter({ signIn: mails.address('/sign-in')!, forgot: mails.address('/forgot')! }, language)
+      : signUpLetter({ link: `${page}#${token}`, expiresAtMs }, language),
     budgets: new Map([[`person ${email}`, mailsPerHourMax]]),
   });
   if (mail.refusal !== undefined) return;
