@@ -6,7 +6,7 @@ import { type Call, StoredAnswer, type UsageRecord } from '#proto/metering/v1/me
 import type { AppError } from '#client/errors/app-error.js';
 import { fromRpcStatus, toRpcStatus } from '#client/errors/rpc-status.js';
 import type { AnswerSink, CallStep } from '../metered-call.js';
-import { seal, unseal } from './answer-box.js';
+import { seal, unseal } from '#kit/secrets/packed-box.js';
 
 /** Limit on the unpacked size: no packed answer of the maximum length is larger; the error at the end is small. */
 const slackBytes = 64 * 1024;

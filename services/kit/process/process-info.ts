@@ -40,11 +40,12 @@ export interface SecretKeyState {
   readonly sealed: bigint;
 }
 
-const secretKeysOf = new WeakMap<Database, () => Promise<SecretKeyState[]>>();
+/** By the name of the service: in single mode, two of them share a database. */
+const secretKeysOf = new WeakMap<Database, Map<string, () => Promise<SecretKeyState[]>>>();
 
-/** Lets `processInfo` report the secret keys of the service that owns this database. */
-export function reportSecretKeys(db: Database, read: () => Promise<SecretKeyState[]>): void {
-  secretKeysOf.set(db, read);
+/** Lets `processInfo` report the secret keys of this service in this database. */
+export function reportSecretKeys(db: Database, service: string, read: () => Promise<SecretKeyState[]>): void {
+  secretKeysOf.set(db, (secretKeysOf.get(db) ?? new Map()).set(service, read));
 }
 
 let certificate: { readonly expiresAtMs: number } | undefined;
@@ -72,12 +73,14 @@ export const thisProcess: Pick<ProcessInfo, 'instanceId' | 'version' | 'nodeVers
   startedAtMs: BigInt(Math.round(performance.timeOrigin)),
 };
 
-/** Returns this process and its database, which it queries. */
-export async function processInfo(db: Database): Promise<ProcessInfo> {
+/** Returns this process, its database, which it queries, and the secret keys of this service, or of the only one in the database. */
+export async function processInfo(db: Database, service?: string): Promise<ProcessInfo> {
   const beganAt = performance.now();
   const { version, folder } = await databaseState(db);
   const databaseLatencyUs = Math.round((performance.now() - beganAt) * 1000);
-  const secretKeys = (await secretKeysOf.get(db)?.()) ?? [];
+  const readers = secretKeysOf.get(db);
+  const read = service === undefined ? readers?.values().next().value : readers?.get(service);
+  const secretKeys = (await read?.()) ?? [];
   const databaseEngine = db.engine === 'sqlite' ? 'SQLite' : /mariadb/i.test(version) ? 'MariaDB' : 'MySQL';
   // MariaDB names itself within its version.
   return {

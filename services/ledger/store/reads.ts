@@ -138,7 +138,7 @@ export class Reads {
 
   /** Returns information about this process and its database. */
   processInfo(): Promise<ProcessInfo> {
-    return processInfo(this.db);
+    return processInfo(this.db, 'the ledger');
   }
 
   /** Returns how many holds are open, and how many of them are past their expiry. */
