@@ -3,6 +3,7 @@ import { bindRpcs } from '#kit/rpc/bind-rpcs.js';
 import type { AuthService } from '#proto/auth/v1/auth.js';
 import type { RpcDeps } from './deps.js';
 import { authenticate } from './rpcs/authenticate.js';
+import { batchGetPromptLogDays } from './rpcs/batch-get-prompt-log-days.js';
 import { createAccount } from './rpcs/create-account.js';
 import { createProject } from './rpcs/create-project.js';
 import { createKey } from './rpcs/create-key.js';
@@ -18,6 +19,7 @@ import { recordBackup } from './rpcs/record-backup.js';
 import { revokeKey } from './rpcs/revoke-key.js';
 import { rotateKey } from './rpcs/rotate-key.js';
 import { updateAccountBudgets } from './rpcs/update-account-budgets.js';
+import { updateAccountPrivacy } from './rpcs/update-account-privacy.js';
 import { updateAccount } from './rpcs/update-account.js';
 import { updateKey } from './rpcs/update-key.js';
 import { updateProject } from './rpcs/update-project.js';
@@ -32,11 +34,13 @@ export function authService(deps: RpcDeps): AuthService {
       listAccounts,
       updateAccount,
       updateAccountBudgets,
+      updateAccountPrivacy,
       createProject,
       getProject,
       listProjects,
       updateProject,
       deleteProject,
+      batchGetPromptLogDays,
       createKey,
       getKey,
       listKeys,

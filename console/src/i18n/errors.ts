@@ -147,6 +147,7 @@ export const chineseSentences: Readonly<Record<Rule, string>> = {
   failed_precondition: '当前状态不允许此操作。',
   key_unchangeable: '密钥已吊销，无法更改。请创建新密钥。',
   project_deleted: '此项目已删除，请选择其他项目。',
+  prompts_never_logged: '该账户从不记录提示与回答。所有者可以在账户设置中更改。',
   default_project: '账户的默认项目不能删除。',
   project_in_use: '此项目还有未吊销的密钥。请先吊销它们，或将其移到其他项目。',
   projects_full: '每个账户最多 {max} 个项目，请先删除一个。',
@@ -205,6 +206,7 @@ export const chineseSentences: Readonly<Record<Rule, string>> = {
   permission: '您在此账户的角色是{role}，不能{permission}。请联系所有者或管理员。',
   owners_only: '只有所有者才能设定、更改或移除所有者。',
   managers_only: '只有账户的所有者或管理员才能移除其他成员。',
+  members_only: '只有在账户或项目中角色为“{role}”的用户可以执行此操作；仅凭运维人员身份不可以。',
   oneself_only: '只有用户本人或运维人员可以执行此操作。',
   own_session_only: '只有该会话的用户可以执行此操作。',
   console_header: '更改需要请求头“x-tollgate-console: 1”，其他网站无法发送它。',
@@ -299,6 +301,7 @@ const chineseValues: Readonly<Record<string, Readonly<Record<string, string>>>> 
     member: '成员',
     payment: '支付',
     project: '项目',
+    prompt_log: '提示与回答',
     session: '会话',
     upstream: '上游',
     usage_record: '用量记录',
@@ -307,7 +310,9 @@ const chineseValues: Readonly<Record<string, Readonly<Record<string, string>>>> 
 };
 
 /** The same in English, where the word is not fit to be read. */
-const englishValues: Readonly<Record<string, Readonly<Record<string, string>>>> = { what: { usage_record: 'usage record' } };
+const englishValues: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  what: { prompt_log: 'prompt and answer', usage_record: 'usage record' },
+};
 
 const english: Readonly<Record<string, string>> = Object.assign({}, ...Object.values(sentences));
 

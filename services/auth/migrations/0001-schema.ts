@@ -15,6 +15,7 @@ export const schema: Migration = {
       rate_limits ${sql.longText} NULL,
       budgets ${sql.longText} NOT NULL,
       time_zone ${sql.text(64)} NOT NULL,
+      never_log_prompts ${sql.int32} NOT NULL,
       created_at_ms ${sql.int64} NOT NULL,
       version ${sql.int64} NOT NULL,
       change_number ${sql.int64} NOT NULL
@@ -49,6 +50,7 @@ export const schema: Migration = {
       budgets ${sql.longText} NOT NULL,
       fallback_model ${sql.text(200)} NULL,
       fallback_percent ${sql.int32} NULL,
+      prompt_log_days ${sql.int32} NOT NULL,
       created_at_ms ${sql.int64} NOT NULL,
       deleted_at_ms ${sql.int64} NULL,
       version ${sql.int64} NOT NULL,

@@ -22,6 +22,7 @@ export async function authenticate(request: AuthenticateRequest, _context: CallC
     budgets: [...match.key.budgets, ...match.project.budgets, ...match.accountBudgets],
     accountTimeZone: match.accountTimeZone,
     project: match.project,
+    neverLogPrompts: match.neverLogPrompts,
     secretExpiresAtMs: match.secretExpiresAtMs,
   };
 }

@@ -54,6 +54,7 @@ function newProject({ accountId, name, models, rateLimits, budgets, budgetFallba
     rateLimits,
     budgets: changedBudgets([], budgets, { scope: BudgetScope.BUDGET_SCOPE_PROJECT, scopeId: id }, nowMs),
     budgetFallback,
+    promptLogDays: 0,
     createdAtMs: BigInt(nowMs),
     deletedAtMs: undefined,
     version: 1n,

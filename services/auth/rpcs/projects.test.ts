@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type CallContext, callContext } from '#client/call-context.js';
+import { newId } from '#kit/id.js';
 import { testEngines } from '#kit/testing/database.js';
 import {
   type Account,
@@ -11,6 +13,7 @@ import {
   UpdateKeyRequest,
   UpdateProjectRequest,
 } from '#proto/auth/v1/auth.js';
+import { defaultProjectId } from '#rules/default-project.js';
 import { hashSecret } from '../key-secret.js';
 import { newAccount, newKey, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
 
@@ -221,6 +224,63 @@ describe.each(testEngines)('projects on %s', (engine) => {
     expect(await auth.service.authenticate({ secretHash: hashSecret(secret) }, operator)).toMatchObject({
       accountTimeZone: 'Europe/Berlin',
       budgets: [{ ...budget, id: changed!.budgets[0]!.id, scope: 1, scopeId: fresh.id, version: 1n }],
+    });
+  });
+
+  describe('that log prompts', () => {
+    const as = (accountId: string, role: string, isOperator = false): CallContext => ({
+      ...callContext({ caller: 'gateway' }),
+      actor: {
+        userId: newId('user'),
+        sessionId: newId('sess'),
+        email: 'ada@example.com',
+        isOperator,
+        roles: new Map([[accountId, role]]),
+        projectRoles: new Map(),
+        clientAddress: '',
+      },
+    });
+    const logFor = async (of: Account, context: CallContext, days: number): Promise<number> => {
+      const projectId = defaultProjectId(of.id);
+      const request = UpdateProjectRequest.fromPartial({
+        accountId: of.id,
+        projectId,
+        promptLogDays: days,
+        updateMask: ['prompt_log_days'],
+      });
+      return (await auth.service.updateProject(request, context)).project!.promptLogDays;
+    };
+    const never = (of: Account, neverLogPrompts: boolean, context: CallContext) =>
+      auth.service.updateAccountPrivacy({ accountId: of.id, neverLogPrompts }, context);
+    const daysOf = async (...projectIds: string[]) => (await auth.service.batchGetPromptLogDays({ projectIds }, operator)).days;
+
+    it('do so only once an admin or owner of the account says so; an operator may only have them stop', async () => {
+      const own = await newAccount(auth.service, 'Own');
+      expect(await daysOf(defaultProjectId(own.id))).toEqual([0]);
+      for (const context of [operator, as(own.id, 'developer', true), as(newId('acct'), 'owner', true)])
+        await expect(logFor(own, context, 7)).rejects.toMatchObject({ reason: 'role_not_permitted' });
+      expect(await logFor(own, as(own.id, 'admin'), 7)).toBe(7);
+      await expect(logFor(own, operator, 8)).rejects.toMatchObject({ reason: 'role_not_permitted' });
+      await expect(logFor(own, as(own.id, 'owner'), 31)).rejects.toMatchObject({ details: { field: 'prompt_log_days' } });
+      expect(await logFor(own, operator, 1)).toBe(1);
+      expect(await daysOf(newId('proj'), defaultProjectId(own.id))).toEqual([0, 1]);
+      expect(await logFor(own, operator, 0)).toBe(0);
+    });
+
+    it('stop when their account forbids it, which only an owner permits again, and when they are deleted', async () => {
+      const own = await newAccount(auth.service, 'Private');
+      const owner = as(own.id, 'owner');
+      const { secret } = await newKey(auth.service, own);
+      await logFor(own, owner, 30);
+      await never(own, true, operator);
+      expect(await daysOf(defaultProjectId(own.id))).toEqual([0]);
+      const found = await auth.service.authenticate({ secretHash: hashSecret(secret) }, operator);
+      expect(found).toMatchObject({ neverLogPrompts: true, project: { promptLogDays: 30 } });
+      await expect(logFor(own, owner, 7)).rejects.toMatchObject({ reason: 'failed_precondition' });
+      await expect(never(own, false, operator)).rejects.toMatchObject({ reason: 'role_not_permitted' });
+      await expect(never(own, false, as(own.id, 'admin'))).rejects.toMatchObject({ reason: 'role_not_permitted' });
+      expect((await never(own, false, owner)).account).toMatchObject({ neverLogPrompts: false });
+      expect(await daysOf(defaultProjectId(own.id))).toEqual([30]);
     });
   });
 });

@@ -40,6 +40,7 @@ export async function insertAccount(
     rate_limits: accountRateLimitsColumn(account.rateLimits),
     budgets: budgetsColumn(account.budgets),
     time_zone: account.timeZone,
+    never_log_prompts: Number(account.neverLogPrompts),
     created_at_ms: account.createdAtMs,
     version: account.version,
     change_number: changeNumber,
@@ -127,6 +128,7 @@ export class AccountStore {
           rate_limits: accountRateLimitsColumn(after.rateLimits),
           budgets: budgetsColumn(after.budgets),
           time_zone: after.timeZone,
+          never_log_prompts: Number(after.neverLogPrompts),
           version,
           change_number: changeNumber,
         });

@@ -24,6 +24,7 @@ export interface FoundKey {
   readonly project: Project;
   readonly accountBudgets: readonly Budget[];
   readonly accountTimeZone: string;
+  readonly neverLogPrompts: boolean;
   /** When a previous secret expires; undefined for the current secret. */
   readonly secretExpiresAtMs: bigint | undefined;
 }
@@ -45,6 +46,7 @@ const pathColumns = [
   'account.rate_limits as account_rate_limits',
   'account.budgets as account_budgets',
   'account.time_zone as account_time_zone',
+  'account.never_log_prompts as never_log_prompts',
   ...projectColumns.map((column) => `project.${column} as ${projectPrefix}${column}`),
 ];
 
@@ -59,6 +61,7 @@ function foundKey(row: Row, secretExpiresAtMs: bigint | undefined): FoundKey {
     project: toProject(row, projectPrefix),
     accountBudgets: budgetsIn(asText(row['account_budgets']), BudgetScope.BUDGET_SCOPE_ACCOUNT, key.accountId),
     accountTimeZone: asText(row['account_time_zone']),
+    neverLogPrompts: asNumber(row['never_log_prompts']) === 1,
     secretExpiresAtMs,
   };
 }

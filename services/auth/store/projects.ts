@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import type { Knex } from 'knex';
 import type { AuditChange } from '#kit/audit/audit-outbox.js';
 import type { Database } from '#kit/db/open.js';
-import { asNumber } from '#kit/db/values.js';
-import { idToBytes } from '#kit/id.js';
+import { asBytes, asNumber } from '#kit/db/values.js';
+import { idFromBytes, idToBytes } from '#kit/id.js';
 import { type Account, KeyState, type Project } from '#proto/auth/v1/auth.js';
 import { defaultProjectId } from '#rules/default-project.js';
 import { nextChangeNumber } from './changes.js';
@@ -21,6 +21,7 @@ export function defaultProjectOf({ id, createdAtMs }: Account): Project {
     rateLimits: undefined,
     budgets: [],
     budgetFallback: undefined,
+    promptLogDays: 0,
     createdAtMs,
     deletedAtMs: undefined,
     version: 1n,
@@ -89,6 +90,19 @@ export class ProjectStore {
       .where({ id })
       .first(...projectColumns);
     return row === undefined ? undefined : toProject(row);
+  }
+
+  /** Returns for how many days those of these projects log prompts that do, by their ids. */
+  async promptLogDays(ids: readonly Buffer[]): Promise<ReadonlyMap<string, number>> {
+    const rows: Row[] = await this.db
+      .knex('project')
+      .join('account', 'account.id', 'project.account_id')
+      .whereIn('project.id', ids)
+      .where('project.prompt_log_days', '>', 0)
+      .where('account.never_log_prompts', 0)
+      .whereNull('project.deleted_at_ms')
+      .select('project.id', 'project.prompt_log_days');
+    return new Map(rows.map((row) => [idFromBytes('proj', asBytes(row['id'])), asNumber(row['prompt_log_days'])]));
   }
 
   /** Returns up to `limit` projects of an account, or those with these ids, in order of creation, beginning after the id `after`. */

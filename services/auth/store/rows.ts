@@ -21,6 +21,7 @@ export const accountColumns = [
   'rate_limits',
   'budgets',
   'time_zone',
+  'never_log_prompts',
 ] as const;
 
 /** Returns the account in a row. */
@@ -36,6 +37,7 @@ export function toAccount(row: Row): Account {
     rateLimits: optional(row['rate_limits'], (value) => accountRateLimitsIn(asText(value))),
     budgets: budgetsIn(asText(row['budgets']), BudgetScope.BUDGET_SCOPE_ACCOUNT, id),
     timeZone: asText(row['time_zone']),
+    neverLogPrompts: asNumber(row['never_log_prompts']) === 1,
   };
 }
 
@@ -49,6 +51,7 @@ export const projectColumns = [
   'budgets',
   'fallback_model',
   'fallback_percent',
+  'prompt_log_days',
   'created_at_ms',
   'deleted_at_ms',
   'version',
@@ -70,6 +73,7 @@ export function toProject(row: Row, prefix = ''): Project {
       modelId: asText(modelId),
       fromPercent: asNumber(value('fallback_percent')),
     })),
+    promptLogDays: asNumber(value('prompt_log_days')),
     createdAtMs: asBigInt(value('created_at_ms')),
     deletedAtMs: optional(value('deleted_at_ms'), asBigInt),
     version: asBigInt(value('version')),
@@ -86,6 +90,7 @@ export function changeableProjectColumns(project: Project): Row {
     budgets: budgetsColumn(project.budgets),
     fallback_model: project.budgetFallback?.modelId ?? null,
     fallback_percent: project.budgetFallback?.fromPercent ?? null,
+    prompt_log_days: project.promptLogDays,
     deleted_at_ms: project.deletedAtMs ?? null,
   };
 }

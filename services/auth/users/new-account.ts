@@ -15,5 +15,6 @@ export function newAccountOf(name: string, nowMs: number): Account {
     rateLimits: undefined,
     budgets: [],
     timeZone: defaultTimeZone,
+    neverLogPrompts: false,
   };
 }

@@ -12,6 +12,20 @@ export function projectsOf({ actor }: Pick<CallContext, 'actor'>, accountId: str
   return new Set(roles.filter(([, has]) => satisfies(has, role)).map(([projectId]) => projectId));
 }
 
+/**
+ * Reports whether the acting user has this role as a member of the account, or of the project. Unlike elsewhere, neither operators nor callers that act
+ * in their own name satisfy it.
+ */
+export function isMember(
+  { actor }: Pick<CallContext, 'actor'>,
+  role: 'developer' | 'admin' | 'owner',
+  accountId: string,
+  projectId = '',
+): boolean {
+  if (actor === undefined) return false;
+  return satisfies(actor.roles.get(accountId), role) || satisfies(actor.projectRoles.get(accountId)?.get(projectId), role);
+}
+
 /** Reports whether the project is one of these. */
 export function includesProject(projects: Projects, projectId: string): boolean {
   return projects === 'all' || projects.has(projectId);

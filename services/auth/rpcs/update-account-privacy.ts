@@ -1,0 +1,35 @@
+// UpdateAccountPrivacy: forbids logging prompts and answers in an account, or permits it again.
+import type { CallContext } from '#client/call-context.js';
+import { fault } from '#client/errors/fault.js';
+import { isMember } from '#kit/rpc/access/projects.js';
+import type { Account, UpdateAccountPrivacyRequest, UpdateAccountPrivacyResponse } from '#proto/auth/v1/auth.js';
+import type { RpcDeps } from '../deps.js';
+import { accountIdBytes } from '../requests/fields.js';
+import { found } from '../requests/found.js';
+
+/** Raises invalid_request, not_found, and role_not_permitted when logging is to be permitted by a user who is no owner of the account. */
+export async function updateAccountPrivacy(
+  { accountId, neverLogPrompts }: UpdateAccountPrivacyRequest,
+  context: CallContext,
+  deps: RpcDeps,
+): Promise<UpdateAccountPrivacyResponse> {
+  const id = accountIdBytes(accountId);
+  if (!neverLogPrompts && !isMember(context, 'owner', accountId)) throw fault('members_only', { role: 'owner' });
+  const change = (before: Account): Account => (before.neverLogPrompts === neverLogPrompts ? before : { ...before, neverLogPrompts });
+  const changed = await deps.accounts.change(id, change, (tx, before, after) =>
+    deps.audit.append(tx, context, {
+      action: 'account.update',
+      accountId: after.id,
+      targetId: after.id,
+      detail: {
+        name: after.name,
+        before: { never_log_prompts: before.neverLogPrompts },
+        after: { never_log_prompts: after.neverLogPrompts },
+      },
+    }),
+  );
+  const account = found(changed, 'account');
+  deps.feed.wake();
+  deps.log.info({ account_id: account.id, version: account.version.toString() }, 'account privacy updated');
+  return { account };
+}
