@@ -26,6 +26,7 @@ const unaudited: Readonly<Record<string, string>> = {
   'metering.v1.MeteringService/CheckpointUsage': isCall,
   'metering.v1.MeteringService/RecordUsage': isCall,
   'metering.v1.MeteringService/RecordRefusals': 'Refused calls are recorded by themselves.',
+  'metering.v1.MeteringService/StorePromptLogs': isCall,
   'metering.v1.MeteringService/RefundUndeliveredAnswer': 'Metering calls Refund, which creates an event.',
   'metering.v1.MeteringService/Batch': isCall,
   'metering.v1.MeteringService/ReserveIdempotencyKey': isCall,

@@ -104,6 +104,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     mailer: createMailer(config.mail),
     publicUrl: config.gateway.publicUrl,
   });
+  const authService = decorateService(AuthServiceDefinition, auth.service, chain);
   const users = decorateService(UserServiceDefinition, auth.users.service, chain);
   const notifications = decorateService(NotificationServiceDefinition, auth.notifications.service, chain);
   const authFor = (caller: string) => localClient(UserServiceDefinition, users, { caller, crossing });
@@ -133,6 +134,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     catalog: localClient(CatalogServiceDefinition, catalogService, { caller: 'metering', crossing }),
     alerts: localClient(AlertServiceDefinition, alertService, { caller: 'metering', crossing }),
     auth: authFor('metering'),
+    promptLogs: { projects: localClient(AuthServiceDefinition, authService, { caller: 'metering', crossing }), secretKeys, lostSecretKey },
   });
   const inference = createInference(config.inference, {
     db: databases.inference,
@@ -164,7 +166,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     adoptSpools(spoolDir, [], spoolDir);
     return createGateway(config.gateway, {
       peers: {
-        auth: localClient(AuthServiceDefinition, decorateService(AuthServiceDefinition, auth.service, chain), as),
+        auth: localClient(AuthServiceDefinition, authService, as),
         users: localClient(UserServiceDefinition, users, as),
         callers: localClient(CallerServiceDefinition, decorateService(CallerServiceDefinition, auth.callers.service, chain), as),
         notifications: localClient(NotificationServiceDefinition, notifications, as),

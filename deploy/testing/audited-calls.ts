@@ -1,7 +1,7 @@
 // A call of every RPC that creates an audit event.
 import { randomBytes } from 'node:crypto';
 import { newId } from '#kit/id.js';
-import { callContext } from '#client/call-context.js';
+import { type CallContext, callContext } from '#client/call-context.js';
 import { eventually } from '#kit/testing/waiting.js';
 import {
   AccountState,
@@ -19,6 +19,7 @@ import { ModelState } from '#proto/catalog/v1/catalog.js';
 import { ApiFormat, OverrideMode, Upstream } from '#proto/inference/v1/inference.js';
 import { PutAlertRequest } from '#proto/ledger/v1/alerts.js';
 import { CreateRedemptionCodesRequest, DepositSource, HoldRequest, RefundRequest, SettleRequest } from '#proto/ledger/v1/ledger.js';
+import { StorePromptLogsRequest } from '#proto/metering/v1/metering.js';
 import { pauseDeliveries } from '../../services/auth/index.js';
 import { identityResponse } from '../../services/auth/testing/auth.js';
 import { exampleModel, examplePrice } from '../../services/catalog/testing/examples.js';
@@ -79,6 +80,24 @@ export function auditedCalls(services: TestServices): AuditedCall[] {
       created_at_ms: 1,
       last_error: 'refused',
     });
+  const developer = (): CallContext => ({
+    ...callContext({ caller: 'gateway' }),
+    actor: {
+      userId: newId('user'),
+      sessionId: newId('sess'),
+      email: 'developer@example.com',
+      isOperator: false,
+      roles: new Map([[made.accountId, 'developer']]),
+      projectRoles: new Map(),
+      clientAddress: client.address,
+    },
+  });
+  const logged = async (): Promise<{ accountId: string; callId: string }> => {
+    const call = { accountId: made.accountId, callId: newId('req') };
+    const entry = { ...call, projectId: made.projectId, startedAtMs: BigInt(Date.now()), days: 1, log: {} };
+    await metering.storePromptLogs(StorePromptLogsRequest.fromPartial({ entries: [entry] }));
+    return call;
+  };
   const certificate = () => ({ sha256: randomBytes(32), expiresAtMs: BigInt(Date.now() + 86_400_000) });
   const once = { isIdempotent: true } as const;
   const upstream = (enabled: boolean): Upstream =>
@@ -160,6 +179,12 @@ export function auditedCalls(services: TestServices): AuditedCall[] {
           { accountId: made.accountId, budgets: [], timeZone: 'Europe/Berlin', updateMask: ['time_zone'] },
           operator,
         ),
+      once,
+    ),
+    ofAuth(
+      'UpdateAccountPrivacy',
+      'account.update',
+      () => auth.updateAccountPrivacy({ accountId: made.accountId, neverLogPrompts: true }, operator),
       once,
     ),
     ofAuth(
@@ -454,6 +479,12 @@ export function auditedCalls(services: TestServices): AuditedCall[] {
     ),
     ofAlerts('TestAlert', 'alert.test', () => alerts.testAlert({ accountId: made.accountId }, operator)),
 
+    ofMetering('ReadPromptLog', 'prompt_log.read', async () => metering.readPromptLog(await logged(), developer()), {
+      by: 'developer@example.com',
+    }),
+    ofMetering('DeletePromptLog', 'prompt_log.delete', async () => metering.deletePromptLog(await logged(), developer()), {
+      by: 'developer@example.com',
+    }),
     ofMetering('CloseSettlement', 'settlement.close', async () => {
       const callId = newId('req');
       await refused(callId);

@@ -83,6 +83,7 @@ export async function startServices(): Promise<TestServices> {
     settleInTransaction: ledger.settleInTransaction,
     catalog: catalog.service,
     alerts: alerts.service,
+    promptLogs: { projects: auth.service, secretKeys },
   });
   const inference = createInference(parseSettings(inferenceSettings, {}), { ...keeper, db: databases.inference, secretKeys });
   const stop = await startInOrder([auth, catalog, ledger, alerts, metering, inference], log);

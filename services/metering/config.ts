@@ -1,7 +1,9 @@
 // The settings of metering. The defaults suit one process as well as several.
 import { addressOf } from '#kit/config/addresses.js';
-import { duration, integer, optionalText, type Settings, type Values } from '#kit/config/settings.js';
+import { duration, integer, optionalText, text, type Settings, type Values } from '#kit/config/settings.js';
+import { promptLogging } from '#kit/config/prompt-logging.js';
 import { databaseUrl, migrationDatabaseUrl } from '#kit/db/part.js';
+import { lostSecretKey } from '#kit/secrets/secret-keeper.js';
 
 /** Settings of metering, for the process and the composition to parse. */
 export const meteringSettings = {
@@ -165,6 +167,22 @@ export const meteringSettings = {
       default: 10_000,
     },
   ),
+  promptLogging,
+  promptLogBytesPerAccountMax: integer(
+    'TOLLGATE_METERING_PROMPT_LOG_BYTES_PER_ACCOUNT_MAX',
+    'total size of the logged prompts and answers of one account, in bytes after compression; beyond it the oldest are removed',
+    { min: 1_048_576, max: 1_099_511_627_776, default: 1_073_741_824 },
+  ),
+  promptLogBytesMax: integer(
+    'TOLLGATE_METERING_PROMPT_LOG_BYTES_MAX',
+    'total size of the logged prompts and answers of all accounts, in bytes after compression; beyond it no more are kept',
+    { min: 1_048_576, max: 1_125_899_906_842_624, default: 10_737_418_240 },
+  ),
+  promptLogSweepIntervalMs: duration(
+    'TOLLGATE_METERING_PROMPT_LOG_SWEEP_INTERVAL',
+    'how often metering deletes logged prompts and answers that have expired, and those of projects that no longer log them',
+    { minMs: 5, maxMs: 86_400_000, default: 60_000 },
+  ),
   refusalPruneIntervalMs: duration('TOLLGATE_METERING_REFUSAL_PRUNE_INTERVAL', 'how often old refused calls are deleted', {
     minMs: 5,
     maxMs: 86_400_000,
@@ -177,6 +195,12 @@ export const meteringProcessSettings = {
   ...meteringSettings,
   databaseUrl: databaseUrl('TOLLGATE_METERING_DATABASE_URL'),
   migrationDatabaseUrl: migrationDatabaseUrl('TOLLGATE_METERING_MIGRATION_DATABASE_URL'),
+  lostSecretKey,
+  secretKeyPath: text(
+    'TOLLGATE_METERING_SECRET_KEY_FILE',
+    'file with the keys, one per line, the first of which encrypts logged prompts and answers; the same for every replica; created if it does not exist, unless the database has secrets',
+    { default: './data/metering-secret-key' },
+  ),
   authAddress: addressOf('auth'),
   catalogAddress: addressOf('catalog'),
   ledgerAddress: addressOf('ledger'),

@@ -1,5 +1,5 @@
 // The dependencies of metering's RPCs.
-import type { AuditLog } from '#kit/audit/audit-outbox.js';
+import type { AuditOutbox } from '#kit/audit/audit-outbox.js';
 import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
@@ -10,6 +10,7 @@ import type { KeyLane } from './keyed-calls/key-lane.js';
 import type { LeaseGrace } from './leases/lease-grace.js';
 import type { LedgerOutage } from './settlement/ledger-outage.js';
 import type { OutboxWorker } from './settlement/outbox-worker.js';
+import type { PromptLogs } from './prompt-log/prompt-logs.js';
 import type { ReconcileDeps } from './reconcile/examine.js';
 import type { KeyAlerts } from './refusals/key-alerts.js';
 import type { RecordLane } from './records/record-lane.js';
@@ -30,5 +31,6 @@ export interface RpcDeps {
   readonly outbox: OutboxWorker;
   readonly keyAlerts: Pick<KeyAlerts, 'wake'>;
   readonly reconcile: ReconcileDeps;
-  readonly audit: AuditLog;
+  readonly audit: AuditOutbox;
+  readonly promptLogs: PromptLogs | undefined;
 }

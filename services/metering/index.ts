@@ -21,6 +21,7 @@ import { LeaseSweeper } from './leases/lease-sweeper.js';
 import { LedgerOutage } from './settlement/ledger-outage.js';
 import { observeMetering } from './metering-metrics.js';
 import { migrations } from './migrations/index.js';
+import { PromptLogs, type PromptLogPeers } from './prompt-log/prompt-logs.js';
 import { KeyAlerts } from './refusals/key-alerts.js';
 import { startRefusalPruner } from './refusals/refusal-pruner.js';
 import { startRefunds } from './settlement/refunds.js';
@@ -34,6 +35,7 @@ import { meteringService } from './service.js';
 export { type MeteringConfig, meteringSettings } from './config.js';
 export { migrations as meteringMigrations } from './migrations/index.js';
 export { requeueSettlements } from './store/requeue.js';
+export { SecretKeyFile } from '#kit/secrets/secret-keys.js';
 
 /** Holds what metering needs from its process. The composition opens and closes the database. */
 export interface MeteringDeps {
@@ -50,6 +52,8 @@ export interface MeteringDeps {
   readonly alerts?: Pick<AlertService, 'alertKeyRefused'>;
   /** The auth service, which keeps the audit log. */
   readonly auth: AuditReceiver;
+  /** What logging prompts needs; absent where none are stored, read or deleted. */
+  readonly promptLogs?: PromptLogPeers;
 }
 
 /** Creates metering over these dependencies. `start` migrates, then delivers settlements, closes lost calls and compares the books until `stop`. */
@@ -63,6 +67,7 @@ export function createMetering(config: MeteringConfig, deps: MeteringDeps): Serv
   const outbox = new OutboxWorker({ config, ...deps, outage });
   const sweeper = new LeaseSweeper({ config, ...deps, grace });
   const keyAlerts = new KeyAlerts({ alerts: deps.alerts, db, log: deps.log });
+  const promptLogs = deps.promptLogs && new PromptLogs({ config, ...deps, ...deps.promptLogs });
   const reconcile = { config, db, clock: deps.clock, ledger: deps.ledger, prices: new PriceBook(deps.catalog, deps.clock) };
   const reconcileJob = new ReconcileJob({ ...reconcile, log: deps.log });
   let stopRefunds = async (): Promise<void> => {};
@@ -73,9 +78,10 @@ export function createMetering(config: MeteringConfig, deps: MeteringDeps): Serv
   const rollupWorker = new RollupWorker({ config, ...deps });
   return {
     name: 'metering',
-    service: meteringService({ config, ...deps, outage, records, keys, grace, outbox, keyAlerts, reconcile, audit }),
+    service: meteringService({ config, ...deps, outage, records, keys, grace, outbox, keyAlerts, reconcile, audit, promptLogs }),
     async start() {
       await migrate(db, migrations, deps.log);
+      await promptLogs?.start();
       audit.start();
       await whenReachable(deps.log, () => outbox.start());
       stopRefunds = startRefunds({ config, ...deps, outage });
@@ -96,6 +102,7 @@ export function createMetering(config: MeteringConfig, deps: MeteringDeps): Serv
       await sweeper.stop();
       await stopKeySweeper();
       await stopRefusalPruner();
+      await promptLogs?.stop();
       await keyAlerts.stop();
       await keys.idle();
       await records.idle();

@@ -1,4 +1,5 @@
 // Metering's process when it runs separately.
+import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
 import { CallerServiceDefinition } from '#proto/auth/v1/callers.js';
 import { UserServiceDefinition } from '#proto/auth/v1/users.js';
 import { CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
@@ -11,7 +12,7 @@ import { batchClient } from '#client/batch/batch-client.js';
 import { timed } from '#kit/rpc/rpc-metrics.js';
 import { offer, runService } from '#kit/process/service-process.js';
 import { meteringProcessSettings } from './config.js';
-import { createMetering } from './index.js';
+import { createMetering, SecretKeyFile } from './index.js';
 
 await runService({
   name: 'metering',
@@ -31,7 +32,21 @@ await runService({
     const toAuth = host.dial('auth', config.authAddress);
     const auth = toAuth.client(UserServiceDefinition);
     const callers = toAuth.client(CallerServiceDefinition);
-    const metering = createMetering(config, { db: database.db, clock, log, access, ledger, alerts, catalog, auth });
+    const metering = createMetering(config, {
+      db: database.db,
+      clock,
+      log,
+      access,
+      ledger,
+      alerts,
+      catalog,
+      auth,
+      promptLogs: {
+        projects: toAuth.client(AuthServiceDefinition),
+        secretKeys: new SecretKeyFile(config.secretKeyPath),
+        lostSecretKey: config.lostSecretKey,
+      },
+    });
     return { parts: [database, metering], offers: [offer(MeteringServiceDefinition, metering)], callers };
   },
 });

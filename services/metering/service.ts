@@ -9,6 +9,7 @@ import { releaseIdempotencyKey } from './rpcs/release-idempotency-key.js';
 import { reserveIdempotencyKey } from './rpcs/reserve-idempotency-key.js';
 import { checkpointUsage } from './rpcs/checkpoint-usage.js';
 import { closeSettlement } from './rpcs/close-settlement.js';
+import { deletePromptLog } from './rpcs/delete-prompt-log.js';
 import { estimateCharges } from './rpcs/estimate-charges.js';
 import { getHealth } from './rpcs/get-health.js';
 import { getOutbox } from './rpcs/get-outbox.js';
@@ -23,10 +24,12 @@ import { listRefusals } from './rpcs/list-refusals.js';
 import { listUnsettledCharges } from './rpcs/list-unsettled-charges.js';
 import { listUsageRecords } from './rpcs/list-usage-records.js';
 import { reconcile } from './rpcs/reconcile.js';
+import { readPromptLog } from './rpcs/read-prompt-log.js';
 import { decoratedOperations, batch } from './rpcs/batch.js';
 import { recordRefusals } from './rpcs/record-refusals.js';
 import { recordUsage } from './rpcs/record-usage.js';
 import { retrySettlement } from './rpcs/retry-settlement.js';
+import { storePromptLogs } from './rpcs/store-prompt-logs.js';
 
 /** Returns the implementation of the contract over these dependencies. */
 export function meteringService(deps: RpcDeps): MeteringService {
@@ -41,6 +44,9 @@ export function meteringService(deps: RpcDeps): MeteringService {
       getUsagePerformance,
       batchGetKeyActivity,
       estimateCharges,
+      storePromptLogs,
+      readPromptLog,
+      deletePromptLog,
       recordRefusals,
       getRefusal,
       listRefusals,

@@ -137,6 +137,33 @@ export const schema: Migration = {
       answers ${sql.int64} NOT NULL,
       bytes ${sql.int64} NOT NULL
     ) ${sql.tableOptions}`,
+    // What became of the prompts and answers of calls whose projects log them (`PromptLogState`). The row is added with the record, or with the body
+    // if that is faster.
+    `CREATE TABLE prompt_log (
+      call_id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
+      account_id ${sql.bytes(16)} NOT NULL,
+      project_id ${sql.bytes(16)} NOT NULL,
+      state ${sql.int32} NOT NULL,
+      started_at_ms ${sql.int64} NOT NULL,
+      expires_at_ms ${sql.int64} NOT NULL
+    ) ${sql.tableOptions}`,
+    'CREATE INDEX prompt_log_by_project ON prompt_log (account_id, project_id, started_at_ms)',
+    'CREATE INDEX prompt_log_by_expiry ON prompt_log (expires_at_ms)',
+    // Separate, so that no search reads bodies, which come last. Encrypted with the key of the account.
+    `CREATE TABLE prompt_log_body (
+      account_id ${sql.bytes(16)} NOT NULL,
+      call_id ${sql.bytes(16)} NOT NULL,
+      kept_bytes ${sql.int64} NOT NULL,
+      sealed ${sql.longBytes} NOT NULL,
+      PRIMARY KEY (account_id, call_id)
+    ) ${sql.tableOptions}`,
+    // The key of each account with a log, encrypted with the installation's, and how many bytes the account keeps. Every change of bodies locks the
+    // row first.
+    `CREATE TABLE prompt_log_account (
+      account_id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
+      sealed_key ${sql.text(200)} NOT NULL,
+      kept_bytes ${sql.int64} NOT NULL
+    ) ${sql.tableOptions}`,
     // Records that are not in the sums yet. Added in the record's transaction, removed in the transaction that adds the record to the sums.
     `CREATE TABLE usage_unfolded (
       id ${sql.bytes(16)} NOT NULL PRIMARY KEY,

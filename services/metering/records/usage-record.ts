@@ -1,7 +1,7 @@
 // Creates the record of an ended call: the one place where the charging rule of an outcome, the validation of its quantities and its price
 // come together. Pure.
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
-import { Outcome, type UsageRecord, UsageSource } from '#proto/metering/v1/metering.js';
+import { Outcome, PromptLogState, type UsageRecord, UsageSource } from '#proto/metering/v1/metering.js';
 import { type KnownOutcome, outcomeRules } from '#rules/outcomes.js';
 import { chargeFor, countRequests } from '#rules/pricing.js';
 import { outcomeDetailOf, type PricedCall } from '../requests/validate-call.js';
@@ -65,6 +65,7 @@ export function priceRecord(ended: EndedCall, recordedAtMs: number): PricedRecor
       recordedAtMs: BigInt(recordedAtMs),
       settlement: undefined,
       quarantined: ended.quarantined || broken,
+      promptLog: PromptLogState.PROMPT_LOG_STATE_UNSPECIFIED,
     },
   };
 }

@@ -28,6 +28,8 @@ const callerFormats: ReadonlySet<ApiFormat> = new Set([
 const hashBytes = 32;
 const productForm = /^[a-z][a-z0-9_-]{0,31}$/;
 const attemptsMax = 16;
+/** The longest that prompts and answers are kept. */
+export const promptLogDaysMax = 30;
 
 /** A call that is known to have a price. */
 export type PricedCall = Call & { price: PriceVersion };
@@ -72,6 +74,7 @@ export function validateCall(call: Call | undefined, field = 'call'): PricedCall
     projectId,
     price,
     clientRequestId: call.clientRequestId.slice(0, clientRequestIdCharsMax),
+    promptLogDays: Math.min(call.promptLogDays, promptLogDaysMax),
     attempts: call.attempts.slice(0, attemptsMax).map(attemptToStore),
     modelFallback: call.modelFallback && {
       ...call.modelFallback,

@@ -31,5 +31,5 @@ export async function getHealth(
     // A failed count is repeated.
     count.quarantined.catch(() => counts.delete(db));
   }
-  return { process: await processInfo(db), outbox: await readOutboxState(db), quarantinedLastHour: await count.quarantined };
+  return { process: await processInfo(db, 'metering'), outbox: await readOutboxState(db), quarantinedLastHour: await count.quarantined };
 }

@@ -4,6 +4,7 @@ import type { CallContext } from '#client/call-context.js';
 import type { GetUsageRecordRequest, GetUsageRecordResponse } from '#proto/metering/v1/metering.js';
 import { includesProject, projectsOf } from '#kit/rpc/access/projects.js';
 import type { RpcDeps } from '../deps.js';
+import { promptLogStateOf } from '../store/prompt-logs.js';
 import { findRecord } from '../store/records.js';
 import { requireId } from '../requests/validate-call.js';
 
@@ -11,7 +12,7 @@ import { requireId } from '../requests/validate-call.js';
 export async function getUsageRecord(
   request: GetUsageRecordRequest,
   context: CallContext,
-  { db }: RpcDeps,
+  { db, clock }: RpcDeps,
 ): Promise<GetUsageRecordResponse> {
   const { callId, accountId } = request;
   requireId('req', callId, 'call_id');
@@ -20,5 +21,5 @@ export async function getUsageRecord(
   const call = record?.call;
   const isVisible = call !== undefined && includesProject(projectsOf(context, call.accountId, 'viewer'), call.projectId);
   if (!isVisible || (accountId !== '' && call.accountId !== accountId)) throw fault('no_such_id', { what: 'usage_record' });
-  return { record };
+  return { record: { ...record!, promptLog: await promptLogStateOf(db, record!, clock.nowMs()) } };
 }

@@ -13,6 +13,7 @@ import type { OpenCall } from './open-calls.js';
 import { closeKey, lockKeysOf } from './keyed-calls.js';
 import { deferSettlement, enqueueSettlements, replaceDeferred } from './outbox.js';
 import { bytesOf, recordColumns, recordTable, recordValues, settledValues } from './record-rows.js';
+import { expectPromptLogs } from './prompt-logs.js';
 import { recordedIds } from './records.js';
 
 const keyed = keyedText(['id']);
@@ -76,6 +77,7 @@ export async function insertRecords(
     const unsettled = records.filter((_, index) => settled.settlements[index] === undefined);
     if (unsettled.length > 0) await enqueueSettlements(tx, unsettled, instants.claimedUntilMs);
     for (const record of records) await closeKey(tx, record, instants.nowMs);
+    await expectPromptLogs(tx, records);
     return settled;
   });
   committed();
@@ -104,6 +106,7 @@ export async function insertLostRecord(
     await markPending(tx, [namesOf(record)]);
     await deferSettlement(tx, record, settledAtMs);
     await closeKey(tx, record, instants.nowMs);
+    await expectPromptLogs(tx, [record]);
     return true;
   });
 }

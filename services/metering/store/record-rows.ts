@@ -2,7 +2,7 @@
 import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';
 import { Table } from '#kit/db/table.js';
 import { idFromBytes, idToBytes } from '#kit/id.js';
-import type { ModelFallback, Settlement, UsageRecord } from '#proto/metering/v1/metering.js';
+import { type ModelFallback, PromptLogState, type Settlement, type UsageRecord } from '#proto/metering/v1/metering.js';
 import { chargeFor } from '#rules/pricing.js';
 import type { PricedRecord } from '../records/usage-record.js';
 import { attemptsOfText, attemptText } from './attempt-text.js';
@@ -184,6 +184,7 @@ export function recordFromRow(row: RecordRow): UsageRecord {
       modelFallback: optional(row.model_fallback, (text) => fallbackOfText(asText(text))),
       unitCaps: units.caps,
       product: optional(row.product, asText) ?? '',
+      promptLogDays: 0,
     },
     tokens,
     source: asNumber(row.source),
@@ -196,6 +197,7 @@ export function recordFromRow(row: RecordRow): UsageRecord {
     recordedAtMs: asBigInt(row.recorded_at_ms),
     settlement: settlementFromRow(row),
     quarantined: asNumber(row.quarantined) === 1,
+    promptLog: PromptLogState.PROMPT_LOG_STATE_UNSPECIFIED,
   };
 }
 

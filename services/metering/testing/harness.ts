@@ -1,5 +1,7 @@
 // Metering on a database of its own, with a clock and a ledger controlled by tests.
+import { randomBytes } from 'node:crypto';
 import { Access } from '#kit/rpc/access/access.js';
+import { fixedSecretKeys } from '#kit/secrets/secret-keys.js';
 import { ManualClock } from '#kit/clock.js';
 import { parseSettings } from '#kit/config/settings.js';
 import { type Database, type Engine, openDatabase } from '#kit/db/open.js';
@@ -24,6 +26,7 @@ const config: MeteringConfig = {
   outboxPollMs: 5,
   sweepIntervalMs: 5,
   foldIntervalMs: 5,
+  promptLogSweepIntervalMs: 5,
   lostGraceMs: 0,
   drainTimeoutMs: 500,
 };
@@ -33,6 +36,10 @@ export class Harness {
   readonly ledger = new FakeLedger();
   /** A minute after the calls of tests started. */
   readonly clock = new ManualClock(Number(startedAtMs) + 60_000);
+  readonly audit = recordedAudit();
+  readonly secretKeys = fixedSecretKeys(randomBytes(32));
+  /** For how many days projects log prompts; those that are not in it do not. */
+  readonly promptLogDays = new Map<string, number>();
   /** Alerts of refused keys, oldest first. */
   readonly alerted: AlertKeyRefusedRequest[] = [];
   /** Log lines at warn and above, oldest first. */
@@ -79,7 +86,13 @@ export class Harness {
             return { messages: 1 };
           },
         },
-        auth: recordedAudit(),
+        auth: this.audit,
+        promptLogs: {
+          projects: {
+            batchGetPromptLogDays: async ({ projectIds }) => ({ days: projectIds.map((id) => this.promptLogDays.get(id) ?? 0) }),
+          },
+          secretKeys: this.secretKeys,
+        },
       },
     );
     await metering.start();

@@ -1,0 +1,9 @@
+// The setting of every process that handles prompts and answers that are to be kept.
+import { flag } from './settings.js';
+
+/** Whether the installation lets projects log prompts and answers. */
+export const promptLogging = flag(
+  'TOLLGATE_PROMPT_LOGGING',
+  'whether projects may log prompts and answers, which is off in each until an admin of its account turns it on; false: nothing is logged, and metering deletes what was',
+  { default: true },
+);

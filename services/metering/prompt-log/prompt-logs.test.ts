@@ -1,0 +1,178 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type Actor, type CallContext, callContext } from '#client/call-context.js';
+import { newId } from '#kit/id.js';
+import { testEngines } from '#kit/testing/database.js';
+import { type Call, type MeteringService, Outcome, PromptLog, PromptLogState as State } from '#proto/metering/v1/metering.js';
+import type { MeteringConfig } from '../index.js';
+import { aWhile, find, Harness, record, until } from '../testing/harness.js';
+import { call, report, tokens } from '../testing/calls.js';
+
+const msPerDay = 86_400_000;
+const marker = 'the prompt in clear';
+const log = PromptLog.fromPartial({ requestBody: `{"prompt":"${marker}"}`, answerBody: '{"answer":true}' });
+
+/** Returns the context of a user with these roles, in the account or in its projects. */
+function as(accountId: string, role: string, projects: Record<string, string> = {}, isOperator = false): CallContext {
+  const actor: Actor = {
+    userId: newId('user'),
+    email: `${role}@example.com`,
+    sessionId: '',
+    isOperator,
+    roles: new Map(role === '' ? [] : [[accountId, role]]),
+    projectRoles: new Map([[accountId, new Map(Object.entries(projects))]]),
+    clientAddress: '192.0.2.1',
+  } as unknown as Actor;
+  return { ...callContext({ caller: 'gateway' }), actor };
+}
+
+describe.each(testEngines)('logged prompts on %s', (engine) => {
+  let harness: Harness;
+  let service: MeteringService;
+  let logged: Call;
+
+  beforeEach(async () => {
+    harness = await Harness.create(engine);
+    ({ service } = await harness.replica());
+    logged = call({ promptLogDays: 7 });
+    harness.promptLogDays.set(logged.projectId, 7);
+  });
+  afterEach(() => harness.close());
+
+  const ended = (of: Call, outcome = Outcome.OUTCOME_COMPLETED) =>
+    record(service, report({ call: of, outcome, tokens: tokens({ inputTokens: 10, outputTokens: 5 }) }));
+  const entryOf = ({ id: callId, accountId, projectId, startedAtMs }: Call) => ({ callId, accountId, projectId, startedAtMs, days: 7 });
+  const keep = (of: Call, kept: PromptLog | undefined = log, by = service) =>
+    by.storePromptLogs({ entries: [{ ...entryOf(of), log: kept }] });
+  const stateOf = async (of: Call) => (await find(service, of.id))?.promptLog;
+  const read = (of: Call, context = as(of.accountId, 'developer')) =>
+    service.readPromptLog({ accountId: of.accountId, callId: of.id }, context);
+  const countOf = async (table: string): Promise<number> => Number((await harness.db.knex(table).count({ rows: '*' }))[0]!['rows']);
+  const keptBytes = async (): Promise<number[]> => {
+    const rows = await harness.db.knex('prompt_log_account').select('kept_bytes');
+    return rows.map((row: { kept_bytes: unknown }) => Number(row.kept_bytes));
+  };
+  const with_ = async (changes: Partial<MeteringConfig>): Promise<MeteringService> => (await harness.replica(changes)).service;
+
+  it('are expected with the record, stored encrypted, and read by a developer, which the audit log records', async () => {
+    await ended(logged);
+    expect(await stateOf(logged)).toBe(State.PROMPT_LOG_STATE_PENDING);
+    await keep(logged);
+    expect(await stateOf(logged)).toBe(State.PROMPT_LOG_STATE_KEPT);
+    const [row] = await harness.db.knex('prompt_log_body').select('sealed');
+    expect(row.sealed.includes(marker)).toBe(false);
+    expect(await read(logged)).toEqual({ log, expiresAtMs: logged.startedAtMs + BigInt(7 * msPerDay) });
+    await until(() => harness.audit.events.length > 0);
+    expect(harness.audit.events).toMatchObject([
+      { action: 'prompt_log.read', accountId: logged.accountId, targetId: logged.id, actorName: 'developer@example.com' },
+    ]);
+    expect(JSON.stringify(harness.audit.events.map(({ detailJson }) => detailJson))).not.toContain(marker);
+  });
+
+  it('are kept whether the record or the body comes first, once', async () => {
+    await keep(logged);
+    await ended(logged);
+    await keep(logged, PromptLog.fromPartial({ requestBody: 'another' }));
+    expect((await read(logged)).log).toEqual(log);
+    expect(await countOf('prompt_log')).toBe(1);
+  });
+
+  it('are not there for calls of other projects', async () => {
+    const other = call();
+    await ended(other);
+    expect(await stateOf(other)).toBe(State.PROMPT_LOG_STATE_UNSPECIFIED);
+    expect(await countOf('prompt_log')).toBe(0);
+    await expect(read(other)).rejects.toMatchObject({ reason: 'not_found' });
+  });
+
+  it('are read and deleted by developers, admins and owners only', async () => {
+    await keep(logged);
+    const { accountId, id: callId, projectId } = logged;
+    for (const context of [as(accountId, 'admin'), as(accountId, 'owner'), as(accountId, 'member', { [projectId]: 'developer' })])
+      expect((await read(logged, context)).log).toEqual(log);
+    const refused: [CallContext, string][] = [
+      [as(accountId, 'viewer'), 'role_not_permitted'],
+      [as(accountId, 'billing'), 'role_not_permitted'],
+      [as(accountId, 'member', { [projectId]: 'viewer' }), 'role_not_permitted'],
+      [as(accountId, 'member', { [newId('proj')]: 'developer' }), 'not_found'],
+      [as(newId('acct'), 'owner'), 'not_found'],
+      [as(accountId, '', {}, true), 'role_not_permitted'],
+      [callContext({ caller: 'operator' }), 'role_not_permitted'],
+    ];
+    for (const [context, reason] of refused) {
+      await expect(read(logged, context)).rejects.toMatchObject({ reason });
+      await expect(service.deletePromptLog({ accountId, callId }, context)).rejects.toMatchObject({ reason });
+    }
+    const other = newId('acct');
+    await expect(service.readPromptLog({ accountId: other, callId }, as(other, 'owner'))).rejects.toMatchObject({ reason: 'not_found' });
+    await service.deletePromptLog({ accountId, callId }, as(accountId, 'admin'));
+    await expect(read(logged)).rejects.toMatchObject({ reason: 'not_found' });
+    await until(() => harness.audit.events.some(({ action, targetId }) => action === 'prompt_log.delete' && targetId === callId));
+  });
+
+  it('say why they are not kept', async () => {
+    const [overloaded, late] = [call({ promptLogDays: 7 }), call({ promptLogDays: 7 })];
+    for (const each of [overloaded, late]) harness.promptLogDays.set(each.projectId, 7);
+    await service.storePromptLogs({ entries: [{ ...entryOf(overloaded), log: undefined }] });
+    for (const each of [overloaded, late]) await ended(each);
+    expect(await stateOf(overloaded)).toBe(State.PROMPT_LOG_STATE_OVERLOADED);
+    harness.clock.advance(600_001);
+    expect(await stateOf(late)).toBe(State.PROMPT_LOG_STATE_LOST);
+    await keep(late, { ...log, answerTruncated: true });
+    expect(await stateOf(late)).toBe(State.PROMPT_LOG_STATE_TRUNCATED);
+  });
+
+  it('replace the oldest of their account beyond its quota, and are refused beyond that of the installation', async () => {
+    const { accountId, projectId } = logged;
+    const bulky = { ...log, requestBody: Buffer.from(crypto.getRandomValues(new Uint8Array(30_000))).toString('hex') };
+    const calls = [1, 2, 3].map((ms) => call({ id: newId('req', ms), accountId, projectId, promptLogDays: 7 }));
+    const small = await with_({ promptLogBytesPerAccountMax: 80_000 });
+    for (const each of calls) {
+      await ended(each);
+      await keep(each, bulky, small);
+    }
+    expect(await Promise.all(calls.map(stateOf))).toEqual([
+      State.PROMPT_LOG_STATE_REPLACED,
+      State.PROMPT_LOG_STATE_KEPT,
+      State.PROMPT_LOG_STATE_KEPT,
+    ]);
+    const [bytes] = await keptBytes();
+    expect(bytes).toBeLessThanOrEqual(80_000);
+    expect(await countOf('prompt_log_body')).toBe(2);
+    const next = call({ accountId, projectId, promptLogDays: 7 });
+    await ended(next);
+    await keep(next, bulky, await with_({ promptLogBytesMax: bytes! }));
+    expect(await stateOf(next)).toBe(State.PROMPT_LOG_STATE_FULL);
+  });
+
+  it('expire, and nothing is left of them, not even the key of their account', async () => {
+    await keep(logged);
+    harness.clock.advance(7 * msPerDay - 60_000);
+    await expect(read(logged)).rejects.toMatchObject({ reason: 'not_found' });
+    await until(async () => (await countOf('prompt_log_account')) === 0);
+    expect([await countOf('prompt_log'), await countOf('prompt_log_body')]).toEqual([0, 0]);
+  });
+
+  it('are deleted when their project keeps them for a shorter time, and when it stops logging', async () => {
+    const older = call({
+      accountId: logged.accountId,
+      projectId: logged.projectId,
+      startedAtMs: logged.startedAtMs - BigInt(2 * msPerDay),
+    });
+    for (const each of [older, logged]) await keep(each);
+    await aWhile();
+    expect(await countOf('prompt_log_body')).toBe(2);
+    harness.promptLogDays.set(logged.projectId, 1);
+    await until(async () => (await countOf('prompt_log_body')) === 1);
+    expect((await read(logged)).log).toEqual(log);
+    harness.promptLogDays.delete(logged.projectId);
+    await until(async () => (await countOf('prompt_log')) === 0);
+  });
+
+  it('are neither stored nor kept where the installation logs nothing', async () => {
+    await keep(logged);
+    const off = await with_({ promptLogging: false });
+    await until(async () => (await countOf('prompt_log')) === 0);
+    await keep(logged, log, off);
+    expect(await countOf('prompt_log')).toBe(0);
+  });
+});
