@@ -1,5 +1,6 @@
 // Settings of the gateway.
 import { addressOf } from '#kit/config/addresses.js';
+import { promptLogging } from '#kit/config/prompt-logging.js';
 import { duration, flag, integer, oneOf, optionalText, type Settings, text, type Values } from '#kit/config/settings.js';
 import { traceUrl } from '#kit/config/trace-url.js';
 import { formatUsd, parseUsd } from '#rules/money.js';
@@ -213,6 +214,12 @@ export const gatewaySettings = {
     { default: 'everybody' },
   ),
   traceUrl,
+  promptLogging,
+  promptLogQueueCharsMax: integer(
+    'TOLLGATE_GATEWAY_PROMPT_LOG_QUEUE_CHARS_MAX',
+    'characters of prompts and answers that may wait to be logged; beyond it, those of further calls are not kept',
+    { min: 0, max: 1_073_741_824, default: 16_777_216 },
+  ),
   confirmAboveNanoUsd: {
     env: 'TOLLGATE_GATEWAY_CONFIRM_ABOVE_USD',
     description:

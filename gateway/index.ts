@@ -29,6 +29,7 @@ import { createKeyReplica } from './replicas/keys.js';
 import { createModelReplica } from './replicas/models.js';
 import { createReadiness } from './readiness.js';
 import { findWarnings } from './warnings.js';
+import { createPromptLogs } from './prompt-log/prompt-logs.js';
 import { createRefusals } from './refusals/refusals.js';
 import { DisconnectDrain } from './call/drain-after-disconnect.js';
 import { createRecorder } from './call/recorder.js';
@@ -153,6 +154,14 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
   const keyedCalls = createKeyedCalls(callDeps);
   const retries = createRetries(callDeps);
   const refusals = createRefusals({ metering: peers.metering, models, clock, log, rpcTimeoutMs });
+  const promptLogs = createPromptLogs({
+    metering: peers.metering,
+    clock,
+    log,
+    rpcTimeoutMs,
+    isOn: config.promptLogging,
+    queueCharsMax: config.promptLogQueueCharsMax,
+  });
   const readiness = createReadiness({ health: peers.health, keys, models, recorder, spool, clock });
   let endObserving = (): void => {};
   let isDraining = false;
@@ -207,6 +216,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
         isDraining: () => isDraining,
         occupancy,
         refusals,
+        promptLogs,
         bodies,
       });
       server = createServer({
@@ -236,6 +246,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
       }
       await checkpoints.stop();
       await refusals.stop();
+      await promptLogs.stop();
       await models.stop();
       await keys.stop();
       await unknownHolds.stop();

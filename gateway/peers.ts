@@ -23,6 +23,7 @@ export interface GatewayPeers {
     | 'recordUsage'
     | 'refundUndeliveredAnswer'
     | 'recordRefusals'
+    | 'storePromptLogs'
     | 'getUsageRecord'
     | 'getOutbox'
     | 'reserveIdempotencyKey'

@@ -36,6 +36,8 @@ describe('projects', () => {
     expect((await tollgate(gateway, ['project', 'show', id])).stdout).toMatch(
       /name +Find\n(.*\n)+budgets +\$25 per month \(\$1.5 spent, \$23.5 left, resets 2027-01-16 08:00:00Z; alerts at 90, 100 %\)\nrate limits +60 rpm, 1000 tpm\nmodels +a,b\n/,
     );
+    expect(await tollgateJson(gateway, ['project', 'update', id, '--prompt-log', '3'])).toMatchObject([{ prompt_log_days: 3 }]);
+    expect(await tollgateJson(gateway, ['project', 'update', id, '--prompt-log', 'none'])).toMatchObject([{ prompt_log_days: null }]);
     expect((await tollgate(gateway, ['project', 'update', id])).code).toBe(2);
     expect(await tollgateJson(gateway, ['project', 'delete', id])).toMatchObject([{ id, state: 'deleted' }]);
   });

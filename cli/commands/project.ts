@@ -88,7 +88,12 @@ export function projectCommand(cli: Cli): Command {
     .option('--name <name>', 'a new name')
     .option(...modelsOption)
     .option(...fallbackOption)
-    .action((projectId: string, options: SettingOptions & { name?: string }) =>
+    .option(
+      '--prompt-log <days>',
+      'log prompts and answers for this many days at most, or none; only admins of the account can log them for longer, in the console',
+      parsePromptLogDays,
+    )
+    .action((projectId: string, options: SettingOptions & { name?: string; promptLog?: number }) =>
       cli.withServices(async (services) => {
         const before = await findProject(services, projectId);
         const change: Partial<UpdateProjectRequest> = {};
@@ -96,6 +101,7 @@ export function projectCommand(cli: Cli): Command {
         if (options.models !== undefined) change.models = options.models;
         if (hasRateLimits(options)) change.rateLimits = changedRateLimits(before.rateLimits, options);
         if (options.budgetFallback !== undefined) change.budgetFallback = fallbackOf(options);
+        if (options.promptLog !== undefined) change.promptLogDays = options.promptLog;
         const budgets = changedBudgets(before.budgets, options);
         if (budgets !== undefined) change.budgets = budgets;
         const updateMask = Object.keys(change).map((name) => maskNames[name] ?? name);
@@ -119,10 +125,19 @@ export function projectCommand(cli: Cli): Command {
   return project;
 }
 
-const maskNames: Readonly<Record<string, string>> = { rateLimits: 'rate_limits', budgetFallback: 'budget_fallback' };
+const maskNames: Readonly<Record<string, string>> = {
+  rateLimits: 'rate_limits',
+  budgetFallback: 'budget_fallback',
+  promptLogDays: 'prompt_log_days',
+};
 
 const fallbackOf = ({ budgetFallback }: SettingOptions): BudgetFallback | undefined =>
   budgetFallback === 'none' ? undefined : budgetFallback;
+
+function parsePromptLogDays(text: string): number {
+  if (text !== 'none' && !/^([1-9]|[12]\d|30)$/.test(text)) throw new InvalidArgumentError('Give 1 to 30 days, or none.');
+  return text === 'none' ? 0 : Number(text);
+}
 
 function parseFallback(text: string): BudgetFallback | 'none' {
   if (text === 'none') return text;

@@ -297,6 +297,7 @@ function auth(state: FakeState): object {
       if (has('rate_limits')) project.rateLimits = request.rateLimits;
       if (has('budgets')) project.budgets = withIds(request.budgets);
       if (has('budget_fallback')) project.budgetFallback = request.budgetFallback;
+      if (has('prompt_log_days')) project.promptLogDays = request.promptLogDays;
       return { project };
     },
     deleteProject: async ({ projectId }: { projectId: string }) => {

@@ -33,6 +33,7 @@ export const projectView: View<ShownProject> = {
     budget_fallback: shown.project.budgetFallback
       ? { model: shown.project.budgetFallback.modelId, from_percent: shown.project.budgetFallback.fromPercent }
       : null,
+    prompt_log_days: shown.project.promptLogDays || null,
     ...(shown.keys === undefined ? {} : { keys: shown.keys }),
     created_at: instantJson(shown.project.createdAtMs),
     deleted_at: instantJson(shown.project.deletedAtMs),
@@ -56,6 +57,7 @@ export const projectView: View<ShownProject> = {
     { title: 'rate limits', text: ({ project }) => rateLimitsText(project.rateLimits) },
     { title: 'models', text: models },
     { title: 'budget fallback', text: fallback },
+    { title: 'prompt log', text: ({ project: { promptLogDays: days } }) => (days === 0 ? '' : `${days} days`) },
     { title: 'created', text: ({ project }) => instant(project.createdAtMs) },
     { title: 'deleted', text: ({ project }) => instant(project.deletedAtMs) },
   ],

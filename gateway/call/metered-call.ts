@@ -28,6 +28,7 @@ import { assertForms, assertPermitted, assertReads, assertReturns } from './mode
 import type { GatewayPeers } from '../peers.js';
 import type { DisconnectDrain } from './drain-after-disconnect.js';
 import type { Recorded, Recorder } from './recorder.js';
+import type { CallLog } from '../prompt-log/call-log.js';
 import type { ModelReplica } from '../replicas/models.js';
 import type { UnknownHolds } from './unknown-holds.js';
 
@@ -56,6 +57,8 @@ export interface CallRequest {
   readonly broken?: AbortSignal;
   /** For a call that may be repeated: collects its answer, to be kept with the record. */
   readonly answerSink?: AnswerSink;
+  /** For a call whose project logs prompts and answers. */
+  readonly promptLog?: CallLog | undefined;
 }
 
 /** Collects an answer for repeats of the request. */
@@ -160,6 +163,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
     modelFallback: fallback,
     unitCaps: held.unitCaps,
     product: '',
+    promptLogDays: 0,
   };
   const progress = new Progress(call, startedAtMs);
   const reading = deps.drain.watch(request.disconnected, progress);
@@ -195,7 +199,9 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
     throw error;
   }
   const holdMs = deps.clock.monotonicMs() - beganAtMs;
-  const admitted: CallStep = { kind: 'admitted', modelId: callable.model.id, fallback, outputCapTokens: held.outputCapTokens, startedAtMs };
+  const admitted = { kind: 'admitted', modelId: callable.model.id, fallback, outputCapTokens: held.outputCapTokens, startedAtMs } as const;
+  const { promptLog } = request;
+  promptLog?.begin(call, admitted);
   const sink = request.answerSink;
   sink?.begin(call, admitted);
   // A free call stays free if the gateway crashes before the call is recorded.
@@ -218,6 +224,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
         reading.noteFailedAttempt();
         if (!hadBegun) continue;
         sink?.restart();
+        promptLog?.restart();
         yield { kind: 'restarted' };
         continue;
       }
@@ -226,6 +233,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
       if (batch.accepted !== undefined) continue;
       reading.noteProgress();
       sink?.take(batch, progress.tokens);
+      promptLog?.take(batch.events);
       yield { kind: 'events', events: batch.events, tokens: progress.tokens };
     }
     if (progress.finished === undefined) throw new AppError('upstream_failed', 'The model broke off in the middle of its answer.');
@@ -256,6 +264,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
     countCall(report, { holdMs, recordMs: deps.clock.monotonicMs() - endedAtMs });
     if (recorded === undefined || (failure !== undefined && progress.finished === undefined)) error = toAppError(failure);
     sink?.end(recorded, error);
+    promptLog?.end(progress.tokens);
   }
   if (error !== undefined) throw error;
   yield { kind: 'recorded', recorded: recorded! };

@@ -9,7 +9,10 @@ import type { ModelReplica } from '../replicas/models.js';
 import type { ConsolePeers } from './peers.js';
 
 /** Holds the settings that the console reads. */
-export type ConsoleConfig = Pick<GatewayConfig, 'rpcTimeoutMs' | 'trustProxy' | 'publicUrl' | 'confirmAboveNanoUsd' | 'traceUrl'>;
+export type ConsoleConfig = Pick<
+  GatewayConfig,
+  'rpcTimeoutMs' | 'trustProxy' | 'publicUrl' | 'confirmAboveNanoUsd' | 'traceUrl' | 'promptLogging'
+>;
 
 /** Reports the state of this gateway. */
 export interface GatewayState {

@@ -48,6 +48,10 @@ const sources: Readonly<Record<Audience, readonly Source[]>> = {
       description: 'What an account, a project or a key may spend per month, week or day, and what happens when it is spent.',
     },
     { name: 'refusals', description: 'Why a call was refused: found by request id, listed and counted.' },
+    {
+      name: 'prompt-log',
+      description: 'Prompts and answers: how a project logs them, what is kept and for how long, and who may read it.',
+    },
     { name: 'alerts', description: 'How users and programs are notified of a low balance, and how a webhook verifies the notifications.' },
     { name: 'csv', description: 'The columns of the files of usage records and statements.' },
     {

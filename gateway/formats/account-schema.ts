@@ -155,9 +155,21 @@ export const attemptFields = {
 export const attemptsMean =
   'The upstreams that were tried, in order. Empty if none had answered or failed when the call ended, or if attempts were not recorded yet.';
 
+/** The schema of what became of a call's prompt and answer. */
+export const PromptLogState = nullable(
+  Type.Enum(['pending', 'kept', 'truncated', 'overloaded', 'full', 'replaced', 'lost'], {
+    description:
+      'What became of the prompt and the answer, if the project logs them (docs/prompt-log.md); null: it does not, or they are deleted.',
+  }),
+);
+
 /** The body of GET /v1/usage/{request id}. */
 export const UsageRecordAlone = Type.Object(
-  { ...UsageRecordView.properties, attempts: Type.Array(Type.Object(attemptFields), { description: attemptsMean }) },
+  {
+    ...UsageRecordView.properties,
+    attempts: Type.Array(Type.Object(attemptFields), { description: attemptsMean }),
+    prompt_log: PromptLogState,
+  },
   { title: 'UsageRecord' },
 );
 

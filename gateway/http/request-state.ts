@@ -29,6 +29,8 @@ export interface RequestState {
   budgets?: readonly Budget[];
   /** The time zone of calendar budgets; empty for UTC. */
   accountTimeZone?: string;
+  /** Whether the account never logs prompts and answers. */
+  neverLogPrompts?: boolean;
   /** What is called; absent for requests that are not calls. */
   endpoint?: Endpoint;
   /** The model as the caller named it, once the body is read. */

@@ -2,9 +2,9 @@
 import type { Static } from 'typebox';
 import { ApiFormat } from '#proto/inference/v1/inference.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
-import { type ModelFallback, Outcome, UsageSource, type UsageRecord } from '#proto/metering/v1/metering.js';
+import { type ModelFallback, Outcome, PromptLogState, UsageSource, type UsageRecord } from '#proto/metering/v1/metering.js';
 import { formatUsd } from '#rules/money.js';
-import type { UsageRecordAlone, UsageRecordView } from '../formats/account-schema.js';
+import type { PromptLogState as PromptLogStateView, UsageRecordAlone, UsageRecordView } from '../formats/account-schema.js';
 import { renderAttempts } from './attempts.js';
 
 type View = Static<typeof UsageRecordView>;
@@ -13,7 +13,13 @@ const word = <W extends string>(name: string, prefix: string): W => name.slice(p
 
 /** Returns the body of GET /v1/usage/{request id}. */
 export function renderUsageRecordAlone(record: UsageRecord): Static<typeof UsageRecordAlone> {
-  return { ...renderUsageRecord(record), attempts: renderAttempts(record) };
+  return { ...renderUsageRecord(record), attempts: renderAttempts(record), prompt_log: renderPromptLogState(record) };
+}
+
+/** Returns what became of the prompt and the answer; null if nothing is known of them. */
+export function renderPromptLogState({ promptLog }: UsageRecord): Static<typeof PromptLogStateView> {
+  if (promptLog === PromptLogState.PROMPT_LOG_STATE_UNSPECIFIED) return null;
+  return word(PromptLogState[promptLog], 'PROMPT_LOG_STATE_');
 }
 
 /** Returns a record as shown in lists. */

@@ -69,11 +69,22 @@ class FakeAuth {
         secretExpiresAtMs: this.former!.untilMs,
         budgets: this.budgets,
         accountTimeZone: this.accountTimeZone,
+        neverLogPrompts: false,
         project: this.project,
       };
     if (!isHashOf(this.secret)) throw new AppError('key_unknown', 'No.');
     const { key, accountState, accountStateReason, accountRateLimits, budgets, accountTimeZone, project } = this;
-    return { key, accountState, accountStateReason, accountRateLimits, budgets, accountTimeZone, project };
+    return {
+      key,
+      accountState,
+      accountStateReason,
+      accountRateLimits,
+      budgets,
+      accountTimeZone,
+      project,
+      neverLogPrompts: false,
+      secretExpiresAtMs: undefined,
+    };
   }
 
   async *watchKeys(_request: object, context: CallContext): AsyncGenerator<WatchKeysResponse> {
@@ -244,7 +255,7 @@ describe('the key replica', () => {
     expect(auth.lookUps).toBe(1);
   });
 
-  it('replaces the budgets of the key and of its account each for itself, and the time zone', async () => {
+  it('replaces the budgets of the key and of its account each for itself, and the time zone and privacy of the account', async () => {
     const [ofKey, ofProject, ofAccount] = [3, 2, 1].map((scope) => month(scope, 5n)) as [Budget, Budget, Budget];
     auth.budgets = [ofKey, ofProject, ofAccount];
     expect((await keys.authenticate(auth.secret, client)).budgets).toHaveLength(3);
@@ -252,9 +263,18 @@ describe('the key replica', () => {
     await auth.send([
       WatchKeysResponse_Change.fromPartial({ changed: { $case: 'key', value: { ...auth.key, budgets: [raised], version: 2n } } }),
     ]);
-    const account = Account.fromPartial({ id: auth.key.accountId, state: auth.accountState, timeZone: 'Asia/Shanghai' });
+    const account = Account.fromPartial({
+      id: auth.key.accountId,
+      state: auth.accountState,
+      timeZone: 'Asia/Shanghai',
+      neverLogPrompts: true,
+    });
     await auth.send([WatchKeysResponse_Change.fromPartial({ changed: { $case: 'account', value: account } })]);
-    expect(await keys.authenticate(auth.secret, client)).toMatchObject({ budgets: [ofProject, raised], accountTimeZone: 'Asia/Shanghai' });
+    expect(await keys.authenticate(auth.secret, client)).toMatchObject({
+      budgets: [ofProject, raised],
+      accountTimeZone: 'Asia/Shanghai',
+      neverLogPrompts: true,
+    });
     expect(auth.lookUps).toBe(1);
   });
 

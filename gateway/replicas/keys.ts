@@ -39,6 +39,7 @@ interface Entry {
   project: Project;
   budgets: readonly Budget[];
   accountTimeZone: string;
+  neverLogPrompts: boolean;
   /** Set if the secret was replaced by a rotation: from this instant on it is refused. */
   secretExpiresAtMs: bigint | undefined;
   fetchedAtMs: number;
@@ -65,6 +66,8 @@ export interface UsableKey {
   readonly budgets: readonly Budget[];
   /** The IANA time zone of the account's calendar budgets. */
   readonly accountTimeZone: string;
+  /** Whether the account never logs prompts and answers. */
+  readonly neverLogPrompts: boolean;
 }
 
 /** Looks up keys by their secret. */
@@ -134,6 +137,7 @@ export function createKeyReplica(deps: {
           entry.accountStateReason = changed.value.stateReason;
           entry.accountRateLimits = changed.value.rateLimits;
           entry.accountTimeZone = changed.value.timeZone;
+          entry.neverLogPrompts = changed.value.neverLogPrompts;
           replaceBudgets(entry, BudgetScope.BUDGET_SCOPE_ACCOUNT, changed.value.budgets);
         }
       } else if (changed?.$case === 'project') {
@@ -195,6 +199,7 @@ export function createKeyReplica(deps: {
       project: response.project!,
       budgets: response.budgets,
       accountTimeZone: response.accountTimeZone,
+      neverLogPrompts: response.neverLogPrompts,
       secretExpiresAtMs: response.secretExpiresAtMs,
       fetchedAtMs: clock.nowMs(),
       outdatedSinceMs: undefined,

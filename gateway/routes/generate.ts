@@ -13,6 +13,8 @@ import { disconnectSignal } from '../http/disconnect-signal.js';
 import { readJsonBody } from '../http/middleware/json-body.js';
 import { assertFits } from '../call/model-checks.js';
 import { type CallDeps, type CallRequest, type CallStep, meteredCall } from '../call/metered-call.js';
+import type { CallLog } from '../prompt-log/call-log.js';
+import type { PromptLogs } from '../prompt-log/prompt-logs.js';
 import { limitHeaders } from '../limits/headers.js';
 import { printable } from '../http/printable.js';
 import { noteRequestedModel, stateOf } from '../http/request-state.js';
@@ -32,13 +34,14 @@ const formatCodes: Record<Format['name'], ApiFormat> = {
 export interface GenerateDeps extends CallDeps {
   readonly keyedCalls: KeyedCalls;
   readonly retries: Retries;
+  readonly promptLogs: PromptLogs;
 }
 
 /** Creates the route of one format. */
 export function generate(format: Format, deps: GenerateDeps): Middleware {
   return async (ctx: Context) => {
     const state = stateOf(ctx);
-    const { parsed, repeat, version } = await readCall(ctx, format, deps);
+    const { parsed, promptLog, repeat, version } = await readCall(ctx, format, deps);
     const call: Omit<CallRequest, 'disconnected'> = {
       id: state.requestId,
       key: state.key!,
@@ -49,6 +52,7 @@ export function generate(format: Format, deps: GenerateDeps): Middleware {
       onLimits: (figures) => ctx.set(limitHeaders(format.name, figures, deps.clock.nowMs())),
       format: formatCodes[format.name],
       parsed,
+      promptLog,
       clientRequestId: printable(ctx.get('x-request-id')).slice(0, 128),
     };
     const calledAtMs = performance.now();
@@ -110,12 +114,15 @@ function beginUnkeyed(
   });
 }
 
-/** Returns the call in the body of a request, and how repeats of it are recognised if it has an idempotency key. The body itself is not kept: it may be large. */
+/**
+ * Returns the call in the body of a request, how repeats of it are recognised if it has an idempotency key, and its log if its project has one. The
+ * body itself is not returned: it may be large.
+ */
 async function readCall(
   ctx: Context,
   format: Format,
-  { config, models }: GenerateDeps,
-): Promise<{ parsed: ParsedCall; version: string; repeat?: Parameters<KeyedCalls['begin']>[1] }> {
+  { config, models, promptLogs }: GenerateDeps,
+): Promise<{ parsed: ParsedCall; promptLog: CallLog | undefined; version: string; repeat?: Parameters<KeyedCalls['begin']>[1] }> {
   const body = await readJsonBody(ctx, config.bodyBytesMax, (outline) => {
     // Each input of a request for vectors has the context of the model to itself.
     if (format.name !== 'embeddings') assertFits(outline, models);
@@ -130,10 +137,11 @@ async function readCall(
     bodyText: body.text,
   };
   const parsed = format.parse(body.value, headers);
+  const promptLog = promptLogs.of(stateOf(ctx), body, format, parsed);
   const key = idempotencyKeyOf(ctx.req.headers);
-  if (key === undefined) return { parsed, version };
+  if (key === undefined) return { parsed, promptLog, version };
   const fingerprint = fingerprintOf(body.value, version, ...(parsed.request.native?.messagesBetas ?? []));
-  return { parsed, version, repeat: { key, endpoint: format.name, fingerprint } };
+  return { parsed, promptLog, version, repeat: { key, endpoint: format.name, fingerprint } };
 }
 
 /** Sends the whole answer at once, after it is recorded. */

@@ -1,6 +1,8 @@
 // The console's API: people sign in, make keys, and see usage and money that equal the API's and the ledger's.
+import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { chat, settled } from '../support/calls.js';
+import { chat, createKey, post, settled } from '../support/calls.js';
 import { eventually } from '../support/process.js';
 import { addUser, Browser } from '../support/console.js';
 import { modes, startSystem, type System } from '../support/system.js';
@@ -24,7 +26,7 @@ describe.each(modes)('the console’s API, %s', (mode) => {
   let owner: Browser;
 
   beforeAll(async () => {
-    system = await startSystem(mode);
+    system = await startSystem(mode, { TOLLGATE_METERING_PROMPT_LOG_SWEEP_INTERVAL: '200ms' });
     ({ id: accountId } = await system.json<{ id: string }>('account', 'create', 'Acme'));
     account = `/accounts/${accountId}`;
     await system.cli('balance', 'deposit', '5', '--account', accountId, '--reason', 'invoice 7');
@@ -119,6 +121,7 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     expect(await owner.get(`${account}/usage/records/${requestId}`)).toEqual({
       ...records[0],
       attempts: [expect.objectContaining({ number: 1, outcome: 'answered' })],
+      prompt_log: null,
     });
     expect(await owner.get(`${account}/usage/totals?key=${key.id}`)).toMatchObject({
       data: [{ calls: 1, errors: 0, quarantined: 0, mean_duration_ms: expect.any(Number), charge_usd: charge }],
@@ -154,6 +157,71 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     expect(statuses).toEqual([200, 200]);
     expect(await owner.must<KeyView>('POST', `${account}/keys/${key.id}/revoke`, {}, 200)).toMatchObject({ state: 'revoked' });
     await expect(owner.must('PATCH', `${account}/keys/${key.id}`, { name: 'again' }, 200)).rejects.toThrow('409');
+  });
+
+  it('keeps prompts and answers where an admin says so, encrypted, and shows them to developers and admins only', async () => {
+    const { secret } = await createKey(system, 'logged', '--account', accountId);
+    const marker = `secret${randomBytes(8).toString('hex')}`;
+    const ask = async (stream: boolean): Promise<string> => {
+      const body = { model: 'sandbox/echo', max_tokens: 100, stream, messages: [{ role: 'user', content: `Say <b>${marker}</b>` }] };
+      const response = await post(system, '/v1/messages', secret, body);
+      await response.text();
+      expect(response.status).toBe(200);
+      return response.headers.get('x-request-id')!;
+    };
+    const stateOf = async (id: string): Promise<string | null> =>
+      (await owner.get<{ prompt_log: string | null }>(`${account}/usage/records/${id}`)).prompt_log;
+    const promptOf = (id: string): string => `${account}/usage/records/${id}/prompt`;
+    /** Returns the files of the installation that hold the text. */
+    const filesWith = (text: string): string =>
+      spawnSync('grep', ['-rlaF', '--exclude=first-key', text, system.dataDir], { encoding: 'utf8' }).stdout;
+    const [developer, viewer, admin] = await Promise.all(['developer', 'viewer', 'admin'].map(browserOf));
+    await addUser(system, 'operating@example.com', password, '--name', 'Olga', '--operator');
+    const operator = await browserOf('operating');
+
+    const before = await ask(false);
+    expect(await stateOf(before)).toBeNull();
+    expect(await developer!.refusal('GET', promptOf(before))).toEqual([404, 'not_found']);
+    expect(filesWith(marker)).toBe('');
+
+    const [{ id: projectId }] = (await owner.get<{ data: [{ id: string }] }>(`${account}/projects`)).data;
+    const project = `${account}/projects/${projectId}`;
+    for (const refused of [developer!, operator])
+      expect(await refused.refusal('PATCH', project, { prompt_log_days: 7 })).toEqual([403, 'role_not_permitted']);
+    expect(await admin!.must('PATCH', project, { prompt_log_days: 7 }, 200)).toMatchObject({ prompt_log_days: 7 });
+    // Every gateway learns of it within a second.
+    const id = await eventually(async () => {
+      const called = await ask(true);
+      return (await stateOf(called)) === null ? undefined : called;
+    });
+    await eventually(async () => ((await stateOf(id)) === 'kept' ? true : undefined));
+    const shown = await developer!.get<{ request_body: string; answer_body: string }>(promptOf(id));
+    expect(shown).toMatchObject({ request_truncated: false, answer_truncated: false, answer_partial: false });
+    expect(JSON.parse(shown.request_body)).toMatchObject({ stream: true, messages: [{ content: `Say <b>${marker}</b>` }] });
+    const answer = JSON.parse(shown.answer_body) as { type: string; content: { text: string }[] };
+    expect([answer.type, answer.content[0]!.text]).toEqual(['message', expect.stringContaining(marker)]);
+    expect(filesWith(marker)).toBe('');
+
+    expect(await viewer!.refusal('GET', promptOf(id))).toEqual([403, 'role_not_permitted']);
+    expect(await operator.refusal('GET', promptOf(id))).toEqual([403, 'role_not_permitted']);
+    const { id: otherId } = await system.json<{ id: string }>('account', 'create', 'Other');
+    await system.cli('member', 'put', 'viewer@example.com', '--role', 'owner', '--account', otherId);
+    expect(await viewer!.refusal('GET', promptOf(id).replace(accountId, otherId))).toEqual([404, 'not_found']);
+    await eventually(async () => {
+      const { data } = await owner.get<{ data: { action: string; actor: { name: string }; target_id: string }[] }>(`${account}/audit`);
+      const reads = data.filter(({ action }) => action === 'prompt_log.read');
+      return JSON.stringify(reads).includes(id) && JSON.stringify(reads).includes('developer@example.com') ? true : undefined;
+    });
+
+    const other = await ask(false);
+    await eventually(async () => ((await stateOf(other)) === 'kept' ? true : undefined));
+    await developer!.must('DELETE', promptOf(other), undefined, 204);
+    expect(await stateOf(other)).toBeNull();
+    expect(await admin!.refusal('PATCH', `${account}/privacy`, { never_log_prompts: false })).toEqual([403, 'role_not_permitted']);
+    const privacy = { never_log_prompts: true, prompt_logging: true };
+    expect(await owner.must('PATCH', `${account}/privacy`, { never_log_prompts: true }, 200)).toEqual(privacy);
+    await eventually(async () => ((await developer!.ask('GET', promptOf(id))).status === 404 ? true : undefined));
+    expect(await owner.refusal('PATCH', project, { prompt_log_days: 1 })).toEqual([409, 'failed_precondition']);
   });
 
   it('changes only what a change names, and takes limits away again', async () => {
@@ -291,6 +359,7 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     }
     const lists = [
       'keys',
+      'privacy',
       'projects',
       'refusal-totals',
       'refusals',

@@ -179,6 +179,7 @@ export const keys: Area = {
         state.accountRateLimits = account!.rateLimits;
         state.budgets = [...key.budgets, ...project!.budgets, ...account!.budgets];
         state.accountTimeZone = account!.timeZone;
+        state.neverLogPrompts = account!.neverLogPrompts;
         await deps.serveCall(ctx);
       },
     }),

@@ -13,7 +13,7 @@ import { renderProject } from '../render/projects.js';
 import { rateLimitsOf } from '../render/rate-limits.js';
 import { orNull } from '../render/values.js';
 import { AccountBudgets, UpdateAccountBudgets } from '../schemas/budgets.js';
-import { CreateProject, Project, ProjectList, UpdateProject } from '../schemas/projects.js';
+import { CreateProject, Privacy, Project, ProjectList, UpdatePrivacy, UpdateProject } from '../schemas/projects.js';
 import { type Area, type Call, created, done, ok, operation } from '../table/operation.js';
 import { updateMaskOf } from '../table/update-mask.js';
 
@@ -73,11 +73,14 @@ export const projects: Area = {
       method: 'PATCH',
       path: '/accounts/{account}/projects/{project}',
       summary:
-        'Change a project: absent fields are unchanged; null removes the restriction to models, the limits, the budgets or the cheaper model.',
+        'Change a project: absent fields are unchanged; null removes the restriction to models, the limits, the budgets, the cheaper model or the log of prompts.',
       who: 'change projects',
       body: UpdateProject,
       answers: [ok(Project)],
-      errors: { failed_precondition: 'The project is deleted.' },
+      errors: {
+        failed_precondition: 'The project is deleted, or its account never logs prompts.',
+        role_not_permitted: 'Also for an operator who is no admin or owner of the account and has prompts logged for longer.',
+      },
       handle: async (call, deps) => {
         const { accountId, body, params, context } = call;
         const request = UpdateProjectRequest.fromPartial({
@@ -88,12 +91,14 @@ export const projects: Area = {
           ...(body.rate_limits == null ? {} : { rateLimits: rateLimitsOf(body.rate_limits) }),
           budgets: budgetsOf(body.budgets ?? []),
           ...fallbackOf(body),
+          promptLogDays: body.prompt_log_days ?? 0,
           updateMask: updateMaskOf(body, {
             name: 'name',
             models: 'models',
             rate_limits: 'rate_limits',
             budgets: 'budgets',
             budget_fallback: 'budget_fallback',
+            prompt_log_days: 'prompt_log_days',
           }),
         });
         await deps.peers.auth.updateProject(request, context());
@@ -141,6 +146,30 @@ export const projects: Area = {
         const { account } = await deps.peers.auth.updateAccountBudgets(request, context());
         const { budgets, timeZone } = account!;
         return { budgets: renderBudgets(budgets, await spendOf(budgets, call, deps)), time_zone: timeZone };
+      },
+    }),
+    operation({
+      method: 'GET',
+      path: '/accounts/{account}/privacy',
+      summary: 'Show whether the account permits its projects to log prompts and answers.',
+      who: 'see projects',
+      answers: [ok(Privacy)],
+      handle: async ({ accountId, context }, { peers, config }) => {
+        const { account } = await peers.auth.getAccount({ accountId }, context());
+        return { never_log_prompts: account!.neverLogPrompts, prompt_logging: config.promptLogging };
+      },
+    }),
+    operation({
+      method: 'PATCH',
+      path: '/accounts/{account}/privacy',
+      summary: 'Forbid projects to log prompts and answers, which also deletes what they have logged, or permit it again. Only for owners.',
+      who: 'change projects',
+      body: UpdatePrivacy,
+      answers: [ok(Privacy)],
+      errors: { role_not_permitted: 'Also for an operator who is no owner of the account and permits it.' },
+      handle: async ({ accountId, body, context }, { peers, config }) => {
+        const { account } = await peers.auth.updateAccountPrivacy({ accountId, neverLogPrompts: body.never_log_prompts }, context());
+        return { never_log_prompts: account!.neverLogPrompts, prompt_logging: config.promptLogging };
       },
     }),
   ],

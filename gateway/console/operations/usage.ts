@@ -12,13 +12,13 @@ import { formatUsd } from '#rules/money.js';
 import { errorOutcomes } from '#rules/outcomes.js';
 import { disconnectSignal } from '../../http/disconnect-signal.js';
 import { renderAttempts } from '../../render/attempts.js';
-import { renderUsageRecord } from '../../render/usage.js';
+import { renderPromptLogState, renderUsageRecord } from '../../render/usage.js';
 import { stillActing } from '../session/call-contexts.js';
 import { recordCsvHead, recordCsvLine } from '../exports/record-csv.js';
 import { recordNames } from '../exports/record-names.js';
 import { recordSearchOf, searchRecords } from '../search/record-search.js';
 import { renderRecordHold } from '../render/billing.js';
-import { orNull } from '../render/values.js';
+import { instant, orNull } from '../render/values.js';
 import { words } from '../render/words.js';
 import {
   ErrorList,
@@ -28,12 +28,13 @@ import {
   RecordHold,
   RecordList,
   ListRecords,
+  PromptLog,
   TotalList,
   UsageRecordDetail,
   UsagePerformance,
   UsageTotals,
 } from '../schemas/usage.js';
-import { type Area, file, ok, operation } from '../table/operation.js';
+import { type Area, done, file, ok, operation } from '../table/operation.js';
 import { usageFilterOf, usageGroupingOf } from '../search/usage-filter.js';
 
 const exportPageSize = 1000;
@@ -70,6 +71,7 @@ export const usage: Area = {
         return {
           ...renderUsageRecord(record!),
           attempts: renderAttempts(record!, isOperator),
+          prompt_log: renderPromptLogState(record!),
           ...(isOperator ? { upstream: { id: upstreamId, model: upstreamModel } } : {}),
         };
       },
@@ -85,6 +87,39 @@ export const usage: Area = {
         if (projectIds !== undefined) await peers.metering.getUsageRecord({ callId: params.id, accountId }, context());
         const { hold } = await peers.ledger.getHold({ holdId: params.id, accountId }, context());
         return renderRecordHold(hold!);
+      },
+    }),
+    operation({
+      method: 'GET',
+      path: '/accounts/{account}/usage/records/{id}/prompt',
+      summary: 'Show the prompt and the answer of a call whose project logs them. Recorded in the audit log of the account.',
+      who: 'change keys',
+      answers: [ok(PromptLog)],
+      errors: {
+        not_found: 'Nothing is kept of the call.',
+        role_not_permitted: 'Also for an operator who is no developer, admin or owner of the account or the project.',
+      },
+      handle: async ({ accountId, params, context }, { peers }) => {
+        const { log, expiresAtMs } = await peers.metering.readPromptLog({ callId: params.id, accountId }, context());
+        return {
+          request_body: log!.requestBody,
+          answer_body: orNull(log!.answerBody),
+          request_truncated: log!.requestTruncated,
+          answer_truncated: log!.answerTruncated,
+          answer_partial: log!.answerPartial,
+          expires_at: instant(expiresAtMs),
+        };
+      },
+    }),
+    operation({
+      method: 'DELETE',
+      path: '/accounts/{account}/usage/records/{id}/prompt',
+      summary: 'Delete the prompt and the answer of a call. Its record is unchanged.',
+      who: 'change keys',
+      answers: [done()],
+      errors: { role_not_permitted: 'Also for an operator who is no developer, admin or owner of the account or the project.' },
+      handle: async ({ accountId, params, context }, { peers }) => {
+        await peers.metering.deletePromptLog({ callId: params.id, accountId }, context());
       },
     }),
     operation({

@@ -16,6 +16,7 @@ export function renderProject(project: Message, spend: readonly BudgetSpend[] | 
     rate_limits: renderRateLimits(project.rateLimits),
     budgets: renderBudgets(project.budgets, spend),
     budget_fallback: maybe(project.budgetFallback, ({ modelId, fromPercent }) => ({ model: modelId, from_percent: fromPercent })),
+    prompt_log_days: project.promptLogDays === 0 ? null : project.promptLogDays,
     keys,
     created_at: instant(project.createdAtMs),
     deleted_at: maybe(project.deletedAtMs, instant),

@@ -10,6 +10,8 @@ const BudgetFallback = Type.Object(
   { description: 'The model that calls use in place of a more expensive one, once a budget of the project is spent to this share.' },
 );
 
+const PromptLogDays = Type.Integer({ minimum: 1, maximum: 30 });
+
 export const Project = view('Project', {
   id: Text,
   name: Text,
@@ -18,6 +20,7 @@ export const Project = view('Project', {
   rate_limits: RateLimits,
   budgets: Budgets,
   budget_fallback: nullable(BudgetFallback),
+  prompt_log_days: nullable(PromptLogDays, 'For how many days the prompts and answers of calls are kept; null: they are not.'),
   keys: Type.Integer({ minimum: 0, description: 'Keys that are not revoked.' }),
   created_at: Time,
   deleted_at: nullable(Time, 'A deleted project is kept for its usage.'),
@@ -34,6 +37,13 @@ const settings = {
 export const CreateProject = Type.Object({ name: Name, ...settings });
 export type CreateProject = Static<typeof CreateProject>;
 
-/** Absent fields are unchanged; null removes the restriction to models, the limits or the budgets. Limits and budgets are replaced together. */
-export const UpdateProject = Type.Object({ name: Type.Optional(Name), ...settings });
+/** Absent fields are unchanged; null removes the restriction to models, the limits, the budgets or the log of prompts. Limits and budgets are replaced together. */
+export const UpdateProject = Type.Object({ name: Type.Optional(Name), ...settings, prompt_log_days: optional(PromptLogDays) });
 export type UpdateProject = Static<typeof UpdateProject>;
+
+export const Privacy = view('Privacy', {
+  never_log_prompts: Type.Boolean({ description: 'Prompts and answers are not logged, whatever the projects of the account say.' }),
+  prompt_logging: Type.Boolean({ description: 'Whether the installation lets projects log prompts and answers.' }),
+});
+export type Privacy = Static<typeof Privacy>;
+export const UpdatePrivacy = Type.Object({ never_log_prompts: Type.Boolean() });

@@ -1,6 +1,6 @@
 // Usage of an account: records of calls and their totals.
 import { type Static, Type } from 'typebox';
-import { attemptFields, attemptsMean, outcomes, UsageRecordView } from '../../formats/account-schema.js';
+import { attemptFields, attemptsMean, outcomes, PromptLogState, UsageRecordView } from '../../formats/account-schema.js';
 import { holdFields } from './billing.js';
 import { allOf, choice, Count, Limit, listOf, nullable, parameter, Text, Usd, view } from './shapes.js';
 import { groupings, holdStates, recordOrders } from './words.js';
@@ -29,6 +29,7 @@ export type Attempt = Static<typeof AttemptView>;
 export const UsageRecordDetail = view('UsageRecordDetail', {
   ...UsageRecordView.properties,
   attempts: Type.Array(AttemptView, { description: attemptsMean }),
+  prompt_log: PromptLogState,
   upstream: Type.Optional(
     Type.Object({ id: Text, model: Text }, { description: 'The upstream that served the call; for operators only.' }),
   ),
@@ -42,6 +43,19 @@ export const RecordList = Type.Object({
 });
 export type RecordList = Static<typeof RecordList>;
 export const ErrorList = allOf(UsageRecordView);
+
+export const PromptLog = view('PromptLog', {
+  request_body: Type.String({
+    description:
+      'The body of the request in the API format of the client. Images and files that are not small are replaced by their type and size. JSON, unless it was cut.',
+  }),
+  answer_body: nullable(Text, 'The whole answer, also of a stream. JSON, unless it was cut. Null if none came, and for vectors.'),
+  request_truncated: Type.Boolean({ description: 'The body was longer than what is kept of it.' }),
+  answer_truncated: Type.Boolean(),
+  answer_partial: Type.Boolean({ description: 'The answer ended before the model had finished.' }),
+  expires_at: Type.String({ description: 'When they are deleted at the latest.' }),
+});
+export type PromptLog = Static<typeof PromptLog>;
 
 /** The hold of a call and its outcome. */
 export const RecordHold = view('RecordHold', {

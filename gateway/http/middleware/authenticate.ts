@@ -25,13 +25,14 @@ export function authenticate(keys: KeyReplica): Middleware {
     const startedAtMs = performance.now();
     for (const [index, secret] of secrets.entries()) {
       try {
-        const { key, project, accountRateLimits, budgets, accountTimeZone } = await keys.authenticate(secret, ctx);
+        const { key, project, accountRateLimits, budgets, accountTimeZone, neverLogPrompts } = await keys.authenticate(secret, ctx);
         const state = stateOf(ctx);
         state.key = key;
         state.project = project;
         state.accountRateLimits = accountRateLimits;
         state.budgets = budgets;
         state.accountTimeZone = accountTimeZone;
+        state.neverLogPrompts = neverLogPrompts;
         break;
       } catch (error) {
         const isLast = index === secrets.length - 1;

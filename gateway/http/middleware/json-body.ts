@@ -9,6 +9,8 @@ import { type JsonOutline, outlineOf, trusted } from './json-outline.js';
 /** A body that was parsed from JSON. */
 export interface JsonBody {
   readonly value: unknown;
+  /** As it was received. */
+  readonly whole: string;
   /** The text of its parts, if it may be passed on in place of the parsed value. Absent for small bodies, whose text is not worth keeping. */
   readonly text?: JsonOutline;
 }
@@ -48,7 +50,7 @@ export async function readJsonBody(ctx: Context, bytesMax: number, check?: (outl
       { cause: error },
     );
   }
-  return text.length < largeChars ? { value } : { value, text: trusted(outline, value) };
+  return text.length < largeChars ? { value, whole: text } : { value, whole: text, text: trusted(outline, value) };
 }
 
 function decoded(ctx: Context): Readable {
