@@ -190,7 +190,7 @@ const views: readonly View[] = [
   {
     name: 'operator-model-price',
     path: () => '/operator/models/sandbox/tool',
-    act: (page) => page.getByRole('button', { name: 'Prepare a price' }).click(),
+    act: (page) => page.getByRole('button', { name: 'Change price' }).click(),
   },
   {
     name: 'operator-model-draft',

@@ -6,60 +6,13 @@ import OpenAI from 'openai';
 import type { Browser as Chromium, Download, Locator } from 'playwright-core';
 import { usdText } from '../../console/src/format/money.js';
 import { chat, settled } from '../support/calls.js';
-import { newPerson, type Page, startChromium } from '../support/chromium.js';
+import { newPerson, startChromium } from '../support/chromium.js';
 import { addUser } from '../support/console.js';
+import { handNames, handsOn } from './hands.js';
 import { eventually } from '../support/process.js';
 import { modes, startSystem, type System } from '../support/system.js';
 
 const owner = { email: 'owner@example.com', password: 'correct horse battery' };
-
-/** A way to operate a page. */
-interface Hands {
-  readonly name: string;
-  press(target: Locator): Promise<void>;
-  type(target: Locator, text: string): Promise<void>;
-  choose(option: Locator): Promise<void>;
-}
-
-const pointer = (): Hands => ({
-  name: 'pointer',
-  press: (target) => target.click(),
-  type: (target, text) => target.fill(text),
-  choose: (option) => option.check(),
-});
-
-const tabsMax = 150;
-
-/** Operates a page only by keyboard: moves the focus from one control to the next, as the browser does, until it reaches the wanted one. */
-function keyboard(page: Page): Hands {
-  const isFocused = (target: Locator): Promise<boolean> => target.evaluate((element) => element === document.activeElement);
-  async function tabTo(target: Locator): Promise<void> {
-    await target.waitFor();
-    for (let presses = 0; presses < tabsMax; presses += 1) {
-      if (await isFocused(target)) return;
-      await page.keyboard.press('Tab');
-    }
-    throw new Error(`${target.toString()} cannot be reached by keyboard`);
-  }
-  return {
-    name: 'keyboard',
-    async press(target) {
-      await tabTo(target);
-      await page.keyboard.press('Enter');
-    },
-    async type(target, text) {
-      await tabTo(target);
-      await page.keyboard.type(text);
-    },
-    // A group of radio buttons is one tab stop; the arrow keys choose within it.
-    async choose(option) {
-      const name = (await option.getAttribute('name'))!;
-      await tabTo(page.locator(`input[name="${name}"]:checked`));
-      for (let presses = 0; presses < 10 && !(await option.isChecked()); presses += 1) await page.keyboard.press('ArrowLeft');
-      expect(await option.isChecked()).toBe(true);
-    },
-  };
-}
 
 describe.each(modes)('an owner’s journey through the console, %s', (mode) => {
   let system: System;
@@ -86,14 +39,11 @@ describe.each(modes)('an owner’s journey through the console, %s', (mode) => {
     return response.status;
   }
 
-  it.each([
-    ['pointer', pointer],
-    ['keyboard', keyboard],
-  ] as const)('by %s', async (name, handsOn) => {
+  it.each(handNames)('by %s', async (name) => {
     const person = await newPerson(chromium, system.baseUrl);
     await person.context.grantPermissions(['clipboard-read', 'clipboard-write']);
     const page = await person.open('/sign-in');
-    const hands = handsOn(page);
+    const hands = handsOn(name, page);
     const button = (text: string | RegExp): Locator => page.getByRole('button', { name: text, exact: true });
     const navigation = (text: string): Locator => page.getByRole('navigation').getByRole('link', { name: text, exact: true }).first();
     const heading = (text: string): Promise<void> => page.getByRole('heading', { level: 1, name: text, exact: true }).waitFor();

@@ -42,11 +42,11 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
     expect(await page.getByRole('row').count()).toBe(2);
     expect(page.url()).toContain('q=sandbox');
     await page.getByRole('link', { name: 'Sandbox Story' }).or(page.getByRole('rowheader').getByRole('link')).first().click();
-    await page.getByRole('button', { name: 'Prepare a price' }).click();
+    await page.getByRole('button', { name: 'Change price' }).click();
     const form = popup(page);
     await form.getByLabel('Input').fill('-1');
     await form.getByLabel('Output').fill('4.25');
-    await form.getByRole('button', { name: 'Save the draft' }).click();
+    await form.getByRole('button', { name: 'Save draft' }).click();
     // The API's message is shown at the field.
     await form.locator('[aria-invalid=true]').waitFor();
     expect(await form.locator('[aria-invalid=true]').inputValue()).toBe('-1');
@@ -54,11 +54,11 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
     await form.getByRole('button', { name: 'Add a unit' }).click();
     await form.getByLabel('Unit').fill('Request');
     await form.getByLabel('USD for one').fill('0.002');
-    await form.getByRole('button', { name: 'Save the draft' }).click();
+    await form.getByRole('button', { name: 'Save draft' }).click();
     await form.locator('[aria-invalid=true]').waitFor();
     expect(await form.locator('[aria-invalid=true]').inputValue()).toBe('Request');
     await form.getByLabel('Unit').fill('request');
-    await form.getByRole('button', { name: 'Save the draft' }).click();
+    await form.getByRole('button', { name: 'Save draft' }).click();
     await form.waitFor({ state: 'detached' });
 
     const changes = page.getByRole('table', { name: 'What changes, unit by unit' });
@@ -75,7 +75,7 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
     expect(await accessibilityFaults(page)).toEqual([]);
     await popup(page).getByRole('button', { name: 'Publish', exact: true }).click();
     await page.getByText('The price is published').waitFor();
-    await page.getByRole('button', { name: 'Prepare a price' }).waitFor();
+    await page.getByRole('button', { name: 'Change price' }).waitFor();
     const history = page.getByRole('table', { name: 'All prices' });
     await history
       .getByRole('row')
@@ -116,7 +116,7 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
     ).toContain('$3.00');
     await page.getByRole('button', { name: 'Discard' }).click();
     await popup(page).getByRole('button', { name: 'Discard' }).click();
-    await page.getByRole('button', { name: 'Prepare a price' }).waitFor();
+    await page.getByRole('button', { name: 'Change price' }).waitFor();
     expect(await system.cli('price', 'list', 'sandbox/echo')).not.toContain('$3');
     expect(operator.faults).toEqual([]);
     await page.close();
@@ -178,10 +178,10 @@ describe.each(browserModes)('an operator’s catalog in the browser, %s', (mode)
     await dialog.getByLabel('Output limit, tokens').fill('4000');
     await dialog.getByRole('button', { name: 'Create' }).click();
     await page.getByText('Unpriced is not free').waitFor();
-    await page.getByRole('button', { name: 'Prepare a price' }).click();
+    await page.getByRole('button', { name: 'Set price' }).click();
     await dialog.getByLabel('Input').fill('1');
     await dialog.getByLabel('Output').fill('5');
-    await dialog.getByRole('button', { name: 'Save the draft' }).click();
+    await dialog.getByRole('button', { name: 'Save draft' }).click();
     await page.getByText('The model is unpriced and refused today.').waitFor();
     await page.getByRole('button', { name: 'Publish…' }).click();
     await popup(page).getByRole('button', { name: 'Publish', exact: true }).click();

@@ -102,10 +102,12 @@ describe.each(browserModes)('projects in the console, %s', (mode) => {
   it('share the budgets and the time zone of the account, which owners change', async () => {
     const person = await signedIn(owner);
     const page = await person.open(`/accounts/${accountId}/projects`);
-    await page.getByRole('button', { name: 'Edit budgets' }).click();
+    await page.getByRole('button', { name: 'Set a budget' }).click();
     const form = popup(page);
+    // The field for an amount that it begins with is no budget while nothing is typed there.
     await form.getByLabel('Time zone').fill('Mars/Olympus');
-    await form.getByRole('button', { name: 'Add a budget' }).click();
+    await form.getByRole('button', { name: 'Save' }).click();
+    await form.getByText('IANA', { exact: false }).waitFor();
     await form.getByLabel('Limit in USD').fill('100');
     await form.getByLabel('Do not refuse calls; only send alerts').check();
     await form.getByRole('button', { name: 'Save' }).click();

@@ -42,6 +42,7 @@ export const budgetsText = dictionary(
     faultNoAlerts: 'A soft budget only sends alerts: enter at least one percentage.',
     editTitle: 'Account budgets',
     edit: 'Edit budgets',
+    set: 'Set a budget',
     saved: 'Budgets saved',
   },
   {
@@ -83,6 +84,7 @@ export const budgetsText = dictionary(
     faultNoAlerts: '软预算只发送提醒，请至少输入一个百分比。',
     editTitle: '账户预算',
     edit: '编辑预算',
+    set: '设置预算',
     saved: '预算已保存',
   },
 );

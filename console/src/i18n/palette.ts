@@ -5,6 +5,7 @@ export const paletteText = dictionary(
   {
     shortcutGoTo: 'Go anywhere by name or id',
     goToHint: 'A page, key, model, account, or request id',
+    requestIdHint: 'A request id opens the call as soon as it is complete.',
     places: 'Places',
     placesFound: ({ count }: { count: number }) => (count === 1 ? '1 place' : `${count} places`),
     placesNone: 'Nothing is called that. Names of keys, models and accounts are searched, and whole request ids.',
@@ -12,7 +13,6 @@ export const paletteText = dictionary(
     createKey: 'Create a key',
     'kind.page': 'page',
     'kind.action': 'action',
-    'kind.record': 'usage record',
     'kind.key': 'API key',
     'kind.account': 'account',
     'kind.model': 'model',
@@ -20,6 +20,7 @@ export const paletteText = dictionary(
   {
     shortcutGoTo: '按名称或 ID 前往任意位置',
     goToHint: '页面、密钥、模型、账户或请求 ID',
+    requestIdHint: '输入完整的请求 ID 后，会立即打开该次调用。',
     places: '位置',
     placesFound: ({ count }) => `${count} 个结果`,
     placesNone: '没有匹配的结果。可搜索密钥、模型和账户的名称，或输入完整的请求 ID。',
@@ -27,7 +28,6 @@ export const paletteText = dictionary(
     createKey: '创建密钥',
     'kind.page': '页面',
     'kind.action': '操作',
-    'kind.record': '用量记录',
     'kind.key': 'API 密钥',
     'kind.account': '账户',
     'kind.model': '模型',

@@ -14,7 +14,7 @@ import type { NavigationItem } from './navigation.js';
 /** A search result. */
 export interface Place {
   readonly id: string;
-  readonly kind: 'page' | 'action' | 'record' | 'key' | 'account' | 'model';
+  readonly kind: 'page' | 'action' | 'key' | 'account' | 'model';
   readonly name: string;
   /** Distinguishes the result from others with the same name. */
   readonly hint?: string;
@@ -43,7 +43,7 @@ export function usePlaces(search: string, items: readonly NavigationItem[]): { p
   const account = useMaybeAccount();
   const text = search.trim();
   const asked = useSettled(text);
-  const isAsking = asked !== '' && !requestIdForm.test(asked);
+  const isAsking = asked !== '';
 
   const keys = useQuery({
     queryKey: ['keys', account?.id, 'palette', asked],
@@ -71,8 +71,6 @@ export function usePlaces(search: string, items: readonly NavigationItem[]): { p
     .filter(({ id }) => id !== account?.id)
     .map(({ id, name }): Place => ({ id, kind: 'account', name, to: accountPath(id, '/') }));
   places.push(...mine.filter(({ name, id }) => matches(`${name} ${id}`, text)).slice(0, ofAKind));
-  if (account !== undefined && requestIdForm.test(text))
-    places.unshift({ id: text, kind: 'record', name: text, to: account.path(`/usage/records/${text}`) });
   if (account !== undefined && keys.data !== undefined && isAsking) {
     places.push(
       ...keys.data.data
@@ -107,6 +105,12 @@ export function usePlaces(search: string, items: readonly NavigationItem[]): { p
     );
   }
   return { places, isFetching: text !== asked || [keys, accounts, catalog].some((query) => query.isFetching) };
+}
+
+/** Returns the page of the call with this request id; undefined if the text is not one. */
+export function recordPath(text: string, account: { path(page: string): string } | undefined): string | undefined {
+  const id = text.trim();
+  return requestIdForm.test(id) ? account?.path(`/usage/records/${id}`) : undefined;
 }
 
 /** Returns the text with a short delay after its last change. */

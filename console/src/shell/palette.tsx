@@ -4,10 +4,11 @@ import { useLocation } from 'wouter';
 import { paletteText } from '../i18n/palette.js';
 import { shellText } from '../i18n/shell.js';
 import { useText } from '../i18n/text.js';
+import { useMaybeAccount } from '../session/account.js';
 import { classNames } from '../ui/class-names.js';
 import { Dialog } from '../ui/dialog.js';
 import type { NavigationItem } from './navigation.js';
-import { type Place, usePlaces } from './palette-places.js';
+import { type Place, recordPath, usePlaces } from './palette-places.js';
 
 interface Props {
   readonly open: boolean;
@@ -30,17 +31,18 @@ function Search({ field, onClose, items }: Omit<Props, 'open'> & { field: RefObj
   const t = useText(paletteText);
   const { goTo } = useText(shellText);
   const [, go] = useLocation();
+  const account = useMaybeAccount();
   const [text, setText] = useState('');
   const [chosen, setChosen] = useState(0);
   const { places, isFetching } = usePlaces(text, items);
-  const listId = useId();
+  const [listId, hintId] = [useId(), useId()];
   const at = Math.min(chosen, places.length - 1);
   const idOf = (index: number): string => `${listId}-${index}`;
   useEffect(() => {
     document.getElementById(`${listId}-${at}`)?.scrollIntoView({ block: 'nearest' });
   }, [listId, at]);
 
-  function leave({ to, outside }: Place): void {
+  function leave({ to, outside }: Pick<Place, 'to' | 'outside'>): void {
     onClose();
     if (outside === true) location.assign(to);
     else go(to);
@@ -71,6 +73,7 @@ function Search({ field, onClose, items }: Omit<Props, 'open'> & { field: RefObj
         aria-expanded={places.length > 0}
         aria-controls={listId}
         aria-autocomplete="list"
+        aria-describedby={hintId}
         aria-activedescendant={at < 0 ? undefined : idOf(at)}
         placeholder={t.goToHint}
         autoComplete="off"
@@ -81,8 +84,13 @@ function Search({ field, onClose, items }: Omit<Props, 'open'> & { field: RefObj
         onChange={(event) => {
           setText(event.target.value);
           setChosen(0);
+          const to = recordPath(event.target.value, account);
+          if (to !== undefined) leave({ to });
         }}
       />
+      <p id={hintId} className="mt-1 text-sm text-soft">
+        {t.requestIdHint}
+      </p>
       <ul
         id={listId}
         role="listbox"

@@ -18,7 +18,7 @@ interface DialogProps {
   /** Neither Escape nor a click outside closes the dialog, because something would be lost. */
   readonly sticky?: boolean;
   readonly wide?: boolean;
-  readonly initialFocus?: RefObject<HTMLElement | null>;
+  readonly initialFocus?: RefObject<HTMLElement | null> | undefined;
 }
 
 /** A dialog in the middle of the page, or in the full width of a narrow screen. */

@@ -107,7 +107,7 @@ function useSteps(account: AccountInUse): Step[] | undefined {
       content: (
         <>
           <p className="text-soft">{t.keyStepHint}</p>
-          <ButtonLink look="primary" to={account.path('/keys?create')}>
+          <ButtonLink look="primary" to={account.path('/keys?create=first')}>
             {t.keyStepDo}
           </ButtonLink>
         </>

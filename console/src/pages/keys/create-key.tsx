@@ -18,13 +18,18 @@ import { keysKey } from './queries.js';
 
 const formId = 'create-key';
 
-/** `project` is chosen to begin with; empty for the default project, or the first in which the user may create keys. */
+/**
+ * `project` is chosen to begin with; empty for the default project, or the first in which the user may create keys. `isFirst`: the key has a name
+ * to begin with.
+ */
 export function CreateKeyDialog({
   project = '',
+  isFirst = false,
   onClose,
   onCreated,
 }: {
   project?: string;
+  isFirst?: boolean;
   onClose: () => void;
   onCreated: (created: KeyRotated) => void;
 }) {
@@ -34,7 +39,7 @@ export function CreateKeyDialog({
   const client = useQueryClient();
   const nameRef = useRef<HTMLInputElement>(null);
   const own = account.projects.find(({ project_id }) => account.role === 'member' && account.can('change keys', project_id))?.project_id;
-  const [form, setForm] = useState<KeyForm>({ ...emptyForm, project: project || (own ?? '') });
+  const [form, setForm] = useState<KeyForm>({ ...emptyForm, name: isFirst ? t.firstName : '', project: project || (own ?? '') });
   const [faults, setFaults] = useState<KeyFormFaults>({});
   // One idempotency key while the form is unchanged: a request sent twice, by a double click or a retry, creates one key.
   const repeat = useRef({ key: newIdempotencyKey(), form });

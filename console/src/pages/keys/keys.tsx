@@ -51,34 +51,35 @@ export default function KeysPage() {
       { replace: true },
     );
   const isCreating = mayChange && params.has('create');
-  const create = (): void => set('create', '1');
   function closeRevealed(): void {
     setRevealed(undefined);
     // The dialog that it came after is gone, and so is what had the focus there.
     setTimeout(() => createRef.current?.focus());
   }
-  const createButton = mayChange && (
-    <Button ref={createRef} look="primary" onClick={create}>
-      <Plus size={16} aria-hidden />
-      {t.create}
-    </Button>
-  );
+  const createButton = (which: '1' | 'first') =>
+    mayChange && (
+      <Button ref={which === '1' ? createRef : undefined} look="primary" onClick={() => set('create', which)}>
+        <Plus size={16} aria-hidden />
+        {t.create}
+      </Button>
+    );
 
   return (
     <>
-      <PageHeader title={t.title} description={mayChange ? t.about : t.mayNot} actions={createButton} />
+      <PageHeader title={t.title} description={mayChange ? t.about : t.mayNot} actions={createButton('1')} />
       <Search q={params.get('q') ?? ''} state={params.get('state') ?? ''} project={params.get('project') ?? ''} set={set} />
       <KeyList
         q={params.get('q') ?? ''}
         state={params.get('state') ?? ''}
         project={params.get('project') ?? ''}
         onClear={() => setParams({}, { replace: true })}
-        create={createButton}
+        create={createButton('first')}
         open={setOpen}
       />
       {isCreating && (
         <CreateKey
           project={params.get('project') ?? ''}
+          isFirst={params.get('create') === 'first'}
           onClose={() => set('create', '')}
           onCreated={(created) => {
             set('create', '');

@@ -31,6 +31,7 @@ export function RevealKeyDialog({ revealed, onClose }: { revealed: Revealed; onC
   const t = useText(keysText);
   const shown = useRef<HTMLElement>(null);
   const [isCopied, setCopied] = useState(false);
+  const model = useSampleModel(key.models);
   useStaying(!isCopied);
   return (
     <Dialog
@@ -59,20 +60,15 @@ export function RevealKeyDialog({ revealed, onClose }: { revealed: Revealed; onC
         <CopyButton look="primary" text={secret} label={t.copyKey} source={shown} onCopied={() => setCopied(true)} />
       </div>
       <Notice tone="warn">{t.advice}</Notice>
-      <FirstCall apiKey={key} since={since} />
-      <Samples revealed={revealed} onCopied={() => setCopied(true)} />
+      <FirstCall apiKey={key} since={since} model={model} />
+      <Samples secret={secret} model={model} onCopied={() => setCopied(true)} />
     </Dialog>
   );
 }
 
-function Samples({ revealed: { key, secret }, onCopied }: { revealed: Revealed; onCopied: () => void }) {
+function Samples({ secret, model, onCopied }: { secret: string; model: string; onCopied: () => void }) {
   const t = useText(keysText);
   const choice = useSyncExternalStore(sampleChoice.subscribe, sampleChoice.get);
-  const catalog = useCatalog();
-  const model = useSampleModel(
-    key.models,
-    catalog.data?.filter(({ available }) => available).map(({ id }) => id),
-  );
   return (
     <section>
       <h3 className="mb-2">{t.samples}</h3>
@@ -108,8 +104,9 @@ function Samples({ revealed: { key, secret }, onCopied }: { revealed: Revealed; 
   );
 }
 
-/** A model for the samples: one that the key may call, the free one first. */
-function useSampleModel(allowed: readonly string[] | null, available: readonly string[] = []): string {
+/** A model for the samples and the test call: one that the key may call, the free one first. */
+function useSampleModel(allowed: readonly string[] | null): string {
+  const available = (useCatalog().data ?? []).filter((model) => model.available).map(({ id }) => id);
   // As it was when the dialog opened: samples that are being copied must not change.
   const [chosen, choose] = useState<string>();
   const candidates = allowed === null ? available : allowed.filter((id) => available.length === 0 || available.includes(id));

@@ -1,4 +1,4 @@
-// The figures of a draft. Saving it shows what it would change; nothing is in force before it is published.
+// The figures of a draft. Saving it shows what it would change, and publishing it is the next step; nothing is in force before.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type SubmitEvent, useId, useState } from 'react';
 import { catalogKeys, type TokenClass, putDraft, type WholeModel } from '../../api/operator-catalog.js';
@@ -17,7 +17,8 @@ import { priceClasses } from './price-classes.js';
 import { figuresOf, instantOf, type Typed, typedOf, type TypedUnit, typedUnitsOf, unitPricesOf, wallClock } from './price-form.js';
 import { unitFieldPaths, UnitRows } from './unit-rows.js';
 
-export function DraftDialog({ model, onClose }: { model: WholeModel; onClose: () => void }) {
+/** `onReview` is called instead of `onClose` when the saved draft is to be published. */
+export function DraftDialog({ model, onClose, onReview }: { model: WholeModel; onClose: () => void; onReview: () => void }) {
   const t = useText(modelsText);
   const common = useText(commonText);
   const nameOf = useUnitName();
@@ -31,24 +32,24 @@ export function DraftDialog({ model, onClose }: { model: WholeModel; onClose: ()
   const [start, setStart] = useState(() => (model.draft?.effective_from == null ? '' : wallClock(model.draft.effective_from, zone)));
   const [isStartMissing, setStartMissing] = useState(false);
   const save = useMutation({
-    mutationFn: () =>
+    mutationFn: (_: { isReview: boolean }) =>
       putDraft(model.id, {
         usd_per_million_tokens: figuresOf(figures),
         unit_prices: unitPricesOf(units),
         effective_from: isLater ? instantOf(start, zone) : null,
         replaces_version: model.draft?.version ?? 0,
       }),
-    onSuccess: async () => {
-      toast(t.draftSaved);
+    onSuccess: async (_, { isReview }) => {
+      if (!isReview) toast(t.draftSaved);
       await client.invalidateQueries({ queryKey: catalogKeys.all });
-      onClose();
+      (isReview ? onReview : onClose)();
     },
   });
   const submit = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
     const isMissing = isLater && instantOf(start, zone) === null;
     setStartMissing(isMissing);
-    if (!isMissing) save.mutate();
+    if (!isMissing) save.mutate({ isReview: event.nativeEvent.submitter?.dataset['review'] !== undefined });
   };
   const fieldOf = (name: TokenClass): string => `usd_per_million_tokens.${name}`;
   return (
@@ -61,8 +62,11 @@ export function DraftDialog({ model, onClose }: { model: WholeModel; onClose: ()
       footer={
         <>
           <Button onClick={onClose}>{common.cancel}</Button>
-          <Button look="primary" type="submit" form={form} busy={save.isPending}>
+          <Button type="submit" form={form} busy={save.isPending}>
             {t.saveDraft}
+          </Button>
+          <Button look="primary" type="submit" form={form} busy={save.isPending} data-review>
+            {t.review}
           </Button>
         </>
       }

@@ -1,6 +1,5 @@
 // A draft next to the price that it replaces: what changes, what calls would cost, what to review; and publishing it.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
 import { catalogKeys, type Change, type ComparedDraft, discardDraft, publishDraft, type TypicalCall } from '../../api/operator-catalog.js';
 import { useNumber } from '../../format/number.js';
 import { useTime } from '../../format/time.js';
@@ -21,11 +20,21 @@ import { useWarningText } from './price-words.js';
 const soonMs = 5000;
 const marginMs = 200;
 
-export function DraftPanel({ draft, onEdit }: { draft: ComparedDraft; onEdit: () => void }) {
+/** The dialogs of a draft. */
+export type DraftDialogName = 'edit' | 'publish' | 'discard';
+
+export function DraftPanel({
+  draft,
+  open,
+  onOpen,
+}: {
+  draft: ComparedDraft;
+  open: DraftDialogName | undefined;
+  onOpen: (dialog: DraftDialogName | undefined) => void;
+}) {
   const t = useText(modelsText);
   const time = useTime();
   const client = useQueryClient();
-  const [asked, setAsked] = useState<'publish' | 'discard'>();
   const renew = () => client.invalidateQueries({ queryKey: catalogKeys.all });
   const publish = useMutation({
     mutationFn: () => publishDraft(draft.model_id, draft),
@@ -37,14 +46,14 @@ export function DraftPanel({ draft, onEdit }: { draft: ComparedDraft; onEdit: ()
     },
     // Refused or not, what is below is shown as it stands now: another operator may have changed it.
     onSettled: async () => {
-      setAsked(undefined);
+      onOpen(undefined);
       await renew();
     },
   });
   const discard = useMutation({
     mutationFn: () => discardDraft(draft.model_id, draft.version),
     onSuccess: async () => {
-      setAsked(undefined);
+      onOpen(undefined);
       toast(t.discarded);
       await renew();
     },
@@ -60,9 +69,9 @@ export function DraftPanel({ draft, onEdit }: { draft: ComparedDraft; onEdit: ()
       }
       actions={
         <>
-          <Button onClick={() => setAsked('discard')}>{t.discard}</Button>
-          <Button onClick={onEdit}>{t.editDraft}</Button>
-          <Button look="primary" onClick={() => setAsked('publish')} disabled={isBlocked}>
+          <Button onClick={() => onOpen('discard')}>{t.discard}</Button>
+          <Button onClick={() => onOpen('edit')}>{t.editDraft}</Button>
+          <Button look="primary" onClick={() => onOpen('publish')} disabled={isBlocked}>
             {t.publish}
           </Button>
         </>
@@ -80,8 +89,8 @@ export function DraftPanel({ draft, onEdit }: { draft: ComparedDraft; onEdit: ()
         <Calls calls={diff.typical_calls} />
       </Card>
       <ConfirmDialog
-        open={asked === 'publish'}
-        onClose={() => setAsked(undefined)}
+        open={open === 'publish' && !isBlocked}
+        onClose={() => onOpen(undefined)}
         onConfirm={() => publish.mutate()}
         busy={publish.isPending}
         danger={false}
@@ -94,8 +103,8 @@ export function DraftPanel({ draft, onEdit }: { draft: ComparedDraft; onEdit: ()
         <p className="mt-3 text-soft">{t.publishRule}</p>
       </ConfirmDialog>
       <ConfirmDialog
-        open={asked === 'discard'}
-        onClose={() => setAsked(undefined)}
+        open={open === 'discard'}
+        onClose={() => onOpen(undefined)}
         onConfirm={() => discard.mutate()}
         busy={discard.isPending}
         title={t.discardTitle}

@@ -1,5 +1,6 @@
 // The prices of a model: the one in force, the draft of the next, and all that were ever published.
 import { useState } from 'react';
+import { useSearchParams } from 'wouter';
 import type { DatedPrice, Figures, WholeModel } from '../../api/operator-catalog.js';
 import { useNumber } from '../../format/number.js';
 import { modelsText } from '../../i18n/operator-models.js';
@@ -11,22 +12,30 @@ import { Card, Section } from '../../ui/layout.js';
 import { DataTable } from '../../ui/table.js';
 import { Usd, When } from '../../ui/values.js';
 import { DraftDialog } from './draft-form.js';
-import { DraftPanel } from './draft-panel.js';
+import { type DraftDialogName, DraftPanel } from './draft-panel.js';
 import { priceClasses } from './price-classes.js';
 
 export function ModelPrices({ model }: { model: WholeModel }) {
   const t = useText(modelsText);
-  const [isEditing, setEditing] = useState(false);
+  const { price } = model;
+  const [params, setParams] = useSearchParams();
+  const [open, setOpen] = useState<DraftDialogName>();
+  // `?price` opens the form, so that the list of models can lead to it.
+  const shown = open ?? (params.has('price') ? 'edit' : undefined);
+  const show = (dialog: DraftDialogName | undefined): void => {
+    setOpen(dialog);
+    if (params.has('price')) setParams({}, { replace: true });
+  };
   return (
     <>
-      {model.draft !== null && <DraftPanel draft={model.draft} onEdit={() => setEditing(true)} />}
+      {model.draft !== null && <DraftPanel draft={model.draft} open={shown} onOpen={show} />}
       <Section
         title={t.inForce}
         description={t.perMillion}
         actions={
           model.draft === null && (
-            <Button look="primary" onClick={() => setEditing(true)}>
-              {t.prepare}
+            <Button look="primary" onClick={() => show('edit')}>
+              {price === null ? t.setPrice : t.changePrice}
             </Button>
           )
         }
@@ -36,7 +45,7 @@ export function ModelPrices({ model }: { model: WholeModel }) {
       <Section title={t.history} description={t.historyHint}>
         {model.prices.length === 0 ? <p className="text-soft">{t.noHistory}</p> : <History prices={model.prices} />}
       </Section>
-      {isEditing && <DraftDialog model={model} onClose={() => setEditing(false)} />}
+      {shown === 'edit' && <DraftDialog model={model} onClose={() => show(undefined)} onReview={() => show('publish')} />}
     </>
   );
 }

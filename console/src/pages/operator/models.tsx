@@ -140,6 +140,7 @@ function ModelList({
               { name: t.output, numeric: true, cell: ({ price }) => <Usd exact value={price?.usd_per_million_tokens.output ?? null} /> },
               { name: t.context, numeric: true, cell: (model) => count(model.context_limit_tokens) },
               { name: t.targets, cell: (model) => <Targets targets={model.targets} /> },
+              { name: common.actions, hideName: true, className: 'num', cell: (model) => <PriceLink model={model} /> },
             ]}
           />
         </Card>
@@ -158,6 +159,22 @@ function Name({ model: { id, display_name, aliases } }: { model: OperatorModel }
       <code className="block text-sm font-normal text-soft">{id}</code>
       {aliases.length > 0 && <span className="block text-sm font-normal text-soft">{t.alias({ names: aliases.join(', ') })}</span>}
     </>
+  );
+}
+
+/** Links to the form of the model's price, or to the draft that exists. */
+function PriceLink({ model: { id, display_name, state, draft, pricing } }: { model: OperatorModel }) {
+  const t = useText(modelsText);
+  if (state === 'retired') return null;
+  const word = draft !== null ? t.reviewDraft : pricing === 'unpriced' ? t.setPrice : t.changePrice;
+  return (
+    <Link
+      to={`/operator/models/${id}${draft === null ? '?price' : ''}`}
+      className="link whitespace-nowrap"
+      aria-label={`${word}: ${display_name}`}
+    >
+      {word}
+    </Link>
   );
 }
 

@@ -1,9 +1,17 @@
 // The budgets of the account itself, and the time zone in which the periods of all budgets begin.
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, useRef, useState } from 'react';
 import { isAbout } from '../../api/keys.js';
 import { type AccountBudgets, getAccountBudgets, updateAccountBudgets } from '../../api/projects.js';
-import { type BudgetRow, budgetRowsOf, budgetsOf, hasBudgetFaults, sameBudgets } from '../../format/budgets.js';
+import {
+  budgetPeriods,
+  type BudgetRow,
+  budgetRowsOf,
+  budgetsOf,
+  hasBudgetFaults,
+  newBudgetRow,
+  sameBudgets,
+} from '../../format/budgets.js';
 import { budgetsText } from '../../i18n/budgets.js';
 import { commonText } from '../../i18n/common.js';
 import { errorWordsAtField } from '../../i18n/error-text.js';
@@ -38,7 +46,10 @@ export function AccountBudgetSection() {
     <Section
       title={t.ofAccount}
       description={t.ofAccountHint}
-      actions={account.can('change projects') && query.data !== undefined && <Button onClick={() => setEditing(true)}>{t.edit}</Button>}
+      actions={
+        account.can('change projects') &&
+        query.data !== undefined && <Button onClick={() => setEditing(true)}>{query.data.budgets.length === 0 ? t.set : t.edit}</Button>
+      }
     >
       <Fetched query={query}>
         {(present) => (
@@ -59,14 +70,18 @@ function EditDialog({ present, onClose }: { present: AccountBudgets; onClose: ()
   const account = useAccount();
   const [t, common] = [useText(budgetsText), useText(commonText)];
   const [before] = useState(() => budgetRowsOf(present.budgets));
-  const [rows, setRows] = useState<readonly BudgetRow[]>(before);
+  // To begin with a field for an amount; left as it is, it is no budget, so that the time zone can be changed alone.
+  const [suggested] = useState(() => (before.length === 0 ? newBudgetRow([], budgetPeriods) : undefined));
+  const [rows, setRows] = useState<readonly BudgetRow[]>(suggested === undefined ? before : [suggested]);
+  const limitRef = useRef<HTMLInputElement>(null);
   const [timeZone, setTimeZone] = useState(present.time_zone);
   const [isChecked, setChecked] = useState(false);
   const changed = useProjectsChanged();
+  const meant = timeZone.trim() === present.time_zone ? rows : rows.filter((row) => row !== suggested);
   const saving = useMutation({
     mutationFn: () =>
       updateAccountBudgets(account.id, {
-        ...(sameBudgets(before, rows) ? {} : { budgets: budgetsOf(rows) }),
+        ...(sameBudgets(before, meant) ? {} : { budgets: budgetsOf(meant) }),
         time_zone: timeZone.trim(),
       }),
     onSuccess: () => {
@@ -80,7 +95,7 @@ function EditDialog({ present, onClose }: { present: AccountBudgets; onClose: ()
   function submit(event: FormEvent): void {
     event.preventDefault();
     setChecked(true);
-    if (!hasBudgetFaults(rows) && !saving.isPending) saving.mutate();
+    if (!hasBudgetFaults(meant) && !saving.isPending) saving.mutate();
   }
 
   return (
@@ -89,6 +104,7 @@ function EditDialog({ present, onClose }: { present: AccountBudgets; onClose: ()
       wide
       onClose={onClose}
       title={t.editTitle}
+      initialFocus={suggested === undefined ? undefined : limitRef}
       footer={
         <>
           <Button onClick={onClose}>{common.cancel}</Button>
@@ -100,7 +116,7 @@ function EditDialog({ present, onClose }: { present: AccountBudgets; onClose: ()
     >
       <form id={formId} onSubmit={submit} noValidate className="flex flex-col gap-5">
         {!['budgets', 'time_zone'].some((field) => isAbout(saving.error, field)) && <FormError error={saving.error} />}
-        <BudgetFields rows={rows} onChange={setRows} isChecked={isChecked} error={refused('budgets')} />
+        <BudgetFields rows={rows} onChange={setRows} isChecked={isChecked} limitRef={limitRef} error={refused('budgets')} />
         <Field label={t.timeZone} hint={t.timeZoneHint} error={refused('time_zone')}>
           {(ids) => (
             <>

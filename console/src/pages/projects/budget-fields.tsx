@@ -1,4 +1,5 @@
 // The fields of budgets, of keys, projects and accounts.
+import type { RefObject } from 'react';
 import type { BudgetPeriod } from '../../api/projects.js';
 import { budgetFaults, budgetPeriods, type BudgetRow, budgetsMax, newBudgetRow } from '../../format/budgets.js';
 import { budgetsText } from '../../i18n/budgets.js';
@@ -6,7 +7,7 @@ import { useText } from '../../i18n/text.js';
 import { Button } from '../../ui/button.js';
 import { CheckField, SelectField, TextField } from '../../ui/field.js';
 
-/** `isChecked` shows the faults, `error` is what the API refused. */
+/** `isChecked` shows the faults, `error` is what the API refused, `limitRef` is the limit of the first row. */
 export function BudgetFields({
   rows,
   onChange,
@@ -14,6 +15,7 @@ export function BudgetFields({
   error,
   periods = budgetPeriods,
   max = budgetsMax,
+  limitRef,
 }: {
   rows: readonly BudgetRow[];
   onChange: (rows: readonly BudgetRow[]) => void;
@@ -21,6 +23,7 @@ export function BudgetFields({
   error?: string | undefined;
   periods?: readonly BudgetPeriod[];
   max?: number;
+  limitRef?: RefObject<HTMLInputElement | null>;
 }) {
   const t = useText(budgetsText);
   const faults = isChecked ? budgetFaults(rows) : [];
@@ -44,6 +47,7 @@ export function BudgetFields({
               options={periods.map((value) => ({ value, label: t[value] }))}
             />
             <TextField
+              ref={index === 0 ? limitRef : undefined}
               label={t.limit}
               error={faults[index]?.limit === undefined ? undefined : t.faultLimit}
               required
