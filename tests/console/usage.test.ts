@@ -2,10 +2,10 @@
 // appear automatically, and exports equal the list.
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Browser as Chromium, Locator } from 'playwright-core';
+import type { Browser as Chromium, Locator, Route } from 'playwright-core';
 import { nanoUsdOf, usdText } from '../../console/src/format/money.js';
 import { chat, settled, type UsageRow } from '../support/calls.js';
-import { accessibilityFaults, newMember, type Page, sidewaysScroll, startChromium } from '../support/chromium.js';
+import { accessibilityFaults, newMember, type Page, settledPage, sidewaysScroll, startChromium } from '../support/chromium.js';
 import { addUser, Browser } from '../support/console.js';
 import { type OtlpReceiver, startOtlpReceiver } from '../support/otlp.js';
 import { eventually } from '../support/process.js';
@@ -242,6 +242,17 @@ describe.each(browserModes)('usage in the console, %s', (mode) => {
     await page.waitForURL(/\/usage\/records\?/);
     expect(filterOf(page)).toEqual({ range: '30d', model: 'sandbox/echo' });
     await listed(page, 3);
+
+    // While the dialog's file is loading, Escape closes it as well.
+    const held = new Promise<Route>((resolve) => void page.route('**/assets/filter-dialog*.js', resolve));
+    await page.getByRole('button', { name: 'Filters', exact: true }).click();
+    const file = await held;
+    await page.keyboard.press('Escape');
+    const loaded = page.waitForResponse(/filter-dialog/);
+    await file.continue();
+    await (await loaded).finished();
+    await settledPage(page);
+    expect(await page.getByRole('dialog').count()).toBe(0);
 
     await page.getByRole('button', { name: 'Filters', exact: true }).click();
     await page.getByLabel('Key', { exact: true }).selectOption({ label: 'laptop' });

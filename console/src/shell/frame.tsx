@@ -1,6 +1,6 @@
 // The frame around every page of a signed-in user: navigation on the left, or at the bottom of narrow screens; the balance at the top.
 import { CircleUser, Menu as MenuIcon, Search } from 'lucide-react';
-import { lazy, type ReactNode, Suspense, useCallback, useEffect, useState } from 'react';
+import { lazy, type ReactNode, useCallback, useEffect, useState } from 'react';
 import { useLocation } from 'wouter';
 import { gatewayUrl } from '../base.js';
 import { shellText } from '../i18n/shell.js';
@@ -8,6 +8,7 @@ import { useText } from '../i18n/text.js';
 import { useMaybeAccount, useMe } from '../session/account.js';
 import { serverFile } from '../session/server-file.js';
 import { IconButton } from '../ui/button.js';
+import { LazyDialog } from '../ui/lazy-dialog.js';
 import { Notice } from '../ui/notice.js';
 import { AccountSwitcher } from './account-switcher.js';
 import { BalancePill } from './balance-pill.js';
@@ -122,9 +123,9 @@ export function Frame({ children }: { children: ReactNode }) {
       </div>
       {isWanted && (
         <FaultBoundary resetKey={`${path} ${open ?? ''}`}>
-          <Suspense>
+          <LazyDialog open={open !== undefined} onClose={() => setOpen(undefined)}>
             <FrameDialogs open={open} onClose={() => setOpen(undefined)} onSearch={() => show('palette')} items={all} />
-          </Suspense>
+          </LazyDialog>
         </FaultBoundary>
       )}
     </div>

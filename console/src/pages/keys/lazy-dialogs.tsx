@@ -1,6 +1,7 @@
 // The dialogs of keys, loaded when the first of them is opened. All at once: the dialog that shows a secret must be loaded before the secret is created.
 import { type ComponentProps, lazy, Suspense } from 'react';
 import { serverFile } from '../../session/server-file.js';
+import { LazyDialog } from '../../ui/lazy-dialog.js';
 import type { CreateKeyDialog } from './create-key.js';
 import type { KeyDialogs } from './key-dialogs.js';
 import type { RevealKeyDialog } from './reveal-key.js';
@@ -14,18 +15,18 @@ const LazyReveal = lazy(async () => ({ default: (await all())[2].RevealKeyDialog
 /** Creates a key. */
 export function CreateKey(props: ComponentProps<typeof CreateKeyDialog>) {
   return (
-    <Suspense>
+    <LazyDialog onClose={props.onClose}>
       <LazyCreate {...props} />
-    </Suspense>
+    </LazyDialog>
   );
 }
 
 /** Changes, rotates or revokes a key. */
 export function ChangeKey(props: ComponentProps<typeof KeyDialogs>) {
   return props.open === undefined ? null : (
-    <Suspense>
+    <LazyDialog onClose={props.onClose}>
       <LazyDialogs {...props} />
-    </Suspense>
+    </LazyDialog>
   );
 }
 

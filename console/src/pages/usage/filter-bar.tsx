@@ -1,6 +1,6 @@
 // The filter of the overview and of the records: the range is always visible, other filters are in a dialog, and active filters are shown as chips.
 import { SlidersHorizontal, X } from 'lucide-react';
-import { type FormEvent, lazy, type ReactNode, Suspense, useState } from 'react';
+import { type FormEvent, lazy, type ReactNode, useState } from 'react';
 import { useTime } from '../../format/time.js';
 import { usageText } from '../../i18n/usage.js';
 import { useText } from '../../i18n/text.js';
@@ -9,6 +9,7 @@ import { ZoneChoice } from '../../shell/choices.js';
 import { Button } from '../../ui/button.js';
 import { classNames } from '../../ui/class-names.js';
 import { TextField } from '../../ui/field.js';
+import { LazyDialog } from '../../ui/lazy-dialog.js';
 import { Segmented } from '../../ui/segmented.js';
 import { useProjectName } from '../projects/queries.js';
 import { useOutcomeName } from './outcome.js';
@@ -57,9 +58,11 @@ export function FilterBar({
         {ids && <FindById />}
       </div>
       <Chips shown={shown} ids={ids} />
-      <Suspense>
-        {isOpen && <FilterDialog shown={shown} widest={ranges.includes('all') ? 'all' : '90d'} onClose={() => setOpen(false)} />}
-      </Suspense>
+      {isOpen && (
+        <LazyDialog onClose={() => setOpen(false)}>
+          <FilterDialog shown={shown} widest={ranges.includes('all') ? 'all' : '90d'} onClose={() => setOpen(false)} />
+        </LazyDialog>
+      )}
     </div>
   );
 }

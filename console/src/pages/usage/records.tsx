@@ -15,6 +15,7 @@ import { serverFile } from '../../session/server-file.js';
 import { liveMs } from '../../session/queries.js';
 import { Button, buttonClass, ButtonLink } from '../../ui/button.js';
 import { classNames } from '../../ui/class-names.js';
+import { LazyDialog } from '../../ui/lazy-dialog.js';
 import { Card, PageHeader } from '../../ui/layout.js';
 import { ErrorNotice, SkeletonRows } from '../../ui/notice.js';
 import { RefusedInstead } from '../refusals/refusal-table.js';
@@ -71,7 +72,9 @@ function List({ open }: { open: string | undefined }) {
       <p className="mt-4 flex flex-wrap gap-2 sm:hidden">
         <Exports search={search} />
       </p>
-      <Suspense fallback={open !== undefined && <BackOnEscape />}>{wasOpen.current && <RecordSheet requestId={open} />}</Suspense>
+      <LazyDialog open={open !== undefined} onClose={() => history.back()}>
+        {wasOpen.current && <RecordSheet requestId={open} />}
+      </LazyDialog>
     </>
   );
 }
@@ -123,7 +126,11 @@ function Found({ range, search }: { range: Range; search: RecordSearch }) {
         </Button>
       </FilterBar>
       {search.request_id === undefined && <Histogram range={range} />}
-      <Suspense>{isChoosing && <ColumnDialog onClose={() => setChoosing(false)} />}</Suspense>
+      {isChoosing && (
+        <LazyDialog onClose={() => setChoosing(false)}>
+          <ColumnDialog onClose={() => setChoosing(false)} />
+        </LazyDialog>
+      )}
       <p role="status" className="sr-only">
         {canBeLive && isLive && rows !== undefined && <NewCalls key={JSON.stringify(search)} queryKey={queryKey} search={search} />}
       </p>
@@ -184,16 +191,4 @@ function NewCalls({ queryKey, search }: { queryKey: readonly unknown[]; search: 
     client.setQueryData<Loaded>(queryKey, next.loaded);
   });
   return announced > 0 && t.newCalls({ count: announced });
-}
-
-/** Takes the key that closes the sheet until its file is loaded. */
-function BackOnEscape() {
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent): void => {
-      if (event.key === 'Escape') history.back();
-    };
-    addEventListener('keydown', onKey);
-    return () => removeEventListener('keydown', onKey);
-  }, []);
-  return null;
 }
