@@ -1,6 +1,6 @@
 // A chart of stacked bars, drawn without a library: read by pointer and keyboard, zoomed by dragging, and with the same figures in a table and as a file.
 import { Download, Image } from 'lucide-react';
-import { type KeyboardEvent, type PointerEvent, useId, useRef, useState } from 'react';
+import { Fragment, type KeyboardEvent, type PointerEvent, useId, useRef, useState } from 'react';
 import { digitsAlone, roundedUsd } from '../format/money.js';
 import { commonText } from '../i18n/common.js';
 import { useText } from '../i18n/text.js';
@@ -43,6 +43,8 @@ interface Props {
   readonly labelName: string;
   readonly totalName: string;
   readonly lines?: readonly LineOfChart[];
+  /** Returns what the last series combines, with values for drawing and exact figures, if it combines small ones. */
+  readonly combined?: ((bar: number) => readonly { readonly name: string; readonly value: number; readonly text: string }[]) | undefined;
   /** Called with the first and the last bar of a part that was dragged over, or chosen with Shift, the arrows and Enter. */
   readonly onZoom?: (first: number, last: number) => void;
   /** Little more than the bars: for the histogram above a list. */
@@ -72,6 +74,8 @@ const grounds = [
   'bg-series-9',
 ];
 const width = 800;
+/** How many of the combined series the card lists. */
+const smallMax = 6;
 
 /** Draws at most nine series; combine small ones first. */
 export function StackedBars(props: Props) {
@@ -324,13 +328,13 @@ export function StackedBars(props: Props) {
   );
 }
 
-/** What the bar under the pointer stands for: its total, and each series with its share. */
+/** What the bar under the pointer stands for: its total, each series with its share, and what small ones are combined. */
 function Card({
   bar,
   index,
   at,
   total,
-  props: { series, text, totalText, totalName, lines = [] },
+  props: { series, text, totalText, totalName, lines = [], combined },
 }: {
   bar: BarOfChart;
   index: number;
@@ -338,7 +342,9 @@ function Card({
   total: number;
   props: Props;
 }) {
+  const t = useText(commonText);
   const parts = bar.values.map((value, part) => ({ value, part })).filter(({ value }) => value > 0);
+  const small = (combined?.(index) ?? []).filter(({ value }) => value > 0).toSorted((one, other) => other.value - one.value);
   return (
     <div
       aria-hidden
@@ -351,14 +357,32 @@ function Card({
           {parts
             .toSorted((one, other) => other.value - one.value)
             .map(({ value, part }) => (
-              <tr key={part}>
-                <td className="max-w-40 overflow-hidden pr-3 text-ellipsis whitespace-nowrap">
-                  <span className={classNames('swatch mr-1.5 inline-block size-2.5 rounded-sm', grounds[part % grounds.length])} />
-                  {series[part]}
-                </td>
-                <td className="pr-2 text-right whitespace-nowrap">{shortFigure(text(index, part))}</td>
-                <td className="text-right whitespace-nowrap text-soft">{total > 0 && `${((100 * value) / total).toFixed(1)}%`}</td>
-              </tr>
+              <Fragment key={part}>
+                <tr>
+                  <td className="max-w-40 overflow-hidden pr-3 text-ellipsis whitespace-nowrap">
+                    <span className={classNames('swatch mr-1.5 inline-block size-2.5 rounded-sm', grounds[part % grounds.length])} />
+                    {series[part]}
+                  </td>
+                  <td className="pr-2 text-right whitespace-nowrap">{shortFigure(text(index, part))}</td>
+                  <td className="text-right whitespace-nowrap text-soft">{total > 0 && `${((100 * value) / total).toFixed(1)}%`}</td>
+                </tr>
+                {part === series.length - 1 && (
+                  <>
+                    {small.slice(0, smallMax).map((each, at) => (
+                      <tr key={at} className="text-soft">
+                        <td className="max-w-40 overflow-hidden pr-3 pl-4 text-ellipsis whitespace-nowrap">{each.name}</td>
+                        <td className="pr-2 text-right whitespace-nowrap">{shortFigure(each.text)}</td>
+                        <td />
+                      </tr>
+                    ))}
+                    {small.length > smallMax && (
+                      <tr className="text-soft">
+                        <td className="pl-4">{t.more({ count: small.length - smallMax })}</td>
+                      </tr>
+                    )}
+                  </>
+                )}
+              </Fragment>
             ))}
           <tr className="border-t border-line font-medium">
             <td className="pr-3">{totalName}</td>

@@ -88,12 +88,17 @@ function Chart({ overview: { total, groups, chart, previous = [] }, isAdded }: {
   const budget = budgets.data?.budgets.find(({ period }) => period === 'month');
   if (chart === undefined) return null;
   const { ids } = chart;
-  const { series, rows: daily } = chartOf(
+  const {
+    series,
+    rows: daily,
+    others,
+  } = chartOf(
     chart.slots,
     ids,
     groups.map(({ name }) => name ?? ''),
   );
   const rows = isAdded ? runningSums(daily) : daily;
+  const otherRows = isAdded ? runningSums(others.rows) : others.rows;
   const before = (isAdded ? runningSums(previous.map((figures) => [figures])) : previous.map((figures) => [figures])).map(
     ([figures]) => figures!,
   );
@@ -131,6 +136,12 @@ function Chart({ overview: { total, groups, chart, previous = [] }, isAdded }: {
           }))}
           text={(bar, at) => text(rows[bar]![at]!.nanoUsd)}
           totalText={(bar) => text(amount(bar))}
+          combined={(bar) =>
+            others.names.map((name, at) => {
+              const { nanoUsd } = otherRows[bar]![at]!;
+              return { name, value: Number(nanoUsd), text: text(nanoUsd) };
+            })
+          }
           axisText={axisUsd}
           labelName={t.day}
           totalName={t.spend}

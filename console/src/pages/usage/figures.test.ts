@@ -51,9 +51,11 @@ describe('figures of a chart', () => {
       fc.property(fc.array(group), fc.integer({ min: 0, max: 20 }), (groups, known) => {
         const totals = groups.map(({ name, thenName, nano, calls }) => total(name, thenName, text(nano), calls));
         // The list of groups may be older than the newest group.
-        const { series, rows } = chartOf(slotsOf([totals], 'day'), ['d1', 'd2', 'd3'], names.slice(0, known));
+        const { series, rows, others } = chartOf(slotsOf([totals], 'day'), ['d1', 'd2', 'd3'], names.slice(0, known));
         expect(series.length).toBeLessThanOrEqual(9);
         expect(sumOf(rows.flat())).toEqual(sumOf(totals.map(figuresOf)));
+        if (series.includes(undefined)) expect(rows.map((row) => row.at(-1))).toEqual(others.rows.map(sumOf));
+        else expect(others.names).toEqual([]);
       }),
     );
   });

@@ -82,6 +82,8 @@ function slotId(name: string, grain: Grain): string {
 export interface Chart {
   readonly series: readonly (string | undefined)[];
   readonly rows: readonly (readonly Figures[])[];
+  /** The groups that are combined, and their figures in each slot. */
+  readonly others: { readonly names: readonly string[]; readonly rows: readonly (readonly Figures[])[] };
 }
 
 const seriesMax = 8;
@@ -92,16 +94,13 @@ export function chartOf(slots: Slots, ids: readonly string[], groups: readonly s
   const all = [...new Set([...groups, ...[...slots.values()].flatMap((slot) => [...slot.keys()])])];
   const fit = all.length <= seriesMax + 1;
   const shown = fit ? all : all.slice(0, seriesMax);
-  const series = fit ? shown : [...shown, undefined];
-  const isShown = new Set(shown);
-  const rows = ids.map((id) => {
-    const slot = slots.get(id);
-    return series.map((name) => {
-      if (name !== undefined) return slot?.get(name) ?? none;
-      return sumOf([...(slot ?? [])].filter(([each]) => !isShown.has(each)).map(([, figures]) => figures));
-    });
-  });
-  return { series, rows };
+  const names = all.slice(shown.length);
+  const rowsOf = (groupNames: readonly string[]) => ids.map((id) => groupNames.map((name) => slots.get(id)?.get(name) ?? none));
+  const others = { names, rows: rowsOf(names) };
+  const rows = rowsOf(shown);
+  return fit
+    ? { series: shown, rows, others }
+    : { series: [...shown, undefined], rows: rows.map((row, at) => [...row, sumOf(others.rows[at]!)]), others };
 }
 
 /** Formats a share in tenths of a percent; `–` if the whole is zero. */

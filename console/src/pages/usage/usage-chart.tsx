@@ -71,12 +71,17 @@ export function UsageChart({ overview: { chart, groups, parts, possibleGrains, p
       </>
     );
   }
-  const { series, rows: ownRows } = chartOf(
+  const {
+    series,
+    rows: ownRows,
+    others,
+  } = chartOf(
     chart.slots,
     chart.ids,
     groups.map(({ name }) => name ?? ''),
   );
   const rows = view.cumulative ? runningSums(ownRows) : ownRows;
+  const otherRows = view.cumulative ? runningSums(others.rows) : others.rows;
   const before = previous?.slice(0, chart.ids.length).map((figures) => [figures]);
   const beforeRows = before === undefined ? undefined : view.cumulative ? runningSums(before) : before;
   const beforeAt = (index: number) => beforeRows?.[index]?.[0];
@@ -94,6 +99,12 @@ export function UsageChart({ overview: { chart, groups, parts, possibleGrains, p
         }))}
         text={(bar, at) => figureText(rows[bar]![at]!, measure, count)}
         totalText={(bar) => figureText(sumOf(rows[bar]!), measure, count)}
+        combined={(bar) =>
+          others.names.map((name, at) => {
+            const figures = otherRows[bar]![at]!;
+            return { name: groupName(name), value: drawn(figures, measure), text: figureText(figures, measure, count) };
+          })
+        }
         axisText={(value) => axisText(value, measure, count)}
         labelName={t[chart.grain]}
         totalName={t.total}
