@@ -393,7 +393,7 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await row(page, 'turning').waitFor({ state: 'detached' });
     await soon(async () => expect(await status(third)).toBe(401));
     await page.getByLabel('State').selectOption('revoked');
-    await row(page, 'turning').getByText('Revoked').waitFor();
+    await row(page, 'turning').getByText('Revoked', { exact: true }).waitFor();
     expect(new URL(page.url()).searchParams.get('state')).toBe('revoked');
     await expectNoFaults(person);
   });
