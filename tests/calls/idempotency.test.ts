@@ -458,11 +458,11 @@ print(answer.parse().content[0].text, answer.headers["idempotency-replayed"])
   });
 });
 
-describe.each(modes)('an idempotency key whose answers are kept for a second, %s', (mode) => {
+describe('an idempotency key whose answers are kept for a second', () => {
   let system: System;
 
   beforeAll(async () => {
-    system = await startSystem(mode, { TOLLGATE_METERING_KEPT_ANSWER_TTL: '1s' });
+    system = await startSystem('single', { TOLLGATE_METERING_KEPT_ANSWER_TTL: '1s' });
   });
 
   afterAll(() => system?.stop());

@@ -3,12 +3,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { answerCheck } from '../support/api-reference.js';
 import { chat, createKey, settled } from '../support/calls.js';
 import { addUser, Browser } from '../support/console.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { browserModes, startSystem, type System } from '../support/system.js';
 
 const password = 'correct horse battery';
 const messages = [{ role: 'user', content: 'Hello' }];
 
-describe.each(modes)('the document of the console’s API, %s', (mode) => {
+describe.each(browserModes)('the document of the console’s API, %s', (mode) => {
   let system: System;
   let accountId: string;
   let account: string;

@@ -2,7 +2,7 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { get } from '../support/calls.js';
-import { modes, startSystem, type System } from '../support/system.js';
+import { browserModes, startSystem, type System } from '../support/system.js';
 
 interface Listed {
   id: string;
@@ -16,7 +16,7 @@ const shown = (usd: string): string => `$${usd.includes('.') ? usd.replace(/\.(\
 /** The page without the white space and slashes that HTML ignores at the end of a tag. */
 const tidy = (page: string): string => page.replace(/\s*\/?>/g, '>');
 
-describe.each(modes)('the public catalog, %s', (mode) => {
+describe.each(browserModes)('the public catalog, %s', (mode) => {
   let system: System;
   let listed: Listed[];
 

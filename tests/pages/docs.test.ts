@@ -4,11 +4,11 @@ import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { modes, startSystem, type System } from '../support/system.js';
+import { browserModes, startSystem, type System } from '../support/system.js';
 
 const run = promisify(execFile);
 
-describe.each(modes)('the docs, %s', (mode) => {
+describe.each(browserModes)('the docs, %s', (mode) => {
   let system: System;
 
   beforeAll(async () => {

@@ -12,7 +12,7 @@ export type Mode = 'single' | 'distributed';
 /** The modes to test, for `describe.each(modes)`; TOLLGATE_TEST_MODES selects some. */
 export const modes: readonly Mode[] = (process.env['TOLLGATE_TEST_MODES']?.split(',') as Mode[] | undefined) ?? ['single', 'distributed'];
 
-/** The modes for browser tests of what the API tests cover in both modes: the first one, or all with TOLLGATE_TEST_BROWSER_MODES=all. */
+/** The modes for tests of pages, whose data other tests check in both modes: the first one, or all with TOLLGATE_TEST_BROWSER_MODES=all. */
 export const browserModes: readonly Mode[] = process.env['TOLLGATE_TEST_BROWSER_MODES'] === 'all' ? modes : modes.slice(0, 1);
 
 /** TOLLGATE_TEST_GATEWAY_THREADS runs the tests of the single mode with this many gateway threads; otherwise they have none on any machine. */
