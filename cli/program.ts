@@ -13,6 +13,7 @@ import { configCommand } from './commands/config.js';
 import { consoleCommand } from './commands/console.js';
 import { doctorCommand } from './commands/doctor.js';
 import { keyCommand } from './commands/key.js';
+import { managementKeyCommand } from './commands/management-key.js';
 import { memberCommand } from './commands/member.js';
 import { notificationsCommand } from './commands/notifications.js';
 import { projectCommand } from './commands/project.js';
@@ -34,6 +35,7 @@ const nouns: readonly ((cli: Cli) => Command)[] = [
   memberCommand,
   projectCommand,
   keyCommand,
+  managementKeyCommand,
   callerCommand,
   certificateCommand,
   balanceCommand,

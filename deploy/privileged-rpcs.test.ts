@@ -35,6 +35,7 @@ import { DepositSource, LedgerServiceDefinition } from '#proto/ledger/v1/ledger.
 import { PaymentServiceDefinition } from '#proto/ledger/v1/payments.js';
 import { MeteringServiceDefinition } from '#proto/metering/v1/metering.js';
 import { builtInCallers } from '#rules/callers.js';
+import { scopes } from '#rules/scopes.js';
 import type { AccessRule } from '#kit/rpc/access/rules.js';
 import { SigningKeyStore } from '../services/auth/actors/signing-key-store.js';
 import { SigningKeys } from '../services/auth/actors/signing-keys.js';
@@ -198,6 +199,9 @@ describe('the gateway’s certificate', () => {
       roles: { [accountId]: 'member' },
       project_roles: { [accountId]: { proj_1: 'developer' } },
     });
+    const owner = (...granted: string[]): Promise<string> =>
+      sign({ operator: false, roles: { [accountId]: 'owner' }, management_key: { id: 'mkey_1', name: 'CI', scopes: granted } });
+    const byKey = { all: await owner(...scopes), none: await owner() };
     const before = await contents();
     const open: string[] = [];
     for (const { rpc, rule, call } of privileged) {
@@ -205,6 +209,8 @@ describe('the gateway’s certificate', () => {
       const tries = { ...tokens };
       if (rule.role !== 'user') tries['of a member of another account'] = elsewhere;
       if (!['user', 'member', 'viewer'].includes(rule.role!)) tries['of a viewer'] = lesser;
+      const managementKey = byKey[rule.scopes === undefined ? 'all' : 'none'];
+      tries[`of a management key with ${rule.scopes === undefined ? 'every scope' : 'no scope'}`] = managementKey;
       // The service limits the other RPCs to the projects of the user.
       if (!['user', 'member'].includes(rule.role!) && rule.someProject !== true)
         tries['of a member with a role in one project'] = inProject;

@@ -35,6 +35,11 @@ export const gatewaySettings = {
     'token counts (count_tokens) per key and minute before further ones are refused with 429; gateways without Redis count by themselves',
     { min: 1, max: 10_000_000, default: 600 },
   ),
+  managementPerMinuteMax: integer(
+    'TOLLGATE_GATEWAY_MANAGEMENT_PER_MINUTE_MAX',
+    'requests per management key and minute before further ones are refused with 429; gateways without Redis count by themselves',
+    { min: 1, max: 1_000_000, default: 600 },
+  ),
   callsMax: integer('TOLLGATE_GATEWAY_CALLS_MAX', 'calls in flight before new ones are refused with 503', {
     min: 1,
     max: 1_000_000,

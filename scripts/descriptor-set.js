@@ -40,7 +40,7 @@ writeFileSync(
 function ruleOf(name, method) {
   const options = method.proto.options;
   if (options === undefined || !hasExtension(options, accessOption)) return fault(name, 'has no option (tollgate.options.v1.access)');
-  const { grant, role, accountField, anyAccount, perOperation, projectField, someProject } = getExtension(options, accessOption);
+  const { grant, role, accountField, anyAccount, perOperation, projectField, someProject, scopes } = getExtension(options, accessOption);
   const roleName = role === 0 ? undefined : roles.values.find(({ number }) => number === role).localName.toLowerCase();
   if (perOperation !== (grant === '')) return fault(name, 'needs either a grant or per_operation');
   if (grant !== '' && !/^[a-z]+\.[a-z]+$/.test(grant)) return fault(name, `has the grant "${grant}", which is not resource.verb`);
@@ -51,6 +51,8 @@ function ruleOf(name, method) {
   if ((projectField !== '' || someProject) && !['viewer', 'developer'].includes(roleName)) {
     return fault(name, 'admits users by their roles in projects, which are viewer and developer, but requires neither');
   }
+  const malformed = scopes.find((scope) => !/^[a-z]+:(read|write)$/.test(scope));
+  if (malformed !== undefined) return fault(name, `has the scope "${malformed}", which is not resource:read or resource:write`);
   return {
     grant,
     ...(roleName === undefined ? {} : { role: roleName }),
@@ -59,6 +61,7 @@ function ruleOf(name, method) {
     ...(perOperation ? { perOperation } : {}),
     ...(projectField === '' ? {} : { projectPath: fieldPathOf(name, 'project_field', method.input, projectField.split('.')) }),
     ...(someProject ? { someProject } : {}),
+    ...(scopes.length === 0 ? {} : { scopes }),
   };
 }
 

@@ -13,7 +13,14 @@ import {
   UpdateProjectRequest,
 } from '#proto/auth/v1/auth.js';
 import { CreateCallerRequest, UpdateCallerRequest } from '#proto/auth/v1/callers.js';
-import { CreateUserRequest, RevokeSessionsRequest, Role, UpdateProfileRequest, UpdateUserRequest } from '#proto/auth/v1/users.js';
+import {
+  CreateManagementKeyRequest,
+  CreateUserRequest,
+  RevokeSessionsRequest,
+  Role,
+  UpdateProfileRequest,
+  UpdateUserRequest,
+} from '#proto/auth/v1/users.js';
 import { defaultProjectId } from '#rules/default-project.js';
 import { ModelState } from '#proto/catalog/v1/catalog.js';
 import { ApiFormat, OverrideMode, Upstream } from '#proto/inference/v1/inference.js';
@@ -54,6 +61,7 @@ export function auditedCalls(services: TestServices): AuditedCall[] {
     session: '',
     identity: '',
     invitation: '',
+    managementKey: '',
     token: '',
     draft: 0n,
     version: 0n,
@@ -274,6 +282,17 @@ export function auditedCalls(services: TestServices): AuditedCall[] {
           { accountId: made.accountId, projectId: defaultProjectId(made.accountId), userId: made.userId, role: Role.ROLE_VIEWER },
           operator,
         ),
+      once,
+    ),
+    ofUsers('CreateManagementKey', 'management_key.create', async () => {
+      const { accountId, userId } = made;
+      const request = CreateManagementKeyRequest.fromPartial({ accountId, userId, name: 'CI', scopes: ['keys:read'] });
+      made.managementKey = (await users.createManagementKey(request, operator)).key!.id;
+    }),
+    ofUsers(
+      'RevokeManagementKey',
+      'management_key.revoke',
+      () => users.revokeManagementKey({ accountId: made.accountId, keyId: made.managementKey }, operator),
       once,
     ),
     ofUsers('CreateInvitation', 'member.invite', async () => {

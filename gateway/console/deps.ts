@@ -4,6 +4,7 @@ import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
 import type { SpoolState } from '../call/spool/spool.js';
 import type { GatewayConfig } from '../config.js';
+import type { Limiter } from '../limits/limiter.js';
 import type { KeyReplica } from '../replicas/keys.js';
 import type { ModelReplica } from '../replicas/models.js';
 import type { ConsolePeers } from './peers.js';
@@ -11,7 +12,7 @@ import type { ConsolePeers } from './peers.js';
 /** Holds the settings that the console reads. */
 export type ConsoleConfig = Pick<
   GatewayConfig,
-  'rpcTimeoutMs' | 'trustProxy' | 'publicUrl' | 'confirmAboveNanoUsd' | 'traceUrl' | 'promptLogging'
+  'rpcTimeoutMs' | 'trustProxy' | 'publicUrl' | 'confirmAboveNanoUsd' | 'traceUrl' | 'promptLogging' | 'managementPerMinuteMax'
 >;
 
 /** Reports the state of this gateway. */
@@ -29,6 +30,7 @@ export interface GatewayState {
 export interface ConsoleDeps extends GatewayState {
   readonly peers: ConsolePeers;
   readonly config: ConsoleConfig;
+  readonly limiter: Pick<Limiter, 'admitManagement'>;
   readonly clock: Clock;
   readonly log: Logger;
 }

@@ -41,7 +41,10 @@ const sources: Readonly<Record<Audience, readonly Source[]>> = {
   ],
   owners: [
     { name: 'console', menu: 'Console', description: 'The console: users, sign-in, roles, and what an operator sets up for them.' },
-    { name: 'keys', description: 'Platform keys: what restricts them, and from which network addresses they may be used.' },
+    {
+      name: 'keys',
+      description: 'Platform keys and where they may be used from; management keys, with which programs create keys and read usage.',
+    },
     { name: 'projects', description: 'Projects: keys that share models, limits and budgets, and how to set budgets.' },
     {
       name: 'budgets',

@@ -12,6 +12,11 @@ export function countRateError({ max, used, retryAfterMs = 1000 }: Refusal): App
   return fault('key_counts', { max, seconds: retryAfterSeconds(retryAfterMs) }, { details, retryAfterMs });
 }
 
+/** Returns the error of a request with a management key. */
+export function managementRateError({ max, used, retryAfterMs = 1000 }: Refusal): AppError {
+  return fault('management_requests', { max, used, seconds: retryAfterSeconds(retryAfterMs) }, { retryAfterMs });
+}
+
 /** Returns the error, which names the limit and its figures. */
 export function rateLimitError({ figures, limit, max, used, needed, retryAfterMs }: Refusal, modelId: string): AppError {
   const { scope } = figures.subject;

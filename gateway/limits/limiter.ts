@@ -1,16 +1,18 @@
 // Admits or refuses calls by their rate limits, before any money is held.
+import type { AppError } from '#client/errors/app-error.js';
 import type { Clock } from '#kit/clock.js';
 import { counter } from '#kit/telemetry/metrics.js';
 import type { AccountRateLimits, Key, Project } from '#proto/auth/v1/auth.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
-import { countRateError, rateLimitError } from './errors.js';
+import { countRateError, managementRateError, rateLimitError } from './errors.js';
 import {
   type Checked,
-  countSubject,
   type DefaultLimits,
   type Demand,
   estimatedTokens,
   type Figures,
+  type Refusal,
+  requestSubject,
   type Subject,
   subjectsOf,
 } from './limits.js';
@@ -56,6 +58,8 @@ export interface Limiter {
   admitReplay(call: CallToLimit, modelId: string): Promise<void>;
   /** Counts a request to count tokens, of which a key may make so many per minute, apart from its calls. Throws rate_limited. */
   admitCount(keyId: string, countsPerMinuteMax: number): Promise<void>;
+  /** Counts a request with a management key, of which it may make so many per minute. Throws rate_limited. */
+  admitManagement(keyId: string, requestsPerMinuteMax: number): Promise<void>;
 }
 
 /** Creates the limiter. */
@@ -84,16 +88,18 @@ export function createLimiter({ store, defaults, clock }: { store: LimitStore; d
     if (checked instanceof Promise) return checked.then((done) => decide(call, modelId, demand, done));
     return decide(call, modelId, demand, checked);
   };
+  const admitRequest = async (id: string, perMinuteMax: number, errorOf: (refusal: Refusal) => AppError): Promise<void> => {
+    const checked = await store.take([requestSubject(id, perMinuteMax)], { tokens: 0 }, clock.nowMs());
+    if (checked.refusal !== undefined) throw errorOf(checked.refusal);
+    checked.end(0, clock.nowMs());
+  };
   return {
     admit,
     async admitReplay(call, modelId) {
       (await admit({ ...call, parsed: { inputTokensMax: 0, images: 0, documents: 0 } }, modelId))?.end(0);
     },
-    async admitCount(keyId, countsPerMinuteMax) {
-      const checked = await store.take([countSubject(keyId, countsPerMinuteMax)], { tokens: 0 }, clock.nowMs());
-      if (checked.refusal !== undefined) throw countRateError(checked.refusal);
-      checked.end(0, clock.nowMs());
-    },
+    admitCount: (keyId, max) => admitRequest(`counts ${keyId}`, max, countRateError),
+    admitManagement: (keyId, max) => admitRequest(`requests ${keyId}`, max, managementRateError),
   };
 }
 

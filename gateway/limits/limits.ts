@@ -82,10 +82,9 @@ function subject(scope: Scope, id: string, own: RateLimits | undefined, byDefaul
   return { scope, id, hash: subjectHash(`${scope} ${id}`), requests, tokens, concurrent };
 }
 
-/** Returns the subject of a key that may have tokens counted so often per minute. */
-export function countSubject(keyId: string, countsPerMinuteMax: number): Subject {
-  const id = `counts ${keyId}`;
-  return { scope: 'key', id, hash: subjectHash(`key ${id}`), requests: countsPerMinuteMax, tokens: undefined, concurrent: undefined };
+/** Returns a subject of its own for requests that are no calls, such as the counts of tokens of a key. */
+export function requestSubject(id: string, perMinuteMax: number): Subject {
+  return { scope: 'key', id, hash: subjectHash(`key ${id}`), requests: perMinuteMax, tokens: undefined, concurrent: undefined };
 }
 
 /** Returns the tokens that a prompt is estimated to have: a quarter of its bytes, which holds for English text, and a thousand per image or document. */

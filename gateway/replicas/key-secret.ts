@@ -1,15 +1,15 @@
-// The form of a platform key's secret (auth.proto, CreateKeyResponse.secret): "sk-tg-", 43 base62 characters that carry 256
+// The form of a platform key's secret (auth.proto, CreateKeyResponse.secret): "sk-tg-" ("mk-tg-" for a management key), 43 base62 characters that carry 256
 // random bits, and 6 base62 characters of the CRC-32 of everything before them. Malformed secrets are refused here, without a lookup.
 import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-const form = /^sk-tg-[0-9A-Za-z]{49}$/;
+const forms = { platform: /^sk-tg-[0-9A-Za-z]{49}$/, management: /^mk-tg-[0-9A-Za-z]{49}$/ };
 const checksumLength = 6;
 
-/** Reports whether the text can be a platform key: the right form with the right checksum. */
-export function isWellFormedSecret(text: string): boolean {
-  if (!form.test(text)) return false;
+/** Reports whether the text can be a platform key, or a management key: the right form with the right checksum. */
+export function isWellFormedSecret(text: string, kind: keyof typeof forms = 'platform'): boolean {
+  if (!forms[kind].test(text)) return false;
   return checksum(text.slice(0, -checksumLength)) === text.slice(-checksumLength);
 }
 

@@ -3,6 +3,7 @@ import type { AccountRateLimits, AccountState, AuthenticateResponse, Key, Projec
 import { type Budget, BudgetScope } from '#proto/budget/v1/budget.js';
 import type { Clock } from '#kit/clock.js';
 import { AppError, hasReason } from '#client/errors/app-error.js';
+import { fault } from '#client/errors/fault.js';
 import type { Logger } from '#kit/log.js';
 import { counter } from '#kit/telemetry/metrics.js';
 import { callContext } from '#client/call-context.js';
@@ -269,6 +270,7 @@ export function createKeyReplica(deps: {
     feed: () => feedState(following),
     async authenticate(secret, client) {
       if (!isWellFormedSecret(secret)) {
+        if (secret.startsWith('mk-tg-')) throw fault('management_key_sent', {});
         throw new AppError(
           'key_malformed',
           'This is not a Tollgate platform key: it begins with "sk-tg-" and has 55 characters. Check that the whole key was copied.',

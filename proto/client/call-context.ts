@@ -30,7 +30,7 @@ export interface CallContext {
 /** A user who acts through a calling process. */
 export interface Actor {
   readonly userId: string;
-  /** The session in which the user acts. */
+  /** The session in which the user acts; the id of the management key if there is one. */
   readonly sessionId: string;
   readonly email: string;
   readonly isOperator: boolean;
@@ -40,6 +40,16 @@ export interface Actor {
   readonly projectRoles: ReadonlyMap<string, ReadonlyMap<string, string>>;
   /** The address from which the user's request came. */
   readonly clientAddress: string;
+  /** The management key by which a program acts for the user. Absent: the user acts in a session. */
+  readonly managementKey?: ActingKey | undefined;
+}
+
+/** A management key by which a program acts for a user. */
+export interface ActingKey {
+  readonly id: string;
+  readonly name: string;
+  /** What the key permits, each such as "keys:read". */
+  readonly scopes: ReadonlySet<string>;
 }
 
 /** Options of `callContext`. */

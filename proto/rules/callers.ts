@@ -15,7 +15,7 @@ export const grantMeanings: Readonly<Record<Grant, string>> = {
   'auth.keys': 'read, create and change projects and platform keys, and rotate and revoke keys',
   'auth.prompts': 'read for how long projects log prompts and answers, as metering does',
   'auth.sessions': 'sign users in and manage their sessions, as the gateway does',
-  'auth.users': 'manage users, members and invitations',
+  'auth.users': 'manage users, members, invitations and management keys',
   'catalog.publish': 'publish a price without a draft',
   'catalog.read': 'read models and prices, and watch their changes',
   'catalog.write': 'change models, and draft and publish prices',

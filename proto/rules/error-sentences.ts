@@ -88,6 +88,8 @@ export const fieldRules = {
   lifetime_of_key: 'must not be lifetime for a key; set the lifetime limit of the key instead',
   budgets_beside_limit: 'must have fewer than {max} entries, because the lifetime limit of the key counts as one of its {max} budgets',
   some_percents: 'must name at least one percentage, because a soft budget only sends alerts',
+  scopes: 'must name at least one of {values}, each once',
+  project_scopes: 'must not name {values}, which concern the whole account, for a key of one project',
   address_block: 'must be IP addresses or CIDR blocks such as 192.0.2.7, 198.51.100.0/24 or 2001:db8::/32; "{address}" is neither',
   time_zone: 'must be the IANA name of a time zone, such as Europe/Berlin or UTC',
   model_name: 'must have 1 to {max} of the characters a-z 0-9 . _ : / - and begin with a letter or a digit',
@@ -160,6 +162,7 @@ export const sentences = {
     prompts_never_logged: 'The account never logs prompts and answers. An owner can change that in the settings of the account.',
     default_project: 'The default project of an account cannot be deleted.',
     project_in_use: 'The project has keys that are not revoked. Revoke them or move them to another project first.',
+    management_keys_full: 'An account can have at most {max} management keys. Revoke one first.',
     projects_full: 'An account can have at most {max} projects. Delete one first.',
     key_unrotatable: 'The key is revoked and cannot be rotated. Create a new key.',
     last_owner: 'An account needs at least one owner. Make another member an owner first.',
@@ -192,10 +195,20 @@ export const sentences = {
   },
   method_not_allowed: { method_not_allowed: 'This address does not support the operation. Reload the page and try again.' },
   key_missing: { key_missing: 'The request has no platform key.' },
-  key_malformed: { key_malformed: 'What was sent is not a platform key. It may have been copied incompletely.' },
-  key_unknown: { key_unknown: 'There is no such key; check that it was copied whole and belongs to this service.' },
+  key_malformed: {
+    key_malformed: 'What was sent is not a platform key. It may have been copied incompletely.',
+    management_key_sent: 'This is a management key, which cannot call models. Use a platform key, which begins with "sk-tg-".',
+    platform_key_sent: 'This is a platform key, which can only call models. Use a management key, which begins with "mk-tg-".',
+    management_key_malformed:
+      'This is not a management key: it begins with "mk-tg-" and has 55 characters. Check that the whole key was copied.',
+  },
+  key_unknown: {
+    key_unknown: 'There is no such key; check that it was copied whole and belongs to this service.',
+    management_key_unknown: 'There is no such management key; check that it was copied whole and belongs to this service.',
+  },
   key_revoked: {
     key_revoked: 'This platform key is revoked. Use another key.',
+    management_key_revoked: 'The management key ending in {last_four} was revoked. Use another key.',
     named_key_revoked: 'The platform key ending in {last_four} was revoked. Use another key.',
     key_rotated:
       'This secret of the platform key was replaced and stopped working at {replaced_at}. Use the new one, which ends in {last_four}.',
@@ -203,10 +216,13 @@ export const sentences = {
   key_disabled: {
     key_disabled: 'This platform key is disabled. Enable it or use another key.',
     named_key_disabled: 'The platform key ending in {last_four} is disabled. Enable it or use another key.',
+    management_key_orphaned:
+      'The user for whom the management key ending in {last_four} acts is disabled or no longer has access. Create another key.',
   },
   key_expired: {
     key_expired: 'This platform key has expired. Use another key.',
     named_key_expired: 'The platform key ending in {last_four} expired at {expired_at}. Use another key.',
+    management_key_expired: 'The management key ending in {last_four} expired at {expired_at}. Use another key.',
   },
   account_suspended: {
     account_suspended: 'The account of this platform key is suspended. Contact the operator.',
@@ -222,6 +238,8 @@ export const sentences = {
     address_not_permitted: 'This platform key may not be used from this network address.',
     address_not_in_key:
       'The platform key ending in {last_four} may not be used from {address}. Call from one of its allowed addresses, or add this one to them.',
+    management_key_address:
+      'The management key ending in {last_four} may not be used from {address}. Call from one of its allowed addresses.',
   },
   peer_not_permitted: { peer_not_permitted: 'This process may not make the call.' },
   sign_in_refused: { sign_in_refused: 'Sign-in failed: the details do not match, or the link has expired.' },
@@ -233,6 +251,8 @@ export const sentences = {
   session_unknown: { session_unknown: 'You are not signed in. Sign in first.' },
   role_not_permitted: {
     role_not_permitted: 'Your role does not allow this. Ask an owner or admin.',
+    no_scope: 'A management key cannot do this. Sign in to the console.',
+    scope_missing: 'The management key lacks the scope {scope}. Create a key that has it.',
     permission: 'As {role} of this account you may not {permission}. Ask an owner or admin.',
     owners_only: 'Only an owner can make another user an owner, or change or remove an owner.',
     managers_only: 'Only an owner or admin of the account can remove other members.',
@@ -305,6 +325,7 @@ export const sentences = {
       'This account may use {max:token} per minute of the model "{model}" and has used {used}; this request needs about {needed}. Try again in {seconds} s.',
     account_model_concurrent:
       'This account may have {max:call} to the model "{model}" in flight and has {used}. Try again when one has ended.',
+    management_requests: 'This management key may make {max:request} per minute and has made {used}. Try again in {seconds} s.',
     key_counts: 'This key may have tokens counted {max:time} per minute. Try again in {seconds} s.',
     over_token_limit:
       'This request needs about {needed:token}, more than the limit of {max:token} per minute. Shorten the request, or ask for a higher limit.',

@@ -35,6 +35,7 @@ import { AuditStore } from './users/store/audit.js';
 import { FailureStore } from './users/store/failures.js';
 import { IdentityStore } from './users/store/identities.js';
 import { MailBudget } from './users/store/mail-budget.js';
+import { ManagementKeyStore } from './users/store/management-keys.js';
 import { MemberStore } from './users/store/members.js';
 import { UserStore } from './users/store/users.js';
 import { ResetStore } from './users/store/resets.js';
@@ -121,6 +122,7 @@ export function createAuth(
     failures: new FailureStore(db, failureWindowMs),
     identities: new IdentityStore(db),
     members,
+    managementKeys: new ManagementKeyStore(db),
     audit,
     accounts,
     projects,

@@ -19,8 +19,13 @@ describe('a key secret', () => {
     expect(mintSecret(random)).toBe(secret);
   });
 
-  it('is accepted as it was minted', () => {
-    fc.assert(fc.property(randomBytes, (random) => isWellFormedSecret(mintSecret(random))));
+  it('is accepted as it was minted, of both kinds, which differ in their checksum', () => {
+    fc.assert(
+      fc.property(randomBytes, (random) => {
+        const [platform, management] = [mintSecret(random), mintSecret(random, 'mk-tg-')];
+        return isWellFormedSecret(platform) && isWellFormedSecret(management) && !isWellFormedSecret(platform.replace('sk', 'mk'));
+      }),
+    );
   });
 
   it('is rejected with any one character mistyped', () => {

@@ -1,18 +1,19 @@
-// The secret of a platform key: how it is created, recognised and hashed. Pure except for the randomness passed in.
+// The secrets of platform keys and management keys: how they are created, recognised and hashed. Pure except for the randomness passed in.
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-const prefix = 'sk-tg-';
+/** How the secrets of platform keys and of management keys begin, so that users and scanners of leaked secrets can tell them apart. */
+export type SecretPrefix = 'sk-tg-' | 'mk-tg-';
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 // 62^43 is the first power of 62 above 2^256, and 62^6 the first above 2^32.
 const randomLength = 43;
 const checksumLength = 6;
-const form = /^sk-tg-[0-9A-Za-z]{49}$/;
+const form = /^[sm]k-tg-[0-9A-Za-z]{49}$/;
 
-/** Returns a new secret of 32 random bytes: "sk-tg-", 43 base62 digits of the bytes, 6 base62 digits of the checksum. */
-export function mintSecret(random: Buffer = randomBytes(32)): string {
+/** Returns a new secret of 32 random bytes: the prefix, 43 base62 digits of the bytes, 6 base62 digits of the checksum. */
+export function mintSecret(random: Buffer = randomBytes(32), prefix: SecretPrefix = 'sk-tg-'): string {
   assert.equal(random.length, 32);
   const body = prefix + toBase62(BigInt(`0x${random.toString('hex')}`), randomLength);
   const secret = body + checksumOf(body);

@@ -1,9 +1,12 @@
 // The console's API: people sign in, make keys, and see usage and money that equal the API's and the ledger's.
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { chat, createKey, post, settled } from '../support/calls.js';
-import { eventually } from '../support/process.js';
+import { cleanEnv, eventually, root } from '../support/process.js';
 import { addUser, Browser } from '../support/console.js';
 import { modes, startSystem, type System } from '../support/system.js';
 
@@ -50,6 +53,9 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     await browser.signIn(`${name}@example.com`, password);
     return browser;
   }
+
+  /** Returns a program, which has a key and nothing else of a browser. */
+  const programOf = (secret: string): Browser => new Browser(system, { authorization: `Bearer ${secret}`, 'x-tollgate-console': '' });
 
   it('signs people in and out, with a cookie that no script and no other site can use', async () => {
     const browser = new Browser(system);
@@ -317,6 +323,164 @@ describe.each(modes)('the console’s API, %s', (mode) => {
     expect(await owner.refusal('GET', `${account}/keys/${theirs}`)).toEqual([404, 'not_found']);
     expect(await owner.refusal('POST', `${account}/keys/${theirs}/revoke`, {})).toEqual([404, 'not_found']);
     expect(await owner.refusal('GET', `/accounts/${other}/balance`)).toEqual([404, 'not_found']);
+  });
+
+  it('lets programs create keys and read usage with a management key, which ends with the role of its user', async () => {
+    const { id: projectId } = await owner.must<{ id: string }>('POST', `${account}/projects`, { name: 'Programs' }, 201);
+    const { key, secret } = await (
+      await browserOf('admin')
+    ).must<{ key: { id: string }; secret: string }>(
+      'POST',
+      `${account}/management-keys`,
+      { name: 'CI', scopes: ['usage:read', 'keys:write'], expires_at: '2099-01-31T12:00:00Z', allowed_addresses: ['127.0.0.0/8', '::1'] },
+      201,
+    );
+    expect(key).toMatchObject({
+      state: 'active',
+      scopes: ['keys:write', 'usage:read'],
+      user: { email: 'admin@example.com' },
+      last_used_at: null,
+      last_four: secret.slice(-4),
+    });
+    // Like a program: without a cookie, and without the header of the console.
+    const program = programOf(secret);
+    const made = await program.must<{ key: KeyView; secret: string }>(
+      'POST',
+      `${account}/keys`,
+      { name: 'by program', project_id: projectId, limit_usd: '0.5' },
+      201,
+    );
+    expect((await chat(system, made.secret)).status).toBe(200);
+    await settled(system, accountId);
+    expect(await program.get(`${account}/usage/totals?key=${made.key.id}`)).toMatchObject({ data: [{ calls: 1 }] });
+    expect(await program.get(`${account}/keys/${made.key.id}`)).toMatchObject({ project_id: projectId });
+    expect(await (await program.ask('GET', `${account}/usage/export?key=${made.key.id}`)).text()).toContain('by program');
+    expect(await program.refusal('GET', `${account}/balance`)).toEqual([403, 'role_not_permitted']);
+
+    // Each kind of key is refused for the other purpose, and the error says which one is needed.
+    const rule = async (response: Response): Promise<[number, string | undefined]> => {
+      const { error } = (await response.json()) as { error: { rule?: string; reason?: string } };
+      return [response.status, error.rule ?? error.reason];
+    };
+    expect(await rule(await programOf(made.secret).ask('GET', `${account}/keys`))).toEqual([401, 'platform_key_sent']);
+    expect(await rule(await programOf(`${secret}x`).ask('GET', `${account}/keys`))).toEqual([401, 'management_key_malformed']);
+    const call = await chat(system, secret);
+    expect([call.status, ((await call.json()) as { error: { message: string } }).error.message]).toEqual([
+      401,
+      'This is a management key, which cannot call models. Use a platform key, which begins with "sk-tg-".',
+    ]);
+
+    const { data: events } = await owner.get<{ data: { action: string; target_id: string; actor: string }[] }>(`${account}/audit`);
+    expect(events.find(({ action, target_id }) => action === 'key.create' && target_id === made.key.id)).toMatchObject({
+      actor: 'admin@example.com (management key CI)',
+    });
+    const { id: other } = await system.json<{ id: string }>('account', 'create', 'Elsewhere');
+    expect(await program.refusal('GET', `/accounts/${other}/keys`)).toEqual([404, 'not_found']);
+
+    await system.cli('member', 'put', 'admin@example.com', '--role', 'viewer', '--account', accountId);
+    expect(await program.refusal('POST', `${account}/keys`, { name: 'too late' })).toEqual([403, 'role_not_permitted']);
+    await program.get(`${account}/keys`);
+    await system.cli('member', 'put', 'admin@example.com', '--role', 'admin', '--account', accountId);
+    expect(await system.json('management-key', 'list', '--account', accountId)).toMatchObject({
+      id: key.id,
+      state: 'active',
+      last_used_at: expect.any(String),
+    });
+    expect(await owner.must('POST', `${account}/management-keys/${key.id}/revoke`, {}, 200)).toMatchObject({ state: 'revoked' });
+    expect(await program.refusal('GET', `${account}/keys`)).toEqual([401, 'key_revoked']);
+    for (const name of ['developer', 'billing', 'viewer'])
+      expect(await (await browserOf(name)).refusal('GET', `${account}/management-keys`)).toEqual([403, 'role_not_permitted']);
+  });
+
+  it('refuses a management key whatever is outside of its scopes', async () => {
+    const project = await owner.must<{ id: string }>('POST', `${account}/projects`, { name: 'Scoped' }, 201);
+    const { key, secret } = await owner.must<{ key: KeyView; secret: string }>(
+      'POST',
+      `${account}/keys`,
+      { name: 'scoped', project_id: project.id },
+      201,
+    );
+    const call = (await chat(system, secret)).headers.get('x-request-id')!;
+    await settled(system, accountId);
+    const ids: Record<string, string> = { account: accountId, project: project.id, key: key.id, id: call, month: '2026-11' };
+    const at = (path: string): string => path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? 'x');
+    interface Documented {
+      readonly security?: readonly { readonly managementKey?: readonly string[] }[];
+    }
+    const { paths } = (await (await fetch(`${system.baseUrl}/console/openapi.json`)).json()) as {
+      paths: Record<string, Record<string, Documented>>;
+    };
+    const operations = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.entries(methods)
+        // Sign-in and the like need neither a session nor a key.
+        .filter(([, { security }]) => security?.length !== 0)
+        .map(([method, { security = [] }]) => ({
+          method: method.toUpperCase(),
+          path: at(path),
+          scope: security.flatMap(({ managementKey = [] }) => managementKey)[0],
+        })),
+    );
+    const outcome = async (program: Browser, { method, path }: { method: string; path: string }): Promise<string> => {
+      const response = await program.ask(method, path, method === 'GET' ? undefined : {});
+      const text = await response.text();
+      return response.status === 403 ? (JSON.parse(text) as { error: { code: string } }).error.code : 'admitted';
+    };
+    const scopes = ['keys:read', 'keys:write', 'usage:read', 'billing:read', 'projects:read', 'projects:write'];
+    const programWith = async (...granted: string[]): Promise<Browser> => {
+      const { secret: own } = await owner.must<{ secret: string }>(
+        'POST',
+        `${account}/management-keys`,
+        { name: 'S', scopes: granted },
+        201,
+      );
+      return programOf(own);
+    };
+    const wrong: string[] = [];
+    const every = await programWith(...scopes);
+    for (const each of operations.filter(({ scope }) => scope === undefined))
+      if ((await outcome(every, each)) !== 'role_not_permitted') wrong.push(`every scope: ${each.method} ${each.path}`);
+    // The checks are the same in both modes; the RPCs behind them are slower between processes.
+    for (const scope of mode === 'single' ? scopes : ['usage:read']) {
+      const program = await programWith(scope);
+      const own = [scope, scope.replace(':write', ':read')];
+      for (const each of operations.filter((operation) => operation.scope !== undefined)) {
+        const isOwn = own.includes(each.scope!);
+        // What changes something is tried in the other tests.
+        if (isOwn && each.method !== 'GET') continue;
+        if ((await outcome(program, each)) !== (isOwn ? 'admitted' : 'role_not_permitted'))
+          wrong.push(`${scope}: ${each.method} ${each.path}`);
+      }
+    }
+    expect(wrong).toEqual([]);
+    expect(new Set(operations.flatMap(({ scope }) => scope ?? []))).toEqual(new Set(scopes));
+    expect(operations.length).toBeGreaterThan(100);
+
+    // A key of one project sees that project alone.
+    const { secret: limited } = await owner.must<{ secret: string }>(
+      'POST',
+      `${account}/management-keys`,
+      { name: 'Scoped', scopes: ['keys:write', 'usage:read', 'projects:read'], project_id: project.id },
+      201,
+    );
+    const program = programOf(limited);
+    expect((await program.get<{ data: KeyView[] }>(`${account}/keys`)).data.map(({ id }) => id)).toEqual([key.id]);
+    expect((await program.get<{ data: { id: string }[] }>(`${account}/projects`)).data.map(({ id }) => id)).toEqual([project.id]);
+    expect(await program.refusal('POST', `${account}/keys`, { name: 'elsewhere' })).toEqual([403, 'role_not_permitted']);
+    await program.must('POST', `${account}/keys`, { name: 'here', project_id: project.id }, 201);
+  });
+
+  it('does what the docs show with a management key', async () => {
+    const options = ['--name', 'docs', '--user', 'owner@example.com', '--scopes', 'keys:write,usage:read', '--account', accountId];
+    const { secret } = await system.json<{ secret: string }>('management-key', 'create', ...options);
+    const page = readFileSync(join(root, 'docs/keys.md'), 'utf8').replaceAll('http://127.0.0.1:8080', system.baseUrl);
+    const sample = (language: string): string => new RegExp(`\`\`\`${language}\\n([^\`]*MANAGEMENT_KEY[^\`]*)`).exec(page)![1]!;
+    const env = cleanEnv({ ACCOUNT: accountId, MANAGEMENT_KEY: secret });
+    const [shell, python] = await Promise.all([
+      promisify(execFile)('sh', ['-ec', sample('sh')], { env }),
+      promisify(execFile)('python3', ['-c', sample('python')], { env }),
+    ]);
+    expect(shell.stdout).toMatch(/"secret":"sk-tg-\w{49}".*"charge_usd":/s);
+    expect(python.stdout).toMatch(/^key_[0-9a-f]{32} sk-tg-\w{49}\nkey_[0-9a-f]{32} \d+ 0\.\d+\n/);
   });
 
   it('shows a member with a role in one project that project alone, and lets them change only its keys', async () => {

@@ -39,6 +39,7 @@ export const billing: Area = {
       path: '/accounts/{account}/balance',
       summary: 'Show the balance, and whether it is low.',
       who: 'look',
+      scope: 'billing:read',
       answers: [ok(BalanceNow)],
       handle: async ({ accountId, context }, { peers }) => {
         const [{ balance }, alert] = await Promise.all([
@@ -53,6 +54,7 @@ export const billing: Area = {
       path: '/accounts/{account}/holds',
       summary: 'List the funds that are held for calls in flight.',
       who: 'look',
+      scope: 'billing:read',
       query: ListHolds,
       answers: [ok(HoldList)],
       handle: async ({ accountId, page, context }, { peers }) => {
@@ -65,6 +67,7 @@ export const billing: Area = {
       path: '/accounts/{account}/entries',
       summary: 'List the entries of the journal, newest first.',
       who: 'look',
+      scope: 'billing:read',
       paged: true,
       answers: [ok(EntryList)],
       handle: (call, deps) => listEntries(call, deps, {}),
@@ -74,6 +77,7 @@ export const billing: Area = {
       path: '/accounts/{account}/statements',
       summary: 'List the monthly statements, newest first.',
       who: 'look',
+      scope: 'billing:read',
       paged: true,
       answers: [ok(StatementList)],
       handle: async ({ accountId, page, context }, { peers }) => {
@@ -86,6 +90,7 @@ export const billing: Area = {
       path: '/accounts/{account}/statements/{month}',
       summary: 'Show a statement: its figures and a page of its lines.',
       who: 'look',
+      scope: 'billing:read',
       query: GetStatement,
       paged: true,
       answers: [{ ...ok(StatementPage), types: ['text/csv'] }],
@@ -130,6 +135,7 @@ export const billing: Area = {
       path: '/accounts/{account}/deposits',
       summary: 'List the deposits, newest first; each has a receipt.',
       who: 'look',
+      scope: 'billing:read',
       paged: true,
       answers: [ok(EntryList)],
       handle: (call, deps) => listEntries(call, deps, { kinds: [EntryKind.ENTRY_KIND_DEPOSIT] }),
@@ -139,6 +145,7 @@ export const billing: Area = {
       path: '/accounts/{account}/receipts/{entry}',
       summary: 'Show the receipt of a deposit.',
       who: 'look',
+      scope: 'billing:read',
       answers: [ok(Receipt)],
       handle: async ({ accountId, params, context }, { peers }) => {
         const { entry } = await peers.ledger.getEntry({ accountId, entryId: params.entry }, context());

@@ -3,6 +3,7 @@ import type { Area } from '../table/operation.js';
 import { alerts } from './alerts.js';
 import { billing } from './billing.js';
 import { keys } from './keys.js';
+import { managementKeys } from './management-keys.js';
 import { members } from './members.js';
 import { accounts } from './operator/accounts.js';
 import { audit } from './operator/audit.js';
@@ -33,6 +34,7 @@ export const areas: readonly Area[] = [
   payments,
   alerts,
   members,
+  managementKeys,
   accounts,
   money,
   users,

@@ -27,6 +27,7 @@ export const keys: Area = {
       path: '/accounts/{account}/keys',
       summary: 'List the keys, newest first. A page may be short or empty although more pages follow: only a null `next` marks the end.',
       who: 'see projects',
+      scope: 'keys:read',
       query: KeySearch,
       paged: true,
       answers: [ok(KeyList)],
@@ -47,6 +48,7 @@ export const keys: Area = {
       path: '/accounts/{account}/keys',
       summary: 'Create a key.',
       who: 'change keys',
+      scope: 'keys:write',
       idempotency: 'A repeat creates no second key; its answer has no secret.',
       body: CreateKey,
       answers: [created(KeyCreated, secretOnce)],
@@ -75,6 +77,7 @@ export const keys: Area = {
       path: '/accounts/{account}/keys/{key}',
       summary: 'Show a key.',
       who: 'see projects',
+      scope: 'keys:read',
       answers: [ok(ApiKey)],
       handle: async (call, deps) => renderedOne(await ownKey(call, deps), call, deps),
     }),
@@ -84,6 +87,7 @@ export const keys: Area = {
       summary:
         'Change a key: absent fields are unchanged; null removes the limits, the budgets, the expiry or the restriction to models or addresses.',
       who: 'change keys',
+      scope: 'keys:write',
       body: UpdateKey,
       answers: [ok(ApiKey)],
       errors: { failed_precondition: 'The key is revoked.' },
@@ -125,6 +129,7 @@ export const keys: Area = {
       path: '/accounts/{account}/keys/{key}/rotate',
       summary: 'Rotate the secret of a key; the old one remains valid for `overlap_seconds`, 0 when absent.',
       who: 'change keys',
+      scope: 'keys:write',
       body: RotateKey,
       answers: [ok(KeyRotated, secretOnce)],
       errors: { failed_precondition: 'The key is revoked.' },
@@ -141,6 +146,7 @@ export const keys: Area = {
       path: '/accounts/{account}/keys/{key}/revoke',
       summary: 'Revoke a key permanently.',
       who: 'change keys',
+      scope: 'keys:write',
       answers: [ok(ApiKey)],
       handle: async (call, deps) => {
         const { accountId } = call;
@@ -232,7 +238,8 @@ function limitNanoUsd(text: string): bigint {
   return limit;
 }
 
-function expiryMs(text: string, nowMs: number): bigint {
+/** Returns the instant of an expiry in epoch milliseconds. Raises invalid_request unless it is in the future. */
+export function expiryMs(text: string, nowMs: number): bigint {
   const ms = Date.parse(text);
   if (Number.isNaN(ms)) throw fieldFault('expires_at', 'timestamp');
   if (ms <= nowMs) throw fieldFault('expires_at', 'future_expiry');

@@ -26,6 +26,7 @@ export const projects: Area = {
       path: '/accounts/{account}/projects',
       summary: 'List the projects in order of creation, deleted ones included.',
       who: 'see projects',
+      scope: 'projects:read',
       paged: true,
       answers: [ok(ProjectList)],
       handle: async (call, deps) => {
@@ -42,6 +43,7 @@ export const projects: Area = {
       path: '/accounts/{account}/projects',
       summary: 'Create a project.',
       who: 'change projects',
+      scope: 'projects:write',
       idempotency: 'A repeat creates no second project.',
       body: CreateProject,
       answers: [created(Project)],
@@ -66,6 +68,7 @@ export const projects: Area = {
       path: '/accounts/{account}/projects/{project}',
       summary: 'Show a project.',
       who: 'see projects',
+      scope: 'projects:read',
       answers: [ok(Project)],
       handle: (call, deps) => shown(call.params.project, call, deps),
     }),
@@ -75,6 +78,7 @@ export const projects: Area = {
       summary:
         'Change a project: absent fields are unchanged; null removes the restriction to models, the limits, the budgets, the cheaper model or the log of prompts.',
       who: 'change projects',
+      scope: 'projects:write',
       body: UpdateProject,
       answers: [ok(Project)],
       errors: {
@@ -110,6 +114,7 @@ export const projects: Area = {
       path: '/accounts/{account}/projects/{project}',
       summary: 'Delete a project. Its past usage is kept.',
       who: 'change projects',
+      scope: 'projects:write',
       answers: [done()],
       errors: { failed_precondition: 'The project has keys that are not revoked, or is the default project.' },
       handle: async ({ accountId, params, context }, deps) => {
@@ -121,6 +126,7 @@ export const projects: Area = {
       path: '/accounts/{account}/budgets',
       summary: 'Show the budgets of the account, and the time zone in which the periods of all of its budgets begin.',
       who: 'look',
+      scope: 'billing:read',
       answers: [ok(AccountBudgets)],
       handle: async (call, deps) => {
         const { account } = await deps.peers.auth.getAccount({ accountId: call.accountId }, call.context());

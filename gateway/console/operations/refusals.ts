@@ -16,6 +16,7 @@ export const refusals: Area = {
       path: '/accounts/{account}/refusals',
       summary: 'List the stored refusals, newest first.',
       who: 'see projects',
+      scope: 'usage:read',
       query: RefusalSearch,
       paged: true,
       answers: [ok(RefusalList)],
@@ -29,6 +30,7 @@ export const refusals: Area = {
       path: '/accounts/{account}/refusal-totals',
       summary: 'Count all refused calls, in groups and groups within those.',
       who: 'see projects',
+      scope: 'usage:read',
       query: RefusalTotals,
       answers: [ok(RefusalTotalList)],
       handle: async (call, { peers }) => {

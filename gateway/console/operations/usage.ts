@@ -48,6 +48,7 @@ export const usage: Area = {
       path: '/accounts/{account}/usage/records',
       summary: 'List the records of calls, newest first or in the order of `sort`.',
       who: 'see projects',
+      scope: 'usage:read',
       query: ListRecords,
       paged: true,
       answers: [ok(RecordList)],
@@ -63,6 +64,7 @@ export const usage: Area = {
       path: '/accounts/{account}/usage/records/{id}',
       summary: 'Show one record, with its attempts and the arithmetic of its charge.',
       who: 'see projects',
+      scope: 'usage:read',
       answers: [ok(UsageRecordDetail)],
       handle: async ({ accountId, params, visitor, context }, { peers }) => {
         const { record } = await peers.metering.getUsageRecord({ callId: params.id, accountId }, context());
@@ -81,6 +83,7 @@ export const usage: Area = {
       path: '/accounts/{account}/usage/records/{id}/hold',
       summary: 'Show what was held for a call, and what became of it.',
       who: 'see projects',
+      scope: 'usage:read',
       answers: [ok(RecordHold)],
       handle: async ({ accountId, projectIds, params, context }, { peers }) => {
         // Metering knows the project of the call, and the ledger does not.
@@ -127,6 +130,7 @@ export const usage: Area = {
       path: '/accounts/{account}/usage/errors',
       summary: 'List the newest calls that failed.',
       who: 'see projects',
+      scope: 'usage:read',
       query: ListErrors,
       answers: [ok(ErrorList)],
       handle: async (call, { peers }) => {
@@ -143,6 +147,7 @@ export const usage: Area = {
       path: '/accounts/{account}/usage/totals',
       summary: 'Sum calls, in groups and groups within those.',
       who: 'see projects',
+      scope: 'usage:read',
       query: UsageTotals,
       answers: [ok(TotalList)],
       handle: async (call, { peers }) => {
@@ -183,6 +188,7 @@ export const usage: Area = {
       path: '/accounts/{account}/usage/performance',
       summary: 'Show how fast and how reliable calls were, by model or upstream.',
       who: 'see projects',
+      scope: 'usage:read',
       query: GetUsagePerformance,
       answers: [ok(UsagePerformance)],
       handle: async (call, { peers }) => {
@@ -203,6 +209,7 @@ export const usage: Area = {
       path: '/accounts/{account}/usage/export',
       summary: 'Download exactly the records of the filter as a file.',
       who: 'see projects',
+      scope: 'usage:read',
       query: ExportRecords,
       answers: [file('The file, streamed; each line of jsonl is a usage record.', 'text/csv', 'application/x-ndjson')],
       handle: async (call, { peers }) => {

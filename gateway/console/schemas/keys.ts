@@ -64,7 +64,8 @@ export const Models = Type.Array(
   },
 );
 
-const AllowedAddresses = Type.Array(Type.String({ minLength: 1, maxLength: 60 }), {
+/** Addresses and blocks in a body. */
+export const AllowedAddresses = Type.Array(Type.String({ minLength: 1, maxLength: 60 }), {
   maxItems: 50,
   description: 'IP addresses and CIDR blocks such as 192.0.2.7, 198.51.100.0/24 or 2001:db8::/32. Empty: calls are accepted from anywhere.',
 });

@@ -2,10 +2,11 @@
 import type { Context, Middleware, Next } from 'koa';
 import { hasReason } from '#client/errors/app-error.js';
 import { fault } from '#client/errors/fault.js';
-import type { ActorToken, Client, GetSessionResponse, Session, User } from '#proto/auth/v1/users.js';
+import { type ActorToken, type Client, type GetSessionResponse, type ManagementKey, Session, type User } from '#proto/auth/v1/users.js';
 import { type AccountAccess, assertAllowed } from './access.js';
 import { type Acting, actingAs, contextOf } from './call-contexts.js';
 import type { ConsoleDeps } from '../deps.js';
+import { authenticateBy, bearerKeyOf } from './management-key.js';
 import type { Permission } from '../schemas/profile.js';
 
 // With TLS, neither another host of the same domain nor an attacker on a plain http connection can set a cookie with this name (RFC 6265bis,
@@ -18,6 +19,8 @@ export interface Visitor {
   readonly user: User;
   readonly session: Session;
   readonly memberships: GetSessionResponse['memberships'];
+  /** Set if a program acts for the user; the session is then empty, since no operation on sessions has a scope. */
+  readonly managementKey?: ManagementKey;
 }
 
 const visitors = new WeakMap<object, Visitor>();
@@ -30,8 +33,35 @@ export function visitorOf(ctx: Context): Visitor {
   return visitor;
 }
 
-/** Admits requests with a session; their RPCs act for its user. Raises session_unknown. */
-export function signedIn(deps: Pick<ConsoleDeps, 'peers' | 'config' | 'clock'>): Middleware {
+/** Admits requests with a session or a management key; their RPCs act for its user. Raises session_unknown, and what an invalid key raises. */
+export function signedIn(deps: SessionDeps): Middleware {
+  const [bySession, byKey] = [withSession(deps), withManagementKey(deps)];
+  return (ctx: Context, next: Next) => (bearerKeyOf(ctx) === undefined ? bySession : byKey)(ctx, next);
+}
+
+type SessionDeps = Pick<ConsoleDeps, 'peers' | 'config' | 'clock' | 'limiter'>;
+
+function withManagementKey(deps: SessionDeps): Middleware {
+  return async (ctx: Context, next: Next) => {
+    const read = authenticateBy(bearerKeyOf(ctx)!, ctx, deps);
+    const { key, user, membership, actorToken } = await read();
+    await deps.limiter.admitManagement(key!.id, deps.config.managementPerMinuteMax);
+    // Operators have the role of an owner in the account of the key, and no other.
+    const visitor = {
+      user: { ...user!, isOperator: false },
+      session: Session.fromPartial({}),
+      memberships: [membership!],
+      managementKey: key!,
+    };
+    visitors.set(ctx, visitor);
+    await actingAs(
+      actingBy(actorToken, async () => (await read()).actorToken, deps),
+      next,
+    );
+  };
+}
+
+function withSession(deps: Pick<ConsoleDeps, 'peers' | 'config' | 'clock'>): Middleware {
   const { peers, config } = deps;
   return async (ctx: Context, next: Next) => {
     const token = tokenOf(ctx);
@@ -74,7 +104,7 @@ function actingBy(
 /** Returns the signed-in user, if any, for operations that do not require one. */
 export async function visitorIf(ctx: Context, deps: ConsoleDeps): Promise<Visitor | undefined> {
   try {
-    await signedIn(deps)(ctx, async () => undefined);
+    await withSession(deps)(ctx, async () => undefined);
     return visitorOf(ctx);
   } catch (error) {
     if (hasReason(error, 'session_unknown')) return undefined;
@@ -111,7 +141,8 @@ export function accountOf(ctx: Context, permission: Permission): AccountAccess &
  */
 export function sameSite(): Middleware {
   return async (ctx: Context, next: Next) => {
-    if (ctx.method === 'GET' || ctx.method === 'HEAD') return next();
+    // No site can make a browser send a key.
+    if (ctx.method === 'GET' || ctx.method === 'HEAD' || bearerKeyOf(ctx) !== undefined) return next();
     const [origin, fetchSite] = [ctx.get('origin'), ctx.get('sec-fetch-site')];
     if (ctx.get('x-tollgate-console') !== '1') {
       throw fault('console_header', {});

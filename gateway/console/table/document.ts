@@ -107,12 +107,12 @@ function errorsOf(errors: NonNullable<Operation['errors']>): object {
 }
 
 function operationOf(operation: Operation, tag: string): object {
-  const { who, summary, body, answers, errors = {} } = operation;
+  const { who, scope, summary, body, answers, errors = {} } = operation;
   return {
     tags: [tag],
     summary,
-    description: whoText(operation),
-    ...(who === 'anyone' ? { security: [] } : {}),
+    description: scope === undefined ? whoText(operation) : `${whoText(operation)} Scope of management keys: \`${scope}\`.`,
+    ...(who === 'anyone' ? { security: [] } : scope === undefined ? {} : { security: [{ session: [] }, { managementKey: [scope] }] }),
     parameters: parametersOf(operation),
     ...(body === undefined ? {} : { requestBody: { required: true, content: json(body) } }),
     responses: {
@@ -155,14 +155,20 @@ export const consoleOpenapi = {
         name: 'tollgate_session',
         description: 'Set by every operation that signs a user in; behind TLS its name is __Host-tollgate_session.',
       },
+      managementKey: {
+        type: 'http',
+        scheme: 'bearer',
+        bearerFormat: 'mk-tg-…',
+        description: 'A management key. Operations that do not name a scope need a session.',
+      },
     },
     parameters: {
       Account: { name: 'account', in: 'path', required: true, description: pathParameters['account'], schema: { type: 'string' } },
       Console: {
         name: 'x-tollgate-console',
         in: 'header',
-        required: true,
-        description: 'Other sites cannot make a browser send it.',
+        required: false,
+        description: 'Required with a session: other sites cannot make a browser send it. Not needed with a management key.',
         schema: { const: '1' },
       },
     },

@@ -5,6 +5,7 @@ import type { Static, TObject, TProperties, TSchema } from 'typebox';
 import type { CallContext } from '#client/call-context.js';
 import type { Role } from '#proto/auth/v1/users.js';
 import type { Reason } from '#rules/reasons.js';
+import type { Scope } from '#rules/scopes.js';
 import type { Permission } from '../schemas/profile.js';
 import type { Patience } from '../session/call-contexts.js';
 import type { OperationDeps } from '../deps.js';
@@ -23,7 +24,7 @@ export interface Call<Params extends string = string, Query = unknown, Body = un
   readonly page: { readonly pageSize: number; readonly pageToken: string };
   /** The Idempotency-Key header, scoped to the account or to operators; empty when absent. */
   readonly idempotencyKey: string;
-  /** The user who is signed in. */
+  /** The user who is signed in, or for whom a management key acts. */
   readonly visitor: Visitor;
   /** The account in the path, for operations that need a permission in it. */
   readonly accountId: string;
@@ -55,6 +56,8 @@ interface Described<Path extends string> {
   /** The summary in the document: one sentence. */
   readonly summary: string;
   readonly who: Who;
+  /** The scope with which a management key may call it, in addition to its user's role. Absent: only with a session. */
+  readonly scope?: Scope;
   /** Whether it also has the parameters `limit` and `cursor`. */
   readonly paged?: boolean;
   /** What the Idempotency-Key header does, if it is read. */

@@ -5,6 +5,7 @@ import { fault } from '#client/errors/fault.js';
 import { Role } from '#proto/auth/v1/users.js';
 import { contextOf } from '../session/call-contexts.js';
 import type { OperationDeps } from '../deps.js';
+import { assertScope } from '../session/management-key.js';
 import { accountOf, signedIn, visitorOf } from '../session/session.js';
 import type { Area, Call, Operation } from './operation.js';
 import { readers } from './request.js';
@@ -19,7 +20,7 @@ export function addRoutes(router: Router, areas: readonly Area[], deps: Operatio
 }
 
 function routeOf(operation: Operation, deps: OperationDeps): Middleware {
-  const { who, answers } = operation;
+  const { who, scope, answers } = operation;
   const read = readers(operation);
   const session = signedIn(deps);
   const handle = operation.handle as (call: Call, deps: OperationDeps) => unknown;
@@ -27,7 +28,7 @@ function routeOf(operation: Operation, deps: OperationDeps): Middleware {
   return (ctx: Context) => (who === 'anyone' ? serve(ctx) : session(ctx, () => serve(ctx)));
 
   async function serve(ctx: Context): Promise<void> {
-    const { accountId, role, projectIds } = admitted(ctx, who);
+    const { accountId, role, projectIds } = admitted(ctx, who, scope);
     const { query, page } = read.query(ctx);
     const idempotencyKey = read.idempotencyKey(ctx, accountId === '' ? 'console' : accountId);
     const body = await read.body(ctx);
@@ -53,7 +54,9 @@ function routeOf(operation: Operation, deps: OperationDeps): Middleware {
 }
 
 /** Raises not_found for operations that only operators may call, so that other users cannot find out what exists, and role_not_permitted. */
-function admitted(ctx: Context, who: Operation['who']): ReturnType<typeof accountOf> {
+function admitted(ctx: Context, who: Operation['who'], scope: Operation['scope']): ReturnType<typeof accountOf> {
+  const managementKey = who === 'anyone' ? undefined : visitorOf(ctx).managementKey;
+  if (managementKey !== undefined) assertScope(managementKey, scope);
   if (who === 'operator' && !visitorOf(ctx).user.isOperator) throw fault('no_path', {}, { details: { what: 'path' } });
   if (who === 'anyone' || who === 'signed in' || who === 'operator') {
     return { accountId: '', role: Role.ROLE_UNSPECIFIED, projectIds: undefined };

@@ -34,9 +34,10 @@ const consoleHead = `# Console API reference
 The API that the pages of the [console](console.md) call: users, keys, usage, money, and operators' tasks. All addresses are below \`/console/api\`. The
 machine-readable document is [openapi.json](../console/openapi.json) (OpenAPI ${consoleOpenapi.openapi}). Calls to models are in the [API reference](api.md).
 
-- **Authentication** is a session, a cookie that [sign-in](#sign-in) sets. Each operation says which roles may call it;
-  operators may call all of them for every account, and have additional operations.
-- **Changes** (every method but \`GET\`) need the header \`x-tollgate-console: 1\`, which browsers do not let other sites send.
+- **Authentication** is a session, a cookie that [sign-in](#sign-in) sets, or for programs a [management key](keys.md#management-keys) as
+  \`Authorization: Bearer\`. Each operation says which roles may call it, and the scope that a key needs; those without a scope need a session.
+  Operators may call all of them for every account, and have additional operations.
+- **Changes** (every method but \`GET\`) need the header \`x-tollgate-console: 1\` with a session, which browsers do not let other sites send.
 - **Amounts** are exact USD amounts as decimal strings. Times are RFC 3339, in UTC.
 - **Paginated lists** have \`next\`: the \`cursor\` of the next page, null on the last one. \`{account}\` is the id of an account.
 - **Errors** are an [Error](#error). Its \`code\` is a reason on the page of [errors](errors.md); where a code has many causes, \`rule\` says which one, and

@@ -3,7 +3,8 @@ import { SignJWT } from 'jose/jwt/sign';
 import type { Clock } from '#kit/clock.js';
 import { newId } from '#kit/id.js';
 import { type ActorClaims, actorTokenRules } from '#kit/rpc/actor-token.js';
-import { type ActorToken, type Membership, Role, type Session, type User } from '#proto/auth/v1/users.js';
+import { type ActorToken, type ManagementKey, type Membership, Role, type User } from '#proto/auth/v1/users.js';
+import { withIncluded } from '#rules/scopes.js';
 import type { SigningKeys } from './signing-keys.js';
 
 /** How long a token is valid. Short, since a token can outlive its session by this much. */
@@ -24,7 +25,9 @@ const roleNames: Readonly<Partial<Record<Role, string>>> = {
 /** Holds the user, caller and account for which a token is signed. */
 export interface Acting {
   readonly user: User;
-  readonly session: Session;
+  /** The id of the session, or of the management key. */
+  readonly sessionId: string;
+  readonly managementKey?: Pick<ManagementKey, 'id' | 'name' | 'scopes'>;
   readonly memberships: readonly Membership[];
   /** The account that the request concerns, if any. */
   readonly accountId: string;
@@ -42,20 +45,21 @@ export class ActorTokens {
     private readonly clock: Clock,
   ) {}
 
-  /** Returns a token for the user of a session. */
+  /** Returns a token for the user of a session or of a management key. */
   async sign(acting: Acting): Promise<ActorToken> {
-    const { user, session, caller, clientAddress } = acting;
+    const { user, sessionId, managementKey, caller, clientAddress } = acting;
     const nowMs = this.clock.nowMs();
     const { kid, privateKey } = this.keys.current();
     const said: Omit<ActorClaims, 'iat'> = {
       azp: caller,
       sub: user.id,
-      sid: session.id,
+      sid: sessionId,
       email: user.email,
       operator: user.isOperator,
       roles: rolesOf(acting),
       project_roles: projectRolesOf(acting),
       client_address: clientAddress,
+      ...(managementKey === undefined ? {} : { management_key: keyClaim(managementKey) }),
     };
     const name = JSON.stringify(said);
     const known = this.remembered.get(name);
@@ -79,6 +83,10 @@ export class ActorTokens {
     this.remembered.set(name, { kid, token, expiresAtMs });
     return { token, expiresAtMs: BigInt(expiresAtMs) };
   }
+}
+
+function keyClaim({ id, name, scopes }: Pick<ManagementKey, 'id' | 'name' | 'scopes'>): NonNullable<ActorClaims['management_key']> {
+  return { id, name, scopes: withIncluded(scopes) };
 }
 
 /** Returns the roles in at most 50 accounts, always including the account of the request. An operator has every role without any. */

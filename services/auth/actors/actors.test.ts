@@ -11,7 +11,7 @@ import { fixedSecretKeys } from '#kit/secrets/secret-keys.js';
 import { createTestDatabase, testEngines } from '#kit/testing/database.js';
 import { failureOf } from '#kit/testing/waiting.js';
 import { Account } from '#proto/auth/v1/auth.js';
-import { type Membership, Role, Session, User } from '#proto/auth/v1/users.js';
+import { type Membership, Role, User } from '#proto/auth/v1/users.js';
 import { migrations } from '../migrations/index.js';
 import { type Acting, ActorTokens, tokenLifeMs } from './actor-tokens.js';
 import { SigningKeyStore } from './signing-key-store.js';
@@ -32,7 +32,7 @@ describe.each(testEngines)('actor tokens and signing keys on %s', (engine) => {
   };
   const acting = (fields: Partial<Acting> = {}): Acting => ({
     user: User.fromPartial({ id: 'user_1', email: 'ada@example.com' }),
-    session: Session.fromPartial({ id: 'sess_1' }),
+    sessionId: 'sess_1',
     memberships: [],
     accountId: '',
     clientAddress: '192.0.2.1',

@@ -191,6 +191,25 @@ export const schema: Migration = {
     'CREATE UNIQUE INDEX person_identity_by_hash ON person_identity (identity_hash)',
     'CREATE INDEX person_identity_by_user ON person_identity (user_id)',
 
+    // scopes and allowed_addresses are JSON lists. project_id is NULL for all projects.
+    `CREATE TABLE management_key (
+      id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
+      account_id ${sql.bytes(16)} NOT NULL,
+      user_id ${sql.bytes(16)} NOT NULL,
+      project_id ${sql.bytes(16)} NULL,
+      secret_hash ${sql.bytes(32)} NOT NULL,
+      last_four ${sql.text(4)} NOT NULL,
+      name ${sql.text(200)} NOT NULL,
+      scopes ${sql.longText} NOT NULL,
+      allowed_addresses ${sql.longText} NOT NULL,
+      expires_at_ms ${sql.int64} NULL,
+      created_at_ms ${sql.int64} NOT NULL,
+      revoked_at_ms ${sql.int64} NULL,
+      last_used_at_ms ${sql.int64} NULL
+    ) ${sql.tableOptions}`,
+    'CREATE UNIQUE INDEX management_key_by_secret ON management_key (secret_hash)',
+    'CREATE INDEX management_key_by_account ON management_key (account_id, id)',
+
     // email is the address to which the link was mailed; the link is invalid once the user has changed it.
     `CREATE TABLE password_reset (
       token_hash ${sql.bytes(32)} NOT NULL PRIMARY KEY,

@@ -30,7 +30,14 @@ export async function beginSession(
   await sessions.add(session, hash);
   log.info({ session_id: session.id, user_id: user.id, by_link: byLink }, 'signed in');
   const memberships = await members.ofUser(idToBytes('user', user.id)!);
-  const actorToken = await actorTokens.sign({ user, session, memberships, accountId: '', clientAddress: client.address, caller });
+  const actorToken = await actorTokens.sign({
+    user,
+    sessionId: session.id,
+    memberships,
+    accountId: '',
+    clientAddress: client.address,
+    caller,
+  });
   return { token, session, user, actorToken };
 }
 

@@ -13,6 +13,7 @@ import type { AuditStore } from './store/audit.js';
 import type { FailureStore } from './store/failures.js';
 import type { IdentityStore } from './store/identities.js';
 import type { MailBudget } from './store/mail-budget.js';
+import type { ManagementKeyStore } from './store/management-keys.js';
 import type { MemberStore } from './store/members.js';
 import type { UserStore } from '../users/store/users.js';
 import type { ResetStore } from './store/resets.js';
@@ -44,6 +45,7 @@ export interface UserDeps {
   readonly failures: FailureStore;
   readonly identities: IdentityStore;
   readonly members: MemberStore;
+  readonly managementKeys: ManagementKeyStore;
   readonly audit: AuditStore;
   readonly accounts: AccountStore;
   readonly projects: ProjectStore;

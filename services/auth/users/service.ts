@@ -34,6 +34,10 @@ import { signIn } from './rpcs/sign-in.js';
 import { signUp } from './rpcs/sign-up.js';
 import { updateProfile } from './rpcs/update-profile.js';
 import { updateUser } from './rpcs/update-user.js';
+import { authenticateManagementKey } from './rpcs/authenticate-management-key.js';
+import { createManagementKey } from './rpcs/create-management-key.js';
+import { listManagementKeys } from './rpcs/list-management-keys.js';
+import { revokeManagementKey } from './rpcs/revoke-management-key.js';
 import { verifyAuditLog } from './rpcs/verify-audit-log.js';
 
 /** Returns the implementation of the contract over these dependencies. */
@@ -70,6 +74,10 @@ export function userService(deps: UserDeps): UserService {
       putMember,
       putProjectMember,
       deleteMember,
+      createManagementKey,
+      listManagementKeys,
+      revokeManagementKey,
+      authenticateManagementKey,
       appendAuditEvents,
       listAuditEvents,
       verifyAuditLog,

@@ -13,7 +13,7 @@ export interface AuditEvent {
   /** What changed, without secrets. */
   readonly detail?: object;
   /** The user who acted, where the request itself proves it (a password, the secret of a link). Absent: the actor of the call. */
-  readonly actor?: Pick<Actor, 'userId' | 'email' | 'clientAddress'>;
+  readonly actor?: Pick<Actor, 'userId' | 'email' | 'clientAddress' | 'managementKey'>;
 }
 
 /** An audit event as it is stored and shipped. */
@@ -21,9 +21,9 @@ export interface AuditRecord {
   /** "aud_" and a UUIDv7. Identifies the event while it is shipped, so that it is appended only once. */
   readonly id: string;
   readonly atMs: bigint;
-  /** Empty when a process acted on its own behalf. */
+  /** The id of the user or the management key. Empty when a process acted on its own behalf. */
   readonly actorUserId: string;
-  /** The user's email address at that time, or the name of the process. */
+  /** The user's email address at that time, the management key with its user's address, or the name of the process. */
   readonly actorName: string;
   readonly clientAddress: string;
   /** The process that sent the request. */
@@ -56,8 +56,8 @@ export function auditRecord(id: string, atMs: number, event: AuditEvent, context
   return {
     id,
     atMs: BigInt(atMs),
-    actorUserId: actor?.userId ?? '',
-    actorName: cut('actorName', actor?.email ?? (caller === operator ? operatorName : caller)),
+    actorUserId: actor?.managementKey?.id ?? actor?.userId ?? '',
+    actorName: cut('actorName', actor === undefined ? (caller === operator ? operatorName : caller) : nameOf(actor)),
     clientAddress: cut('clientAddress', actor?.clientAddress ?? ''),
     caller: cut('caller', caller),
     accountId: event.accountId ?? '',
@@ -65,6 +65,11 @@ export function auditRecord(id: string, atMs: number, event: AuditEvent, context
     targetId: cut('targetId', event.targetId),
     detailJson: detailJson(event.detail ?? {}),
   };
+}
+
+/** Returns the name of who acted. The address of the key's user comes first, so that a search by it finds what the key did. */
+function nameOf({ email, managementKey }: NonNullable<AuditEvent['actor']>): string {
+  return managementKey === undefined ? email : `${email} (management key ${managementKey.name})`;
 }
 
 /** Truncates between characters: text cut inside a character would come back from a database changed, and so with a different hash. */

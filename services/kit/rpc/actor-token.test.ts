@@ -28,6 +28,14 @@ describe('the verification of actor tokens', () => {
       roles: new Map([['acct_1', 'owner']]),
       projectRoles: new Map(),
       clientAddress: '192.0.2.1',
+      managementKey: undefined,
+    });
+  });
+
+  it('returns the management key by which the user acts', async () => {
+    const key = { id: 'mkey_1', name: 'CI' };
+    expect(await verify(await token({ management_key: { ...key, scopes: ['keys:read'] } }))).toMatchObject({
+      managementKey: { ...key, scopes: new Set(['keys:read']) },
     });
   });
 

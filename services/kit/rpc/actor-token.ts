@@ -40,6 +40,8 @@ export interface ActorClaims extends JWTPayload {
   /** Roles in projects, by account and project. */
   readonly project_roles: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly client_address: string;
+  /** Absent in the token of a session. */
+  readonly management_key?: { readonly id: string; readonly name: string; readonly scopes: readonly string[] };
 }
 
 interface Verified {
@@ -125,6 +127,7 @@ export class ActorVerifier {
     }
     // Only the caller that auth issued the token to can use it.
     if (claims['azp'] !== caller) throw refused();
+    const { management_key: key } = claims;
     const actor: Actor = {
       userId: claims.sub!,
       sessionId: claims.sid,
@@ -133,6 +136,7 @@ export class ActorVerifier {
       roles: new Map(Object.entries(claims.roles)),
       projectRoles: new Map(Object.entries(claims.project_roles).map(([id, roles]) => [id, new Map(Object.entries(roles))])),
       clientAddress: claims.client_address,
+      managementKey: key === undefined ? undefined : { ...key, scopes: new Set(key.scopes) },
     };
     if (this.verified.size >= verifiedMax) this.verified.delete(this.verified.keys().next().value!);
     this.verified.set(token, { actor, kid, caller, expiresAtMs: (claims.exp! + clockToleranceSeconds) * 1000 });

@@ -23,7 +23,7 @@ export async function getSession(request: GetSessionRequest, context: CallContex
   const { accountId } = request;
   const { address: clientAddress } = checkedClient({ address: request.clientAddress, userAgent: '' });
   const memberships = await members.ofUser(userId);
-  const actorToken = await actorTokens.sign({ user, session, memberships, accountId, clientAddress, caller: context.caller });
+  const actorToken = await actorTokens.sign({ user, sessionId: session.id, memberships, accountId, clientAddress, caller: context.caller });
   return { session: await noteUse(session, deps), user, memberships, actorToken };
 }
 

@@ -31,7 +31,7 @@ const columns = [
 /** Selects the entries to list; an empty text or 0 matches all. */
 export interface AuditFilter {
   readonly accountId: string;
-  /** The id of a user, or a part of a name. */
+  /** The id of a user or a management key, or a part of a name. */
   readonly actor: string;
   /** An action, or its part before the dot. */
   readonly action: string;
@@ -74,7 +74,7 @@ export class AuditStore implements AuditLog {
       .limit(limit)
       .select(...columns);
     if (filter.accountId !== '') query.where({ account_id: filter.accountId });
-    if (idToBytes('user', filter.actor) !== undefined) query.where({ actor_user_id: filter.actor });
+    if (['user', 'mkey'].some((prefix) => idToBytes(prefix, filter.actor) !== undefined)) query.where({ actor_user_id: filter.actor });
     else if (filter.actor !== '') query.whereRaw('INSTR(LOWER(actor_name), ?) > 0', [filter.actor.toLowerCase()]);
     if (filter.action.includes('.')) query.where({ action: filter.action });
     // "/" follows "." in the order of characters, so this range holds the actions that begin with the word and a dot.

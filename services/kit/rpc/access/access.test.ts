@@ -207,6 +207,55 @@ describe('a caller that is limited to accounts', () => {
   });
 });
 
+describe('a management key', () => {
+  const key = (...scopes: string[]): { actor: Actor } => ({
+    actor: {
+      userId: 'user_1',
+      sessionId: 'mkey_1',
+      email: 'ada@example.com',
+      isOperator: false,
+      roles: new Map([['acct_a', 'owner']]),
+      projectRoles: new Map(),
+      clientAddress: '',
+      managementKey: { id: 'mkey_1', name: 'CI', scopes: new Set(scopes) },
+    },
+  });
+  const request = { accountId: 'acct_a' };
+  const rule: AccessRule = { grant: 'test.write', role: 'developer', accountPath: ['accountId'], scopes: ['keys:write', 'usage:read'] };
+
+  it.each([true, false])('needs one of the scopes of the RPC, whoever presents it', async (forUsers) => {
+    const { call } = echoBehind(rule, accessWith({ Echo: rule }, forUsers));
+    await call('gateway', request, key('keys:write'));
+    await call('gateway', request, key('usage:read', 'billing:read'));
+    expect(await failureOf(call('gateway', request, key('billing:read')))).toMatchObject({
+      reason: 'role_not_permitted',
+      message: expect.stringContaining('lacks the scope keys:write or usage:read'),
+    });
+  });
+
+  it('is refused by RPCs without scopes that require a user or concern an account, and by no others', async () => {
+    const all = key('keys:read', 'keys:write', 'usage:read', 'billing:read', 'projects:read', 'projects:write');
+    for (const closed of [
+      { ...rule, scopes: undefined },
+      { grant: 'test.write', role: 'user' },
+      { grant: 'test.write', accountPath: ['accountId'] },
+    ]) {
+      const { call } = echoBehind(closed as AccessRule, accessWith({ Echo: closed as AccessRule }, true));
+      expect(await failureOf(call('gateway', request, all))).toMatchObject({ details: { rule: 'no_scope' } });
+    }
+    const { call } = echoBehind(open, accessWith({ Echo: open }, true));
+    await call('gateway', request, all);
+  });
+
+  it('needs the role as well', async () => {
+    const { call } = echoBehind(rule, accessWith({ Echo: rule }, true));
+    const { actor } = key('keys:write');
+    expect(await failureOf(call('gateway', request, { actor: { ...actor, roles: new Map([['acct_a', 'viewer']]) } }))).toMatchObject({
+      reason: 'role_not_permitted',
+    });
+  });
+});
+
 describe('a caller that holds its grants for users', () => {
   const actor = (isOperator: boolean, roles: Record<string, string>, inProjects: Record<string, string> = {}): { actor: Actor } => ({
     actor: {

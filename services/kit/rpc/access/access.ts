@@ -3,6 +3,7 @@
 import { accessTable } from '#proto/access.js';
 import { builtInCallers } from '#rules/callers.js';
 import { AppError } from '#client/errors/app-error.js';
+import { fault } from '#client/errors/fault.js';
 import { systemClock, type Clock } from '../../clock.js';
 import { ActorVerifier } from '../actor-token.js';
 import type { CallContext } from '#client/call-context.js';
@@ -48,7 +49,7 @@ export class Access {
 
   /**
    * Raises peer_not_permitted unless the caller holds the RPC's grant for every account that the request names; role_not_permitted
-   * when the user on whose behalf it acts lacks the required role; and service_unavailable when the caller is registered and
+   * when the user on whose behalf it acts lacks the required role, or the management key by which the user acts lacks the scope; and service_unavailable when the caller is registered and
    * this process cannot know whether it may still call. Throws for a method without a rule.
    */
   readonly decorator: Decorator = (method) => {
@@ -63,6 +64,7 @@ export class Access {
         if (builtIn.grants !== 'all' && rule.grant !== '' && !builtIn.grants.has(rule.grant))
           throw grantMissing(context.caller, rule.grant);
         return this.withActor(context, (proven) => {
+          assertScope(proven, rule);
           if (builtIn.forUsers && rule.role !== undefined) assertRole(proven, rule, method.fullName, request);
           return { context: proven };
         });
@@ -71,7 +73,10 @@ export class Access {
       const { name } = admit();
       this.callers.noteSeen(name);
       const named = name === context.caller ? context : { ...context, caller: name, identity: context.identity ?? context.caller };
-      return this.withActor(named, (proven) => (isStream ? this.whileAdmitted(proven, admit) : { context: proven }));
+      return this.withActor(named, (proven) => {
+        assertScope(proven, rule);
+        return isStream ? this.whileAdmitted(proven, admit) : { context: proven };
+      });
     };
   };
 
@@ -158,6 +163,14 @@ function assertAccounts(caller: RegisteredCaller, rpc: string, accountIds: strin
   const fix =
     refused === undefined || refused === '' ? '' : ` An operator can add it: ./tollgate caller update ${name} --account ${refused}`;
   throw new AppError('peer_not_permitted', `"${name}" is limited to certain accounts, ${fault}.${fix}`);
+}
+
+/** RPCs that neither require a user nor concern an account are open to management keys too. */
+function assertScope({ actor }: CallContext, { role, accountPath, scopes }: AccessRule): void {
+  if (actor?.managementKey === undefined || (role === undefined && accountPath === undefined)) return;
+  if (scopes?.some((scope) => actor.managementKey!.scopes.has(scope)) === true) return;
+  if (scopes === undefined) throw fault('no_scope', {});
+  throw fault('scope_missing', { scope: scopes.join(' or ') });
 }
 
 function assertRole(context: CallContext, rule: AccessRule, rpc: string, request: unknown): void {

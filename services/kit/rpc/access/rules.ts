@@ -18,6 +18,8 @@ export interface AccessRule {
   readonly projectPath?: readonly string[];
   /** Whether users who have the role in some project of the account are admitted too; the service limits the RPC to these projects. */
   readonly someProject?: boolean;
+  /** The scopes of which a management key needs one; absent: management keys are refused. */
+  readonly scopes?: readonly string[];
 }
 
 /** The rule of each RPC, by its full name: "tollgate.ledger.v1.LedgerService/Hold". */
