@@ -28,7 +28,7 @@ export default defineConfig({
       output: {
         codeSplitting: {
           groups: [
-            { name: 'shared', test: /console[\\/]src[\\/](ui|format)[\\/]/, minShareCount: 20 },
+            { name: 'shared', test: /console[\\/]src[\\/](ui[\\/](?!dialog)|format)/, minShareCount: 20 },
             { name: 'common', test: /console[\\/]src[\\/](ui[\\/](?!dialog|menu|tabs|toast)|format|api|session)/, minShareCount: 3 },
           ],
         },

@@ -85,6 +85,11 @@ const views: readonly View[] = [
     },
   },
   { name: 'project', path: ({ accountId, projectId }) => `/accounts/${accountId}/projects/${projectId}` },
+  {
+    name: 'project-prompt-log',
+    path: ({ accountId, projectId }) => `/accounts/${accountId}/projects/${projectId}`,
+    act: (page) => page.getByRole('button', { name: 'Change' }).click(),
+  },
   { name: 'keys', path: ofAccount('/keys') },
   {
     name: 'keys-menu',

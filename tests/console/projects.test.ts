@@ -4,6 +4,7 @@ import type { Browser as Chromium, Locator, Page } from 'playwright-core';
 import { chat, createKey, settled } from '../support/calls.js';
 import { accessibilityFaults, newMember, type Person, settledPage, startChromium } from '../support/chromium.js';
 import { addUser } from '../support/console.js';
+import { eventually } from '../support/process.js';
 import { browserModes, startSystem, type System } from '../support/system.js';
 
 const password = 'correct horse battery';
@@ -121,6 +122,59 @@ describe.each(browserModes)('projects in the console, %s', (mode) => {
       time_zone: 'Asia/Shanghai',
       budgets: [{ period: 'month', limit_usd: '100', soft: true, alert_at: [50, 80, 100] }],
     });
+  });
+
+  it('log prompts and answers once an owner turns it on, which records show as text, until the account forbids it', async () => {
+    const person = await signedIn(owner);
+    const projectId = accountId.replace('acct_', 'proj_');
+    const page = await person.open(`/accounts/${accountId}/projects/${projectId}`);
+    await page.getByText('Off: no prompt and no answer is kept.').waitFor();
+    await page.getByRole('button', { name: 'Change' }).click();
+    const form = popup(page);
+    await form.getByLabel('Log prompts and answers of this project').check();
+    await form.getByLabel('Days to keep').fill('31');
+    await form.getByRole('button', { name: 'Save' }).click();
+    await form.getByText('Enter a number from 1 to 30.').waitFor();
+    await settledPage(page);
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await form.getByLabel('Days to keep').fill('3');
+    await form.getByRole('button', { name: 'Save' }).click();
+    await form.waitFor({ state: 'detached' });
+    await page.getByText('Kept for 3 days, encrypted').waitFor();
+
+    const { secret } = await createKey(system, 'logged', '--account', accountId);
+    const content = 'Say <img src=x onerror="document.title=1">';
+    const requestId = await eventually(async () => {
+      const response = await chat(system, secret, { messages: [{ role: 'user', content }] });
+      await response.text();
+      const id = response.headers.get('x-request-id')!;
+      const usage = await fetch(`${system.baseUrl}/v1/usage/${id}`, { headers: { authorization: `Bearer ${secret}` } });
+      return ((await usage.json()) as { prompt_log: string | null }).prompt_log === null ? undefined : id;
+    });
+    const record = await person.open(`/accounts/${accountId}/usage/records/${requestId}`);
+    await record.getByRole('button', { name: 'Show prompt and answer' }).click();
+    const prompt = record.getByRole('region', { name: 'Prompt', exact: true });
+    expect(JSON.parse((await prompt.textContent())!)).toMatchObject({ messages: [{ content }] });
+    expect(await record.getByRole('region', { name: 'Answer', exact: true }).textContent()).toContain('chat.completion');
+    await settledPage(record);
+    expect(await accessibilityFaults(record)).toEqual([]);
+    const download = record.waitForEvent('download');
+    await record.getByRole('button', { name: 'Download JSON' }).click();
+    expect((await download).suggestedFilename()).toBe(`${requestId}.json`);
+    await record.getByRole('button', { name: 'Delete now' }).click();
+    await popup(record).getByRole('button', { name: 'Delete now' }).click();
+    await prompt.waitFor({ state: 'detached' });
+    const audit = await person.open(`/accounts/${accountId}/audit`);
+    await audit.getByText('deleted a prompt and its answer').waitFor();
+    await audit.getByText('read a prompt and its answer').waitFor();
+
+    const all = await person.open(`/accounts/${accountId}/projects`);
+    await all.getByRole('button', { name: 'Never log prompts and answers' }).click();
+    await popup(all).getByRole('button', { name: 'Never log prompts and answers' }).click();
+    await all.getByText('No project of this account logs prompts and answers.').waitFor();
+    const again = await person.open(`/accounts/${accountId}/projects/${projectId}`);
+    await again.getByText('Off: this account never logs prompts and answers.').waitFor();
+    expect(person.faults).toEqual([]);
   });
 
   it('are shown to developers, who choose the project of their keys', async () => {

@@ -1,6 +1,6 @@
 // Projects of an account, and the budgets of the account itself.
 import type { AccountBudgets, Budget, BudgetPeriod, BudgetsBody, UpdateAccountBudgets } from '../../../gateway/console/schemas/budgets.js';
-import type { CreateProject, Project, UpdateProject } from '../../../gateway/console/schemas/projects.js';
+import type { CreateProject, Privacy, Project, UpdateProject } from '../../../gateway/console/schemas/projects.js';
 import { api, type Page } from './client.js';
 
 export type { AccountBudgets, Budget, BudgetPeriod, BudgetsBody, CreateProject, Project, UpdateProject };
@@ -30,6 +30,12 @@ export const updateProject = (accountId: string, projectId: string, changes: Upd
   api.patch(`${projectsOf(accountId)}/${projectId}`, { body: changes });
 
 export const deleteProject = (accountId: string, projectId: string): Promise<void> => api.delete(`${projectsOf(accountId)}/${projectId}`);
+
+export const getPrivacy = (accountId: string, signal?: AbortSignal): Promise<Privacy> =>
+  api.get(`/accounts/${accountId}/privacy`, { signal });
+
+export const updatePrivacy = (accountId: string, changes: { readonly never_log_prompts: boolean }): Promise<Privacy> =>
+  api.patch(`/accounts/${accountId}/privacy`, { body: changes });
 
 export const getAccountBudgets = (accountId: string, signal?: AbortSignal): Promise<AccountBudgets> =>
   api.get(`/accounts/${accountId}/budgets`, { signal });

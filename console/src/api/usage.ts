@@ -2,6 +2,7 @@
 import type {
   Attempt,
   Outcome,
+  PromptLog,
   RecordHold,
   RecordList,
   RecordSearch as Search,
@@ -15,7 +16,7 @@ import type {
 } from '../../../gateway/console/schemas/usage.js';
 import { api, apiUrl, type Page, type Query } from './client.js';
 
-export type { Attempt, Outcome, RecordHold, TokenSums, UsagePerformance, UsageRecord, UsageRecordDetail, UsageTotal };
+export type { Attempt, Outcome, PromptLog, RecordHold, TokenSums, UsagePerformance, UsageRecord, UsageRecordDetail, UsageTotal };
 
 // An address can hold any text.
 type FromAddress<F> = Omit<F, 'outcome'> & { readonly outcome?: string };
@@ -63,6 +64,13 @@ export const getRecord = (accountId: string, requestId: string, signal?: AbortSi
 
 export const getRecordHold = (accountId: string, requestId: string, signal?: AbortSignal): Promise<RecordHold> =>
   api.get(`${usageOf(accountId)}/records/${encodeURIComponent(requestId)}/hold`, { signal });
+
+const promptOf = (accountId: string, requestId: string): string => `${usageOf(accountId)}/records/${encodeURIComponent(requestId)}/prompt`;
+
+/** Each time is recorded in the audit log of the account. */
+export const getPrompt = (accountId: string, requestId: string): Promise<PromptLog> => api.get(promptOf(accountId, requestId));
+
+export const deletePrompt = (accountId: string, requestId: string): Promise<void> => api.delete(promptOf(accountId, requestId));
 
 /** The newest calls that failed. */
 export const listErrors = (accountId: string, limit: number, signal?: AbortSignal): Promise<{ readonly data: readonly UsageRecord[] }> =>

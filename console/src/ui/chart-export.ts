@@ -1,5 +1,6 @@
 // What a chart shows, as a file: its figures as CSV, and a picture of it. Fetched when one is asked for.
 import { heightsOf } from './bar-scale.js';
+import { saveFile } from './save-file.js';
 
 /** What is drawn. */
 export interface DrawnChart {
@@ -10,21 +11,13 @@ export interface DrawnChart {
   readonly lines: readonly { readonly name: string; readonly values: readonly (number | undefined)[] }[];
 }
 
-function save(blob: Blob, name: string): void {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-}
-
 /** Saves rows as CSV. Texts that a spreadsheet would compute are quoted with an apostrophe. */
 export function saveCsv(name: string, rows: readonly (readonly string[])[]): void {
   const cell = (text: string): string => {
     const safe = /^[=+@\t\r]/.test(text) ? `'${text}` : text;
     return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
   };
-  save(new Blob([rows.map((row) => `${row.map(cell).join(',')}\r\n`).join('')], { type: 'text/csv' }), `${name}.csv`);
+  saveFile(new Blob([rows.map((row) => `${row.map(cell).join(',')}\r\n`).join('')], { type: 'text/csv' }), `${name}.csv`);
 }
 
 const size = { width: 1200, height: 520, left: 90, right: 20, top: 90, bottom: 50 };
@@ -95,5 +88,5 @@ export function savePicture(name: string, { title, series, bars, marks, lines }:
       if (value !== undefined) context.lineTo(size.left + (index + 0.5) * step, y(Math.min(value, top)));
     context.stroke();
   }
-  canvas.toBlob((blob) => blob !== null && save(blob, `${name}.png`));
+  canvas.toBlob((blob) => blob !== null && saveFile(blob, `${name}.png`));
 }

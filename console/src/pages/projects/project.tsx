@@ -27,6 +27,7 @@ import { keysKey } from '../keys/queries.js';
 import { RateLimitWords } from '../keys/rate-limit-fields.js';
 import { BudgetBars } from './budget-bars.js';
 import { ProjectDialog } from './project-form.js';
+import { PromptLogSection } from './prompt-log.js';
 import { projectKey, useProjectsChanged } from './queries.js';
 
 const keysShown = 20;
@@ -118,6 +119,7 @@ function One({ project }: { project: Project }) {
           />
         </Card>
       </Section>
+      <PromptLogSection project={project} />
       <KeysOf project={project} />
       <UsageOf filter={{ project: project.id }} />
       {open === 'edit' && <ProjectDialog project={project} onClose={close} />}

@@ -20,6 +20,7 @@ import { RateLimitWords } from '../keys/rate-limit-fields.js';
 import { AccountBudgetSection } from './account-budgets.js';
 import { BudgetBars } from './budget-bars.js';
 import { ProjectDialog } from './project-form.js';
+import { PrivacySection } from './prompt-log.js';
 import { useProjects } from './queries.js';
 
 export default function ProjectsPage() {
@@ -60,6 +61,7 @@ export default function ProjectsPage() {
           }}
         </Fetched>
       </Section>
+      <PrivacySection />
       {isCreating && <ProjectDialog onClose={() => setCreating(false)} />}
     </>
   );

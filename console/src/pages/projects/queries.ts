@@ -11,6 +11,8 @@ const namesMs = 30_000;
 export const projectsKey = (accountId: string) => ['projects', accountId] as const;
 /** One project. */
 export const projectKey = (accountId: string, projectId: string) => ['projects', accountId, 'one', projectId] as const;
+/** Whether the account permits logging prompts. */
+export const privacyKey = (accountId: string) => ['projects', accountId, 'privacy'] as const;
 /** The budgets of the account itself. */
 export const accountBudgetsKey = (accountId: string) => ['projects', accountId, 'budgets'] as const;
 

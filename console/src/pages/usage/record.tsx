@@ -23,6 +23,7 @@ import { RefusedInstead } from '../refusals/refusal-table.js';
 import { RecordAttempts } from './record-attempts.js';
 import { RecordCharge } from './record-charge.js';
 import { RecordMoney } from './record-money.js';
+import { RecordPrompt } from './record-prompt.js';
 import { useKeyNames } from './use-view.js';
 
 /** The call as a page, for a user who opens its address. */
@@ -52,7 +53,8 @@ export function RecordDetails({ requestId }: { requestId: string }) {
   const query = useQuery({
     queryKey: ['usage', account.id, 'record', requestId],
     queryFn: ({ signal }) => getRecord(account.id, requestId, signal),
-    refetchInterval: ({ state }) => (state.data !== undefined && state.data.settlement === null ? liveMs : false),
+    refetchInterval: ({ state }) =>
+      state.data !== undefined && (state.data.settlement === null || state.data.prompt_log === 'pending') ? liveMs : false,
   });
   const fetched = <Fetched query={query}>{(record) => <Details record={record} />}</Fetched>;
   const isMissing = query.error instanceof ApiError && query.error.code === 'not_found';
@@ -90,6 +92,7 @@ function Details({ record }: { record: UsageRecordDetail }) {
       )}
       <RecordCharge record={record} />
       <RecordMoney record={record} />
+      <RecordPrompt record={record} />
       <TheCall record={record} />
       <RecordAttempts record={record} />
     </>
