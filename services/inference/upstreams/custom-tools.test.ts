@@ -4,7 +4,7 @@ import { callArgumentsJson, customToolInput, toolDescription } from './custom-to
 
 test('the free text of a custom tool survives the function that stands for it, also when it is cut off', () => {
   const text = '*** Begin Patch\n"x" \\ é';
-  expect(customToolInput(callArgumentsJson({ id: 'a', name: 'patch', argumentsJson: text, isCustom: true }))).toBe(text);
+  expect(customToolInput(callArgumentsJson({ argumentsJson: text, isCustom: true }))).toBe(text);
   expect(customToolInput('{"input":"*** Beg')).toBe('*** Beg');
   expect(customToolInput('"plain"')).toBe('plain');
   expect(customToolInput('{"patch":1}')).toBe('{"patch":1}');

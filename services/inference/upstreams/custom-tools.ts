@@ -11,13 +11,13 @@ export function customToolParameters(): JsonObject {
 }
 
 /** Returns the description of a tool, which for a custom tool includes what its text must be. */
-export function toolDescription({ description, custom }: Tool): string {
+export function toolDescription({ description, custom }: Pick<Tool, 'description' | 'custom'>): string {
   if (custom === undefined || custom.grammar === '') return description;
   return `${description}\n\nThe parameter "${parameter}" must match this ${custom.grammarSyntax} grammar:\n${custom.grammar}`.trimStart();
 }
 
 /** Returns the arguments of a past call as JSON. */
-export function callArgumentsJson({ argumentsJson, isCustom }: ToolCallPart): string {
+export function callArgumentsJson({ argumentsJson, isCustom }: Pick<ToolCallPart, 'argumentsJson' | 'isCustom'>): string {
   return isCustom === true ? JSON.stringify({ [parameter]: argumentsJson }) : argumentsJson;
 }
 

@@ -4,11 +4,14 @@
 export interface ChatCompletionsFlavour {
   /** OpenAI's own servers: they reject `max_tokens` for reasoning models, and any field they do not know. */
   readonly isOpenAi: boolean;
+  /** Whether another server has custom tools; absent: no. */
+  readonly takesCustomTools?: boolean;
 }
 
-/** Returns the flavour of the server behind a base_url. */
-export function flavourOf(baseUrl: string): ChatCompletionsFlavour {
-  return { isOpenAi: /(^|\.)openai\.(com|azure\.com)$/.test(new URL(baseUrl).hostname) };
+/** Returns the flavour of the server behind a base_url, whose operator allows these fields. */
+export function flavourOf(baseUrl: string, allowedFields: readonly string[] = []): ChatCompletionsFlavour {
+  const isOpenAi = /(^|\.)openai\.(com|azure\.com)$/.test(new URL(baseUrl).hostname);
+  return { isOpenAi, takesCustomTools: isOpenAi || allowedFields.includes('tools.custom') };
 }
 
 /** Reports whether a request for this model may mark cache breakpoints in its prompt: OpenAI's models from gpt-5.6 on. */

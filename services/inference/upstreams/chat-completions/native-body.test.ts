@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { GenerateRequest, ApiFormat } from '#proto/inference/v1/inference.js';
+import { flavourOf } from './flavour.js';
 import { chatCompletionsBody } from './request.js';
 
 const openAi = { isOpenAi: true };
@@ -34,6 +35,58 @@ const history = [
     thinking_blocks: [{ type: 'thinking', thinking: 'r', signature: 's' }],
   },
 ];
+
+describe('custom tools in the body for a caller of the same format', () => {
+  const custom = {
+    name: 'c',
+    description: 'Runs code.',
+    format: { type: 'grammar', grammar: { syntax: 'lark', definition: 'start: "x"' } },
+  };
+  const called = { id: 'a', type: 'custom', custom: { name: 'c', input: 'x "' } };
+  const f = { type: 'function', function: { name: 'f' } };
+  const named = { type: 'custom', custom: { name: 'c' } };
+  const fields = {
+    messages: [
+      { role: 'user', content: '"type":"custom"' },
+      { role: 'assistant', tool_calls: [called] },
+      { role: 'tool', tool_call_id: 'a', content: 'y' },
+    ],
+    tools: [f, { type: 'custom', custom }],
+    tool_choice: named,
+  };
+
+  it('become functions for servers that have none, also in the choice among them and in past calls', () => {
+    const { body } = built(fields);
+    expect(body['tools']).toEqual([
+      f,
+      {
+        type: 'function',
+        function: {
+          name: 'c',
+          description: expect.stringMatching(/^Runs code\..*lark grammar:\nstart: "x"$/s),
+          parameters: { type: 'object', properties: { input: { type: 'string' } }, required: ['input'], additionalProperties: false },
+        },
+      },
+    ]);
+    expect(body['tool_choice']).toEqual({ type: 'function', function: { name: 'c' } });
+    expect(body['messages']).toEqual([
+      fields.messages[0],
+      { role: 'assistant', tool_calls: [{ id: 'a', type: 'function', function: { name: 'c', arguments: '{"input":"x \\""}' } }] },
+      fields.messages[2],
+    ]);
+    const allowed = { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [named, f] } };
+    expect(built({ ...fields, tool_choice: allowed }).body['tool_choice']).toEqual({
+      type: 'allowed_tools',
+      allowed_tools: { mode: 'auto', tools: [{ type: 'function', function: { name: 'c' } }, f] },
+    });
+  });
+
+  it('stay what they are for OpenAI, and for a server whose operator allows them', () => {
+    for (const flavour of [openAi, flavourOf('https://vendor.test/v1', ['tools.custom'])])
+      expect(built(fields, flavour).body).toMatchObject(fields);
+    expect(flavourOf('https://vendor.test/v1').takesCustomTools).toBe(false);
+  });
+});
 
 describe('the body for a caller of the same format', () => {
   it("has our fields, and everything of the caller's unchanged", () => {

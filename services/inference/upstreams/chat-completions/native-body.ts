@@ -2,21 +2,24 @@
 import { type JsonObject, isObject } from '../stream-decoder.js';
 import type { UpstreamBody } from '../http/wire.js';
 import type { ChatCompletionsFlavour } from './flavour.js';
+import { mayHaveCustomTools, withFunctions } from './native-custom-tools.js';
 
 /**
  * Returns the body of `ours` and the caller's fields. A large body is parsed again only if its text shows that something in it
  * would be rejected by this server; that is then changed or left out. `fieldsJson` has no spaces around the names of its own fields.
  */
 export function nativeBody(ours: JsonObject, fieldsJson: string, flavour: ChatCompletionsFlavour): UpstreamBody {
-  const { json, dropped } = flavour.isOpenAi ? forOpenAi(fieldsJson) : { json: forOthers(fieldsJson), dropped: [] };
+  const { json, dropped } = flavour.isOpenAi ? forOpenAi(fieldsJson) : { json: forOthers(fieldsJson, flavour), dropped: [] };
   const head = JSON.stringify(ours);
   return { json: json.length <= 2 ? head : `${head.slice(0, -1)},${json.slice(1)}`, dropped };
 }
 
-/** Replaces the role "developer" with "system": few servers other than OpenAI's know it. */
-function forOthers(fieldsJson: string): string {
-  if (!fieldsJson.includes('"developer"')) return fieldsJson;
-  const fields = JSON.parse(fieldsJson) as JsonObject;
+/** Replaces what few servers other than OpenAI's know: the role "developer" with "system", and custom tools with functions unless the operator allows them. */
+function forOthers(fieldsJson: string, { takesCustomTools }: ChatCompletionsFlavour): string {
+  const hasCustomTools = takesCustomTools !== true && mayHaveCustomTools(fieldsJson);
+  if (!hasCustomTools && !fieldsJson.includes('"developer"')) return fieldsJson;
+  const given = JSON.parse(fieldsJson) as JsonObject;
+  const fields = hasCustomTools ? withFunctions(given) : given;
   const messages = listOf(fields['messages']).map((message) =>
     isObject(message) && message['role'] === 'developer' ? { ...message, role: 'system' } : message,
   );

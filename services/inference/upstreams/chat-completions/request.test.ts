@@ -233,6 +233,6 @@ describe('OpenAI', () => {
     ['https://notopenai.com/v1', false],
     ['http://127.0.0.1:8000/v1', false],
   ])('is recognised by its host: %s', (baseUrl, isOpenAi) => {
-    expect(flavourOf(baseUrl)).toEqual({ isOpenAi });
+    expect(flavourOf(baseUrl)).toMatchObject({ isOpenAi });
   });
 });

@@ -13,13 +13,14 @@ import { callerToolNames } from './tool-names.js';
 
 /** Returns the chat-completions wire format for the upstream `upstreamId` at `baseUrl`, which also takes `allowedFields` from callers of the format. */
 export function chatCompletionsWire(upstreamId: string, baseUrl: string, allowedFields: readonly string[] = []): Wire {
-  const flavour = flavourOf(baseUrl);
+  const flavour = flavourOf(baseUrl, allowedFields);
   const rules = withOperatorFields(flavour.isOpenAi ? publishedOnly : compatibleServers, allowedFields);
   const format = ApiFormat.API_FORMAT_CHAT_COMPLETIONS;
   return {
     format,
     providerName: flavour.isOpenAi ? 'openai' : upstreamId,
     generatePath: '/chat/completions',
+    replacesCustomTools: flavour.takesCustomTools !== true,
     headers: (secret): Record<string, string> => (secret === undefined ? {} : { authorization: `Bearer ${secret}` }),
     generateBody(request, model, streams) {
       assertToolsAllowed(request, format, allowedFields);

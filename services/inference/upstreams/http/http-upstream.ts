@@ -154,7 +154,7 @@ export class HttpUpstream implements Upstream {
         requestId,
         droppedFields: body.dropped,
         isNative,
-        customTools: isNative ? undefined : customToolNames(request.prompt),
+        customTools: isNative && this.wire.replacesCustomTools !== true ? undefined : customToolNames(request.prompt),
       });
       const chunks = decodedBody(answer, headers['content-encoding'])[Symbol.asyncIterator]();
       for await (const message of relay({

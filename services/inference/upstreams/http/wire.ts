@@ -33,6 +33,8 @@ export interface Wire {
   readonly format: RemoteWireFormat;
   /** The vendor's name in traces. */
   readonly providerName: string;
+  /** Whether custom tools of callers of the format become functions too. */
+  readonly replacesCustomTools?: boolean;
   /** Path of a generation below base_url. */
   readonly generatePath: string;
   /** Returns the headers beside content-type: authentication, version and beta flags. */
