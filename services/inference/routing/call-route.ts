@@ -20,7 +20,7 @@ export interface NextAttempt {
 }
 
 /** What of a request matters for its route. */
-export type RoutedRequest = Pick<GenerateRequest, 'inputTokensMax' | 'affinityScope' | 'prompt'>;
+export type RoutedRequest = Pick<GenerateRequest, 'inputTokensMax' | 'affinityScope' | 'prompt' | 'native'>;
 
 /** Routes one call. */
 export class CallRoute {
@@ -270,7 +270,15 @@ export class CallRoute {
     const best = bestOf(credentials.map((credential) => this.#standingOf(position, credential, nowMs))) ?? own;
     const known = this.#known[position]!;
     const { latencyMs } = known.health;
-    return { position, priority, weight, latencyMs, badShare: known.health.badShare(nowMs), draw: this.#draw(known), ...best };
+    const rank = priority + (this.#isForeign(position, priority) ? foreignStep : 0);
+    return { position, priority: rank, weight, latencyMs, badShare: known.health.badShare(nowMs), draw: this.#draw(known), ...best };
+  }
+
+  /** Reports whether a target has another format than the caller, and no target of its priority has a weight: weights share calls of every format. */
+  #isForeign(position: number, priority: number): boolean {
+    const { native } = this.request;
+    if (native === undefined || this.targets[position]!.upstream.format === native.format) return false;
+    return this.targets.every(({ target }, other) => (target.priority ?? other) !== priority || target.weight === undefined);
   }
 
   /** Returns the draw of a target or credential for the beginning of the prompt; undefined if the call has no affinity. */
@@ -319,6 +327,9 @@ export class CallRoute {
     return this.#refused === undefined ? all : all.filter((credential) => !this.#refused!.has(credential));
   }
 }
+
+/** Priorities are whole numbers, so this puts a target behind the others of its own. */
+const foreignStep = 0.5;
 
 type Standing = Pick<Candidate, 'standing' | 'untilMs'>;
 

@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { AppError } from '#client/errors/app-error.js';
 import type { Reason } from '#rules/reasons.js';
-import { ApiFormat } from '#proto/inference/v1/inference.js';
+import { ApiFormat, NativeRequest } from '#proto/inference/v1/inference.js';
 import { ManualClock } from '#kit/clock.js';
 import { windowMemory, WindowTable } from '#kit/limits/window-table.js';
 import { recordingLogger } from '#kit/testing/log.js';
@@ -28,12 +28,23 @@ function start(changes: Parameters<typeof testConfig>[0] = {}) {
   const call = (
     names: string[],
     outcome: (name: string, credential: string | undefined) => Reason | VendorRefusal | undefined,
-    { format = ApiFormat.API_FORMAT_MESSAGES, credentials = [] as UpstreamCredential[] } = {},
+    {
+      format = ApiFormat.API_FORMAT_MESSAGES,
+      credentials = [] as UpstreamCredential[],
+      caller = undefined as ApiFormat | undefined,
+      weight = undefined as number | undefined,
+    } = {},
   ): string[] => {
     const targets = names.map(
-      (name) => ({ target: { upstreamId: name, upstreamModel: 'm' }, upstream: { format, credentials } }) as unknown as ResolvedTarget,
+      (name) =>
+        ({
+          // Those with a number behind their names have it as their priority, and are of another format if they begin with "x".
+          target: { upstreamId: name, upstreamModel: 'm', priority: /\d/.test(name) ? Number(name.at(-1)) : undefined, weight },
+          upstream: { format: name.startsWith('x') ? ApiFormat.API_FORMAT_RESPONSES : format, credentials },
+        }) as unknown as ResolvedTarget,
     );
-    const route = new CallRoute(router, targets, { inputTokensMax: 0, affinityScope: undefined, prompt: undefined });
+    const native = caller === undefined ? undefined : NativeRequest.fromPartial({ format: caller });
+    const route = new CallRoute(router, targets, { inputTokensMax: 0, affinityScope: undefined, prompt: undefined, native });
     const tried: string[] = [];
     let target: ResolvedTarget | undefined = route.first();
     while (target !== undefined) {
@@ -62,6 +73,20 @@ function start(changes: Parameters<typeof testConfig>[0] = {}) {
 const aIsBroken = (name: string): Reason | undefined => (name === 'a' ? 'upstream_failed' : undefined);
 
 describe('calls', () => {
+  it('go to a target of their own format first, among those of one priority without weights', () => {
+    const { call } = start();
+    const fine = () => undefined;
+    const [responses, messages] = [ApiFormat.API_FORMAT_RESPONSES, ApiFormat.API_FORMAT_MESSAGES];
+    const names = ['a0', 'xb0', 'c1'];
+    expect(call(names, fine, { caller: responses })).toEqual(['xb0']);
+    expect(call(names, fine, { caller: messages })).toEqual(['a0']);
+    expect(call(names, fine)).toEqual(['a0']);
+    expect(call(names, fine, { caller: responses, weight: 1 })).toEqual(['a0']);
+    expect(call(['a0', 'xb1'], fine, { caller: responses })).toEqual(['a0']);
+    // The others of the priority follow before those of the next.
+    expect(call(names, (name) => (name === 'c1' ? undefined : 'upstream_failed'), { caller: responses })).toEqual(['xb0', 'a0', 'c1']);
+  });
+
   it('skip a target after five failures, and try it once each time that its ejection ends', () => {
     const { clock, call, lines } = start();
     const calls = Array.from({ length: 60 }, () => call(['a', 'b'], aIsBroken).join(''));
