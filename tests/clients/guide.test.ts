@@ -15,8 +15,8 @@ const address = 'http://127.0.0.1:8080';
 const runsAll = process.env['TOLLGATE_TEST_CLIENTS'] === '1';
 /** The libraries for Python that other tests need too. */
 const ofEveryTest = ['openai', 'anthropic'];
-/** Pages without an example that prints something. Codex has a test of its own. */
-const withoutOutput = ['codex', 'curl'];
+/** Pages without an example that prints something: Codex has a test of its own. */
+const withoutOutput = ['codex'];
 
 interface Example {
   /** The page. */
@@ -32,7 +32,8 @@ const examples = pages.flatMap((client) =>
     ([, language, code, printed]): Example => ({ client, language: language!, code: code!, printed: printed! }),
   ),
 );
-const isShort = ({ client, language }: Example): boolean => language === 'js' || (language === 'python' && ofEveryTest.includes(client));
+const isShort = ({ client, language }: Example): boolean =>
+  language === 'js' || client === 'curl' || (language === 'python' && ofEveryTest.includes(client));
 
 let system: System;
 let home: string;
