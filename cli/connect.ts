@@ -6,6 +6,7 @@ import { type AuthService, AuthServiceDefinition } from '#proto/auth/v1/auth.js'
 import { type CallerService, CallerServiceDefinition } from '#proto/auth/v1/callers.js';
 import { type NotificationService, NotificationServiceDefinition } from '#proto/auth/v1/notifications.js';
 import { type UserService, UserServiceDefinition } from '#proto/auth/v1/users.js';
+import { type WebhookService, WebhookServiceDefinition } from '#proto/auth/v1/webhooks.js';
 import { type CatalogService, CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
 import { type InferenceService, InferenceServiceDefinition } from '#proto/inference/v1/inference.js';
 import { type AlertService, AlertServiceDefinition } from '#proto/ledger/v1/alerts.js';
@@ -36,6 +37,7 @@ export interface Services {
   readonly users: UserService;
   readonly callers: CallerService;
   readonly notifications: NotificationService;
+  readonly webhooks: WebhookService;
   readonly catalog: CatalogService;
   readonly ledger: LedgerService;
   readonly alerts: AlertService;
@@ -73,6 +75,7 @@ export async function connect(config: CliConfig): Promise<Services> {
     users: connectionTo('auth').client(UserServiceDefinition),
     callers: connectionTo('auth').client(CallerServiceDefinition),
     notifications: connectionTo('auth').client(NotificationServiceDefinition),
+    webhooks: connectionTo('auth').client(WebhookServiceDefinition),
     catalog: connectionTo('catalog').client(CatalogServiceDefinition),
     ledger: connectionTo('ledger').client(LedgerServiceDefinition),
     alerts: connectionTo('ledger').client(AlertServiceDefinition),

@@ -18,6 +18,7 @@ import { memberCommand } from './commands/member.js';
 import { notificationsCommand } from './commands/notifications.js';
 import { projectCommand } from './commands/project.js';
 import { userCommand } from './commands/user.js';
+import { webhookCommand } from './commands/webhook.js';
 import { ledgerCommand } from './commands/ledger.js';
 import { modelCommand } from './commands/model.js';
 import { priceCommand } from './commands/price.js';
@@ -42,6 +43,7 @@ const nouns: readonly ((cli: Cli) => Command)[] = [
   statementCommand,
   codeCommand,
   alertCommand,
+  webhookCommand,
   notificationsCommand,
   ledgerCommand,
   usageCommand,

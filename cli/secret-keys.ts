@@ -6,12 +6,7 @@ import type { CliConfig } from './config.js';
 import { operatorCall, type Services } from './connect.js';
 
 /** The services that encrypt secrets, and the names of their key files in the data folder of the launcher of the distributed mode. */
-export const keyFileNames = {
-  auth: 'auth-secret-key',
-  ledger: 'ledger-secret-key',
-  metering: 'metering-secret-key',
-  inference: 'secret-key',
-} as const;
+export const keyFileNames = { auth: 'auth-secret-key', metering: 'metering-secret-key', inference: 'secret-key' } as const;
 
 /** One of these services. */
 export type SealingService = keyof typeof keyFileNames;

@@ -28,6 +28,7 @@ import { AuthServiceDefinition, CreateAccountRequest } from '#proto/auth/v1/auth
 import { CallerServiceDefinition } from '#proto/auth/v1/callers.js';
 import { CreateUserRequest, UserServiceDefinition } from '#proto/auth/v1/users.js';
 import { NotificationServiceDefinition } from '#proto/auth/v1/notifications.js';
+import { WebhookServiceDefinition } from '#proto/auth/v1/webhooks.js';
 import { CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
 import { InferenceServiceDefinition } from '#proto/inference/v1/inference.js';
 import { AlertServiceDefinition } from '#proto/ledger/v1/alerts.js';
@@ -89,7 +90,6 @@ describe('the gateway’s certificate', () => {
     const alerts = createAlerts(parseSettings(ledgerSettings, {}), {
       ...ledgerDeps,
       auditLog: ledger.auditLog,
-      secretKeys,
       notifications: localClient(NotificationServiceDefinition, notifications, { caller: 'ledger' }),
       publicUrl: undefined,
     });
@@ -119,6 +119,7 @@ describe('the gateway’s certificate', () => {
       offer(AuthServiceDefinition, auth),
       offer(CallerServiceDefinition, auth.callers),
       offer(NotificationServiceDefinition, auth.notifications),
+      offer(WebhookServiceDefinition, auth.webhooks),
       offer(UserServiceDefinition, auth.users),
       offer(CatalogServiceDefinition, catalog),
       offer(LedgerServiceDefinition, ledger),

@@ -3,6 +3,7 @@ import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
 import { CallerServiceDefinition } from '#proto/auth/v1/callers.js';
 import { NotificationServiceDefinition } from '#proto/auth/v1/notifications.js';
 import { UserServiceDefinition } from '#proto/auth/v1/users.js';
+import { WebhookServiceDefinition } from '#proto/auth/v1/webhooks.js';
 import { CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
 import { InferenceServiceDefinition } from '#proto/inference/v1/inference.js';
 import { AlertServiceDefinition } from '#proto/ledger/v1/alerts.js';
@@ -38,6 +39,7 @@ await runProcess({
         users: auth.client(UserServiceDefinition),
         callers: auth.client(CallerServiceDefinition),
         notifications: auth.client(NotificationServiceDefinition),
+        webhooks: auth.client(WebhookServiceDefinition),
         catalog: catalog.client(CatalogServiceDefinition),
         ledger: timed(
           LedgerServiceDefinition,

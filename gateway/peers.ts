@@ -13,6 +13,7 @@ export interface GatewayPeers {
   readonly users: ConsolePeers['users'];
   readonly callers: ConsolePeers['callers'];
   readonly notifications: ConsolePeers['notifications'];
+  readonly webhooks: ConsolePeers['webhooks'];
   readonly catalog: Pick<CatalogService, 'watchCatalog' | 'listPriceVersions'> & ConsolePeers['catalog'];
   readonly ledger: Pick<LedgerService, 'hold' | 'release' | 'getBalance' | 'listKeySpend'> & ConsolePeers['ledger'];
   readonly alerts: ConsolePeers['alerts'];

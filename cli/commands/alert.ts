@@ -1,6 +1,6 @@
 // tollgate alert: the low-balance alert of an account, and its deliveries.
 import { Command } from 'commander';
-import { NotificationState } from '#proto/auth/v1/notifications.js';
+import { NotificationChannel, NotificationState } from '#proto/auth/v1/notifications.js';
 import { chooseAccount, withAccount } from '../accounts.js';
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
@@ -18,14 +18,12 @@ interface AccountOption {
 
 interface SetOptions extends AccountOption {
   readonly email?: string[];
-  readonly webhook?: string;
-  readonly newSecret?: boolean;
   readonly off?: boolean;
 }
 
 /** The noun `alert`. */
 export function alertCommand(cli: Cli): Command {
-  const alert = new Command('alert').description('The low-balance alert of an account: by mail and by webhook.');
+  const alert = new Command('alert').description('The alerts of an account by mail. `tollgate webhook` sets up webhooks.');
 
   withAccount(alert.command('get'))
     .description('Show the alert, and whether the balance is below its threshold.')
@@ -36,32 +34,25 @@ export function alertCommand(cli: Cli): Command {
     );
 
   withAccount(alert.command('set'))
-    .description('Replace the alert: destinations that are not named are removed.')
+    .description('Replace the alert: addresses that are not named are removed.')
     .argument(
       '<usd>',
       'the threshold: it fires once when the settled balance falls below it, and again only after the balance has clearly risen',
       parsePositiveAmount,
     )
     .option('--email <address...>', 'the recipients of the mail')
-    .option('--webhook <url>', 'the URL for the signed webhook request')
-    .option('--new-secret', 'replace the signing secret')
     .option('--off', 'keep the alert, but turn it off')
     .action((thresholdNanoUsd: bigint, options: SetOptions) =>
       cli.withServices(async (services) => {
         const accountId = await chooseAccount(services.auth, options.account);
-        const { email: emails = [], webhook: webhookUrl = '', newSecret: rotateWebhookSecret = false, off = false } = options;
-        const { webhookSecret } = await services.alerts.putAlert(
-          { accountId, enabled: !off, thresholdNanoUsd, emails, webhookUrl, rotateWebhookSecret },
-          operatorCall(),
-        );
-        cli.out.show(alertView, await readAlert(services, accountId), webhookSecret === '' ? {} : { webhook_secret: webhookSecret });
-        if (webhookSecret !== '')
-          cli.out.note(`\nWebhook requests are signed with this secret, which is not shown again:\n${webhookSecret}`);
+        const { email: emails = [], off = false } = options;
+        await services.alerts.putAlert({ accountId, enabled: !off, thresholdNanoUsd, emails }, operatorCall());
+        cli.out.show(alertView, await readAlert(services, accountId));
       }),
     );
 
   withAccount(alert.command('test'))
-    .description('Send a test to every destination and wait for the results. Exit code 1 when any delivery fails.')
+    .description('Send a test to every address and wait for the results. Exit code 1 when any delivery fails.')
     .action((options: AccountOption) =>
       cli.withServices(async ({ auth, alerts }) => {
         const { notifications } = await alerts.testAlert(
@@ -80,8 +71,10 @@ export function alertCommand(cli: Cli): Command {
     .action((options: AccountOption & PageOptions) =>
       cli.withServices(async ({ auth, notifications }) => {
         const accountId = await chooseAccount(auth, options.account);
+        const channel = NotificationChannel.NOTIFICATION_CHANNEL_MAIL;
         await listPages(cli, deliveryView, options, async (pageSize, pageToken) => {
-          const response = await notifications.listNotifications({ accountId, pageSize, pageToken }, operatorCall());
+          const request = { accountId, pageSize, pageToken, channel, endpointId: '' };
+          const response = await notifications.listNotifications(request, operatorCall());
           return { items: response.notifications, nextPageToken: response.nextPageToken };
         });
       }),

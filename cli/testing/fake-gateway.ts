@@ -73,6 +73,7 @@ import {
   UnsettledState,
   type UsageRecord,
 } from '#proto/metering/v1/metering.js';
+import { webhookBody } from '#rules/webhook-events.js';
 import { ProcessInfo } from '#proto/process/v1/process.js';
 
 /** The current time in all tests of the CLI. */
@@ -580,23 +581,24 @@ function inference(state: FakeState): object {
 function alerts(state: FakeState): object {
   return {
     getAlert: async () => state.alert,
-    putAlert: async ({ accountId, enabled, thresholdNanoUsd, emails, webhookUrl, rotateWebhookSecret }: PutAlertRequest) => {
-      const webhookSecret = webhookUrl !== '' && (rotateWebhookSecret || state.alert.alert?.webhookUrl === '') ? 'whsec_fresh' : '';
-      state.alert = GetAlertResponse.fromPartial({ alert: { accountId, enabled, thresholdNanoUsd, emails, webhookUrl } });
-      return { alert: state.alert.alert, webhookSecret };
+    putAlert: async ({ accountId, enabled, thresholdNanoUsd, emails }: PutAlertRequest) => {
+      state.alert = GetAlertResponse.fromPartial({ alert: { accountId, enabled, thresholdNanoUsd, emails } });
+      return { alert: state.alert.alert };
     },
     testAlert: async () => {
       const { NOTIFICATION_STATE_DELIVERED: delivered, NOTIFICATION_STATE_FAILED: failed } = NotificationState;
       const isTaken = state.alertOutcome === '';
       const amounts = { threshold_usd: '10', settled_usd: '20', available_usd: '20' };
+      const accountId = state.alert.alert!.accountId;
+      const event = { id: newId('evt'), type: 'balance.low', accountId, atMs: testNowMs, data: amounts } as const;
       const notification = Notification.fromPartial({
         id: newId('ntf'),
-        channel: NotificationChannel.NOTIFICATION_CHANNEL_WEBHOOK,
-        destination: state.alert.alert?.webhookUrl ?? '',
+        channel: NotificationChannel.NOTIFICATION_CHANNEL_MAIL,
+        destination: state.alert.alert!.emails[0] ?? '',
         state: isTaken ? delivered : failed,
         attempts: 1,
-        lastResult: isTaken ? 'status 200' : state.alertOutcome,
-        eventJson: JSON.stringify({ id: newId('evt'), type: 'balance.low.test', ...amounts }),
+        lastResult: isTaken ? '250 taken' : state.alertOutcome,
+        eventJson: webhookBody(event, true),
         createdAtMs: BigInt(testNowMs),
       });
       state.notifications.unshift(notification);

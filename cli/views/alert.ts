@@ -1,14 +1,16 @@
 // The output of alerts and their deliveries.
-import { type Notification, NotificationChannel, NotificationState } from '#proto/auth/v1/notifications.js';
+import { type Notification, NotificationState } from '#proto/auth/v1/notifications.js';
 import type { GetAlertResponse } from '#proto/ledger/v1/alerts.js';
 import { parseUsd } from '#rules/money.js';
+import type { WebhookBody } from '#rules/webhook-events.js';
 import { instant, instantJson, type Json, usd, usdJson, type View } from '../output.js';
 import { wordsOf } from '../parse.js';
 
-const channels = wordsOf<NotificationChannel>(NotificationChannel, 'NOTIFICATION_CHANNEL_');
 const states = wordsOf<NotificationState>(NotificationState, 'NOTIFICATION_STATE_');
-const maybe = (ms: bigint): string => (ms === 0n ? '' : instant(ms));
-const maybeJson = (ms: bigint): string | null => (ms === 0n ? null : instantJson(ms));
+/** Returns an instant; empty for 0. */
+export const maybe = (ms: bigint): string => (ms === 0n ? '' : instant(ms));
+/** Returns an instant; null for 0. */
+export const maybeJson = (ms: bigint): string | null => (ms === 0n ? null : instantJson(ms));
 
 /** An alert, and whether mail can be sent for it. */
 export interface AlertNow extends GetAlertResponse {
@@ -28,7 +30,6 @@ export const alertView: View<AlertNow> = {
     fired: alert!.fired,
     fired_at: maybeJson(alert!.firedAtMs),
     emails: alert!.emails,
-    webhook_url: alert!.webhookUrl === '' ? null : alert!.webhookUrl,
     mail_configured: mailConfigured,
     updated_at: maybeJson(alert!.updatedAtMs),
   }),
@@ -46,64 +47,46 @@ export const alertView: View<AlertNow> = {
       text: ({ alert, mailConfigured }) =>
         `${alert!.emails.join(', ')}${alert!.emails.length > 0 && !mailConfigured ? ' (no mail server: TOLLGATE_SMTP_URL)' : ''}`,
     },
-    { title: 'webhook', text: ({ alert }) => alert!.webhookUrl },
   ],
 };
 
-/** The event of an alert's notifications (docs/alerts.md). */
-type AlertEvent = { readonly id: string } & (
-  | {
-      readonly type: 'balance.low' | 'balance.low.test';
-      readonly threshold_usd: string;
-      readonly settled_usd: string;
-      readonly available_usd: string;
-    }
-  | { readonly type: 'key.refused'; readonly key_id: string; readonly project_id: string; readonly reason: string }
-  | {
-      readonly type: 'budget.reached';
-      readonly budget_id: string;
-      readonly scope: string;
-      readonly scope_id: string;
-      readonly period: string;
-      readonly percent: number;
-      readonly limit_usd: string;
-      readonly spent_usd: string;
-    }
-);
+/** The event of a mail; empty for a mail about something else. */
+type MailEvent = WebhookBody | { readonly id?: undefined; readonly type?: undefined };
 
-const eventOf = ({ eventJson }: Notification): AlertEvent => JSON.parse(eventJson) as AlertEvent;
-const isTest = (notification: Notification): boolean => eventOf(notification).type === 'balance.low.test';
+const eventOf = ({ eventJson }: Notification): MailEvent => JSON.parse(eventJson) as MailEvent;
+const isTest = (event: MailEvent): boolean => event.type !== undefined && event.test === true;
 
-function whatOf(event: AlertEvent): string {
-  if (event.type === 'budget.reached') return `${event.percent}% of the budget of the ${event.scope} (${event.period})`;
-  if (event.type === 'key.refused') return `calls of ${event.key_id} refused (${event.reason})`;
-  return event.type === 'balance.low.test' ? 'test' : 'low balance';
+function whatOf(event: MailEvent): string {
+  if (event.type === 'budget.reached') return `${event.data.percent}% of the budget of the ${event.data.scope} (${event.data.period})`;
+  if (event.type === 'key.refused') return `calls of ${event.data.key_id} refused (${event.data.reason})`;
+  if (event.type === 'balance.low') return isTest(event) ? 'test' : 'low balance';
+  return 'webhook endpoint disabled';
 }
 
-function figuresJson(event: AlertEvent): { [name: string]: Json } {
+function figuresJson(event: MailEvent): { [name: string]: Json } {
   if (event.type === 'budget.reached') {
-    const { budget_id, scope, scope_id, period, percent, limit_usd, spent_usd } = event;
+    const { budget_id, scope, scope_id, period, percent, limit_usd, spent_usd } = event.data;
     const amounts = { ...usdJson('limit', parseUsd(limit_usd)!), ...usdJson('spent', parseUsd(spent_usd)!) };
     return { budget_id, scope, scope_id, period, percent, ...amounts };
   }
-  if (event.type === 'key.refused') return { key_id: event.key_id, project_id: event.project_id, reason: event.reason };
+  if (event.type === 'key.refused') return { ...event.data };
+  if (event.type !== 'balance.low') return {};
   return {
-    ...usdJson('threshold', parseUsd(event.threshold_usd)!),
-    ...usdJson('settled', parseUsd(event.settled_usd)!),
-    ...usdJson('available', parseUsd(event.available_usd)!),
+    ...usdJson('threshold', parseUsd(event.data.threshold_usd)!),
+    ...usdJson('settled', parseUsd(event.data.settled_usd)!),
+    ...usdJson('available', parseUsd(event.data.available_usd)!),
   };
 }
 
-/** One message to one destination. */
+/** One mail to one address. */
 export const deliveryView: View<Notification> = {
   json(notification) {
     const event = eventOf(notification);
     return {
       id: notification.id,
-      event_id: event.id,
+      event_id: event.id ?? null,
       account_id: notification.accountId,
-      test: isTest(notification),
-      channel: channels.of(notification.channel),
+      test: isTest(event),
       destination: notification.destination,
       state: states.of(notification.state),
       attempts: notification.attempts,
@@ -117,7 +100,6 @@ export const deliveryView: View<Notification> = {
   columns: [
     { title: 'time', text: ({ createdAtMs }) => instant(createdAtMs) },
     { title: 'what', text: (notification) => whatOf(eventOf(notification)) },
-    { title: 'by', text: ({ channel }) => channels.of(channel) },
     { title: 'to', text: ({ destination }) => destination },
     { title: 'state', text: ({ state }) => states.of(state) },
     { title: 'tries', text: ({ attempts }) => String(attempts), align: 'right' },

@@ -48,6 +48,7 @@ const accountPages: Readonly<Record<string, ComponentType>> = {
   '/billing/statements/:month': page(() => import('./pages/billing/statement.js')),
   '/billing/receipts/:entry': page(() => import('./pages/billing/receipt.js')),
   '/playground': page(() => import('./pages/playground/playground.js')),
+  '/webhooks': page(() => import('./pages/webhooks/webhooks.js')),
   '/members': page(() => import('./pages/users/members.js')),
   '/audit': page(() => import('./pages/users/audit.js')),
 };

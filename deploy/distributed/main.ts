@@ -124,7 +124,6 @@ async function build(config: { launcher: import('./config.js').DistributedConfig
       ...(name === 'auth' ? {} : { TOLLGATE_AUTH_ADDRESS: addresses.auth }),
       ...(name === 'metering' ? { TOLLGATE_LEDGER_ADDRESS: addresses.ledger, TOLLGATE_CATALOG_ADDRESS: addresses.catalog } : {}),
       ...(name === 'auth' ? { TOLLGATE_AUTH_SECRET_KEY_FILE: join(dataDir, 'auth-secret-key') } : {}),
-      ...(name === 'ledger' ? { TOLLGATE_LEDGER_SECRET_KEY_FILE: join(dataDir, 'ledger-secret-key') } : {}),
       ...(name === 'metering' ? { TOLLGATE_METERING_SECRET_KEY_FILE: join(dataDir, 'metering-secret-key') } : {}),
       ...(name === 'inference' ? { TOLLGATE_INFERENCE_SECRET_KEY_FILE: join(dataDir, 'secret-key') } : {}),
     })),

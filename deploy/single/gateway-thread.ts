@@ -5,6 +5,7 @@ import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
 import { CallerServiceDefinition } from '#proto/auth/v1/callers.js';
 import { NotificationServiceDefinition } from '#proto/auth/v1/notifications.js';
 import { UserServiceDefinition } from '#proto/auth/v1/users.js';
+import { WebhookServiceDefinition } from '#proto/auth/v1/webhooks.js';
 import { CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
 import { InferenceServiceDefinition } from '#proto/inference/v1/inference.js';
 import { AlertServiceDefinition } from '#proto/ledger/v1/alerts.js';
@@ -54,6 +55,7 @@ await runThread<GatewayThreadData>((data, { log, clock, common, thread, services
       users: services.client(UserServiceDefinition),
       callers: services.client(CallerServiceDefinition),
       notifications: services.client(NotificationServiceDefinition),
+      webhooks: services.client(WebhookServiceDefinition),
       catalog: services.client(CatalogServiceDefinition),
       ledger: services.client(LedgerServiceDefinition),
       alerts: services.client(AlertServiceDefinition),

@@ -5,6 +5,7 @@ import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
 import { CallerServiceDefinition } from '#proto/auth/v1/callers.js';
 import { NotificationServiceDefinition } from '#proto/auth/v1/notifications.js';
 import { UserServiceDefinition } from '#proto/auth/v1/users.js';
+import { WebhookServiceDefinition } from '#proto/auth/v1/webhooks.js';
 import { CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
 import { InferenceServiceDefinition } from '#proto/inference/v1/inference.js';
 import { AlertServiceDefinition } from '#proto/ledger/v1/alerts.js';
@@ -117,8 +118,6 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     clock,
     log,
     auditLog: ledger.auditLog,
-    secretKeys,
-    lostSecretKey,
     notifications: localClient(NotificationServiceDefinition, notifications, { caller: 'ledger', crossing }),
     publicUrl: config.gateway.publicUrl,
   });
@@ -150,6 +149,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
     offer(UserServiceDefinition, auth.users),
     offer(CallerServiceDefinition, auth.callers),
     offer(NotificationServiceDefinition, auth.notifications),
+    offer(WebhookServiceDefinition, auth.webhooks),
     offer(CatalogServiceDefinition, catalog),
     offer(LedgerServiceDefinition, ledger),
     offer(AlertServiceDefinition, alerts),
@@ -170,6 +170,7 @@ async function build(config: GroupValues<typeof settings>, host: ProcessHost): P
         users: localClient(UserServiceDefinition, users, as),
         callers: localClient(CallerServiceDefinition, decorateService(CallerServiceDefinition, auth.callers.service, chain), as),
         notifications: localClient(NotificationServiceDefinition, notifications, as),
+        webhooks: localClient(WebhookServiceDefinition, decorateService(WebhookServiceDefinition, auth.webhooks.service, chain), as),
         catalog: localClient(CatalogServiceDefinition, catalogService, as),
         ledger: localClient(LedgerServiceDefinition, ledgerService, as),
         alerts: localClient(AlertServiceDefinition, alertService, as),

@@ -52,7 +52,7 @@ export interface AuditedCall {
 
 /** Returns a call of each RPC that creates an event, ordered so that each call finds what it needs. */
 export function auditedCalls(services: TestServices): AuditedCall[] {
-  const { auth, callers, users, catalog, ledger, alerts, metering, inference } = services;
+  const { auth, callers, users, webhooks, catalog, ledger, alerts, metering, inference } = services;
   const made = {
     accountId: '',
     projectId: '',
@@ -67,6 +67,8 @@ export function auditedCalls(services: TestServices): AuditedCall[] {
     version: 0n,
     holdId: newId('req'),
     code: '',
+    endpoint: '',
+    delivery: '',
   };
   const batchId = newId('batch');
   const claims = (subject: string, email: string) => ({
@@ -124,6 +126,7 @@ export function auditedCalls(services: TestServices): AuditedCall[] {
   const ofCatalog = of('catalog.v1.CatalogService');
   const ofLedger = of('ledger.v1.LedgerService');
   const ofAlerts = of('ledger.v1.AlertService');
+  const ofWebhooks = of('auth.v1.WebhookService');
   const ofMetering = of('metering.v1.MeteringService');
   const ofInference = of('inference.v1.InferenceService');
   return [
@@ -504,6 +507,28 @@ export function auditedCalls(services: TestServices): AuditedCall[] {
     ofMetering('DeletePromptLog', 'prompt_log.delete', async () => metering.deletePromptLog(await logged(), developer()), {
       by: 'developer@example.com',
     }),
+    ofWebhooks('CreateWebhookEndpoint', 'webhook.create', async () => {
+      const request = { accountId: made.accountId, url: 'https://[2001:db8::1]/hook', description: '', eventTypes: ['key.refused'] };
+      made.endpoint = (await webhooks.createWebhookEndpoint(request, operator)).endpoint!.id;
+    }),
+    ofWebhooks('UpdateWebhookEndpoint', 'webhook.update', async () => {
+      const settings = { url: 'https://[2001:db8::1]/hook', description: newId('req'), eventTypes: ['key.refused'], enabled: true };
+      await webhooks.updateWebhookEndpoint({ accountId: made.accountId, endpointId: made.endpoint, ...settings }, operator);
+    }),
+    ofWebhooks('RotateWebhookSecret', 'webhook.rotate', () =>
+      webhooks.rotateWebhookSecret({ accountId: made.accountId, endpointId: made.endpoint, overlapSeconds: 60 }, operator),
+    ),
+    ofWebhooks('SendTestEvent', 'webhook.test', async () => {
+      const request = { accountId: made.accountId, endpointId: made.endpoint, eventType: 'key.refused' };
+      made.delivery = (await webhooks.sendTestEvent(request, operator)).delivery!.id;
+    }),
+    ofWebhooks('ResendWebhookDelivery', 'webhook.resend', () =>
+      webhooks.resendWebhookDelivery({ accountId: made.accountId, deliveryId: made.delivery }, operator),
+    ),
+    ofWebhooks('DeleteWebhookEndpoint', 'webhook.delete', () =>
+      webhooks.deleteWebhookEndpoint({ accountId: made.accountId, endpointId: made.endpoint }, operator),
+    ),
+
     ofMetering('CloseSettlement', 'settlement.close', async () => {
       const callId = newId('req');
       await refused(callId);

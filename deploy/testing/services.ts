@@ -12,6 +12,7 @@ import type { CallerService } from '#proto/auth/v1/callers.js';
 import type { AuthService } from '#proto/auth/v1/auth.js';
 import type { NotificationService } from '#proto/auth/v1/notifications.js';
 import type { UserService } from '#proto/auth/v1/users.js';
+import type { WebhookService } from '#proto/auth/v1/webhooks.js';
 import type { CatalogService } from '#proto/catalog/v1/catalog.js';
 import type { InferenceService } from '#proto/inference/v1/inference.js';
 import type { AlertService } from '#proto/ledger/v1/alerts.js';
@@ -30,6 +31,7 @@ export interface TestServices {
   readonly callers: CallerService;
   readonly users: UserService;
   readonly notifications: NotificationService;
+  readonly webhooks: WebhookService;
   readonly catalog: CatalogService;
   readonly ledger: LedgerService;
   readonly alerts: AlertService;
@@ -71,7 +73,6 @@ export async function startServices(): Promise<TestServices> {
     clock,
     log,
     auditLog: ledger.auditLog,
-    secretKeys,
     notifications: auth.notifications.service,
     publicUrl,
   });
@@ -92,6 +93,7 @@ export async function startServices(): Promise<TestServices> {
     callers: auth.callers.service,
     users: auth.users.service,
     notifications: auth.notifications.service,
+    webhooks: auth.webhooks.service,
     catalog: catalog.service,
     ledger: ledger.service,
     alerts: alerts.service,

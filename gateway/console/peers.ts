@@ -3,6 +3,7 @@ import type { AuthService } from '#proto/auth/v1/auth.js';
 import type { CallerService } from '#proto/auth/v1/callers.js';
 import type { NotificationService } from '#proto/auth/v1/notifications.js';
 import type { UserService } from '#proto/auth/v1/users.js';
+import type { WebhookService } from '#proto/auth/v1/webhooks.js';
 import type { CatalogService } from '#proto/catalog/v1/catalog.js';
 import type { InferenceService } from '#proto/inference/v1/inference.js';
 import type { AlertService } from '#proto/ledger/v1/alerts.js';
@@ -38,6 +39,7 @@ export interface ConsolePeers {
   readonly users: UserService;
   readonly callers: Pick<CallerService, 'listCallers'>;
   readonly notifications: Pick<NotificationService, 'listNotifications' | 'getDeliveryStatus'>;
+  readonly webhooks: WebhookService;
   readonly ledger: Pick<
     LedgerService,
     | 'getBalance'

@@ -6,6 +6,7 @@ import { type Audience, audiences, type DocPage } from './doc-page.js';
 import { errorPages, errorsPage } from './errors/errors-page.js';
 import { notOfferedPage } from './errors/not-offered-page.js';
 import { withPlaceholders } from './placeholders.js';
+import { webhooksPage } from './webhooks-page.js';
 
 interface Source {
   readonly name: string;
@@ -55,7 +56,12 @@ const sources: Readonly<Record<Audience, readonly Source[]>> = {
       name: 'prompt-log',
       description: 'Prompts and answers: how a project logs them, what is kept and for how long, and who may read it.',
     },
-    { name: 'alerts', description: 'How users and programs are notified of a low balance, and how a webhook verifies the notifications.' },
+    { name: 'alerts', description: 'How users are notified of a low balance, of budgets and of refused keys.' },
+    {
+      name: 'webhooks',
+      description: 'Events that are posted to your own addresses: every payload, signatures, retries and the log.',
+      make: () => webhooksPage(read('webhooks.md')),
+    },
     { name: 'csv', description: 'The columns of the files of usage records and statements.' },
     {
       name: 'console-api',

@@ -3,6 +3,7 @@ import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
 import { CallerServiceDefinition } from '#proto/auth/v1/callers.js';
 import { NotificationServiceDefinition } from '#proto/auth/v1/notifications.js';
 import { UserServiceDefinition } from '#proto/auth/v1/users.js';
+import { WebhookServiceDefinition } from '#proto/auth/v1/webhooks.js';
 import { CatalogServiceDefinition } from '#proto/catalog/v1/catalog.js';
 import { InferenceServiceDefinition } from '#proto/inference/v1/inference.js';
 import { AlertServiceDefinition } from '#proto/ledger/v1/alerts.js';
@@ -52,6 +53,7 @@ export interface Tollgate {
   readonly callers: ClientOf<typeof CallerServiceDefinition>;
   readonly users: ClientOf<typeof UserServiceDefinition>;
   readonly notifications: ClientOf<typeof NotificationServiceDefinition>;
+  readonly webhooks: ClientOf<typeof WebhookServiceDefinition>;
   readonly catalog: ClientOf<typeof CatalogServiceDefinition>;
   readonly inference: ClientOf<typeof InferenceServiceDefinition>;
   readonly ledger: ClientOf<typeof LedgerServiceDefinition>;
@@ -112,6 +114,7 @@ export function connect(options: ConnectOptions): Tollgate {
     callers: () => complete('auth', CallerServiceDefinition),
     users: () => complete('auth', UserServiceDefinition),
     notifications: () => complete('auth', NotificationServiceDefinition),
+    webhooks: () => complete('auth', WebhookServiceDefinition),
     catalog: () => complete('catalog', CatalogServiceDefinition),
     inference: () => complete('inference', InferenceServiceDefinition),
     ledger,

@@ -16,6 +16,7 @@ export const grantMeanings: Readonly<Record<Grant, string>> = {
   'auth.prompts': 'read for how long projects log prompts and answers, as metering does',
   'auth.sessions': 'sign users in and manage their sessions, as the gateway does',
   'auth.users': 'manage users, members, invitations and management keys',
+  'auth.webhooks': 'manage the webhook endpoints of accounts, and send requests to them again',
   'catalog.publish': 'publish a price without a draft',
   'catalog.read': 'read models and prices, and watch their changes',
   'catalog.write': 'change models, and draft and publish prices',
@@ -36,8 +37,8 @@ export const grantMeanings: Readonly<Record<Grant, string>> = {
   'metering.record': 'record usage, which is then charged',
   'metering.refund': 'have the charge of a whole answer refunded that was withheld from its client, as the gateway does',
   'metering.settle': 'read and repair the settlement of charges, and compare the books',
-  'notifications.append': 'send mails and webhook requests in the name of accounts, as the ledger does',
-  'notifications.read': 'read the notifications of accounts and their delivery',
+  'notifications.append': 'send mails and events in the name of accounts, as the ledger does',
+  'notifications.read': 'read the notifications and webhook endpoints of accounts',
   'process.read': 'read the state of the processes',
 };
 
@@ -56,6 +57,7 @@ export const builtInCallers = {
       'auth.keys',
       'auth.sessions',
       'auth.users',
+      'auth.webhooks',
       'catalog.read',
       'catalog.write',
       'inference.generate',

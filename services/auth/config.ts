@@ -47,7 +47,7 @@ export const authSettings = {
   ),
   notificationRetryMs: duration(
     'TOLLGATE_AUTH_NOTIFICATION_RETRY',
-    'delay before the first retry of a mail or webhook request; each further delay is four times as long, for six attempts in all',
+    'delay before the first retry of a mail or webhook request; each further delay is four times as long, up to 12 hours, for six attempts of a mail and nine of a webhook request',
     { minMs: 10, maxMs: 600_000, default: 10_000 },
   ),
   privateWebhooks: flag(
@@ -67,7 +67,7 @@ export const authProcessSettings = {
   lostSecretKey,
   secretKeyPath: text(
     'TOLLGATE_AUTH_SECRET_KEY_FILE',
-    'file with the keys, one per line, the first of which encrypts the signing keys of auth, and mails and webhook secrets until they are delivered; the same for every replica; created if it does not exist, unless the database has secrets',
+    'file with the keys, one per line, the first of which encrypts the signing keys of auth, the secrets of webhooks, and mails until they are delivered; the same for every replica; created if it does not exist, unless the database has secrets',
     { default: './data/auth-secret-key' },
   ),
 } satisfies Settings;

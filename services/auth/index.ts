@@ -2,6 +2,7 @@
 import type { Clock } from '#kit/clock.js';
 import { migrate } from '#kit/db/migrate.js';
 import { whenReachable } from '#kit/db/when-reachable.js';
+import { idToBytes } from '#kit/id.js';
 import type { Database } from '#kit/db/open.js';
 import type { ServiceModule } from '#kit/lifecycle.js';
 import type { Logger } from '#kit/log.js';
@@ -11,7 +12,8 @@ import { SecretKeeper } from '#kit/secrets/secret-keeper.js';
 import type { SecretKeySource } from '#kit/secrets/secret-keys.js';
 import type { AuthService } from '#proto/auth/v1/auth.js';
 import type { CallerService } from '#proto/auth/v1/callers.js';
-import type { UserService } from '#proto/auth/v1/users.js';
+import { Role, type UserService } from '#proto/auth/v1/users.js';
+import type { WebhookService } from '#proto/auth/v1/webhooks.js';
 import { ActorTokens } from './actors/actor-tokens.js';
 import { SigningKeyStore } from './actors/signing-key-store.js';
 import { SigningKeys } from './actors/signing-keys.js';
@@ -26,6 +28,7 @@ import { observeNotifications } from './notifications/metrics.js';
 import { Notifier } from './notifications/notifier.js';
 import { notificationService } from './notifications/service.js';
 import { NotificationStore } from './notifications/store.js';
+import type { DeliveryDeps } from './notifications/try-delivery.js';
 import { withActorRules } from './users/actor-rules.js';
 import type { UserDeps } from './users/deps.js';
 import { UserMails } from './users/mail/user-mails.js';
@@ -50,6 +53,11 @@ import { IdempotencyStore } from './store/idempotency.js';
 import { KeyStore } from './store/keys.js';
 import { ProjectStore } from './store/projects.js';
 import { readSealedSecrets } from './store/sealed-secrets.js';
+import { eventOf } from './webhooks/audited-events.js';
+import { EndpointHealth } from './webhooks/endpoint-health.js';
+import { WebhookEndpointStore } from './webhooks/endpoint-store.js';
+import { WebhookPublisher } from './webhooks/events.js';
+import { webhookService } from './webhooks/service.js';
 
 export { SecretKeyFile } from '#kit/secrets/secret-keys.js';
 export { type AuthConfig, authSettings } from './config.js';
@@ -85,6 +93,8 @@ export interface AuthModule extends ServiceModule<AuthService> {
   readonly callers: ServiceModule<CallerService>;
   /** Mails and webhook requests, likewise. */
   readonly notifications: ServiceModule<NotificationService>;
+  /** The webhook endpoints of accounts, likewise. */
+  readonly webhooks: ServiceModule<WebhookService>;
 }
 
 /** Creates auth over its own database. `start` migrates and starts to look for changes; `stop` ends every watch. */
@@ -110,11 +120,42 @@ export function createAuth(
     lostKeyId: lostSecretKey,
     log,
   });
-  const delivery = { notifications: new NotificationStore(db), box, mailer, isWanted, config, clock, log };
+  const endpoints = new WebhookEndpointStore(db, box);
+  const notifications = new NotificationStore(db);
+  const delivery: DeliveryDeps = {
+    notifications,
+    endpoints,
+    fanOut: (notification) => events.fanOut(notification),
+    noteAttempt: (notification, attempted) => health.note(notification, attempted),
+    box,
+    mailer,
+    isWanted,
+    config,
+    clock,
+    log,
+  };
   const notifier = new Notifier(delivery);
+  const events = new WebhookPublisher({ db, endpoints, notifications, notifier });
   const store = new SigningKeyStore(db);
   const signingKeys = new SigningKeys({ store, box, clock, log, lifeMs: config.signingKeyMs });
-  const audit = new AuditStore(db, clock);
+  const audit = new AuditStore(db, clock, async (tx, record) => {
+    const found = eventOf(record);
+    if (found !== undefined) await events.publish(tx, found.event, found.accountId);
+  });
+  const health = new EndpointHealth({
+    db,
+    endpoints,
+    notifications,
+    notifier,
+    audit,
+    async ownersOf(accountId) {
+      const found = await members.ofAccount(idToBytes('acct', accountId)!);
+      return found.flatMap(({ role, user }) => (role === Role.ROLE_OWNER && !user!.isDisabled ? [user!.email] : []));
+    },
+    publicUrl,
+    clock,
+    log,
+  });
   const users: UserDeps = {
     db,
     users: new UserStore(db),
@@ -189,7 +230,8 @@ export function createAuth(
     ready,
     // Started and stopped with the module that contains them.
     users: partOfAuth('users', withActorRules(userService(users), users)),
-    notifications: partOfAuth('notifications', notificationService({ ...delivery, db, notifier, audit })),
+    notifications: partOfAuth('notifications', notificationService({ ...delivery, db, notifier, events, audit })),
+    webhooks: partOfAuth('webhooks', webhookService({ db, endpoints, notifications, notifier, budget: mailBudget, audit, config, clock })),
     callers: partOfAuth(
       'callers',
       callerService({ callers: new CallerStore(db), signingKeys, accounts, audit, feed, heartbeatIntervalMs, clock, log }),

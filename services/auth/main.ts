@@ -3,6 +3,7 @@ import { AuthServiceDefinition } from '#proto/auth/v1/auth.js';
 import { CallerServiceDefinition } from '#proto/auth/v1/callers.js';
 import { NotificationServiceDefinition } from '#proto/auth/v1/notifications.js';
 import { UserServiceDefinition } from '#proto/auth/v1/users.js';
+import { WebhookServiceDefinition } from '#proto/auth/v1/webhooks.js';
 import { localAddress } from '#kit/config/addresses.js';
 import { databasePart } from '#kit/db/part.js';
 import { createMailer } from '#kit/mail/mailer.js';
@@ -32,6 +33,7 @@ await runService({
         offer(UserServiceDefinition, auth.users),
         offer(CallerServiceDefinition, auth.callers),
         offer(NotificationServiceDefinition, auth.notifications),
+        offer(WebhookServiceDefinition, auth.webhooks),
       ],
       callers: auth.callers.service,
     };

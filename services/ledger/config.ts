@@ -1,9 +1,8 @@
 // The ledger's settings. Every default suits a single process as well as many.
 import { addressOf } from '#kit/config/addresses.js';
 import { publicUrl } from '#kit/config/public-url.js';
-import { duration, integer, optionalText, type Settings, text, type Values } from '#kit/config/settings.js';
+import { duration, integer, optionalText, type Settings, type Values } from '#kit/config/settings.js';
 import { databaseUrl, migrationDatabaseUrl } from '#kit/db/part.js';
-import { lostSecretKey } from '#kit/secrets/secret-keeper.js';
 import { paymentSettings } from './payments/settings.js';
 
 /** Settings of the ledger, keyed by the names that the code uses. */
@@ -78,12 +77,6 @@ export const ledgerProcessSettings = {
   databaseUrl: databaseUrl('TOLLGATE_LEDGER_DATABASE_URL'),
   migrationDatabaseUrl: migrationDatabaseUrl('TOLLGATE_LEDGER_MIGRATION_DATABASE_URL'),
   authAddress: addressOf('auth'),
-  lostSecretKey,
-  secretKeyPath: text(
-    'TOLLGATE_LEDGER_SECRET_KEY_FILE',
-    'file with the keys, one per line, the first of which encrypts the secrets of alerts’ webhooks; the same for every replica; created if it does not exist, unless the database has secrets',
-    { default: './data/ledger-secret-key' },
-  ),
 } satisfies Settings;
 
 /** The parsed settings of the ledger. */

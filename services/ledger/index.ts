@@ -25,7 +25,6 @@ import { PathHints } from './store/path-hints.js';
 import { createStore } from './store/store.js';
 import { Sweeper } from './expiry/sweeper.js';
 
-export { SecretKeyFile } from '#kit/secrets/secret-keys.js';
 export { createAlerts } from './alerts/create-alerts.js';
 export { createPayments } from './payments/create-payments.js';
 export { paymentSettings } from './payments/settings.js';

@@ -9,7 +9,7 @@ import { localAddress } from '#kit/config/addresses.js';
 import { databasePart } from '#kit/db/part.js';
 import { offer, runService } from '#kit/process/service-process.js';
 import { ledgerProcessSettings } from './config.js';
-import { createAlerts, createLedger, createPayments, SecretKeyFile } from './index.js';
+import { createAlerts, createLedger, createPayments } from './index.js';
 
 await runService({
   name: 'ledger',
@@ -26,8 +26,6 @@ await runService({
       clock,
       log,
       auditLog: ledger.auditLog,
-      secretKeys: new SecretKeyFile(config.secretKeyPath),
-      lostSecretKey: config.lostSecretKey,
       notifications: toAuth.client(NotificationServiceDefinition),
       publicUrl: config.publicUrl,
     });

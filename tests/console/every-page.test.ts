@@ -140,6 +140,7 @@ const views: readonly View[] = [
   { name: 'refusals-none', path: ofAccount('/usage/refusals?reason=overloaded') },
 
   { name: 'billing', path: ofAccount('/billing') },
+  { name: 'webhooks', path: ofAccount('/webhooks') },
   { name: 'billing-refused', path: ofAccount('/billing'), act: refuseCode },
   { name: 'statement', path: ofAccount(`/billing/statements/${new Date().toISOString().slice(0, 7)}`) },
   // The first journal entry of an account is its first deposit.

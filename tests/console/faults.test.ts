@@ -12,7 +12,7 @@ const stops =
   process.env['TOLLGATE_TEST_WIDTHS'] === 'all'
     ? [
         ['', '/keys', '/projects', '/usage', '/usage/records', '/usage/refusals'].map((path) => `/accounts/:account${path}`),
-        ['/billing', '/playground', '/members', '/audit'].map((path) => `/accounts/:account${path}`),
+        ['/billing', '/webhooks', '/playground', '/members', '/audit'].map((path) => `/accounts/:account${path}`),
         ['accounts', 'users', 'callers', 'models', 'upstreams', 'codes', 'audit', 'health'].map((path) => `/operator/${path}`),
         ['/settings', '/sign-in', '/sign-up', '/forgot'],
       ]

@@ -57,7 +57,6 @@ describe('processes started one by one', () => {
         [`${own}LISTEN`]: addresses[name],
         [`${own}DATABASE_URL`]: `sqlite:${join(folder, `${name}.db`)}`,
         ...(name === 'auth' ? { TOLLGATE_AUTH_SECRET_KEY_FILE: join(folder, 'auth-secret-key') } : {}),
-        ...(name === 'ledger' ? { TOLLGATE_LEDGER_SECRET_KEY_FILE: join(folder, 'ledger-secret-key') } : {}),
         ...(name === 'metering' ? { TOLLGATE_METERING_SECRET_KEY_FILE: join(folder, 'metering-secret-key') } : {}),
         ...(name === 'inference' ? { TOLLGATE_INFERENCE_SECRET_KEY_FILE: join(folder, 'secret-key') } : {}),
       }),

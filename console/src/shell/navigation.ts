@@ -18,6 +18,7 @@ import {
   Users,
   Wallet,
   Waypoints,
+  Webhook,
   MessageSquareText,
   type LucideIcon,
 } from 'lucide-react';
@@ -49,6 +50,7 @@ export function accountNavigation(account: AccountInUse): NavigationItem[] {
     { text: 'records', to: account.path('/usage/records'), icon: ListTree, shortcut: 'r' },
     ...(mayLook ? [{ text: 'billing', to: account.path('/billing'), icon: Wallet, inBar: true, shortcut: 'b' } as const] : []),
     { text: 'playground', to: account.path('/playground'), icon: MessageSquareText, shortcut: 'p' },
+    ...(mayLook ? [{ text: 'webhooks', to: account.path('/webhooks'), icon: Webhook } as const] : []),
     ...(mayLook ? [{ text: 'members', to: account.path('/members'), icon: Users } as const] : []),
     ...(account.can('change members') ? [{ text: 'audit', to: account.path('/audit'), icon: ScrollText } as const] : []),
   ];

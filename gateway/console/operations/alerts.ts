@@ -1,11 +1,10 @@
 // The low-balance alert of an account.
 import { fieldFault } from '#client/errors/fault.js';
-import type { Role } from '#proto/auth/v1/users.js';
+import { NotificationChannel } from '#proto/auth/v1/notifications.js';
 import { parseUsd } from '#rules/money.js';
-import { permissionsOf } from '../session/access.js';
 import { renderAlert, renderAlertNow, renderDelivery } from '../render/alerts.js';
 import { orNull } from '../render/values.js';
-import { AlertNow, AlertSaved, DeliveryList, PutAlert, TestDeliveries } from '../schemas/alerts.js';
+import { Alert, AlertNow, DeliveryList, PutAlert, TestDeliveries } from '../schemas/alerts.js';
 import { type Area, ok, operation } from '../table/operation.js';
 
 /** The user waits for the mail server, which may be slow. */
@@ -21,12 +20,12 @@ export const alerts: Area = {
       summary: 'Show the alert and the balance that it watches.',
       who: 'look',
       answers: [ok(AlertNow)],
-      handle: async ({ accountId, role, context }, { peers }) => {
+      handle: async ({ accountId, context }, { peers }) => {
         const [alert, { mailConfigured }] = await Promise.all([
           peers.alerts.getAlert({ accountId }, context()),
           peers.notifications.getDeliveryStatus({}, context()),
         ]);
-        return renderAlertNow(alert, { isWhole: mayChange(role), mailConfigured });
+        return renderAlertNow(alert, mailConfigured);
       },
     }),
     operation({
@@ -35,51 +34,41 @@ export const alerts: Area = {
       summary: 'Replace the alert; absent fields are off or empty.',
       who: 'change money',
       body: PutAlert,
-      answers: [ok(AlertSaved, 'The answer that creates the webhook’s secret is the only one that contains it.')],
+      answers: [ok(Alert)],
       handle: async ({ accountId, body, context }, deps) => {
         const thresholdNanoUsd = parseUsd(body.threshold_usd)!;
         if (thresholdNanoUsd <= 0n) throw fieldFault('threshold_usd', 'positive');
-        const { alert, webhookSecret } = await deps.peers.alerts.putAlert(
-          {
-            accountId,
-            enabled: body.enabled,
-            thresholdNanoUsd,
-            emails: body.emails ?? [],
-            webhookUrl: body.webhook_url ?? '',
-            rotateWebhookSecret: body.rotate_webhook_secret ?? false,
-          },
+        const { alert } = await deps.peers.alerts.putAlert(
+          { accountId, enabled: body.enabled, thresholdNanoUsd, emails: body.emails ?? [] },
           context(),
         );
-        const shown = renderAlert(alert!);
-        return { alert: shown, webhook_secret: orNull(webhookSecret) };
+        return renderAlert(alert!);
       },
     }),
     operation({
       method: 'POST',
       path: '/accounts/{account}/alerts/test',
-      summary: 'Send a test to all destinations now.',
+      summary: 'Send a test to all addresses now.',
       who: 'change money',
       answers: [ok(TestDeliveries, 'The results.')],
       handle: async ({ accountId, context }, deps) => {
         const { notifications } = await deps.peers.alerts.testAlert({ accountId }, context({ ms: testTimeoutMs }));
-        return { data: notifications.map((delivery) => renderDelivery(delivery, true)) };
+        return { data: notifications.map(renderDelivery) };
       },
     }),
     operation({
       method: 'GET',
       path: '/accounts/{account}/alerts/deliveries',
-      summary: 'List the deliveries, newest first.',
+      summary: 'List the mails, newest first.',
       who: 'look',
       paged: true,
       answers: [ok(DeliveryList)],
-      handle: async ({ accountId, role, page, context }, { peers }) => {
-        const { notifications, nextPageToken } = await peers.notifications.listNotifications({ accountId, ...page }, context());
-        return { data: notifications.map((delivery) => renderDelivery(delivery, mayChange(role))), next: orNull(nextPageToken) };
+      handle: async ({ accountId, page, context }, { peers }) => {
+        const channel = NotificationChannel.NOTIFICATION_CHANNEL_MAIL;
+        const request = { accountId, ...page, channel, endpointId: '' };
+        const { notifications, nextPageToken } = await peers.notifications.listNotifications(request, context());
+        return { data: notifications.map(renderDelivery), next: orNull(nextPageToken) };
       },
     }),
   ],
 };
-
-function mayChange(role: Role): boolean {
-  return permissionsOf(role).includes('change money');
-}

@@ -22,6 +22,7 @@ import { projects } from './projects.js';
 import { refusals } from './refusals.js';
 import { signIn } from './sign-in.js';
 import { usage } from './usage.js';
+import { webhooks } from './webhooks.js';
 
 export const areas: readonly Area[] = [
   signIn,
@@ -33,6 +34,7 @@ export const areas: readonly Area[] = [
   billing,
   payments,
   alerts,
+  webhooks,
   members,
   managementKeys,
   accounts,

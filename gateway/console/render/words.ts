@@ -1,5 +1,6 @@
 // The words of the console's API and the values of the contracts' enums that they stand for. Pure.
-import { NotificationChannel, NotificationState } from '#proto/auth/v1/notifications.js';
+import { NotificationState } from '#proto/auth/v1/notifications.js';
+import { WebhookEndpointState } from '#proto/auth/v1/webhooks.js';
 import { BudgetPeriod } from '#proto/budget/v1/budget.js';
 import { Capability, Modality, ModelState, PriceWarning_Kind, Tokenizer } from '#proto/catalog/v1/catalog.js';
 import { ApiFormat, EjectionCause, OverrideMode, TargetState, TestResult } from '#proto/inference/v1/inference.js';
@@ -43,7 +44,7 @@ export const words = {
   entryKind: wordsOf(EntryKind, 'ENTRY_KIND_', all.entryKinds, of<EntryKind>()),
   holdState: wordsOf(HoldState, 'HOLD_STATE_', all.holdStates, of<HoldState>()),
   codeState: wordsOf(RedemptionCodeState, 'REDEMPTION_CODE_STATE_', all.codeStates, of<RedemptionCodeState>()),
-  alertChannel: wordsOf(NotificationChannel, 'NOTIFICATION_CHANNEL_', all.alertChannels, of<NotificationChannel>()),
+  endpointState: wordsOf(WebhookEndpointState, 'WEBHOOK_ENDPOINT_STATE_', all.endpointStates, of<WebhookEndpointState>()),
   deliveryState: wordsOf(NotificationState, 'NOTIFICATION_STATE_', all.deliveryStates, of<NotificationState>()),
   outcome: wordsOf(Outcome, 'OUTCOME_', outcomes, of<Outcome>()),
   budgetPeriod: wordsOf(BudgetPeriod, 'BUDGET_PERIOD_', all.budgetPeriods, of<BudgetPeriod>()),

@@ -1,13 +1,12 @@
 // The low-balance alert of an account.
 import { type Static, Type } from 'typebox';
 import { allOf, Count, Flag, listOf, nullable, optional, Text, textOf, Time, Usd, UsdBelowBillion, view } from './shapes.js';
-import { alertChannels, deliveryStates } from './words.js';
+import { deliveryStates } from './words.js';
 
 const alertFields = {
   enabled: Flag,
   threshold_usd: nullable(Usd, 'Null: it was never set.'),
   emails: Type.Array(Text),
-  webhook_url: nullable(Text),
   fired: Type.Boolean({ description: 'It has been sent, and is not sent again until the balance has clearly risen.' }),
   fired_at: nullable(Time),
   updated_at: nullable(Time),
@@ -25,9 +24,6 @@ export const AlertNow = view('AlertNow', {
 });
 export type AlertNow = Static<typeof AlertNow>;
 
-export const AlertSaved = Type.Object({ alert: Alert, webhook_secret: nullable(Text, 'Only in the answer that creates it.') });
-export type AlertSaved = Static<typeof AlertSaved>;
-
 /** The budget of an alert of a budget. */
 const AlertedBudget = view('AlertedBudget', {
   id: Text,
@@ -39,12 +35,11 @@ const AlertedBudget = view('AlertedBudget', {
   spent_usd: Usd,
 });
 
-/** One message to one destination. */
+/** One mail to one address. */
 export const Delivery = view('AlertDelivery', {
   id: Text,
-  event_id: Text,
+  event_id: nullable(Text, 'Null for a mail about something else, such as a disabled webhook endpoint.'),
   test: Flag,
-  channel: Type.Enum(alertChannels),
   destination: Text,
   state: Type.Enum(deliveryStates),
   attempts: Count,
@@ -70,7 +65,5 @@ export const PutAlert = Type.Object({
   enabled: Type.Boolean(),
   threshold_usd: UsdBelowBillion,
   emails: optional(Type.Array(textOf(0, 300), { maxItems: 20 })),
-  webhook_url: optional(textOf(0, 4096)),
-  rotate_webhook_secret: optional(Type.Boolean()),
 });
 export type PutAlert = Static<typeof PutAlert>;

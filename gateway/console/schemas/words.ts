@@ -7,7 +7,7 @@ export const permissions = ['look', 'see projects', 'change keys', 'change money
 export const entryKinds = ['deposit', 'charge', 'charge_correction', 'shortfall', 'adjustment', 'refund'] as const;
 export const holdStates = ['open', 'settled', 'released', 'expired'] as const;
 export const codeStates = ['open', 'claimed', 'redeemed', 'void'] as const;
-export const alertChannels = ['mail', 'webhook'] as const;
+export const endpointStates = ['enabled', 'disabled', 'failed'] as const;
 export const deliveryStates = ['pending', 'delivered', 'failed', 'withdrawn'] as const;
 
 export const budgetPeriods = ['lifetime', 'month', 'week', 'day'] as const;

@@ -228,24 +228,44 @@ export const schema: Migration = {
     ) ${sql.tableOptions}`,
     'CREATE INDEX mail_count_by_age ON mail_count (since_ms)',
 
-    // Mails and webhook requests. sealed_content is NULL once the notification is completed. due_at_ms is the time of the next attempt, which an
-    // attempt in progress moves ahead; for a completed notification, the time it was completed.
+    // Mails and webhook requests. sealed_content, that of a mail, is NULL once the notification is completed. due_at_ms is the time of the next
+    // attempt, which an attempt in progress moves ahead; for a completed notification, the time it was completed. A request without an endpoint is
+    // an event for every account that is not handed to the endpoints yet.
     `CREATE TABLE notification (
       id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
       account_id ${sql.bytes(16)} NULL,
       depends_on ${sql.text(100)} NOT NULL,
       channel ${sql.int32} NOT NULL,
+      endpoint_id ${sql.bytes(16)} NULL,
       destination ${sql.text(2048)} NOT NULL,
       event ${sql.longText} NOT NULL,
       state ${sql.int32} NOT NULL,
       attempts ${sql.int32} NOT NULL,
       attempts_max ${sql.int32} NOT NULL,
-      outcome ${sql.text(500)} NOT NULL,
+      outcome ${sql.text(1100)} NOT NULL,
       sealed_content ${sql.longText} NULL,
       due_at_ms ${sql.int64} NOT NULL
     ) ${sql.tableOptions}`,
     'CREATE INDEX notification_by_due ON notification (state, due_at_ms)',
     'CREATE INDEX notification_by_account ON notification (account_id, id)',
+    'CREATE INDEX notification_by_endpoint ON notification (endpoint_id, state, id)',
+
+    // event_types is a JSON list. States are the numbers of the protobuf enum. failing_since_ms is NULL after an attempt that succeeded.
+    `CREATE TABLE webhook_endpoint (
+      id ${sql.bytes(16)} NOT NULL PRIMARY KEY,
+      account_id ${sql.bytes(16)} NOT NULL,
+      url ${sql.text(2048)} NOT NULL,
+      description ${sql.text(200)} NOT NULL,
+      event_types ${sql.longText} NOT NULL,
+      sealed_secret ${sql.text(400)} NULL,
+      sealed_previous_secret ${sql.text(400)} NULL,
+      previous_secret_expires_at_ms ${sql.int64} NULL,
+      state ${sql.int32} NOT NULL CHECK (state IN (1, 2, 3)),
+      failing_since_ms ${sql.int64} NULL,
+      created_at_ms ${sql.int64} NOT NULL,
+      updated_at_ms ${sql.int64} NOT NULL
+    ) ${sql.tableOptions}`,
+    'CREATE INDEX webhook_endpoint_by_account ON webhook_endpoint (account_id, id)',
 
     // store/installation.ts
     `CREATE TABLE installation (

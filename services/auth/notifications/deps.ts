@@ -1,6 +1,7 @@
 // The dependencies of the RPCs about notifications.
 import type { AuditLog } from '#kit/audit/audit-outbox.js';
 import type { Database } from '#kit/db/open.js';
+import type { WebhookPublisher } from '../webhooks/events.js';
 import type { Notifier } from './notifier.js';
 import type { DeliveryDeps } from './try-delivery.js';
 
@@ -8,5 +9,6 @@ import type { DeliveryDeps } from './try-delivery.js';
 export interface NotificationDeps extends DeliveryDeps {
   readonly db: Database;
   readonly notifier: Notifier;
+  readonly events: Pick<WebhookPublisher, 'publish'>;
   readonly audit: AuditLog;
 }

@@ -10,7 +10,12 @@ const pendingCount = gauge({
   by,
 });
 const oldestAge = gauge(
-  { name: 'tollgate.notifications.oldest_age', unit: 's', description: 'How long the oldest of them has waited.', by },
+  {
+    name: 'tollgate.notifications.oldest_age',
+    unit: 's',
+    description: 'How long the oldest mail, or webhook request without a retry, has waited.',
+    by,
+  },
   'max',
 );
 

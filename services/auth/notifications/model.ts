@@ -1,8 +1,5 @@
 // The plain data of notifications.
-import type { NewNotification, NotificationChannel, NotificationState } from '#proto/auth/v1/notifications.js';
-
-/** What is delivered: a mail's texts, or a webhook's secret. */
-export type Content = NonNullable<NewNotification['content']>;
+import type { MailContent, NotificationChannel, NotificationState } from '#proto/auth/v1/notifications.js';
 
 /** Holds a notification as it is stored. */
 export interface StoredNotification {
@@ -12,13 +9,15 @@ export interface StoredNotification {
   /** What must exist for the notification to be sent, such as "invitation inv_…"; empty: nothing. */
   readonly dependsOn: string;
   readonly channel: NotificationChannel;
+  /** Undefined for a mail, and for an event for every account, whose delivery creates one notification per endpoint. */
+  readonly endpointId: string | undefined;
   readonly destination: string;
   readonly eventJson: string;
   readonly state: NotificationState;
   readonly attempts: number;
   readonly attemptsMax: number;
   readonly outcome: string;
-  /** Undefined once it is completed. */
+  /** Undefined for a webhook, and once it is completed. */
   readonly sealedContent: string | undefined;
   /** When it is attempted next; for a completed notification, when it was completed. */
   readonly dueAtMs: number;
@@ -29,7 +28,9 @@ export interface OutgoingNotification extends Pick<
   StoredNotification,
   'id' | 'accountId' | 'dependsOn' | 'destination' | 'eventJson' | 'attemptsMax'
 > {
-  readonly content: Content;
+  /** The texts of a mail; undefined for a webhook. */
+  readonly content: MailContent | undefined;
+  readonly endpointId?: string;
   /** Why it is not delivered; it is stored as failed. */
   readonly refusal?: string;
 }
@@ -37,8 +38,11 @@ export interface OutgoingNotification extends Pick<
 /** Holds the outcome of an attempt: final, or with another attempt to follow. */
 export type Outcome = Pick<StoredNotification, 'state' | 'outcome' | 'dueAtMs'>;
 
-/** Maximum number of attempts per notification. */
+/** Maximum number of attempts per mail: within an hour, by default. */
 export const attemptsMax = 6;
+
+/** Maximum number of attempts per webhook request: within 27 hours, by default. */
+export const webhookAttemptsMax = 9;
 
 /** Days for which completed notifications are kept, so that a repeat is recognised. */
 export const keptDays = 90;

@@ -9,6 +9,8 @@ import { claimMs, type DeliveryDeps, sealContent, tryDelivery } from './try-deli
 
 /** Notifications that this process delivers at the same time. */
 const atATimeMax = 50;
+/** Of those, to one webhook endpoint: a slow one does not hold up the others. */
+const atATimePerEndpointMax = 4;
 const removedAtATime = 500;
 const patienceMs = 5000;
 const hourMs = 3_600_000;
@@ -16,6 +18,8 @@ const hourMs = 3_600_000;
 /** Stores notifications, and delivers those that are due until it is stopped. */
 export class Notifier {
   private readonly underWay = new Map<string, Promise<void>>();
+  /** How many of these go to each endpoint. */
+  private readonly perEndpoint = new Map<string, number>();
   private stopRepeating: () => Promise<void> = async () => {};
   private stopRemoving: () => Promise<void> = async () => {};
   /** Until it is known. A restore pauses deliveries while no process runs, so they are never paused later. */
@@ -57,21 +61,26 @@ export class Notifier {
     const { notifications, box, clock } = this.deps;
     const { content, refusal, ...fields } = outgoing;
     const channel =
-      content.$case === 'mail' ? NotificationChannel.NOTIFICATION_CHANNEL_MAIL : NotificationChannel.NOTIFICATION_CHANNEL_WEBHOOK;
-    const isBegun = refusal === undefined && !this.mayBePaused && this.underWay.size < atATimeMax;
+      content === undefined ? NotificationChannel.NOTIFICATION_CHANNEL_WEBHOOK : NotificationChannel.NOTIFICATION_CHANNEL_MAIL;
+    const isBegun =
+      refusal === undefined &&
+      !this.mayBePaused &&
+      this.underWay.size < atATimeMax &&
+      !this.busyEndpoints.includes(fields.endpointId ?? '');
     const notification: StoredNotification = {
+      endpointId: undefined,
       ...fields,
       channel,
       state: refusal === undefined ? NotificationState.NOTIFICATION_STATE_PENDING : NotificationState.NOTIFICATION_STATE_FAILED,
       attempts: isBegun ? 1 : 0,
       outcome: refusal ?? '',
-      sealedContent: refusal === undefined ? sealContent(fields.id, content, box) : undefined,
+      sealedContent: refusal === undefined && content !== undefined ? sealContent(fields.id, content, box) : undefined,
       dueAtMs: clock.nowMs() + (isBegun ? claimMs(channel) : 0),
     };
     await notifications.add(tx, notification);
     if (!isBegun) return;
     this.follow(
-      notification.id,
+      notification,
       tx.executionPromise.then(
         () => this.attempt(notification),
         () => undefined,
@@ -92,12 +101,22 @@ export class Notifier {
   /** Starts attempts for due notifications, as many as there is room for. */
   async begin(): Promise<void> {
     const { notifications, clock } = this.deps;
-    const room = atATimeMax - this.underWay.size;
-    if (room <= 0 || (await this.isPaused())) return;
-    for (const due of await notifications.due(clock.nowMs(), room)) {
-      const claimed = await notifications.claim(due, clock.nowMs() + claimMs(due.channel));
-      if (claimed !== undefined) this.follow(claimed.id, this.attempt(claimed));
+    for (;;) {
+      const room = atATimeMax - this.underWay.size;
+      if (room <= 0 || (await this.isPaused())) return;
+      const found = await notifications.due(clock.nowMs(), room, this.busyEndpoints);
+      for (const due of found) if (!this.busyEndpoints.includes(due.endpointId ?? '')) await this.claim(due);
+      // Otherwise some were left out because their endpoints became busy, and others may be due behind them.
+      if (found.length < room) return;
     }
+  }
+
+  /** Attempts a notification now, unless another process does or deliveries are paused. */
+  async claim(due: StoredNotification): Promise<void> {
+    const { notifications, clock } = this.deps;
+    if (await this.isPaused()) return;
+    const claimed = await notifications.claim(due, clock.nowMs() + claimMs(due.channel));
+    if (claimed !== undefined) this.follow(claimed, this.attempt(claimed));
   }
 
   /** Removes notifications that were completed longer ago than they are kept. */
@@ -111,17 +130,32 @@ export class Notifier {
     return this.mayBePaused;
   }
 
-  private follow(id: string, work: Promise<void>): void {
+  private get busyEndpoints(): string[] {
+    return [...this.perEndpoint].filter(([, count]) => count >= atATimePerEndpointMax).map(([id]) => id);
+  }
+
+  private follow({ id, endpointId }: StoredNotification, work: Promise<void>): void {
+    this.count(endpointId, 1);
     const followed = work.finally(() => {
+      this.count(endpointId, -1);
       if (this.underWay.get(id) === followed) this.underWay.delete(id);
     });
     this.underWay.set(id, followed);
   }
 
+  private count(endpointId: string | undefined, change: 1 | -1): void {
+    if (endpointId === undefined) return;
+    const count = (this.perEndpoint.get(endpointId) ?? 0) + change;
+    if (count === 0) this.perEndpoint.delete(endpointId);
+    else this.perEndpoint.set(endpointId, count);
+  }
+
   private async attempt(notification: StoredNotification): Promise<void> {
     const { notifications, log } = this.deps;
     try {
-      await notifications.note(notification, await tryDelivery(notification, this.deps));
+      const attempted = await tryDelivery(notification, this.deps);
+      await notifications.note(notification, attempted);
+      await this.deps.noteAttempt(notification, attempted);
     } catch (error) {
       log.error({ err: error, notification_id: notification.id }, 'a notification could not be attempted; this will be retried');
     }

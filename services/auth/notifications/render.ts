@@ -4,7 +4,7 @@ import type { StoredNotification } from './model.js';
 import { bytesOf, createdAtMs } from './store.js';
 
 export function toNotificationMessage(notification: StoredNotification): Notification {
-  const { id, accountId = '', channel, destination, state, attempts, outcome, eventJson, dueAtMs } = notification;
+  const { id, accountId = '', channel, destination, state, attempts, outcome, eventJson, dueAtMs, endpointId = '' } = notification;
   const isPending = state === NotificationState.NOTIFICATION_STATE_PENDING;
   return {
     id,
@@ -18,5 +18,6 @@ export function toNotificationMessage(notification: StoredNotification): Notific
     createdAtMs: BigInt(createdAtMs(bytesOf(id))),
     nextAttemptAtMs: isPending ? BigInt(dueAtMs) : 0n,
     endedAtMs: isPending ? 0n : BigInt(dueAtMs),
+    endpointId,
   };
 }

@@ -1,28 +1,35 @@
-import { createHmac } from 'node:crypto';
+// Signatures of requests, verified by libraries that implement the Standard Webhooks specification.
+import Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, it } from '@jest/globals';
-import { isSigned, signatureOf } from './signature.js';
+import OpenAI from 'openai';
+import { newSigningSecret, signatureHeaders } from './signature.js';
 
-const nowMs = 1_800_000_000_500;
-const body = '{"type":"balance.low"}';
-const header = signatureOf(body, 'whsec_a', nowMs);
+const body = '{"id":"evt_1","type":"balance.low"}';
+const [current, previous, other] = [newSigningSecret(), newSigningSecret(), newSigningSecret()];
+const openai = new OpenAI({ apiKey: 'unused' });
+const anthropic = new Anthropic({ apiKey: 'unused' });
+
+const headersAt = (nowMs: number): Record<string, string> =>
+  signatureHeaders({ eventId: 'evt_1', body, secrets: [current, previous], nowMs });
 
 describe('a signature', () => {
-  it('is what the docs say, computed independently', () => {
-    const digest = createHmac('sha256', 'whsec_a').update(`1800000000.${body}`).digest('hex');
-    expect(header).toBe(`t=1800000000,v1=${digest}`);
-    expect(isSigned(header, body, 'whsec_a', nowMs)).toBe(true);
+  it.each([current, previous])('is accepted by the libraries of two vendors, with either secret', async (secret) => {
+    const headers = headersAt(Date.now());
+    await openai.webhooks.verifySignature(body, headers, secret);
+    expect(anthropic.beta.webhooks.unwrap(body, { headers, key: secret })).toMatchObject({ type: 'balance.low' });
   });
 
   it.each([
-    ['another body', header, `${body} `, 'whsec_a', nowMs],
-    ['another secret', header, body, 'whsec_b', nowMs],
-    ['another time in it', header.replace('t=1800000000', 't=1800000001'), body, 'whsec_a', nowMs],
-    ['a replay, six minutes later', header, body, 'whsec_a', nowMs + 360_000],
-    ['a timestamp in the future', header, body, 'whsec_a', nowMs - 360_000],
-    ['a changed digest', header.replace(/.$/, (digit) => (digit === '0' ? '1' : '0')), body, 'whsec_a', nowMs],
-    ['nothing', '', body, 'whsec_a', nowMs],
-    ['no digest', 't=1800000000', body, 'whsec_a', nowMs],
-  ])('is rejected for %s', (_what, text, signed, secret, atMs) => {
-    expect(isSigned(text, signed, secret, atMs)).toBe(false);
+    ['another body', `${body} `, headersAt(Date.now()), current],
+    ['another secret', body, headersAt(Date.now()), other],
+    ['another id', body, { ...headersAt(Date.now()), 'webhook-id': 'evt_2' }, current],
+    ['a replay, six minutes later', body, headersAt(Date.now() - 360_000), current],
+  ])('is rejected for %s', async (_what, signed, headers, secret) => {
+    await expect(openai.webhooks.verifySignature(signed, headers, secret)).rejects.toThrow();
+    expect(() => anthropic.beta.webhooks.unwrap(signed, { headers, key: secret })).toThrow();
+  });
+
+  it('has a secret of 32 random bytes', () => {
+    expect(Buffer.from(current.replace('whsec_', ''), 'base64')).toHaveLength(32);
   });
 });

@@ -1,27 +1,30 @@
-// How a webhook's requests are signed, so that the receiver can verify that they come from us. Pure.
-import { createHmac, timingSafeEqual } from 'node:crypto';
+// How requests to webhooks are signed, by the Standard Webhooks specification (https://www.standardwebhooks.com). Pure.
+import { createHmac, randomBytes } from 'node:crypto';
 
-/** The header that carries the signature. */
-export const signatureHeader = 'tollgate-signature';
+const secretPrefix = 'whsec_';
+const secretBytes = 32;
 
-/** How old a signature may be for receivers that verify it. */
-const signatureToleranceSeconds = 300;
+/** Returns a new signing secret: "whsec_" and random bytes in base64. */
+export function newSigningSecret(): string {
+  return secretPrefix + randomBytes(secretBytes).toString('base64');
+}
 
-/** Returns "t=<seconds>,v1=<HMAC-SHA256 of '<seconds>.<body>' in hexadecimal>". */
-export function signatureOf(body: string, secret: string, nowMs: number): string {
+/** Returns the headers that identify and sign a request: one signature per secret, so that receivers can replace theirs without a gap. */
+export function signatureHeaders(signed: {
+  readonly eventId: string;
+  readonly body: string;
+  readonly secrets: readonly string[];
+  readonly nowMs: number;
+}): Record<string, string> {
+  const { eventId, body, secrets, nowMs } = signed;
   const seconds = Math.floor(nowMs / 1000);
-  return `t=${seconds},v1=${digestOf(body, secret, seconds)}`;
-}
-
-/** Reports whether the header signs this body with this secret, at about this time. Receivers do this; here only tests do. */
-export function isSigned(header: string, body: string, secret: string, nowMs: number): boolean {
-  const match = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/.exec(header);
-  if (match === null) return false;
-  const seconds = Number(match[1]);
-  if (Math.abs(nowMs / 1000 - seconds) > signatureToleranceSeconds) return false;
-  return timingSafeEqual(Buffer.from(match[2]!, 'hex'), Buffer.from(digestOf(body, secret, seconds), 'hex'));
-}
-
-function digestOf(body: string, secret: string, seconds: number): string {
-  return createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex');
+  const signatureBy = (secret: string): string =>
+    createHmac('sha256', Buffer.from(secret.slice(secretPrefix.length), 'base64'))
+      .update(`${eventId}.${seconds}.${body}`)
+      .digest('base64');
+  return {
+    'webhook-id': eventId,
+    'webhook-timestamp': String(seconds),
+    'webhook-signature': secrets.map((secret) => `v1,${signatureBy(secret)}`).join(' '),
+  };
 }

@@ -4,7 +4,7 @@ import type { Database } from '#kit/db/open.js';
 import type { Row } from '#kit/db/plain-transaction.js';
 import { asBytes, asNumber, asText, optional } from '#kit/db/values.js';
 import { idFromBytes, idToBytes } from '#kit/id.js';
-import { NotificationChannel, NotificationState } from '#proto/auth/v1/notifications.js';
+import { type NotificationChannel, NotificationState } from '#proto/auth/v1/notifications.js';
 import { happenedAtMs } from '../store/installation.js';
 import type { Outcome, StoredNotification } from './model.js';
 
@@ -15,13 +15,14 @@ export class NotificationStore {
   constructor(private readonly db: Database) {}
 
   async add(tx: Knex.Transaction, notification: StoredNotification): Promise<void> {
-    const { accountId, dependsOn, channel, destination, eventJson, state, attempts, attemptsMax, outcome, sealedContent, dueAtMs } =
-      notification;
+    const { accountId, endpointId, dependsOn, channel, destination, eventJson } = notification;
+    const { state, attempts, attemptsMax, outcome, sealedContent, dueAtMs } = notification;
     await tx('notification').insert({
       id: bytesOf(notification.id),
       account_id: accountId === undefined ? null : idToBytes('acct', accountId),
       depends_on: dependsOn,
       channel,
+      endpoint_id: endpointId === undefined ? null : idToBytes('whe', endpointId),
       destination,
       event: eventJson,
       state,
@@ -39,10 +40,15 @@ export class NotificationStore {
     return rows.map(toNotification);
   }
 
-  /** Returns notifications that are due, the longest waiting first. */
-  async due(nowMs: number, limit: number): Promise<StoredNotification[]> {
-    const due = 'SELECT * FROM notification WHERE state = ? AND due_at_ms <= ? ORDER BY due_at_ms LIMIT ?';
-    return (await this.db.query(due, [pending, nowMs, limit])).map(toNotification);
+  /** Returns notifications that are due, the longest waiting first, except those to these endpoints. */
+  async due(nowMs: number, limit: number, exceptEndpointIds: readonly string[]): Promise<StoredNotification[]> {
+    const except =
+      exceptEndpointIds.length === 0
+        ? ''
+        : `AND (endpoint_id IS NULL OR endpoint_id NOT IN (${exceptEndpointIds.map(() => '?').join(', ')}))`;
+    const due = `SELECT * FROM notification WHERE state = ? AND due_at_ms <= ? ${except} ORDER BY due_at_ms LIMIT ?`;
+    const ids = exceptEndpointIds.map((id) => idToBytes('whe', id)!);
+    return (await this.db.query(due, [pending, nowMs, ...ids, limit])).map(toNotification);
   }
 
   /** Claims a notification for one attempt until this instant, after which others may claim it; undefined if another process claimed it first. */
@@ -63,13 +69,15 @@ export class NotificationStore {
       .update({ state, outcome, due_at_ms: dueAtMs, ...(state === pending ? {} : { sealed_content: null }) });
   }
 
-  /** Withdraws an account's pending notifications that are older than this id and go to other destinations. */
+  /** Withdraws an account's pending mails that are older than this id and go to other destinations. */
   async withdrawOthers(
     tx: Knex.Transaction,
     of: { accountId: string; beforeId: string; destinations: readonly string[] },
     outcome: Omit<Outcome, 'state'>,
   ): Promise<void> {
-    await olderPending(tx, of)
+    await tx('notification')
+      .where({ account_id: idToBytes('acct', of.accountId), state: pending, endpoint_id: null })
+      .where('id', '<', bytesOf(of.beforeId))
       .whereNotIn('destination', of.destinations)
       .update({ state: withdrawn, outcome: outcome.outcome, due_at_ms: outcome.dueAtMs, sealed_content: null });
   }
@@ -84,34 +92,65 @@ export class NotificationStore {
     return happenedAtMs(this.db.knex, 'deliveries_paused');
   }
 
-  /** Replaces the content of an account's pending notifications to webhooks that are older than this id. */
-  async resealWebhooks(
+  /** Makes a request due for one more attempt, unless it has changed since it was read. */
+  async restart(
     tx: Knex.Transaction,
-    of: { accountId: string; beforeId: string },
-    sealedContent: (id: string) => string,
+    { id, state, attempts, attemptsMax }: StoredNotification,
+    nowMs: number,
+    destination: string,
   ): Promise<void> {
-    const webhooks = { channel: NotificationChannel.NOTIFICATION_CHANNEL_WEBHOOK };
-    const rows: Row[] = await olderPending(tx, of).where(webhooks).select('id');
-    for (const row of rows) {
-      const id = asBytes(row['id']);
-      await tx('notification')
-        .where({ id, state: pending })
-        .update({ sealed_content: sealedContent(idFromBytes('ntf', id)) });
-    }
+    await tx('notification')
+      .where({ id: bytesOf(id), state, attempts })
+      .update({ state: pending, attempts_max: state === pending ? attemptsMax : attempts + 1, due_at_ms: nowMs, destination });
+  }
+
+  /** Sends the pending requests of an endpoint to another address. */
+  async redirect(tx: Knex.Transaction, endpointId: string, destination: string): Promise<void> {
+    await tx('notification').where(pendingTo(endpointId)).update({ destination });
+  }
+
+  /** Withdraws the pending requests of an endpoint. */
+  async withdrawFrom(tx: Knex.Transaction, endpointId: string, { outcome, dueAtMs }: Omit<Outcome, 'state'>): Promise<void> {
+    await tx('notification').where(pendingTo(endpointId)).update({ state: withdrawn, outcome, due_at_ms: dueAtMs });
+  }
+
+  /** Returns how many requests are pending, by endpoint; none for an endpoint without any. */
+  async pendingOf(tx: Knex.Transaction, endpointIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    const rows: Row[] = await tx('notification')
+      .whereIn(
+        'endpoint_id',
+        endpointIds.map((id) => idToBytes('whe', id)!),
+      )
+      .where({ state: pending })
+      .groupBy('endpoint_id')
+      .select('endpoint_id')
+      .count({ pending: '*' });
+    return new Map(rows.map((row) => [idFromBytes('whe', asBytes(row['endpoint_id'])), asNumber(row['pending'])]));
   }
 
   /** Returns notifications of an account that are older than this one, newest first. */
-  async page(accountId: Buffer, before: Buffer | undefined, limit: number): Promise<StoredNotification[]> {
+  async page(
+    accountId: Buffer,
+    { channel, endpointId }: { channel: NotificationChannel; endpointId: Buffer | undefined },
+    before: Buffer | undefined,
+    limit: number,
+  ): Promise<StoredNotification[]> {
     const query = this.db.knex('notification').select().where({ account_id: accountId }).orderBy('id', 'desc').limit(limit);
+    if (channel !== 0) query.where({ channel });
+    if (endpointId !== undefined) query.where({ endpoint_id: endpointId });
     if (before !== undefined) query.where('id', '<', before);
     const rows: Row[] = await query;
     return rows.map(toNotification);
   }
 
-  /** Returns how many notifications are pending, and when the oldest was created; 0 if none is. */
+  /**
+   * Returns how many notifications are pending, and when the oldest was created that Tollgate itself should have delivered: a mail, or a webhook request
+   * without an attempt, since an endpoint may refuse requests for as long as it likes; 0 if there is none.
+   */
   async waiting(): Promise<{ pending: number; oldestAtMs: number }> {
-    const [row]: Row[] = await this.db.knex('notification').where({ state: pending }).count({ pending: '*' }).min({ oldest: 'id' });
-    const oldest = optional(row?.['oldest'], asBytes);
+    const counted = 'SELECT COUNT(*) AS pending, MIN(CASE WHEN endpoint_id IS NULL OR attempts <= 1 THEN id END) AS oldest';
+    const [row] = await this.db.query(`${counted} FROM notification WHERE state = ?`, [pending]);
+    const oldest = optional(row?.['oldest'] ?? null, asBytes);
     return { pending: asNumber(row?.['pending'] ?? 0), oldestAtMs: oldest === undefined ? 0 : createdAtMs(oldest) };
   }
 
@@ -145,10 +184,8 @@ export function bytesOf(id: string): Buffer {
   return idToBytes('ntf', id)!;
 }
 
-function olderPending(tx: Knex.Transaction, { accountId, beforeId }: { accountId: string; beforeId: string }): Knex.QueryBuilder {
-  return tx('notification')
-    .where({ account_id: idToBytes('acct', accountId), state: pending })
-    .where('id', '<', bytesOf(beforeId));
+function pendingTo(endpointId: string): Row {
+  return { endpoint_id: idToBytes('whe', endpointId), state: pending };
 }
 
 function toNotification(row: Row): StoredNotification {
@@ -157,6 +194,7 @@ function toNotification(row: Row): StoredNotification {
     accountId: optional(row['account_id'], (value) => idFromBytes('acct', asBytes(value))),
     dependsOn: asText(row['depends_on']),
     channel: asNumber(row['channel']),
+    endpointId: optional(row['endpoint_id'], (value) => idFromBytes('whe', asBytes(value))),
     destination: asText(row['destination']),
     eventJson: asText(row['event']),
     state: asNumber(row['state']),

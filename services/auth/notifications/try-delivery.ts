@@ -3,9 +3,10 @@ import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
 import { type Mailer, MailFailure, mailTimeoutMs } from '#kit/mail/mailer.js';
 import type { SecretBox } from '#kit/secrets/secret-box.js';
-import { NotificationChannel, NotificationState } from '#proto/auth/v1/notifications.js';
+import { type MailContent, NotificationChannel, NotificationState } from '#proto/auth/v1/notifications.js';
 import type { AuthConfig } from '../config.js';
-import type { Content, Outcome, StoredNotification } from './model.js';
+import type { WebhookEndpointStore } from '../webhooks/endpoint-store.js';
+import type { Outcome, StoredNotification } from './model.js';
 import type { NotificationStore } from './store.js';
 import { postWebhook, type Tried, webhookTimeoutMs } from './webhook.js';
 
@@ -14,6 +15,11 @@ export interface DeliveryDeps {
   readonly notifications: NotificationStore;
   /** Encrypts the contents at rest. */
   readonly box: SecretBox;
+  readonly endpoints: Pick<WebhookEndpointStore, 'signingSecrets'>;
+  /** Hands an event for every account to its endpoints. */
+  fanOut(notification: StoredNotification): Promise<void>;
+  /** Records the outcome of an attempt at the endpoint of a webhook. */
+  noteAttempt(notification: StoredNotification, attempted: Attempted): Promise<void>;
   /** Undefined: no mail is sent. */
   readonly mailer: Mailer | undefined;
   /** Reports whether what a notification depends on still exists. */
@@ -31,14 +37,21 @@ const {
 } = NotificationState;
 
 const growth = 4;
+const waitMsMax = 12 * 3_600_000;
+
+/** The outcome of an attempt, for the endpoint of a webhook. */
+export interface Attempted extends Outcome {
+  /** The receiver wants no further requests. */
+  readonly isGone: boolean;
+}
 
 /** Returns how long a claim lasts: longer than an attempt can take. */
 export function claimMs(channel: NotificationChannel): number {
   return 2 * (channel === NotificationChannel.NOTIFICATION_CHANNEL_MAIL ? mailTimeoutMs : webhookTimeoutMs);
 }
 
-/** Encrypts a content for its notification: under the id of another it cannot be opened. */
-export function sealContent(id: string, content: Content, box: SecretBox): string {
+/** Encrypts a mail for its notification: under the id of another it cannot be opened. */
+export function sealContent(id: string, content: MailContent, box: SecretBox): string {
   return box.seal(JSON.stringify(content), contentPurpose(id));
 }
 
@@ -47,35 +60,44 @@ export function contentPurpose(id: string): string {
   return `notification ${id}`;
 }
 
-/** Attempts a delivery and returns its outcome. With a first wait of 10 s the waits are 10 s, 40 s, 2 min 40 s, 11 min and 43 min. */
-export async function tryDelivery(notification: StoredNotification, deps: DeliveryDeps): Promise<Outcome> {
+/**
+ * Attempts a delivery and returns its outcome. With a first wait of 10 s the waits are 10 s, 40 s, 2 min 40 s, 11 min and 43 min, and for webhooks
+ * then 2 h 51 min, 11 h 23 min and 12 h.
+ */
+export async function tryDelivery(notification: StoredNotification, deps: DeliveryDeps): Promise<Attempted> {
   const { config, clock } = deps;
   const { attempts, attemptsMax, dependsOn } = notification;
   if (dependsOn !== '' && !(await deps.isWanted(dependsOn)))
-    return { state: withdrawn, outcome: 'the link in it is no longer valid', dueAtMs: clock.nowMs() };
-  const { isDelivered, isFinal, words } = await send(notification, deps);
+    return { state: withdrawn, outcome: 'the link in it is no longer valid', dueAtMs: clock.nowMs(), isGone: false };
+  const { isDelivered, isFinal, isGone = false, words } = await send(notification, deps);
   const isOver = isDelivered || isFinal || attempts >= attemptsMax;
   return {
     state: isDelivered ? delivered : isOver ? failed : pending,
     outcome: words,
-    dueAtMs: clock.nowMs() + (isOver ? 0 : config.notificationRetryMs * growth ** (attempts - 1)),
+    dueAtMs: clock.nowMs() + (isOver ? 0 : Math.min(config.notificationRetryMs * growth ** (attempts - 1), waitMsMax)),
+    isGone,
   };
 }
 
-async function send(notification: StoredNotification, { mailer, box, clock, config, log }: DeliveryDeps): Promise<Tried> {
-  const { id, destination, sealedContent, attempts } = notification;
+async function send(notification: StoredNotification, deps: DeliveryDeps): Promise<Tried> {
+  const { mailer, box, clock, config, log } = deps;
+  const { id, channel, endpointId, destination, eventJson, sealedContent, attempts } = notification;
+  if (channel === NotificationChannel.NOTIFICATION_CHANNEL_WEBHOOK) {
+    if (endpointId === undefined) {
+      await deps.fanOut(notification);
+      return { isDelivered: true, isFinal: true, words: 'handed to the endpoints' };
+    }
+    const secrets = await deps.endpoints.signingSecrets(endpointId, clock.nowMs());
+    if (secrets.length === 0) return final('the signing secret cannot be read any more; rotate it');
+    const { id: eventId } = JSON.parse(eventJson) as { id: string };
+    return postWebhook({ url: destination, body: eventJson, secrets, eventId, nowMs: clock.nowMs() }, config.privateWebhooks);
+  }
   const opened = sealedContent === undefined ? undefined : box.open(sealedContent, contentPurpose(id));
   if (opened === undefined) return final('its content cannot be decrypted any more');
-  const content = JSON.parse(opened) as Content;
-  if (content.$case === 'webhook') {
-    const { secret } = content.value;
-    if (secret === '') return final('the signing secret cannot be read any more; renew it');
-    const call = { url: destination, body: notification.eventJson, secret, deliveryId: id, nowMs: clock.nowMs() };
-    return postWebhook(call, config.privateWebhooks);
-  }
+  const content = JSON.parse(opened) as MailContent;
   if (mailer === undefined) return final('this installation has no mail server (TOLLGATE_SMTP_URL)');
   try {
-    return { isDelivered: true, isFinal: true, words: await mailer.send({ to: destination, ...content.value, id }) };
+    return { isDelivered: true, isFinal: true, words: await mailer.send({ to: destination, ...content, id }) };
   } catch (error) {
     if (!(error instanceof MailFailure)) throw error;
     // The address of the mail server and its full response are for the operator only.

@@ -2,7 +2,7 @@
 import { Agent, request } from 'undici';
 import { AddressRefused, guardedConnector } from '#kit/net/address-guard.js';
 import { readText } from '#kit/net/read-text.js';
-import { signatureHeader, signatureOf } from './signature.js';
+import { signatureHeaders } from './signature.js';
 
 /** Maximum duration of one attempt, all steps included. */
 export const webhookTimeoutMs = 10_000;
@@ -10,13 +10,14 @@ const connectTimeoutMs = 5000;
 const headerBytesMax = 16_384;
 /** Maximum bytes read of the response body, which is only shown to users to explain a failure. */
 const answerBytesMax = 1024;
-const answerCharsMax = 200;
 
 /** Holds the result of an attempt. */
 export interface Tried {
   readonly isDelivered: boolean;
   /** Another attempt would have the same result. */
   readonly isFinal: boolean;
+  /** The receiver answered 410 (Gone): it wants no further requests. */
+  readonly isGone?: boolean;
   /** What the receiver responded, or why it could not be reached. */
   readonly words: string;
 }
@@ -25,14 +26,16 @@ export interface Tried {
 export interface WebhookCall {
   readonly url: string;
   readonly body: string;
-  readonly secret: string;
-  /** Identifies the message, the same in every attempt. */
-  readonly deliveryId: string;
+  /** The signing secret, and the previous one until it expires. */
+  readonly secrets: readonly string[];
+  /** Identifies the event, the same in every attempt. */
+  readonly eventId: string;
   readonly nowMs: number;
 }
 
 /** Posts the request; never raises. Any status outside 200 to 299 is a failure, and 410 (Gone) is a final one. */
-export async function postWebhook({ url, body, secret, deliveryId, nowMs }: WebhookCall, allowPrivateNetwork: boolean): Promise<Tried> {
+export async function postWebhook(call: WebhookCall, allowPrivateNetwork: boolean): Promise<Tried> {
+  const { url, body } = call;
   const dispatcher = new Agent({
     connect: guardedConnector({ allowPrivateNetwork, timeoutMs: connectTimeoutMs }),
     maxHeaderSize: headerBytesMax,
@@ -46,15 +49,14 @@ export async function postWebhook({ url, body, secret, deliveryId, nowMs }: Webh
       headers: {
         'content-type': 'application/json',
         'user-agent': 'tollgate',
-        'tollgate-delivery': deliveryId,
-        [signatureHeader]: signatureOf(body, secret, nowMs),
+        ...signatureHeaders(call),
       },
       body,
     });
     const said = wordsOf(await readText(answer, answerBytesMax));
     const isRedirect = statusCode >= 300 && statusCode < 400;
     const words = `status ${statusCode}${isRedirect ? ', a redirect, which is not followed' : ''}${said === '' ? '' : `: ${said}`}`;
-    return { isDelivered: statusCode >= 200 && statusCode < 300, isFinal: statusCode === 410, words };
+    return { isDelivered: statusCode >= 200 && statusCode < 300, isFinal: statusCode === 410, isGone: statusCode === 410, words };
   } catch (error) {
     return { isDelivered: false, isFinal: refusalOf(error) !== undefined, words: faultWords(error) };
   } finally {
@@ -93,6 +95,6 @@ function wordsOf(text: string): string {
     text
       .replace(/[\p{C}\s]+/gu, ' ')
       .trim()
-      .slice(0, answerCharsMax),
+      .slice(0, answerBytesMax),
   ).toString();
 }

@@ -40,6 +40,16 @@ export function keyIdBytes(keyId: string): Buffer {
   return idBytes('key_id', 'key', keyId);
 }
 
+/** Returns the bytes of the id of a webhook endpoint. */
+export function endpointIdBytes(endpointId: string): Buffer {
+  return idBytes('endpoint_id', 'whe', endpointId);
+}
+
+/** Returns the bytes of the id of a notification. */
+export function deliveryIdBytes(deliveryId: string): Buffer {
+  return idBytes('delivery_id', 'ntf', deliveryId);
+}
+
 function idBytes(field: string, prefix: string, id: string): Buffer {
   const bytes = idToBytes(prefix, id);
   if (bytes === undefined) throw fieldFault(field, 'id', { prefix });

@@ -1,4 +1,4 @@
-// The sealed secrets in the database of auth: signing keys, and the contents of notifications that are not completed.
+// The sealed secrets in the database of auth: signing keys, the secrets of webhook endpoints, and mails that are not completed.
 import type { Database } from '#kit/db/open.js';
 import { asBytes, asText } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
@@ -6,15 +6,37 @@ import type { SealedSecret } from '#kit/secrets/secret-keeper.js';
 import { NotificationState } from '#proto/auth/v1/notifications.js';
 import { signingKeyPurpose } from '../actors/signing-keys.js';
 import { contentPurpose } from '../notifications/try-delivery.js';
+import { endpointPurpose } from '../webhooks/endpoint-store.js';
 
-/** Returns them all. Discarding a signing key makes auth create another one; discarding a content makes its delivery fail. */
+const endpointSecrets = ['sealed_secret', 'sealed_previous_secret'] as const;
+
+/** Returns them all. Discarding a signing key makes auth create another one; discarding any other secret makes the deliveries that need it fail. */
 export async function readSealedSecrets({ knex }: Database): Promise<SealedSecret[]> {
   const keys = (await knex('signing_key').select('number', 'kid', 'sealed_private_key')) as Record<string, unknown>[];
   const notifications = (await knex('notification').whereNotNull('sealed_content').select('id', 'sealed_content')) as Record<
     string,
     unknown
   >[];
+  const endpoints = (await knex('webhook_endpoint').select('id', ...endpointSecrets)) as Record<string, unknown>[];
   return [
+    ...endpoints.flatMap((row) =>
+      endpointSecrets.flatMap((column): SealedSecret[] => {
+        if (row[column] === null) return [];
+        const id = asBytes(row['id']);
+        const sealed = asText(row[column]);
+        return [
+          {
+            sealed,
+            purpose: endpointPurpose(idFromBytes('whe', id)),
+            async replace(by) {
+              await knex('webhook_endpoint')
+                .where({ id, [column]: sealed })
+                .update({ [column]: by ?? null });
+            },
+          },
+        ];
+      }),
+    ),
     ...keys.map((row): SealedSecret => {
       const sealed = asText(row['sealed_private_key']);
       const isIt = { number: row['number'], sealed_private_key: sealed };

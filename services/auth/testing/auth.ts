@@ -10,6 +10,7 @@ import { type CallContext, callContext } from '#client/call-context.js';
 import type { CallerService } from '#proto/auth/v1/callers.js';
 import type { NotificationService } from '#proto/auth/v1/notifications.js';
 import type { IdentityResponse, SignedIn, UserService } from '#proto/auth/v1/users.js';
+import type { WebhookService } from '#proto/auth/v1/webhooks.js';
 import type { Mailer } from '#kit/mail/mailer.js';
 import { createTestDatabase } from '#kit/testing/database.js';
 import { type Account, type AuthService, CreateAccountRequest, CreateKeyRequest, type DeepPartial, type Key } from '#proto/auth/v1/auth.js';
@@ -44,6 +45,7 @@ export interface TestAuth {
   readonly users: UserService;
   readonly callers: CallerService;
   readonly notifications: NotificationService;
+  readonly webhooks: WebhookService;
   readonly module: ServiceModule<AuthService>;
   readonly db: Database;
   readonly clock: ManualClock;
@@ -108,6 +110,7 @@ export async function startTestAuth(
     users: module.users.service,
     callers: module.callers.service,
     notifications: module.notifications.service,
+    webhooks: module.webhooks.service,
     module,
     db,
     clock,

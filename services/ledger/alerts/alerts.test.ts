@@ -8,7 +8,6 @@ import { hourMs, messagesPerHourMax } from './model.js';
 import { startTestAlerts, type TestAlerts } from './testing/alerts.js';
 
 const usd = 1_000_000_000n;
-const hook = 'https://hooks.example.com/low?of=us';
 
 describe.each(testEngines)('low-balance alerts on %s', (engine) => {
   let alerts: TestAlerts;
@@ -42,7 +41,7 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
 
   it('are off and have no recipients until they are set', async () => {
     expect(await get()).toMatchObject({
-      alert: { enabled: false, thresholdNanoUsd: 0n, emails: [], webhookUrl: '' },
+      alert: { enabled: false, thresholdNanoUsd: 0n, emails: [] },
       low: false,
       availableNanoUsd: 20n * usd,
       settledNanoUsd: 20n * usd,
@@ -52,36 +51,30 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     expect(alerts.notifier.entries.size).toBe(0);
   });
 
-  it('report the remaining balance to every destination, once', async () => {
-    const { webhookSecret } = await put({ webhookUrl: hook, emails: ['ada@example.com', 'bob@example.com', 'ada@example.com'] });
+  it('report the remaining balance to every address and as an event, once', async () => {
+    await put({ emails: ['ada@example.com', 'bob@example.com', 'ada@example.com'] });
     await look();
     expect(alerts.notifier.sent).toEqual([]);
     await spend(11n * usd);
     expect(await get()).toMatchObject({ low: true, rearmAtNanoUsd: 12n * usd });
     for (let turn = 0; turn < 3; turn += 1) await look();
-    const { mails, webhooks } = alerts.notifier;
+    const { mails, events } = alerts.notifier;
     expect(mails.map(({ to }) => to)).toEqual(['ada@example.com', 'bob@example.com']);
     expect(mails[0]).toMatchObject({ subject: 'Low balance: $9 left', text: expect.stringContaining('below your threshold of $10') });
     expect(mails[0]!.text).toContain('https://console.example.com/console/');
-    expect(webhooks).toEqual([
+    expect(events).toEqual([
       {
-        url: hook,
-        secret: webhookSecret,
-        event: {
-          type: 'balance.low',
-          account_id: customer.accountId,
-          threshold_usd: '10',
-          settled_usd: '9',
-          available_usd: '9',
-          at: new Date(alerts.ledger.clock.nowMs()).toISOString(),
-          id: expect.stringMatching(/^evt_/),
-        },
+        id: expect.stringMatching(/^evt_/),
+        type: 'balance.low',
+        timestamp: new Date(alerts.ledger.clock.nowMs()).toISOString(),
+        account_id: customer.accountId,
+        data: { threshold_usd: '10', settled_usd: '9', available_usd: '9' },
       },
     ]);
   });
 
   it('are not fired by money that calls only hold, but report it', async () => {
-    await put({ webhookUrl: hook });
+    await put();
     const { hold } = await alerts.ledger.service.hold(holdRequest(customer, 11n * usd));
     await look();
     expect(await get()).toMatchObject({ low: false, settledNanoUsd: 20n * usd, availableNanoUsd: 9n * usd });
@@ -90,7 +83,7 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     await alerts.ledger.service.settle(settleRequest(customer, hold!.id, 11n * usd));
     await look();
     expect(alerts.notifier.mails[0]!.text).toContain('has $9 left (of which calls in flight hold $2)');
-    expect(alerts.notifier.webhooks[0]!.event).toMatchObject({ settled_usd: '9', available_usd: '7' });
+    expect(alerts.notifier.events[0]!.data).toMatchObject({ settled_usd: '9', available_usd: '7' });
   });
 
   it('fire again only after a clear rise', async () => {
@@ -131,11 +124,11 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
 
   it('fire once, however many processes check', async () => {
     const others = [await alerts.replica(), await alerts.replica()];
-    await put({ webhookUrl: hook });
+    await put();
     await spend(11n * usd);
     for (let turn = 0; turn < 3; turn += 1) await Promise.all([alerts, ...others].map(({ watcher }) => watcher.look()));
     await alerts.shipped();
-    expect(alerts.notifier.sent).toHaveLength(2);
+    expect([alerts.notifier.sent.length, alerts.notifier.events.length]).toEqual([1, 1]);
   });
 
   it('reach the notifier once when it was unavailable, and when the ledger ended before it was acknowledged', async () => {
@@ -158,7 +151,7 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
   });
 
   it('withdraw what is on its way to a destination that was removed, in the order of the changes', async () => {
-    await put({ webhookUrl: hook });
+    await put({ emails: ['ada@example.com', 'bob@example.com'] });
     await spend(11n * usd);
     await alerts.watcher.look();
     await put({ emails: ['bob@example.com'] });
@@ -166,41 +159,34 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     await alerts.shipped();
     const entries = [...alerts.notifier.entries.values()].map(({ id, entry }) => ({ id, entry: entry! }));
     expect(entries.map(({ id }) => id)).toEqual(entries.map(({ id }) => id).toSorted());
-    expect(entries.map(({ entry }) => (entry.$case === 'destinations' ? entry.value.destinations : entry.value.destination))).toEqual([
-      ['ada@example.com', hook],
-      'ada@example.com',
-      hook,
-      ['bob@example.com'],
-      [],
-    ]);
-  });
-
-  it('refuse a webhook to a private address unless the notifier connects to it', async () => {
-    await put({ webhookUrl: 'http://127.0.0.1/hook' });
-    alerts.notifier.privateWebhooks = false;
-    expect(await refusalOf(put({ webhookUrl: 'http://127.0.0.1/hook' }))).toMatchObject({
-      reason: 'invalid_request',
-      details: { field: 'webhook_url' },
-    });
+    const toWhom = entries.flatMap(({ entry }): (string | string[])[] =>
+      entry.$case === 'destinations' ? [entry.value.destinations] : entry.$case === 'notification' ? [entry.value.destination] : [],
+    );
+    expect(toWhom).toEqual([['ada@example.com', 'bob@example.com'], 'ada@example.com', 'bob@example.com', ['bob@example.com'], []]);
   });
 
   it('are tested at once and without retries, also while they are off', async () => {
     const test = () => alerts.service.testAlert({ accountId: customer.accountId });
     expect(await refusalOf(test())).toMatchObject({ reason: 'failed_precondition' });
-    const { webhookSecret } = await put({ enabled: false, webhookUrl: hook });
+    await put({ enabled: false });
     const { notifications } = await test();
-    expect(notifications).toHaveLength(2);
-    expect(alerts.notifier.sent.map(({ once }) => once)).toEqual([true, true]);
-    expect(alerts.notifier.webhooks).toMatchObject([{ secret: webhookSecret, event: { type: 'balance.low.test', available_usd: '20' } }]);
+    expect(notifications).toHaveLength(1);
+    expect(alerts.notifier.sent.map(({ once }) => once)).toEqual([true]);
+    expect(JSON.parse(alerts.notifier.sent[0]!.eventJson)).toMatchObject({
+      type: 'balance.low',
+      test: true,
+      data: { available_usd: '20' },
+    });
     expect(alerts.notifier.mails[0]!.subject).toBe('Test: low balance: $20 left');
+    expect(alerts.notifier.events).toEqual([]);
     alerts.notifier.fails = 'before';
     expect(await refusalOf(test())).toMatchObject({ reason: 'service_unavailable' });
     alerts.notifier.fails = undefined;
     await look();
-    expect(alerts.notifier.sent).toHaveLength(2);
+    expect(alerts.notifier.sent).toHaveLength(1);
   });
 
-  it('limit the messages sent within an hour', async () => {
+  it('limit the mails sent within an hour', async () => {
     await put({ emails: Array.from({ length: 10 }, (_, index) => `p${index}@example.com`) });
     for (let test = 0; test < messagesPerHourMax / 10; test += 1) await alerts.service.testAlert({ accountId: customer.accountId });
     expect(await refusalOf(alerts.service.testAlert({ accountId: customer.accountId }))).toMatchObject({ reason: 'overloaded' });
@@ -212,30 +198,6 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     expect(alerts.notifier.mails).toHaveLength(messagesPerHourMax + 10);
   });
 
-  it('return the secret of a webhook once, keep it encrypted, and never log it', async () => {
-    const first = (await put({ webhookUrl: hook })).webhookSecret;
-    expect(first).toMatch(/^whsec_[\w-]{43}$/);
-    expect((await put({ webhookUrl: hook, thresholdNanoUsd: usd })).webhookSecret).toBe('');
-    alerts.notifier.fails = 'before';
-    await spend(20n * usd);
-    await alerts.watcher.look();
-    const second = (await put({ webhookUrl: hook, rotateWebhookSecret: true })).webhookSecret;
-    await put();
-    const third = (await put({ webhookUrl: hook })).webhookSecret;
-    expect(new Set(['', first, second, third]).size).toBe(4);
-    const rows = [...(await alerts.ledger.db.knex('alert').select()), ...(await alerts.ledger.db.knex('notification_outbox').select())];
-    const kept =
-      JSON.stringify(rows, (_name, value: unknown) => (typeof value === 'bigint' ? String(value) : value)) +
-      alerts.ledger.logLines.join('\n');
-    expect(kept).toContain('webhook');
-    for (const secret of [first, second, third]) expect(kept).not.toContain(secret);
-    alerts.notifier.fails = undefined;
-    await alerts.shipped();
-    expect(alerts.notifier.webhooks.map(({ secret }) => secret)).toEqual([first]);
-    const changes = [...alerts.notifier.entries.values()].flatMap(({ entry }) => (entry?.$case === 'destinations' ? [entry.value] : []));
-    expect(changes.map(({ webhookSecret }) => webhookSecret)).toEqual([first, '', second, '', third]);
-  });
-
   it.each([
     ['threshold_nano_usd', { thresholdNanoUsd: 0n }],
     ['emails', { emails: ['nobody'] }],
@@ -243,11 +205,6 @@ describe.each(testEngines)('low-balance alerts on %s', (engine) => {
     ['emails', { emails: ['a@example.com\nBcc: b@example.com'] }],
     ['emails', { emails: ['Ada <a@example.com>'] }],
     ['emails', { emails: Array.from({ length: 11 }, (_, index) => `p${index}@example.com`) }],
-    ['webhook_url', { webhookUrl: 'ftp://example.com' }],
-    ['webhook_url', { webhookUrl: 'https://user:password@example.com' }],
-    ['webhook_url', { webhookUrl: 'http://169.254.169.254/latest' }],
-    ['webhook_url', { webhookUrl: `https://example.com/${'x'.repeat(2048)}` }],
-    ['rotate_webhook_secret', { rotateWebhookSecret: true }],
   ] as [string, Partial<PutAlertRequest>][])('reject an invalid %s', async (field, fields) => {
     expect(await refusalOf(put(fields))).toMatchObject({ reason: 'invalid_request', details: { field } });
   });

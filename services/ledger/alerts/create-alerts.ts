@@ -3,12 +3,8 @@ import type { AuditLog } from '#kit/audit/audit-outbox.js';
 import type { Clock } from '#kit/clock.js';
 import type { Database } from '#kit/db/open.js';
 import { migrate } from '#kit/db/migrate.js';
-import { whenReachable } from '#kit/db/when-reachable.js';
 import type { ServiceModule } from '#kit/lifecycle.js';
 import type { Logger } from '#kit/log.js';
-import { SecretBox } from '#kit/secrets/secret-box.js';
-import { SecretKeeper } from '#kit/secrets/secret-keeper.js';
-import type { SecretKeySource } from '#kit/secrets/secret-keys.js';
 import type { AlertService } from '#proto/ledger/v1/alerts.js';
 import { migrations } from '../migrations/index.js';
 import { Reads } from '../store/reads.js';
@@ -17,7 +13,6 @@ import { createNotificationOutbox, type Notifications } from './notification-out
 import { DueAlertStore } from './budgets/due-alerts.js';
 import { alertService } from './service.js';
 import { AlertStore } from './store/alerts.js';
-import { readSealedSecrets } from './store/sealed-secrets.js';
 import { AlertWatcher } from './watcher.js';
 
 /** Holds what alerts need from their process. */
@@ -28,10 +23,6 @@ export interface AlertModuleDeps {
   readonly log: Logger;
   /** The ledger's own. */
   readonly auditLog: AuditLog;
-  /** Encrypt the webhooks' secrets at rest. */
-  readonly secretKeys: SecretKeySource;
-  /** The id of a secret key that is lost for good. */
-  readonly lostSecretKey?: string | undefined;
   /** Auth's notifier. */
   readonly notifications: Notifications;
   readonly publicUrl: string | undefined;
@@ -40,19 +31,10 @@ export interface AlertModuleDeps {
 /** Creates alerts over the ledger's database. `start` migrates and starts the watcher and the outbox. */
 export function createAlerts(
   config: AlertDeps['config'],
-  { db, clock, log, auditLog, secretKeys, lostSecretKey, notifications, publicUrl }: AlertModuleDeps,
+  { db, clock, log, auditLog, notifications, publicUrl }: AlertModuleDeps,
 ): ServiceModule<AlertService> {
   const reads = new Reads(db);
-  const box = new SecretBox(secretKeys);
-  const keeper = new SecretKeeper({
-    service: 'the ledger',
-    db,
-    keys: secretKeys,
-    read: () => readSealedSecrets(db),
-    lostKeyId: lostSecretKey,
-    log,
-  });
-  const outbox = createNotificationOutbox({ db, box, notifications, log });
+  const outbox = createNotificationOutbox({ db, notifications, log });
   const deps: AlertDeps = {
     alerts: new AlertStore(db, outbox),
     dueAlerts: new DueAlertStore(db),
@@ -60,7 +42,6 @@ export function createAlerts(
     notifications,
     reads,
     auditLog,
-    box,
     publicUrl,
     config,
     clock,
@@ -72,14 +53,12 @@ export function createAlerts(
     service: alertService(deps),
     async start() {
       await migrate(db, migrations);
-      await whenReachable(log, () => keeper.start());
       watcher.start();
       outbox.start();
     },
     async stop() {
       await watcher.stop();
       await outbox.stop();
-      await keeper.stop();
     },
     async ready() {
       return (await db.isWritable()) ? { ok: true } : { ok: false, why: 'alerts cannot write to the ledger’s database' };

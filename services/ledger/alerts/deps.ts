@@ -3,7 +3,6 @@ import type { AuditLog } from '#kit/audit/audit-outbox.js';
 import type { Clock } from '#kit/clock.js';
 import type { Logger } from '#kit/log.js';
 import type { Outbox } from '#kit/outbox/outbox.js';
-import type { SecretBox } from '#kit/secrets/secret-box.js';
 import type { NotificationEntry } from '#proto/auth/v1/notifications.js';
 import type { LedgerConfig } from '../config.js';
 import type { Reads } from '../store/reads.js';
@@ -19,7 +18,6 @@ export interface AlertDeps {
   readonly notifications: Notifications;
   readonly reads: Reads;
   readonly auditLog: AuditLog;
-  readonly box: SecretBox;
   /** The public address at which users open the console. */
   readonly publicUrl: string | undefined;
   readonly config: Pick<LedgerConfig, 'alertIntervalMs'>;

@@ -1,48 +1,43 @@
 // What an alert gives the notifier. Pure but for the ids.
 import { newId } from '#kit/id.js';
-import type { NewNotification, NotificationEntry } from '#proto/auth/v1/notifications.js';
+import type { NotificationEntry } from '#proto/auth/v1/notifications.js';
 import { type AlertEvent, eventJson, mailText } from './message.js';
 import type { AlertRecord, Money } from './model.js';
 
-/** Returns one notification per destination. The secret of a webhook is still encrypted. */
-export function notificationsOf(
-  alert: AlertRecord,
+/** A message, for programs and for users. */
+export interface AlertMessage {
+  readonly eventJson: string;
+  readonly mail: { readonly subject: string; readonly text: string };
+  /** Send the mails only once, without retries. */
+  readonly once: boolean;
+  readonly newEntryId: () => string;
+}
+
+/** Returns the message of a low balance, or of a test. */
+export function lowBalanceMessage(
+  { accountId, thresholdNanoUsd }: AlertRecord,
   happened: { money: Money; isTest: boolean; nowMs: number; publicUrl: string | undefined; newEntryId: (nowMs: number) => string },
-): NotificationEntry[] {
+): AlertMessage {
   const { money, isTest, nowMs, publicUrl, newEntryId } = happened;
-  const { accountId, thresholdNanoUsd } = alert;
   const event: AlertEvent = { id: newId('evt', nowMs), accountId, isTest, thresholdNanoUsd, ...money, atMs: nowMs };
-  const message = { eventJson: eventJson(event), mail: mailText(event, publicUrl), once: isTest, newEntryId: () => newEntryId(nowMs) };
-  return notificationsTo(alert, message);
+  return { eventJson: eventJson(event), mail: mailText(event, publicUrl), once: isTest, newEntryId: () => newEntryId(nowMs) };
 }
 
-/** Returns one notification of this message per destination. The secret of a webhook is still encrypted. */
-export function notificationsTo(
-  { accountId, emails, webhookUrl, sealedSecret = '' }: AlertRecord,
-  {
-    eventJson: json,
-    mail,
-    once,
-    newEntryId,
-  }: { eventJson: string; mail: { subject: string; text: string }; once: boolean; newEntryId: () => string },
-): NotificationEntry[] {
-  const entry = (destination: string, content: NonNullable<NewNotification['content']>): NotificationEntry => ({
+/** Returns one mail per address of an alert. */
+export function mailsTo(alert: AlertRecord, { eventJson: json, mail, once, newEntryId }: AlertMessage): NotificationEntry[] {
+  return alert.emails.map((destination) => ({
     id: newEntryId(),
-    accountId,
-    entry: { $case: 'notification', value: { destination, eventJson: json, once, content } },
-  });
-  return [
-    ...emails.map((email) => entry(email, { $case: 'mail', value: mail })),
-    ...(webhookUrl === '' ? [] : [entry(webhookUrl, { $case: 'webhook', value: { secret: sealedSecret } })]),
-  ];
+    accountId: alert.accountId,
+    entry: { $case: 'notification', value: { destination, eventJson: json, once, mail } },
+  }));
 }
 
-/** Returns the entry that withdraws what is on its way to other destinations. `sealedSecret` is that of a new webhook secret, still encrypted. */
-export function destinationsOf(
-  { accountId, enabled, emails, webhookUrl }: AlertRecord,
-  id: string,
-  sealedSecret: string,
-): NotificationEntry {
-  const destinations = enabled ? [...emails, ...(webhookUrl === '' ? [] : [webhookUrl])] : [];
-  return { id, accountId, entry: { $case: 'destinations', value: { destinations, webhookSecret: sealedSecret } } };
+/** Returns the event of a message, for the webhooks of the account. */
+export function eventEntry(accountId: string, { eventJson: json, newEntryId }: AlertMessage): NotificationEntry {
+  return { id: newEntryId(), accountId, entry: { $case: 'event', value: { eventJson: json } } };
+}
+
+/** Returns the entry that withdraws the mails that are on their way to other addresses. */
+export function destinationsOf({ accountId, enabled, emails }: AlertRecord, id: string): NotificationEntry {
+  return { id, accountId, entry: { $case: 'destinations', value: { destinations: enabled ? [...emails] : [] } } };
 }

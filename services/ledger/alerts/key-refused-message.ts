@@ -1,4 +1,5 @@
 // The texts of alerts about keys whose calls are refused, for programs and for users. Pure.
+import { webhookBody } from '#rules/webhook-events.js';
 
 /** Calls of a key that have begun to be refused. */
 export interface KeyRefusedEvent {
@@ -10,17 +11,9 @@ export interface KeyRefusedEvent {
   readonly sinceMs: number;
 }
 
-/** Returns the event as JSON: the body of a webhook's request. */
+/** Returns the event as JSON. */
 export function keyRefusedJson({ id, accountId, keyId, projectId, reason, sinceMs }: KeyRefusedEvent): string {
-  return JSON.stringify({
-    type: 'key.refused',
-    account_id: accountId,
-    project_id: projectId,
-    key_id: keyId,
-    reason,
-    at: new Date(sinceMs).toISOString(),
-    id,
-  });
+  return webhookBody({ id, type: 'key.refused', accountId, atMs: sinceMs, data: { key_id: keyId, project_id: projectId, reason } });
 }
 
 const sentences: Readonly<Record<string, string>> = {

@@ -1,5 +1,6 @@
 // The texts of alerts, for programs and for users. Pure.
 import { formatUsd } from '#rules/money.js';
+import { webhookBody } from '#rules/webhook-events.js';
 import { rearmAtNanoUsd } from './hysteresis.js';
 import type { Money } from './model.js';
 
@@ -12,17 +13,14 @@ export interface AlertEvent extends Money {
   readonly atMs: number;
 }
 
-/** Returns the event as JSON: the body of a webhook's request. */
+/** Returns the event as JSON. */
 export function eventJson({ id, accountId, isTest, thresholdNanoUsd, settledNanoUsd, availableNanoUsd, atMs }: AlertEvent): string {
-  return JSON.stringify({
-    type: isTest ? 'balance.low.test' : 'balance.low',
-    account_id: accountId,
+  const data = {
     threshold_usd: formatUsd(thresholdNanoUsd),
     settled_usd: formatUsd(settledNanoUsd),
     available_usd: formatUsd(availableNanoUsd),
-    at: new Date(atMs).toISOString(),
-    id,
-  });
+  };
+  return webhookBody({ id, type: 'balance.low', accountId, atMs, data }, isTest);
 }
 
 /** Returns the subject and text of a mail. Without a public address there is no link, only directions to the page. */

@@ -5,9 +5,6 @@ export interface AlertRecord {
   readonly enabled: boolean;
   readonly thresholdNanoUsd: bigint;
   readonly emails: readonly string[];
-  /** Empty for none. */
-  readonly webhookUrl: string;
-  readonly sealedSecret: string | undefined;
   readonly fired: boolean;
   readonly firedAtMs: number;
   /** Of the messages of one hour: when it began, and how many there were. */
@@ -27,7 +24,7 @@ export interface Money {
 /** Maximum number of mail addresses per alert. */
 export const emailsMax = 10;
 
-/** Maximum number of messages per account within an hour: the user who sets the addresses is not the one who reads the mail. */
+/** Maximum number of mails per account within an hour: the user who sets the addresses is not the one who reads the mail. */
 export const messagesPerHourMax = 60;
 export const hourMs = 3_600_000;
 

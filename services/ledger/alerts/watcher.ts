@@ -5,7 +5,7 @@ import { repeat } from '#kit/repeat.js';
 import type { DuePlace } from './budgets/due-alerts.js';
 import { sendDue } from './budgets/send-due.js';
 import type { AlertDeps } from './deps.js';
-import { notificationsOf } from './entries.js';
+import { eventEntry, lowBalanceMessage, mailsTo } from './entries.js';
 import { stepOf } from './hysteresis.js';
 import { countMessages } from './model.js';
 import type { AlertPlace, Watched } from './store/alerts.js';
@@ -49,11 +49,12 @@ export class AlertWatcher {
     if (step === 'rearm') await alerts.rearm(alert);
     if (step !== 'fire') return;
     const nowMs = clock.nowMs();
-    const entries = notificationsOf(alert, { money, isTest: false, nowMs, publicUrl, newEntryId: outbox.newId });
-    const counts = countMessages(alert, entries.length, nowMs);
+    const message = lowBalanceMessage(alert, { money, isTest: false, nowMs, publicUrl, newEntryId: outbox.newId });
+    const mails = mailsTo(alert, message);
+    const counts = countMessages(alert, mails.length, nowMs);
     // Without room it fires once the hour is over, if the balance is still low then.
     if (counts === undefined) return;
-    if (await alerts.fire({ ...alert, ...counts, firedAtMs: nowMs }, entries))
-      log.info({ account_id: alert.accountId, messages: entries.length }, 'a low-balance alert fired');
+    if (await alerts.fire({ ...alert, ...counts, firedAtMs: nowMs }, [...mails, eventEntry(alert.accountId, message)]))
+      log.info({ account_id: alert.accountId, mails: mails.length }, 'a low-balance alert fired');
   }
 }

@@ -1,6 +1,5 @@
 // The background job that hands alerts about refused keys to the ledger, which knows where an account wants them.
 import { callContext } from '#client/call-context.js';
-import { hasReason } from '#client/errors/app-error.js';
 import type { Database } from '#kit/db/open.js';
 import type { Logger } from '#kit/log.js';
 import { repeat } from '#kit/repeat.js';
@@ -54,15 +53,10 @@ export class KeyAlerts {
     if (alerts === undefined) return;
     for (const due of await dueKeyAlerts(db, alertsAtATime)) {
       const { accountId, keyId, projectId, reason, sinceMs } = due;
-      try {
-        await alerts.alertKeyRefused(
-          { accountId, keyId, projectId, reason, refusedAtMs: BigInt(sinceMs) },
-          callContext({ caller: 'metering', timeoutMs }),
-        );
-      } catch (error) {
-        // The account has had as many messages as it may within an hour: this one is left out.
-        if (!hasReason(error, 'overloaded')) throw error;
-      }
+      await alerts.alertKeyRefused(
+        { accountId, keyId, projectId, reason, refusedAtMs: BigInt(sinceMs) },
+        callContext({ caller: 'metering', timeoutMs }),
+      );
       await clearKeyAlert(db, due);
     }
   }

@@ -83,7 +83,7 @@ export class Harness {
         alerts: {
           alertKeyRefused: async (request) => {
             this.alerted.push(request);
-            return { messages: 1 };
+            return { mails: 1 };
           },
         },
         auth: this.audit,

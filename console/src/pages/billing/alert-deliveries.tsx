@@ -61,8 +61,7 @@ export function FailingDestinations({ alert }: { alert: AlertNow }) {
     refetchInterval: refetchMs,
     enabled: alert.threshold_usd !== null,
   });
-  const wanted = [...alert.emails, ...(alert.webhook_url === null ? [] : [alert.webhook_url])];
-  const failing = wanted.flatMap((destination) => {
+  const failing = alert.emails.flatMap((destination) => {
     const newest = data?.data.find((delivery) => delivery.destination === destination && delivery.state !== 'pending');
     return newest?.state === 'failed' ? [newest] : [];
   });
@@ -106,13 +105,15 @@ export function Deliveries() {
                   { name: t.time, cell: ({ created_at }) => <When at={created_at} /> },
                   {
                     name: t.what,
-                    cell: ({ test, budget, refused_key: refused }) =>
+                    cell: ({ test, budget, threshold_usd: threshold, refused_key: refused }) =>
                       refused !== null ? (
                         <>
                           {t.whatRefused({ why: reasonName(refused.reason) })} <KeyLink keyId={refused.key_id} />
                         </>
                       ) : budget === null ? (
-                        test ? (
+                        threshold === null ? (
+                          t.whatWebhook
+                        ) : test ? (
                           t.whatTest
                         ) : (
                           t.whatLow

@@ -11,10 +11,10 @@ import type {
   NotificationEntry,
 } from '#proto/auth/v1/notifications.js';
 import { invalidField } from '../../requests/fields.js';
+import { parsedEvent } from '../../webhooks/events.js';
 import type { NotificationDeps } from '../deps.js';
 import { attemptsMax } from '../model.js';
 import { toNotificationMessage } from '../render.js';
-import { sealContent } from '../try-delivery.js';
 
 const entriesMax = 100;
 const destinationsMax = 100;
@@ -48,7 +48,8 @@ export async function appendNotifications(
 
 async function apply(tx: Knex.Transaction, { id, accountId, entry }: NotificationEntry, deps: NotificationDeps): Promise<void> {
   if (entry!.$case === 'destinations') return withdraw(tx, { accountId, beforeId: id }, entry!.value, deps);
-  const { destination, eventJson, once, content } = entry!.value;
+  if (entry!.$case === 'event') return deps.events.publish(tx, parsedEvent(entry!.value.eventJson)!, accountId);
+  const { destination, eventJson, once, mail } = entry!.value;
   await deps.notifier.add(tx, {
     id,
     accountId,
@@ -56,7 +57,7 @@ async function apply(tx: Knex.Transaction, { id, accountId, entry }: Notificatio
     destination,
     eventJson,
     attemptsMax: once ? 1 : attemptsMax,
-    content: content!,
+    content: mail!,
   });
 }
 
@@ -64,34 +65,34 @@ async function apply(tx: Knex.Transaction, { id, accountId, entry }: Notificatio
 async function withdraw(
   tx: Knex.Transaction,
   of: { accountId: string; beforeId: string },
-  { destinations, webhookSecret }: AccountDestinations,
-  { notifications, box, clock }: NotificationDeps,
+  { destinations }: AccountDestinations,
+  { notifications, clock }: NotificationDeps,
 ): Promise<void> {
   const outcome = 'the alert was switched off, or no longer names this destination';
   await notifications.withdrawOthers(tx, { ...of, destinations }, { outcome, dueAtMs: clock.nowMs() });
-  if (webhookSecret === '') return;
-  await notifications.resealWebhooks(tx, of, (id) => sealContent(id, { $case: 'webhook', value: { secret: webhookSecret } }, box));
 }
 
 function check({ id, accountId, entry }: NotificationEntry, index: number): void {
   const refuse = (field: string, rule: string) => invalidField(`entries[${index}].${field}`, `entries[${index}].${field} ${rule}.`);
   if (!isId('ntf', id)) throw refuse('id', 'must be "ntf_" and 32 hexadecimal digits');
   if (!isId('acct', accountId)) throw refuse('account_id', 'must be the id of an account');
-  if (entry === undefined) throw refuse('entry', 'must be a notification or destinations');
+  if (entry === undefined) throw refuse('entry', 'must be a notification, destinations or an event');
   if (entry.$case === 'destinations') {
     if (entry.value.destinations.length > destinationsMax)
       throw refuse('destinations.destinations', `must have at most ${destinationsMax} entries`);
     return;
   }
-  const { destination, eventJson, content } = entry.value;
-  if (content === undefined) throw refuse('notification.content', 'must be a mail or a webhook');
-  const isAddress = content.$case === 'mail' ? destination !== '' : /^https?:$/.test(URL.parse(destination)?.protocol ?? '');
-  if (!isAddress || destination.length > destinationCharsMax)
-    throw refuse(
-      'notification.destination',
-      `must be an email address or an http or https URL, with at most ${destinationCharsMax} characters`,
-    );
+  if (entry.$case === 'event') {
+    const { eventJson } = entry.value;
+    if (eventJson.length > eventCharsMax || parsedEvent(eventJson) === undefined)
+      throw refuse('event.event_json', `must be a JSON object with the id and type of an event, with at most ${eventCharsMax} characters`);
+    return;
+  }
+  const { destination, eventJson, mail } = entry.value;
+  if (mail === undefined) throw refuse('notification.mail', 'must be given');
+  if (destination === '' || destination.length > destinationCharsMax)
+    throw refuse('notification.destination', `must be an email address with at most ${destinationCharsMax} characters`);
   if (eventJson.length > eventCharsMax) throw refuse('notification.event_json', `must have at most ${eventCharsMax} characters`);
-  if (content.$case === 'mail' && content.value.subject.length + content.value.text.length > textCharsMax)
+  if (mail.subject.length + mail.text.length > textCharsMax)
     throw refuse('notification.mail', `must have at most ${textCharsMax} characters`);
 }

@@ -1,7 +1,7 @@
 // ListNotifications: what was sent for an account, newest first.
 import type { CallContext } from '#client/call-context.js';
 import type { ListNotificationsRequest, ListNotificationsResponse } from '#proto/auth/v1/notifications.js';
-import { accountIdBytes } from '../../requests/fields.js';
+import { accountIdBytes, endpointIdBytes } from '../../requests/fields.js';
 import { parsePageRequest, readPage } from '../../requests/paging.js';
 import type { NotificationDeps } from '../deps.js';
 import { toNotificationMessage } from '../render.js';
@@ -13,6 +13,7 @@ export async function listNotifications(
   { notifications }: NotificationDeps,
 ): Promise<ListNotificationsResponse> {
   const accountId = accountIdBytes(request.accountId);
-  const page = await readPage(parsePageRequest(request, 'ntf'), (after, limit) => notifications.page(accountId, after, limit));
+  const filter = { channel: request.channel, endpointId: request.endpointId === '' ? undefined : endpointIdBytes(request.endpointId) };
+  const page = await readPage(parsePageRequest(request, 'ntf'), (after, limit) => notifications.page(accountId, filter, after, limit));
   return { notifications: page.items.map(toNotificationMessage), nextPageToken: page.nextPageToken };
 }

@@ -74,7 +74,7 @@ export class UserMails {
       destination: to,
       eventJson: '{}',
       attemptsMax,
-      content: { $case: 'mail', value: letter },
+      content: letter,
     };
     for (const [scope, max] of [...budgets, [`to ${to}`, mailsPerHourMax.address], ['all', mailsPerHourMax.all]] as const) {
       if (await budget.take(`${kind} ${scope}`, max, clock.nowMs())) continue;

@@ -53,17 +53,23 @@ export class AuditStore implements AuditLog {
   constructor(
     private readonly db: Database,
     private readonly clock: Clock,
+    /** Runs in the transaction in which events are appended, once for each event. */
+    private readonly onAppended: (tx: Knex.Transaction, event: AuditRecord) => Promise<void> = async () => undefined,
   ) {}
 
   /** Appends an event of auth's own, in the transaction of the change that it describes. Call it last in the transaction: it locks the chain until the commit. */
   async append(tx: Knex.Transaction, context: Pick<CallContext, 'caller' | 'actor'>, event: AuditEvent): Promise<void> {
     const nowMs = this.clock.nowMs();
-    await appendToChain(tx, [auditRecord(this.#newId(nowMs), nowMs, event, context)]);
+    await this.#append(tx, [auditRecord(this.#newId(nowMs), nowMs, event, context)]);
   }
 
   /** Appends the events of another service, in this order. Skips events that are already in the log. */
   receive(events: readonly AuditRecord[]): Promise<void> {
-    return this.db.transaction((tx) => appendToChain(tx, events), { isRepeatable: true });
+    return this.db.transaction((tx) => this.#append(tx, events), { isRepeatable: true });
+  }
+
+  async #append(tx: Knex.Transaction, events: readonly AuditRecord[]): Promise<void> {
+    for (const event of await appendToChain(tx, events)) await this.onAppended(tx, event);
   }
 
   /** Returns up to `limit` entries that match, newest first, beginning after the id `after`. */
@@ -105,7 +111,8 @@ export class AuditStore implements AuditLog {
   }
 }
 
-async function appendToChain(tx: Knex.Transaction, events: readonly AuditRecord[]): Promise<void> {
+/** Returns the events that were not in the log before. */
+async function appendToChain(tx: Knex.Transaction, events: readonly AuditRecord[]): Promise<readonly AuditRecord[]> {
   // Locking this row puts concurrent appends in order.
   const end = await endOfChain(tx('audit_chain').forUpdate());
   const ids = events.map(({ id }) => idToBytes('aud', id)!);
@@ -113,17 +120,20 @@ async function appendToChain(tx: Knex.Transaction, events: readonly AuditRecord[
   const known = new Set(present.map((row) => idFromBytes('aud', asBytes(row['id']))));
   let { number, hash } = end;
   const rows: Record<string, unknown>[] = [];
+  const added: AuditRecord[] = [];
   for (const event of events) {
     if (known.has(event.id)) continue;
     known.add(event.id);
+    added.push(event);
     number += 1n;
     hash = auditHash(hash, { ...event, number });
     rows.push(toRow(event, number, hash));
   }
-  if (rows.length === 0) return;
+  if (rows.length === 0) return [];
   await tx('audit_entry').insert(rows);
   const updated = await tx('audit_chain').where({ id: 1, last_number: end.number }).update({ last_number: number, last_hash: hash });
   assert.equal(updated, 1);
+  return added;
 }
 
 function toRow(event: AuditRecord, number: bigint, hash: Buffer): Record<string, unknown> {

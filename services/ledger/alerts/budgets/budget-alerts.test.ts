@@ -9,7 +9,6 @@ import { hourMs, messagesPerHourMax } from '../model.js';
 import { startTestAlerts, type TestAlerts } from '../testing/alerts.js';
 
 const usd = 1_000_000_000n;
-const hook = 'https://hooks.example.com/budgets';
 
 describe.each(testEngines)('alerts of budgets on %s', (engine) => {
   let alerts: TestAlerts;
@@ -32,11 +31,9 @@ describe.each(testEngines)('alerts of budgets on %s', (engine) => {
   });
   afterEach(() => alerts.stop());
 
-  /** The low-balance alert is off; its destinations are those of budgets too. */
+  /** The low-balance alert is off; its addresses are those of budgets too. */
   const put = (emails = ['ada@example.com']) =>
-    alerts.service.putAlert(
-      PutAlertRequest.fromPartial({ accountId: customer.accountId, enabled: false, thresholdNanoUsd: usd, emails, webhookUrl: hook }),
-    );
+    alerts.service.putAlert(PutAlertRequest.fromPartial({ accountId: customer.accountId, enabled: false, thresholdNanoUsd: usd, emails }));
   const spend = async (amountNanoUsd: bigint, budgets = [budget]): Promise<string> => {
     const request = holdRequest(customer, amountNanoUsd, { budgets, timeZone: 'Asia/Shanghai' });
     const { hold } = await alerts.ledger.service.hold(request);
@@ -47,10 +44,10 @@ describe.each(testEngines)('alerts of budgets on %s', (engine) => {
     await alerts.watcher.look();
     await alerts.shipped();
   };
-  const percents = (): unknown[] => alerts.notifier.webhooks.map(({ event }) => event['percent']);
+  const percents = (): unknown[] => alerts.notifier.events.map(({ data }) => (data as { percent: number }).percent);
 
-  it('report the budget and its period to every destination of the account', async () => {
-    const { webhookSecret } = await put(['ada@example.com', 'bob@example.com']);
+  it('report the budget and its period to every address of the account, and as an event', async () => {
+    await put(['ada@example.com', 'bob@example.com']);
     await spend(4n * usd);
     await look();
     expect(alerts.notifier.sent).toEqual([]);
@@ -62,13 +59,13 @@ describe.each(testEngines)('alerts of budgets on %s', (engine) => {
       `The monthly budget of project ${budget.scopeId} of account ${customer.accountId} has reached 50%: $5 of $10 is spent.\n` +
         'It is a soft budget: no calls are refused.\nIt resets at 2027-02-01T00:00:00+08:00.',
     );
-    expect(alerts.notifier.webhooks).toEqual([
+    expect(alerts.notifier.events).toEqual([
       {
-        url: hook,
-        secret: webhookSecret,
-        event: {
-          type: 'budget.reached',
-          account_id: customer.accountId,
+        id: expect.stringMatching(/^evt_/),
+        type: 'budget.reached',
+        timestamp: new Date(alerts.ledger.clock.nowMs()).toISOString(),
+        account_id: customer.accountId,
+        data: {
           budget_id: budget.id,
           scope: 'project',
           scope_id: budget.scopeId,
@@ -79,8 +76,6 @@ describe.each(testEngines)('alerts of budgets on %s', (engine) => {
           percent: 50,
           limit_usd: '10',
           spent_usd: '5',
-          at: new Date(alerts.ledger.clock.nowMs()).toISOString(),
-          id: expect.stringMatching(/^evt_/),
         },
       },
     ]);
@@ -106,19 +101,21 @@ describe.each(testEngines)('alerts of budgets on %s', (engine) => {
     expect(percents()).toEqual([80, 150, 50]);
   });
 
-  it('are not sent, now or later, for an account without a destination', async () => {
+  it('are events even without a mail address, and no mail is sent later', async () => {
     await spend(5n * usd);
     await look();
     await put();
     await look();
+    expect(percents()).toEqual([50]);
     expect(alerts.notifier.sent).toEqual([]);
     await spend(3n * usd);
     await look();
-    expect(percents()).toEqual([80]);
+    expect(percents()).toEqual([50, 80]);
+    expect(alerts.notifier.sent).toHaveLength(1);
   });
 
   it('wait for the next hour when the account has no messages left, and do not hold up other accounts', async () => {
-    await put(Array.from({ length: 9 }, (_, at) => `u${at}@example.com`));
+    await put(Array.from({ length: 10 }, (_, at) => `u${at}@example.com`));
     for (let tests = 0; tests < messagesPerHourMax / 10; tests += 1) await alerts.service.testAlert({ accountId: customer.accountId });
     alerts.notifier.entries.clear();
     await spend(5n * usd);
@@ -127,22 +124,31 @@ describe.each(testEngines)('alerts of budgets on %s', (engine) => {
     await put();
     await spend(8n * usd, [{ ...budget, id: newId('bud') }]);
     await look();
-    expect(alerts.notifier.webhooks.map(({ event }) => event['account_id'])).toEqual([customer.accountId]);
+    expect(alerts.notifier.events.map(({ account_id }) => account_id)).toEqual([customer.accountId]);
     alerts.ledger.clock.advance(hourMs + 1);
     await look();
-    expect(alerts.notifier.webhooks.map(({ event }) => event['account_id'])).toEqual([customer.accountId, first.accountId]);
+    expect(alerts.notifier.events.map(({ account_id }) => account_id)).toEqual([customer.accountId, first.accountId]);
   });
 
-  it('of refused keys go to the same destinations, and to nobody without one', async () => {
+  it('of refused keys go to the same addresses, and are an event even when these had too many mails', async () => {
     const request = { ...customer, projectId: newId('proj'), reason: 'budget_reached', refusedAtMs: 1_800_000_000_000n };
-    expect(await alerts.service.alertKeyRefused(request)).toEqual({ messages: 0 });
+    expect(await alerts.service.alertKeyRefused(request)).toEqual({ mails: 0 });
     await put();
-    expect(await alerts.service.alertKeyRefused(request)).toEqual({ messages: 2 });
+    expect(await alerts.service.alertKeyRefused(request)).toEqual({ mails: 1 });
+    await put(Array.from({ length: 10 }, (_, at) => `u${at}@example.com`));
+    for (let sent = 10; sent <= messagesPerHourMax; sent += 10) {
+      const expected = sent < messagesPerHourMax ? 10 : 0;
+      expect(await alerts.service.alertKeyRefused(request)).toEqual({ mails: expected });
+    }
     await alerts.shipped();
     const { accountId, keyId } = customer;
-    expect(alerts.notifier.webhooks.map(({ event }) => event)).toMatchObject([
-      { type: 'key.refused', account_id: accountId, key_id: keyId, reason: 'budget_reached', at: '2027-01-15T08:00:00.000Z' },
-    ]);
+    expect(alerts.notifier.events).toHaveLength(2 + messagesPerHourMax / 10);
+    expect(alerts.notifier.events[0]).toMatchObject({
+      type: 'key.refused',
+      timestamp: '2027-01-15T08:00:00.000Z',
+      account_id: accountId,
+      data: { key_id: keyId, reason: 'budget_reached' },
+    });
     expect(alerts.notifier.mails[0]!.text).toContain(`https://console.example.com/console/accounts/${accountId}/keys/${keyId}`);
   });
 });

@@ -1,6 +1,7 @@
 // The texts of alerts of budgets, for programs and for users. Pure.
 import { BudgetPeriod, BudgetScope } from '#proto/budget/v1/budget.js';
 import { formatUsd } from '#rules/money.js';
+import { webhookBody } from '#rules/webhook-events.js';
 import { dateText, isoIn, periodBounds } from '../../budgets/calendar.js';
 import type { PeriodBudget } from '../../books/model.js';
 import { periodNames, scopeNames } from '../../budgets/names.js';
@@ -16,12 +17,10 @@ export interface BudgetEvent {
   readonly atMs: number;
 }
 
-/** Returns the event as JSON: the body of a webhook's request. */
+/** Returns the event as JSON. */
 export function budgetEventJson({ id, accountId, budget, percent, spentNanoUsd, atMs }: BudgetEvent): string {
   const { budgetId, scope, ownerId, period, start, limitNanoUsd, isSoft } = budget;
-  return JSON.stringify({
-    type: 'budget.reached',
-    account_id: accountId,
+  const data = {
     budget_id: budgetId,
     scope: scopeNames[scope]!.name,
     scope_id: ownerId,
@@ -32,9 +31,8 @@ export function budgetEventJson({ id, accountId, budget, percent, spentNanoUsd, 
     percent,
     limit_usd: formatUsd(limitNanoUsd),
     spent_usd: formatUsd(spentNanoUsd),
-    at: new Date(atMs).toISOString(),
-    id,
-  });
+  };
+  return webhookBody({ id, type: 'budget.reached', accountId, atMs, data });
 }
 
 const adjectives: Readonly<Partial<Record<BudgetPeriod, string>>> = {

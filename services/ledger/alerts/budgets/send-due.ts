@@ -1,7 +1,7 @@
 // Sends the alerts of budgets that are due, each once: its row is removed in the transaction that creates its notifications.
 import { newId } from '#kit/id.js';
 import type { AlertDeps } from '../deps.js';
-import { notificationsTo } from '../entries.js';
+import { type AlertMessage, eventEntry, mailsTo } from '../entries.js';
 import { countMessages } from '../model.js';
 import type { DueBudgetAlert, DuePlace } from './due-alerts.js';
 import { type BudgetEvent, budgetEventJson, budgetMailText } from './message.js';
@@ -20,24 +20,17 @@ async function send(due: DueBudgetAlert, { alerts, dueAlerts, outbox, publicUrl,
   const nowMs = clock.nowMs();
   const alert = await alerts.find(accountId);
   const event: BudgetEvent = { id: newId('evt', nowMs), accountId, budget, percent, spentNanoUsd, atMs };
-  const entries =
-    alert === undefined
-      ? []
-      : notificationsTo(alert, {
-          eventJson: budgetEventJson(event),
-          mail: budgetMailText(event, publicUrl),
-          once: false,
-          newEntryId: () => outbox.newId(nowMs),
-        });
-  const remove = (tx: Parameters<typeof dueAlerts.remove>[0]) => dueAlerts.remove(tx, due);
-  if (alert === undefined || entries.length === 0) {
-    // An account without a destination is not notified, now or later.
-    await alerts.inTransaction(remove);
-    return;
-  }
-  const counts = countMessages(alert, entries.length, nowMs);
+  const message: AlertMessage = {
+    eventJson: budgetEventJson(event),
+    mail: budgetMailText(event, publicUrl),
+    once: false,
+    newEntryId: () => outbox.newId(nowMs),
+  };
+  const mails = alert === undefined ? [] : mailsTo(alert, message);
+  const counts = alert === undefined ? undefined : countMessages(alert, mails.length, nowMs);
   // Without room it is sent once the hour is over.
-  if (counts === undefined) return;
-  if (await alerts.send({ ...alert, ...counts }, entries, remove))
-    log.info({ account_id: accountId, budget_id: budget.budgetId, percent, messages: entries.length }, 'an alert of a budget fired');
+  if (alert !== undefined && counts === undefined) return;
+  const counted = alert === undefined ? undefined : { ...alert, ...counts };
+  if (await alerts.send(counted, [...mails, eventEntry(accountId, message)], (tx) => dueAlerts.remove(tx, due)))
+    log.info({ account_id: accountId, budget_id: budget.budgetId, percent, mails: mails.length }, 'an alert of a budget fired');
 }

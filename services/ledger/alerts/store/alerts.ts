@@ -3,7 +3,7 @@ import type { Knex } from 'knex';
 import { isDuplicate } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
 import type { Row } from '#kit/db/plain-transaction.js';
-import { asBigInt, asBytes, asNumber, asText, optional } from '#kit/db/values.js';
+import { asBigInt, asBytes, asNumber, asText } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import type { Outbox } from '#kit/outbox/outbox.js';
 import type { NotificationEntry } from '#proto/auth/v1/notifications.js';
@@ -15,8 +15,6 @@ const columns = [
   'enabled',
   'threshold_nano_usd',
   'emails',
-  'webhook_url',
-  'sealed_secret',
   'fired',
   'fired_at_ms',
   'hour_began_ms',
@@ -126,28 +124,29 @@ export class AlertStore {
   }
 
   /**
-   * Creates notifications to an account's destinations and counts them, unless the alert was changed since it was read. `claim` runs in the same
-   * transaction; nothing is sent if it returns false, because another process has sent them.
+   * Creates the notifications of an account and counts its mails, unless its alert was changed since it was read; an account may have none. `claim`
+   * runs in the same transaction; nothing is sent if it returns false, because another process has sent them.
    */
   async send(
-    { accountId, version, hourBeganMs, hourMessages }: AlertRecord,
+    alert: AlertRecord | undefined,
     entries: readonly NotificationEntry[],
-    claim: (tx: Knex.Transaction) => Promise<boolean>,
+    claim: (tx: Knex.Transaction) => Promise<boolean> = async () => true,
   ): Promise<boolean> {
     const unchanged = new Error('Another process was first.');
-    return this.inTransaction(async (tx) => {
-      if (!(await claim(tx))) return false;
-      if (!(await this.step(tx, accountId, version, { hour_began_ms: hourBeganMs, hour_messages: hourMessages }))) throw unchanged;
-      await this.outbox.add(tx, entries);
-      return true;
-    }).catch((error: unknown) => {
-      if (error === unchanged) return false;
-      throw error;
-    });
-  }
-
-  inTransaction<T>(work: (tx: Knex.Transaction) => Promise<T>): Promise<T> {
-    return this.db.transaction(work);
+    return this.db
+      .transaction(async (tx) => {
+        if (!(await claim(tx))) return false;
+        if (alert !== undefined) {
+          const { accountId, version, hourBeganMs, hourMessages } = alert;
+          if (!(await this.step(tx, accountId, version, { hour_began_ms: hourBeganMs, hour_messages: hourMessages }))) throw unchanged;
+        }
+        await this.outbox.add(tx, entries);
+        return true;
+      })
+      .catch((error: unknown) => {
+        if (error === unchanged) return false;
+        throw error;
+      });
   }
 
   /** Rearms a fired alert, unless it was changed since it was read. */
@@ -175,8 +174,6 @@ function toAlert(row: Row): AlertRecord {
     enabled: asNumber(row['enabled']) === 1,
     thresholdNanoUsd: asBigInt(row['threshold_nano_usd']),
     emails: JSON.parse(asText(row['emails'])) as string[],
-    webhookUrl: asText(row['webhook_url']),
-    sealedSecret: optional(row['sealed_secret'], asText),
     fired: asNumber(row['fired']) === 1,
     firedAtMs: asNumber(row['fired_at_ms']),
     hourBeganMs: asNumber(row['hour_began_ms']),
@@ -192,8 +189,6 @@ function fromAlert(alert: AlertRecord, account: Buffer): Row {
     enabled: alert.enabled ? 1 : 0,
     threshold_nano_usd: alert.thresholdNanoUsd,
     emails: JSON.stringify(alert.emails),
-    webhook_url: alert.webhookUrl,
-    sealed_secret: alert.sealedSecret ?? null,
     fired: alert.fired ? 1 : 0,
     fired_at_ms: alert.firedAtMs,
     hour_began_ms: alert.hourBeganMs,

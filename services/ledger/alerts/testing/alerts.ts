@@ -1,14 +1,12 @@
 // Alerts next to a running ledger, whose watcher a test runs by hand, and a notifier that records what it receives.
-import { randomBytes } from 'node:crypto';
 import { AppError } from '#client/errors/app-error.js';
 import { AuditOutbox } from '#kit/audit/audit-outbox.js';
 import { openDatabase, type Database, type Engine } from '#kit/db/open.js';
 import { migrate } from '#kit/db/migrate.js';
-import { SecretBox } from '#kit/secrets/secret-box.js';
-import { fixedSecretKeys } from '#kit/secrets/secret-keys.js';
 import { eventually } from '#kit/testing/waiting.js';
 import { type NewNotification, Notification, type NotificationEntry, NotificationState } from '#proto/auth/v1/notifications.js';
 import type { AlertService } from '#proto/ledger/v1/alerts.js';
+import type { WebhookBody } from '#rules/webhook-events.js';
 import { migrations } from '../../migrations/index.js';
 import { Reads } from '../../store/reads.js';
 import { startTestLedger, type TestLedger } from '../../testing/ledger.js';
@@ -24,7 +22,6 @@ export class RecordedNotifications implements Notifications {
   readonly entries = new Map<string, NotificationEntry>();
   /** Every id received, also repeatedly. */
   readonly ids: string[] = [];
-  privateWebhooks = true;
   /** Before it stores anything, or after it has stored it; undefined: it answers. */
   fails: 'before' | 'after' | undefined;
 
@@ -39,24 +36,20 @@ export class RecordedNotifications implements Notifications {
     return { notifications: wait ? entries.map(({ id }) => Notification.fromPartial({ id, state })) : [] };
   }
 
-  async getDeliveryStatus() {
-    return { mailConfigured: true, privateWebhooks: this.privateWebhooks, pending: 0n, oldestPendingAtMs: 0n, pausedAtMs: 0n };
-  }
-
-  /** The notifications that it was given to deliver, in order. */
+  /** The mails that it was given to deliver, in order. */
   get sent(): NewNotification[] {
     return [...this.entries.values()].flatMap(({ entry }) => (entry?.$case === 'notification' ? [entry.value] : []));
   }
 
-  /** Those by mail. */
+  /** Those as their readers see them. */
   get mails(): { to: string; subject: string; text: string }[] {
-    return this.sent.flatMap(({ destination: to, content }) => (content?.$case === 'mail' ? [{ to, ...content.value }] : []));
+    return this.sent.map(({ destination: to, mail }) => ({ to, ...mail! }));
   }
 
-  /** Those to webhooks. */
-  get webhooks(): { url: string; event: Record<string, unknown>; secret: string }[] {
-    return this.sent.flatMap(({ destination: url, eventJson, content }) =>
-      content?.$case === 'webhook' ? [{ url, event: JSON.parse(eventJson) as Record<string, unknown>, ...content.value }] : [],
+  /** The events for webhooks. */
+  get events(): WebhookBody[] {
+    return [...this.entries.values()].flatMap(({ entry }) =>
+      entry?.$case === 'event' ? [JSON.parse(entry.value.eventJson) as WebhookBody] : [],
     );
   }
 }
@@ -83,11 +76,10 @@ export interface TestAlerts extends Process {
 export async function startTestAlerts(engine: Engine): Promise<TestAlerts> {
   const ledger = await startTestLedger(engine);
   const notifier = new RecordedNotifications();
-  const box = new SecretBox(fixedSecretKeys(randomBytes(32)));
   const stops: (() => Promise<void>)[] = [];
   const start = (db: Database): Process => {
     const { clock, log } = ledger;
-    const outbox = createNotificationOutbox({ db, box, notifications: notifier, log });
+    const outbox = createNotificationOutbox({ db, notifications: notifier, log });
     const deps: AlertDeps = {
       alerts: new AlertStore(db, outbox),
       dueAlerts: new DueAlertStore(db),
@@ -95,7 +87,6 @@ export async function startTestAlerts(engine: Engine): Promise<TestAlerts> {
       notifications: notifier,
       reads: new Reads(db),
       auditLog: new AuditOutbox({ db, receiver: ledger.auth, caller: 'ledger', clock, log }),
-      box,
       publicUrl: 'https://console.example.com',
       config: { alertIntervalMs: 3_600_000 },
       clock,

@@ -1,0 +1,146 @@
+// The webhook endpoints of an account, and the log of what was sent to them.
+import { NotificationChannel } from '#proto/auth/v1/notifications.js';
+import type { Role } from '#proto/auth/v1/users.js';
+import { orNull } from '../render/values.js';
+import { renderEndpoint, renderWebhookDelivery } from '../render/webhooks.js';
+import {
+  CreateWebhook,
+  RotateWebhook,
+  TestWebhook,
+  UpdateWebhook,
+  WebhookDelivery,
+  WebhookDeliveryList,
+  WebhookDeliveryQuery,
+  WebhookEndpoint,
+  WebhookEndpoints,
+  WebhookSecret,
+} from '../schemas/webhooks.js';
+import { permissionsOf } from '../session/access.js';
+import { type Area, created, done, ok, operation } from '../table/operation.js';
+
+const secretOnce = 'This is the only answer that contains the secret.';
+const overlapSeconds = 86_400;
+/** The user waits for the receiver, which may be slow. */
+const attemptTimeoutMs = 15_000;
+
+export const webhooks: Area = {
+  title: 'Webhooks',
+  description: 'The addresses to which the events of an account are posted.',
+  operations: [
+    operation({
+      method: 'GET',
+      path: '/accounts/{account}/webhooks',
+      summary: 'List the endpoints.',
+      who: 'look',
+      answers: [ok(WebhookEndpoints)],
+      handle: async ({ accountId, role, context }, { peers }) => {
+        const { endpoints } = await peers.webhooks.listWebhookEndpoints({ accountId }, context());
+        return { data: endpoints.map((endpoint) => renderEndpoint(endpoint, mayChange(role))) };
+      },
+    }),
+    operation({
+      method: 'POST',
+      path: '/accounts/{account}/webhooks',
+      summary: 'Add an endpoint.',
+      who: 'change keys',
+      body: CreateWebhook,
+      answers: [created(WebhookSecret, secretOnce)],
+      errors: { failed_precondition: 'The account has 10 endpoints.' },
+      handle: async ({ accountId, body, context }, { peers }) => {
+        const request = { accountId, url: body.url, description: body.description ?? '', eventTypes: body.event_types };
+        const { endpoint, secret } = await peers.webhooks.createWebhookEndpoint(request, context());
+        return { endpoint: renderEndpoint(endpoint!), secret };
+      },
+    }),
+    operation({
+      method: 'PUT',
+      path: '/accounts/{account}/webhooks/{endpoint}',
+      summary: 'Replace the settings of an endpoint. Disabling it withdraws what waits for it.',
+      who: 'change keys',
+      body: UpdateWebhook,
+      answers: [ok(WebhookEndpoint)],
+      handle: async ({ accountId, params, body, context }, { peers }) => {
+        const { url, description, event_types: eventTypes, enabled } = body;
+        const request = { accountId, endpointId: params.endpoint, url, description: description ?? '', eventTypes, enabled };
+        const { endpoint } = await peers.webhooks.updateWebhookEndpoint(request, context());
+        return renderEndpoint(endpoint!);
+      },
+    }),
+    operation({
+      method: 'DELETE',
+      path: '/accounts/{account}/webhooks/{endpoint}',
+      summary: 'Delete an endpoint. What waits for it is withdrawn.',
+      who: 'change keys',
+      answers: [done()],
+      handle: async ({ accountId, params, context }, { peers }) => {
+        await peers.webhooks.deleteWebhookEndpoint({ accountId, endpointId: params.endpoint }, context());
+      },
+    }),
+    operation({
+      method: 'POST',
+      path: '/accounts/{account}/webhooks/{endpoint}/secret',
+      summary: 'Create a new signing secret.',
+      who: 'change keys',
+      body: RotateWebhook,
+      answers: [created(WebhookSecret, secretOnce)],
+      handle: async ({ accountId, params, body, context }, { peers }) => {
+        const { endpoint, secret } = await peers.webhooks.rotateWebhookSecret(
+          { accountId, endpointId: params.endpoint, overlapSeconds: body.overlap_seconds ?? overlapSeconds },
+          context(),
+        );
+        return { endpoint: renderEndpoint(endpoint!), secret };
+      },
+    }),
+    operation({
+      method: 'POST',
+      path: '/accounts/{account}/webhooks/{endpoint}/test',
+      summary: 'Send an example of an event now, without retries.',
+      who: 'change keys',
+      body: TestWebhook,
+      answers: [ok(WebhookDelivery, 'The result.')],
+      handle: async ({ accountId, params, body, context }, { peers }) => {
+        const { delivery } = await peers.webhooks.sendTestEvent(
+          { accountId, endpointId: params.endpoint, eventType: body.event_type },
+          context({ ms: attemptTimeoutMs }),
+        );
+        return renderWebhookDelivery(delivery!);
+      },
+    }),
+    operation({
+      method: 'GET',
+      path: '/accounts/{account}/webhook-deliveries',
+      summary: 'List what was sent in the last 90 days, newest first.',
+      who: 'look',
+      query: WebhookDeliveryQuery,
+      paged: true,
+      answers: [ok(WebhookDeliveryList)],
+      handle: async ({ accountId, role, query, page, context }, { peers }) => {
+        const channel = NotificationChannel.NOTIFICATION_CHANNEL_WEBHOOK;
+        const { notifications, nextPageToken } = await peers.notifications.listNotifications(
+          { accountId, ...page, channel, endpointId: query.endpoint ?? '' },
+          context(),
+        );
+        return { data: notifications.map((delivery) => renderWebhookDelivery(delivery, mayChange(role))), next: orNull(nextPageToken) };
+      },
+    }),
+    operation({
+      method: 'POST',
+      path: '/accounts/{account}/webhook-deliveries/{delivery}/resend',
+      summary: 'Send an event again now. It keeps its id.',
+      who: 'change keys',
+      answers: [ok(WebhookDelivery, 'The result.')],
+      errors: { failed_precondition: 'The endpoint is disabled.' },
+      handle: async ({ accountId, params, context }, { peers }) => {
+        const { delivery } = await peers.webhooks.resendWebhookDelivery(
+          { accountId, deliveryId: params.delivery },
+          context({ ms: attemptTimeoutMs }),
+        );
+        return renderWebhookDelivery(delivery!);
+      },
+    }),
+  ],
+};
+
+function mayChange(role: Role): boolean {
+  return permissionsOf(role).includes('change keys');
+}

@@ -1,0 +1,75 @@
+// Follows the attempts of each endpoint, and disables an endpoint that has failed for days.
+import type { Database } from '#kit/db/open.js';
+import type { AuditLog } from '#kit/audit/audit-outbox.js';
+import type { Clock } from '#kit/clock.js';
+import { newId } from '#kit/id.js';
+import type { Logger } from '#kit/log.js';
+import { NotificationState } from '#proto/auth/v1/notifications.js';
+import type { WebhookEndpoint } from '#proto/auth/v1/webhooks.js';
+import { attemptsMax, type StoredNotification } from '../notifications/model.js';
+import type { Notifier } from '../notifications/notifier.js';
+import type { NotificationStore } from '../notifications/store.js';
+import type { Attempted } from '../notifications/try-delivery.js';
+import type { WebhookEndpointStore } from './endpoint-store.js';
+
+/** How long every attempt may fail before the endpoint is disabled. */
+export const failingMsMax = 3 * 86_400_000;
+
+/** Holds the dependencies of `EndpointHealth`. */
+export interface EndpointHealthDeps {
+  readonly db: Database;
+  readonly endpoints: WebhookEndpointStore;
+  readonly notifications: NotificationStore;
+  readonly notifier: Pick<Notifier, 'add'>;
+  readonly audit: AuditLog;
+  /** Returns the addresses of the owners of an account. */
+  ownersOf(accountId: string): Promise<readonly string[]>;
+  readonly publicUrl: string | undefined;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Records the outcomes of attempts. */
+export class EndpointHealth {
+  constructor(private readonly deps: EndpointHealthDeps) {}
+
+  async note({ accountId, endpointId }: StoredNotification, { state, isGone, outcome }: Attempted): Promise<void> {
+    const { endpoints, clock } = this.deps;
+    if (accountId === undefined || endpointId === undefined || state === NotificationState.NOTIFICATION_STATE_WITHDRAWN) return;
+    if (state === NotificationState.NOTIFICATION_STATE_DELIVERED) return endpoints.noteSuccess(endpointId);
+    const nowMs = clock.nowMs();
+    const sinceMs = await endpoints.noteFailure(endpointId, nowMs);
+    if (isGone || nowMs - sinceMs >= failingMsMax) await this.disable(accountId, endpointId, outcome, nowMs);
+  }
+
+  private async disable(accountId: string, endpointId: string, outcome: string, nowMs: number): Promise<void> {
+    const { db, endpoints, notifications, notifier, audit, log } = this.deps;
+    const owners = await this.deps.ownersOf(accountId);
+    await db.transaction(async (tx) => {
+      const endpoint = await endpoints.disableFailed(tx, endpointId, nowMs);
+      if (endpoint === undefined) return;
+      await notifications.withdrawFrom(tx, endpointId, { outcome: 'the endpoint was disabled', dueAtMs: nowMs });
+      for (const destination of owners) {
+        const mail = { id: newId('ntf', nowMs), accountId, dependsOn: '', destination, eventJson: '{}', attemptsMax };
+        await notifier.add(tx, { ...mail, content: this.letter(endpoint, outcome) });
+      }
+      const detail = { url: new URL(endpoint.url).origin, outcome };
+      await audit.append(tx, { caller: 'auth' }, { action: 'webhook.disable', accountId, targetId: endpointId, detail });
+      log.warn({ account_id: accountId, endpoint_id: endpointId }, 'a webhook endpoint was disabled, because its requests failed');
+    });
+  }
+
+  private letter({ accountId, url }: WebhookEndpoint, outcome: string): { subject: string; text: string } {
+    const { publicUrl } = this.deps;
+    const place = publicUrl === undefined ? 'the console, under Webhooks' : `${publicUrl}/console/accounts/${accountId}/webhooks`;
+    const lines = [
+      `The webhook endpoint ${url} of account ${accountId} is disabled, because its requests failed for three days or it answered that it is gone.`,
+      `Last result: ${outcome}`,
+      '',
+      'Events are no longer sent to it. Once it works again, enable it, and send again what it missed:',
+      place,
+      '',
+    ];
+    return { subject: `A webhook endpoint was disabled: ${new URL(url).host}`, text: lines.join('\n') };
+  }
+}

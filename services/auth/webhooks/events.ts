@@ -1,0 +1,102 @@
+// Turns events into requests to the endpoints that receive them. The ids of the requests follow from the event and the endpoint, so that an event that
+// is published twice is sent once.
+import { createHash } from 'node:crypto';
+import type { Knex } from 'knex';
+import type { Database } from '#kit/db/open.js';
+import { idFromBytes, idToBytes, isId } from '#kit/id.js';
+import { type WebhookEndpoint, WebhookEndpointState } from '#proto/auth/v1/webhooks.js';
+import { type WebhookEventType, webhookEventTypes } from '#rules/webhook-events.js';
+import { webhookAttemptsMax } from '../notifications/model.js';
+import type { Notifier } from '../notifications/notifier.js';
+import type { NotificationStore } from '../notifications/store.js';
+import type { WebhookEndpointStore } from './endpoint-store.js';
+
+/** Requests that may wait for one endpoint. Further events are listed as failed, and can be sent again. */
+export const pendingMax = 1000;
+const endpointsPerPage = 200;
+
+/** An event with its body. */
+export interface PublishedEvent {
+  readonly id: string;
+  readonly type: WebhookEventType;
+  readonly json: string;
+}
+
+/** Returns the event of a body; undefined if it is none. */
+export function parsedEvent(json: string): PublishedEvent | undefined {
+  try {
+    const { id, type } = JSON.parse(json) as { id: string; type: WebhookEventType };
+    return isId('evt', id) && webhookEventTypes.includes(type) ? { id, type, json } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Publishes events. */
+export class WebhookPublisher {
+  constructor(
+    private readonly deps: {
+      readonly db: Database;
+      readonly endpoints: WebhookEndpointStore;
+      readonly notifications: NotificationStore;
+      readonly notifier: Pick<Notifier, 'add'>;
+    },
+  ) {}
+
+  /** Sends an event to the endpoints of an account once the transaction has committed; without an account, to those of all accounts. */
+  async publish(tx: Knex.Transaction, event: PublishedEvent, accountId: string | undefined): Promise<void> {
+    const { endpoints, notifications, notifier } = this.deps;
+    if (accountId !== undefined) return this.deliver(tx, event, await endpoints.ofAccount(accountId, tx));
+    const id = deliveryIdOf(event.id, 'every account');
+    if ((await notifications.find([id], tx)).length > 0) return;
+    const toAll = { id, accountId: undefined, dependsOn: '', destination: 'every account', eventJson: event.json };
+    await notifier.add(tx, { ...toAll, attemptsMax: webhookAttemptsMax, content: undefined });
+  }
+
+  /** Hands an event for every account to its endpoints, page by page. A repeat after a crash hands over only what is missing. */
+  async fanOut({ eventJson }: { readonly eventJson: string }): Promise<void> {
+    const event = parsedEvent(eventJson)!;
+    let after: string | undefined;
+    do {
+      const page = await this.deps.endpoints.enabledAfter(after, endpointsPerPage);
+      await this.deps.db.transaction((tx) => this.deliver(tx, event, page));
+      after = page.length < endpointsPerPage ? undefined : page.at(-1)!.id;
+    } while (after !== undefined);
+  }
+
+  private async deliver(tx: Knex.Transaction, event: PublishedEvent, endpoints: readonly WebhookEndpoint[]): Promise<void> {
+    const { notifications, notifier } = this.deps;
+    const receivers = endpoints.filter(
+      ({ state, eventTypes }) => state === WebhookEndpointState.WEBHOOK_ENDPOINT_STATE_ENABLED && eventTypes.includes(event.type),
+    );
+    if (receivers.length === 0) return;
+    const idTo = new Map(receivers.map(({ id }) => [id, deliveryIdOf(event.id, id)]));
+    const known = new Set((await notifications.find([...idTo.values()], tx)).map(({ id }) => id));
+    const pending = await notifications.pendingOf(tx, [...idTo.keys()]);
+    for (const endpoint of receivers) {
+      const id = idTo.get(endpoint.id)!;
+      if (known.has(id)) continue;
+      const isFull = (pending.get(endpoint.id) ?? 0) >= pendingMax;
+      await notifier.add(tx, {
+        ...requestTo(endpoint, event, id),
+        attemptsMax: webhookAttemptsMax,
+        ...(isFull ? { refusal: `not sent, because ${pendingMax} requests are waiting for this endpoint` } : {}),
+      });
+    }
+  }
+}
+
+/** Returns the fields of the notification of an event to an endpoint. */
+export function requestTo({ id: endpointId, accountId, url }: WebhookEndpoint, { json }: PublishedEvent, id: string) {
+  return { id, accountId, endpointId, dependsOn: '', destination: url, eventJson: json, content: undefined } as const;
+}
+
+/** Returns an id with the time of the event. */
+function deliveryIdOf(eventId: string, endpointId: string): string {
+  const id = createHash('sha256').update(`${eventId} ${endpointId}`).digest().subarray(0, 16);
+  idToBytes('evt', eventId)!.copy(id, 0, 0, 6);
+  // The version and variant of a UUIDv7.
+  id[6] = (id[6]! & 0x0f) | 0x70;
+  id[8] = (id[8]! & 0x3f) | 0x80;
+  return idFromBytes('ntf', id);
+}

@@ -1,0 +1,334 @@
+// Webhooks over a real database and real HTTP: events reach the endpoints that receive them, signed, each once; failures are retried, then end.
+import type { ServerResponse } from 'node:http';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { newId } from '#kit/id.js';
+import { type Mail, type Mailer } from '#kit/mail/mailer.js';
+import { testEngines } from '#kit/testing/database.js';
+import { eventually } from '#kit/testing/waiting.js';
+import type { Account } from '#proto/auth/v1/auth.js';
+import { type Notification, NotificationState } from '#proto/auth/v1/notifications.js';
+import { CreateUserRequest, Role } from '#proto/auth/v1/users.js';
+import { type WebhookEndpoint, WebhookEndpointState } from '#proto/auth/v1/webhooks.js';
+import { type WebhookBody, webhookBody, webhookEvents, type WebhookEventType, webhookEventTypes } from '#rules/webhook-events.js';
+import { signatureHeaders } from '../notifications/signature.js';
+import { type Receiver, startReceiver } from '../notifications/testing/receiver.js';
+import { newAccount, newKey, operator, startTestAuth, type TestAuth } from '../testing/auth.js';
+import { manualPerHourMax } from './deps.js';
+import { failingMsMax } from './endpoint-health.js';
+import { endpointsMax } from './endpoint-store.js';
+import { pendingMax } from './events.js';
+
+const {
+  NOTIFICATION_STATE_PENDING: pending,
+  NOTIFICATION_STATE_DELIVERED: delivered,
+  NOTIFICATION_STATE_FAILED: failed,
+} = NotificationState;
+const dayMs = 86_400_000;
+
+describe.each(testEngines)('webhooks on %s', (engine) => {
+  let auth: TestAuth;
+  let account: Account;
+  let receiver: Receiver;
+  let other: Receiver;
+  let mails: Mail[];
+  const mailer: Mailer = {
+    async send(mail) {
+      mails.push(mail);
+      return '250 taken';
+    },
+    close: () => undefined,
+  };
+
+  beforeAll(async () => {
+    [receiver, other] = await Promise.all([startReceiver(), startReceiver()]);
+  });
+  afterAll(() => Promise.all([receiver.stop(), other.stop()]));
+  beforeEach(async () => {
+    mails = [];
+    for (const each of [receiver, other]) {
+      each.received.length = 0;
+      each.answer = (response) => void response.end('thanks');
+    }
+    auth = await startTestAuth(engine, { mailer });
+    account = await newAccount(auth.service);
+  });
+  afterEach(() => auth.stop());
+
+  const create = (url = receiver.url, eventTypes: readonly string[] = webhookEventTypes, accountId = account.id) => {
+    // Ids of one millisecond have no order.
+    auth.clock.advance(1);
+    return auth.webhooks.createWebhookEndpoint({ accountId, url, description: '', eventTypes: [...eventTypes] }, operator);
+  };
+  const endpoints = async (): Promise<WebhookEndpoint[]> =>
+    (await auth.webhooks.listWebhookEndpoints({ accountId: account.id }, operator)).endpoints;
+  const publish = async (type: WebhookEventType = 'key.refused', accountId = account.id): Promise<string> => {
+    const id = newId('evt', auth.clock.nowMs());
+    const eventJson = webhookBody({ id, type, accountId, atMs: auth.clock.nowMs(), data: webhookEvents[type].example });
+    const entry = { id: newId('ntf'), accountId, entry: { $case: 'event', value: { eventJson } } } as const;
+    // The sender repeats an event that was not acknowledged.
+    for (let turn = 0; turn < 2; turn += 1) await auth.notifications.appendNotifications({ entries: [entry], wait: false }, operator);
+    return id;
+  };
+  const log = async (endpointId = ''): Promise<Notification[]> => {
+    const request = { accountId: account.id, pageSize: 0, pageToken: '', channel: 2, endpointId };
+    return (await auth.notifications.listNotifications(request, operator)).notifications;
+  };
+  const got = (by: Receiver = receiver): WebhookBody[] => by.received.map(({ body }) => JSON.parse(body) as WebhookBody);
+  const settled = (count: number) =>
+    eventually(async () => {
+      const found = await log();
+      return found.length === count && found.every(({ state }) => state !== pending) ? found : undefined;
+    });
+  const update = (endpoint: WebhookEndpoint, fields: { url?: string; enabled?: boolean }) =>
+    auth.webhooks.updateWebhookEndpoint(
+      { ...endpoint, accountId: account.id, endpointId: endpoint.id, enabled: true, ...fields },
+      operator,
+    );
+  const advance = async (totalMs: number, stepMs: number): Promise<void> => {
+    for (let passed = 0; passed < totalMs; passed += stepMs) {
+      auth.clock.advance(stepMs);
+      await new Promise((resolve) => setTimeout(resolve, 60));
+    }
+  };
+
+  it('post an event to the endpoints that receive its type, signed, once, and list it', async () => {
+    const { secret } = await create();
+    await create(other.url, ['funds.added']);
+    const eventId = await publish();
+    const [delivery] = await settled(1);
+    expect(delivery).toMatchObject({ state: delivered, attempts: 1, lastResult: 'status 200: thanks', destination: receiver.url });
+    expect(other.received).toEqual([]);
+    const [{ body, headers }] = receiver.received as [(typeof receiver.received)[0]];
+    expect(JSON.parse(body)).toMatchObject({ id: eventId, type: 'key.refused', account_id: account.id });
+    expect(headers).toMatchObject(signatureHeaders({ eventId, body, secrets: [secret], nowMs: auth.clock.nowMs() }));
+    const kept = JSON.stringify(await auth.db.knex('webhook_endpoint').select('sealed_secret', 'url')) + auth.logLines.join('\n');
+    expect(kept).not.toContain(secret);
+  });
+
+  it('tell of keys that were created and revoked, and of changes that other services report', async () => {
+    await create();
+    const { key } = await newKey(auth.service, account);
+    await auth.service.revokeKey({ keyId: key.id, accountId: account.id }, operator);
+    const record = {
+      actorUserId: '',
+      actorName: 'ledger',
+      clientAddress: '',
+      caller: 'ledger',
+      atMs: 1n,
+      number: 0n,
+      hash: Buffer.alloc(0),
+    };
+    const detail = { amount_usd: '25', reason: 'stripe cs_1', source: 'cash', after: { available_usd: '30' } };
+    const credit = {
+      ...record,
+      id: newId('aud'),
+      accountId: account.id,
+      action: 'account.credit',
+      targetId: newId('ent'),
+      detailJson: JSON.stringify(detail),
+    };
+    for (let turn = 0; turn < 2; turn += 1) await auth.users.appendAuditEvents({ events: [credit] }, operator);
+    await settled(3);
+    expect(got().toSorted((a, b) => a.type.localeCompare(b.type))).toMatchObject([
+      { type: 'funds.added', data: { entry_id: credit.targetId, amount_usd: '25', source: 'cash', available_usd: '30' } },
+      { type: 'key.created', data: { key_id: key.id, project_id: key.projectId, name: 'laptop' } },
+      { type: 'key.revoked', data: { key_id: key.id, name: 'laptop' } },
+    ]);
+  });
+
+  it('post an event for every account to the endpoints of all', async () => {
+    const second = await newAccount(auth.service, 'Bob');
+    await create();
+    await create(other.url, ['price.published'], second.id);
+    const { example } = webhookEvents['price.published'];
+    const { model, ...detail } = example;
+    const record = { actorUserId: '', actorName: 'x', clientAddress: '', caller: 'catalog', atMs: 1n, accountId: '', number: 0n };
+    const price = {
+      ...record,
+      id: newId('aud'),
+      hash: Buffer.alloc(0),
+      action: 'price.publish',
+      targetId: model,
+      detailJson: JSON.stringify(detail),
+    };
+    await auth.users.appendAuditEvents({ events: [price] }, operator);
+    await eventually(() => (receiver.received.length + other.received.length === 2 ? true : undefined));
+    expect([...got(), ...got(other)]).toEqual([1, 2].map(() => expect.objectContaining({ account_id: null, data: example })));
+  });
+
+  it('retry for more than a day with growing delays, under one id, then stop', async () => {
+    receiver.answer = (response) => void response.writeHead(503).end(`not \u0007now${'x'.repeat(5000)}`);
+    await create();
+    await publish();
+    for (const [index, waitMs] of [10_000, 40_000, 160_000, 640_000, 2_560_000, 10_240_000, 40_960_000, 43_200_000].entries()) {
+      const next = BigInt(auth.clock.nowMs() + waitMs);
+      const [found] = await eventually(async () => ((await log())[0]!.nextAttemptAtMs === next ? await log() : undefined));
+      expect(found).toMatchObject({ state: pending, attempts: index + 1 });
+      auth.clock.advance(waitMs);
+    }
+    const [last] = await settled(1);
+    expect(last).toMatchObject({ state: failed, attempts: 9, lastResult: expect.stringMatching(/^status 503: not nowx{900,1020}$/) });
+    expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+    expect((await endpoints())[0]!.failingSinceMs).toBeGreaterThan(0n);
+  });
+
+  it('are delivered by another process when one ended during an attempt', async () => {
+    receiver.answer = () => undefined;
+    await create();
+    await publish();
+    await eventually(() => (receiver.received.length === 1 ? true : undefined));
+    receiver.answer = (response) => void response.end('thanks');
+    auth.clock.advance(20_000);
+    const [found] = await settled(1);
+    expect(found).toMatchObject({ state: delivered, attempts: 2 });
+  });
+
+  it('are not held up by an endpoint that does not answer, and leave out what it cannot take', async () => {
+    const hanging: ServerResponse[] = [];
+    receiver.answer = (response) => void hanging.push(response);
+    const { endpoint } = await create();
+    await create(other.url);
+    for (let count = 0; count < 60; count += 1) await publish();
+    await eventually(() => (other.received.length === 60 ? true : undefined));
+    expect(receiver.received.length).toBeLessThanOrEqual(4);
+    const rows = Array.from({ length: pendingMax }, () => ({
+      id: Buffer.from(newId('ntf').slice(4), 'hex'),
+      account_id: Buffer.from(account.id.slice(5), 'hex'),
+      endpoint_id: Buffer.from(endpoint!.id.slice(4), 'hex'),
+      depends_on: '',
+      channel: 2,
+      destination: receiver.url,
+      event: '{}',
+      state: pending,
+      attempts: 1,
+      attempts_max: 9,
+      outcome: '',
+      due_at_ms: auth.clock.nowMs() + dayMs,
+    }));
+    for (let at = 0; at < rows.length; at += 50) await auth.db.knex('notification').insert(rows.slice(at, at + 50));
+    const eventId = await publish();
+    const full = (await log(endpoint!.id)).find(({ eventJson }) => eventJson.includes(eventId));
+    expect(full).toMatchObject({ state: failed, attempts: 0, lastResult: expect.stringContaining('waiting for this endpoint') });
+    await auth.db.knex('notification').delete();
+    for (const response of hanging) response.end();
+  });
+
+  it('disable an endpoint that failed for three days or is gone, and mail the owners', async () => {
+    const { user } = await auth.users.createUser(CreateUserRequest.fromPartial({ email: 'ada@example.com', name: 'Ada' }), operator);
+    await auth.users.putMember({ accountId: account.id, userId: user!.id, role: Role.ROLE_OWNER }, operator);
+    receiver.answer = (response) => void response.writeHead(500).end();
+    await create();
+    await create(other.url);
+    await publish();
+    await eventually(async () => ((await endpoints())[0]!.failingSinceMs > 0n ? true : undefined));
+    await advance(failingMsMax, dayMs);
+    await publish();
+    await eventually(async () => (mails.length > 0 ? true : undefined));
+    const [first, second] = await endpoints();
+    expect([first!.state, second!.state]).toEqual([
+      WebhookEndpointState.WEBHOOK_ENDPOINT_STATE_FAILED,
+      WebhookEndpointState.WEBHOOK_ENDPOINT_STATE_ENABLED,
+    ]);
+    expect(mails).toMatchObject([{ to: 'ada@example.com', subject: expect.stringContaining('disabled') }]);
+    expect((await log(first!.id)).every(({ state }) => state !== pending)).toBe(true);
+    other.answer = (response) => void response.writeHead(410).end();
+    await publish();
+    await eventually(async () => ((await endpoints())[1]!.state === WebhookEndpointState.WEBHOOK_ENDPOINT_STATE_FAILED ? true : undefined));
+    receiver.answer = (response) => void response.end();
+    receiver.received.length = 0;
+    expect((await update(first!, { enabled: true })).endpoint).toMatchObject({ failingSinceMs: 0n });
+    await publish();
+    await eventually(() => (receiver.received.length === 1 ? true : undefined));
+  });
+
+  it('sign with both secrets during a rotation, and with one after it', async () => {
+    const { endpoint } = await create();
+    const { secret } = await auth.webhooks.rotateWebhookSecret(
+      { accountId: account.id, endpointId: endpoint!.id, overlapSeconds: 3600 },
+      operator,
+    );
+    expect(secret).toMatch(/^whsec_/);
+    await publish();
+    await settled(1);
+    auth.clock.advance(3_600_001);
+    await publish();
+    await settled(2);
+    const signatures = receiver.received.map(({ headers }) => String(headers['webhook-signature']).split(' ').length);
+    expect(signatures).toEqual([2, 1]);
+  });
+
+  it('send a test and a past event again on demand, within a limit', async () => {
+    const { endpoint } = await create();
+    const test = () =>
+      auth.webhooks.sendTestEvent({ accountId: account.id, endpointId: endpoint!.id, eventType: 'budget.reached' }, operator);
+    receiver.answer = (response) => void response.writeHead(500).end('broken');
+    expect((await test()).delivery).toMatchObject({ state: failed, attempts: 1, lastResult: 'status 500: broken' });
+    expect(got()).toMatchObject([{ type: 'budget.reached', test: true, data: webhookEvents['budget.reached'].example }]);
+    receiver.answer = (response) => void response.end('mended');
+    const deliveryId = (await log())[0]!.id;
+    const resend = () => auth.webhooks.resendWebhookDelivery({ accountId: account.id, deliveryId }, operator);
+    expect((await resend()).delivery).toMatchObject({ state: delivered, attempts: 2, lastResult: 'status 200: mended' });
+    expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+    await update(endpoint!, { enabled: false });
+    await expect(resend()).rejects.toMatchObject({ reason: 'failed_precondition' });
+    const stranger = await newAccount(auth.service, 'Eve');
+    await expect(auth.webhooks.resendWebhookDelivery({ accountId: stranger.id, deliveryId }, operator)).rejects.toMatchObject({
+      reason: 'not_found',
+    });
+    await auth.db.knex('mail_count').update({ mails: manualPerHourMax });
+    await expect(test()).rejects.toMatchObject({ reason: 'overloaded' });
+  });
+
+  it('follow a changed address, and withdraw what waits for an endpoint that is disabled or deleted', async () => {
+    receiver.answer = (response) => void response.writeHead(503).end();
+    const { endpoint } = await create();
+    await publish();
+    await eventually(async () => ((await log())[0]!.lastResult === 'status 503' ? true : undefined));
+    await update(endpoint!, { url: other.url });
+    auth.clock.advance(10_000);
+    await eventually(() => (other.received.length === 1 ? true : undefined));
+    other.answer = (response) => void response.writeHead(503).end();
+    await publish();
+    await eventually(async () => ((await log())[0]!.lastResult === 'status 503' ? true : undefined));
+    await auth.webhooks.deleteWebhookEndpoint({ accountId: account.id, endpointId: endpoint!.id }, operator);
+    expect((await log())[0]).toMatchObject({ state: NotificationState.NOTIFICATION_STATE_WITHDRAWN });
+    expect(await endpoints()).toEqual([]);
+  });
+
+  it('follow no redirect, and connect to no private address without permission', async () => {
+    const { endpoint } = await create();
+    const test = async (): Promise<string> =>
+      (await auth.webhooks.sendTestEvent({ accountId: account.id, endpointId: endpoint!.id, eventType: 'key.refused' }, operator)).delivery!
+        .lastResult;
+    receiver.answer = (response) => void response.writeHead(302, { location: receiver.url }).end();
+    expect(await test()).toBe('status 302, a redirect, which is not followed');
+    expect(receiver.received).toHaveLength(1);
+    receiver.answer = (response) => void response.destroy();
+    expect(await test()).toContain('not reached');
+    auth.config.privateWebhooks = false;
+    expect(await test()).toContain('private or reserved');
+    await expect(create('http://127.0.0.1/hook')).rejects.toMatchObject({ details: { field: 'url' } });
+  });
+
+  it.each([
+    ['url', { url: 'ftp://example.com' }],
+    ['url', { url: 'https://user:password@example.com' }],
+    ['url', { url: 'http://169.254.169.254/latest' }],
+    ['url', { url: `https://example.com/${'x'.repeat(2048)}` }],
+    ['event_types', { eventTypes: [] }],
+    ['event_types', { eventTypes: ['key.refused', 'key.refused'] }],
+    ['event_types', { eventTypes: ['nothing'] }],
+    ['description', { description: 'x'.repeat(201) }],
+  ])('reject an invalid %s', async (field, fields) => {
+    const request = { accountId: account.id, url: 'https://example.com', description: '', eventTypes: ['key.refused'], ...fields };
+    await expect(auth.webhooks.createWebhookEndpoint(request, operator)).rejects.toMatchObject({
+      reason: 'invalid_request',
+      details: { field },
+    });
+  });
+
+  it('are limited in number', async () => {
+    for (let count = 0; count < endpointsMax; count += 1) await create();
+    await expect(create()).rejects.toMatchObject({ reason: 'failed_precondition' });
+  });
+});
