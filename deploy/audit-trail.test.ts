@@ -32,6 +32,7 @@ const unaudited: Readonly<Record<string, string>> = {
   'metering.v1.MeteringService/ReserveIdempotencyKey': isCall,
   'metering.v1.MeteringService/OfferCall': isCall,
   'metering.v1.MeteringService/JoinCall': isCall,
+  'metering.v1.MeteringService/DeleteStoredParts': 'Deletes a response with the platform key that received it.',
   'metering.v1.MeteringService/ReleaseIdempotencyKey': isCall,
   'inference.v1.InferenceService/Generate': isCall,
   'ledger.v1.AlertService/AlertKeyRefused': 'It sends a notification, which ListNotifications shows.',

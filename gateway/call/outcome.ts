@@ -1,6 +1,6 @@
 // Determines how a call ended, by the rule in proto/rules/outcomes.ts, and builds the report for metering. Pure.
 import { StopReason } from '#proto/inference/v1/inference.js';
-import { Outcome, type RecordUsageRequest, UsageSource } from '#proto/metering/v1/metering.js';
+import { Outcome, type RecordUsageRequest, type StoredResponse, UsageSource } from '#proto/metering/v1/metering.js';
 import { toAppError } from '#client/errors/app-error.js';
 import { type Delivery, decideOutcome, isFree } from '#rules/outcomes.js';
 import type { Progress } from './progress.js';
@@ -37,7 +37,13 @@ function deliveryOf({ isAccepted, firstOutputAtMs, call }: Progress): Delivery {
 }
 
 /** Returns the report of an ended call, as though it had been checkpointed. */
-export function reportOf(progress: Progress, outcome: CallOutcome, endedAtMs: number, storedAnswer: Buffer): RecordUsageRequest {
+export function reportOf(
+  progress: Progress,
+  outcome: CallOutcome,
+  endedAtMs: number,
+  storedAnswer: Buffer,
+  storedResponse?: StoredResponse,
+): RecordUsageRequest {
   const { call, finished, firstOutputAtMs, startedAtMs } = progress;
   return {
     call,
@@ -50,6 +56,7 @@ export function reportOf(progress: Progress, outcome: CallOutcome, endedAtMs: nu
     free: outcome.free,
     quarantined: finished !== undefined && finished.usageFault !== '',
     storedAnswer,
+    storedResponse,
     neverCheckpointed: false,
   };
 }
@@ -68,5 +75,5 @@ export function withheld(request: RecordUsageRequest): RecordUsageRequest {
   const outcome = Outcome.OUTCOME_GATEWAY_ERROR;
   const free = isFree(outcome, { isAccepted: true, hasOutput: true, streaming: request.call!.streaming });
   if (!free || !isFinished) return request;
-  return { ...request, outcome, outcomeDetail: 'service_unavailable', free, storedAnswer: Buffer.alloc(0) };
+  return { ...request, outcome, outcomeDetail: 'service_unavailable', free, storedAnswer: Buffer.alloc(0), storedResponse: undefined };
 }

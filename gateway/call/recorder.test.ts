@@ -39,7 +39,7 @@ function recorderOver(
           attempts += 1;
           await play(request);
           recorded.push(request);
-          return { record: UsageRecord.fromPartial({ outcome: request.outcome, chargeNanoUsd }), replayed: false };
+          return { record: UsageRecord.fromPartial({ outcome: request.outcome, chargeNanoUsd }), replayed: false, responseStorage: 0 };
         },
         async refundUndeliveredAnswer(request) {
           refund(request);

@@ -1,7 +1,7 @@
 // Records ended calls: in metering, or durably in the spool when metering does not accept them in time.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
-import type { RecordUsageRequest, UsageRecord } from '#proto/metering/v1/metering.js';
+import { type RecordUsageRequest, ResponseStorage, type UsageRecord } from '#proto/metering/v1/metering.js';
 import type { Clock } from '#kit/clock.js';
 import { AppError, hasReason } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
@@ -23,6 +23,8 @@ export interface Recorded {
   readonly tokens: TokenCounts;
   /** Absent while the report waits in the spool: metering determines the cost of the call. */
   readonly record: UsageRecord | undefined;
+  /** Whether the response is stored, of a call that reported one. Absent if that is unknown. */
+  readonly storage?: ResponseStorage | undefined;
 }
 
 /** Records calls. */
@@ -70,12 +72,12 @@ export function createRecorder(deps: RecorderDeps, spool: () => Pick<Spool, 'app
   let recordedAtMs = Number.NEGATIVE_INFINITY;
   let trialAtMs = Number.NEGATIVE_INFINITY;
 
-  async function ask(request: RecordUsageRequest, timeoutMs: number): Promise<UsageRecord> {
+  async function ask(request: RecordUsageRequest, timeoutMs: number): Promise<Recorded> {
     try {
-      const { record } = await metering.recordUsage(request, callContext({ caller: 'gateway', timeoutMs }));
+      const { record, responseStorage: storage } = await metering.recordUsage(request, callContext({ caller: 'gateway', timeoutMs }));
       answered();
       if (record!.chargeNanoUsd > 0n && isUndelivered(request)) await refund(request, timeoutMs);
-      return record!;
+      return { tokens: request.tokens!, record: record!, storage };
     } catch (error) {
       if (isRefusal(error)) answered();
       throw error;
@@ -132,10 +134,8 @@ export function createRecorder(deps: RecorderDeps, spool: () => Pick<Spool, 'app
       }
       const leftMs = spoolAfterMs - (clock.monotonicMs() - startedAtMs);
       try {
-        return {
-          tokens: tokens!,
-          record: await ask(wanted(), isSpooling ? rpcTimeoutMs : Math.max(pauseMsMin, Math.min(rpcTimeoutMs, leftMs))),
-        };
+        const recorded = await ask(wanted(), isSpooling ? rpcTimeoutMs : Math.max(pauseMsMin, Math.min(rpcTimeoutMs, leftMs)));
+        return { ...recorded, tokens: tokens! };
       } catch (error) {
         const waitedMs = clock.monotonicMs() - startedAtMs;
         if (isRefusal(error) || (isSpooling && waitedMs >= persistenceMs)) {
@@ -159,7 +159,8 @@ export function createRecorder(deps: RecorderDeps, spool: () => Pick<Spool, 'app
   async function keep(wanted: () => RecordUsageRequest): Promise<void> {
     for (let kept: RecordUsageRequest | undefined; kept !== wanted();) {
       kept = wanted();
-      await spool().append(kept);
+      // The client is told that its response is not stored, because nobody could find it before the report leaves the spool.
+      await spool().append({ ...kept, storedResponse: undefined });
     }
   }
 

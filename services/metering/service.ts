@@ -3,6 +3,8 @@ import { bindRpcs } from '#kit/rpc/bind-rpcs.js';
 import type { MeteringService } from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from './deps.js';
 import { refundUndeliveredAnswer } from './rpcs/refund-undelivered-answer.js';
+import { deleteStoredParts } from './rpcs/delete-stored-parts.js';
+import { getStoredParts } from './rpcs/get-stored-parts.js';
 import { joinCall } from './rpcs/join-call.js';
 import { offerCall } from './rpcs/offer-call.js';
 import { releaseIdempotencyKey } from './rpcs/release-idempotency-key.js';
@@ -62,6 +64,8 @@ export function meteringService(deps: RpcDeps): MeteringService {
       releaseIdempotencyKey,
       offerCall,
       joinCall,
+      getStoredParts,
+      deleteStoredParts,
     },
     deps,
   );

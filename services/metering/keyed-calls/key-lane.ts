@@ -8,13 +8,12 @@ import { AppError } from '#client/errors/app-error.js';
 import type { MeteringConfig } from '../config.js';
 import type { LeaseGrace } from '../leases/lease-grace.js';
 import { isRunning } from '../store/expired-keys.js';
-import { keptBytesOf, keptBytesOfAll } from '../store/stored-answers.js';
-import { deleteKey, insertKeptKey, insertKey, type KeyRow, KeyState, lockKey } from '../store/keyed-calls.js';
+import { deleteKey, insertKeptKeys, insertKey, type KeyRow, KeyState, lockKey } from '../store/keyed-calls.js';
+import { rowBytes } from '../store/stored-answers.js';
+import { KeptRoom } from './kept-room.js';
 
 const keysPerTransactionMax = 50;
 const queueMax = 10_000;
-/** Maximum age of the sum over all accounts. */
-const sumAgeMsMax = 5000;
 
 /** A call that requests a key. */
 export interface KeyRequest extends Pick<KeyRow, 'accountId' | 'keyHash' | 'fingerprint' | 'callId'> {
@@ -38,7 +37,7 @@ export type KeyLane = BatchLane<KeyRequest, KeyOutcome>;
 /** Creates the lane of this replica. */
 export function createKeyLane(deps: { config: MeteringConfig; db: Database; clock: Clock; grace: LeaseGrace }): KeyLane {
   const { config, db, clock, grace } = deps;
-  let sum = { bytes: 0, atMs: Number.NEGATIVE_INFINITY };
+  const room = new KeptRoom(deps);
 
   async function begin(tx: PlainTransaction, request: KeyRequest, nowMs: number): Promise<KeyOutcome> {
     const { accountId, keyHash, callId, offer, ...rest } = request;
@@ -51,8 +50,8 @@ export function createKeyLane(deps: { config: MeteringConfig; db: Database; cloc
       // From here on the call that had the key can be neither checkpointed nor recorded.
       await deleteKey(tx, key);
     }
-    const error = await lackOfRoom(tx, accountId, nowMs);
-    if (error !== undefined) return { kind: 'full', error };
+    const lack = await room.lack(tx, accountId, 1);
+    if (lack !== undefined) return { kind: 'full', error: full(lack === 'account' ? 'Your account keeps' : 'This gateway keeps') };
     const keptMs = offer?.keptMs ?? config.keptAnswerTtlMs;
     const hasEnded = offer !== undefined && offer.answer.length > 0;
     const row: KeyRow = {
@@ -68,20 +67,17 @@ export function createKeyLane(deps: { config: MeteringConfig; db: Database; cloc
       keptMs,
       awaitedUntilMs: 0,
     };
-    if (hasEnded) await insertKeptKey(tx, row, offer.answer);
-    else await insertKey(tx, row);
+    if (!hasEnded) await insertKey(tx, row);
+    else {
+      const { answer } = offer;
+      await insertKeptKeys(tx, accountId, [{ key: { ...row, state: KeyState.kept, keptBytes: rowBytes + answer.length }, answer }]);
+    }
     return { kind: 'begun', isAwaited: false };
   }
 
   async function isTaken(tx: PlainTransaction, key: KeyRow, nowMs: number): Promise<boolean> {
     if (key.state !== KeyState.running) return key.expiresAtMs > nowMs;
     return grace.isOn() || isRunning(tx, key, nowMs);
-  }
-
-  async function lackOfRoom(tx: PlainTransaction, accountId: Buffer, nowMs: number): Promise<AppError | undefined> {
-    if ((await keptBytesOf(tx, accountId)) >= config.keptBytesPerAccountMax) return full('Your account keeps');
-    if (nowMs - sum.atMs > sumAgeMsMax) sum = { bytes: await keptBytesOfAll(tx), atMs: nowMs };
-    return sum.bytes >= config.keptBytesMax ? full('This gateway keeps') : undefined;
   }
 
   async function beginAll(tx: PlainTransaction, requests: readonly KeyRequest[]): Promise<KeyOutcome[]> {
@@ -117,7 +113,7 @@ function compare(a: KeyRequest, b: KeyRequest): number {
 function full(whoKeeps: string): AppError {
   return new AppError(
     'overloaded',
-    `${whoKeeps} as many answers for the header Idempotency-Key as it may. Try again when some have expired, or send the call without the header.`,
+    `${whoKeeps} as many answers as it may. Try again when some have expired, or send the call without the header.`,
     {
       details: { field: 'idempotency-key' },
       retryAfterMs: 60_000,

@@ -77,7 +77,7 @@ describe.each(testEngines)('calls that are offered to retries on %s', (engine) =
     expect((await join())?.$case).toBe('completed');
     await service.releaseIdempotencyKey({ accountId: first.accountId, keyHash, callId: first.id, ended: true });
     expect(await join()).toBeUndefined();
-    expect(await harness.db.knex('stored_answer').select('call_id')).toEqual([]);
+    expect(await harness.db.knex('stored_answer').select('key_hash')).toEqual([]);
     const [total] = await harness.db.knex('kept_total').select('answers', 'bytes');
     expect([Number(total.answers), Number(total.bytes)]).toEqual([0, 0]);
   });
@@ -88,7 +88,7 @@ describe.each(testEngines)('calls that are offered to retries on %s', (engine) =
     expect((await join())?.$case).toBe('inProgress');
     expect(await record(service, ended(first))).toMatchObject({ call: { id: first.id } });
     expect(await join()).toBeUndefined();
-    expect(await harness.db.knex('stored_answer').select('call_id')).toEqual([]);
+    expect(await harness.db.knex('stored_answer').select('key_hash')).toEqual([]);
     const [total] = await harness.db.knex('kept_total').select('answers', 'bytes');
     expect(total === undefined ? 0 : Number(total.answers)).toBe(0);
   });

@@ -111,6 +111,7 @@ export const schema: Migration = {
       progress ${sql.longBytes} NOT NULL,
       result ${sql.longBytes} NOT NULL
     ) ${sql.tableOptions}`,
+    // The parts of stored responses are rows in it too: they expire, count and are deleted as the responses under keys are.
     `CREATE TABLE idempotency_key (
       account_id ${sql.bytes(16)} NOT NULL,
       key_hash ${sql.bytes(32)} NOT NULL,
@@ -128,9 +129,9 @@ export const schema: Migration = {
     // Separate from the keys, so that looking one up does not read responses.
     `CREATE TABLE stored_answer (
       account_id ${sql.bytes(16)} NOT NULL,
-      call_id ${sql.bytes(16)} NOT NULL,
+      key_hash ${sql.bytes(32)} NOT NULL,
       answer ${sql.longBytes} NOT NULL,
-      PRIMARY KEY (account_id, call_id)
+      PRIMARY KEY (account_id, key_hash)
     ) ${sql.tableOptions}`,
     `CREATE TABLE kept_total (
       account_id ${sql.bytes(16)} NOT NULL PRIMARY KEY,

@@ -5,8 +5,8 @@ import { isDatabaseAway } from '#kit/db/errors.js';
 import type { Database } from '#kit/db/open.js';
 import type { MeteringConfig } from '../config.js';
 import type { Logger } from '#kit/log.js';
-import type { Settlement } from '#proto/metering/v1/metering.js';
-import { insertRecords, type RecordInstants } from '../store/close-calls.js';
+import { KeptRoom } from '../keyed-calls/kept-room.js';
+import { insertRecords, type RecordEffects, type RecordInstants } from '../store/close-calls.js';
 import { NotSettled, type SettleInTransaction, settleWith } from '../settlement/settle-with-record.js';
 import type { PricedRecord } from './usage-record.js';
 
@@ -14,10 +14,10 @@ const recordsPerTransactionMax = 100;
 const queueMax = 10_000;
 
 /**
- * A lane that stores records durably; see `BatchLane`. Its outcome is the settlement, if the record's transaction settled the call. A repeat
+ * A lane that stores records durably; see `BatchLane`. A repeat
  * raises the driver's duplicate error for that record only, and a call whose idempotency key was taken over raises call_closed.
  */
-export type RecordLane = BatchLane<PricedRecord, Settlement | undefined>;
+export type RecordLane = BatchLane<PricedRecord, RecordEffects>;
 
 /** Creates the lane of this replica. Stored records are claimed for its own outbox worker. */
 export function createRecordLane(deps: {
@@ -28,17 +28,18 @@ export function createRecordLane(deps: {
   settleInTransaction?: SettleInTransaction;
 }): RecordLane {
   const { config, db, clock, log, settleInTransaction } = deps;
+  const room = new KeptRoom(deps);
   return new BatchLane({
     name: 'usage records',
     apply: async (records) => {
       const instants = recordInstants(config, clock.nowMs());
-      if (settleInTransaction === undefined) return insertRecords(db, records, instants);
+      if (settleInTransaction === undefined) return insertRecords(db, records, instants, room);
       try {
-        return await insertRecords(db, records, instants, settleWith(settleInTransaction));
+        return await insertRecords(db, records, instants, room, settleWith(settleInTransaction));
       } catch (error) {
         if (!(error instanceof NotSettled)) throw error;
         log.warn({ err: error.cause, records: records.length }, 'the ledger could not settle calls with their records; the outbox retries');
-        return insertRecords(db, records, instants);
+        return insertRecords(db, records, instants, room);
       }
     },
     turn: () => db.turn(),

@@ -1,7 +1,7 @@
 // Creates the record of an ended call: the one place where the charging rule of an outcome, the validation of its quantities and its price
 // come together. Pure.
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
-import { Outcome, PromptLogState, type UsageRecord, UsageSource } from '#proto/metering/v1/metering.js';
+import { Outcome, PromptLogState, type StoredResponse, type UsageRecord, UsageSource } from '#proto/metering/v1/metering.js';
 import { type KnownOutcome, outcomeRules } from '#rules/outcomes.js';
 import { chargeFor, countRequests } from '#rules/pricing.js';
 import { outcomeDetailOf, type PricedCall } from '../requests/validate-call.js';
@@ -22,6 +22,8 @@ export interface EndedCall {
   readonly quarantined: boolean;
   /** Returned to repeats of a call with an idempotency key; empty if none. */
   readonly storedAnswer: Buffer;
+  /** What later requests may refer to. */
+  readonly storedResponse?: StoredResponse | undefined;
   /** Whether the call is certainly not among the calls in flight. */
   readonly neverCheckpointed?: boolean | undefined;
 }
@@ -33,6 +35,8 @@ export interface PricedRecord {
   readonly free: boolean;
   /** Stored next to the record; see `closeKey`. */
   readonly storedAnswer: Buffer;
+  /** Stored next to the record; see `storeResponses`. */
+  readonly storedResponse?: StoredResponse | undefined;
   readonly neverCheckpointed?: boolean | undefined;
 }
 
@@ -51,6 +55,7 @@ export function priceRecord(ended: EndedCall, recordedAtMs: number): PricedRecor
   return {
     free,
     storedAnswer: ended.storedAnswer,
+    storedResponse: ended.storedResponse,
     neverCheckpointed: ended.neverCheckpointed,
     record: {
       call: ended.call,

@@ -148,6 +148,15 @@ export function requireHash(bytes: Uint8Array, field: string): void {
   requireThat(bytes.length === hashBytes, field, `must be ${hashBytes} bytes`);
 }
 
+/** Maximum number of parts of stored responses in a request. */
+export const namesMax = 1000;
+
+/** Raises invalid_request unless these are 1 to `namesMax` names of parts of stored responses. */
+export function requireNames(hashes: readonly Uint8Array[], field: string): void {
+  requireThat(hashes.length >= 1 && hashes.length <= namesMax, field, `must be 1 to ${namesMax} hashes`);
+  for (const hash of hashes) requireHash(hash, field);
+}
+
 /** Raises invalid_request unless the value is a whole number of milliseconds that fits 32 bits. */
 export function requireUint32(value: number, field: string): void {
   requireThat(isUint32(value), field, `must be a whole number from 0 to ${tokensMax}`);

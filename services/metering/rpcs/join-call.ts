@@ -33,7 +33,7 @@ export async function joinCall(request: JoinCallRequest, _context: CallContext, 
 }
 
 async function completed(callId: string, key: KeyRow, { db }: RpcDeps): Promise<JoinCallResponse['result']> {
-  const [record, answer] = [await findRecord(db, callId), await findAnswer(db, key.accountId, key.callId)];
+  const [record, answer] = [await findRecord(db, callId), await findAnswer(db, key.accountId, key.keyHash)];
   if (answer === undefined) return undefined;
   // The answer was offered while the report waits in the gateway's spool.
   if (record === undefined) return { $case: 'inProgress', value: { callId } };

@@ -3,20 +3,42 @@ import { trace } from '@opentelemetry/api';
 import { isDuplicate } from '#kit/db/errors.js';
 import { AppError, hasReason } from '#client/errors/app-error.js';
 import type { CallContext } from '#client/call-context.js';
-import { Outcome, type RecordUsageRequest, type RecordUsageResponse, type Settlement, UsageSource } from '#proto/metering/v1/metering.js';
+import {
+  Outcome,
+  type RecordUsageRequest,
+  type RecordUsageResponse,
+  ResponseStorage,
+  type Settlement,
+  type StoredResponse,
+  UsageSource,
+} from '#proto/metering/v1/metering.js';
 import type { RpcDeps } from '../deps.js';
 import { countRecord } from '../metering-metrics.js';
+import { KeptRoom } from '../keyed-calls/kept-room.js';
 import { recordInstants } from '../records/record-lane.js';
-import { replaceLostRecord } from '../store/close-calls.js';
+import { type RecordEffects, replaceLostRecord } from '../store/close-calls.js';
 import { settlementOf } from '../store/outbox.js';
+import { bytesOf } from '../store/record-rows.js';
 import { findRecord } from '../store/records.js';
+import { findParts } from '../store/stored-parts.js';
 import { type EndedCall, type PricedRecord, priceRecord } from '../records/usage-record.js';
 import { formatUsd } from '#rules/money.js';
 import { isKnownOutcome } from '#rules/outcomes.js';
-import { requirePrices, requireThat, requireTokens, requireUint32, validateCall } from '../requests/validate-call.js';
+import {
+  namesMax,
+  requireHash,
+  requirePrices,
+  requireThat,
+  requireTokens,
+  requireUint32,
+  validateCall,
+} from '../requests/validate-call.js';
 
 /** What fits one statement with the default settings of a MySQL server: drivers send bytes as text of twice the length. */
 const keptAnswerBytesMax = 7 * 1024 * 1024;
+const storedMsMin = 1;
+const storedMsMax = 30 * 86_400_000;
+const unspecified = ResponseStorage.RESPONSE_STORAGE_UNSPECIFIED;
 
 /**
  * Responds after the commit. A repeat returns the first record. A report of a call that was considered lost replaces
@@ -26,17 +48,19 @@ const keptAnswerBytesMax = 7 * 1024 * 1024;
 export async function recordUsage(request: RecordUsageRequest, context: CallContext, deps: RpcDeps): Promise<RecordUsageResponse> {
   const { clock, log, outbox, records } = deps;
   const priced = priceRecord(validateRequest(request), clock.nowMs());
-  let settlement: Settlement | undefined;
+  let effects: RecordEffects;
   try {
     // If the caller no longer waits, it reports again, perhaps differently: a response that was withheld meanwhile is free.
-    settlement = await records.add(priced, context);
+    effects = await records.add(priced, context);
   } catch (error) {
     // The key of a call that is on record may have expired, or have been released with it.
     if (!isDuplicate(error) && !hasReason(error, 'call_closed')) throw error;
     const replayed = await replay(priced, deps, error);
     if (replayed !== undefined) return replayed;
+    effects = { settlement: undefined, storage: await storageOf(priced, deps) };
     log.info({ call_id: priced.record.call.id }, 'a call that was considered lost was reported after all; its report stands');
   }
+  const { settlement, storage } = effects;
   describeRecord(priced, settlement);
   if (settlement === undefined) outbox.take([settlementOf(priced)]);
   const record = { ...priced.record, settlement };
@@ -47,7 +71,18 @@ export async function recordUsage(request: RecordUsageRequest, context: CallCont
       'an upstream reported usage that breaks a rule; it was not charged as it came',
     );
   }
-  return { record, replayed: false };
+  const isTooLarge = request.storedResponse !== undefined && priced.storedResponse === undefined;
+  const responseStorage = isTooLarge ? ResponseStorage.RESPONSE_STORAGE_TOO_LARGE : (storage ?? unspecified);
+  return { record, replayed: false, responseStorage };
+}
+
+/** Returns whether the response of a call is stored that is on record already. */
+async function storageOf({ record, storedResponse }: PricedRecord, { db, clock }: RpcDeps): Promise<ResponseStorage> {
+  if (storedResponse === undefined) return unspecified;
+  const accountId = bytesOf('acct', record.call.accountId);
+  const first = storedResponse.parts.slice(0, 1).map(({ nameHash }) => nameHash);
+  const { parts } = await findParts(db, accountId, first, { nowMs: clock.nowMs(), keptMs: 0 });
+  return parts.length > 0 ? ResponseStorage.RESPONSE_STORAGE_STORED : ResponseStorage.RESPONSE_STORAGE_GONE;
 }
 
 /** Adds to the span what a user of traces looks for in a record. */
@@ -63,21 +98,23 @@ function describeRecord({ record }: PricedRecord, settlement: Settlement | undef
 }
 
 /** Returns the response to a report whose call is on record already; undefined when the report replaced that record. */
-async function replay(priced: PricedRecord, { config, clock, db }: RpcDeps, cause: unknown): Promise<RecordUsageResponse | undefined> {
+async function replay(priced: PricedRecord, deps: RpcDeps, cause: unknown): Promise<RecordUsageResponse | undefined> {
+  const { config, clock, db } = deps;
   const { id, accountId } = priced.record.call;
   const first = await findRecord(db, id);
   if (first === undefined) throw cause;
   if (first.call?.accountId !== accountId) {
     throw new AppError('idempotency_mismatch', 'This call id is on record for another account.', { details: { field: 'call.id' } });
   }
-  if (first.outcome !== Outcome.OUTCOME_GATEWAY_LOST) return { record: first, replayed: true };
-  if (await replaceLostRecord(db, priced, recordInstants(config, clock.nowMs()))) return undefined;
+  if (first.outcome !== Outcome.OUTCOME_GATEWAY_LOST)
+    return { record: first, replayed: true, responseStorage: await storageOf(priced, deps) };
+  if (await replaceLostRecord(db, priced, recordInstants(config, clock.nowMs()), new KeptRoom(deps))) return undefined;
   // Either another repeat of the report was faster, which the next read shows, or the charge of the lost call is settled.
   const now = await findRecord(db, id);
   if (now === undefined || now.outcome === Outcome.OUTCOME_GATEWAY_LOST) {
     throw new AppError('call_closed', 'The call was considered lost, and its charge at the last checkpoint is final.');
   }
-  return { record: now, replayed: true };
+  return { record: now, replayed: true, responseStorage: await storageOf(priced, deps) };
 }
 
 function validateRequest(request: RecordUsageRequest): EndedCall {
@@ -100,5 +137,16 @@ function validateRequest(request: RecordUsageRequest): EndedCall {
   const { source, outcomeDetail, firstOutputMs, durationMs, free, quarantined, neverCheckpointed } = request;
   // A response that is too large must not cause the loss of a record.
   const storedAnswer = request.storedAnswer.length > keptAnswerBytesMax ? Buffer.alloc(0) : request.storedAnswer;
-  return { call, tokens, source, outcome, outcomeDetail, firstOutputMs, durationMs, free, quarantined, storedAnswer, neverCheckpointed };
+  const storedResponse = storable(request.storedResponse);
+  const rest = { firstOutputMs, durationMs, free, quarantined, storedAnswer, storedResponse, neverCheckpointed };
+  return { call, tokens, source, outcome, outcomeDetail, ...rest };
+}
+
+/** Returns a response that can be stored; undefined if there is none or it is too large. */
+function storable(response: StoredResponse | undefined): StoredResponse | undefined {
+  if (response === undefined) return undefined;
+  const { parts, keptMs } = response;
+  requireThat(keptMs >= storedMsMin && keptMs <= storedMsMax, 'stored_response.kept_ms', `must be from ${storedMsMin} to ${storedMsMax}`);
+  for (const { nameHash } of parts) requireHash(nameHash, 'stored_response.parts.name_hash');
+  return parts.length > namesMax || parts.some(({ content }) => content.length > keptAnswerBytesMax) ? undefined : response;
 }

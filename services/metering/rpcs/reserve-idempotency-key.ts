@@ -69,7 +69,7 @@ async function tell(key: KeyRow, request: ReserveIdempotencyKeyRequest, { db }: 
     case KeyState.gatewayLost:
       return { $case: 'answerUnavailable', value: { callId, cause: Cause.CAUSE_GATEWAY_LOST } };
     case KeyState.kept: {
-      const [record, answer] = [await findRecord(db, callId), await findAnswer(db, key.accountId, key.callId)];
+      const [record, answer] = [await findRecord(db, callId), await findAnswer(db, key.accountId, key.keyHash)];
       return record === undefined || answer === undefined ? undefined : { $case: 'completed', value: { record, answer } };
     }
   }

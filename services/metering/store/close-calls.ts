@@ -6,7 +6,8 @@ import { AppError } from '#client/errors/app-error.js';
 import type { Database } from '#kit/db/open.js';
 import type { PlainTransaction } from '#kit/db/plain-transaction.js';
 import { keyedText, textOfRows } from '#kit/db/sql-text.js';
-import { Outcome, type Settlement } from '#proto/metering/v1/metering.js';
+import { Outcome, type ResponseStorage, type Settlement } from '#proto/metering/v1/metering.js';
+import type { KeptRoom } from '../keyed-calls/kept-room.js';
 import type { PricedRecord } from '../records/usage-record.js';
 import { markPending } from './rollup-steps.js';
 import type { OpenCall } from './open-calls.js';
@@ -15,6 +16,7 @@ import { deferSettlement, enqueueSettlements, replaceDeferred } from './outbox.j
 import { bytesOf, recordColumns, recordTable, recordValues, settledValues } from './record-rows.js';
 import { expectPromptLogs } from './prompt-logs.js';
 import { recordedIds } from './records.js';
+import { storeResponses } from './stored-parts.js';
 
 const keyed = keyedText(['id']);
 const deleteOpenCalls = textOfRows((rows) => `DELETE FROM open_call WHERE ${keyed(rows)}`);
@@ -28,6 +30,14 @@ export interface RecordInstants {
   readonly nowMs: number;
   /** Of calls that started since then, at most one may be charged under a key. */
   readonly promisedSinceMs: number;
+}
+
+/** What became of a record, beside that it is stored. */
+export interface RecordEffects {
+  /** Absent if the outbox must deliver it. */
+  readonly settlement: Settlement | undefined;
+  /** Absent if the call has no response to store. */
+  readonly storage: ResponseStorage | undefined;
 }
 
 /** The settlements of new records, made in the transaction that stores them. */
@@ -44,16 +54,17 @@ export type SettleRecords = (tx: PlainTransaction, records: readonly PricedRecor
 const settleLater: SettleRecords = async (_tx, records) => ({ settlements: records.map(() => undefined), committed: () => undefined });
 
 /**
- * Stores the records of ended calls, all or none, and returns the settlements that `settle` made; the others are queued. Raises the driver's duplicate error when one of the calls is already on record,
- * and call_closed when another call has its idempotency key.
+ * Stores the records of ended calls, all or none, with their responses. Settlements that `settle` does not make are queued. Raises the driver's
+ * duplicate error when one of the calls is already on record, and call_closed when another call has its idempotency key.
  */
 export async function insertRecords(
   db: Database,
   records: readonly PricedRecord[],
   instants: RecordInstants,
+  room: KeptRoom,
   settle: SettleRecords = settleLater,
-): Promise<readonly (Settlement | undefined)[]> {
-  const { settlements, committed } = await db.plainTransaction(async (tx) => {
+): Promise<readonly RecordEffects[]> {
+  const { settlements, committed, storages } = await db.plainTransaction(async (tx) => {
     const closed = await lockKeysOf(
       tx,
       records.map(({ record }) => record.call),
@@ -78,10 +89,10 @@ export async function insertRecords(
     if (unsettled.length > 0) await enqueueSettlements(tx, unsettled, instants.claimedUntilMs);
     for (const record of records) await closeKey(tx, record, instants.nowMs);
     await expectPromptLogs(tx, records);
-    return settled;
+    return { ...settled, storages: await storeResponses(tx, records, room, instants.nowMs) };
   });
   committed();
-  return settlements;
+  return settlements.map((settlement, index) => ({ settlement, storage: storages[index] }));
 }
 
 /**
@@ -115,7 +126,7 @@ export async function insertLostRecord(
  * Replaces the record of a lost call with the call's own report, as long as the settlement of the record waits; returns false if
  * that record no longer exists, or if the call's idempotency key was freed with it, so that another call may be charged under it.
  */
-export async function replaceLostRecord(db: Database, record: PricedRecord, instants: RecordInstants): Promise<boolean> {
+export async function replaceLostRecord(db: Database, record: PricedRecord, instants: RecordInstants, room: KeptRoom): Promise<boolean> {
   const { call } = record.record;
   return db
     .plainTransaction(async (tx) => {
@@ -129,6 +140,7 @@ export async function replaceLostRecord(db: Database, record: PricedRecord, inst
       if (rows === 0) return false;
       if (!(await replaceDeferred(tx, record, instants.claimedUntilMs))) throw new SettledMeanwhile();
       await closeKey(tx, record, instants.nowMs);
+      await storeResponses(tx, [record], room, instants.nowMs);
       return true;
     })
     .catch((error: unknown) => {

@@ -5,10 +5,13 @@ import { idFromBytes } from '#kit/id.js';
 import { deleteKey, type KeyRow, keyFromRow, KeyState, lockKey } from './keyed-calls.js';
 import { isOpen } from './open-calls.js';
 
-/** Deletes up to `limit` expired keys, with the responses stored under them. A key whose call still runs is checked again after `ttlMs`. */
-export async function deleteExpiredKeys(db: Database, nowMs: number, ttlMs: number, limit: number): Promise<void> {
+/**
+ * Deletes up to `limit` expired keys, with the responses stored under them, and returns how many had expired. A key whose call still runs is
+ * checked again after `ttlMs`.
+ */
+export async function deleteExpiredKeys(db: Database, nowMs: number, ttlMs: number, limit: number): Promise<number> {
   const rows = await db.query('SELECT * FROM idempotency_key WHERE expires_at_ms <= ? ORDER BY expires_at_ms LIMIT ?', [nowMs, limit]);
-  if (rows.length === 0) return;
+  if (rows.length === 0) return 0;
   const expired = rows.map(keyFromRow).toSorted((a, b) => a.accountId.compare(b.accountId) || a.keyHash.compare(b.keyHash));
   await db.plainTransaction(async (tx) => {
     for (const { accountId, keyHash } of expired) {
@@ -23,6 +26,7 @@ export async function deleteExpiredKeys(db: Database, nowMs: number, ttlMs: numb
         ]);
     }
   });
+  return rows.length;
 }
 
 /** Reports whether the call that has the key may still run: it is in flight, or may not have been checkpointed yet. */

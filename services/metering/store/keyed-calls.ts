@@ -33,7 +33,9 @@ export interface KeyRow {
   readonly awaitedUntilMs: number;
 }
 
-const columns = 'account_id, key_hash, fingerprint, call_id, state, lease_until_ms, expires_at_ms, kept_bytes, kept_ms, awaited_until_ms';
+/** The columns of a key, for `keyFromRow`. */
+export const columns =
+  'account_id, key_hash, fingerprint, call_id, state, lease_until_ms, expires_at_ms, kept_bytes, kept_ms, awaited_until_ms';
 const byKey = 'account_id = ? AND key_hash = ?';
 const byCall = `${byKey} AND call_id = ?`;
 const keysPerStatementMax = 200;
@@ -76,12 +78,18 @@ export async function insertKey(tx: PlainTransaction, key: KeyRow): Promise<void
   await tx.run(`INSERT INTO idempotency_key (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, values);
 }
 
-/** Inserts a key with the response of its call, which is on record. */
-export async function insertKeptKey(tx: PlainTransaction, key: KeyRow, answer: Buffer): Promise<void> {
-  const keptBytes = rowBytes + answer.length;
-  await insertKey(tx, { ...key, state: KeyState.kept, keptBytes });
-  await putAnswer(tx, key.accountId, key.callId, answer);
-  await addKept(tx, key.accountId, 1, keptBytes);
+/** Inserts keys of one account with the responses of their calls, which are on record. */
+export async function insertKeptKeys(
+  tx: PlainTransaction,
+  accountId: Buffer,
+  kept: readonly { readonly key: KeyRow; readonly answer: Buffer }[],
+): Promise<void> {
+  for (const { key, answer } of kept) {
+    await insertKey(tx, key);
+    await putAnswer(tx, accountId, key.keyHash, answer);
+  }
+  const bytes = kept.reduce((sum, { key }) => sum + key.keptBytes, 0);
+  await addKept(tx, accountId, kept.length, bytes);
 }
 
 /** Returns the row of a key without locking it. */
@@ -103,7 +111,7 @@ export async function deleteKey(tx: PlainTransaction, key: KeyRow): Promise<void
 
 async function forgetAnswer(tx: PlainTransaction, key: KeyRow): Promise<void> {
   if (key.state === KeyState.running) return;
-  await deleteAnswer(tx, key.accountId, key.callId);
+  await deleteAnswer(tx, key.accountId, key.keyHash);
   await addKept(tx, key.accountId, -1, -key.keptBytes);
 }
 
@@ -175,7 +183,7 @@ export async function closeKey(tx: PlainTransaction, { record, free, storedAnswe
     accountId,
     keyHash,
   ]);
-  if (storedAnswer.length > 0) await putAnswer(tx, accountId, callId, storedAnswer);
+  if (storedAnswer.length > 0) await putAnswer(tx, accountId, keyHash, storedAnswer);
   await addKept(tx, accountId, 1, keptBytes);
 }
 

@@ -177,7 +177,7 @@ describe.each(testEngines)('what totals are read from on %s', (engine) => {
       },
       2,
     );
-    expect(await replaceLostRecord(harness.db, own, instants)).toBe(true);
+    expect(await replaceLostRecord(harness.db, own, instants, harness.room)).toBe(true);
   }
 
   it('equals the records at every instant, while calls are recorded, lost, found again and archived, and all sums are rebuilt', async () => {

@@ -14,21 +14,21 @@ const addTo: Record<Engine, string> = {
 };
 
 /** Stores a response. One per statement: drivers send bytes as text of twice the length, and servers limit the size of a statement. */
-export async function putAnswer(tx: PlainTransaction, accountId: Buffer, callId: Buffer, answer: Buffer): Promise<void> {
-  await tx.run('INSERT INTO stored_answer (account_id, call_id, answer) VALUES (?, ?, ?)', [accountId, callId, answer]);
+export async function putAnswer(tx: PlainTransaction, accountId: Buffer, keyHash: Buffer, answer: Buffer): Promise<void> {
+  await tx.run('INSERT INTO stored_answer (account_id, key_hash, answer) VALUES (?, ?, ?)', [accountId, keyHash, answer]);
 }
 
 /** Deletes a response, if there is one. */
-export async function deleteAnswer(tx: PlainTransaction, accountId: Buffer, callId: Buffer): Promise<void> {
-  await tx.run('DELETE FROM stored_answer WHERE account_id = ? AND call_id = ?', [accountId, callId]);
+export async function deleteAnswer(tx: PlainTransaction, accountId: Buffer, keyHash: Buffer): Promise<void> {
+  await tx.run('DELETE FROM stored_answer WHERE account_id = ? AND key_hash = ?', [accountId, keyHash]);
 }
 
-/** Returns the stored response of a call, or undefined. */
-export async function findAnswer(db: Database, accountId: Buffer, callId: Buffer): Promise<Buffer | undefined> {
+/** Returns the response that is stored under a key, or undefined. */
+export async function findAnswer(db: Database, accountId: Buffer, keyHash: Buffer): Promise<Buffer | undefined> {
   const row: { answer: unknown } | undefined = await db
     .knex('stored_answer')
     .select('answer')
-    .where({ account_id: accountId, call_id: callId })
+    .where({ account_id: accountId, key_hash: keyHash })
     .first();
   return row === undefined ? undefined : asBytes(row.answer);
 }

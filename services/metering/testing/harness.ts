@@ -17,6 +17,7 @@ import type {
   RecordUsageRequest,
   UsageRecord,
 } from '#proto/metering/v1/metering.js';
+import { KeptRoom } from '../keyed-calls/kept-room.js';
 import { createMetering, type MeteringConfig, meteringSettings } from '../index.js';
 import { startedAtMs } from './calls.js';
 import { FakeLedger } from './fake-ledger.js';
@@ -40,6 +41,8 @@ export class Harness {
   readonly secretKeys = fixedSecretKeys(randomBytes(32));
   /** For how many days projects log prompts; those that are not in it do not. */
   readonly promptLogDays = new Map<string, number>();
+  /** The room for stored responses, by the default limits. */
+  readonly room = new KeptRoom({ config, clock: this.clock });
   /** Alerts of refused keys, oldest first. */
   readonly alerted: AlertKeyRefusedRequest[] = [];
   /** Log lines at warn and above, oldest first. */

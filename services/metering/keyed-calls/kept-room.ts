@@ -1,0 +1,24 @@
+// Whether further responses may be stored: for an account, and in total.
+import type { Clock } from '#kit/clock.js';
+import type { PlainTransaction } from '#kit/db/plain-transaction.js';
+import type { MeteringConfig } from '../config.js';
+import { keptBytesOf, keptBytesOfAll } from '../store/stored-answers.js';
+
+/** Maximum age of the sum over all accounts. */
+const sumAgeMsMax = 5000;
+
+/** Compares what is stored with the limits. */
+export class KeptRoom {
+  #sum = { bytes: 0, atMs: Number.NEGATIVE_INFINITY };
+
+  constructor(private readonly deps: { readonly config: MeteringConfig; readonly clock: Clock }) {}
+
+  /** Returns what has no room for this many bytes more, in this share of the limits: the account, or the installation; undefined if there is room. */
+  async lack(tx: PlainTransaction, accountId: Buffer, bytes: number, share = 1): Promise<'account' | 'installation' | undefined> {
+    const { config, clock } = this.deps;
+    if ((await keptBytesOf(tx, accountId)) + bytes > share * config.keptBytesPerAccountMax) return 'account';
+    const nowMs = clock.nowMs();
+    if (nowMs - this.#sum.atMs > sumAgeMsMax) this.#sum = { bytes: await keptBytesOfAll(tx), atMs: nowMs };
+    return this.#sum.bytes + bytes > share * config.keptBytesMax ? 'installation' : undefined;
+  }
+}
