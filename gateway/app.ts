@@ -31,6 +31,7 @@ import { docs } from './routes/docs.js';
 import { generate, type GenerateDeps } from './routes/generate.js';
 import { livez, readyz } from './routes/health.js';
 import { getCatalog, getModel, listModels } from './routes/models.js';
+import { deleteResponse, getResponse, listInputItems } from './routes/stored-responses.js';
 import { stripeWebhook } from './routes/payment-webhook.js';
 import { catalogFile, catalogHtml, crawlerFiles, landingHtml, modelHtml, publicCatalog, unlessApi } from './routes/pages.js';
 import type { SpoolState } from './call/spool/spool.js';
@@ -63,11 +64,11 @@ export function createApp(deps: AppDeps): Koa {
   const { callsMax, callsPerAccountMax } = deps.config;
   const admitted = admit({ callsMax, callsPerAccountMax, occupancy: deps.occupancy });
   const in_ =
-    (dialect: Format, endpoint: Endpoint): Middleware =>
+    (dialect: Format, endpoint?: Endpoint): Middleware =>
     (ctx: Context, next: Next) => {
       const state = stateOf(ctx);
       state.dialect = dialect;
-      state.endpoint = endpoint;
+      if (endpoint !== undefined) state.endpoint = endpoint;
       return next();
     };
   const call = (format: Format): Middleware => {
@@ -97,6 +98,11 @@ export function createApp(deps: AppDeps): Koa {
     calls.set(`${base}/responses`, call(responses));
     router.post(`${base}/messages/count_tokens`, in_(messages, 'count-tokens'), keyed, counted, admitted, countTokens('messages', deps));
     router.post(`${base}/responses/input_tokens`, in_(responses, 'count-tokens'), keyed, counted, admitted, countTokens('responses', deps));
+    router.post(`${base}/responses/compact`, nothingThere);
+    const stored = deps.storedResponses.isOn ? [in_(responses), keyed] : [nothingThere];
+    router.get(`${base}/responses/:id`, ...stored, getResponse(deps));
+    router.delete(`${base}/responses/:id`, ...stored, deleteResponse(deps));
+    router.get(`${base}/responses/:id/input_items`, ...stored, listInputItems(deps));
     router.get(`${base}/models`, keyed, listModels(deps.models));
     router.get(`${base}/models/*id`, keyed, getModel(deps.models));
   }

@@ -179,12 +179,17 @@ export const gatewaySettings = {
   }),
   keptAnswerBytesMax: integer(
     'TOLLGATE_GATEWAY_KEPT_ANSWER_BYTES_MAX',
-    'largest answer that is kept for repeats with the same Idempotency-Key',
+    'largest answer that is kept for repeats with the same Idempotency-Key, or stored in the responses format with its input',
     {
       min: 1,
       max: 6 * 1024 * 1024,
       default: 4 * 1024 * 1024,
     },
+  ),
+  storedResponseTtlMs: duration(
+    'TOLLGATE_GATEWAY_STORED_RESPONSE_TTL',
+    'how long an answer of /v1/responses is stored, encrypted, for previous_response_id and item_reference, since it was last referred to; 0 stores none',
+    { minMs: 0, maxMs: 30 * 86_400_000, default: 86_400_000 },
   ),
   upstreamsIntervalMs: duration('TOLLGATE_GATEWAY_UPSTREAMS_INTERVAL', 'how often the list of upstreams is read', {
     minMs: 50,

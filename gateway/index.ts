@@ -17,6 +17,7 @@ import { BodyGuard } from './http/body-guard.js';
 import { type Connections, watchConnections } from './http/connections.js';
 import { localOccupancy, type Occupancy } from './http/occupancy.js';
 import type { CallDeps } from './call/metered-call.js';
+import { createStoredResponses } from './call/stored-responses/stored-responses.js';
 import { createRetries } from './call/retries/retries.js';
 import { createKeyedCalls } from './call/idempotency/keyed-calls.js';
 import { createLimiter, type LimitStore } from './limits/limiter.js';
@@ -153,6 +154,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
   };
   const keyedCalls = createKeyedCalls(callDeps);
   const retries = createRetries(callDeps);
+  const storedResponses = createStoredResponses({ config, metering: peers.metering });
   const refusals = createRefusals({ metering: peers.metering, models, clock, log, rpcTimeoutMs });
   const promptLogs = createPromptLogs({
     metering: peers.metering,
@@ -210,6 +212,7 @@ export function createGateway(config: GatewayConfig, deps: GatewayDeps): Gateway
         keys,
         keyedCalls,
         retries,
+        storedResponses,
         readiness,
         spoolState: () => spool.state(),
         warnings: () => findWarnings(spoolDir, clock.nowMs()),

@@ -31,6 +31,8 @@ export interface GatewayPeers {
     | 'releaseIdempotencyKey'
     | 'offerCall'
     | 'joinCall'
+    | 'getStoredParts'
+    | 'deleteStoredParts'
   > &
     ConsolePeers['metering'];
   readonly inference: Pick<InferenceService, 'generate' | 'countTokens' | 'countUsage' | 'listUpstreams'> & ConsolePeers['inference'];

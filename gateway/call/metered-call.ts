@@ -6,7 +6,7 @@ import type { AccountRateLimits, Key, Project } from '#proto/auth/v1/auth.js';
 import type { Budget } from '#proto/budget/v1/budget.js';
 import type { ApiFormat, Event } from '#proto/inference/v1/inference.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
-import { type Call, type ModelFallback, Outcome } from '#proto/metering/v1/metering.js';
+import { type Call, type ModelFallback, Outcome, ResponseStorage, type StoredResponse } from '#proto/metering/v1/metering.js';
 import type { Clock } from '#kit/clock.js';
 import { AppError, toAppError } from '#client/errors/app-error.js';
 import type { Logger } from '#kit/log.js';
@@ -30,6 +30,7 @@ import type { DisconnectDrain } from './drain-after-disconnect.js';
 import type { Recorded, Recorder } from './recorder.js';
 import type { CallLog } from '../prompt-log/call-log.js';
 import type { ModelReplica } from '../replicas/models.js';
+import type { ResponseSink } from './stored-responses/response-sink.js';
 import type { UnknownHolds } from './unknown-holds.js';
 
 const nothing = Buffer.alloc(0);
@@ -59,6 +60,8 @@ export interface CallRequest {
   readonly answerSink?: AnswerSink;
   /** For a call whose project logs prompts and answers. */
   readonly promptLog?: CallLog | undefined;
+  /** For a call whose response later requests may refer to: collects it, to be stored with the record. */
+  readonly responseSink?: ResponseSink | undefined;
 }
 
 /** Collects an answer for repeats of the request. */
@@ -204,6 +207,8 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
   promptLog?.begin(call, admitted);
   const sink = request.answerSink;
   sink?.begin(call, admitted);
+  const { responseSink } = request;
+  responseSink?.begin(call);
   // A free call stays free if the gateway crashes before the call is recorded.
   let outcome: CallOutcome | undefined;
   const inFlight = deps.checkpoints.open({
@@ -225,6 +230,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
         if (!hadBegun) continue;
         sink?.restart();
         promptLog?.restart();
+        responseSink?.restart();
         yield { kind: 'restarted' };
         continue;
       }
@@ -234,6 +240,7 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
       reading.noteProgress();
       sink?.take(batch, progress.tokens);
       promptLog?.take(batch.events);
+      responseSink?.take(batch);
       yield { kind: 'events', events: batch.events, tokens: progress.tokens };
     }
     if (progress.finished === undefined) throw new AppError('upstream_failed', 'The model broke off in the middle of its answer.');
@@ -253,7 +260,9 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
     // A client that disconnects before its call is accepted pays nothing, but its estimate stays counted.
     admission?.end(outcome.free && progress.hasDisconnected ? undefined : countedTokens(progress.tokens));
     const storedAnswer = sink === undefined ? nothing : await keptAnswerOf(sink, progress, failure, outcome.free, deps.log);
-    const report = reportOf(progress, outcome, deps.clock.nowMs(), storedAnswer);
+    const isStored = responseSink !== undefined && progress.finished !== undefined && !outcome.free;
+    const storedResponse = isStored ? await storedResponseOf(responseSink, progress, deps.log) : undefined;
+    const report = reportOf(progress, outcome, deps.clock.nowMs(), storedAnswer, storedResponse);
     const recording = deps.recorder.record({ ...report, neverCheckpointed: inFlight.reporting() });
     // The call is in flight until it is recorded, however long that takes.
     void recording.ended.then(() => inFlight.close());
@@ -261,6 +270,8 @@ export async function* meteredCall(request: CallRequest, deps: CallDeps): AsyncG
       failure = cause;
       return undefined;
     });
+    if (recorded !== undefined && isStored && storedResponse === undefined)
+      recorded = { ...recorded, storage: ResponseStorage.RESPONSE_STORAGE_TOO_LARGE };
     countCall(report, { holdMs, recordMs: deps.clock.monotonicMs() - endedAtMs });
     if (recorded === undefined || (failure !== undefined && progress.finished === undefined)) error = toAppError(failure);
     sink?.end(recorded, error);
@@ -289,5 +300,13 @@ async function keptAnswerOf(
   return sink.answer(error, isFree).catch((packError: unknown) => {
     log.error({ err: packError, call_id: call.id }, 'the answer of a call that may be repeated could not be encrypted, and is not stored');
     return nothing;
+  });
+}
+
+/** Returns the response for later requests, or undefined if it is too large or cannot be encrypted. */
+async function storedResponseOf(sink: ResponseSink, { call, tokens }: Progress, log: Logger): Promise<StoredResponse | undefined> {
+  return sink.response(tokens).catch((error: unknown) => {
+    log.error({ err: error, call_id: call.id }, 'the response of a call could not be encrypted, and is not stored');
+    return undefined;
   });
 }

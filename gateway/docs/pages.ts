@@ -37,6 +37,11 @@ const sources: Readonly<Record<Audience, readonly Source[]>> = {
       description: 'Limits on requests, tokens and concurrent calls: how they count, the response, the headers, how to set them.',
     },
     { name: 'idempotency', menu: 'Idempotency', description: 'How to retry a call safely with the Idempotency-Key header.' },
+    {
+      name: 'stored-responses',
+      description:
+        'How answers of the responses format are stored and continued, who can read them, for how long, and how to switch it off.',
+    },
     { name: 'charging', menu: 'Charges', description: 'The charge line by line, for every possible outcome of a call.' },
     { name: 'changelog', description: 'What changed for callers, account owners and operators, newest first.' },
   ],

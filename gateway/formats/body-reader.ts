@@ -61,14 +61,14 @@ export function fieldError(
   reason: 'invalid_request' | 'unsupported_field',
   field: string,
   text: string,
-  { rule, params }: Partial<BrokenRule> = {},
+  { rule, params, code }: Partial<BrokenRule> & { readonly code?: string } = {},
 ): AppError {
   const shown = text.length > faultCharsMax ? `${text.slice(0, faultCharsMax)}…` : text;
   return new AppError(reason, `${field}: ${shown}`, {
     details: {
       field,
       ...(rule === undefined ? {} : { rule, ...params }),
-      ...(text === fieldRequired ? { code: 'missing_required_parameter' } : {}),
+      ...(text === fieldRequired ? { code: 'missing_required_parameter' } : code === undefined ? {} : { code }),
     },
   });
 }

@@ -35,6 +35,32 @@ export interface ParsedCall {
   vectorEncoding?: 'float' | 'base64';
   /** responses: what the answer repeats of the request. */
   echo?: Echo | undefined;
+  /** responses: what is stored beside the answer, if it is to be stored. */
+  storable?: StorableInput | undefined;
+}
+
+/** The part of a request that is stored with its answer. */
+export interface StorableInput {
+  readonly input: readonly Readonly<Record<string, unknown>>[];
+  /** The ids of the responses that the request continues, oldest first. */
+  readonly previousIds: readonly string[];
+}
+
+/** The stored objects that a body refers to, by id. */
+export interface References {
+  /** The response that it continues. */
+  readonly previousId: string | undefined;
+  readonly itemIds: readonly string[];
+}
+
+/** What was stored under the references of a body. */
+export interface StoredInput {
+  /** The ids of the responses that the body continues, oldest first. */
+  readonly previousIds: readonly string[];
+  /** Their items. */
+  readonly continued: readonly Readonly<Record<string, unknown>>[];
+  /** Items that the body refers to, by id; without those that are not stored. */
+  readonly items: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
 }
 
 /** What the answer of a responses call repeats of its request. */
@@ -82,9 +108,16 @@ export interface FormatHeaders {
   readonly originator?: string;
   /** The flags of the header anthropic-beta; the chat-completions format has none. */
   readonly betas?: readonly string[];
+  /** responses: what the body refers to; absent where nothing is stored. */
+  readonly stored?: StoredInput | undefined;
   /** The text of the body's parts, if it may be passed on in place of the parsed value. */
   readonly bodyText?: BodyText;
 }
+
+/**
+ * Why an answer is not stored: there is no room, it is too large, the store cannot be reached, or it was stored and has been deleted since.
+ */
+export type StoreFailure = 'limit_reached' | 'too_large' | 'unavailable' | 'expired';
 
 /** The fields of a common inference call that the caller's body does not set. */
 export const unfilledRequest = { callId: '', targets: [], maxOutputTokens: 0, messagesVersion: '', inputTokensMax: 0 };
@@ -126,6 +159,8 @@ export interface Format {
   name: FormatName;
   /** Validates and translates a body. Raises invalid_request or unsupported_field with details.field and a message that names the field and the fix. */
   parse(body: unknown, headers: FormatHeaders): ParsedCall;
+  /** Returns the stored objects that a body refers to, which was not validated; absent in formats without such references. */
+  references?(body: unknown): References;
   /** Encodes events into SSE frames (serialised text, for example "data: {…}\n\n"). Never emits the terminal frames before `finish`. */
   stream(context: StreamContext): StreamEncoder;
   /** Collects the whole answer from events. */
@@ -142,8 +177,8 @@ export interface Format {
 export interface StreamEncoder {
   /** Returns the frames of these events ('' if none), and holds back everything from the finish on. */
   push(events: readonly Event[]): string;
-  /** Returns the final frames, to be sent only after the usage is recorded. */
-  finish(usage: TokenCounts): string;
+  /** Returns the final frames, to be sent only after the usage is recorded. `storeFailure`: why the answer is not stored, if its request did not rule that out. */
+  finish(usage: TokenCounts, storeFailure?: StoreFailure): string;
   /** Returns the frames that end a broken stream, in formats where they depend on what was sent; nothing may follow them. */
   fail?(error: AppError): string;
 }
@@ -151,6 +186,6 @@ export interface StreamEncoder {
 /** Holds the state of one answer that is sent whole. */
 export interface Collector {
   push(events: readonly Event[]): void;
-  /** Returns the response body. */
-  finish(usage: TokenCounts): unknown;
+  /** Returns the response body. `storeFailure` as in StreamEncoder. */
+  finish(usage: TokenCounts, storeFailure?: StoreFailure): unknown;
 }

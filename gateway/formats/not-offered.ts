@@ -35,7 +35,12 @@ export const notOffered: readonly NotOffered[] = [
   one('The format for text without messages', ['complete'], messages, `Use ${messages} with the prompt as a user message.`),
   one('The format for edits', ['edits'], chat, `Use ${chat} with the text and the instruction as messages.`),
   many('Stored completions', ['chat/completions'], 'GET /v1/usage/{request id}', 'Use GET /v1/usage/{request id} for what one call cost.'),
-  many('Stored responses', ['responses'], responses, `Send the whole conversation as input to ${responses}; its answers are not stored.`),
+  many(
+    'Background responses, and stored ones where the operator has switched them off,',
+    ['responses'],
+    responses,
+    `Send the whole conversation as input to ${responses}.`,
+  ),
   one(
     'Compaction',
     ['responses/compact'],

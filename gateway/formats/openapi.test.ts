@@ -20,6 +20,7 @@ describe('the OpenAPI document', () => {
   it('lists every public route', () => {
     const routes = Object.entries(document.paths).flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method} ${path}`));
     expect(routes.toSorted()).toEqual([
+      'delete /v1/responses/{id}',
       'get /livez',
       'get /openapi.json',
       'get /readyz',
@@ -27,6 +28,8 @@ describe('the OpenAPI document', () => {
       'get /v1/key',
       'get /v1/models',
       'get /v1/models/{id}',
+      'get /v1/responses/{id}',
+      'get /v1/responses/{id}/input_items',
       'get /v1/usage/{request_id}',
       'post /v1/chat/completions',
       'post /v1/embeddings',

@@ -6,7 +6,7 @@ import { ChatCompletionRequest } from './chat-completions/schema.js';
 import { EmbeddingList, EmbeddingsRequest } from './embeddings/schema.js';
 import { MessageAnswer, MessageStreamEvent } from './messages/answer-schema.js';
 import { CountTokensRequest, MessagesRequest } from './messages/schema.js';
-import { InputTokens, ResponseAnswer, ResponseStreamEvent } from './responses/answer-schema.js';
+import { DeletedResponse, InputItemList, InputTokens, ResponseAnswer, ResponseStreamEvent } from './responses/answer-schema.js';
 import { ResponseRequest } from './responses/schema.js';
 import { Catalog, ModelList, ModelView } from './models-schema.js';
 
@@ -22,6 +22,8 @@ const schemas = [
   ResponseRequest,
   ResponseAnswer,
   ResponseStreamEvent,
+  InputItemList,
+  DeletedResponse,
   CountTokensRequest,
   TokenCount,
   InputTokens,
@@ -169,6 +171,8 @@ const counted = (answer: TSchema): object => ({
 /** Marks routes that need no key. */
 const open = { description: 'Needs no key.', security: [] };
 
+const responseIdParameter = pathParameter('id', 'The id of a response that this key received: resp_….');
+
 const paths = {
   '/v1/chat/completions': {
     post: generation(
@@ -199,12 +203,36 @@ const paths = {
   },
   '/v1/responses': {
     post: generation(
-      'Generate an answer in the responses format. Answers are not stored.',
+      'Generate an answer in the responses format.',
       ResponseRequest,
       ResponseAnswer,
       ResponseStreamEvent,
       'Each frame is an "event: " line with the type and a "data: " line with a ResponseStreamEvent; the last is response.completed, response.incomplete or response.failed. Lines that begin with a colon are keep-alives.',
     ),
+  },
+  '/v1/responses/{id}': {
+    get: {
+      summary: 'Show a stored response.',
+      parameters: [responseIdParameter],
+      responses: { 200: ok('The response.', ResponseAnswer), 400: refusal('Invalid'), ...keyed, 404: refusal('NotFound') },
+    },
+    delete: {
+      summary: 'Delete a stored response and its items.',
+      parameters: [responseIdParameter],
+      responses: { 200: ok('The response is deleted.', DeletedResponse), ...keyed, 404: refusal('NotFound') },
+    },
+  },
+  '/v1/responses/{id}/input_items': {
+    get: {
+      summary: 'List the items that a stored response was generated from.',
+      parameters: [
+        responseIdParameter,
+        queryParameter('limit', '1 to 100, by default 20.'),
+        queryParameter('order', 'asc or desc, the default.'),
+        queryParameter('after', 'Continue after this id.'),
+      ],
+      responses: { 200: ok('The items.', InputItemList), 400: refusal('Invalid'), ...keyed, 404: refusal('NotFound') },
+    },
   },
   '/v1/messages/count_tokens': {
     post: {

@@ -21,6 +21,8 @@ export interface RequestState {
   bodies?: BodyGuard;
   /** Set once the key is known. */
   key?: Key;
+  /** That key as it was sent. */
+  secret?: string;
   /** The project of the key. */
   project?: Project | undefined;
   /** The limits that the key shares with the other keys of its account. */

@@ -4,11 +4,16 @@ import { ApiFormat } from '#proto/inference/v1/inference.js';
 import type { ModelFallback } from '#proto/metering/v1/metering.js';
 import { toAppError } from '#client/errors/app-error.js';
 import { formatUsd } from '#rules/money.js';
-import type { AnswerContext, Format, ParsedCall, StreamEncoder } from '../formats/format.js';
+import type { AnswerContext, Format, ParsedCall, StoredInput, StoreFailure, StreamEncoder } from '../formats/format.js';
 import { fingerprintOf, idempotencyKeyOf } from '../call/idempotency/key.js';
 import type { Begun, KeyedCalls } from '../call/idempotency/keyed-calls.js';
 import type { Retries } from '../call/retries/retries.js';
+import type { Recorded } from '../call/recorder.js';
 import { retryCountOf } from '../call/retries/retry-key.js';
+import { ResponseSink } from '../call/stored-responses/response-sink.js';
+import type { Owner, StoredResponses } from '../call/stored-responses/stored-responses.js';
+import { storeFailureOf } from '../call/stored-responses/store-failure.js';
+import { responseId } from '../formats/responses/ids.js';
 import { disconnectSignal } from '../http/disconnect-signal.js';
 import { readJsonBody } from '../http/middleware/json-body.js';
 import { assertFits } from '../call/model-checks.js';
@@ -35,13 +40,20 @@ export interface GenerateDeps extends CallDeps {
   readonly keyedCalls: KeyedCalls;
   readonly retries: Retries;
   readonly promptLogs: PromptLogs;
+  readonly storedResponses: StoredResponses;
 }
+
+/** Returns why the response of a recorded call is not stored although it was to be. */
+type StoreCheck = (recorded: Recorded) => Promise<StoreFailure | undefined> | undefined;
+
+const noStore: StoreCheck = () => undefined;
 
 /** Creates the route of one format. */
 export function generate(format: Format, deps: GenerateDeps): Middleware {
   return async (ctx: Context) => {
     const state = stateOf(ctx);
-    const { parsed, promptLog, repeat, version } = await readCall(ctx, format, deps);
+    const owner = ownerOf(ctx);
+    const { parsed, promptLog, repeat, version } = await readCall(ctx, format, owner, deps);
     const call: Omit<CallRequest, 'disconnected'> = {
       id: state.requestId,
       key: state.key!,
@@ -54,10 +66,12 @@ export function generate(format: Format, deps: GenerateDeps): Middleware {
       parsed,
       promptLog,
       clientRequestId: printable(ctx.get('x-request-id')).slice(0, 128),
+      responseSink: parsed.storable === undefined ? undefined : new ResponseSink(deps.storedResponses, owner, format, parsed),
     };
     const calledAtMs = performance.now();
     const begun = repeat === undefined ? beginUnkeyed(ctx, format, call, version, deps) : deps.keyedCalls.begin(call, repeat);
     const { steps, callId } = begun instanceof Promise ? await begun : begun;
+
     if (callId !== call.id) {
       state.originalId = callId;
       ctx.set({ 'idempotency-replayed': 'true', 'x-tollgate-original-request-id': callId });
@@ -79,8 +93,10 @@ export function generate(format: Format, deps: GenerateDeps): Middleware {
       vectorEncoding: parsed.vectorEncoding,
       echo: parsed.echo,
     };
-    if (parsed.streaming) await answerStreaming(ctx, format, steps, answer, parsed, deps);
-    else await answerWhole(ctx, format, steps, answer, parsed);
+    const find = callId === call.id ? undefined : () => deps.storedResponses.find(owner, responseId(callId));
+    const storeFailure: StoreCheck = parsed.storable === undefined ? noStore : (recorded) => storeFailureOf(recorded, find);
+    if (parsed.streaming) await answerStreaming(ctx, format, steps, answer, { parsed, storeFailure }, deps);
+    else await answerWhole(ctx, format, steps, answer, { parsed, storeFailure });
   };
 }
 
@@ -121,7 +137,8 @@ function beginUnkeyed(
 async function readCall(
   ctx: Context,
   format: Format,
-  { config, models, promptLogs }: GenerateDeps,
+  owner: Owner,
+  { config, models, promptLogs, storedResponses }: GenerateDeps,
 ): Promise<{ parsed: ParsedCall; promptLog: CallLog | undefined; version: string; repeat?: Parameters<KeyedCalls['begin']>[1] }> {
   const body = await readJsonBody(ctx, config.bodyBytesMax, (outline) => {
     // Each input of a request for vectors has the context of the model to itself.
@@ -136,12 +153,29 @@ async function readCall(
     originator: ctx.get('originator'),
     bodyText: body.text,
   };
-  const parsed = format.parse(body.value, headers);
+  const stored = await storedInput(format, owner, body.value, storedResponses);
+  const parsed = format.parse(body.value, { ...headers, stored });
   const promptLog = promptLogs.of(stateOf(ctx), body, format, parsed);
   const key = idempotencyKeyOf(ctx.req.headers);
   if (key === undefined) return { parsed, promptLog, version };
   const fingerprint = fingerprintOf(body.value, version, ...(parsed.request.native?.messagesBetas ?? []));
   return { parsed, promptLog, version, repeat: { key, endpoint: format.name, fingerprint } };
+}
+
+/** Returns what a body refers to; undefined where nothing is stored. */
+export async function storedInput(
+  format: Pick<Format, 'references'>,
+  owner: Owner,
+  body: unknown,
+  stored: StoredResponses,
+): Promise<StoredInput | undefined> {
+  return format.references === undefined || !stored.isOn ? undefined : stored.referred(owner, format.references(body));
+}
+
+/** Returns who makes a request, for what is stored. */
+export function ownerOf(ctx: Context): Owner {
+  const { key, secret, bodies } = stateOf(ctx);
+  return { accountId: key!.accountId, secret: secret ?? '', bodies };
 }
 
 /** Sends the whole answer at once, after it is recorded. */
@@ -150,7 +184,7 @@ async function answerWhole(
   format: Format,
   steps: AsyncIterable<CallStep>,
   answer: AnswerContext,
-  parsed: ParsedCall,
+  { parsed, storeFailure }: { readonly parsed: ParsedCall; readonly storeFailure: StoreCheck },
 ): Promise<void> {
   let collector = format.collector(answer);
   const askedAtMs = performance.now();
@@ -170,7 +204,7 @@ async function answerWhole(
       if (record !== undefined) ctx.set('x-tollgate-charge-usd', formatUsd(record.chargeNanoUsd));
       noteTiming(ctx, 'upstream', askedAtMs, answeredAtMs);
       noteTiming(ctx, 'record', answeredAtMs);
-      sendJson(ctx, collector.finish(record?.tokens ?? tokens));
+      sendJson(ctx, collector.finish(record?.tokens ?? tokens, await storeFailure(step.recorded)));
     }
   }
 }
@@ -189,7 +223,7 @@ async function answerStreaming(
   format: Format,
   steps: AsyncIterable<CallStep>,
   answer: AnswerContext,
-  parsed: ParsedCall,
+  { parsed, storeFailure }: { readonly parsed: ParsedCall; readonly storeFailure: StoreCheck },
   deps: CallDeps,
 ): Promise<void> {
   ctx.respond = false;
@@ -212,7 +246,8 @@ async function answerStreaming(
         }
         await sse.write(encoder.push(step.events));
       } else if (step.kind === 'recorded') {
-        await sse.write(encoder!.finish(step.recorded.record?.tokens ?? step.recorded.tokens));
+        const { record, tokens } = step.recorded;
+        await sse.write(encoder!.finish(record?.tokens ?? tokens, await storeFailure(step.recorded)));
       }
     }
   } catch (error) {

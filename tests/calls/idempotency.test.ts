@@ -1,6 +1,6 @@
 // Calls with an Idempotency-Key: whatever happens, one call upstream that costs anything, one record of it and one charge.
 import { execFile } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -462,7 +462,11 @@ describe('an idempotency key whose answers are kept for a second', () => {
   let system: System;
 
   beforeAll(async () => {
-    system = await startSystem('single', { TOLLGATE_METERING_KEPT_ANSWER_TTL: '1s' });
+    system = await startSystem('single', {
+      TOLLGATE_METERING_KEPT_ANSWER_TTL: '1s',
+      TOLLGATE_GATEWAY_STORED_RESPONSE_TTL: '1s',
+      TOLLGATE_METERING_KEPT_BYTES_PER_ACCOUNT_MAX: '40000',
+    });
   });
 
   afterAll(() => system?.stop());
@@ -480,5 +484,33 @@ describe('an idempotency key whose answers are kept for a second', () => {
     const { rows, balance } = await settled(system, id, 2);
     expect(rows.map((row) => row.id).toSorted()).toEqual([first, later].map((response) => response.headers.get('x-request-id')).toSorted());
     expect(BigInt(balance.spent_nano_usd)).toBe(sumOfCharges(rows));
+  });
+
+  it('stores responses for that time, and as many as have room', async () => {
+    const { responses } = new OpenAI({ baseURL: `${system.baseUrl}/v1`, apiKey: system.firstKey, maxRetries: 0 });
+    const model = 'sandbox/echo';
+    const { id } = await responses.create({ model, input: 'Hello' });
+    const { id: account } = await system.json<{ id: string }>('account', 'create', 'Somebody else');
+    const { secret } = await createKey(system, 'theirs', '--account', account);
+    for (const method of ['GET', 'DELETE']) {
+      const answer = await fetch(`${system.baseUrl}/v1/responses/${id}`, { method, headers: { authorization: `Bearer ${secret}` } });
+      expect([method, answer.status]).toEqual([method, 404]);
+    }
+    await eventually(() =>
+      responses.retrieve(id).then(
+        () => undefined,
+        (error: InstanceType<typeof OpenAI.APIError>) => error.status === 404,
+      ),
+    );
+    await expect(responses.create({ model, input: 'Hi', previous_response_id: id })).rejects.toMatchObject({
+      code: 'previous_response_not_found',
+    });
+    const noise = randomBytes(20_000).toString('base64');
+    const refused = await responses.create({ model, input: noise, max_output_tokens: 16 });
+    expect(refused).toMatchObject({ store: false, store_failure: { code: 'limit_reached' } });
+    const events = await responses.create({ model, input: noise, max_output_tokens: 16, stream: true });
+    const stores: unknown[] = [];
+    for await (const event of events) if ('response' in event) stores.push((event.response as unknown as { store: boolean }).store);
+    expect(stores).toEqual([true, true, false]);
   });
 });

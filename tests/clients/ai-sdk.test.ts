@@ -108,6 +108,20 @@ describe.each(aiSdkProviders)('$name', ({ name, readsReasoning, model: create })
       expect(await result.output).toEqual({ city: 'Paris', degrees: [21] });
     });
 
+    it('continues a conversation', async () => {
+      const requests = stage.play(upstream, { blocks: [textBlock] });
+      const messages: ModelMessage[] = [];
+      for (const content of ['Hello there', 'And now?', 'Go on.']) {
+        messages.push({ role: 'user', content });
+        const result = await generateText({ model, messages, maxRetries: 0 });
+        expect(result.text).toBe(text);
+        messages.push(...result.response.messages);
+      }
+      const sent = JSON.stringify(requests()[2]!.body['messages']);
+      expect(sent.split(text)).toHaveLength(3);
+      expect(sent).toMatch(/Hello there.*And now\?.*Go on\./);
+    });
+
     it('shows pictures and papers', async () => {
       const requests = stage.play(upstream, { blocks: [textBlock] });
       const messages: ModelMessage[] = [

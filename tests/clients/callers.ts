@@ -2,7 +2,7 @@
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import { defaultSettingsMiddleware, generateText, type LanguageModel, streamText, wrapLanguageModel } from 'ai';
+import { generateText, type LanguageModel, streamText } from 'ai';
 import { anthropicLibraries, openaiLibraries } from './libraries.js';
 
 /** One call. */
@@ -118,13 +118,6 @@ const compatible = (id: string, settings: Settings): LanguageModel =>
     ...settings,
   })(id);
 
-/** The default provider, which would otherwise refer to answers that it takes to be stored. */
-const responses = (id: string, settings: Settings): LanguageModel =>
-  wrapLanguageModel({
-    model: createOpenAI(settings)(id),
-    middleware: defaultSettingsMiddleware({ settings: { providerOptions: { openai: { store: false } } } }),
-  });
-
 /** The providers of the AI SDK that meet a gateway. The one for OpenAI's own chat completions knows no reasoning text. */
 export const aiSdkProviders: readonly {
   name: string;
@@ -132,7 +125,7 @@ export const aiSdkProviders: readonly {
   readsReasoning: boolean;
   model(id: string, settings: Settings): LanguageModel;
 }[] = [
-  { name: '@ai-sdk/openai', format: 'responses', readsReasoning: true, model: responses },
+  { name: '@ai-sdk/openai', format: 'responses', readsReasoning: true, model: (id, settings) => createOpenAI(settings)(id) },
   {
     name: '@ai-sdk/openai, chat',
     format: 'chat-completions',

@@ -59,7 +59,7 @@ describe.each(openaiLibraries)('$name', ({ OpenAI: Library }) => {
     it('reads a whole answer and a stream, and the usage that is charged', async () => {
       stage.play(upstream, { blocks: [textBlock], usage });
       const whole = await client.responses.create({ model, input: 'Hello there' });
-      expect(whole).toMatchObject({ object: 'response', status: 'completed', model, output_text: text, store: false });
+      expect(whole).toMatchObject({ object: 'response', status: 'completed', model, output_text: text, store: true });
       expect(whole.usage).toEqual(shown(await stage.charge(whole._request_id)));
 
       const stream = client.responses.stream({ model, input: 'Hello there' });
@@ -148,13 +148,41 @@ describe.each(openaiLibraries)('$name', ({ OpenAI: Library }) => {
       expect(JSON.stringify(requests()[1]!.body)).toMatch(/Begin Patch.*Done\./);
     });
 
+    it('continues stored responses with tools, and the upstream gets the whole conversation', async () => {
+      const requests = stage.play(upstream, ...threeTurns);
+      const run = new ToolRun();
+      let input: OpenAI.Responses.ResponseInput = [{ role: 'user', content: 'Hello there' }];
+      let answer: OpenAI.Responses.Response | undefined;
+      for (let turn = 0; turn < 3; turn += 1) {
+        const body = { model, input, tools: functions, reasoning: { effort: 'high' as const }, previous_response_id: answer?.id };
+        answer = turn === 1 ? await client.responses.stream(body).finalResponse() : await client.responses.create(body);
+        expect(answer).toMatchObject({ store: true, previous_response_id: body.previous_response_id ?? null });
+        input = answer.output.flatMap((item) => {
+          if (item.type !== 'function_call') return [];
+          const { city, zone } = JSON.parse(item.arguments) as { city: string; zone: string };
+          const output = item.name === 'get_time' ? run.time(zone) : run.weather(city);
+          return [{ type: 'function_call_output' as const, call_id: item.call_id, output }];
+        });
+      }
+      expect(answer!.output_text).toBe(text);
+      const third = requests()[2]!;
+      expect(JSON.stringify(third.body)).toMatch(thirdRequest);
+      if (upstream === 'messages') expect(firstThought(third)).toEqual(signedThoughts);
+      else expect(JSON.stringify(third.body)).toContain(reasoning.text);
+      expect(third.body).not.toHaveProperty('previous_response_id');
+
+      expect(await client.responses.retrieve(answer!.id)).toEqual(answer);
+    });
+
     it('reads why a request is refused', async () => {
+      const before = stage.stub.requests.length;
       await expect(client.responses.create({ model, input: 'Hi', previous_response_id: 'resp_1' })).rejects.toMatchObject({
         status: 400,
-        code: 'unsupported_parameter',
+        code: 'previous_response_not_found',
         param: 'previous_response_id',
-        message: expect.stringContaining('send the whole conversation in input'),
+        message: expect.stringContaining('Send the whole conversation in input.'),
       });
+      expect(stage.stub.requests).toHaveLength(before);
     });
   });
 });
@@ -200,6 +228,26 @@ describe('the Agents SDK', () => {
       expect(JSON.stringify(requests()[1]!.body)).toMatch(/Be brief\..*Sunny in Paris\./);
     },
   );
+});
+
+describe('the Agents SDK with previousResponseId', () => {
+  it.each(upstreams)('continues a run over a %s upstream', async (upstream) => {
+    const requests = stage.play(upstream, { blocks: [textBlock], usage });
+    const agent = new Agent({ name: 'Assistant', instructions: 'Be brief.', model: stage.model(upstream) });
+    const modelProvider = new OpenAIProvider({
+      baseURL: `${stage.system.baseUrl}/v1`,
+      apiKey: stage.system.firstKey,
+      useResponses: true,
+    });
+    const runner = new Runner({ modelProvider });
+    const first = await runner.run(agent, 'Hello there');
+    const second = await runner.run(agent, 'And now?', { previousResponseId: first.lastResponseId! });
+    expect(second.finalOutput).toBe(text);
+    const sent = JSON.stringify(requests()[1]!.body);
+    expect(sent).toContain(text);
+    expect(sent).toMatch(/Hello there.*And now\?/);
+    expect(sent.split('Be brief.')).toHaveLength(2);
+  });
 });
 
 describe('the Codex CLI', () => {

@@ -57,6 +57,49 @@ describe.each(modes)('the official clients, %s', (mode) => {
     expect(message._request_id).toMatch(/^req_[0-9a-f]{32}$/);
   });
 
+  it.each(openaiLibraries)('continue, retrieve and delete stored responses: $name', async ({ OpenAI: Library }) => {
+    const { responses }: OpenAI = new Library({ baseURL: `${system.baseUrl}/v1`, apiKey: system.firstKey, maxRetries: 0 });
+    const model = 'sandbox/echo';
+    const first = await responses.stream({ model, input: 'Hello there', instructions: 'Be brief.' }).finalResponse();
+    const body = { model, input: 'And now?', previous_response_id: first.id };
+    const { data: second, response } = await responses.create(body).withResponse();
+    expect(second).toMatchObject({ store: true, output_text: 'And now?', previous_response_id: first.id, instructions: null });
+    expect(await responses.inputTokens.count(body)).toMatchObject({ input_tokens: second.usage!.input_tokens });
+
+    // The same conversation, sent whole.
+    const input = [{ role: 'user' as const, content: 'Hello there' }, ...first.output, { role: 'user' as const, content: 'And now?' }];
+    const whole = await responses.create({ model, input: input as OpenAI.Responses.ResponseInput, store: false }).withResponse();
+    expect(whole.data).toMatchObject({ store: false, usage: second.usage });
+    expect(whole.response.headers.get('x-tollgate-charge-usd')).toBe(response.headers.get('x-tollgate-charge-usd'));
+    const referring = [input[0]!, { type: 'item_reference' as const, id: first.output[0]!.id! }, input.at(-1)!];
+    const referred = await responses.create({ model, input: referring as OpenAI.Responses.ResponseInput });
+    expect(referred.usage).toEqual(second.usage);
+
+    expect(await responses.retrieve(second.id)).toEqual(second);
+    const items: unknown[] = [];
+    for await (const item of responses.inputItems.list(second.id, { order: 'asc', limit: 2 })) items.push(item);
+    expect(items).toMatchObject([
+      { role: 'user', content: [{ type: 'input_text', text: 'Hello there' }] },
+      { id: first.output[0]!.id, role: 'assistant', content: [{ type: 'output_text', text: 'Hello there' }] },
+      { role: 'user', content: [{ type: 'input_text', text: 'And now?' }] },
+    ]);
+
+    const { secret } = await createKey(system, `not the key of ${first.id}`);
+    const { responses: theirs }: OpenAI = new Library({ baseURL: `${system.baseUrl}/v1`, apiKey: secret, maxRetries: 0 });
+    expect(await refusal(theirs.retrieve(second.id))).toMatchObject({ status: 404, code: 'not_found' });
+    expect(await refusal(theirs.create(body))).toMatchObject({ status: 400, code: 'previous_response_not_found' });
+    expect(await refusal(theirs.create({ model, input: referring as OpenAI.Responses.ResponseInput }))).toMatchObject({ status: 404 });
+
+    await responses.delete(first.id);
+    expect(await refusal(responses.retrieve(first.id))).toMatchObject({ status: 404, code: 'not_found' });
+    expect(await refusal(responses.create(body))).toMatchObject({ status: 400, code: 'previous_response_not_found' });
+    expect(await refusal(responses.create({ ...body, previous_response_id: second.id }))).toMatchObject({
+      code: 'previous_response_not_found',
+      message: expect.stringContaining(first.id),
+    });
+    expect(await refusal(responses.retrieve(whole.data.id))).toMatchObject({ status: 404 });
+  });
+
   it('stream', async () => {
     const stream = await openai.chat.completions.create({
       model: 'sandbox/echo',

@@ -196,7 +196,7 @@ export const mutants: readonly Mutant[] = [
     [
       ['estimates are reported', 'finished?.usageReported === true', 'true'],
       ['a withheld stream is free', 'if (!free || !isFinished) return request;', 'if (!isFinished) return request;'],
-      ['a withheld answer keeps its answer', 'free, storedAnswer: Buffer.alloc(0) }', 'free }'],
+      ['a withheld answer keeps its answer', 'free, storedAnswer: Buffer.alloc(0), storedResponse: undefined }', 'free }'],
       ['a step back of the clock breaks the record', 'Math.max(0, Math.trunc(toMs - fromMs))', 'Math.trunc(toMs - fromMs)'],
     ],
   ),

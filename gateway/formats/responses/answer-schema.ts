@@ -65,7 +65,13 @@ export const ResponseAnswer = Type.Object(
     metadata: Type.Object({}),
     output: Type.Array(Item),
     parallel_tool_calls: Type.Boolean(),
-    store: Type.Literal(false),
+    store: Type.Boolean({ description: 'Whether the answer is stored. Known at the end of a stream; until then, whether it is to be.' }),
+    store_failure: Type.Optional(
+      Type.Object(
+        { code: Type.Enum(['limit_reached', 'too_large', 'unavailable', 'expired']), message: Type.String() },
+        { description: 'Why the answer is not stored although its request did not rule that out.' },
+      ),
+    ),
     temperature: nullable(Type.Number()),
     text: Type.Object({}),
     tool_choice: Type.Unknown(),
@@ -102,3 +108,21 @@ export const ResponseStreamEvent = Type.Object(
 
 /** The answer of POST /v1/responses/input_tokens. */
 export const InputTokens = Type.Object({ object: Type.Literal('response.input_tokens'), input_tokens: Count }, { title: 'InputTokens' });
+
+/** The answer of GET /v1/responses/{id}/input_items. */
+export const InputItemList = Type.Object(
+  {
+    object: Type.Literal('list'),
+    data: Type.Array(Type.Object({ id: Type.String(), type: Type.String() })),
+    first_id: nullable(Type.String()),
+    last_id: nullable(Type.String()),
+    has_more: Type.Boolean(),
+  },
+  { title: 'InputItemList' },
+);
+
+/** The answer of DELETE /v1/responses/{id}. */
+export const DeletedResponse = Type.Object(
+  { id: Type.String(), object: Type.Literal('response'), deleted: Type.Literal(true) },
+  { title: 'DeletedResponse' },
+);

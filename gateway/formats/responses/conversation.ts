@@ -14,12 +14,17 @@ import { noteVendorTools } from './tools.js';
 /** Holds the instructions before the conversation, and the conversation. */
 export type Conversation = Pick<Prompt, 'system' | 'systemCacheTtls' | 'messages'>;
 
-/** Translates instructions and input. Raises invalid_request if calls and outputs do not pair up or there is nothing left to answer. */
-export function translateConversation({ instructions, input }: ResponseRequest, names: ToolNames, demands: Demands): Conversation {
+/** Translates instructions and input, with the paths of its items as the caller would write them. Raises invalid_request if calls and outputs do not pair up or there is nothing left to answer. */
+export function translateConversation(
+  { instructions, input }: ResponseRequest,
+  names: ToolNames,
+  demands: Demands,
+  paths?: readonly string[],
+): Conversation {
   const conversation: Conversation = { system: [], systemCacheTtls: {}, messages: [] };
   if (instructions !== null && instructions !== undefined && instructions !== '') conversation.system.push(instructions);
   if (typeof input === 'string') conversation.messages.push({ role: Role.ROLE_USER, parts: [textPart(input)] });
-  else new ItemReader(conversation, names, demands).read(input);
+  else new ItemReader(conversation, names, demands, paths ?? input.map((_, index) => `input[${index}]`)).read(input);
   if (demands.refusedElsewhere.length === 0 && conversation.messages.every((message) => message.role === Role.ROLE_SYSTEM))
     throw fieldError('invalid_request', 'input', 'there is nothing to answer; send at least one user message that is not empty');
   return conversation;
@@ -65,11 +70,12 @@ class ItemReader {
     private readonly conversation: Conversation,
     private readonly names: ToolNames,
     private readonly demands: Demands,
+    private readonly paths: readonly string[],
   ) {}
 
   read(items: readonly InputItem[]): void {
     this.#collectOutputs(items);
-    for (const [index, item] of items.entries()) this.#readItem(item, `input[${index}]`);
+    for (const [index, item] of items.entries()) this.#readItem(item, this.paths[index]!);
     this.#answerCalls();
     const [unused] = this.#outputs.values();
     if (unused !== undefined)
@@ -83,7 +89,7 @@ class ItemReader {
   #collectOutputs(items: readonly InputItem[]): void {
     for (const [index, item] of items.entries()) {
       if (item.type !== 'function_call_output' && item.type !== 'custom_tool_call_output') continue;
-      const path = `input[${index}]`;
+      const path = this.paths[index]!;
       if (this.#outputs.has(item.call_id))
         throw fieldError('invalid_request', `${path}.call_id`, `"${item.call_id}" is the id of two outputs; a call has one`);
       this.#outputs.set(item.call_id, { item, path });

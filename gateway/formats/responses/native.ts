@@ -12,7 +12,17 @@ import type { ToolParam } from './tool-schema.js';
 import { hasTools, isUnasked } from './tools.js';
 
 /** Fields that inference always sets itself, including ids of end users. */
-const oursToSay = ['model', 'stream', 'stream_options', 'max_output_tokens', 'store', 'background', 'user', 'safety_identifier'];
+const oursToSay = [
+  'model',
+  'stream',
+  'stream_options',
+  'max_output_tokens',
+  'store',
+  'previous_response_id',
+  'background',
+  'user',
+  'safety_identifier',
+];
 
 const properties: Record<string, object> = ResponseRequest.properties;
 

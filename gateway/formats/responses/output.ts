@@ -312,7 +312,7 @@ export class Output {
     return this.context.echo?.toolNames.get(name) ?? { name };
   }
 
-  /** Returns what an upstream of another format needs to read the reasoning again. It is there without being requested: answers are not stored. */
+  /** Returns what an upstream of another format needs to read the reasoning again. It is there without being requested, for clients that keep the conversation themselves. */
   #sealOf({ seal, status, rest }: Item): JsonObject {
     if (rest['id'] !== undefined) return {};
     return status === 'in_progress' ? { encrypted_content: null } : { encrypted_content: encryptedContentOf(seal!) };

@@ -8,6 +8,7 @@ import { Demands } from '../required-capabilities.js';
 import { translateConversation } from './conversation.js';
 import { echoOf } from './echo.js';
 import { nativeResponses, noteFields } from './native.js';
+import { resolveReferences } from './stored.js';
 import { ReasoningConfig, ResponseRequest, TextConfig } from './schema.js';
 import type { ToolNames } from './tool-names.js';
 import { translateToolChoice, translateTools } from './tools.js';
@@ -15,18 +16,22 @@ import { translateToolChoice, translateTools } from './tools.js';
 const readBody = bodyReader(ResponseRequest, 'brackets');
 
 /** Validates and translates a body. Raises invalid_request or unsupported_field with details.field. */
-export function parseResponses(value: unknown, { accountId = '', originator = '', bodyText }: FormatHeaders = {}): ParsedCall {
-  const body = readBody(value);
+export function parseResponses(value: unknown, { accountId = '', originator = '', bodyText, stored }: FormatHeaders = {}): ParsedCall {
+  const sent = readBody(value);
+  if (stored === undefined) assertNoReference(sent);
+  const resolved = stored === undefined ? undefined : resolveReferences(sent, stored);
+  const body = resolved === undefined || resolved.body === sent ? sent : readBody(resolved.body);
   const demands = new Demands();
   noteFields(body, demands);
   const names: ToolNames = new Map();
   const tools = translateTools(body, names, demands, originator);
-  const conversation = translateConversation(body, names, demands);
+  const conversation = translateConversation(body, names, demands, resolved?.paths);
   const { offered, toolChoice } = translateToolChoice(body, tools, names, demands);
   const prompt = { ...conversation, tools: offered, toolChoice };
   const responseFormat = translateFormat(body, demands);
   const reasoning = translateReasoning(body, demands);
   noteInclude(body, demands);
+  const isStored = stored !== undefined && body.store !== false;
   const parsed: ParsedCall = {
     model: body.model,
     streaming: body.stream === true,
@@ -56,10 +61,16 @@ export function parseResponses(value: unknown, { accountId = '', originator = ''
     documents: demands.documents,
     needs: demands.needs,
     droppedFields: demands.dropped.names,
-    echo: echoOf(body, names),
+    echo: echoOf(body, names, isStored),
+    storable: isStored ? { input: resolved!.own, previousIds: stored!.previousIds } : undefined,
   };
   if (body.max_output_tokens !== null && body.max_output_tokens !== undefined) parsed.maxOutputTokens = body.max_output_tokens;
   return parsed;
+}
+
+function assertNoReference({ previous_response_id: id }: ResponseRequest): void {
+  if (id !== null && id !== undefined)
+    throw fieldError('unsupported_field', 'previous_response_id', 'answers are not stored; send the whole conversation in input');
 }
 
 /** Validates and translates a body whose input is counted. Raises as `parseResponses`; fields that only generation needs have no effect. */

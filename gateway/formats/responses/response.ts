@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import type { Event } from '#proto/inference/v1/inference.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
-import type { AnswerContext, Collector } from '../format.js';
+import type { AnswerContext, Collector, StoreFailure } from '../format.js';
 import { filled, type JsonObject, without } from '../rest.js';
 import { responseId } from './ids.js';
 import { incompleteReasonOf, Output } from './output.js';
+import { storeFailures } from './stored.js';
 
 /** Collects a whole answer. */
 export function collectResponse(context: AnswerContext): Collector {
@@ -14,14 +15,14 @@ export function collectResponse(context: AnswerContext): Collector {
     push(events: readonly Event[]): void {
       for (const event of events) output.add(event);
     },
-    finish(counts: TokenCounts): JsonObject {
-      return endedResponse(context, output, counts);
+    finish(counts: TokenCounts, storeFailure?: StoreFailure): JsonObject {
+      return endedResponse(context, output, counts, storeFailure);
     },
   };
 }
 
 /** Returns the answer once it has ended. */
-export function endedResponse(context: AnswerContext, output: Output, counts: TokenCounts): JsonObject {
+export function endedResponse(context: AnswerContext, output: Output, counts: TokenCounts, storeFailure?: StoreFailure): JsonObject {
   assert(output.finished !== undefined, 'an answer is rendered only after its finished event');
   const reason = incompleteReasonOf(output);
   return responseWith(context, output.rest, {
@@ -29,6 +30,7 @@ export function endedResponse(context: AnswerContext, output: Output, counts: To
     incomplete_details: reason === undefined ? null : { reason },
     output: output.items(),
     usage: usageOf(counts, output.usageRest),
+    ...(storeFailure === undefined ? {} : { store: false, store_failure: { code: storeFailure, message: storeFailures[storeFailure] } }),
   });
 }
 

@@ -48,7 +48,6 @@ export const ReasoningConfig = Type.Object({
 });
 
 const noSearch = 'a search by a vendor costs more than tokens; send the tool web_search, which works where it has a price';
-const notStored = 'answers are not stored; send the whole conversation in input';
 /** Fields that change the price, or that select another model, account or number of answers; without max_output_tokens, which is this format's own cap. */
 const redirects = redirecting.filter(
   (name): name is Exclude<typeof name, 'max_output_tokens' | 'previous_response_id' | 'conversation'> =>
@@ -86,11 +85,16 @@ export const ResponseRequest = Type.Object(
     prompt_cache_key: optional(Type.String({ description: 'Passed on as a SHA-256 only.' }), nativeOnly),
     user: optional(Type.String({ description: 'Passed on as a SHA-256 only.' })),
     safety_identifier: optional(Type.String({ description: 'Passed on as a SHA-256 only, unless user is given.' })),
-    store: optional(Type.Boolean({ description: 'Accepted; answers are never stored, and "store" in the answer is false.' })),
+    store: optional(
+      Type.Boolean({
+        description:
+          'Default true: the answer is stored for a time, as far as this gateway stores answers. "store" in the answer says whether it is.',
+      }),
+    ),
+    previous_response_id: optional(Type.String({ minLength: 1, description: 'A stored answer that this request continues.' })),
     background: optional(Type.Literal(false, elseUnsupported('answers are not generated in the background; use "stream": true'))),
     ...refused({
-      previous_response_id: notStored,
-      conversation: notStored,
+      conversation: 'conversations are not stored as such; send the whole conversation in input',
       prompt: 'templates are stored in a vendor account; send their text as instructions and input',
       plugins: 'what a vendor runs costs more than tokens; leave it out',
       search_parameters: noSearch,

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { AppError } from '#client/errors/app-error.js';
 import type { Event, Foreign } from '#proto/inference/v1/inference.js';
 import type { TokenCounts } from '#proto/inference/v1/tokens.js';
-import type { StreamContext, StreamEncoder } from '../format.js';
+import type { StoreFailure, StreamContext, StreamEncoder } from '../format.js';
 import { type JsonObject, parseObject } from '../rest.js';
 import { errorEvent, failureOf } from './error.js';
 import { foreignTypeOf, Output, type OutputSink, type Place } from './output.js';
@@ -39,10 +39,10 @@ class ResponseStream implements StreamEncoder, OutputSink {
     return this.#take();
   }
 
-  finish(usage: TokenCounts): string {
+  finish(usage: TokenCounts, storeFailure?: StoreFailure): string {
     assert(this.#output.finished !== undefined, 'a stream ends only after its finished event');
     for (const { type, fields } of this.#heldEnds) this.event(type, fields);
-    const response = endedResponse(this.context, this.#output, usage);
+    const response = endedResponse(this.context, this.#output, usage, storeFailure);
     this.event(`response.${String(response['status'])}`, { response });
     return this.#take();
   }
@@ -51,7 +51,7 @@ class ResponseStream implements StreamEncoder, OutputSink {
     if (!this.#hasBegun) this.#begin();
     const { requestId } = this.context;
     this.event('error', errorEvent(error, requestId));
-    const state = { status: 'failed', error: failureOf(error), output: this.#output.items() };
+    const state = { status: 'failed', store: false, error: failureOf(error), output: this.#output.items() };
     this.event('response.failed', { response: responseWith(this.context, this.#output.rest, state) });
     return this.#take();
   }

@@ -28,6 +28,7 @@ export function authenticate(keys: KeyReplica): Middleware {
         const { key, project, accountRateLimits, budgets, accountTimeZone, neverLogPrompts } = await keys.authenticate(secret, ctx);
         const state = stateOf(ctx);
         state.key = key;
+        state.secret = secret;
         state.project = project;
         state.accountRateLimits = accountRateLimits;
         state.budgets = budgets;

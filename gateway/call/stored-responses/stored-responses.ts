@@ -1,0 +1,156 @@
+// Stored responses: encrypted with a secret derived from the platform key that received them, and found by hashes of that key and their
+// ids, so that nobody can read or even find one without both. Metering stores them with the records of their calls.
+import { createHmac, hkdfSync } from 'node:crypto';
+import { callContext } from '#client/call-context.js';
+import { seal, unseal } from '#kit/secrets/packed-box.js';
+import type { StoredResponse } from '#proto/metering/v1/metering.js';
+import { fieldError } from '../../formats/body-reader.js';
+import type { References, StoredInput } from '../../formats/format.js';
+import type { JsonObject } from '../../formats/rest.js';
+import { itemsOf, missingResponse, outputOf, type StoredResponseJson } from '../../formats/responses/stored.js';
+import type { GatewayConfig } from '../../config.js';
+import type { BodyGuard } from '../../http/body-guard.js';
+import type { GatewayPeers } from '../../peers.js';
+
+/** As many names as metering accepts in a request. */
+const namesMax = 1000;
+
+/** Who stores and reads. */
+export interface Owner {
+  readonly accountId: string;
+  /** The platform key as it was sent. */
+  readonly secret: string;
+  /** Bounds what is read at the same time, as it does for bodies: a short request may refer to much. */
+  readonly bodies?: Pick<BodyGuard, 'begin'> | undefined;
+}
+
+/** What reads for one request. */
+interface Reading {
+  readonly owner: Owner;
+  readonly count: (bytes: number) => void;
+}
+
+/** The stored responses of an installation. */
+export interface StoredResponses {
+  /** Whether responses are stored. If not, there is nothing to find either. */
+  readonly isOn: boolean;
+  /** Returns a response as it is stored with its record; undefined if it is too large. */
+  seal(owner: Owner, response: StoredResponseJson): Promise<StoredResponse | undefined>;
+  /**
+   * Returns what a request refers to, which is stored for the whole time again. Raises invalid_request with the vendor's code if a response
+   * that it continues, or one before that, is not stored.
+   */
+  referred(owner: Owner, references: References): Promise<StoredInput>;
+  /** Returns a stored response; undefined if there is none with this id. */
+  find(owner: Owner, id: string): Promise<StoredResponseJson | undefined>;
+  /** Returns the items of the responses that a stored one continues, as far as they are still stored. */
+  continued(owner: Owner, previousIds: readonly string[]): Promise<JsonObject[]>;
+  /** Deletes a response and its items. */
+  delete(owner: Owner, response: StoredResponseJson): Promise<void>;
+}
+
+/** Creates the client of the store. */
+export function createStoredResponses({
+  config,
+  metering,
+}: {
+  readonly config: Pick<GatewayConfig, 'storedResponseTtlMs' | 'keptAnswerBytesMax' | 'bodyBytesMax' | 'rpcTimeoutMs'>;
+  readonly metering: Pick<GatewayPeers['metering'], 'getStoredParts' | 'deleteStoredParts'>;
+}): StoredResponses {
+  const { storedResponseTtlMs: keptMs, keptAnswerBytesMax } = config;
+  const rpc = () => callContext({ caller: 'gateway', timeoutMs: config.rpcTimeoutMs });
+
+  /** Reads for one request. Raises invalid_request if all of it is larger than a body may be, and overloaded as for bodies. */
+  async function reading<T>(owner: Owner, work: (reading: Reading) => Promise<T>): Promise<T> {
+    const guarded = owner.bodies?.begin(owner.accountId, () => undefined);
+    let total = 0;
+    const count = (bytes: number): void => {
+      guarded?.add(bytes);
+      total += bytes;
+      if (total <= config.bodyBytesMax) return;
+      const fix = `the request and what it refers to have more than ${config.bodyBytesMax} bytes; send a shorter conversation`;
+      throw fieldError('invalid_request', 'input', fix);
+    };
+    try {
+      return await work({ owner, count });
+    } finally {
+      guarded?.end();
+    }
+  }
+
+  /** Returns the objects with these ids that are stored. */
+  async function read({ owner, count }: Reading, ids: readonly string[], extendedMs: number): Promise<Map<string, JsonObject>> {
+    const byName = new Map(ids.map((id) => [nameOf(owner, id).toString('base64'), id]));
+    const found = new Map<string, JsonObject>();
+    let names: Buffer[] = [...byName.keys()].map((name) => Buffer.from(name, 'base64'));
+    while (names.length > 0) {
+      const { parts, remaining } = await metering.getStoredParts(
+        { accountId: owner.accountId, nameHashes: names.slice(0, namesMax), keptMs: extendedMs },
+        rpc(),
+      );
+      for (const { nameHash, content } of parts) {
+        const id = byName.get(nameHash.toString('base64'))!;
+        const json = await unseal(content, secretOf(owner, id), keptAnswerBytesMax);
+        count(json.length);
+        found.set(id, JSON.parse(json.toString()) as JsonObject);
+      }
+      names = [...remaining, ...names.slice(namesMax)];
+    }
+    return found;
+  }
+
+  async function responsesOf(reader: Reading, ids: readonly string[], extendedMs: number): Promise<Map<string, StoredResponseJson>> {
+    return (await read(reader, ids, extendedMs)) as unknown as Map<string, StoredResponseJson>;
+  }
+
+  return {
+    isOn: keptMs > 0,
+    async seal(owner, response) {
+      const parts: { readonly id: string; readonly json: Buffer }[] = [
+        { id: String(response.response['id']), json: Buffer.from(JSON.stringify(response)) },
+        ...outputOf(response.response).map((item) => ({ id: String(item['id']), json: Buffer.from(JSON.stringify(item)) })),
+      ];
+      if (parts.length > namesMax || parts.some(({ json }) => json.length > keptAnswerBytesMax)) return undefined;
+      return {
+        keptMs,
+        parts: await Promise.all(
+          parts.map(async ({ id, json }) => ({ nameHash: nameOf(owner, id), content: await seal(json, secretOf(owner, id)) })),
+        ),
+      };
+    },
+    async referred(owner, { previousId, itemIds }) {
+      if (previousId === undefined && itemIds.length === 0) return { previousIds: [], continued: [], items: new Map() };
+      return reading(owner, async (reader) => {
+        const items = await read(reader, itemIds, keptMs);
+        if (previousId === undefined) return { previousIds: [], continued: [], items };
+        const last = (await responsesOf(reader, [previousId], keptMs)).get(previousId);
+        if (last === undefined) throw missingResponse(previousId);
+        const before = await responsesOf(reader, last.previousIds, keptMs);
+        const continued = last.previousIds.flatMap((id) => {
+          const response = before.get(id);
+          if (response === undefined) throw missingResponse(id);
+          return itemsOf(response);
+        });
+        return { previousIds: [...last.previousIds, previousId], continued: [...continued, ...itemsOf(last)], items };
+      });
+    },
+    find: (owner, id) => reading(owner, async (reader) => (await responsesOf(reader, [id], 0)).get(id)),
+    continued: (owner, previousIds) =>
+      reading(owner, async (reader) => {
+        const before = await responsesOf(reader, previousIds, 0);
+        return previousIds.flatMap((id) => (before.has(id) ? itemsOf(before.get(id)!) : []));
+      }),
+    async delete(owner, { response }) {
+      const ids = [response, ...outputOf(response)].map(({ id }) => String(id));
+      await metering.deleteStoredParts({ accountId: owner.accountId, nameHashes: ids.map((id) => nameOf(owner, id)) }, rpc());
+    },
+  };
+}
+
+function nameOf({ secret }: Owner, id: string): Buffer {
+  return createHmac('sha256', secret).update(`tollgate stored response\0${id}`).digest();
+}
+
+function secretOf({ secret }: Owner, id: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', secret, id, 'tollgate stored response', 32));
+}
