@@ -1,5 +1,5 @@
 // Sends the logs of ended calls to metering. They wait in memory, up to a limit, so that neither a call nor its client ever waits for them.
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '#kit/clock.js';
 import { callContext } from '#client/call-context.js';
 import { hasReason } from '#client/errors/app-error.js';
@@ -15,7 +15,9 @@ import { CallLog } from './call-log.js';
 
 /** Logs that are only to say that their bodies are not kept; one more is not sent. */
 const droppedMax = 10_000;
-const entriesPerRequestMax = 20;
+const entriesPerRequestMax = 100;
+/** Logs of calls that end within this time travel together, and share a transaction. */
+const gatherMs = 50;
 const charsPerRequestMax = 1024 * 1024;
 const ageMsMax = 120_000;
 const pauseMsMin = 250;
@@ -93,7 +95,8 @@ export function createPromptLogs(deps: {
 
   async function sendAll(): Promise<void> {
     for (;;) {
-      await nextTurn();
+      // Also lets the clients of these calls have their answers first.
+      await sleep(isStopping || waiting.length >= entriesPerRequestMax ? 0 : gatherMs);
       const [first] = waiting;
       if (first === undefined) return;
       const entries = next();

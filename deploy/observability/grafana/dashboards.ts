@@ -205,6 +205,12 @@ const calls: Dashboard = {
           queries: [[rate('tollgate_calls_replayed_total'), 'repeats']],
         },
         {
+          title: 'Logged prompts and answers',
+          kind: 'graph',
+          unit: 'reqps',
+          queries: [[rate('tollgate_prompt_logs_total', 'result'), '{{result}}']],
+        },
+        {
           title: 'Lookups of keys',
           kind: 'graph',
           unit: 'reqps',

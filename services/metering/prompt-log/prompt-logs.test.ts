@@ -1,6 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { randomBytes } from 'node:crypto';
 import { type Actor, type CallContext, callContext } from '#client/call-context.js';
 import { newId } from '#kit/id.js';
+import { fixedSecretKeys } from '#kit/secrets/secret-keys.js';
 import { testEngines } from '#kit/testing/database.js';
 import { type Call, type MeteringService, Outcome, PromptLog, PromptLogState as State } from '#proto/metering/v1/metering.js';
 import type { MeteringConfig } from '../index.js';
@@ -30,13 +32,16 @@ describe.each(testEngines)('logged prompts on %s', (engine) => {
   let service: MeteringService;
   let logged: Call;
 
-  beforeEach(async () => {
+  const begin = async (): Promise<void> => {
     harness = await Harness.create(engine);
     ({ service } = await harness.replica());
+  };
+  beforeAll(begin);
+  beforeEach(() => {
     logged = call({ promptLogDays: 7 });
     harness.promptLogDays.set(logged.projectId, 7);
   });
-  afterEach(() => harness.close());
+  afterAll(() => harness.close());
 
   const ended = (of: Call, outcome = Outcome.OUTCOME_COMPLETED) =>
     record(service, report({ call: of, outcome, tokens: tokens({ inputTokens: 10, outputTokens: 5 }) }));
@@ -61,11 +66,12 @@ describe.each(testEngines)('logged prompts on %s', (engine) => {
     const [row] = await harness.db.knex('prompt_log_body').select('sealed');
     expect(row.sealed.includes(marker)).toBe(false);
     expect(await read(logged)).toEqual({ log, expiresAtMs: logged.startedAtMs + BigInt(7 * msPerDay) });
-    await until(() => harness.audit.events.length > 0);
-    expect(harness.audit.events).toMatchObject([
+    const events = () => harness.audit.events.filter(({ targetId }) => targetId === logged.id);
+    await until(() => events().length > 0);
+    expect(events()).toMatchObject([
       { action: 'prompt_log.read', accountId: logged.accountId, targetId: logged.id, actorName: 'developer@example.com' },
     ]);
-    expect(JSON.stringify(harness.audit.events.map(({ detailJson }) => detailJson))).not.toContain(marker);
+    expect(JSON.stringify(events().map(({ detailJson }) => detailJson))).not.toContain(marker);
   });
 
   it('are kept whether the record or the body comes first, once', async () => {
@@ -73,14 +79,12 @@ describe.each(testEngines)('logged prompts on %s', (engine) => {
     await ended(logged);
     await keep(logged, PromptLog.fromPartial({ requestBody: 'another' }));
     expect((await read(logged)).log).toEqual(log);
-    expect(await countOf('prompt_log')).toBe(1);
   });
 
   it('are not there for calls of other projects', async () => {
     const other = call();
     await ended(other);
     expect(await stateOf(other)).toBe(State.PROMPT_LOG_STATE_UNSPECIFIED);
-    expect(await countOf('prompt_log')).toBe(0);
     await expect(read(other)).rejects.toMatchObject({ reason: 'not_found' });
   });
 
@@ -121,58 +125,87 @@ describe.each(testEngines)('logged prompts on %s', (engine) => {
     expect(await stateOf(late)).toBe(State.PROMPT_LOG_STATE_TRUNCATED);
   });
 
-  it('replace the oldest of their account beyond its quota, and are refused beyond that of the installation', async () => {
-    const { accountId, projectId } = logged;
-    const bulky = { ...log, requestBody: Buffer.from(crypto.getRandomValues(new Uint8Array(30_000))).toString('hex') };
-    const calls = [1, 2, 3].map((ms) => call({ id: newId('req', ms), accountId, projectId, promptLogDays: 7 }));
-    const small = await with_({ promptLogBytesPerAccountMax: 80_000 });
-    for (const each of calls) {
-      await ended(each);
-      await keep(each, bulky, small);
-    }
-    expect(await Promise.all(calls.map(stateOf))).toEqual([
-      State.PROMPT_LOG_STATE_REPLACED,
-      State.PROMPT_LOG_STATE_KEPT,
-      State.PROMPT_LOG_STATE_KEPT,
-    ]);
-    const [bytes] = await keptBytes();
-    expect(bytes).toBeLessThanOrEqual(80_000);
-    expect(await countOf('prompt_log_body')).toBe(2);
-    const next = call({ accountId, projectId, promptLogDays: 7 });
-    await ended(next);
-    await keep(next, bulky, await with_({ promptLogBytesMax: bytes! }));
-    expect(await stateOf(next)).toBe(State.PROMPT_LOG_STATE_FULL);
-  });
-
-  it('expire, and nothing is left of them, not even the key of their account', async () => {
-    await keep(logged);
-    harness.clock.advance(7 * msPerDay - 60_000);
-    await expect(read(logged)).rejects.toMatchObject({ reason: 'not_found' });
-    await until(async () => (await countOf('prompt_log_account')) === 0);
-    expect([await countOf('prompt_log'), await countOf('prompt_log_body')]).toEqual([0, 0]);
-  });
-
-  it('are deleted when their project keeps them for a shorter time, and when it stops logging', async () => {
-    const older = call({
-      accountId: logged.accountId,
-      projectId: logged.projectId,
-      startedAtMs: logged.startedAtMs - BigInt(2 * msPerDay),
+  describe('on databases of their own', () => {
+    beforeEach(async () => {
+      await harness.close();
+      await begin();
+      harness.promptLogDays.set(logged.projectId, 7);
     });
-    for (const each of [older, logged]) await keep(each);
-    await aWhile();
-    expect(await countOf('prompt_log_body')).toBe(2);
-    harness.promptLogDays.set(logged.projectId, 1);
-    await until(async () => (await countOf('prompt_log_body')) === 1);
-    expect((await read(logged)).log).toEqual(log);
-    harness.promptLogDays.delete(logged.projectId);
-    await until(async () => (await countOf('prompt_log')) === 0);
-  });
 
-  it('are neither stored nor kept where the installation logs nothing', async () => {
-    await keep(logged);
-    const off = await with_({ promptLogging: false });
-    await until(async () => (await countOf('prompt_log')) === 0);
-    await keep(logged, log, off);
-    expect(await countOf('prompt_log')).toBe(0);
+    it('replace the oldest of their account beyond its quota, and are refused beyond that of the installation', async () => {
+      const { accountId, projectId } = logged;
+      const bulky = { ...log, requestBody: randomBytes(30_000).toString('hex') };
+      const calls = [1, 2, 3].map((ms) => call({ id: newId('req', ms), accountId, projectId, promptLogDays: 7 }));
+      const small = await with_({ promptLogBytesPerAccountMax: 80_000 });
+      for (const each of calls) {
+        await ended(each);
+        await keep(each, bulky, small);
+      }
+      expect(await Promise.all(calls.map(stateOf))).toEqual([
+        State.PROMPT_LOG_STATE_REPLACED,
+        State.PROMPT_LOG_STATE_KEPT,
+        State.PROMPT_LOG_STATE_KEPT,
+      ]);
+      const [bytes] = await keptBytes();
+      expect(bytes).toBeLessThanOrEqual(80_000);
+      expect(await countOf('prompt_log_body')).toBe(2);
+      const next = call({ accountId, projectId, promptLogDays: 7 });
+      await ended(next);
+      await keep(next, bulky, await with_({ promptLogBytesMax: bytes! }));
+      expect(await stateOf(next)).toBe(State.PROMPT_LOG_STATE_FULL);
+    });
+
+    it('expire, and nothing is left of them, not even the key of their account', async () => {
+      await keep(logged);
+      harness.clock.advance(7 * msPerDay - 60_000);
+      await expect(read(logged)).rejects.toMatchObject({ reason: 'not_found' });
+      await until(async () => (await countOf('prompt_log_account')) === 0);
+      expect([await countOf('prompt_log'), await countOf('prompt_log_body')]).toEqual([0, 0]);
+    });
+
+    it('are deleted when their project keeps them for a shorter time, and when it stops logging', async () => {
+      const older = call({
+        accountId: logged.accountId,
+        projectId: logged.projectId,
+        startedAtMs: logged.startedAtMs - BigInt(2 * msPerDay),
+      });
+      for (const each of [older, logged]) await keep(each);
+      await aWhile();
+      expect(await countOf('prompt_log_body')).toBe(2);
+      harness.promptLogDays.set(logged.projectId, 1);
+      await until(async () => (await countOf('prompt_log_body')) === 1);
+      expect((await read(logged)).log).toEqual(log);
+      harness.promptLogDays.delete(logged.projectId);
+      await until(async () => (await countOf('prompt_log')) === 0);
+    });
+
+    it('stay readable when the secret key is rotated, and are deleted with a key that is lost', async () => {
+      const [old, next] = [randomBytes(32), randomBytes(32)];
+      const sealedWith = async (): Promise<string> =>
+        (await harness.db.knex('prompt_log_account').select('sealed_key'))[0].sealed_key.split('.')[0];
+      harness.secretKeys = fixedSecretKeys(old);
+      await keep(logged, log, await with_({}));
+      expect(await sealedWith()).toBe(harness.secretKeys.current().id);
+      harness.secretKeys = fixedSecretKeys(next, old);
+      service = await with_({});
+      expect(await sealedWith()).toBe(harness.secretKeys.current().id);
+      harness.secretKeys = fixedSecretKeys(next);
+      service = await with_({});
+      expect((await read(logged)).log).toEqual(log);
+      const lostId = harness.secretKeys.current().id;
+      harness.secretKeys = fixedSecretKeys(old);
+      await expect(harness.replica()).rejects.toMatchObject({ reason: 'failed_precondition', message: expect.stringContaining(lostId) });
+      ({ service } = await harness.replica({}, lostId));
+      await expect(read(logged)).rejects.toMatchObject({ reason: 'not_found' });
+      expect(await countOf('prompt_log_body')).toBe(0);
+    });
+
+    it('are neither stored nor kept where the installation logs nothing', async () => {
+      await keep(logged);
+      const off = await with_({ promptLogging: false });
+      await until(async () => (await countOf('prompt_log')) === 0);
+      await keep(logged, log, off);
+      expect(await countOf('prompt_log')).toBe(0);
+    });
   });
 });

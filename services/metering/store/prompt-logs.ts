@@ -2,7 +2,7 @@
 // locks the row of their account first.
 import type { Database, Engine } from '#kit/db/open.js';
 import type { PlainTransaction } from '#kit/db/plain-transaction.js';
-import { keyedText } from '#kit/db/sql-text.js';
+import { insertText, keyedText } from '#kit/db/sql-text.js';
 import { asBytes, asNumber, asText } from '#kit/db/values.js';
 import { idFromBytes } from '#kit/id.js';
 import { Outcome, PromptLogState as State, type UsageRecord } from '#proto/metering/v1/metering.js';
@@ -18,23 +18,28 @@ const rowBytes = 512;
 export const rowsPerStepMax = 100;
 
 const columns = ['call_id', 'account_id', 'project_id', 'state', 'started_at_ms', 'expires_at_ms'];
-const values = `INTO prompt_log (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;
-const insertNew: Record<Engine, string> = { sqlite: `INSERT OR IGNORE ${values}`, mysql: `INSERT IGNORE ${values}` };
-const insertAccount: Record<Engine, string> = {
-  sqlite: 'INSERT OR IGNORE INTO prompt_log_account (account_id, sealed_key, kept_bytes) VALUES (?, ?, 0)',
-  mysql: 'INSERT IGNORE INTO prompt_log_account (account_id, sealed_key, kept_bytes) VALUES (?, ?, 0)',
-};
+const ignoring: Record<Engine, string> = { sqlite: 'INSERT OR IGNORE', mysql: 'INSERT IGNORE' };
+const insertRows = insertText('prompt_log', columns);
+const insertNew = (engine: Engine, rows = 1): string => insertRows(rows).replace('INSERT', ignoring[engine]);
+const insertAccount = 'INTO prompt_log_account (account_id, sealed_key, kept_bytes) VALUES (?, ?, 0)';
 const byCall = keyedText(['call_id']);
 
 /** Notes, with the records of calls, that their bodies are expected. */
 export async function expectPromptLogs(tx: PlainTransaction, records: readonly PricedRecord[]): Promise<void> {
-  for (const { record } of records) {
-    const { id, accountId, projectId, startedAtMs, promptLogDays: days } = record.call;
-    if (days === 0) continue;
-    const state = record.outcome === Outcome.OUTCOME_GATEWAY_LOST ? State.PROMPT_LOG_STATE_LOST : State.PROMPT_LOG_STATE_PENDING;
-    const ids = [bytesOf('req', id), bytesOf('acct', accountId), bytesOf('proj', projectId)];
-    await tx.run(insertNew[tx.engine], [...ids, state, Number(startedAtMs), Number(startedAtMs) + days * msPerDay]);
-  }
+  const expected = records.filter(({ record }) => record.call.promptLogDays > 0);
+  if (expected.length === 0) return;
+  const rows = expected.map(({ record: { call, outcome } }) => {
+    const startedAtMs = Number(call.startedAtMs);
+    return [
+      bytesOf('req', call.id),
+      bytesOf('acct', call.accountId),
+      bytesOf('proj', call.projectId),
+      outcome === Outcome.OUTCOME_GATEWAY_LOST ? State.PROMPT_LOG_STATE_LOST : State.PROMPT_LOG_STATE_PENDING,
+      startedAtMs,
+      startedAtMs + call.promptLogDays * msPerDay,
+    ];
+  });
+  await tx.run(insertNew(tx.engine, rows.length), rows.flat());
 }
 
 /** Returns what became of the prompt and the answer of a recorded call. */
@@ -77,7 +82,7 @@ export async function keyOfAccount(db: Database, accountId: Buffer, newKey: () =
   const select = 'SELECT sealed_key FROM prompt_log_account WHERE account_id = ?';
   const [known] = await db.query(select, [accountId]);
   if (known !== undefined) return asText(known['sealed_key']);
-  await db.plainTransaction((tx) => tx.run(insertAccount[tx.engine], [accountId, newKey()]), { isRepeatable: true });
+  await db.plainTransaction((tx) => tx.run(`${ignoring[tx.engine]} ${insertAccount}`, [accountId, newKey()]), { isRepeatable: true });
   const [stored] = await db.query(select, [accountId]);
   return asText(stored!['sealed_key']);
 }
@@ -117,7 +122,7 @@ export async function putPromptLogs(
       for (const { callId, projectId, state, startedAtMs, expiresAtMs, sealed } of logs) {
         const [known] = await tx.query('SELECT account_id, state FROM prompt_log WHERE call_id = ?', [callId]);
         if (known === undefined) {
-          await tx.run(insertNew[tx.engine], [callId, accountId, projectId, state, startedAtMs, expiresAtMs]);
+          await tx.run(insertNew(tx.engine), [callId, accountId, projectId, state, startedAtMs, expiresAtMs]);
         } else if (asBytes(known['account_id']).equals(accountId) && isAwaited(asNumber(known['state']))) {
           await tx.run('UPDATE prompt_log SET state = ? WHERE call_id = ?', [state, callId]);
         } else continue;

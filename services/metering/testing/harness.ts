@@ -38,7 +38,8 @@ export class Harness {
   /** A minute after the calls of tests started. */
   readonly clock = new ManualClock(Number(startedAtMs) + 60_000);
   readonly audit = recordedAudit();
-  readonly secretKeys = fixedSecretKeys(randomBytes(32));
+  /** The keys of replicas that start from now on. */
+  secretKeys = fixedSecretKeys(randomBytes(32));
   /** For how many days projects log prompts; those that are not in it do not. */
   readonly promptLogDays = new Map<string, number>();
   /** The room for stored responses, by the default limits. */
@@ -69,7 +70,7 @@ export class Harness {
   }
 
   /** Starts a replica. On MySQL it has connections of its own; a SQLite file has one connection in one process. */
-  async replica(changes: Partial<MeteringConfig> = {}): Promise<ServiceModule<MeteringService>> {
+  async replica(changes: Partial<MeteringConfig> = {}, lostSecretKey?: string): Promise<ServiceModule<MeteringService>> {
     const first = this.replicas.length === 0;
     const db = first || this.engine === 'sqlite' ? this.db : openDatabase(this.database.url);
     if (db !== this.db) this.extraDatabases.push(db);
@@ -95,6 +96,7 @@ export class Harness {
             batchGetPromptLogDays: async ({ projectIds }) => ({ days: projectIds.map((id) => this.promptLogDays.get(id) ?? 0) }),
           },
           secretKeys: this.secretKeys,
+          lostSecretKey,
         },
       },
     );
