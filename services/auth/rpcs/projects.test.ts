@@ -257,9 +257,11 @@ describe.each(testEngines)('projects on %s', (engine) => {
     it('do so only once an admin or owner of the account says so; an operator may only have them stop', async () => {
       const own = await newAccount(auth.service, 'Own');
       expect(await daysOf(defaultProjectId(own.id))).toEqual([0]);
-      for (const context of [operator, as(own.id, 'developer', true), as(newId('acct'), 'owner', true)])
+      const admin = as(own.id, 'admin');
+      const byKey = { ...admin, actor: { ...admin.actor!, managementKey: { id: '', name: '', scopes: new Set(['projects:write']) } } };
+      for (const context of [operator, as(own.id, 'developer', true), as(newId('acct'), 'owner', true), byKey])
         await expect(logFor(own, context, 7)).rejects.toMatchObject({ reason: 'role_not_permitted' });
-      expect(await logFor(own, as(own.id, 'admin'), 7)).toBe(7);
+      expect(await logFor(own, admin, 7)).toBe(7);
       await expect(logFor(own, operator, 8)).rejects.toMatchObject({ reason: 'role_not_permitted' });
       await expect(logFor(own, as(own.id, 'owner'), 31)).rejects.toMatchObject({ details: { field: 'prompt_log_days' } });
       expect(await logFor(own, operator, 1)).toBe(1);

@@ -13,8 +13,8 @@ export function projectsOf({ actor }: Pick<CallContext, 'actor'>, accountId: str
 }
 
 /**
- * Reports whether the acting user has this role as a member of the account, or of the project. Unlike elsewhere, neither operators nor callers that act
- * in their own name satisfy it.
+ * Reports whether a signed-in user with this role as a member of the account, or of the project, acts. Unlike elsewhere, neither operators nor management
+ * keys nor callers that act in their own name satisfy it.
  */
 export function isMember(
   { actor }: Pick<CallContext, 'actor'>,
@@ -22,7 +22,7 @@ export function isMember(
   accountId: string,
   projectId = '',
 ): boolean {
-  if (actor === undefined) return false;
+  if (actor === undefined || actor.managementKey !== undefined) return false;
   return satisfies(actor.roles.get(accountId), role) || satisfies(actor.projectRoles.get(accountId)?.get(projectId), role);
 }
 
