@@ -28,8 +28,8 @@ export default defineConfig({
       output: {
         codeSplitting: {
           groups: [
-            { name: 'shared', test: /console[\\/]src[\\/](ui[\\/](?!dialog)|format)/, minShareCount: 20 },
-            { name: 'common', test: /console[\\/]src[\\/](ui[\\/](?!dialog|menu|tabs|toast)|format|api|session)/, minShareCount: 3 },
+            { name: 'shared', test: /console[\\/]src[\\/](ui[\\/](?!dialog)|format)/, minShareCount: 22 },
+            { name: 'common', test: /console[\\/]src[\\/](ui[\\/](?!dialog|menu|tabs|toast)|format|api|session)/, minShareCount: 6 },
           ],
         },
       },

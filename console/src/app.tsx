@@ -39,6 +39,7 @@ const accountPages: Readonly<Record<string, ComponentType>> = {
   '': page(() => import('./pages/home/home.js')),
   '/keys': page(() => import('./pages/keys/keys.js')),
   '/keys/:key': page(() => import('./pages/keys/key.js')),
+  '/management-keys': page(() => import('./pages/management-keys/management-keys.js')),
   '/projects': page(() => import('./pages/projects/projects.js')),
   '/projects/:project': page(() => import('./pages/projects/project.js')),
   '/usage': page(() => import('./pages/usage/overview.js')),

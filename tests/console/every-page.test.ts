@@ -98,6 +98,16 @@ const views: readonly View[] = [
   },
   { name: 'keys-none-found', path: ofAccount('/keys?q=nothing+like+it') },
   { name: 'keys-create', path: ofAccount('/keys?create'), act: (page) => page.getByText('Limits', { exact: false }).first().click() },
+  { name: 'management-keys', path: ofAccount('/management-keys') },
+  {
+    name: 'management-keys-create',
+    path: ofAccount('/management-keys'),
+    async act(page) {
+      await page.getByRole('button', { name: 'Create management key' }).first().click();
+      await page.getByRole('button', { name: 'Create management key' }).last().click();
+      await page.getByText('Choose at least one scope.').waitFor();
+    },
+  },
   { name: 'key', path: ({ accountId, keyId }) => `/accounts/${accountId}/keys/${keyId}` },
   {
     name: 'key-edit',

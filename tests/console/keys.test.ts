@@ -420,6 +420,33 @@ describe.each(browserModes)('API keys in the console, %s', (mode) => {
     await expectNoFaults(person);
   });
 
+  it('for programs are created with scopes, shown once, and revoked, on a page of their own', async () => {
+    const person = await newMember(chromium, system, owner);
+    const page = await person.open(keysPath);
+    await page.getByRole('link', { name: 'Management keys' }).click();
+    await page.getByRole('button', { name: 'Create management key' }).first().click();
+    const form = dialog(page);
+    await form.getByLabel('Name').fill('deployment');
+    await form.getByLabel('keys:write').check();
+    await form.getByLabel('Allowed addresses').fill('127.0.0.1 ::1');
+    await form.getByRole('button', { name: 'Create management key' }).click();
+    const secret = await secretOn(page);
+    const list = await fetch(`${system.baseUrl}/console/api${keysPath}`, { headers: { authorization: `Bearer ${secret}` } });
+    expect(list.status).toBe(200);
+    await page.getByRole('button', { name: 'I have saved it' }).click();
+    await page
+      .getByRole('row')
+      .filter({ hasText: 'deployment' })
+      .filter({ hasText: 'keys:write' })
+      .filter({ hasText: owner.email })
+      .waitFor();
+    await act(page, 'deployment', 'Revoke');
+    await dialog(page).getByRole('button', { name: 'Revoke' }).click();
+    await page.getByText('Revoked').waitFor();
+    expect((await fetch(list.url, { headers: { authorization: `Bearer ${secret}` } })).status).toBe(401);
+    await expectNoFaults(person);
+  });
+
   it('are read-only for users who may not change them', async () => {
     const person = await newMember(chromium, system, viewer);
     const page = await person.open(`${keysPath}?q=server&create`);

@@ -1,8 +1,7 @@
 // The fields of a key: a name, and folded below it what may be left as it is.
-import { type ReactNode, type RefObject } from 'react';
+import type { RefObject } from 'react';
 import { isAbout } from '../../api/keys.js';
 import type { Project } from '../../api/projects.js';
-import { useTime, zoneName } from '../../format/time.js';
 import { errorWordsAtField } from '../../i18n/error-text.js';
 import { keysText } from '../../i18n/keys.js';
 import { projectsText } from '../../i18n/projects.js';
@@ -14,7 +13,8 @@ import { SelectField, TextAreaField, TextField } from '../../ui/field.js';
 import { Segmented } from '../../ui/segmented.js';
 import { BudgetFields } from '../projects/budget-fields.js';
 import { useProjects } from '../projects/queries.js';
-import { addressesMax, budgetsLeft, expiryChoices, expiryOf, type KeyForm, type KeyFormFaults } from './key-form.js';
+import { ExpiryField } from './expiry-field.js';
+import { addressesMax, budgetsLeft, type KeyForm, type KeyFormFaults } from './key-form.js';
 import { ModelPicker } from './model-picker.js';
 import { RateLimitFields } from './rate-limit-fields.js';
 
@@ -39,7 +39,6 @@ export function KeyFields({
 }) {
   const t = useText(keysText);
   const rateLimits = useText(rateLimitsText);
-  const time = useTime();
   const names = useText(projectsText);
   const account = useAccount();
   const mayUse = ({ id, deleted_at }: Project): boolean => (deleted_at === null && account.can('change keys', id)) || id === form.project;
@@ -53,9 +52,6 @@ export function KeyFields({
     faults.expires_at === undefined ? refused('expires_at') : faults.expires_at === 'past' ? t.faultExpiryPast : t.faultExpiryForm;
   const modelsError = faults.models === undefined ? refused('models') : t.faultModels;
   const addressesError = faults.allowed_addresses === undefined ? refused('allowed_addresses') : t.faultAddresses({ max: addressesMax });
-  const expiry = expiryOf(form, time.zone, Date.now());
-  const customZone = zoneName(time.zone, form.expiry === 'custom' && expiry instanceof Date ? expiry : new Date());
-  const expiryHint: ReactNode = expiry instanceof Date ? t.expiresOn({ when: time.full(expiry) }) : undefined;
   return (
     <div className="flex flex-col gap-4">
       <TextField
@@ -108,28 +104,7 @@ export function KeyFields({
           />
           <RateLimitFields form={form.rateLimits} onChange={(rateLimits) => change({ rateLimits })} faults={faults.rate_limits ?? []} />
           <p className="-mt-2 text-sm text-soft">{rateLimits.hint}</p>
-          <SelectField
-            label={t.expiry}
-            hint={form.expiry === 'custom' ? undefined : expiryHint}
-            error={form.expiry === 'custom' ? undefined : expiryError}
-            value={form.expiry}
-            onChange={(choice) => change({ expiry: choice })}
-            options={expiryChoices.map((value) => ({
-              value,
-              label: value === 'never' ? t.expiryNever : value === 'custom' ? t.expiryCustom : t.expiryDays({ days: value }),
-            }))}
-          />
-          {form.expiry === 'custom' && (
-            <TextField
-              type="datetime-local"
-              label={t.expiresAt({ zone: customZone })}
-              hint={expiryHint}
-              error={expiryError}
-              required
-              value={form.expiresAt}
-              onChange={(event) => change({ expiresAt: event.target.value })}
-            />
-          )}
+          <ExpiryField form={form} onChange={change} error={expiryError} />
         </div>
       </Disclosure>
       <Disclosure

@@ -16,8 +16,15 @@ import type { Zone } from '../../format/time.js';
 export const expiryChoices = ['never', '30', '60', '90', 'custom'] as const;
 export type ExpiryChoice = (typeof expiryChoices)[number];
 
+/** When a key expires, as it is chosen. */
+export interface ExpiryForm {
+  readonly expiry: ExpiryChoice;
+  /** Of `custom`: date and time in the zone in use, as the browser's control has it. */
+  readonly expiresAt: string;
+}
+
 /** The current state of the form. */
-export interface KeyForm {
+export interface KeyForm extends ExpiryForm {
   readonly name: string;
   /** The id of a project; empty for the default project. */
   readonly project: string;
@@ -25,9 +32,6 @@ export interface KeyForm {
   readonly limit: string;
   readonly budgets: readonly BudgetRow[];
   readonly rateLimits: RateLimitForm;
-  readonly expiry: ExpiryChoice;
-  /** Of `custom`: date and time in the zone in use, as the browser's control has it. */
-  readonly expiresAt: string;
   readonly access: 'all' | 'some';
   readonly models: readonly string[];
   /** As they were typed, separated by white space or commas. */
@@ -80,7 +84,7 @@ export function formOf(key: ApiKey, zone: Zone): KeyForm {
 }
 
 /** When the key would expire; null is never, undefined is no time at all. */
-export function expiryOf(form: KeyForm, zone: Zone, nowMs: number): Date | null | undefined {
+export function expiryOf(form: ExpiryForm, zone: Zone, nowMs: number): Date | null | undefined {
   if (form.expiry === 'never') return null;
   if (form.expiry !== 'custom') return new Date(nowMs + Number(form.expiry) * dayMs);
   const date = new Date(zone === 'utc' ? `${form.expiresAt}Z` : form.expiresAt);
@@ -142,7 +146,9 @@ export function changesOf(before: KeyForm, after: KeyForm, zone: Zone, nowMs: nu
   };
 }
 
-const addressesOf = ({ addresses }: KeyForm): string[] => addresses.split(/[\s,]+/).filter((address) => address !== '');
+/** Returns the addresses and blocks that were typed. */
+export const addressesOf = ({ addresses }: Pick<KeyForm, 'addresses'>): string[] =>
+  addresses.split(/[\s,]+/).filter((address) => address !== '');
 
 /** How many budgets a key may have beside its limit, which counts as one. */
 export const budgetsLeft = (form: KeyForm): number => budgetsMax - (limitOf(form) === null ? 0 : 1);

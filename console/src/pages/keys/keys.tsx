@@ -9,7 +9,7 @@ import { keysText } from '../../i18n/keys.js';
 import { projectsText } from '../../i18n/projects.js';
 import { useText } from '../../i18n/text.js';
 import { useAccount } from '../../session/account.js';
-import { Button } from '../../ui/button.js';
+import { Button, ButtonLink } from '../../ui/button.js';
 import { SelectField } from '../../ui/field.js';
 import { Card, Empty, PageHeader } from '../../ui/layout.js';
 import { ActionMenu } from '../../ui/menu.js';
@@ -66,7 +66,16 @@ export default function KeysPage() {
 
   return (
     <>
-      <PageHeader title={t.title} description={mayChange ? t.about : t.mayNot} actions={createButton('1')} />
+      <PageHeader
+        title={t.title}
+        description={mayChange ? t.about : t.mayNot}
+        actions={
+          <>
+            {account.can('change members') && <ButtonLink to={account.path('/management-keys')}>{t.managementKeys}</ButtonLink>}
+            {createButton('1')}
+          </>
+        }
+      />
       <Search q={params.get('q') ?? ''} state={params.get('state') ?? ''} project={params.get('project') ?? ''} set={set} />
       <KeyList
         q={params.get('q') ?? ''}

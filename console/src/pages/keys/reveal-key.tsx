@@ -1,22 +1,18 @@
-// Shows a secret, once. It cannot be lost by accident: neither Escape, nor a click outside, nor navigation closes it before the
-// secret was copied, or the user confirms that it is saved.
-import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
+// Shows the secret of a key, with samples, and confirms the first call.
+import { useEffect, useState, useSyncExternalStore } from 'react';
 import type { KeyRotated } from '../../api/keys.js';
 import { clientBaseUrl } from '../../base.js';
 import { storedChoice } from '../../format/stored-choice.js';
 import { keysText } from '../../i18n/keys.js';
 import { useText } from '../../i18n/text.js';
-import { Button } from '../../ui/button.js';
 import { CodeBlock } from '../../ui/code-block.js';
 import { CopyButton } from '../../ui/copy.js';
-import { Dialog } from '../../ui/dialog.js';
-import { Notice } from '../../ui/notice.js';
 import { Tabs } from '../../ui/tabs.js';
 import { FirstCall } from './first-call.js';
 import { useCatalog } from './queries.js';
 import { sampleIds, samplesFor } from './samples.js';
+import { SecretDialog } from './secret-dialog.js';
 import { suggestedModel } from './suggested-model.js';
-import { useStaying } from '../../session/staying.js';
 
 /** A secret that has just been created. */
 export interface Revealed extends KeyRotated {
@@ -29,40 +25,16 @@ const sampleChoice = storedChoice('tollgate.sample', sampleIds, () => 'curl');
 export function RevealKeyDialog({ revealed, onClose }: { revealed: Revealed; onClose: () => void }) {
   const { key, secret, since } = revealed;
   const t = useText(keysText);
-  const shown = useRef<HTMLElement>(null);
-  const [isCopied, setCopied] = useState(false);
   const model = useSampleModel(key.models);
-  useStaying(!isCopied);
   return (
-    <Dialog
-      open
-      sticky={!isCopied}
-      wide
-      onClose={onClose}
-      title={since === undefined ? t.revealCreated : t.revealRotated}
-      description={t.revealOnce}
-      footer={
+    <SecretDialog title={since === undefined ? t.revealCreated : t.revealRotated} name={key.name} {...{ secret, onClose }}>
+      {(onCopied) => (
         <>
-          {!isCopied && <p className="mr-auto self-center text-sm text-soft">{t.notSaved}</p>}
-          <Button look={isCopied ? 'primary' : 'secondary'} onClick={onClose}>
-            {t.saved}
-          </Button>
+          <FirstCall apiKey={key} since={since} model={model} />
+          <Samples secret={secret} model={model} onCopied={onCopied} />
         </>
-      }
-    >
-      <p className="mb-1 text-sm font-medium">
-        {t.secret} · {key.name}
-      </p>
-      <div className="mb-4 flex flex-wrap items-center gap-2 rounded-md border border-edge bg-panel p-2.5">
-        <code ref={shown} data-testid="secret" className="min-w-0 flex-1 basis-72 wrap-anywhere select-all">
-          {secret}
-        </code>
-        <CopyButton look="primary" text={secret} label={t.copyKey} source={shown} onCopied={() => setCopied(true)} />
-      </div>
-      <Notice tone="warn">{t.advice}</Notice>
-      <FirstCall apiKey={key} since={since} model={model} />
-      <Samples secret={secret} model={model} onCopied={() => setCopied(true)} />
-    </Dialog>
+      )}
+    </SecretDialog>
   );
 }
 
