@@ -51,7 +51,7 @@ const figures: readonly [json: string, name: FigureName][] = [
 /** Returns the document. */
 export function catalogText(models: readonly Model[]): string {
   const entries = models.map((model) => {
-    const { price: _price, created_at: _createdAt, ...fields } = modelView.json(model);
+    const { price: _price, paused: _paused, created_at: _createdAt, ...fields } = modelView.json(model);
     const { price } = model;
     const shown =
       price === undefined

@@ -73,6 +73,9 @@ export const ModelFile = Type.Object(
         description: 'Written by `model show`, and ignored when read: prices have [commands of their own](own-server.md#price).',
       }),
     ),
+    paused: Type.Optional(
+      Type.Unknown({ description: 'Written by `model show`, and ignored when read: `tollgate model pause` and `resume` change it.' }),
+    ),
     created_at: Type.Optional(Type.Unknown({ description: 'Written by `model show`, and ignored when read.' })),
   },
   strict,

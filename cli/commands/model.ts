@@ -5,7 +5,7 @@ import { Capability, type Model, ModelState, type PriceVersion } from '#proto/ca
 import type { Cli } from '../cli.js';
 import { operatorCall, type Services } from '../connect.js';
 import { CliError } from '../errors.js';
-import { parseCount, parseList } from '../parse.js';
+import { parseCount, parseInstant, parseList } from '../parse.js';
 import { modelsOfList } from '../upstream-models.js';
 import { modelView, modelWords } from '../views/model.js';
 import { type Figures, priceCommand, withDefaults, withFigures } from './price.js';
@@ -52,6 +52,26 @@ export function modelCommand(cli: Cli): Command {
         const { model: present } = await catalog.getModel({ modelId }, operatorCall());
         return { ...present!, state: ModelState.MODEL_STATE_RETIRED };
       }),
+    );
+
+  model
+    .command('pause <model>')
+    .description('Pause a model: calls are refused for a while, and nothing is charged or held.')
+    .option('--until <time>', 'when the pause ends, for example 2027-01-31T14:00Z or 2h; without it until `model resume`')
+    .option('--reason <text>', 'why, which callers see', '')
+    .action((modelId: string, options: { until?: string; reason: string }) =>
+      cli.withServices(async ({ catalog }) => {
+        const untilMs = options.until === undefined ? 0n : parseInstant(options.until, cli.world.nowMs(), 'ahead');
+        const { model: paused } = await catalog.pauseModel({ modelId, untilMs, reason: options.reason }, operatorCall());
+        cli.out.show(modelView, paused!);
+      }),
+    );
+
+  model
+    .command('resume <model>')
+    .description('End the pause of a model.')
+    .action((modelId: string) =>
+      cli.withServices(async ({ catalog }) => cli.out.show(modelView, (await catalog.resumeModel({ modelId }, operatorCall())).model!)),
     );
 
   model

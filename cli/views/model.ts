@@ -3,6 +3,7 @@ import {
   Capability,
   Modality,
   type Model,
+  type ModelPause,
   ModelState,
   type PriceVersion,
   type Target,
@@ -60,6 +61,10 @@ export const priceView: View<PriceVersion> = {
   ],
 };
 
+function untilOf({ untilMs }: ModelPause): string | null {
+  return untilMs === 0n ? null : instantJson(untilMs);
+}
+
 function modelJson(model: Model): JsonObject {
   return {
     id: model.id,
@@ -83,6 +88,7 @@ function modelJson(model: Model): JsonObject {
     tokenizer: modelWords.tokenizer.of(model.tokenizer),
     state: modelWords.state.of(model.state),
     aliases: model.aliases,
+    paused: model.pause === undefined ? null : { until: untilOf(model.pause), reason: model.pause.reason },
     price: model.price === undefined ? null : priceView.json(model.price),
     created_at: instantJson(model.createdAtMs),
   };
@@ -93,7 +99,7 @@ export const modelView: View<Model> = {
   json: modelJson,
   columns: [
     { title: 'model', text: (model) => model.id },
-    { title: 'state', text: (model) => modelWords.state.of(model.state) },
+    { title: 'state', text: (model) => (model.pause === undefined ? modelWords.state.of(model.state) : 'paused') },
     { title: 'input/M', text: (model) => perMillion(model.price?.inputNanoUsdPerMtok) || 'unpriced', align: 'right' },
     { title: 'output/M', text: (model) => perMillion(model.price?.outputNanoUsdPerMtok) || 'unpriced', align: 'right' },
     { title: 'context', text: (model) => model.contextLimitTokens.toString(), align: 'right' },
@@ -106,6 +112,7 @@ export const modelView: View<Model> = {
     { title: 'description', text: (model) => model.description },
     { title: 'provider', text: (model) => model.provider },
     { title: 'state', text: (model) => modelWords.state.of(model.state) },
+    { title: 'paused', text: ({ pause }) => (pause === undefined ? '' : `until ${untilOf(pause) ?? 'resumed'} ${pause.reason}`.trim()) },
     { title: 'aliases', text: (model) => model.aliases.join(', ') },
     { title: 'context', text: (model) => `${model.contextLimitTokens} tokens` },
     { title: 'max output', text: (model) => `${model.outputLimitTokens} tokens` },

@@ -413,6 +413,13 @@ export function auditedCalls(services: TestServices): AuditedCall[] {
     ofCatalog('PutModel', 'model.create', () => catalog.putModel({ model: exampleModel() }, operator), once),
     ofCatalog('PutModel', 'model.update', () => catalog.putModel({ model: exampleModel({ description: 'Smaller.' }) }, operator), once),
     ofCatalog(
+      'PauseModel',
+      'model.pause',
+      () => catalog.pauseModel({ modelId: 'acme/small', untilMs: 0n, reason: 'Maintenance' }, operator),
+      once,
+    ),
+    ofCatalog('ResumeModel', 'model.resume', () => catalog.resumeModel({ modelId: 'acme/small' }, operator), once),
+    ofCatalog(
       'PublishPrice',
       'price.publish',
       () => catalog.publishPrice({ price: examplePrice({ effectiveFromMs: BigInt(Date.UTC(2100, 0)) }) }, operator),

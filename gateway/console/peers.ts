@@ -79,6 +79,8 @@ export interface ConsolePeers {
     | 'listModels'
     | 'getModel'
     | 'putModel'
+    | 'pauseModel'
+    | 'resumeModel'
     | 'listPriceVersions'
     | 'putPriceDraft'
     | 'getPriceDraft'

@@ -44,6 +44,7 @@ const told: [Reason, number, string, string, number, string][] = [
   ['model_unknown', 404, 'invalid_request_error', 'model_not_found', 404, 'not_found_error'],
   ['model_unpriced', 400, 'invalid_request_error', 'model_unpriced', 400, 'invalid_request_error'],
   ['model_unavailable', 503, 'server_error', 'model_unavailable', 529, 'overloaded_error'],
+  ['model_paused', 503, 'server_error', 'model_paused', 529, 'overloaded_error'],
   ['balance_empty', 402, 'insufficient_quota', 'balance_empty', 402, 'billing_error'],
   ['balance_held', 402, 'insufficient_quota', 'balance_held', 402, 'billing_error'],
   ['key_limit_reached', 402, 'insufficient_quota', 'key_limit_reached', 402, 'billing_error'],

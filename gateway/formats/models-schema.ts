@@ -55,6 +55,12 @@ export const ModelView = Type.Object(
       }),
       { description: 'Prices in force now of units that are not tokens, each for one. A call pays for them besides its tokens.' },
     ),
+    paused: Type.Optional(
+      Type.Object(
+        { until: Type.Union([Type.String({ description: 'RFC 3339.' }), Type.Null()]), reason: Type.String() },
+        { description: 'Only while the operator has paused the model: its calls are refused until then; null if no end is known.' },
+      ),
+    ),
   },
   { title: 'Model' },
 );
@@ -77,7 +83,10 @@ export type ModelList = Static<typeof ModelList>;
 
 /** A model in GET /v1/catalog. */
 export const CatalogModel = Type.Object(
-  { ...ModelView.properties, available: Type.Boolean({ description: 'Whether the model is priced and served by a configured upstream.' }) },
+  {
+    ...ModelView.properties,
+    available: Type.Boolean({ description: 'Whether the model is priced, not paused, and served by a configured upstream.' }),
+  },
   { title: 'CatalogModel' },
 );
 export type CatalogModel = Static<typeof CatalogModel>;

@@ -1,5 +1,5 @@
 // Catalog models → the bodies of GET /v1/models, GET /v1/models/{id} and GET /v1/catalog.
-import { Capability, Modality, type Model, ModelState, type PriceVersion } from '#proto/catalog/v1/catalog.js';
+import { Capability, Modality, type Model, type ModelPause, ModelState, type PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { AppError } from '#client/errors/app-error.js';
 import { formatUsd } from '#rules/money.js';
 import type { Catalog, ModelList, ModelView, UnitPrices } from './models-schema.js';
@@ -46,12 +46,21 @@ export function renderModel(model: Model): ModelView {
     ...(model.imageTokensMax === 0 ? {} : { max_image_tokens: model.imageTokensMax }),
     usd_per_million_tokens: model.price === undefined ? null : pricesOf(model.price),
     unit_prices: renderUnitPrices(model.price),
+    ...(model.pause === undefined ? {} : { paused: renderPause(model.pause) }),
   };
+}
+
+/** Returns when a pause ends, and why it is. */
+export function renderPause({ untilMs, reason }: ModelPause): { until: string | null; reason: string } {
+  return { until: untilMs === 0n ? null : new Date(Number(untilMs)).toISOString(), reason };
 }
 
 /** Returns every model with its limits and prices, for any caller; `isServed` says whether an upstream for it is available. */
 export function renderCatalog(models: readonly Model[], isServed: (model: Model) => boolean): Catalog {
-  const data = models.map((model) => ({ ...renderModel(model), available: model.price !== undefined && isServed(model) }));
+  const data = models.map((model) => ({
+    ...renderModel(model),
+    available: model.price !== undefined && model.pause === undefined && isServed(model),
+  }));
   return { object: 'list', data };
 }
 

@@ -72,6 +72,7 @@ const reports: Readonly<Record<Reason, Report>> = {
   model_unknown: report('not-found', 404, 'model_not_found'),
   model_unpriced: invalid('model_unpriced'),
   model_unavailable: overloaded('model_unavailable', 'when-told'),
+  model_paused: overloaded('model_paused', 'when-told'),
 
   balance_empty: unpaid('balance_empty'),
   balance_held: unpaid('balance_held', 'later'),

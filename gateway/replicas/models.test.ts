@@ -36,6 +36,12 @@ describe('the model replica', () => {
         { id: 'a/unserved', targets: [{ upstreamId: 'off', upstreamModel: 'x' }], ...priced },
         { id: 'a/retired', targets: [{ upstreamId: 'on', upstreamModel: 'x' }], ...priced, state: ModelState.MODEL_STATE_RETIRED },
         // An alias that is another model's id must not hide that model.
+        {
+          id: 'a/paused',
+          targets: [{ upstreamId: 'on', upstreamModel: 'x' }],
+          ...priced,
+          pause: { sinceMs: startMs, untilMs: startMs + 60_000, reason: 'Maintenance.' },
+        },
         { id: 'echo-two', aliases: ['a/echo'], targets: [{ upstreamId: 'on', upstreamModel: 'z' }], ...priced },
       ].map((model) => Model.fromPartial(model)),
       scheduledPrices: [price('a/echo', startMs + 1000, 2n)],
@@ -101,6 +107,26 @@ describe('the model replica', () => {
     clock.advance(1);
     expect(models.resolve('a/echo').price.inputNanoUsdPerMtok).toBe(2n);
     expect(models.list().find((model) => model.id === 'a/echo')!.price!.inputNanoUsdPerMtok).toBe(2n);
+  });
+
+  it('refuses a paused model with its end and reason, lists it, and serves it again at the end', () => {
+    const refused = (): unknown => {
+      try {
+        return models.resolve('a/paused').model.pause;
+      } catch (error) {
+        return error;
+      }
+    };
+    expect(refused()).toMatchObject({
+      reason: 'model_paused',
+      retryAfterMs: expect.any(Number),
+      details: { until: new Date(startMs + 60_000).toISOString() },
+      message: expect.stringContaining('(Maintenance)'),
+    });
+    expect(models.resolveListed('a/paused').model.pause).toMatchObject({ reason: 'Maintenance.' });
+    clock.advance(60_000);
+    expect(reasonOf('a/paused')).toBe('resolved');
+    expect(models.list().find(({ id }) => id === 'a/paused')!.pause).toBeUndefined();
   });
 
   it('sees an upstream that is enabled later', async () => {

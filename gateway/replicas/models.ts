@@ -1,7 +1,14 @@
 // The local copy of the catalog and of the list of upstreams, so that pricing and routing a call need no RPC.
 import { everyAbout } from '#kit/shared-timers.js';
-import { type Model, ModelState, type PriceVersion, type WatchCatalogResponse_Snapshot } from '#proto/catalog/v1/catalog.js';
+import {
+  type Model,
+  type ModelPause,
+  ModelState,
+  type PriceVersion,
+  type WatchCatalogResponse_Snapshot,
+} from '#proto/catalog/v1/catalog.js';
 import type { Target } from '#proto/inference/v1/inference.js';
+import { pauseAt } from '#rules/model-pause.js';
 import type { Clock } from '#kit/clock.js';
 import { editDistance, nearest } from '#kit/config/settings.js';
 import { AppError } from '#client/errors/app-error.js';
@@ -29,7 +36,7 @@ export interface ModelReplica {
   feed(): FeedState;
   /** Reports whether inference answered the latest of the regular queries for its upstreams. */
   isInferenceReached(): boolean;
-  /** Returns every model that is not retired, in the catalog's order, each with the price in force now. */
+  /** Returns every model that is not retired, in the catalog's order, each with the price and the pause in force now. */
   list(): Model[];
   /** Reports whether an enabled upstream serves the model. */
   isServed(model: Model): boolean;
@@ -37,8 +44,10 @@ export interface ModelReplica {
   find(name: string): Model;
   /** Returns the id of the model with this id or alias; undefined if the catalog has none. */
   idOf(name: string): string | undefined;
-  /** Returns a routed model by id or alias, with the price in force at `atMs` (default: now). Throws model_unknown, model_unpriced or model_unavailable. */
+  /** Returns a routed model by id or alias, with the price in force at `atMs` (default: now). Throws model_unknown, model_unpriced, model_unavailable or model_paused. */
   resolve(name: string, atMs?: number): CallableModel;
+  /** Does the same for a model that may be paused. */
+  resolveListed(name: string): CallableModel;
 }
 
 /** Creates the local copy. */
@@ -102,6 +111,31 @@ export function createModelReplica(deps: {
     return model;
   }
 
+  function resolveListed(name: string, atMs: number): CallableModel {
+    const model = find(name);
+    const price = priceAt(model, atMs);
+    if (price === undefined) {
+      throw new AppError(
+        'model_unpriced',
+        `The model "${model.id}" has no price in force, so calls to it are refused. The operator can set one with \`tollgate price publish\`.`,
+        {
+          details: { field: 'model' },
+        },
+      );
+    }
+    const targets = targetsOf(model);
+    if (targets.length === 0) {
+      throw new AppError(
+        'model_unavailable',
+        `No enabled upstream serves "${model.id}". Use another model, or ask the operator to set up its upstream.`,
+        {
+          details: { field: 'model' },
+        },
+      );
+    }
+    return { model, price, targets };
+  }
+
   return {
     async start() {
       following = watch({
@@ -128,35 +162,31 @@ export function createModelReplica(deps: {
     list: () =>
       models
         .filter((model) => model.state !== ModelState.MODEL_STATE_RETIRED)
-        .map((model) => ({ ...model, price: priceAt(model, clock.nowMs()) })),
+        .map((model) => ({ ...model, price: priceAt(model, clock.nowMs()), pause: pauseAt(model, clock.nowMs()) })),
     isServed: (model) => targetsOf(model).length > 0,
     find,
     idOf: (name) => byName.get(name)?.id,
+    resolveListed(name) {
+      const nowMs = clock.nowMs();
+      const callable = resolveListed(name, nowMs);
+      return { ...callable, model: { ...callable.model, pause: pauseAt(callable.model, nowMs) } };
+    },
     resolve(name, atMs = clock.nowMs()) {
-      const model = find(name);
-      const price = priceAt(model, atMs);
-      if (price === undefined) {
-        throw new AppError(
-          'model_unpriced',
-          `The model "${model.id}" has no price in force, so calls to it are refused. The operator can set one with \`tollgate price publish\`.`,
-          {
-            details: { field: 'model' },
-          },
-        );
-      }
-      const targets = targetsOf(model);
-      if (targets.length === 0) {
-        throw new AppError(
-          'model_unavailable',
-          `No enabled upstream serves "${model.id}". Use another model, or ask the operator to set up its upstream.`,
-          {
-            details: { field: 'model' },
-          },
-        );
-      }
-      return { model, price, targets };
+      const callable = resolveListed(name, atMs);
+      const pause = pauseAt(callable.model, atMs);
+      if (pause !== undefined) throw paused(callable.model.id, pause, atMs);
+      return callable;
     },
   };
+}
+
+function paused(modelId: string, { untilMs, reason }: ModelPause, nowMs: number): AppError {
+  const until = untilMs === 0n ? undefined : new Date(Number(untilMs)).toISOString();
+  const [end, why] = [until === undefined ? '' : ` until ${until}`, reason === '' ? '' : ` (${reason.replace(/[.\s]+$/, '')})`];
+  return new AppError('model_paused', `The model "${modelId}" is paused${end}${why}. Use another model, or try again later.`, {
+    details: { field: 'model', ...(until === undefined ? {} : { until }) },
+    ...(until === undefined ? {} : { retryAfterMs: Number(untilMs) - nowMs }),
+  });
 }
 
 /** The maximum edit distance from a model's name at which a name counts as a typo. */

@@ -24,7 +24,7 @@ export function getModel(models: ModelReplica): Middleware {
   return async (ctx: Context) => {
     const caller = callerOf(ctx);
     const name = String(ctx['params'].id);
-    const { model, price } = models.resolve(name);
+    const { model, price } = models.resolveListed(name);
     if (!isPermitted(caller, model)) {
       // A key that may not use a model is not told that it exists.
       throw new AppError(

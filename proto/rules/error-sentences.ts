@@ -271,6 +271,7 @@ export const sentences = {
   model_unpriced: {
     model_unpriced: 'The model has no price in force and cannot be called. Use another model, or ask the operator to publish a price.',
   },
+  model_paused: { model_paused: 'The operator has paused this model. Use another model, or try again later.' },
   model_unavailable: { model_unavailable: 'No upstream serves this model at the moment. Use another model, or try again later.' },
   balance_empty: {
     balance_empty: 'The account balance is too low for the highest possible cost of this call. Add funds, or lower the output cap.',

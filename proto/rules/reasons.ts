@@ -67,6 +67,8 @@ export const reasons = {
   model_unpriced: Status.FAILED_PRECONDITION,
   /** No enabled upstream serves the model. */
   model_unavailable: Status.UNAVAILABLE,
+  /** An operator has paused the model. details carry until, if an end is known. */
+  model_paused: Status.UNAVAILABLE,
 
   // Money. details carry available_nano_usd, held_nano_usd, needed_nano_usd and, for a key, limit_nano_usd and spent_nano_usd.
   balance_empty: Status.FAILED_PRECONDITION,

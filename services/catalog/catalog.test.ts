@@ -183,6 +183,38 @@ describe.each(testEngines)('the catalog on %s', (engine) => {
     });
   });
 
+  describe('a pause', () => {
+    const pause = (untilMs: bigint, reason = 'Maintenance') => service.pauseModel({ modelId: 'small', untilMs, reason }, context);
+    const present = async () => (await service.getModel({ modelId: 'acme/small' }, context)).model!.pause;
+
+    it('keeps its beginning when it is changed, survives a change of the model, and ends by itself', async () => {
+      await put({ aliases: ['small'] });
+      const sinceMs = BigInt(clock.nowMs());
+      const untilMs = sinceMs + 60_000n;
+      expect((await pause(0n)).model!.pause).toEqual({ sinceMs, untilMs: 0n, reason: 'Maintenance' });
+      clock.advance(10);
+      expect((await pause(untilMs)).model!.pause).toEqual({ sinceMs, untilMs, reason: 'Maintenance' });
+      await put({ displayName: 'Renamed', aliases: ['small'] });
+      expect(await present()).toMatchObject({ untilMs });
+      clock.advance(60_000);
+      expect(await present()).toBeUndefined();
+    });
+
+    it('is ended by an operator', async () => {
+      await put({ aliases: ['small'] });
+      await pause(0n);
+      for (let turn = 0; turn < 2; turn += 1)
+        expect((await service.resumeModel({ modelId: 'acme/small' }, context)).model!.pause).toBeUndefined();
+    });
+
+    it('refuses an end in the past and a long reason', async () => {
+      await put({ aliases: ['small'] });
+      expect(await refusal(pause(BigInt(clock.nowMs())))).toMatchObject({ details: { field: 'until_ms' } });
+      expect(await refusal(pause(0n, 'x'.repeat(201)))).toMatchObject({ details: { field: 'reason' } });
+      expect(await refusal(service.resumeModel({ modelId: 'acme/none' }, context))).toMatchObject({ reason: 'model_unknown' });
+    });
+  });
+
   it('starts with the models of this release, and starts again without a change', async () => {
     const seeded = exampleCatalog(test.db, { clock, config: { seed: true } });
     await seeded.start();

@@ -9,10 +9,12 @@ import { getPriceDraft } from './rpcs/get-price-draft.js';
 import { listModels } from './rpcs/list-models.js';
 import { listPriceDrafts } from './rpcs/list-price-drafts.js';
 import { listPriceVersions } from './rpcs/list-price-versions.js';
+import { pauseModel } from './rpcs/pause-model.js';
 import { publishPrice } from './rpcs/publish-price.js';
 import { publishPriceDraft } from './rpcs/publish-price-draft.js';
 import { putModel } from './rpcs/put-model.js';
 import { putPriceDraft } from './rpcs/put-price-draft.js';
+import { resumeModel } from './rpcs/resume-model.js';
 import { watchCatalog } from './rpcs/watch-catalog.js';
 
 /** Returns the implementation of the contract over these dependencies. */
@@ -22,6 +24,8 @@ export function catalogService(deps: RpcDeps): CatalogService {
       listModels,
       getModel,
       putModel,
+      pauseModel,
+      resumeModel,
       publishPrice,
       listPriceVersions,
       putPriceDraft,

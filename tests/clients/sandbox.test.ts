@@ -293,6 +293,42 @@ describe.each(modes)('the official clients, %s', (mode) => {
       expect(message).toMatchObject({ status: 403, type: 'permission_error' });
     });
 
+    it('a paused model, until its end, in each format, at no cost', async () => {
+      const { id: account } = await system.json<{ id: string }>('account', 'create', 'patient');
+      await system.cli('balance', 'deposit', '5', '--account', account);
+      const { id: key, secret } = await createKey(system, 'patient', '--account', account);
+      await system.cli('model', 'pause', 'sandbox/story', '--until', '1h', '--reason', 'Maintenance');
+      try {
+        const story = await eventually(async () => {
+          const listed = (await (await fetch(`${system.baseUrl}/v1/catalog`)).json()) as { data: { id: string; paused?: object }[] };
+          return listed.data.find(({ id, paused }) => id === 'sandbox/story' && paused !== undefined);
+        });
+        expect(story).toMatchObject({ available: false, paused: { until: expect.any(String), reason: 'Maintenance' } });
+        const [chat, message] = await bothRefusals(secret, { model: 'sandbox/story' });
+        expect(chat).toMatchObject({
+          status: 503,
+          code: 'model_paused',
+          message: expect.stringMatching(/paused until 20.*\(Maintenance\)/),
+        });
+        expect(message).toMatchObject({ status: 529, type: 'overloaded_error' });
+        const response = await fetch(`${system.baseUrl}/v1/responses`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+          body: JSON.stringify({ model: 'sandbox/story', input: 'Hello' }),
+        });
+        // The libraries honour at most a minute; the error says until when.
+        expect([response.status, response.headers.get('retry-after')]).toEqual([503, '60']);
+        const page = await (await fetch(`${system.baseUrl}/models/sandbox/story`, { headers: { accept: 'text/html' } })).text();
+        expect(page).toMatch(/Paused until 20[^<]*: Maintenance/);
+        expect(await system.json('balance', 'show', '--account', account)).toMatchObject({ available_usd: '5', held_usd: '0' });
+        await eventually(async () => ((await system.cli('key', 'show', key)).includes('model_paused') ? true : undefined));
+      } finally {
+        await system.cli('model', 'resume', 'sandbox/story');
+      }
+      const [served] = clients(secret);
+      await eventually(async () => served.chat.completions.create({ model: 'sandbox/story', messages }).catch(() => undefined));
+    });
+
     it('an empty balance', async () => {
       const { id } = await system.json<{ id: string }>('account', 'create', 'penniless');
       const { secret } = await createKey(system, 'penniless', '--account', id);

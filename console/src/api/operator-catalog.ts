@@ -57,6 +57,10 @@ export const catalogKeys = {
   targets: ['operator-catalog', 'targets'] as const,
 };
 
+/** Refuses calls until an instant; null: until the pause is ended. */
+export const pauseModel = (id: string, until: string | null, reason: string) =>
+  api.put<WholeModel>(`/operator/model-pauses/${idPath(id)}`, { body: { until, reason } });
+export const resumeModel = (id: string) => api.delete<WholeModel>(`/operator/model-pauses/${idPath(id)}`);
 export const listModels = (signal?: AbortSignal) => api.get<Page<OperatorModel>>('/operator/models', { signal });
 export const getModel = (id: string, signal?: AbortSignal) => api.get<WholeModel>(`/operator/models/${idPath(id)}`, { signal });
 export const createModel = (model: ModelFields & { readonly id: string }) => api.post<WholeModel>('/operator/models', { body: { model } });

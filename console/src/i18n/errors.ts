@@ -229,6 +229,7 @@ export const chineseSentences: Readonly<Record<Rule, string>> = {
   model_unknown: '没有这个名称的模型，请从模型列表中选择。',
   no_model_named: '没有名为“{name}”的模型。',
   model_unpriced: '该模型没有生效中的价格，因此不能调用。请换用其他模型，或请运维人员发布价格。',
+  model_paused: '运维人员已暂停该模型。请换用其他模型，或稍后再试。',
   model_unavailable: '目前没有可用的上游提供该模型。请换用其他模型，或稍后再试。',
   balance_empty: '账户余额不足以支付此次调用的最高可能费用。请充值，或减小输出上限。',
   balance_needed: '账户余额不足：需要 {needed_nano_usd}，可用 {available_nano_usd}。请为账户充值。',

@@ -1,5 +1,6 @@
 // Models, prices and drafts as JSON, for operators. Amounts are decimal-string USD. Pure.
 import { formatUsd } from '#rules/money.js';
+import { pauseAt } from '#rules/model-pause.js';
 import { priceList } from '#rules/pricing.js';
 import {
   type Model,
@@ -11,7 +12,7 @@ import {
   type Target,
 } from '#proto/catalog/v1/catalog.js';
 import type { Upstream } from '#proto/inference/v1/inference.js';
-import { renderUnitPrices } from '../../formats/models.js';
+import { renderPause, renderUnitPrices } from '../../formats/models.js';
 import { renderTokens, renderUnits } from '../../render/usage.js';
 import type {
   Change,
@@ -65,6 +66,8 @@ export interface Surroundings {
   readonly upstreams: ReadonlyMap<string, Upstream>;
   /** Prices that start in the future, earliest first. */
   readonly scheduled: readonly PriceVersion[];
+  /** The instant for which pauses are shown. */
+  readonly nowMs: number;
   readonly draft: PriceDraft | undefined;
 }
 
@@ -91,15 +94,17 @@ export function renderModelFields(model: Model): Required<ModelFields> & { id: s
 }
 
 /** Renders a model with its price, and whether its calls are served or why not. */
-export function renderOperatorModel(model: Model, { upstreams, scheduled, draft }: Surroundings): OperatorModel {
+export function renderOperatorModel(model: Model, { upstreams, scheduled, draft, nowMs }: Surroundings): OperatorModel {
   const targets = model.targets.map((target) => ({
     ...renderTarget(target),
     state: targetState(upstreams.get(target.upstreamId)),
   }));
+  const pause = pauseAt(model, nowMs);
   const next = scheduled.find(({ modelId }) => modelId === model.id);
   const reason = whyNotServed(
     model,
     targets.some(({ state }) => state === 'ok'),
+    pause !== undefined,
   );
   return {
     ...renderModelFields(model),
@@ -110,6 +115,7 @@ export function renderOperatorModel(model: Model, { upstreams, scheduled, draft 
     draft: maybe(draft, renderDraft),
     served: reason === null,
     not_served_because: reason,
+    paused: pause === undefined ? null : { since: instant(pause.sinceMs), ...renderPause(pause) },
     created_at: instant(model.createdAtMs),
   };
 }
@@ -128,10 +134,11 @@ function targetState(upstream: Upstream | undefined): 'ok' | 'disabled' | 'unkno
   return upstream.enabled ? 'ok' : 'disabled';
 }
 
-function whyNotServed(model: Model, hasRoute: boolean): 'retired' | 'unpriced' | 'no_enabled_upstream' | null {
+function whyNotServed(model: Model, hasRoute: boolean, isPaused: boolean): OperatorModel['not_served_because'] {
   if (model.state === ModelState.MODEL_STATE_RETIRED) return 'retired';
   if (model.price === undefined) return 'unpriced';
-  return hasRoute ? null : 'no_enabled_upstream';
+  if (!hasRoute) return 'no_enabled_upstream';
+  return isPaused ? 'paused' : null;
 }
 
 function isFree(price: PriceVersion): boolean {

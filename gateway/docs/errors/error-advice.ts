@@ -96,6 +96,10 @@ const models = {
     means: 'The model has no price in force. Such models are refused, never free.',
     todo: 'Choose another model, or have the operator publish a price.',
   },
+  model_paused: {
+    means: 'The operator has paused the model, for the reason in the message. `until` is the end of the pause, if one is known.',
+    todo: 'Use another model, or retry at `until`; `retry-after` is at most a minute. The catalog shows paused models.',
+  },
   model_unavailable: {
     means: 'No enabled upstream serves the model.',
     todo: 'Choose another model, or ask the operator, who can run `tollgate doctor`. If the response has `retry-after`, its upstreams are drained for the moment: retry.',

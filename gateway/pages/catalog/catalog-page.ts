@@ -177,6 +177,11 @@ function output(prices: Prices, t: Texts): Html {
   return html`<td class="n" data-label="${t.output}">${prices === null ? noPrice(t) : usd(prices.output)}${reasoning}</td>`;
 }
 
+/** Returns until when a model is paused. */
+export function pausedUntil({ until }: NonNullable<CatalogModel['paused']>, t: Texts): string {
+  return until === null ? t.paused : t.pausedUntil(`${until.slice(0, 16).replace('T', ' ')} UTC`);
+}
+
 /** Returns the capabilities of a model, and what is wrong with it. */
 export function tags(model: CatalogModel, t: Texts): Html {
   const words = [...model.features, ...model.input_modalities.filter((modality) => modality !== 'text')];
@@ -185,7 +190,8 @@ export function tags(model: CatalogModel, t: Texts): Html {
   const { usd_per_million_tokens: tokenPrices, unit_prices: others } = model;
   const isFree = tokenPrices !== null && [...Object.values(tokenPrices), ...others.map((each) => each.usd)].every((price) => price === '0');
   const free = isFree ? html`<span class="tag">${t.free}</span>` : '';
-  const unavailable = model.available ? '' : html`<span class="tag warn">${t.notAvailable}</span>`;
+  const what = model.paused === undefined ? t.notAvailable : pausedUntil(model.paused, t);
+  const unavailable = model.available ? '' : html`<span class="tag warn">${what}</span>`;
   return html`${state}${unavailable}${free}${words.map((word) => html`<span class="tag">${featureName(word, t)}</span>`)}`;
 }
 

@@ -3,7 +3,7 @@ import { formatUsd } from '#rules/money.js';
 import type { PriceVersion } from '#proto/catalog/v1/catalog.js';
 import { requestUnit } from '#rules/pricing.js';
 import type { CatalogModel, UnitPrices } from '../../formats/models-schema.js';
-import { tags } from './catalog-page.js';
+import { pausedUntil, tags } from './catalog-page.js';
 import { estimate, type Size, sizeDefault, type SizeField, unitField } from './estimate.js';
 import { type Html, html } from '../html.js';
 import type { Speech } from '../language.js';
@@ -37,6 +37,7 @@ export function modelPage(options: {
       </p>
       <p>${tags(model, t)}</p>
       <p class="lead">${model.description}</p>
+      ${model.paused === undefined ? '' : html`<p class="warn">${pausedUntil(model.paused, t)}${model.paused.reason === '' ? '' : `: ${model.paused.reason}`}</p>`}
       ${model.available && model.usd_per_million_tokens !== null ? html`<p><a class="action" href="${root}console/playground?model=${encodeURIComponent(model.id)}">${t.tryIt}</a></p>` : ''}
       <h2>${t.limits}</h2>
       <p>

@@ -11,7 +11,8 @@ export const schema: Migration = {
       revision ${sql.int64} NOT NULL
     ) ${sql.tableOptions}`,
     'INSERT INTO catalog_state (id, revision) VALUES (1, 0)',
-    // targets, modalities, capabilities and aliases are JSON arrays: they are only ever read and written as a whole.
+    // targets, modalities, capabilities and aliases are JSON arrays: they are only ever read and written as a whole. paused_since_ms is NULL where
+    // the model is not paused; paused_until_ms is 0 where no end is known.
     `CREATE TABLE model (
       id ${sql.text(128)} NOT NULL PRIMARY KEY,
       display_name ${sql.text(200)} NOT NULL,
@@ -27,6 +28,9 @@ export const schema: Migration = {
       image_tokens_max ${sql.int64} NOT NULL,
       prefix_affinity ${sql.int32} NOT NULL,
       hedge_after_ms ${sql.int64},
+      paused_since_ms ${sql.int64},
+      paused_until_ms ${sql.int64},
+      pause_reason ${sql.text(200)},
       tokenizer ${sql.int32} NOT NULL,
       state ${sql.int32} NOT NULL,
       origin ${sql.text(20)} NOT NULL,

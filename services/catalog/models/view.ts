@@ -1,5 +1,6 @@
 // The catalog at an instant, as callers see it. Pure.
 import { Model, type PriceVersion, WatchCatalogResponse_Snapshot } from '#proto/catalog/v1/catalog.js';
+import { pauseAt } from '#rules/model-pause.js';
 import { priceInForce, scheduledPrices } from '../prices/price.js';
 import type { StoredCatalog } from '../store/store.js';
 
@@ -12,7 +13,11 @@ export function modelsAt(catalog: StoredCatalog, nowMs: number): Model[] {
     else prices.push(price);
   }
   const instantMs = notBefore(catalog, nowMs);
-  return catalog.models.map(({ model }) => ({ ...model, price: priceInForce(pricesByModel.get(model.id) ?? [], instantMs) }));
+  return catalog.models.map(({ model }) => ({
+    ...model,
+    price: priceInForce(pricesByModel.get(model.id) ?? [], instantMs),
+    pause: pauseAt(model, nowMs),
+  }));
 }
 
 /** Returns what a watcher gets: the models and the scheduled prices. */

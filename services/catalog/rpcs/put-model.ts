@@ -28,7 +28,7 @@ export async function putModel(request: PutModelRequest, context: CallContext, {
     }
     const next: StoredModel = {
       origin: 'operator',
-      model: Model.fromPartial({ ...model, price: undefined, createdAtMs: previous?.createdAtMs ?? BigInt(nowMs) }),
+      model: Model.fromPartial({ ...model, price: undefined, pause: previous?.pause, createdAtMs: previous?.createdAtMs ?? BigInt(nowMs) }),
     };
     await (previous === undefined ? change.insertModel(next) : change.updateModel(next));
     const event = modelEvent(previous, next.model);

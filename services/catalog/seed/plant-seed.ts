@@ -63,7 +63,7 @@ function planSeed(seed: readonly SeedModel[], stored: readonly StoredModel[]): S
     const model = { ...sown, aliases: sown.aliases.filter((alias) => findByName(others, alias) === undefined) };
     if (existing === undefined) added.push({ model, price });
     else {
-      const renewal = { ...model, createdAtMs: existing.model.createdAtMs };
+      const renewal = { ...model, createdAtMs: existing.model.createdAtMs, pause: existing.model.pause };
       if (!isSameModel(renewal, existing.model)) renewed.push(renewal);
     }
   }

@@ -48,6 +48,9 @@ export const modelColumns = [
   'image_tokens_max',
   'prefix_affinity',
   'hedge_after_ms',
+  'paused_since_ms',
+  'paused_until_ms',
+  'pause_reason',
 ] as const;
 
 /** The columns of `price_version`, in the order of the table. */
@@ -103,6 +106,15 @@ export function modelFromRow(row: Row): StoredModel {
       imageTokensMax: asNumber(row['image_tokens_max']),
       prefixAffinity: asNumber(row['prefix_affinity']) === 1,
       hedgeAfterMs: optional(row['hedge_after_ms'], asNumber),
+      ...(row['paused_since_ms'] === null
+        ? {}
+        : {
+            pause: {
+              sinceMs: asBigInt(row['paused_since_ms']),
+              untilMs: asBigInt(row['paused_until_ms']),
+              reason: asText(row['pause_reason']),
+            },
+          }),
     }),
   };
 }
@@ -128,6 +140,9 @@ export function modelToRow({ model, origin }: StoredModel): Row {
     image_tokens_max: model.imageTokensMax,
     prefix_affinity: model.prefixAffinity === false ? 0 : 1,
     hedge_after_ms: model.hedgeAfterMs ?? null,
+    paused_since_ms: model.pause?.sinceMs ?? null,
+    paused_until_ms: model.pause?.untilMs ?? null,
+    pause_reason: model.pause?.reason ?? null,
   };
 }
 

@@ -3,19 +3,22 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { ExternalLink } from 'lucide-react';
 import { useState } from 'react';
 import { Link, useParams, useSearchParams } from 'wouter';
-import { catalogKeys, getModel, updateModel, type WholeModel } from '../../api/operator-catalog.js';
+import { catalogKeys, getModel, pauseModel, resumeModel, updateModel, type WholeModel } from '../../api/operator-catalog.js';
 import { gatewayUrl } from '../../base.js';
+import { useTime, useZone, zoneName } from '../../format/time.js';
 import { modelsText } from '../../i18n/operator-models.js';
 import { useText } from '../../i18n/text.js';
 import { Button, ButtonLink, buttonClass } from '../../ui/button.js';
 import { ConfirmDialog } from '../../ui/dialog.js';
+import { TextField } from '../../ui/field.js';
 import { PageHeader } from '../../ui/layout.js';
-import { FormError, Notice } from '../../ui/notice.js';
+import { fieldError, FormError, Notice } from '../../ui/notice.js';
 import { Fetched } from '../../ui/query.js';
 import { Tabs } from '../../ui/tabs.js';
 import { toast } from '../../ui/toast.js';
 import { EditModel } from './model-form.js';
 import { ModelPrices } from './model-prices.js';
+import { instantOf } from './price-form.js';
 import { StateBadges } from './models.js';
 
 export default function ModelPage() {
@@ -61,6 +64,7 @@ function Content({ model }: { model: WholeModel }) {
                 {t.publicPage}
               </a>
             )}
+            <Pause model={model} />
             <Retire model={model} />
           </>
         }
@@ -68,7 +72,7 @@ function Content({ model }: { model: WholeModel }) {
       <div className="mb-4">
         <StateBadges model={model} />
       </div>
-      {model.not_served_because !== null && <NotServed reason={model.not_served_because} />}
+      {model.not_served_because !== null && <NotServed reason={model.not_served_because} paused={model.paused} />}
       <Tabs
         label={t.tabs}
         value={tab}
@@ -82,9 +86,16 @@ function Content({ model }: { model: WholeModel }) {
   );
 }
 
-function NotServed({ reason }: { reason: NonNullable<WholeModel['not_served_because']> }) {
+function NotServed({ reason, paused }: { reason: NonNullable<WholeModel['not_served_because']>; paused: WholeModel['paused'] }) {
   const t = useText(modelsText);
-  const texts = { retired: t.becauseRetired, unpriced: t.becauseUnpriced, no_enabled_upstream: t.becauseNoUpstream };
+  const time = useTime();
+  const until = paused?.until ?? null;
+  const texts = {
+    retired: t.becauseRetired,
+    unpriced: t.becauseUnpriced,
+    no_enabled_upstream: t.becauseNoUpstream,
+    paused: `${until === null ? t.becausePaused : t.becausePausedUntil({ when: time.minute(until) })} ${paused?.reason ?? ''}`,
+  };
   return (
     <Notice
       tone="warn"
@@ -138,6 +149,72 @@ function Retire({ model }: { model: WholeModel }) {
         confirm={t.retire}
       >
         <FormError error={change.error} />
+      </ConfirmDialog>
+    </>
+  );
+}
+
+/** Pauses the model until an instant, or ends its pause. */
+function Pause({ model }: { model: WholeModel }) {
+  const t = useText(modelsText);
+  const client = useQueryClient();
+  const [isAsked, setAsked] = useState(false);
+  const [until, setUntil] = useState('');
+  const zone = useZone();
+  const [reason, setReason] = useState('');
+  const isPaused = model.paused !== null;
+  const change = useMutation({
+    mutationFn: () =>
+      isPaused ? resumeModel(model.id) : pauseModel(model.id, until === '' ? null : instantOf(until, zone), reason.trim()),
+    onSuccess: async () => {
+      setAsked(false);
+      toast(isPaused ? t.resumedNow : t.pausedNow);
+      await client.invalidateQueries({ queryKey: catalogKeys.all });
+    },
+  });
+  if (model.state === 'retired') return null;
+  if (isPaused) {
+    return (
+      <>
+        <Button onClick={() => change.mutate()} busy={change.isPending}>
+          {t.resume}
+        </Button>
+        <FormError error={change.error} />
+      </>
+    );
+  }
+  return (
+    <>
+      <Button onClick={() => setAsked(true)}>{t.pause}</Button>
+      <ConfirmDialog
+        open={isAsked}
+        onClose={() => setAsked(false)}
+        onConfirm={() => change.mutate()}
+        busy={change.isPending}
+        title={t.pauseTitle({ id: model.id })}
+        description={t.pauseText}
+        confirm={t.pause}
+      >
+        <div className="flex flex-col gap-4">
+          <FormError error={change.error} fields={['until', 'reason']} />
+          <TextField
+            label={t.pauseUntil({ zone: zoneName(zone, new Date(instantOf(until, zone) ?? Date.now())) })}
+            hint={t.pauseUntilHint}
+            error={fieldError(change.error, 'until')}
+            optional
+            type="datetime-local"
+            value={until}
+            onChange={(event) => setUntil(event.target.value)}
+          />
+          <TextField
+            label={t.pauseReason}
+            error={fieldError(change.error, 'reason')}
+            optional
+            maxLength={200}
+            value={reason}
+            onChange={(event) => setReason(event.target.value)}
+          />
+        </div>
       </ConfirmDialog>
     </>
   );

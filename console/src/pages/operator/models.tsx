@@ -195,6 +195,11 @@ export function StateBadges({
         </Badge>
       )}
       {reason === 'retired' && <Badge icon="stopped">{t.retired}</Badge>}
+      {reason === 'paused' && (
+        <Badge tone="warn" icon="paused">
+          {t.paused}
+        </Badge>
+      )}
       {reason === 'no_enabled_upstream' && (
         <Badge tone="warn" icon="fault">
           {t.noUpstream}

@@ -1,12 +1,12 @@
 // Models, for operators.
 import { hasReason } from '#client/errors/app-error.js';
-import { fault } from '#client/errors/fault.js';
+import { fault, fieldFault } from '#client/errors/fault.js';
 import { Model, ModelState } from '#proto/catalog/v1/catalog.js';
 import { renderUnitPrices } from '../../../formats/models.js';
 import type { OperationDeps } from '../../deps.js';
 import { renderFigures, renderHistory, renderModelFields, renderOperatorModel } from '../../render/catalog.js';
 import { words } from '../../render/words.js';
-import { CatalogFile, CreateModel, OperatorModelList, UpdateModel, WholeModel } from '../../schemas/operator/catalog.js';
+import { CatalogFile, CreateModel, OperatorModelList, PauseModel, UpdateModel, WholeModel } from '../../schemas/operator/catalog.js';
 import { type Area, type Call, created, ok, operation } from '../../table/operation.js';
 import { draftWithDiff } from './prices.js';
 
@@ -31,7 +31,9 @@ export const models: Area = {
         ]);
         const draftOf = new Map(drafts.map((draft) => [draft.price!.modelId, draft]));
         return {
-          data: found.map((model) => renderOperatorModel(model, { upstreams, scheduled, draft: draftOf.get(model.id) })),
+          data: found.map((model) =>
+            renderOperatorModel(model, { upstreams, scheduled, draft: draftOf.get(model.id), nowMs: deps.clock.nowMs() }),
+          ),
           next: null,
         };
       },
@@ -85,6 +87,35 @@ export const models: Area = {
       },
     }),
     operation({
+      method: 'PUT',
+      path: '/operator/model-pauses/{model}',
+      summary: 'Pause a model: its calls are refused until `until`, or, without it, until the pause is ended.',
+      who: 'operator',
+      body: PauseModel,
+      answers: [ok(WholeModel)],
+      errors: { model_unknown: 'There is no such model.' },
+      handle: async (call, deps) => {
+        const { until, reason } = call.body;
+        const untilMs = until == null ? 0n : BigInt(Date.parse(until));
+        if (until != null && Date.parse(until) <= deps.clock.nowMs()) throw fieldFault('until', 'future');
+        const request = { modelId: call.params.model, untilMs, reason: reason ?? '' };
+        const { model } = await deps.peers.catalog.pauseModel(request, call.context());
+        return wholeModel(model!.id, call, deps);
+      },
+    }),
+    operation({
+      method: 'DELETE',
+      path: '/operator/model-pauses/{model}',
+      summary: 'End the pause of a model; does nothing if it is not paused.',
+      who: 'operator',
+      answers: [ok(WholeModel)],
+      errors: { model_unknown: 'There is no such model.' },
+      handle: async (call, deps) => {
+        const { model } = await deps.peers.catalog.resumeModel({ modelId: call.params.model }, call.context());
+        return wholeModel(model!.id, call, deps);
+      },
+    }),
+    operation({
       method: 'GET',
       path: '/operator/catalog.json',
       summary: 'Download all models with their current prices, in the format of `tollgate model import`.',
@@ -118,7 +149,7 @@ async function wholeModel(modelId: string, call: Rpc, deps: OperationDeps): Prom
   ]);
   const nowMs = deps.clock.nowMs();
   const scheduled = prices.filter(({ effectiveFromMs }) => effectiveFromMs > BigInt(nowMs)).reverse();
-  return { ...renderOperatorModel(model!, { upstreams, scheduled, draft: undefined }), prices: renderHistory(prices, nowMs), draft };
+  return { ...renderOperatorModel(model!, { upstreams, scheduled, draft: undefined, nowMs }), prices: renderHistory(prices, nowMs), draft };
 }
 
 async function upstreamsById({ context }: Rpc, { peers }: OperationDeps) {

@@ -106,11 +106,18 @@ const servedFields = {
   price: nullable(Price, 'The price in force.'),
   next_price: nullable(Price),
   served: Flag,
-  not_served_because: nullable(Type.Enum(['retired', 'unpriced', 'no_enabled_upstream'])),
+  not_served_because: nullable(Type.Enum(['retired', 'unpriced', 'no_enabled_upstream', 'paused'])),
+  paused: nullable(Type.Object({ since: Time, until: nullable(Time, 'Null: no end is known.'), reason: Text }), 'Null: it is not paused.'),
   created_at: Time,
 };
 export const OperatorModel = view('ModelInList', { ...servedFields, draft: nullable(Draft) });
 export const WholeModel = view('Model', { ...servedFields, prices: Type.Array(DatedPrice), draft: nullable(ComparedDraft) });
+
+export const PauseModel = Type.Object({
+  until: optional(Instant),
+  reason: optional(textOf(0, 200)),
+});
+export type PauseModel = Static<typeof PauseModel>;
 
 export const OperatorModelList = listOf(OperatorModel);
 export const DraftList = listOf(Draft);
